@@ -1,0 +1,218 @@
+// Package backends holds the interfaces between the tree and the processes:
+// an Engine owns process trees, a Backend is a kind of job, a Shell is one
+// session's place to run, a Process is one job. What a process does comes back
+// as facts; what travels by fact is small, output does not.
+//
+// Only the packages below this one touch the operating system, and only they
+// (with gateways, bench and cmd) start goroutines. They do not know what an
+// actor is.
+package backends
+
+import (
+	"context"
+	"time"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Facts is told what a process does: from goroutines of the engine, serially
+// for each job and in order. It must not block and must not call back into the
+// Process.
+type Facts func(messages.ProcessFact)
+
+// Engine owns process trees: engine.Local, the client of a keeper, the fake.
+// Its methods return at once but for Inventory and Close.
+type Engine interface {
+	// Start starts the job of s.ID. Facts are ProcessFailed alone, or
+	// ProcessStarted, … ProcessExited once, OutputClosed once, TreeEnded once.
+	// An ID that is known is joined, as by Adopt: a job never runs twice.
+	Start(s Spec, facts Facts) Process
+
+	// Adopt binds facts to a known job and ends its former binding. It replays
+	// ProcessStarted (with its start time) and every fact that is not settled.
+	// An unknown id is an error with the code not_found, said only when nothing
+	// of the job is left alive.
+	Adopt(id messages.UID, facts Facts) (Process, error)
+
+	// Inventory lists the jobs that live or have unsettled facts. It may wait.
+	Inventory(ctx context.Context) ([]Held, error)
+
+	// Close ends the engine. With keep the jobs run on where they can (a
+	// keeper's); otherwise whatever is left of any job is killed first.
+	// It returns what could not be ended.
+	Close(keep bool) []messages.Survivor
+}
+
+// Process is one job. Every call is idempotent, legal in every phase, safe
+// from any goroutine and never waits.
+type Process interface {
+	// Output opens the log of a stream for reading; the caller closes it. It is
+	// an error with the code output_unavailable when there is none.
+	Output(messages.Stream) (spill.Log, error)
+
+	// Do asks for a Control. Each is answered by one fact, in order.
+	Do(Control)
+
+	// Stop ends the tree by the ladder of reliability.md 2.2: TERM, after grace
+	// KILL. The first cause stays; a shorter grace shortens what is left of it;
+	// grace 0 kills at once. After the exit it ends what the job left behind,
+	// and TreeEnded reports it.
+	Stop(c messages.Cause, grace time.Duration)
+
+	// Watch gives one credit: the next OutputGrew of the stream, at once if the
+	// log is larger than from, else when it grows; then silence.
+	Watch(s messages.Stream, from int64)
+
+	// Note keeps meta (at most MaxMeta) with the job before any later Do takes
+	// effect. It replaces the Meta of the Spec.
+	Note(meta []byte)
+
+	// Settle says that all facts up to the engine's number seq are recorded: the
+	// engine may forget them, and a job that has none left and is over.
+	Settle(seq uint64)
+
+	// Release unbinds the facts: none is told after it returns. The job runs on.
+	Release()
+}
+
+// Spec is all an engine must know to start one job.
+type Spec struct {
+	ID       messages.UID // nonce, name of the logs, key of the journal
+	Argv     []string     // Argv[0] is looked up in Env's PATH, relative to Dir, if it has no slash
+	Env      []string     // whole: nothing is added
+	Dir      string       // absolute; "": the engine's own
+	Umask    int          // negative: the engine's own
+	Stdio    Stdio
+	Deadline time.Duration // insurance for the time in which no tree runs; 0: none
+	Grace    time.Duration // of the deadline
+	OnExit   messages.OnExit
+	Detach   bool
+	Log      spill.Plan
+	Scratch  []string // files to remove when the main process has exited
+	Meta     []byte   // opaque, at most MaxMeta: rebuilds the tree after a restart
+}
+
+// MaxMeta bounds Spec.Meta and Note: it is kept in memory for each job.
+const MaxMeta = 4096
+
+// Stdio is what a process finds on its descriptors 0, 1 and 2.
+type Stdio struct {
+	Stdin    messages.StdinMode
+	Streams  messages.StreamMode
+	Terminal messages.Terminal // not zero: a PTY; then Streams is merged
+}
+
+// Control is something a running process can be asked: the sealed set below.
+type Control interface{ control() }
+
+// The controls.
+type (
+	// Input gives bytes to standard input; answered by InputWritten when the
+	// kernel has taken all of them.
+	Input struct {
+		Data []byte
+		Raw  bool
+	}
+	// CloseInput ends standard input, behind all input given before.
+	CloseInput struct{}
+	// Resize changes the size of the terminal.
+	Resize struct{ Size messages.Terminal }
+	// Signal sends a signal (without SIG) to the main process or the tree.
+	Signal struct {
+		Name string
+		Tree bool
+	}
+	// ResetTerminal restores the terminal's modes from the master side.
+	ResetTerminal struct{}
+	// Deadline replaces Spec.Deadline: After from now, 0 for none.
+	Deadline struct{ After time.Duration }
+	// Pause stops the capture of output: the job blocks when its pipe is full.
+	Pause struct{}
+	// Resume goes on with it.
+	Resume struct{}
+)
+
+func (Input) control()         {}
+func (CloseInput) control()    {}
+func (Resize) control()        {}
+func (Signal) control()        {}
+func (ResetTerminal) control() {}
+func (Deadline) control()      {}
+func (Pause) control()         {}
+func (Resume) control()        {}
+
+// Held is a job that an engine has when a tree is built around it.
+type Held struct {
+	ID   messages.UID
+	Meta []byte
+	Live bool // false: over, with facts that are not settled
+}
+
+// Backend is a kind of job: pipe, pty and shell stand on an Engine, client on
+// its peer.
+type Backend interface {
+	Name() string
+	Can() Capabilities
+	// Open makes a session's place to run. held are the jobs it had before a
+	// restart. facts hears ShellClosed and SessionReplaced. It must not wait.
+	Open(p Place, held []Held, facts Facts) (Shell, error)
+}
+
+// Capabilities say what a kind of job can do.
+type Capabilities struct {
+	Parallel  int  // jobs of one session at a time; 1: serial
+	Queue     int  // jobs that may wait in a session
+	Keeps     bool // directory and variables live from one command to the next
+	Input     bool
+	Terminal  bool
+	Separate  bool // stdout and stderr can be kept apart
+	Signals   bool
+	Attribute bool // output is always attributed to the right command
+}
+
+// Place is where a session runs.
+type Place struct {
+	Scope    messages.ScopePath
+	Session  messages.SessionID
+	Dir      string
+	Env      []string
+	Shell    string
+	Terminal messages.Terminal
+}
+
+// Shell is a session's place to run.
+type Shell interface {
+	// Check says what is wrong with a command, before anything of it exists:
+	// no job is made of it. It may look at the file system, briefly.
+	Check(c Command) *messages.Error
+	// Start runs the command: as a process, or a section of one.
+	Start(c Command, facts Facts) Process
+	// Adopt is as Engine's.
+	Adopt(id messages.UID, facts Facts) (Process, error)
+	// Close ends the place and what its commands left behind, but for what was
+	// started with KeepChildren; facts hears ShellClosed when that is done.
+	Close(grace time.Duration)
+	// Release lets go of the place without ending anything: it will be opened
+	// again with what it holds.
+	Release()
+}
+
+// Command is one command for a Shell.
+type Command struct {
+	ID       messages.UID
+	Job      messages.JobID
+	Text     string
+	Argv     []string
+	Shell    string
+	Dir      string
+	Env      []string // whole
+	Umask    int
+	Stdio    Stdio
+	Deadline time.Duration
+	Grace    time.Duration
+	OnExit   messages.OnExit
+	Detach   bool
+	Log      spill.Plan
+	Meta     []byte
+}

@@ -1,0 +1,146 @@
+package messages
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Check says what is wrong with a request, before anything of it exists: no
+// job is made of it (design.md 9.7). What only the place to run can know (the
+// directory, the shell) is checked there.
+func (r RunCommand) Check() *Error {
+	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r RunCommand) checkCommand() *Error {
+	switch {
+	case r.Text != "" && len(r.Argv) > 0:
+		return Invalid("command", "the request has a shell text and an argument list; give one of them")
+	case len(r.Argv) > 0 && r.Argv[0] == "":
+		return Invalid("empty_command", "the program's name is empty; give a name or a path")
+	case len(r.Argv) == 0 && strings.TrimSpace(r.Text) == "":
+		return Invalid("empty_command", "the command is empty; give a shell text or a program and its arguments")
+	case len(r.Text) > MaxText:
+		return &Error{
+			Code: TooLarge, Reason: "command",
+			Message: fmt.Sprintf("the command has %d bytes; at most %d are allowed", len(r.Text), MaxText),
+			Hint:    "put it in a file and run that",
+		}
+	case strings.ContainsRune(r.Text, 0):
+		return Invalid("command", "the command contains a NUL byte, which no shell can take")
+	}
+	for i, a := range r.Argv {
+		if strings.ContainsRune(a, 0) {
+			return Invalid("command", fmt.Sprintf("argument %d contains a NUL byte, which no program can take", i))
+		}
+	}
+	return nil
+}
+
+func (r RunCommand) checkPlace() *Error {
+	if r.Scope != "" {
+		if err := r.Scope.Check(); err != nil {
+			return err
+		}
+	}
+	if r.Session != "" {
+		if err := r.Session.Check(); err != nil {
+			return err
+		}
+	}
+	if r.Name != "" && !validName(r.Name) {
+		return Invalid("name", fmt.Sprintf("%q is no job name: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
+	}
+	if strings.ContainsRune(r.Dir, 0) || strings.ContainsRune(r.Shell, 0) {
+		return Invalid("cwd", "a path contains a NUL byte")
+	}
+	if r.Dir != "" && !strings.HasPrefix(r.Dir, "/") {
+		return Invalid("cwd", fmt.Sprintf("the working directory %q is relative; give an absolute path", r.Dir))
+	}
+	return nil
+}
+
+func (r RunCommand) checkEnv() *Error {
+	if len(r.Env)+len(r.BaseEnv) > MaxEnv {
+		return &Error{
+			Code: TooLarge, Reason: "too_many",
+			Message: fmt.Sprintf("the environment has %d variables; at most %d are allowed", len(r.Env)+len(r.BaseEnv), MaxEnv),
+		}
+	}
+	for _, kv := range r.Env {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || !ValidEnvName(name) {
+			return &Error{
+				Code: EnvRefused, Reason: "env",
+				Message: fmt.Sprintf("%q is no environment variable's name", name),
+				Hint:    "use NAME=value with letters, digits and '_', not beginning with a digit",
+			}
+		}
+		if strings.ContainsRune(value, 0) {
+			return &Error{Code: EnvRefused, Reason: "env", Message: fmt.Sprintf("the value of %s contains a NUL byte", name)}
+		}
+	}
+	return nil
+}
+
+// ValidEnvName reports whether a name may be set in a job's environment
+// (reliability.md 5.5).
+func ValidEnvName(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func (r RunCommand) checkTimes() *Error {
+	for _, t := range []struct {
+		name string
+		d    time.Duration
+	}{{"timeout", r.Timeout}, {"promote_after", r.PromoteAfter}, {"grace", r.Grace}} {
+		if t.d < 0 && t.name != "grace" || t.d > MaxDuration {
+			return Invalid(t.name, fmt.Sprintf("%s is %s; it must be positive and at most ten years", t.name, t.d))
+		}
+	}
+	return nil
+}
+
+func (r RunCommand) checkModes() *Error {
+	ok := func(v string, allowed ...string) bool {
+		for _, a := range allowed {
+			if v == a {
+				return true
+			}
+		}
+		return v == ""
+	}
+	t := r.Terminal
+	switch {
+	case !ok(string(r.Streams), string(MergedStreams), string(SeparateStreams)):
+		return Invalid("streams", fmt.Sprintf("%q is no stream mode; use merged or separate", r.Streams))
+	case !ok(string(r.Stdin), string(StdinNull), string(StdinPipe), string(StdinHost)):
+		return Invalid("stdin", fmt.Sprintf("%q is no stdin mode; use null or pipe", r.Stdin))
+	case !ok(string(r.OnExit), string(AdoptChildren), string(KeepChildren), string(KillChildren)):
+		return Invalid("on_exit", fmt.Sprintf("%q is no choice for what a job leaves behind; use adopt, keep or kill", r.OnExit))
+	case !ok(string(r.EnvPolicy), string(EnvCaller), string(EnvAllow), string(EnvClean)):
+		return Invalid("env_policy", fmt.Sprintf("%q is no environment policy; use caller, allow or clean", r.EnvPolicy))
+	case !ok(r.Quota.Policy, "elide", "keep_head", "pause", "kill"):
+		return Invalid("max_output", fmt.Sprintf("%q is no output policy; use elide, keep_head, pause or kill", r.Quota.Policy))
+	case r.Quota.Bytes < 0:
+		return Invalid("max_output", "the output quota is negative; give a number of bytes")
+	case t != (Terminal{}) && (t.Rows < 1 || t.Cols < 1 || t.Rows > 65535 || t.Cols > 65535):
+		return Invalid("invalid_size", fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
+	case !utf8.ValidString(r.Description):
+		return Invalid("description", "the description is no UTF-8 text")
+	}
+	return nil
+}

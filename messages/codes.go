@@ -1,0 +1,64 @@
+package messages
+
+// Code is the kind of an error, for machines. A finer word is its Reason.
+type Code string
+
+// The codes. Those of the copilot dialect (shell_…) are that dialect's words;
+// the core says not_found and job_finished.
+const (
+	NotFound           Code = "not_found"
+	Busy               Code = "busy"       // the node has too many unstarted commands
+	QueueFull          Code = "queue_full" // the session has
+	InvalidParams      Code = "invalid_params"
+	CwdNotFound        Code = "cwd_not_found"
+	CwdNotDir          Code = "cwd_not_dir"
+	EnvRefused         Code = "env_refused"
+	TooLarge           Code = "too_large"
+	JobFinished        Code = "job_finished"
+	NoInput            Code = "no_input"
+	LineTooLong        Code = "line_too_long"
+	SessionClosedCode  Code = "session_closed"
+	ResourceExhausted  Code = "resource_exhausted"
+	SpawnFailed        Code = "spawn_failed"
+	SandboxUnavailable Code = "sandbox_unavailable"
+	Refused            Code = "refused"  // policy
+	Conflict           Code = "conflict" // an idempotency key with another request behind it
+	OutputUnavailable  Code = "output_unavailable"
+	ShuttingDown       Code = "shutting_down"
+	Unsupported        Code = "unsupported"
+	Internal           Code = "internal" // a fault of ours: an actor died while it held the request
+
+	ShellUnknown       Code = "shell_unknown"
+	ShellCompleted     Code = "shell_completed"
+	ShellErrorShutdown Code = "shell_error_shutdown"
+	ShellStopped       Code = "shell_stopped"
+	ShellNotFound      Code = "shell_not_found"
+)
+
+// Error is a code for machines, a finer reason, a sentence for people and,
+// where there is something to do, a hint that says what.
+type Error struct {
+	Code    Code   `json:"code"`
+	Reason  string `json:"reason,omitempty"` // "ENOENT", "empty_command", a parameter's name
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Error is the sentence, with the hint behind it.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Hint + ")"
+}
+
+// Is matches an error of the same code; a target with a reason wants that too.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
+}
+
+// Invalid is a bad parameter: reason names it, message says what is wrong.
+func Invalid(reason, message string) *Error {
+	return &Error{Code: InvalidParams, Reason: reason, Message: message}
+}

@@ -1,0 +1,125 @@
+package messages
+
+import "time"
+
+// State is where a job stands.
+type State string
+
+// The states, in the order a job passes through them. The last two are for ever.
+const (
+	Queued   State = "queued"   // waits for its session or its turn
+	Starting State = "starting" // the engine was asked
+	Running  State = "running"  // foreground or background
+	Stopping State = "stopping" // being ended
+	Draining State = "draining" // the main process has exited, its output is collected
+	Finished State = "finished" // its outcome is set
+	Retired  State = "retired"  // and nothing of it is left
+)
+
+// Ended reports whether a job in this state has its outcome.
+func (s State) Ended() bool { return s == Finished || s == Retired }
+
+// Mode says how a job was asked for.
+type Mode string
+
+// The modes.
+const (
+	ModeSync     Mode = "sync"
+	ModeAsync    Mode = "async"
+	ModeDetached Mode = "detached"
+)
+
+// Job is the record of a job: the same in the CLI, HTTP, events and the
+// library. Every fact about a job carries it, so that no one has to ask again.
+// Slices are never changed once the record was sent.
+type Job struct {
+	ID          JobID
+	UID         UID
+	Scope       ScopePath
+	Session     SessionID
+	Principal   Principal
+	Tag         string
+	Name        string
+	Command     string // the text, or the words joined for people
+	Argv        []string
+	Description string
+	Mode        Mode
+	Backend     string
+
+	State      State
+	Background bool
+	Outcome    Outcome    // "" until Finished
+	Status     ExitStatus // meaningful when Settled
+	Settled    bool       // the kernel's status is known
+	Shell      int        // exit status for a shell: the command's, 128+n, 126/127 for one that failed to start
+	Cause      Cause
+	Err        Error // why it failed to start, or why it is lost
+	OOM        Tristate
+
+	OutputOpen bool
+	Children   int
+	Survivors  []Survivor
+	Flags      []Flag
+	EnvDropped []string
+
+	Timeout         time.Duration // 0: none
+	Deadline        time.Time     // zero: none
+	PID             int
+	StartTime       uint64
+	Isolation       Isolation
+	Dir             string
+	Created         time.Time
+	Started         time.Time
+	Ended           time.Time
+	Rusage          Rusage
+	WaitingForInput bool
+
+	Output []StreamOutput
+	Seq    Seq // of the last fact recorded about it
+}
+
+// StreamOutput is what is known of one stream of a job.
+type StreamOutput struct {
+	Stream     Stream
+	Bytes      int64
+	Lines      int64 // meaningful when Counted
+	Counted    bool
+	LinesExact bool
+	File       string // "": in memory
+	Elided     []OutputGap
+}
+
+// Duration is how long the job ran, or 0 while that is not known.
+func (j Job) Duration() time.Duration {
+	if j.Started.IsZero() || j.Ended.IsZero() {
+		return 0
+	}
+	return j.Ended.Sub(j.Started)
+}
+
+// ExitCode is the exit status of a CLI that ran the job (design.md 7): the
+// command's own, 128+n when a signal ended it, 124 timed out, 130 cancelled,
+// 126 or 127 when it could not be executed, 125 lost.
+func (j Job) ExitCode() int {
+	switch j.Outcome {
+	case TimedOut:
+		return 124
+	case Cancelled:
+		return 130
+	case Lost:
+		return 125
+	case Exited, Signaled, FailedToStart:
+		return j.Shell
+	}
+	return 0
+}
+
+// HasFlag reports whether the record carries a flag.
+func (j Job) HasFlag(f Flag) bool {
+	for _, g := range j.Flags {
+		if g == f {
+			return true
+		}
+	}
+	return false
+}

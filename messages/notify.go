@@ -1,0 +1,119 @@
+package messages
+
+// The notice conversation: facts with numbers, at least once, in order.
+//
+//	subscriber --Subscribe--> supervisor
+//	subscriber <--Subscribed | RequestRejected-- channel
+//	subscriber <--Notification, FactsDropped-- channel   (at most Window unacknowledged)
+//	subscriber --Acknowledge--> supervisor --> channel
+//	subscriber --Unsubscribe--> supervisor --> channel --Unsubscribed--> subscriber
+//
+// A subscriber that is slow is not waited for: its channel remembers only how
+// far it came and reads on from the journal. What the journal no longer holds
+// is said as FactsDropped, never left out in silence. Subscribing again with
+// the same channel resumes after the last acknowledged number.
+
+// Subscribe asks for the facts after After that Filter lets through.
+type Subscribe struct {
+	quiet
+	Channel ChannelID // "": a new one is made
+	Resume  bool      // after the last acknowledged number, whatever After says
+	After   Seq
+	Now     bool // only what is recorded from now on
+	Window  int  // 0: DefaultWindow; at most MaxOutbox
+	Filter  Filter
+}
+
+// Bounds of a channel (reliability.md 4: 256 events per client).
+const (
+	DefaultWindow = 64
+	MaxOutbox     = 256
+)
+
+// Filter lets facts through. The zero value lets all.
+type Filter struct {
+	Scope ScopePath // and its sub-scopes
+	Job   JobID
+	Ends  bool // only CommandFinished and CommandRetired
+}
+
+// Subscribed reports that the channel is open; the first notification will
+// have a number above After.
+type Subscribed struct {
+	quiet
+	Channel ChannelID
+	After   Seq
+}
+
+// Notification is one fact with its number.
+type Notification struct {
+	quiet
+	Channel ChannelID
+	Seq     Seq
+	Fact    Fact
+}
+
+// FactsDropped reports that the facts numbered From to To are no longer held.
+type FactsDropped struct {
+	quiet
+	Channel  ChannelID
+	From, To Seq
+}
+
+// Acknowledge reports that the subscriber has dealt with all facts up to Seq.
+// It is not answered.
+type Acknowledge struct {
+	quiet
+	Channel ChannelID
+	Seq     Seq
+}
+
+// Unsubscribe asks for the end of a channel.
+type Unsubscribe struct {
+	quiet
+	Channel ChannelID
+}
+
+// Unsubscribed reports that the channel is gone. Nothing follows.
+type Unsubscribed struct {
+	quiet
+	Channel ChannelID
+	Reason  string
+}
+
+// Fact is what the recorder numbers and the channels tell: the CommandFacts,
+// and those of sessions and scopes.
+type Fact interface{ fact() }
+
+func (CommandQueued) fact()   {}
+func (CommandStarted) fact()  {}
+func (CommandPromoted) fact() {}
+func (CommandStopping) fact() {}
+func (CommandDraining) fact() {}
+func (CommandFinished) fact() {}
+func (CommandRetired) fact()  {}
+func (CommandChanged) fact()  {}
+func (SessionOpened) fact()   {}
+func (SessionReplaced) fact() {}
+func (SessionClosed) fact()   {}
+func (ScopeOpened) fact()     {}
+func (ScopeClosed) fact()     {}
+
+// FactRecorded reports that the journal holds a fact under its number.
+type FactRecorded struct {
+	quiet
+	Seq  Seq
+	Fact Fact
+}
+
+// NotifyReply is what a subscriber may receive in answer to Subscribe and
+// Unsubscribe.
+type NotifyReply interface{ notifyReply() }
+
+func (Subscribed) notifyReply()      {}
+func (Unsubscribed) notifyReply()    {}
+func (RequestRejected) notifyReply() {}
+
+// Refuse implements Refusable.
+func (Subscribe) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
+func (Unsubscribe) Refuse(e *Error) any { return RequestRejected{Err: *e} }

@@ -1,0 +1,175 @@
+package messages
+
+import "time"
+
+// The process conversation: the engine reports what an OS process did.
+//
+//	engine --ProcessStarted | ProcessFailed--> command
+//	engine --MainExited, ProcessExited--> command     (the result)
+//	engine --OutputClosed, TreeEnded--> command       (the end, maybe hours later)
+//
+// In between come OutputGrew (only on credit), InputAwaited, LogBlocked,
+// InputWritten, ControlDone, ControlRefused, LogFlagged. A job that failed to start says ProcessFailed
+// and nothing else. OutputClosed and TreeEnded come once each, in any order,
+// after ProcessExited; then nothing follows.
+
+// Stream is one output of a job.
+type Stream uint8
+
+// The streams; the numbers are those of package spill.
+const (
+	Merged Stream = iota
+	Stdout
+	Stderr
+)
+
+// String is the name of the stream in JSON and on the command line.
+func (s Stream) String() string { return [...]string{"merged", "stdout", "stderr"}[s] }
+
+// ProcessStarted reports that the process exists.
+type ProcessStarted struct {
+	quiet
+	PID       int
+	StartTime uint64 // clock ticks since boot (/proc/PID/stat field 22): with PID, an identity
+	At        time.Time
+	Isolation Isolation
+}
+
+// Isolation is what holds a process tree together, and so what a kill reaches.
+type Isolation string
+
+// The kinds, strongest first.
+const (
+	InCgroup  Isolation = "cgroup"    // cgroup v2: everything
+	Subreaper Isolation = "subreaper" // everything that descends from the engine
+	Group     Isolation = "group"     // its process groups only
+)
+
+// ProcessFailed reports that the program could not be executed. No process
+// exists and nothing follows.
+type ProcessFailed struct {
+	quiet
+	Seq   uint64
+	Err   Error // spawn_failed or resource_exhausted, reason = the errno's name
+	Shell int   // 127 not found, 126 not executable, as a shell says
+	At    time.Time
+}
+
+// MainExited reports that the main process has exited; its output is being
+// drained. It informs only: ProcessExited is the result.
+type MainExited struct {
+	quiet
+	Status ExitStatus
+	At     time.Time
+}
+
+// ProcessExited reports the result, after the drain: Sizes hold every byte the
+// main process wrote. For a job that was stopped it comes when nothing of the
+// tree is left, or Survivors names what is.
+type ProcessExited struct {
+	quiet
+	Seq        uint64 // the engine's number: settle it
+	Status     ExitStatus
+	Cause      Cause // zero: it ended by itself
+	At         time.Time
+	Sizes      Sizes
+	OutputOpen bool // another process still holds the output
+	Children   int  // of the job's processes, still alive
+	Survivors  []Survivor
+	OOM        Tristate
+	Rusage     Rusage
+	Flags      []Flag
+}
+
+// Sizes are the bytes written so far, by stream.
+type Sizes [3]int64
+
+// Flag marks something a user should know of a job beside its outcome.
+type Flag string
+
+// The flags.
+const (
+	FlagTreeUnverified Flag = "tree_unverified" // only process groups could be reached
+	FlagUnsupervised   Flag = "unsupervised"    // its actor crashed too often; it can only be stopped
+	FlagLogBlocked     Flag = "log_blocked"     // its output waited for room
+	FlagLogTampered    Flag = "log_tampered"    // its log was changed from outside
+	FlagLogUnlinked    Flag = "log_unlinked"    // its log was deleted and made anew
+	FlagClientGone     Flag = "client_gone"     // cancelled because its client went away
+	FlagKeeperFault    Flag = "keeper_fault"    // a fault of the engine; its descriptors were kept
+	FlagStdinShared    Flag = "stdin_inherited" // it reads the host's own standard input
+)
+
+// OutputClosed reports that no process holds the output any more: its log is
+// sealed and Sizes are final.
+type OutputClosed struct {
+	quiet
+	Seq   uint64
+	Sizes Sizes
+}
+
+// TreeEnded reports that no process of the job is left, or which ones could
+// not be ended. It is the job's last word beside OutputClosed.
+type TreeEnded struct {
+	quiet
+	Seq       uint64
+	Survivors []Survivor
+}
+
+// OutputGrew reports the size of a stream's log. It is sent once for each
+// credit: a sink that wants the next one asks again.
+type OutputGrew struct {
+	quiet
+	Stream Stream
+	Size   int64
+}
+
+// InputAwaited reports that the job waits for input, or no longer does.
+type InputAwaited struct {
+	quiet
+	Waiting bool
+}
+
+// LogBlocked reports that the output cannot be stored now (the job is paced by
+// its own full pipe, no byte is lost), or that it can again.
+type LogBlocked struct {
+	quiet
+	Stream  Stream
+	Blocked bool
+	Message string
+}
+
+// LogFlagged reports that a log was deleted or changed from outside.
+type LogFlagged struct {
+	quiet
+	Stream Stream
+	Flag   Flag
+}
+
+// ControlDone reports that a control took effect. Controls of one job are
+// answered one by one in their order: with ControlDone, ControlRefused or, for
+// input, InputWritten.
+type ControlDone struct{ quiet }
+
+// ControlRefused reports that a control could not be done; nothing changed.
+type ControlRefused struct {
+	quiet
+	Err Error
+}
+
+// ProcessFact is what an engine may report about a process.
+type ProcessFact interface{ processFact() }
+
+func (ProcessStarted) processFact()  {}
+func (ProcessFailed) processFact()   {}
+func (MainExited) processFact()      {}
+func (ProcessExited) processFact()   {}
+func (OutputClosed) processFact()    {}
+func (TreeEnded) processFact()       {}
+func (OutputGrew) processFact()      {}
+func (InputAwaited) processFact()    {}
+func (LogBlocked) processFact()      {}
+func (LogFlagged) processFact()      {}
+func (ControlRefused) processFact()  {}
+func (InputWritten) processFact()    {}
+func (ShellClosed) processFact()     {}
+func (SessionReplaced) processFact() {}

@@ -1,0 +1,208 @@
+package messages
+
+import "time"
+
+// The run conversation: one RunCommand, exactly one RunReply.
+//
+//	client --RunCommand--> supervisor --> scope --> session
+//	client <--CommandFinished | CommandPromoted | CommandRejected-- session
+//
+// A promoted command is heard of once more: its CommandFinished goes to the
+// notification channels, as every other fact does. CommandFinished is the last
+// word about the result; CommandRetired follows it when the output is closed
+// and no process is left, and is the last word about the job.
+
+// RunCommand asks for one job: Text for a shell, or Argv, never both. Scope and
+// session are opened if they are not open yet.
+type RunCommand struct {
+	quiet
+	Key       string // idempotency: the same key and request again gets the same job
+	Principal Principal
+	Tag       string // opaque, given back in the record
+
+	Scope       ScopePath // "": main
+	Session     SessionID // "": default
+	Name        string
+	Description string
+
+	Text  string
+	Argv  []string
+	Shell string // "": the session's; a name or an absolute path
+
+	Dir       string   // absolute; "": the session's
+	Env       []string // "K=V", applied over what EnvPolicy gives
+	EnvPolicy EnvPolicy
+	BaseEnv   []string // the caller's environment, for EnvCaller
+	Umask     int      // negative: the host's
+
+	Streams    StreamMode
+	Stdin      StdinMode
+	Terminal   Terminal // the zero value: none
+	Background bool     // answer with CommandPromoted when it has started
+	Detach     bool
+
+	PromoteAfter time.Duration // foreground budget from submission; 0: none
+	Timeout      time.Duration // deadline of the job from its leaving the queue; 0: none
+	Grace        time.Duration // from TERM to KILL; 0: DefaultGrace, negative: none
+
+	OnExit     OnExit
+	Quota      Quota
+	Durability string // a class of package spill; "": memory
+	Persist    bool   // its output goes to a file from the first byte
+}
+
+// DefaultGrace is how long a stopped job may take before it is killed: what
+// copilot's seed and task runners use (S2, R-224).
+const DefaultGrace = 5 * time.Second
+
+// Bounds of a request (reliability.md 6.2).
+const (
+	MaxText     = 16 << 20 // bytes; above 100 KiB the text travels in a script file
+	MaxEnv      = 8192     // variables; B37 asks that 10,000 be refused
+	MaxDuration = 10 * 365 * 24 * time.Hour
+)
+
+// EnvPolicy says where a job's environment begins.
+type EnvPolicy string
+
+// The policies (reliability.md 5.3).
+const (
+	EnvCaller EnvPolicy = "caller" // BaseEnv whole: what a person's shell would do
+	EnvAllow  EnvPolicy = "allow"  // the allow-list, from the host's own; the default
+	EnvClean  EnvPolicy = "clean"  // nothing
+)
+
+// StreamMode says whether stdout and stderr are kept apart. It is fixed at the
+// start: one pipe cannot be split later.
+type StreamMode string
+
+// The modes.
+const (
+	MergedStreams   StreamMode = "merged" // one pipe, true order; the default
+	SeparateStreams StreamMode = "separate"
+)
+
+// StdinMode says what a job reads.
+type StdinMode string
+
+// The modes.
+const (
+	StdinNull StdinMode = "null" // /dev/null; the default
+	StdinPipe StdinMode = "pipe" // what WriteInput sends
+	StdinHost StdinMode = "host" // the host's own descriptor 0; in-process nodes only
+)
+
+// Terminal is the size of a job's terminal; the zero value is no terminal.
+type Terminal struct{ Rows, Cols int }
+
+// OnExit says what becomes of processes a command leaves behind.
+type OnExit string
+
+// The choices.
+const (
+	AdoptChildren OnExit = "adopt" // the session keeps them and ends them with itself; the default
+	KeepChildren  OnExit = "keep"  // they survive the session
+	KillChildren  OnExit = "kill"  // they are ended at once
+)
+
+// Quota bounds a job's output. Bytes 0 is the node's default.
+type Quota struct {
+	Bytes  int64
+	Policy string // a policy of package spill; "": elide
+}
+
+// CommandQueued reports that the job exists and waits for its turn.
+type CommandQueued struct {
+	quiet
+	Job Job
+}
+
+// CommandStarted reports that the job's process exists.
+type CommandStarted struct {
+	quiet
+	Job Job
+}
+
+// CommandPromoted reports that the job goes on in the background: its budget
+// is spent, somebody asked, or it was a background job from the start.
+type CommandPromoted struct {
+	quiet
+	Job Job
+}
+
+// CommandStopping reports that a job is being ended, and why.
+type CommandStopping struct {
+	quiet
+	Job Job
+}
+
+// CommandDraining reports that the main process has exited and its last output
+// is being collected.
+type CommandDraining struct {
+	quiet
+	Job Job
+}
+
+// CommandFinished reports how the job ended. It is its one outcome.
+type CommandFinished struct {
+	quiet
+	Job Job
+}
+
+// CommandRetired reports that nothing of a finished job is left: its output is
+// closed and none of its processes lives. It is the last word about the job.
+type CommandRetired struct {
+	quiet
+	Job Job
+}
+
+// CommandRejected reports that nothing was started or changed, and why.
+type CommandRejected struct {
+	quiet
+	Err Error
+}
+
+// RunReply is what a client may receive in answer to RunCommand.
+type RunReply interface{ runReply() }
+
+func (CommandPromoted) runReply() {}
+func (CommandFinished) runReply() {}
+func (CommandRejected) runReply() {}
+
+// CommandFact is what may be said of a job on its way up the tree.
+type CommandFact interface {
+	Record() Job
+	commandFact()
+}
+
+func (CommandQueued) commandFact()   {}
+func (CommandStarted) commandFact()  {}
+func (CommandPromoted) commandFact() {}
+func (CommandStopping) commandFact() {}
+func (CommandDraining) commandFact() {}
+func (CommandFinished) commandFact() {}
+func (CommandRetired) commandFact()  {}
+func (CommandChanged) commandFact()  {}
+
+// CommandChanged reports that something in a live job's record changed that is
+// no change of state: its deadline, waiting for input, a flag.
+type CommandChanged struct {
+	quiet
+	Job Job
+}
+
+// Record is the job as it stands after the fact.
+func (f CommandQueued) Record() Job   { return f.Job }
+func (f CommandStarted) Record() Job  { return f.Job }
+func (f CommandPromoted) Record() Job { return f.Job }
+func (f CommandStopping) Record() Job { return f.Job }
+func (f CommandDraining) Record() Job { return f.Job }
+func (f CommandFinished) Record() Job { return f.Job }
+func (f CommandRetired) Record() Job  { return f.Job }
+func (f CommandChanged) Record() Job  { return f.Job }
+
+// Address implements Addressed.
+func (r RunCommand) Address() Address { return Address{Scope: r.Scope, Session: r.Session} }
+
+// Refuse implements Refusable.
+func (RunCommand) Refuse(e *Error) any { return CommandRejected{Err: *e} }

@@ -1,0 +1,96 @@
+package messages
+
+import "time"
+
+// The scope conversation: who owns what.
+//
+//	client --OpenScope | CloseScope | ListScopes | HandOver--> supervisor [--> scope …]
+//	client <--ScopeReply--
+//
+// Closing a scope closes its sub-scopes and sessions and stops their jobs,
+// those that are still starting too; ScopeClosed comes when nothing is left.
+
+// OpenScope asks for a scope, and its parents if they are not open.
+type OpenScope struct {
+	quiet
+	Principal Principal
+	Path      ScopePath
+	Quota     ScopeQuota
+}
+
+// ScopeQuota bounds a scope with its sub-scopes. 0 is no bound.
+type ScopeQuota struct {
+	Jobs     int // live jobs
+	Sessions int
+}
+
+// CloseScope asks for the end of a scope and everything in it.
+type CloseScope struct {
+	quiet
+	Path   ScopePath
+	Grace  time.Duration // 0: each job's own, negative: none
+	By     Party         // "": the client
+	Reason string
+}
+
+// ListScopes asks for the scopes at and below Path; "" is all.
+type ListScopes struct {
+	quiet
+	Path ScopePath
+}
+
+// HandOver asks for a live job to be moved to the default session of another
+// scope. The job does not notice.
+type HandOver struct {
+	quiet
+	Job JobID
+	To  ScopePath
+}
+
+// ScopeOpened reports that the scope exists.
+type ScopeOpened struct {
+	quiet
+	Path ScopePath
+}
+
+// ScopeClosed reports that nothing of the scope is left but Survivors.
+type ScopeClosed struct {
+	quiet
+	Path      ScopePath
+	Reason    string
+	Jobs      []JobID // those that were stopped for it
+	Survivors []Survivor
+}
+
+// ScopeList answers ListScopes, parents first.
+type ScopeList struct {
+	quiet
+	Scopes []ScopeInfo
+}
+
+// ScopeInfo is what is known of a scope; its sub-scopes are counted in.
+type ScopeInfo struct {
+	Path     ScopePath  `json:"path"`
+	Jobs     int        `json:"jobs"` // live
+	Sessions int        `json:"sessions"`
+	Quota    ScopeQuota `json:"quota"`
+}
+
+// ScopeReply is what a client may receive in answer to a scope request.
+type ScopeReply interface{ scopeReply() }
+
+func (ScopeOpened) scopeReply()     {}
+func (ScopeClosed) scopeReply()     {}
+func (ScopeList) scopeReply()       {}
+func (Acknowledged) scopeReply()    {} // to HandOver
+func (RequestRejected) scopeReply() {}
+
+// Address implements Addressed.
+func (r CloseScope) Address() Address { return Address{Scope: r.Path} }
+func (r HandOver) Address() Address   { return Address{Job: r.Job} }
+
+// Refuse implements Refusable.
+func (OpenScope) Refuse(e *Error) any  { return RequestRejected{Err: *e} }
+func (CloseScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+func (ListScopes) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+func (HandOver) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
