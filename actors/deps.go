@@ -1,0 +1,83 @@
+package actors
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Deps is what the tree needs from below it; the root package joins them. All
+// of it is safe for concurrent use, and nothing of it waits but Journal.
+type Deps struct {
+	Backends map[string]backends.Backend // by name; DefaultBackend must be there
+	Journal  Journal
+	Logs     Logs
+	Log      *slog.Logger
+
+	// NewUID makes the ULID of a job.
+	NewUID func() messages.UID
+	// Environment makes the whole environment of a job, and names what it left
+	// out. scope, session and job are what the job is told of itself.
+	Environment func(r messages.RunCommand, self Self) (env, dropped []string, err *messages.Error)
+
+	Limits     Limits
+	Middleware []actor.ReceiverMiddleware // behind the guard: traces, faults
+	// Unhandled hears of messages that no actor should have got; nil: they are logged.
+	Unhandled func(who string, message any)
+}
+
+// DefaultBackend runs the commands of sessions that name no other.
+const DefaultBackend = "pipe"
+
+// Self is what a job is told of itself in its environment.
+type Self struct {
+	Scope   messages.ScopePath
+	Session messages.SessionID
+	Job     messages.JobID
+	UID     messages.UID
+}
+
+// Limits bound a node. The zero value means the defaults.
+type Limits struct {
+	Starts    int // at a time; 0: as many as there are CPUs
+	Unstarted int // 0: MaxUnstarted
+	Finished  int // records kept; 0: MaxFinished
+	Channels  int // 0: MaxChannels
+	Watches   int // 0: MaxWatches
+}
+
+// The defaults of Limits, and what they protect.
+const (
+	MaxUnstarted = 1024 // a start is a fork: more waiting only means longer waits (design.md 9.5)
+	MaxFinished  = 1000 // records and memfds of an in-process node (design.md 9.8)
+	MaxChannels  = 256
+	MaxWatches   = 1024
+)
+
+// Logs opens the logs of jobs that have no actor any more, and lets go of those
+// that are forgotten.
+type Logs interface {
+	Open(id string, stream uint8) (spill.Log, error)
+	Remove(id string) error
+}
+
+// Journal keeps the numbered facts. Its calls may wait for a disk; only the
+// recorder makes them.
+type Journal interface {
+	// Last is the number of the newest fact, 0 if there is none.
+	Last() (messages.Seq, error)
+	// Append records facts under their numbers; those it has already are left
+	// as they are.
+	Append(facts []messages.FactRecorded) error
+	// Read gives at most limit facts above after, oldest first. Numbers that are
+	// missing before the first of them are no longer held.
+	Read(after messages.Seq, limit int) ([]messages.FactRecorded, error)
+}
+
+// clock is the actors' time: the runtime's, which synctest makes virtual.
+func clock() time.Time { return time.Now() }

@@ -1,0 +1,173 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// What the actors say to one another and to nobody else. They may carry PIDs
+// and logs; they never leave the process.
+
+// quiet keeps a message out of the dead-letter log.
+type quiet struct{}
+
+// IgnoreDeadLetterLogging implements the library's opt-out.
+func (quiet) IgnoreDeadLetterLogging() {}
+
+// gone is a death certificate that waits its turn behind the child's last words.
+type gone struct {
+	quiet
+	who *actor.PID
+}
+
+// routed carries a request down to the part of the tree it concerns; the sender
+// is the client.
+type routed struct {
+	quiet
+	to      messages.Address
+	request any
+}
+
+// place puts a job into a session: a new one to queue, or one that exists.
+type place struct {
+	quiet
+	job  messages.Job // State says how far it is
+	run  messages.RunCommand
+	env  []string
+	open messages.OpenSession // how to open the session if it is not open
+}
+
+// unplaced says that the session refused a job; no one was told of it yet.
+type unplaced struct {
+	quiet
+	job messages.JobID
+	err messages.Error
+}
+
+// The turn conversation: session --turnAsked--> … supervisor --routed{turnGiven}--> … session.
+type (
+	turnAsked struct {
+		quiet
+		job messages.JobID
+	}
+	turnReturned struct {
+		quiet
+		job messages.JobID
+	}
+	turnGiven struct {
+		quiet
+		job messages.JobID
+	}
+)
+
+// recorded says that the journal holds the end of a job: its command may settle.
+type recorded struct {
+	quiet
+	job messages.JobID
+}
+
+// The hand-over conversation: supervisor --routed{letGo}--> session --letGone--> … supervisor.
+type (
+	letGo struct {
+		quiet
+		job messages.JobID
+	}
+	letGone struct {
+		quiet
+		job messages.JobID
+		run messages.RunCommand
+		env []string
+	}
+)
+
+// orphaned says that an actor of the tree died and what it held must be placed
+// again: the jobs of a session, or of a scope with its sub-scopes.
+type orphaned struct {
+	quiet
+	scope   messages.ScopePath
+	session messages.SessionID // "": the whole scope
+}
+
+// The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
+type (
+	// recorderReady says that the recorder stands and what it has.
+	recorderReady struct {
+		quiet
+		last messages.Seq
+	}
+	record struct {
+		quiet
+		fact messages.FactRecorded
+	}
+	// recordFailed says that the journal does not take facts; the recorder tries
+	// again by itself. A nil error says that it does again.
+	recordFailed struct {
+		quiet
+		err error
+	}
+	// readFacts is asked by a channel through the supervisor; the recorder
+	// answers its sender with factsRead.
+	readFacts struct {
+		quiet
+		after messages.Seq
+		limit int
+	}
+	factsRead struct {
+		quiet
+		after messages.Seq
+		facts []messages.FactRecorded
+		last  messages.Seq // of the journal at that time
+		err   error
+	}
+)
+
+// deliver gives a channel a fact that was just recorded.
+type deliver struct {
+	quiet
+	fact messages.FactRecorded
+}
+
+// flush asks a channel to give out what it has; it answers flushed when its
+// subscriber has acknowledged all, or at once if there is none.
+type (
+	flush   struct{ quiet }
+	flushed struct{ quiet }
+)
+
+// ended is a child's last word to its parent: stop me. A channel, a watch, a
+// gather and an archive's sink say it.
+type ended struct{ quiet }
+
+// outputs tells a sink where to read. A sink that was restarted asks for it.
+type (
+	outputs struct {
+		quiet
+		job    messages.JobID
+		logs   map[messages.Stream]spill.Log // the sink closes them
+		err    *messages.Error
+		closed bool // no stream grows any more
+	}
+	outputsWanted struct{ quiet }
+	// watchOutput asks the command for one OutputGrew above from.
+	watchOutput struct {
+		quiet
+		stream messages.Stream
+		from   int64
+	}
+	// outputClosed says that no byte follows on any stream.
+	outputClosed struct{ quiet }
+)
+
+// sessionDown says that a session is closed and can be stopped.
+type sessionDown struct {
+	quiet
+	fact messages.SessionClosed
+}
+
+// scopeDown says that a scope is closed and can be stopped.
+type scopeDown struct {
+	quiet
+	fact messages.ScopeClosed
+}

@@ -1,0 +1,286 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// Command is the state of one command. Job is its record, which every fact
+// carries; Job.State is its phase.
+type Command struct {
+	Job    messages.Job
+	Limits Limits
+
+	gens     [timers]int
+	stoppers []Ticket // wait for the end of the tree
+	controls []Ticket // wait for the answer of the process, in order
+	closed   bool     // OutputClosed was heard
+	ended    bool     // TreeEnded was heard
+	seq      uint64   // the engine's last number
+}
+
+// Rebuild is the machine of a job whose former actor died or whose tree was
+// restarted, as far as it was told. The facts that the engine replays enter it
+// as any others; what was told is not told again.
+func Rebuild(job messages.Job, limits Limits) Command {
+	return Command{Job: job, Limits: limits}
+}
+
+// Step answers an event with the next state and what to do about it.
+func (c Command) Step(now time.Time, event any) (Command, []Effect) {
+	switch e := event.(type) {
+	case Placed:
+		return c.placed(now)
+	case Asked:
+		return c.asked(now, e)
+	case Recorded:
+		return c.recorded()
+	case messages.InputWritten, messages.ControlDone, messages.ControlRefused:
+		return c.answered(e)
+	case messages.InputAwaited, messages.LogBlocked, messages.LogFlagged:
+		return c.noticed(e)
+	case messages.OutputClosed, messages.TreeEnded:
+		return c.over(e)
+	case Forgotten:
+		return c.forgotten(now, e)
+	}
+	if c.Job.State.Ended() {
+		return c, nil
+	}
+	switch e := event.(type) {
+	case Granted:
+		return c.granted(now)
+	case Expired:
+		return c.expired(e)
+	case messages.ProcessStarted:
+		return c.started(e)
+	case messages.ProcessFailed:
+		return c.failed(e)
+	case messages.MainExited:
+		return c.draining()
+	case messages.ProcessExited:
+		return c.exited(e)
+	}
+	return c, nil
+}
+
+// placed arms what is left of the timers.
+func (c Command) placed(now time.Time) (Command, []Effect) {
+	if c.Job.State == "" {
+		c.Job.State = messages.Queued
+	}
+	var todo []Effect
+	if c.Job.State.Ended() {
+		return c, nil
+	}
+	if c.Limits.PromoteAfter > 0 && !c.Job.Background && !c.Limits.Background {
+		todo = append(todo, c.arm(Budget, c.Job.Created.Add(c.Limits.PromoteAfter).Sub(now)))
+	}
+	if !c.Job.Deadline.IsZero() {
+		todo = append(todo, c.arm(Deadline, c.Job.Deadline.Sub(now)))
+	}
+	return c, todo
+}
+
+func (c *Command) arm(t Timer, after time.Duration) Effect {
+	c.gens[t]++
+	return Arm{Timer: t, After: max(after, 0), Gen: c.gens[t]}
+}
+
+func (c *Command) disarm(t Timer) Effect {
+	c.gens[t]++
+	return Disarm{t}
+}
+
+// granted starts the job; its deadline runs from here (design.md 9.6).
+func (c Command) granted(now time.Time) (Command, []Effect) {
+	if c.Job.State != messages.Queued && c.Job.State != messages.Starting {
+		return c, nil
+	}
+	c.Job.State = messages.Starting
+	todo := []Effect{Start{}}
+	if c.Limits.Timeout > 0 && c.Job.Deadline.IsZero() {
+		c.Job.Deadline = now.Add(c.Limits.Timeout)
+		todo = []Effect{c.arm(Deadline, c.Limits.Timeout), Start{Deadline: c.Limits.Timeout}}
+	} else if !c.Job.Deadline.IsZero() {
+		todo = []Effect{Start{Deadline: max(c.Job.Deadline.Sub(now), time.Nanosecond)}}
+	}
+	return c, todo
+}
+
+// started is heard once from the process and again at each adoption.
+func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
+	c.Job.PID, c.Job.StartTime, c.Job.Isolation = e.PID, e.StartTime, e.Isolation
+	first := c.Job.Started.IsZero()
+	c.Job.Started = e.At
+	if c.Job.State == messages.Queued || c.Job.State == messages.Starting {
+		c.Job.State = messages.Running
+	}
+	if !first {
+		return c, nil
+	}
+	todo := []Effect{Tell{messages.CommandStarted{Job: c.Job}}}
+	if c.Limits.Background && !c.Job.Background {
+		c, todo = c.promote(todo)
+	}
+	return c, todo
+}
+
+func (c Command) promote(todo []Effect) (Command, []Effect) {
+	c.Job.Background = true
+	return c, append(todo, c.disarm(Budget), Tell{messages.CommandPromoted{Job: c.Job}})
+}
+
+func (c Command) expired(e Expired) (Command, []Effect) {
+	if e.Gen != c.gens[e.Timer] {
+		return c, nil
+	}
+	switch {
+	case e.Timer == Budget && !c.Job.Background && c.Job.State != messages.Stopping:
+		return c.promote(nil)
+	case e.Timer == Deadline && (c.Job.State == messages.Starting || c.Job.State == messages.Running):
+		cause := messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}
+		return c.stop(cause, c.Limits.grace(0))
+	}
+	return c, nil
+}
+
+// stop sets the cause once: whatever happens next, this is why it ended.
+func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
+	c.Job.State, c.Job.Cause = messages.Stopping, cause
+	return c, []Effect{Stop{cause, grace}, Tell{messages.CommandStopping{Job: c.Job}}}
+}
+
+func (c Command) draining() (Command, []Effect) {
+	if c.Job.State == messages.Draining || c.Job.State == messages.Stopping {
+		return c, nil // a job that is being ended says so until it has
+	}
+	c.Job.State = messages.Draining
+	return c, []Effect{Tell{messages.CommandDraining{Job: c.Job}}}
+}
+
+// failed ends a job of which no process exists.
+func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
+	c.seq, c.closed, c.ended = e.Seq, true, true
+	c.Job.Ended, c.Job.Shell, c.Job.Err = e.At, e.Shell, e.Err
+	if c.Job.Cause.By != messages.ByNobody { // stopped before it could start
+		c.Job.Err = messages.Error{}
+		return c.finish(c.Job.Cause.OutcomeOf())
+	}
+	return c.finish(messages.FailedToStart)
+}
+
+// exited takes the result. The engine says who ended the job: a job that went
+// by itself while a stop was on its way was not stopped.
+func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
+	j := &c.Job
+	c.seq = e.Seq
+	j.Ended, j.Status, j.Settled, j.Shell = e.At, e.Status, true, e.Status.Shell()
+	j.Cause, j.OOM, j.Rusage = e.Cause, e.OOM, e.Rusage
+	j.OutputOpen, j.Children, j.Survivors = e.OutputOpen, e.Children, e.Survivors
+	j.Flags = union(j.Flags, e.Flags)
+	c.sizes(e.Sizes)
+	switch {
+	case e.Cause.By != messages.ByNobody:
+		return c.finish(e.Cause.OutcomeOf())
+	case e.Status.Signal != "":
+		return c.finish(messages.Signaled)
+	}
+	return c.finish(messages.Exited)
+}
+
+// forgotten is the end of what the engine does not know: a job without a result
+// is lost, one with a result is over.
+func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
+	c.closed, c.ended = true, true
+	if c.Job.State.Ended() {
+		return c.retire(nil)
+	}
+	c.Job.Ended, c.Job.Err, c.Job.Shell = now, e.Err, 125
+	return c.finish(messages.Lost)
+}
+
+// finish sets the one outcome and answers whoever waited for the process.
+func (c Command) finish(why messages.Outcome) (Command, []Effect) {
+	c.Job.State, c.Job.Outcome, c.Job.WaitingForInput = messages.Finished, why, false
+	c.Job.Deadline = time.Time{}
+	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), Tell{messages.CommandFinished{Job: c.Job}}}
+	for _, t := range c.controls {
+		todo = append(todo, refuse(t, finishedError(c.Job.ID)))
+	}
+	c.controls = nil
+	c, todo = c.answerStoppers(todo)
+	return c.retire(todo)
+}
+
+// over hears that the output is closed or that the tree has ended.
+func (c Command) over(event any) (Command, []Effect) {
+	switch e := event.(type) {
+	case messages.OutputClosed:
+		c.seq, c.closed, c.Job.OutputOpen = max(c.seq, e.Seq), true, false
+		c.sizes(e.Sizes)
+	case messages.TreeEnded:
+		c.seq, c.ended, c.Job.Children = max(c.seq, e.Seq), true, 0
+		c.Job.Survivors = e.Survivors
+	}
+	if c.Job.State != messages.Finished {
+		return c, nil
+	}
+	c, todo := c.answerStoppers(nil)
+	return c.retire(todo)
+}
+
+// retire tells the last word about a job when nothing of it is left.
+func (c Command) retire(todo []Effect) (Command, []Effect) {
+	if c.Job.State != messages.Finished || !c.closed || !c.ended {
+		return c, todo
+	}
+	c.Job.State = messages.Retired
+	return c, append(todo, Tell{messages.CommandRetired{Job: c.Job}})
+}
+
+// answerStoppers tells those who asked for the end that it has come: the tree
+// has ended, or the engine has named who survived.
+func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
+	stopped := c.Job.Cause.By != messages.ByNobody
+	if !c.ended && !stopped {
+		return c, todo
+	}
+	for _, t := range c.stoppers {
+		todo = append(todo, Reply{t, messages.CommandStopped{Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors}})
+	}
+	c.stoppers = nil
+	return c, todo
+}
+
+// recorded lets the engine forget, and the actor go when all is said.
+func (c Command) recorded() (Command, []Effect) {
+	if !c.Job.State.Ended() {
+		return c, nil
+	}
+	todo := []Effect{Settle{c.seq}}
+	if c.Job.State == messages.Retired {
+		todo = append(todo, Retire{})
+	}
+	return c, todo
+}
+
+// sizes takes the byte counts into the streams the job has.
+func (c *Command) sizes(s messages.Sizes) {
+	c.Job.Output = slices.Clone(c.Job.Output)
+	for i := range c.Job.Output {
+		out := &c.Job.Output[i]
+		out.Bytes = max(out.Bytes, s[out.Stream])
+	}
+}
+
+func union(have, more []messages.Flag) []messages.Flag {
+	for _, f := range more {
+		if !slices.Contains(have, f) {
+			have = append(slices.Clip(have), f)
+		}
+	}
+	return have
+}

@@ -1,0 +1,203 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// asked answers a control request in every phase, once: now, or when the
+// process has answered.
+func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
+	switch r := e.Request.(type) {
+	case messages.StopCommand:
+		return c.askedToStop(now, e.By, r)
+	case messages.PromoteCommand:
+		return c.askedToPromote(e.By)
+	case messages.ChangeDeadline:
+		return c.askedForDeadline(now, e.By, r)
+	}
+	switch {
+	case c.Job.State.Ended():
+		return c, []Effect{refuse(e.By, finishedError(c.Job.ID))}
+	case c.Job.State == messages.Queued:
+		return c, []Effect{refuse(e.By, &messages.Error{
+			Code: messages.Refused, Reason: "not_started",
+			Message: fmt.Sprintf("job %s has not started yet", c.Job.ID), Hint: "wait until it runs",
+		})}
+	}
+	c.controls = append(slices.Clip(c.controls), e.By)
+	return c, []Effect{Do{e.Request}}
+}
+
+func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (Command, []Effect) {
+	cause := messages.Cause{By: r.By, Reason: r.Reason}
+	if cause.By == messages.ByNobody {
+		cause.By = messages.ByClient
+	}
+	grace := c.Limits.grace(r.Grace)
+	switch c.Job.State {
+	case messages.Retired:
+		return c, []Effect{Reply{by, messages.CommandStopped{
+			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
+		}}}
+	case messages.Queued:
+		c.stoppers = append(slices.Clip(c.stoppers), by)
+		c.closed, c.ended = true, true
+		c.Job.Cause, c.Job.Ended = cause, now
+		return c.finish(cause.OutcomeOf())
+	case messages.Starting, messages.Running:
+		c.stoppers = append(slices.Clip(c.stoppers), by)
+		return c.stop(cause, grace)
+	}
+	c.stoppers = append(slices.Clip(c.stoppers), by)
+	if c.Job.State == messages.Finished && c.ended { // only its output is still open elsewhere
+		return c.answerStoppers(nil)
+	}
+	return c, []Effect{Stop{cause, grace}} // a shorter grace may follow; the first cause stays
+}
+
+// askedToPromote lets a client go; the process does not notice.
+func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
+	if c.Job.State.Ended() {
+		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+	}
+	var todo []Effect
+	if !c.Job.Background {
+		c, todo = c.promote(nil)
+	}
+	return c, append(todo, Reply{by, messages.CommandPromoted{Job: c.Job}})
+}
+
+// askedForDeadline moves the deadline here and in the engine, which insures it.
+func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDeadline) (Command, []Effect) {
+	switch {
+	case c.Job.State.Ended():
+		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+	case c.Job.State == messages.Stopping:
+		return c, []Effect{refuse(by, &messages.Error{
+			Code: messages.Refused, Reason: "stopping", Message: fmt.Sprintf("job %s is already being stopped", c.Job.ID),
+		})}
+	}
+	if err := checkDeadline(c, r); err != nil {
+		return c, []Effect{refuse(by, err)}
+	}
+	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
+		c.Limits.Timeout = after(r, c.Limits.Timeout)
+		c.Job.Timeout = c.Limits.Timeout
+		return c, []Effect{Tell{messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}}}
+	}
+	left := after(r, c.Job.Deadline.Sub(now))
+	var timer Effect
+	if r.None {
+		c.Job.Deadline, c.Job.Timeout = time.Time{}, 0
+		timer = c.disarm(Deadline)
+	} else {
+		c.Job.Deadline = now.Add(left)
+		c.Job.Timeout = c.Job.Deadline.Sub(c.begun(now))
+		timer = c.arm(Deadline, left)
+	}
+	c.Limits.Timeout = c.Job.Timeout
+	c.controls = append(slices.Clip(c.controls), 0) // the engine's answer is nobody's
+	return c, []Effect{
+		timer, Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
+		Tell{messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}},
+	}
+}
+
+// begun is when the job left the queue, as far as it is known.
+func (c Command) begun(now time.Time) time.Time {
+	if c.Job.Started.IsZero() {
+		return now
+	}
+	return c.Job.Started
+}
+
+func checkDeadline(c Command, r messages.ChangeDeadline) *messages.Error {
+	none := c.Job.Deadline.IsZero() && (c.Job.State != messages.Queued || c.Limits.Timeout == 0)
+	switch {
+	case r.None:
+		return nil
+	case r.Extend < 0 || r.After < 0 || r.Extend > messages.MaxDuration || r.After > messages.MaxDuration:
+		return messages.Invalid("deadline", "a deadline must be positive and at most ten years away")
+	case (r.Extend == 0) == (r.After == 0):
+		return messages.Invalid("deadline", "give either an extension, a time from now, or none")
+	case r.Extend > 0 && none:
+		return messages.Invalid("deadline", "the job has no deadline that could be extended; give a time from now")
+	}
+	return nil
+}
+
+// after is the time to the new deadline when left remains of the old one.
+func after(r messages.ChangeDeadline, left time.Duration) time.Duration {
+	switch {
+	case r.None:
+		return 0
+	case r.Extend > 0:
+		return max(left, 0) + r.Extend
+	}
+	return r.After
+}
+
+// answered passes the process's answer to the client whose turn it is.
+func (c Command) answered(fact any) (Command, []Effect) {
+	if len(c.controls) == 0 {
+		return c, nil // asked by a former actor: its clients were told
+	}
+	to := c.controls[0]
+	c.controls = c.controls[1:]
+	if to == 0 {
+		return c, nil
+	}
+	switch f := fact.(type) {
+	case messages.InputWritten:
+		return c, []Effect{Reply{to, f}}
+	case messages.ControlRefused:
+		return c, []Effect{Reply{to, messages.CommandRejected{Err: f.Err}}}
+	}
+	return c, []Effect{Reply{to, messages.Acknowledged{}}}
+}
+
+// noticed takes what a user should see in the record.
+func (c Command) noticed(fact any) (Command, []Effect) {
+	before := len(c.Job.Flags)
+	waiting := c.Job.WaitingForInput
+	switch f := fact.(type) {
+	case messages.InputAwaited:
+		c.Job.WaitingForInput = f.Waiting && !c.Job.State.Ended()
+	case messages.LogBlocked:
+		if f.Blocked {
+			c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagLogBlocked})
+		}
+	case messages.LogFlagged:
+		c.Job.Flags = union(c.Job.Flags, []messages.Flag{f.Flag})
+	}
+	if len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting || c.Job.State == messages.Retired {
+		return c, nil
+	}
+	return c, []Effect{Tell{messages.CommandChanged{Job: c.Job}}}
+}
+
+// Abandon answers everyone who still waits: the actor goes, the job stays.
+func (c Command) Abandon(err *messages.Error) []Effect {
+	var todo []Effect
+	for _, t := range append(slices.Clip(c.stoppers), c.controls...) {
+		if t != 0 {
+			todo = append(todo, refuse(t, err))
+		}
+	}
+	return todo
+}
+
+func refuse(to Ticket, err *messages.Error) Effect {
+	return Reply{to, messages.CommandRejected{Err: *err}}
+}
+
+func finishedError(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", id),
+		Hint: "its record and output can still be read",
+	}
+}

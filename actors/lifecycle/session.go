@@ -1,0 +1,136 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+
+	"troupe/messages"
+)
+
+// Session is what a session decides: which of its jobs may run. Parallel jobs
+// run at a time (1: serial), Queue more may wait; a job that could run asks the
+// node for its turn, so that no session can starve another scope.
+type Session struct {
+	Parallel int
+	Queue    int
+	Closing  bool
+
+	waiting []messages.JobID         // in order
+	active  map[messages.JobID]stage // asked for a turn, or running
+}
+
+type stage uint8
+
+const (
+	asking stage = iota
+	running
+)
+
+// Events of a session.
+type (
+	// Enqueued says that a job was placed.
+	Enqueued struct{ Job messages.JobID }
+	// TurnGiven says that the node lets the job start.
+	TurnGiven struct{ Job messages.JobID }
+	// Taken says that a running job came from elsewhere: by hand-over or after
+	// a restart.
+	Taken struct{ Job messages.JobID }
+	// Gone says that a job ended, or was handed over.
+	Gone struct{ Job messages.JobID }
+	// Closed says that the session takes no more jobs.
+	Closed struct{}
+)
+
+// SessionEffect is what the session actor must do.
+//
+//sumtype:decl
+type SessionEffect interface{ sessionEffect() }
+
+// The effects of a session.
+type (
+	// AskTurn asks the node for a turn to start the job.
+	AskTurn struct{ Job messages.JobID }
+	// Begin lets the job's command start.
+	Begin struct{ Job messages.JobID }
+	// ReturnTurn gives a turn back that nobody needs any more.
+	ReturnTurn struct{ Job messages.JobID }
+	// RefuseJob refuses a job that cannot be placed.
+	RefuseJob struct {
+		Job messages.JobID
+		Err messages.Error
+	}
+)
+
+func (AskTurn) sessionEffect()    {}
+func (Begin) sessionEffect()      {}
+func (ReturnTurn) sessionEffect() {}
+func (RefuseJob) sessionEffect()  {}
+
+// NewSession is an open session without jobs.
+func NewSession(parallel, queue int) Session {
+	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
+}
+
+// Counts are the jobs that run and those that wait.
+func (s *Session) Counts() (run, wait int) {
+	for _, st := range s.active {
+		if st == running {
+			run++
+		} else {
+			wait++
+		}
+	}
+	return run, wait + len(s.waiting)
+}
+
+// Step answers an event. The session is changed in place: it is its actor's
+// alone and holds a map.
+func (s *Session) Step(event any) []SessionEffect {
+	switch e := event.(type) {
+	case Enqueued:
+		return s.enqueue(e.Job)
+	case TurnGiven:
+		if st, ok := s.active[e.Job]; !ok || st != asking {
+			return []SessionEffect{ReturnTurn(e)}
+		}
+		s.active[e.Job] = running
+		return []SessionEffect{Begin(e)}
+	case Taken:
+		s.active[e.Job] = running
+	case Gone:
+		delete(s.active, e.Job)
+		s.waiting = slices.DeleteFunc(s.waiting, func(j messages.JobID) bool { return j == e.Job })
+		return s.fill(nil)
+	case Closed:
+		s.Closing = true
+	}
+	return nil
+}
+
+func (s *Session) enqueue(job messages.JobID) []SessionEffect {
+	switch {
+	case s.Closing:
+		return []SessionEffect{RefuseJob{job, messages.Error{
+			Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again",
+		}}}
+	case len(s.active) >= s.Parallel && len(s.waiting) >= s.Queue:
+		return []SessionEffect{RefuseJob{job, messages.Error{
+			Code:    messages.QueueFull,
+			Message: fmt.Sprintf("the session runs %d jobs and %d more are waiting, which is all it takes", len(s.active), len(s.waiting)),
+			Hint:    "wait for one of them to end, or use another session",
+		}}}
+	}
+	s.waiting = append(s.waiting, job)
+	return s.fill(nil)
+}
+
+// fill asks for turns for as many waiting jobs as there is room.
+func (s *Session) fill(todo []SessionEffect) []SessionEffect {
+	for len(s.waiting) > 0 && len(s.active) < s.Parallel {
+		job := s.waiting[0]
+		s.waiting = s.waiting[1:]
+		s.active[job] = asking
+		todo = append(todo, AskTurn{job})
+	}
+	return todo
+}

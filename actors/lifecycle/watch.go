@@ -1,0 +1,123 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"troupe/messages"
+)
+
+// Watch is the state of one blocking wait. It answers once: when its condition
+// is met by any or all of the jobs, when it can no longer be, or when its time
+// is up.
+type Watch struct {
+	Ask messages.AwaitJobs
+
+	jobs     []messages.Job
+	met      []messages.JobID
+	hopeless []messages.JobID
+	done     bool
+}
+
+// Events of a watch.
+type (
+	// Changed says how a job stands.
+	Changed struct{ Job messages.Job }
+	// Met says that a job met the condition.
+	Met struct{ Job messages.JobID }
+	// Hopeless says that a job can no longer meet it: its output is closed, it
+	// has finished, it is gone.
+	Hopeless struct{ Job messages.JobID }
+	// TimeUp says that the wait has lasted long enough.
+	TimeUp struct{}
+)
+
+// NewWatch waits for jobs as they stand.
+func NewWatch(ask messages.AwaitJobs, jobs []messages.Job) Watch {
+	return Watch{Ask: ask, jobs: slices.Clone(jobs)}
+}
+
+// Begin looks at the jobs as they stand: a wait may be over at once.
+func (w Watch) Begin() (Watch, *messages.AwaitEnded) {
+	for _, j := range w.jobs {
+		w = w.look(j)
+	}
+	return w.judge()
+}
+
+// Step answers an event with the next state and, once, the end of the wait.
+func (w Watch) Step(event any) (Watch, *messages.AwaitEnded) {
+	if w.done {
+		return w, nil
+	}
+	switch e := event.(type) {
+	case Changed:
+		w.jobs = slices.Clone(w.jobs)
+		for i := range w.jobs {
+			if w.jobs[i].ID == e.Job.ID {
+				w.jobs[i] = e.Job
+			}
+		}
+		w = w.look(e.Job)
+	case Met:
+		w.met = add(w.met, e.Job)
+	case Hopeless:
+		w.hopeless = add(w.hopeless, e.Job)
+	case TimeUp:
+		return w.end(messages.AwaitEnded{TimedOut: true})
+	}
+	return w.judge()
+}
+
+// look draws from a job's record what it says about the condition.
+func (w Watch) look(j messages.Job) Watch {
+	switch w.Ask.Condition.Kind {
+	case messages.UntilExit, "":
+		if j.State.Ended() {
+			w.met = add(w.met, j.ID)
+		}
+	case messages.UntilInput:
+		if j.WaitingForInput {
+			w.met = add(w.met, j.ID)
+		} else if j.State.Ended() {
+			w.hopeless = add(w.hopeless, j.ID)
+		}
+	case messages.UntilPort:
+		if j.State.Ended() {
+			w.hopeless = add(w.hopeless, j.ID)
+		}
+	case messages.UntilPattern, messages.UntilQuiet:
+		// decided by the output: its reader says Met or Hopeless
+	}
+	return w
+}
+
+func (w Watch) judge() (Watch, *messages.AwaitEnded) {
+	hopeless := 0
+	for _, j := range w.hopeless {
+		if !slices.Contains(w.met, j) {
+			hopeless++
+		}
+	}
+	switch {
+	case w.done:
+		return w, nil
+	case w.Ask.Any && len(w.met) > 0, len(w.met) == len(w.jobs):
+		return w.end(messages.AwaitEnded{Satisfied: true})
+	case !w.Ask.Any && hopeless > 0, hopeless == len(w.jobs):
+		return w.end(messages.AwaitEnded{Impossible: true})
+	}
+	return w, nil
+}
+
+func (w Watch) end(e messages.AwaitEnded) (Watch, *messages.AwaitEnded) {
+	w.done = true
+	e.Met, e.Jobs = w.met, w.jobs
+	return w, &e
+}
+
+func add(list []messages.JobID, j messages.JobID) []messages.JobID {
+	if slices.Contains(list, j) {
+		return list
+	}
+	return append(slices.Clip(list), j)
+}
