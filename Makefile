@@ -1,0 +1,55 @@
+# Everything CI does, at home. "make test" needs Go, bash and coreutils only.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# A checkout that git does not trust must build too; build says the version.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Where several things happen at once, tests run under the race detector.
+RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/...
+TESTSUM := .bin/testsum $(RACED:%=-race %)
+
+.PHONY: build test check deps bench catalogue soak stress docs
+
+build: ## the static binary, bin/troupe
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
+
+test: .bin/testsum ## every test that fits ten minutes; the last line counts them
+	@$(TESTSUM) -also tools ./...
+
+check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
+	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
+	go vet ./...
+	go -C tools vet ./testsum
+	.bin/staticcheck ./...
+	cd tools && ../.bin/staticcheck ./testsum
+	CGO_ENABLED=0 GOOS=darwin go vet ./...
+	go test -count=1 -run '^Test(House|Docs)' ./supervision_test
+
+deps: .bin/tools .bin/testsum ## the programs that tests may need (Debian), and the lint tools
+	@tools/deps.sh
+
+bench: ## ours beside raw, one line each; BENCH_JSON=file for JSON
+	@go run ./bench
+
+catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts them
+	@.bin/testsum -catalogue ./...
+
+soak: .bin/testsum ## the long forms of the tests that have one
+	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(RACED)
+
+stress: .bin/testsum ## what races would break, a hundred times
+	@$(TESTSUM) -count 100 -timeout 90m ./supervision_test ./backends/...
+
+docs: .bin/testsum ## links, tables and lengths of the documents
+	@.bin/testsum -run '^TestDocs' ./supervision_test
+
+.bin/testsum: $(wildcard tools/testsum/*.go)
+	@go -C tools build -o ../.bin/testsum ./testsum
+
+# The stamp is newer than the tools' versions: they are built once.
+.bin/tools: tools/go.mod tools/go.sum
+	@go -C tools build -o ../.bin/ honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt gotest.tools/gotestsum
+	@touch .bin/tools

@@ -1,0 +1,154 @@
+package supervision_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The parts of the actor library that are used at all; the rest of it was
+// measured and left (docs/decisions/005).
+const (
+	actorLib     = "github.com/asynkron/protoactor-go/actor"
+	schedulerLib = "github.com/asynkron/protoactor-go/scheduler"
+	eventLib     = "github.com/asynkron/protoactor-go/eventstream"
+)
+
+// anything of ours may be imported by the folders at the top.
+const anything = "troupe/..."
+
+// mayImport is the house plan: what each folder may know of the others, and
+// which outside packages it may know. One line for each folder, the ground floor
+// first; a folder that is not listed is an error.
+var mayImport = map[string][]string{
+	"messages":              {},
+	"spill":                 {"golang.org/x/sys"},
+	"spill/view":            {"spill", "github.com/charmbracelet/x/ansi"},
+	"actors/lifecycle":      {"messages"},
+	"actors":                {"messages", "actors/lifecycle", "backends", "spill", actorLib, schedulerLib, eventLib},
+	"backends":              {"messages", "spill"},
+	"backends/engine":       {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
+	"backends/pipe":         {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
+	"backends/fake":         {"messages", "backends", "spill"},
+	"backends/backendtest":  {"messages", "backends", "spill"},
+	"journal":               {"messages", "go.etcd.io/bbolt"},
+	"faults":                {"messages"},
+	"":                      {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
+	"bench":                 {anything, "golang.org/x/sys"},
+	"cmd/troupe":            {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "golang.org/x/term", "golang.org/x/sys"},
+	"supervision_test":      {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
+	"supervision_test/need": {},
+	"tools/testsum":         {},
+}
+
+// neverImport is what the wildcard does not cover.
+var neverImport = map[string][]string{
+	"": {"gateways", "cmd", "bench", "supervision_test", "backends/fake", "backends/backendtest"},
+}
+
+// houseFile is one Go file of the tree, parsed, whatever its build tags say.
+type houseFile struct {
+	path   string // from the root, with slashes
+	folder string // "" is the root package
+	test   bool
+	text   string
+	set    *token.FileSet
+	ast    *ast.File
+	vars   map[string]bool // the package-level variables of its package
+}
+
+// houseRule looks at one file and says what is wrong with it.
+type houseRule struct {
+	name  string
+	check func(*houseFile) []string
+}
+
+// TestHouse holds every file of the tree against every rule of the house.
+func TestHouse(t *testing.T) {
+	files := houseTree(t, "..")
+	if len(files) < 20 {
+		t.Fatalf("found %d files: this is not the tree", len(files))
+	}
+	for _, rule := range houseRules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, f := range files {
+				for _, complaint := range rule.check(f) {
+					t.Error(complaint)
+				}
+			}
+		})
+	}
+}
+
+// houseTree parses all Go files below root.
+func houseTree(t *testing.T, root string) []*houseFile {
+	t.Helper()
+	var files []*houseFile
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"bin", "testdata", "node_modules"}, d.Name())):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f, err := houseParse(filepath.ToSlash(rel), string(text))
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	houseVars(files)
+	return files
+}
+
+func houseParse(name, text string) (*houseFile, error) {
+	f := &houseFile{
+		path: name, folder: path.Dir(name), text: text, set: token.NewFileSet(),
+		test: strings.HasSuffix(name, "_test.go"),
+	}
+	if f.folder == "." {
+		f.folder = ""
+	}
+	var err error
+	f.ast, err = parser.ParseFile(f.set, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return f, err
+}
+
+// houseVars tells each file the variables of its package.
+func houseVars(files []*houseFile) {
+	byPackage := map[string]map[string]bool{}
+	for _, f := range files {
+		key := f.folder + " " + f.ast.Name.Name
+		if byPackage[key] == nil {
+			byPackage[key] = map[string]bool{}
+		}
+		f.vars = byPackage[key]
+		for _, decl := range f.ast.Decls {
+			if group, ok := decl.(*ast.GenDecl); ok && group.Tok == token.VAR {
+				for _, spec := range group.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						f.vars[name.Name] = true
+					}
+				}
+			}
+		}
+	}
+}

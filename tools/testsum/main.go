@@ -1,0 +1,109 @@
+// Testsum runs the tests of the module and says what happened: the output of
+// what failed, the name and reason of what was skipped, and as its last line
+// the count. It needs nothing but Go, so that "make test" does not either.
+//
+//	testsum [flags] PATTERN...
+//
+// Its exit status is 0 only when at least one test ran and none failed.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+// packageTimeout ends a package that hangs, with the stacks of its goroutines,
+// well before a CI host would end the run without them.
+const packageTimeout = 9 * time.Minute
+
+// A runner runs the tests that its flags select.
+type runner struct {
+	race      patterns      // packages that run under the race detector
+	also      string        // another module, whose packages run too
+	run       string        // as go test -run
+	count     int           // as go test -count
+	timeout   time.Duration // of one package
+	catalogue bool          // count faults, bad inputs and security instead
+	strict    bool          // a missing installable is a failure
+	tally     *tally
+	out       io.Writer
+}
+
+func main() {
+	r := &runner{out: os.Stdout, strict: os.Getenv("TROUPE_TEST_STRICT") == "1"}
+	flag.Var(&r.race, "race", "pattern of packages to run under the race detector (repeatable)")
+	flag.StringVar(&r.also, "also", "", "directory of another module whose tests run too")
+	flag.StringVar(&r.run, "run", "", "run only the tests that match, as go test does")
+	flag.IntVar(&r.count, "count", 1, "run each test so many times")
+	flag.DurationVar(&r.timeout, "timeout", packageTimeout, "time limit of one package")
+	flag.BoolVar(&r.catalogue, "catalogue", false, "run faults, bad inputs and security tests, and count those")
+	flag.Parse()
+	os.Exit(r.main(flag.Args()))
+}
+
+func (r *runner) main(patterns []string) int {
+	if r.catalogue {
+		r.run = catalogueRun
+	}
+	r.tally = newTally(r.out)
+	if err := r.all(patterns); err != nil {
+		r.tally.broken("testsum", err.Error())
+	}
+	r.tally.report()
+	if r.catalogue {
+		fmt.Fprintln(r.out, r.tally.catalogue())
+	} else {
+		fmt.Fprintln(r.out, r.tally.line())
+	}
+	if r.tally.failed > 0 || r.tally.passed == 0 {
+		return 1
+	}
+	return 0
+}
+
+// all runs the packages in at most three calls of go test: those under the race
+// detector, the rest, and the other module.
+func (r *runner) all(patterns []string) error {
+	groups, err := r.plan(patterns)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if err := r.test(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// test runs one group. A failure that go test itself reports and no event
+// explains is counted too.
+func (r *runner) test(g group) error {
+	args := []string{"-C", g.dir, "test", "-json", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
+	if g.race {
+		args = append(args, "-race")
+	}
+	if r.run != "" {
+		args = append(args, "-run="+r.run)
+	}
+	cmd := exec.Command("go", append(args, g.packages...)...)
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	before := r.tally.failed
+	readErr := r.tally.read(events)
+	if err := cmd.Wait(); err != nil && r.tally.failed == before {
+		r.tally.broken("go test in "+g.dir, err.Error())
+	}
+	return readErr
+}
