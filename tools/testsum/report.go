@@ -58,8 +58,12 @@ func (c *test) String() string {
 
 // keep remembers output, and forgets its oldest lines above keptOutput.
 func (c *test) keep(line string) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
-	case strings.HasPrefix(line, "=== "), strings.HasPrefix(strings.TrimLeft(line, " "), "--- "):
+	case word == "-test.shuffle":
+		c.shuffle = "  -shuffle=" + rest
+		return
+	case word == "===" || word == "---", c.name == "" && noise(word):
 		return // said by the report itself
 	}
 	c.output = append(c.output, line)
@@ -68,6 +72,12 @@ func (c *test) keep(line string) {
 		c.size -= len(c.output[0])
 		c.output = c.output[1:]
 	}
+}
+
+// noise is what go test says of a package, and the report says too.
+func noise(word string) bool {
+	word, _, _ = strings.Cut(word, "\t")
+	return word == "FAIL" || word == "PASS" || word == "ok"
 }
 
 // reason is what a skipped test said, without the place in the source.

@@ -31,8 +31,9 @@ type test struct {
 	pkg, name string
 	output    []string
 	size      int
-	parent    bool // it has tests of its own: they are counted, it is not
-	bad       bool // one of them failed
+	shuffle   string // of a package: how to run it in the same order
+	parent    bool   // it has tests of its own: they are counted, it is not
+	bad       bool   // one of them failed
 }
 
 // A skip is a test that did not run, and why.
@@ -162,7 +163,7 @@ func (t *tally) endPackage(e event) {
 		}
 		return
 	}
-	fmt.Fprintf(t.out, "FAIL  %s  %.1fs\n", e.Package, e.Elapsed)
+	fmt.Fprintf(t.out, "FAIL  %s  %.1fs%s\n", e.Package, e.Elapsed, self.shuffle)
 	for _, c := range cut {
 		t.fail(c, "did not finish")
 	}
@@ -175,7 +176,9 @@ func (t *tally) endPackage(e event) {
 		t.fail(self, "failed outside its tests")
 		return
 	}
-	t.print(self)
+	if self.size > 0 {
+		t.print(self)
+	}
 }
 
 // cutOff takes the leaves among the tests of a package that never ended.

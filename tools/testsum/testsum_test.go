@@ -91,9 +91,12 @@ func TestEachKindOfFailureIsCountedOnceAndExplained(t *testing.T) {
 		t.Errorf("got %q and status %d, want %q and 1:\n%s", got, status, want, out)
 	}
 	expect(t, out,
-		"--- FAIL: sample/bad TestFaultParts/b\n", "why b", "--- FAIL: sample/bad TestOwn\n", "why own", "why panic",
+		"--- FAIL: sample/bad TestFaultParts/b\n", "why b", "--- FAIL: sample/bad TestOwn\n", "why own", "why panic", "  -shuffle=",
 		"--- FAIL: sample/exits TestNeverEnds\n", "did not finish", "--- FAIL: sample/outside\n", "failed outside its tests",
 		"--- FAIL: sample/unbuilt\n", "why unbuilt", "did not build")
+	if strings.Contains(out, "--- FAIL: sample/bad\n") {
+		t.Errorf("a package that failed through its tests is told as a failure too:\n%s", out)
+	}
 }
 
 func TestNothingRunIsAFailure(t *testing.T) {
