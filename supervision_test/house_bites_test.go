@@ -52,7 +52,9 @@ var houseBites = []houseBite{
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nvar m = actor.Bounded(3)"},
 	{"library", "x.go", "import \"" + actorLib + "\"\nvar o = actor.WithDefaultPrometheusProvider(2222)"},
 	{"library", "actors/x.go", "import pa \"" + actorLib + "\"\nvar o = pa.EscalateDirective"},
-	{"library", "actors/x.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, 1000, nil)"},
+	{"library", "actors/strategies.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, 1000, nil)"},
+	{"props", "actors/x.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, window, nil)"},
+	{"props", "actors/x.go", "import \"" + actorLib + "\"\nvar _ actor.PID\ntype s struct{}\nfunc (s) HandleFailure() {}"},
 	{"props", "actors/x.go", "import \"" + actorLib + "\"\nfunc f() { actor.PropsFromProducer(nil) }"},
 	{"props", "actors/x.go", "import \"" + actorLib + "\"\nfunc f() { actor.PropsFromProducer(nil, actor.WithSupervisor(nil)) }"},
 	{"props", "actors/x.go", "import \"" + actorLib + "\"\nvar p = actor.PropsFromProducer(nil)"},
@@ -70,6 +72,7 @@ var houseBites = []houseBite{
 	{"output", "x.go", "import \"os\"\nfunc f() { os.Exit(1) }"},
 	{"messages", "messages/x.go", "type m struct { reply chan int }"},
 	{"messages", "messages/x.go", "type m struct { done func() }"},
+	{"promises", "spill/x.go", "// f does nothing. " + "TO" + "DO: something.\nfunc f() {}"},
 	{"skips", "spill/x_test.go", "import \"testing\"\nfunc TestX(t *testing.T) { t.Skip(\"no time\") }"},
 }
 

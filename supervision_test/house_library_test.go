@@ -24,6 +24,7 @@ var notOfTheLibrary = map[string]string{
 	"DefaultSupervisorStrategy":       "it restarts, and a command would run twice: name the strategy",
 	"RestartingSupervisorStrategy":    "it has no limit: use one-for-one with a window",
 	"EscalateDirective":               "it can reach the guardian and end the process: decide here",
+	"EscalateFailure":                 "it can reach the guardian and end the process: decide here",
 	"WithDefaultPrometheusProvider":   "it listens on a port and costs six times a send",
 	"WithMetricProviders":             "its metrics cost six times a send: count our own",
 	"WithDeveloperSupervisionLogging": "it prints: log through the logger",
@@ -75,11 +76,11 @@ func checkProps(f *houseFile) []string {
 	if f.test || f.importName(actorLib) == "" {
 		return nil
 	}
-	var wrong []string
+	wrong := strayStrategies(f)
 	for _, decl := range f.ast.Decls {
 		var missing []string
 		for _, option := range []string{"WithSupervisor", "WithReceiverMiddleware"} {
-			if mentions(f, decl, "PropsFromProducer") && !mentions(f, decl, option) {
+			if mentions(f, decl, "PropsFromProducer", "PropsFromProducerWithActorSystem") && !mentions(f, decl, option) {
 				missing = append(missing, option)
 			}
 		}
@@ -90,9 +91,27 @@ func checkProps(f *houseFile) []string {
 	return wrong
 }
 
-// mentions says whether a declaration uses a name of the actor library.
-func mentions(f *houseFile, n ast.Node, name string) bool {
-	return slices.ContainsFunc(f.uses(actorLib, name), func(s *ast.SelectorExpr) bool {
+// strayStrategies finds what decides about failures elsewhere than on the one
+// page where all of it can be read together.
+func strayStrategies(f *houseFile) []string {
+	if f.path == "actors/strategies.go" {
+		return nil
+	}
+	var wrong []string
+	for _, s := range f.uses(actorLib, "NewOneForOneStrategy") {
+		wrong = append(wrong, f.at(s, "a strategy outside actors/strategies.go"))
+	}
+	for _, decl := range f.ast.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil && fn.Name.Name == "HandleFailure" {
+			wrong = append(wrong, f.at(fn, "a strategy outside actors/strategies.go"))
+		}
+	}
+	return wrong
+}
+
+// mentions says whether a declaration uses one of the names of the actor library.
+func mentions(f *houseFile, n ast.Node, names ...string) bool {
+	return slices.ContainsFunc(f.uses(actorLib, names...), func(s *ast.SelectorExpr) bool {
 		return n.Pos() <= s.Pos() && s.End() <= n.End()
 	})
 }

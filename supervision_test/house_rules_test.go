@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"fmt"
 	"go/ast"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ var houseRules = []houseRule{
 	{"output", checkOutput},
 	{"messages", checkMessages},
 	{"skips", checkSkips},
+	{"promises", checkPromises},
 }
 
 // at makes a complaint about a place in a file.
@@ -207,5 +209,19 @@ func checkSkips(f *houseFile) []string {
 		}
 		return true
 	})
+	return wrong
+}
+
+// unfinished are the words by which work is put off.
+var unfinished = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+
+// checkPromises: a comment says what holds, not what somebody should do one day.
+func checkPromises(f *houseFile) []string {
+	var wrong []string
+	for _, group := range f.ast.Comments {
+		if word := unfinished.FindString(group.Text()); word != "" {
+			wrong = append(wrong, f.at(group, "%s: do it, or refuse it with unsupported and a sentence", word))
+		}
+	}
 	return wrong
 }
