@@ -1,0 +1,247 @@
+package spill
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// body is one log: what its writer and its readers share. It is empty, then
+// perhaps in memory, then perhaps a file; it never goes back.
+type body struct {
+	disk   *Disk
+	job    *job // nil for the order index
+	id     string
+	stream uint8
+	plan   Plan // resolved
+
+	// turn is held by whoever changes where the bytes are, or adds some.
+	turn sync.Mutex
+
+	mu      sync.RWMutex
+	size    int64
+	gaps    gaps
+	flags   Flags
+	sealed  bool
+	removed bool
+	users   int     // readers, and the writer until it seals
+	mem     *handle // in memory
+	held    int64   // bytes that mem counts for in Disk.memory
+	file    *file   // in a file
+}
+
+// kept is how many bytes of the log there are; called with turn.
+func (b *body) kept() int64 { return b.size - b.gaps.total() }
+
+// State is what is known of the log now.
+func (b *body) State() State {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	s := State{Size: b.size, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
+	if b.file != nil {
+		s.File = *b.file.path.Load()
+	}
+	return s
+}
+
+// acquire returns what holds the bytes, held for the caller; nil while there is
+// nothing, or when the file is lost.
+func (b *body) acquire() (*handle, *file, error) {
+	b.mu.RLock()
+	f := b.file
+	if b.mem != nil {
+		h := b.mem.hold()
+		b.mu.RUnlock()
+		return h, nil, nil
+	}
+	b.mu.RUnlock()
+	if f == nil {
+		return nil, nil, nil
+	}
+	h, err := f.open()
+	if errors.Is(err, errGone) {
+		b.lose(f)
+		return nil, f, nil
+	}
+	return h, f, err
+}
+
+// lose notes that a file is not there any more, and with it all it held.
+func (b *body) lose(f *file) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == f && !b.removed {
+		b.gaps = b.gaps.add(0, b.size)
+		b.flags |= Unlinked
+	}
+}
+
+// readAt reads what there is of p at off. A file that is shorter than the log
+// was truncated by somebody: what it lacks becomes a gap, and reads as zeros.
+func (b *body) readAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, unix.EINVAL
+	}
+	b.mu.RLock()
+	size := b.size
+	b.mu.RUnlock()
+	if off >= size {
+		return 0, io.EOF
+	}
+	short := int64(len(p)) > size-off
+	if short {
+		p = p[:size-off]
+	}
+	h, f, err := b.acquire()
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	if h != nil {
+		defer h.free()
+		if n, err = preadFull(b.disk.sys, h.fd, p, off); err != nil {
+			return n, err
+		}
+	}
+	clear(p[n:])
+	if n < len(p) && f != nil && h != nil {
+		b.truncated(h, size)
+	}
+	b.mu.RLock()
+	b.gaps.blank(p, off)
+	b.mu.RUnlock()
+	if short {
+		return len(p), io.EOF
+	}
+	return len(p), nil
+}
+
+// truncated compares the file with size, which it had at least, and counts
+// what is missing.
+func (b *body) truncated(h *handle, size int64) {
+	st, err := b.disk.sys.Stat(h.fd)
+	if err != nil || st.Size >= size {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.gaps.cover(st.Size, size) {
+		b.gaps = b.gaps.add(st.Size, size)
+		b.flags |= Tampered
+	}
+}
+
+func preadFull(sys Sys, fd int, p []byte, off int64) (int, error) {
+	n := 0
+	for n < len(p) {
+		k, err := sys.Pread(fd, p[n:], off+int64(n))
+		if err != nil {
+			return n, err
+		}
+		if k == 0 {
+			break
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// remove frees the bytes as soon as nobody uses them; a file that was kept
+// stays where it is.
+func (b *body) remove() error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	b.mu.Lock()
+	b.removed = true
+	f, users := b.file, b.users
+	b.mu.Unlock()
+	var err error
+	if f != nil {
+		if users > 0 {
+			f.pin()
+		}
+		err = f.unlink()
+	}
+	b.mu.RLock()
+	users = b.users // whoever left meanwhile did so before the pin
+	b.mu.RUnlock()
+	if users == 0 {
+		b.dispose()
+	}
+	return err
+}
+
+// leave is said by a user that closes.
+func (b *body) leave() {
+	b.mu.Lock()
+	b.users--
+	last, removed, f := b.users == 0, b.removed, b.file
+	b.mu.Unlock()
+	switch {
+	case !last:
+	case removed:
+		b.dispose()
+	case f != nil:
+		f.rest()
+	}
+}
+
+// dispose frees what holds the bytes; nobody uses them any more.
+func (b *body) dispose() {
+	b.mu.Lock()
+	mem, f := b.mem, b.file
+	b.mem = nil
+	held := b.held
+	b.held = 0
+	b.mu.Unlock()
+	if mem != nil {
+		b.disk.memory.Add(-held)
+		b.disk.memfds.Add(-1)
+		mem.free()
+	}
+	if f != nil {
+		f.disk.cache.drop(&f.slot)
+	}
+}
+
+// reader opens the log for reading; called with Disk.mu.
+func (b *body) reader() *reader {
+	b.mu.Lock()
+	b.users++
+	b.mu.Unlock()
+	return &reader{body: b}
+}
+
+// reader is a Log.
+type reader struct {
+	body *body
+	once sync.Once
+	mu   sync.RWMutex
+	shut bool
+}
+
+func (r *reader) State() State { return r.body.State() }
+
+// ReadAt keeps the log in use until it returns: Close waits for it.
+func (r *reader) ReadAt(p []byte, off int64) (int, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.shut {
+		return 0, ErrClosed
+	}
+	return r.body.readAt(p, off)
+}
+
+// Close may be called again.
+func (r *reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.shut {
+		r.shut = true
+		r.body.leave()
+	}
+	return nil
+}

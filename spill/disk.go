@@ -1,0 +1,262 @@
+package spill
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+)
+
+// Options says where the logs of a node live and how much they may take.
+type Options struct {
+	// Root is the directory of all nodes of the user; it is made if it is missing
+	// and refused if it is not a directory of ours alone. "": <tmp>/troupe-<uid>,
+	// or a private one beside it if somebody else has taken that name.
+	Root   string
+	Node   string // the ULID of this node: its directory in Root
+	Limits Limits
+	Sys    Sys // nil: the kernel's
+}
+
+// Limits bound a store; a zero field is the default.
+type Limits struct {
+	Memfds   int   // logs in memory; a log beyond them is a file from its first byte
+	Memory   int64 // bytes of them
+	Files    int   // descriptors of files kept open
+	Finished int   // jobs whose logs are all sealed; the one used least goes first
+	Sealed   int64 // bytes of theirs in memory
+	Stored   int64 // bytes of theirs on disk
+}
+
+// The defaults (reliability.md 1.4 and 4; design.md 9.8).
+const (
+	DefaultMemfds   = 4096
+	DefaultMemory   = 64 << 20
+	DefaultFiles    = 512
+	DefaultFinished = 1000
+	DefaultSealed   = 64 << 20
+	DefaultStored   = 10 << 30
+)
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Memfds:   or(l.Memfds, DefaultMemfds),
+		Memory:   or(l.Memory, DefaultMemory),
+		Files:    or(l.Files, DefaultFiles),
+		Finished: or(l.Finished, DefaultFinished),
+		Sealed:   or(l.Sealed, DefaultSealed),
+		Stored:   or(l.Stored, DefaultStored),
+	}
+}
+
+func or[N int | int64](n, otherwise N) N {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// Disk is the Store of one node: memory for what is small, files for the rest.
+// It makes no file and no directory before a log needs one. It is safe for
+// concurrent use.
+type Disk struct {
+	sys    Sys
+	limits Limits
+	tree   tree
+	cache  cache
+	spare  spares
+
+	memfds atomic.Int64 // logs in memory
+	memory atomic.Int64 // bytes of them
+
+	mu       sync.Mutex
+	closed   bool
+	jobs     map[string]*job
+	finished list.List // of *job, used last first
+	sealed   int64     // bytes in memory of finished jobs
+	stored   int64     // bytes on disk of finished jobs
+}
+
+// job is the logs of one job.
+type job struct {
+	id     string
+	logs   [3]*body
+	order  *order
+	open   int           // writers that have not sealed their log
+	elem   *list.Element // in Disk.finished, once open is 0
+	memory int64         // what it counts for there
+	stored int64
+}
+
+// OpenStore opens the store of a node. It touches no disk: a directory that
+// cannot be used shows when the first log outgrows its memory, or by Dir.
+func OpenStore(o Options) (*Disk, error) {
+	if !validID(o.Node) {
+		return nil, fmt.Errorf("%q is no node id: use up to %d letters, digits, '_' and '-', such as a ULID", o.Node, maxID)
+	}
+	if o.Root != "" && !filepath.IsAbs(o.Root) {
+		return nil, fmt.Errorf("the directory for outputs is not an absolute path: %q", o.Root)
+	}
+	d := &Disk{sys: o.Sys, limits: o.Limits.orDefault(), jobs: make(map[string]*job)}
+	if d.sys == nil {
+		d.sys = kernel{}
+	}
+	d.tree = tree{sys: d.sys, given: o.Root, temp: os.TempDir(), node: o.Node}
+	d.cache = cache{sys: d.sys, limit: d.limits.Files}
+	d.spare = spares{sys: d.sys}
+	return d, nil
+}
+
+// Create makes an empty log, which costs no descriptor and no file.
+func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
+	if !validID(id) {
+		return nil, fmt.Errorf("%q is no id of a log: use up to %d letters, digits, '_' and '-', such as a ULID", id, maxID)
+	}
+	if stream > Stderr {
+		return nil, fmt.Errorf("there is no stream %d", stream)
+	}
+	p, err := p.resolve()
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrClosed
+	}
+	j := d.jobs[id]
+	switch {
+	case j == nil:
+		j = &job{id: id}
+		d.jobs[id] = j
+	case j.logs[stream] != nil:
+		return nil, ErrExists
+	case j.elem != nil:
+		d.unfinish(j)
+	}
+	b := &body{disk: d, job: j, id: id, stream: stream, plan: p}
+	j.logs[stream] = b
+	j.open++
+	if stream != Merged && j.order == nil {
+		j.order = newOrder(d, id, p.Group)
+	}
+	return newWriter(b, j.order), nil
+}
+
+// Open gives a reader of a log, live or sealed.
+func (d *Disk) Open(id string, stream uint8) (Log, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b, err := d.find(id, stream)
+	if err != nil {
+		return nil, err
+	}
+	if b.job.elem != nil {
+		d.finished.MoveToFront(b.job.elem)
+	}
+	return b.reader(), nil
+}
+
+// find is called with d.mu.
+func (d *Disk) find(id string, stream uint8) (*body, error) {
+	if d.closed {
+		return nil, ErrClosed
+	}
+	j := d.jobs[id]
+	if j == nil || int(stream) >= len(j.logs) || j.logs[stream] == nil {
+		return nil, ErrNotFound
+	}
+	return j.logs[stream], nil
+}
+
+// Remove forgets the logs of a job and frees their bytes. Readers and a writer
+// that are open go on with what is theirs. A file that was kept stays.
+func (d *Disk) Remove(id string) error {
+	d.mu.Lock()
+	j := d.jobs[id]
+	if j == nil {
+		d.mu.Unlock()
+		return ErrNotFound
+	}
+	d.forget(j)
+	d.mu.Unlock()
+	return j.remove()
+}
+
+// forget takes j out of the tables; called with d.mu.
+func (d *Disk) forget(j *job) {
+	delete(d.jobs, j.id)
+	if j.elem != nil {
+		d.unfinish(j)
+	}
+}
+
+// Path is where the file of a log is, "" while it is in memory or unknown.
+func (d *Disk) Path(id string, stream uint8) string {
+	d.mu.Lock()
+	b, err := d.find(id, stream)
+	d.mu.Unlock()
+	if err != nil {
+		return ""
+	}
+	return b.State().File
+}
+
+// Order gives the pieces of a job's separate streams in the order of arrival.
+func (d *Disk) Order(id string) (*Order, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j := d.jobs[id]
+	if d.closed || j == nil || j.order == nil {
+		return nil, ErrNotFound
+	}
+	return j.order.snapshot(), nil
+}
+
+// Close removes every log and the node's directory. What was kept stays.
+func (d *Disk) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	jobs := d.jobs
+	d.jobs = nil
+	d.finished.Init()
+	d.mu.Unlock()
+	var errs []error
+	for _, j := range jobs {
+		errs = append(errs, j.remove())
+	}
+	d.spare.close()
+	errs = append(errs, d.tree.close())
+	return errors.Join(errs...)
+}
+
+func (j *job) remove() error {
+	var errs []error
+	for _, b := range j.logs {
+		if b != nil {
+			errs = append(errs, b.remove())
+		}
+	}
+	if j.order != nil {
+		errs = append(errs, j.order.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// Dir is the node's own directory, for what else belongs to it (a script that
+// is too long for an argument): made on the first call, removed by Close.
+func (d *Disk) Dir() (string, error) { return d.tree.dir() }
+
+// Root is the directory of all nodes; "" until it is needed.
+func (d *Disk) Root() string {
+	d.tree.mu.Lock()
+	defer d.tree.mu.Unlock()
+	return d.tree.path
+}

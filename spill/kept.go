@@ -1,0 +1,168 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is kept outlives its node for a day, since a result names the file and
+// somebody may read it later (design.md 9.8). It is bounded for those who never do.
+const (
+	KeptFor   = 24 * time.Hour
+	KeptCount = 1000
+	KeptBytes = 10 << 30
+
+	// keptLeftover is when a file that never became whole is nobody's any more.
+	keptLeftover = time.Hour
+)
+
+// Keep moves the file of a log to where it outlives the node, or makes one of
+// what is in memory, and returns its path. The log goes on as before. The file
+// lives for KeptFor after its last use, or until newer ones need the room.
+func (d *Disk) Keep(id string, stream uint8) (string, error) {
+	d.mu.Lock()
+	b, err := d.find(id, stream)
+	d.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	path, err := b.keep()
+	if err != nil {
+		return "", err
+	}
+	return path, d.trimKept()
+}
+
+func (b *body) keep() (string, error) {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	var err error
+	switch {
+	case b.removed:
+		return "", ErrNotFound
+	case b.file != nil:
+		err = b.file.keep(b)
+	default:
+		err = b.moveOut(place{kept: true})
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot keep the output: %w", err)
+	}
+	return *b.file.path.Load(), nil
+}
+
+// keep moves the file; one that was deleted beneath us is copied from its
+// descriptor. Called with the turn of b.
+func (f *file) keep(b *body) error {
+	old, name := f.where()
+	if old.kept {
+		return nil
+	}
+	to := place{kept: true}
+	err := f.rename(old, to, name)
+	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, errGone) {
+		return err
+	}
+	h, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer h.free()
+	made, err := f.disk.create(to, name, false, func(dst *handle) error { return b.copyTo(dst, h, 0, b.size) })
+	if err != nil {
+		return err
+	}
+	f.become(made)
+	return nil
+}
+
+func (f *file) rename(from, to place, name string) error {
+	h, err := f.open() // it is ours, and where we think it is
+	if err != nil {
+		return err
+	}
+	defer h.free()
+	st, err := f.disk.sys.Stat(h.fd)
+	if err != nil {
+		return err
+	}
+	if st.Links == 0 {
+		return errGone
+	}
+	src, err := f.disk.openDir(from, false)
+	if err != nil {
+		return err
+	}
+	defer src.free()
+	dst, err := f.disk.openDir(to, true)
+	if err != nil {
+		return err
+	}
+	defer dst.free()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.disk.sys.Rename(src.fd, name, dst.fd, name); err != nil {
+		return err
+	}
+	f.settle(to, name, st)
+	return nil
+}
+
+// keptFile is one entry of the directory of kept files.
+type keptFile struct {
+	name  string
+	used  time.Time
+	bytes int64
+}
+
+// trimKept removes kept files that are past their time, and the ones used least
+// while there are too many; never the one used last.
+func (d *Disk) trimKept() error {
+	dir, err := d.tree.open(place{kept: true}, false)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.free()
+	files, err := listKept(dir, d.tree.filePath(place{kept: true}, ""))
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(files, func(a, b keptFile) int { return b.used.Compare(a.used) })
+	now, total := time.Now(), int64(0)
+	for i, f := range files {
+		age := now.Sub(f.used)
+		total += f.bytes
+		whole := !strings.HasSuffix(f.name, newSuffix)
+		if age > KeptFor || !whole && age > keptLeftover || whole && i > 0 && (i >= KeptCount || total > KeptBytes) {
+			total -= f.bytes
+			_ = d.sys.Unlink(dir.fd, f.name) // another node's sweep may have been first
+		}
+	}
+	return nil
+}
+
+func listKept(dir *handle, path string) ([]keptFile, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []keptFile
+	for _, e := range entries {
+		var st unix.Stat_t
+		if err := unix.Fstatat(dir.fd, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			continue // gone
+		}
+		used := max(st.Atim.Nano(), st.Mtim.Nano(), st.Ctim.Nano())
+		files = append(files, keptFile{name: e.Name(), used: time.Unix(0, used), bytes: st.Blocks * 512})
+	}
+	return files, nil
+}

@@ -1,0 +1,148 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// orderStream names the log of the order index.
+	orderStream = 3
+
+	// orderBuffer is how much of an index stays in plain memory: a job that
+	// changes streams a thousand times needs no descriptor for it.
+	orderBuffer = 4 << 10
+
+	// orderLimit bounds an index: about a million changes of stream. What comes
+	// later is read stream by stream.
+	orderLimit = 4 << 20
+
+	// orderGrain is how long pieces of one stream are taken as one, so that the
+	// index keeps time as well as order.
+	orderGrain = time.Second
+)
+
+// order records in which order two streams of a job arrived. An entry is two
+// varints: length*2 plus 1 for stderr, and the milliseconds since the entry before.
+type order struct {
+	*body  // the part that is written
+	writer *writer
+
+	mu   sync.Mutex
+	last Piece  // may still grow
+	buf  []byte // not yet written
+	base int64  // time of the last entry in buf or written
+	full bool
+}
+
+func newOrder(d *Disk, id, group string) *order {
+	b := &body{disk: d, id: id, stream: orderStream, plan: Plan{
+		Group: group, Inline: 4 * orderBuffer, Quota: orderLimit, Policy: Pause, Durability: Memory,
+	}}
+	return &order{body: b, writer: newWriter(b, nil)}
+}
+
+// note says that n bytes arrived at off of a stream.
+func (o *order) note(stream uint8, off, n int64) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.full {
+		return
+	}
+	if o.last.Length > 0 && o.last.Stream == stream && now.Sub(o.last.At) < orderGrain {
+		o.last.Length += n
+		return
+	}
+	o.flush()
+	o.last = Piece{Stream: stream, Offset: off, Length: n, At: now}
+}
+
+// flush makes an entry of the last piece, and writes the entries if they are many.
+func (o *order) flush() {
+	if o.last.Length == 0 {
+		return
+	}
+	o.buf, o.base = appendPiece(o.buf, o.last, o.base)
+	o.last = Piece{}
+	if len(o.buf) < orderBuffer {
+		return
+	}
+	n, err := o.writer.Append(o.buf)
+	o.buf = o.buf[:copy(o.buf, o.buf[n:])]
+	if err == ErrPaused || len(o.buf) > 16*orderBuffer { // at its bound, or on a disk that stays full
+		o.full = true
+	}
+}
+
+func appendPiece(buf []byte, p Piece, base int64) ([]byte, int64) {
+	at := p.At.UnixMilli()
+	buf = binary.AppendUvarint(buf, uint64(p.Length)<<1|uint64(p.Stream-Stdout))
+	buf = binary.AppendUvarint(buf, uint64(max(0, at-base)))
+	return buf, max(at, base)
+}
+
+// snapshot is the index as it is now.
+func (o *order) snapshot() *Order {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	buf := slices.Clone(o.buf)
+	if o.last.Length > 0 {
+		buf, _ = appendPiece(buf, o.last, o.base)
+	}
+	return &Order{log: o.body.reader(), size: o.body.State().Size, rest: buf, whole: !o.full}
+}
+
+func (o *order) remove() error {
+	err := o.writer.Seal()
+	if rerr := o.body.remove(); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+// Order is the order of arrival of a job's stdout and stderr, as far as it was
+// recorded when it was asked for.
+type Order struct {
+	log   *reader
+	size  int64
+	rest  []byte
+	whole bool
+}
+
+// Whole reports whether everything was recorded: the index is bounded.
+func (o *Order) Whole() bool { return o.whole }
+
+// Close lets go of the index.
+func (o *Order) Close() error { return o.log.Close() }
+
+// Pieces are the entries, in order. They end early if the index cannot be read.
+func (o *Order) Pieces() iter.Seq[Piece] {
+	return func(yield func(Piece) bool) {
+		r := bufio.NewReader(io.MultiReader(io.NewSectionReader(o.log, 0, o.size), bytes.NewReader(o.rest)))
+		var at int64
+		var offset [2]int64
+		for {
+			n, err := binary.ReadUvarint(r)
+			if err != nil {
+				return
+			}
+			after, err := binary.ReadUvarint(r)
+			if err != nil {
+				return
+			}
+			stream, length := n&1, int64(n>>1)
+			at += int64(after)
+			if !yield(Piece{Stream: Stdout + uint8(stream), Offset: offset[stream], Length: length, At: time.UnixMilli(at)}) {
+				return
+			}
+			offset[stream] += length
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package spill
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// maxID bounds the ids that become file names.
+const maxID = 64
+
+// pageSize is the grain in which a file system frees the middle of a file.
+const pageSize = 4096
+
+// resolve replaces the defaults of a plan and refuses what makes no sense.
+func (p Plan) resolve() (Plan, error) {
+	switch {
+	case p.Inline == 0:
+		p.Inline = InlineLimit
+	case p.Inline > MaxInlineLimit:
+		p.Inline = MaxInlineLimit
+	}
+	switch {
+	case p.Quota == 0:
+		p.Quota = DefaultQuota
+	case p.Quota < 0:
+		return p, fmt.Errorf("the quota of a log is negative: %d bytes", p.Quota)
+	}
+	switch p.Policy {
+	case "":
+		p.Policy = Elide
+	case Elide, KeepHead, Pause, Kill:
+	default:
+		return p, fmt.Errorf("%q is no policy: use elide, keep_head, pause or kill", p.Policy)
+	}
+	switch p.Durability {
+	case "", Memory:
+		p.Durability = Memory
+	case OSCrash, FsyncOnExit:
+		p.Inline = -1
+	default:
+		return p, fmt.Errorf("%q is no durability: use memory, os-crash or fsync-on-exit", p.Durability)
+	}
+	p.Group = dirName(p.Group)
+	return p, nil
+}
+
+// head is how much of the beginning survives under Elide.
+func (p Plan) head() int64 {
+	h := min(ElideHead, p.Quota/4)
+	if h >= pageSize {
+		h -= h % pageSize
+	}
+	return h
+}
+
+// maxElideStep is how much of the middle goes at a time: often enough that the
+// tail stays long, seldom enough that it costs nothing.
+const maxElideStep = 16 << 20
+
+// elideStep is how much room one elision makes, and so how many bytes may come
+// before the next.
+func (p Plan) elideStep() int64 {
+	return max(1, min(maxElideStep, (p.Quota-p.head())/4))
+}
+
+// fileName is the name of a log's file in the directory of its session.
+func fileName(id string, stream uint8) string {
+	return id + "." + streamName(stream) + ".log"
+}
+
+func streamName(stream uint8) string {
+	return [...]string{Merged: "merged", Stdout: "stdout", Stderr: "stderr", orderStream: "order"}[stream]
+}
+
+// validID admits what is a file name by itself, whatever follows it.
+func validID(id string) bool {
+	return id != "" && len(id) <= maxID && strings.Trim(id, letters+"_-") == ""
+}
+
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// dirName makes a directory name of a session's: plain names stay as they are,
+// others lose what is special in them and gain a hash, so that two sessions
+// never share one by accident and none leaves the node's directory.
+func dirName(group string) string {
+	if group == "" {
+		return "default"
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r < 0x80 && strings.ContainsRune(letters+"._-", r) {
+			return r
+		}
+		return '_'
+	}, group)
+	if plain == group && len(group) <= maxID && group[0] != '.' {
+		return group
+	}
+	sum := sha256.Sum256([]byte(group))
+	return "_" + plain[:min(len(plain), maxID-18)] + "-" + hex.EncodeToString(sum[:8])
+}

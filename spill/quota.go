@@ -1,0 +1,101 @@
+package spill
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// room says how many of the next bytes the plan's quota lets in, making room
+// if the policy does; 0 says that they are dropped.
+func (w *writer) room(src source, most int64) (int64, error) {
+	if w.mem == nil && w.file == nil {
+		return min(most, w.plan.Quota), nil
+	}
+	left := w.plan.Quota - w.kept()
+	if w.policy == Elide && (left <= 0 || w.punched < w.elided) {
+		if err := w.elide(); err != nil {
+			return 0, w.refuse(src, err)
+		}
+		left = w.plan.Quota - w.kept()
+	}
+	if left > 0 {
+		return min(most, left), nil
+	}
+	switch {
+	case w.policy == Pause:
+		return 0, w.refuse(src, ErrPaused)
+	case w.policy == Kill && !w.told:
+		err := w.refuse(src, ErrQuota)
+		w.told = err == ErrQuota
+		return 0, err
+	}
+	return 0, nil
+}
+
+// elide takes the next step out of the middle. The gap is told before the bytes
+// go, so that who reads zeros there finds the gap.
+func (w *writer) elide() error {
+	h, _, err := w.acquire()
+	if err != nil || h == nil {
+		return err
+	}
+	defer h.free()
+	if !w.probed {
+		err := w.disk.sys.Punch(h.fd, w.size, pageSize) // behind the end: changes nothing
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+			w.policy = KeepHead
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.probed = true
+	}
+	head, step := w.plan.head(), w.plan.elideStep()
+	for w.plan.Quota <= w.kept() {
+		end := w.elided + step
+		if step >= 2*pageSize {
+			end += -end & (pageSize - 1)
+		}
+		w.elided = min(end, w.size)
+		w.mu.Lock()
+		w.gaps = w.gaps.add(head, w.elided)
+		w.mu.Unlock()
+	}
+	return w.punch(h)
+}
+
+// punch frees what is elided and not yet free.
+func (w *writer) punch(h *handle) error {
+	if w.punched >= w.elided {
+		return nil
+	}
+	if err := w.disk.sys.Punch(h.fd, w.punched, w.elided-w.punched); err != nil {
+		return err
+	}
+	w.punched = w.elided
+	return nil
+}
+
+// discard takes bytes that are not kept. They count, and the file is as long
+// as the log, so that its size stays the offset.
+func (w *writer) discard(src source, most int64) (n int64, more bool, err error) {
+	n, err = src.drop(most)
+	if n <= 0 {
+		return 0, false, err
+	}
+	off := w.size
+	w.mu.Lock()
+	w.size += n
+	w.gaps = w.gaps.add(off, w.size)
+	w.mu.Unlock()
+	if w.order != nil {
+		w.order.note(w.stream, off, n)
+	}
+	if h, _, err := w.acquire(); err == nil && h != nil {
+		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
+		h.free()
+	}
+	return n, n == most, nil
+}

@@ -1,0 +1,74 @@
+package spill
+
+// finish counts one writer of j that has sealed. A job whose logs are all
+// sealed is finished: the store may forget it, the one used least first and
+// never the last one, when there are too many (design.md 9.8).
+func (d *Disk) finish(j *job) {
+	d.mu.Lock()
+	j.open--
+	var out []*job
+	if j.open == 0 && d.jobs[j.id] == j {
+		d.enlist(j)
+		out = d.excess()
+	}
+	d.mu.Unlock()
+	for _, j := range out {
+		_ = j.remove() // a file that stays goes with the node's directory
+	}
+}
+
+// enlist and unfinish are called with d.mu.
+func (d *Disk) enlist(j *job) {
+	j.memory, j.stored = 0, 0
+	for _, b := range j.bodies() {
+		memory, stored := b.weight()
+		j.memory += memory
+		j.stored += stored
+	}
+	d.sealed += j.memory
+	d.stored += j.stored
+	j.elem = d.finished.PushFront(j)
+}
+
+func (d *Disk) unfinish(j *job) {
+	d.finished.Remove(j.elem)
+	j.elem = nil
+	d.sealed -= j.memory
+	d.stored -= j.stored
+}
+
+// excess takes out what is too much.
+func (d *Disk) excess() []*job {
+	var out []*job
+	for d.finished.Len() > 1 && (d.finished.Len() > d.limits.Finished ||
+		d.sealed > d.limits.Sealed || d.stored > d.limits.Stored) {
+		j := d.finished.Back().Value.(*job)
+		d.forget(j)
+		out = append(out, j)
+	}
+	return out
+}
+
+// bodies are the logs of a job and its index.
+func (j *job) bodies() []*body {
+	var out []*body
+	for _, b := range j.logs {
+		if b != nil {
+			out = append(out, b)
+		}
+	}
+	if j.order != nil {
+		out = append(out, j.order.body)
+	}
+	return out
+}
+
+// weight is how many bytes the log holds, in memory and on disk.
+func (b *body) weight() (memory, stored int64) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.file != nil {
+		stored = b.size - b.gaps.total()
+	}
+	return b.held, stored
+}

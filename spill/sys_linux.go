@@ -1,0 +1,48 @@
+package spill
+
+import "golang.org/x/sys/unix"
+
+// Memfd asks for a file that can never be made executable; kernels before 6.3
+// do not know the flag.
+func (kernel) Memfd(name string) (int, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL {
+		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	}
+	return fd, err
+}
+
+func (kernel) Splice(from, to int, off, max int64) (int64, error) {
+	at := &off
+	if off < 0 {
+		at = nil
+	}
+	return again(func() (int64, error) {
+		n, err := unix.Splice(from, nil, to, at, int(max), unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
+		return int64(n), err
+	})
+}
+
+func (kernel) Sendfile(to, from int, off, n int64) (int64, error) {
+	return again(func() (int64, error) {
+		k, err := unix.Sendfile(to, from, &off, int(n))
+		return int64(k), err
+	})
+}
+
+func (kernel) Punch(fd int, off, n int64) error {
+	_, err := again(func() (int, error) {
+		return 0, unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+	})
+	return err
+}
+
+func (kernel) Sync(fd int) error {
+	_, err := again(func() (int, error) { return 0, unix.Fdatasync(fd) })
+	return err
+}
+
+func (kernel) IsPipe(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	return err == nil
+}

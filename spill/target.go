@@ -1,0 +1,200 @@
+package spill
+
+import (
+	"cmp"
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// target returns where the next bytes go, held for the caller, and how many of
+// them: from memory to a file as the log grows.
+func (w *writer) target(src source, room int64) (*handle, int64, error) {
+	if w.mem != nil && !w.outgrown() {
+		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one more tells that it has outgrown
+	}
+	if w.mem != nil {
+		if err := w.moveOut(place{group: w.plan.Group}); err != nil {
+			return nil, 0, err
+		}
+	}
+	if w.file != nil {
+		h, err := w.live()
+		return h, room, err
+	}
+	if w.inline() > 0 && !w.noMemory && w.disk.admits() {
+		if h, err := w.disk.spare.take(); err == nil {
+			return h, min(room, w.inline()+1), nil
+		}
+	}
+	if readable, _, err := src.poll(); err != nil || !readable {
+		return nil, 0, cmp.Or(err, error(unix.EAGAIN)) // no file for no byte
+	}
+	if err := w.moveOut(place{group: w.plan.Group}); err != nil {
+		return nil, 0, err
+	}
+	h, err := w.live()
+	return h, room, err
+}
+
+func (w *writer) inline() int64 { return w.plan.Inline }
+
+// outgrown reports whether a log in memory must become a file.
+func (w *writer) outgrown() bool {
+	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Memory
+}
+
+// admits reports whether there is memory for one more log.
+func (d *Disk) admits() bool {
+	return d.memfds.Load() < int64(d.limits.Memfds) && d.memory.Load() < d.limits.Memory
+}
+
+// moveOut makes the log a file, with all it has so far. Offsets stay, and so
+// do readers: they find the file at their next read. An error changes nothing.
+func (b *body) moveOut(p place) error {
+	f, err := b.disk.create(p, fileName(b.id, b.stream), b.plan.Durability != Memory, func(h *handle) error {
+		if b.mem == nil {
+			return nil
+		}
+		return b.copyTo(h, b.mem, 0, b.size)
+	})
+	if err != nil {
+		return &Blocked{Err: err}
+	}
+	b.mu.Lock()
+	mem, held := b.mem, b.held
+	b.mem, b.held, b.file = nil, 0, f
+	b.mu.Unlock()
+	if mem != nil {
+		b.disk.memory.Add(-held)
+		b.disk.memfds.Add(-1)
+		mem.free()
+	}
+	if b.removed { // only the writer and its readers still want it
+		f.pin()
+		_ = f.unlink()
+	}
+	return nil
+}
+
+// copyTo copies what was kept of [from, to) into a file of the same offsets.
+func (b *body) copyTo(dst, src *handle, from, to int64) error {
+	sys := b.disk.sys
+	end := int64(0)
+	err := b.gaps.keep(from, to, func(from, to int64) error {
+		end = to
+		return copyRange(sys, dst.fd, src.fd, from, to)
+	})
+	if err == nil && end < to {
+		err = sys.Truncate(dst.fd, to)
+	}
+	return err
+}
+
+// create makes a file that is whole before it has its name.
+func (d *Disk) create(p place, name string, durable bool, fill func(*handle) error) (*file, error) {
+	dir, err := d.openDir(p, true)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.free()
+	h, err := d.fresh(dir, name+newSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer h.free()
+	if err = fill(h); err == nil {
+		err = d.publish(dir, h, name, durable)
+	}
+	if err != nil {
+		_ = d.sys.Unlink(dir.fd, name+newSuffix) // else the next try or the sweep removes it
+		return nil, err
+	}
+	return d.adopt(p, name, h)
+}
+
+// fresh makes an empty file, in place of one that an earlier try left.
+func (d *Disk) fresh(dir *handle, name string) (*handle, error) {
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL
+	h, err := d.openFile(dir, name, flags)
+	if errors.Is(err, unix.EEXIST) {
+		if err = d.sys.Unlink(dir.fd, name); err == nil {
+			h, err = d.openFile(dir, name, flags)
+		}
+	}
+	return h, err
+}
+
+func (d *Disk) publish(dir, h *handle, name string, durable bool) error {
+	if durable {
+		if err := d.sys.Sync(h.fd); err != nil {
+			return err
+		}
+	}
+	if err := d.sys.Rename(dir.fd, name+newSuffix, dir.fd, name); err != nil {
+		return err
+	}
+	if durable {
+		return d.sys.Sync(dir.fd)
+	}
+	return nil
+}
+
+// adopt makes a file of ours of what h has open.
+func (d *Disk) adopt(p place, name string, h *handle) (*file, error) {
+	st, err := d.sys.Stat(h.fd)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{disk: d}
+	f.settle(p, name, st)
+	d.cache.put(&f.slot, h.hold())
+	return f, nil
+}
+
+// copyBuffer is how much a copy holds in user memory where the kernel cannot
+// copy by itself.
+const copyBuffer = 64 << 10
+
+// copyRange copies [from, to) to the same offsets.
+func copyRange(sys Sys, dst, src int, from, to int64) error {
+	if err := sys.Seek(dst, from); err != nil {
+		return err
+	}
+	for from < to {
+		n, err := sys.Sendfile(dst, src, from, to-from)
+		if err == unix.ENOSYS || err == unix.EINVAL {
+			return copySlowly(sys, dst, src, from, to)
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil // the source was truncated: the rest reads as zeros, and is found to be missing
+		}
+		from += n
+	}
+	return nil
+}
+
+func copySlowly(sys Sys, dst, src int, from, to int64) error {
+	buf := make([]byte, min(copyBuffer, to-from))
+	for from < to {
+		n, err := sys.Pread(src, buf[:min(int64(len(buf)), to-from)], from)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		for done := 0; done < n; {
+			k, err := sys.Pwrite(dst, buf[done:n], from+int64(done))
+			if err != nil {
+				return err
+			}
+			done += k
+		}
+		from += int64(n)
+	}
+	return nil
+}

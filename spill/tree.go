@@ -1,0 +1,196 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Names within the root directory of a user.
+const (
+	sessionsDir = "sessions"
+	keptDir     = "kept"
+	lockName    = "owner.lock"
+	deadSuffix  = ".dead" // a node's directory on its way out
+	newSuffix   = ".new"  // a file that is not whole yet
+)
+
+// tree is a node's place on disk: <root>/<node>/sessions/<session>/ for logs,
+// <root>/kept/ for what outlives the node. Nothing is made before it is needed.
+// Every directory is ours alone (0700, no symbolic link), and the lock of the
+// node's directory is held for as long as the store is open: who can take it
+// knows that its owner is dead (design.md 9.12).
+type tree struct {
+	sys         Sys
+	given, temp string
+	node        string
+
+	mu     sync.Mutex
+	closed bool
+	path   string  // of the root
+	root   *handle // nil until it is needed; so below
+	home   *handle // the node's directory
+	lock   *handle
+}
+
+// place names a directory for files: that of a session, or that of kept files.
+type place struct {
+	group string
+	kept  bool
+}
+
+// open opens the directory of p and makes it if asked to. The caller frees it.
+func (t *tree) open(p place, create bool) (*handle, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, ErrClosed
+	}
+	if p.kept {
+		if err := t.needRoot(); err != nil {
+			return nil, err
+		}
+		return t.descend(t.root.fd, keptDir, create)
+	}
+	if err := t.needHome(); err != nil {
+		return nil, err
+	}
+	sessions, err := t.descend(t.home.fd, sessionsDir, create)
+	if err != nil {
+		return nil, err
+	}
+	defer sessions.free()
+	return t.descend(sessions.fd, p.group, create)
+}
+
+// filePath is the path of a file for people; files are opened by directory.
+func (t *tree) filePath(p place, name string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.kept {
+		return filepath.Join(t.path, keptDir, name)
+	}
+	return filepath.Join(t.path, t.node, sessionsDir, p.group, name)
+}
+
+// descend opens the directory name in dir, making it if it is missing.
+func (t *tree) descend(dir int, name string, create bool) (*handle, error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY
+	fd, err := t.sys.Open(dir, name, flags, 0)
+	if err == unix.ENOENT && create {
+		if err = t.sys.Mkdir(dir, name, 0o700); err != nil && err != unix.EEXIST {
+			return nil, fmt.Errorf("cannot make the directory %s: %w", name, err)
+		}
+		fd, err = t.sys.Open(dir, name, flags, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the directory %s: %w", name, err)
+	}
+	h := newHandle(t.sys, fd)
+	if err := t.private(fd, name); err != nil {
+		h.free()
+		return nil, err
+	}
+	return h, nil
+}
+
+// errNotOurs says that a directory cannot be trusted with output.
+var errNotOurs = errors.New("is not a directory that belongs to this user alone (mode 0700)")
+
+func (t *tree) private(fd int, name string) error {
+	st, err := t.sys.Stat(fd)
+	if err != nil {
+		return err
+	}
+	if !st.Dir || int(st.UID) != os.Geteuid() || st.Perm&0o077 != 0 {
+		return fmt.Errorf("%s %w", name, errNotOurs)
+	}
+	return nil
+}
+
+// needRoot opens the root, again if it was deleted.
+func (t *tree) needRoot() error {
+	if t.root != nil {
+		if st, err := t.sys.Stat(t.root.fd); err == nil && st.Links > 0 {
+			return nil
+		}
+		t.root.free()
+		t.root = nil
+	}
+	path, h, err := t.findRoot(true)
+	if err != nil {
+		return err
+	}
+	t.path, t.root = path, h
+	return nil
+}
+
+// findRoot opens the root directory: the given one, or the first of the names
+// in the temporary directory that is ours.
+func (t *tree) findRoot(create bool) (string, *handle, error) {
+	if t.given != "" {
+		h, err := t.descend(unix.AT_FDCWD, t.given, create)
+		return t.given, h, err
+	}
+	path := filepath.Join(t.temp, "troupe-"+strconv.Itoa(os.Geteuid()))
+	h, err := t.descend(unix.AT_FDCWD, path, create)
+	if err == nil || errors.Is(err, unix.ENOENT) || !taken(err) {
+		return path, h, err
+	}
+	others, _ := filepath.Glob(path + "-*")
+	for _, path := range others {
+		if h, err := t.descend(unix.AT_FDCWD, path, false); err == nil {
+			return path, h, nil
+		}
+	}
+	if !create {
+		return "", nil, err
+	}
+	if path, err = os.MkdirTemp(t.temp, filepath.Base(path)+"-"); err != nil {
+		return "", nil, err
+	}
+	h, err = t.descend(unix.AT_FDCWD, path, false)
+	return path, h, err
+}
+
+// taken reports whether a name is there, but not ours to use.
+func taken(err error) bool {
+	return errors.Is(err, errNotOurs) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) ||
+		errors.Is(err, unix.EACCES)
+}
+
+// dir makes the node's directory and says where it is.
+func (t *tree) dir() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return "", ErrClosed
+	}
+	if err := t.needHome(); err != nil {
+		return "", err
+	}
+	return filepath.Join(t.path, t.node), nil
+}
+
+// close removes the node's directory and lets go of its lock.
+func (t *tree) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	var err error
+	if t.home != nil {
+		err = removeNode(t.path, t.node)
+	}
+	for _, h := range []*handle{t.home, t.lock, t.root} {
+		if h != nil {
+			h.free()
+		}
+	}
+	t.root, t.home, t.lock = nil, nil, nil
+	return err
+}

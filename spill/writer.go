@@ -1,0 +1,188 @@
+package spill
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// writer is a Writer. Its fields are guarded by body.turn.
+type writer struct {
+	*body
+	order *order // nil but for separate streams
+
+	policy  Policy // the plan's, or KeepHead where nothing can be elided
+	elided  int64  // end of what Elide took out; it begins at plan.head()
+	punched int64  // how far the file system has freed it
+	probed  bool   // that it can
+	told    bool   // ErrQuota
+
+	noMemory bool  // memory failed: go to a file
+	pump     *pump // splice does not work here
+
+	mending   *mend
+	mendAfter int64 // size at which a failed mending is tried again
+
+	unsynced int64
+	synced   time.Time
+}
+
+func newWriter(b *body, o *order) *writer {
+	b.users = 1
+	return &writer{body: b, order: o, policy: b.plan.Policy, elided: b.plan.head(), punched: b.plan.head()}
+}
+
+// Splice moves up to most bytes from a pipe. A terminal and a file system
+// without splice work too, by read and write.
+func (w *writer) Splice(from int, most int64) (int64, error) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	n, err := w.fill(&pipeEnd{w: w, fd: from}, most)
+	if n > 0 {
+		err = nil // it comes again
+	}
+	return n, err
+}
+
+// Append adds the bytes of p.
+func (w *writer) Append(p []byte) (int, error) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := w.fill(&piece{sys: w.disk.sys, p: p}, int64(len(p)))
+	return int(n), err
+}
+
+// fill takes from src until it is empty, most bytes are taken, or something is
+// in the way.
+func (w *writer) fill(src source, most int64) (int64, error) {
+	if w.sealed {
+		return 0, ErrSealed
+	}
+	if w.unsynced > 0 {
+		if err := w.syncInTime(); err != nil {
+			return 0, w.refuse(src, err)
+		}
+	}
+	var moved int64
+	for moved < most {
+		n, more, err := w.step(src, most-moved)
+		moved += n
+		if err != nil {
+			return moved, err
+		}
+		if !more {
+			break
+		}
+	}
+	return moved, nil
+}
+
+// step moves one portion. more says that the source may have more.
+func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
+	room, err := w.room(src, most)
+	if err != nil {
+		return 0, false, err
+	}
+	if room == 0 {
+		return w.discard(src, most)
+	}
+	h, room, err := w.target(src, room)
+	if err != nil {
+		return 0, false, w.refuse(src, err)
+	}
+	defer h.free()
+	inMemory := w.file == nil
+	n, err = src.move(h, w.size, room)
+	switch {
+	case n > 0:
+		w.grew(h, n)
+		return n, n == room, nil
+	case err == io.EOF || err == unix.EAGAIN || err == unix.EBADF:
+	case inMemory:
+		w.noMemory, more, err = true, true, nil
+	default:
+		err = &Blocked{Err: err}
+	}
+	if inMemory {
+		w.disk.spare.give(w.body, h)
+	}
+	return 0, more, err
+}
+
+// refuse turns an error of the store into one of the source when that has
+// nothing to give: an end must be seen even on a full disk.
+func (w *writer) refuse(src source, err error) error {
+	readable, ended, perr := src.poll()
+	switch {
+	case perr != nil:
+		return perr
+	case ended:
+		return io.EOF
+	case !readable || err == unix.EAGAIN:
+		return unix.EAGAIN
+	}
+	var blocked *Blocked
+	if errors.As(err, &blocked) || err == ErrPaused || err == ErrQuota || err == ErrClosed {
+		return err
+	}
+	return &Blocked{Err: err}
+}
+
+// grew counts n bytes that are at the end of h now.
+func (w *writer) grew(h *handle, n int64) {
+	off := w.size
+	w.mu.Lock()
+	first := w.mem == nil && w.file == nil
+	if first {
+		w.mem = h.hold()
+	}
+	w.size += n
+	if w.mem != nil {
+		w.held += n
+		w.disk.memory.Add(n)
+	}
+	w.mu.Unlock()
+	if first {
+		w.disk.memfds.Add(1)
+	}
+	if w.order != nil {
+		w.order.note(w.stream, off, n)
+	}
+	if w.plan.Durability == OSCrash {
+		w.unsynced += n
+	}
+	if w.mem != nil && w.outgrown() {
+		_ = w.moveOut(place{group: w.plan.Group}) // refused: the next step tries again, and tells
+	}
+}
+
+// Seal says that no byte follows; a log is sealed even if an error is returned.
+func (w *writer) Seal() error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if w.sealed {
+		return nil
+	}
+	var err error
+	if w.mem != nil && w.outgrown() {
+		_ = w.moveOut(place{group: w.plan.Group}) // it stays in memory: nothing is lost
+	}
+	if w.plan.Durability != Memory {
+		err = w.sync()
+	}
+	w.mendAtEnd()
+	w.mu.Lock()
+	w.sealed = true
+	w.mu.Unlock()
+	w.pump = nil
+	if w.job != nil {
+		w.disk.finish(w.job)
+	}
+	w.leave()
+	return err
+}
