@@ -1,0 +1,162 @@
+package fake
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Backend opens shells whose commands are played by the engine.
+type Backend struct{ engine *Engine }
+
+// Backend is the engine as a kind of job.
+func (e *Engine) Backend() *Backend { return &Backend{e} }
+
+// Name implements backends.Backend.
+func (b *Backend) Name() string {
+	if b.engine.options.Name == "" {
+		return "pipe"
+	}
+	return b.engine.options.Name
+}
+
+// Can implements backends.Backend.
+func (b *Backend) Can() backends.Capabilities {
+	if b.engine.options.Can != (backends.Capabilities{}) {
+		return b.engine.options.Can
+	}
+	return backends.Capabilities{Parallel: 64, Queue: 32, Input: true, Separate: true, Signals: true, Attribute: true}
+}
+
+// Open implements backends.Backend.
+func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+	if refuse := b.engine.options.OpenFails; refuse != nil {
+		if err := refuse(at); err != nil {
+			return nil, err
+		}
+	}
+	s := &shell{engine: b.engine, place: at, facts: facts, jobs: map[messages.UID]*Process{}}
+	for _, h := range held {
+		s.take(h.ID)
+	}
+	return s, nil
+}
+
+// shell is a session's place to run.
+type shell struct {
+	engine *Engine
+	place  backends.Place
+	facts  backends.Facts
+
+	mu      sync.Mutex
+	jobs    map[messages.UID]*Process
+	left    []messages.Survivor
+	closing bool
+	done    bool // closed or released: nothing more is said
+}
+
+func (s *shell) Check(c backends.Command) *messages.Error {
+	if s.engine.options.Check == nil {
+		return nil
+	}
+	return s.engine.options.Check(c)
+}
+
+func (s *shell) Start(c backends.Command, facts backends.Facts) backends.Process {
+	s.mu.Lock()
+	closed := s.closing || s.done
+	s.mu.Unlock()
+	if closed {
+		s.engine.violate("%s was started in a place that is closed", c.ID)
+	}
+	argv := c.Argv
+	if len(argv) == 0 {
+		argv = []string{"sh", "-c", c.Text}
+	}
+	p := s.engine.start(backends.Spec{
+		ID: c.ID, Argv: argv, Env: c.Env, Dir: c.Dir, Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
+		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+	}, c, s.place, facts)
+	s.take(c.ID)
+	return p
+}
+
+func (s *shell) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	p, err := s.engine.Adopt(id, facts)
+	if err == nil {
+		s.take(id)
+	}
+	return p, err
+}
+
+// take makes a job one of this place, until its tree has ended.
+func (s *shell) take(id messages.UID) {
+	p := s.engine.get(id)
+	if p == nil {
+		return
+	}
+	s.mu.Lock()
+	_, has := s.jobs[id]
+	s.jobs[id] = p
+	s.mu.Unlock()
+	if !has {
+		p.whenEnded(func(left []messages.Survivor) { s.ended(id, left) })
+	}
+}
+
+func (s *shell) Yield(id messages.UID) { s.ended(id, nil) }
+
+func (s *shell) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+}
+
+// Close ends what is left, but for what has exited and was started with
+// KeepChildren.
+func (s *shell) Close(grace time.Duration) {
+	s.mu.Lock()
+	if s.closing || s.done {
+		s.mu.Unlock()
+		return
+	}
+	s.closing = true
+	jobs := slices.Collect(maps.Values(s.jobs))
+	s.mu.Unlock()
+	slices.SortFunc(jobs, func(a, b *Process) int { return cmp.Compare(a.ID, b.ID) })
+	for _, p := range jobs {
+		if p.kept() {
+			s.ended(p.ID, nil)
+			continue
+		}
+		p.stop(messages.Cause{By: messages.ByScope, Reason: "its session was closed"}, grace)
+	}
+	s.finish()
+}
+
+// ended lets go of a job; a place that closes remembers who survived it.
+func (s *shell) ended(id messages.UID, left []messages.Survivor) {
+	s.mu.Lock()
+	if _, has := s.jobs[id]; has && s.closing {
+		s.left = append(s.left, left...)
+	}
+	delete(s.jobs, id)
+	s.mu.Unlock()
+	s.finish()
+}
+
+// finish says ShellClosed, once, when nothing is left to wait for.
+func (s *shell) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing || s.done || len(s.jobs) > 0 {
+		return
+	}
+	s.done = true
+	go s.facts(messages.ShellClosed{Survivors: s.left})
+}

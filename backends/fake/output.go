@@ -1,0 +1,138 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// piece is output that was written and is not in its log yet.
+type piece struct {
+	stream messages.Stream
+	data   []byte
+}
+
+// Write plays output of the main process, or, after its exit, of a child that
+// holds the output.
+func (p *Process) Write(s messages.Stream, data string) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.logs[s] == nil || p.phase == starting || p.phase == failed || p.closed || p.gone || p.phase == exited && !p.leaves.Output {
+		return false
+	}
+	p.pipe = append(p.pipe, piece{s, []byte(data)})
+	if !p.paused {
+		p.capture()
+	}
+	return true
+}
+
+// BlockLog plays a log that takes nothing for want of room, or again does. What
+// is written in between waits, and with it the result.
+func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.logs[s] == nil || p.closed || p.gone || p.phase == starting || p.blocked[s] == blocked {
+		return false
+	}
+	p.blocked[s] = blocked
+	f := messages.LogBlocked{Stream: s, Blocked: blocked}
+	if blocked {
+		f.Message = "the output log cannot grow: no space left on device"
+	}
+	p.say(f)
+	if !blocked && !p.paused {
+		p.capture()
+	}
+	p.settleTree()
+	return true
+}
+
+// capture moves what was written into the logs, but for those that are blocked.
+func (p *Process) capture() {
+	var rest []piece
+	for _, x := range p.pipe {
+		if p.blocked[x.stream] {
+			rest = append(rest, x)
+			continue
+		}
+		n, err := p.logs[x.stream].Append(x.data)
+		if errors.Is(err, spill.ErrQuota) {
+			p.later = append(p.later, func() {
+				p.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, p.Spec.Grace)
+			})
+			_, err = p.logs[x.stream].Append(x.data[n:])
+		}
+		if err != nil {
+			rest = append(rest, piece{x.stream, x.data[n:]})
+		}
+	}
+	p.pipe = rest
+	for s := range p.credits {
+		p.grew(s)
+	}
+}
+
+// grew spends the credit of a stream whose log is larger than was known.
+func (p *Process) grew(s messages.Stream) {
+	from, ok := p.credits[s]
+	size := p.logs[s].State().Size
+	if ok && size > from {
+		delete(p.credits, s)
+		p.say(messages.OutputGrew{Stream: s, Size: size})
+	}
+}
+
+func (p *Process) watch(by *binding, s messages.Stream, from int64) {
+	p.mu.Lock()
+	defer p.unlock()
+	if by != p.owner {
+		return
+	}
+	if p.logs[s] == nil {
+		p.engine.violate("%s was asked for the growth of its %s, which it has not", p.ID, s)
+		return
+	}
+	if p.closed || p.phase == failed {
+		return
+	}
+	p.credits[s] = from
+	p.grew(s)
+}
+
+func (p *Process) output(s messages.Stream) (spill.Log, error) {
+	p.mu.Lock()
+	has := p.logs[s] != nil
+	p.mu.Unlock()
+	if !has {
+		return nil, unavailable(fmt.Sprintf("the job has no stream %s", s))
+	}
+	log, err := p.engine.store.Open(string(p.ID), uint8(s))
+	if err != nil {
+		return nil, unavailable("the output cannot be read: " + err.Error())
+	}
+	return log, nil
+}
+
+func unavailable(text string) error {
+	return &messages.Error{Code: messages.OutputUnavailable, Message: text}
+}
+
+// seal ends the logs; what could not be stored is gone with the last writer.
+func (p *Process) seal() {
+	p.pipe = nil
+	clear(p.credits)
+	for _, w := range p.logs {
+		_ = w.Seal() // twice is harmless, and there is nobody to tell
+	}
+}
+
+func (p *Process) sizes() messages.Sizes {
+	var sizes messages.Sizes
+	for s, w := range p.logs {
+		sizes[s] = w.State().Size
+	}
+	return sizes
+}

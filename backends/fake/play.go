@@ -1,0 +1,247 @@
+package fake
+
+import (
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// Children are what a process leaves behind when its main process exits.
+type Children struct {
+	N         int  // how many
+	Output    bool // the output is held open
+	Escaped   bool // … by a process that is not of the tree
+	Stubborn  bool // they ignore TERM
+	Survivors []messages.Survivor
+}
+
+// SurvivorWait is how long an engine looks for the end of a killed tree before
+// it names the survivors (reliability.md 2.2, step 4).
+const SurvivorWait = 2 * time.Second
+
+// Begin plays the start of the process.
+func (p *Process) Begin() bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != starting || p.gone {
+		return false
+	}
+	p.phase = running
+	pid := p.engine.pid.Add(1)
+	p.start = &messages.ProcessStarted{PID: int(pid), StartTime: uint64(pid), At: time.Now(), Isolation: messages.InCgroup}
+	p.say(*p.start)
+	p.doDue()
+	p.ladder.begun(p)
+	return true
+}
+
+// Fail plays a program that cannot be executed; shell is 127 or 126.
+func (p *Process) Fail(err messages.Error, shell int) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != starting || p.gone {
+		return false
+	}
+	p.phase, p.due = failed, nil
+	p.ladder.end()
+	p.seal()
+	p.number(func(seq uint64) messages.ProcessFact {
+		return messages.ProcessFailed{Seq: seq, Err: err, Shell: shell, At: time.Now()}
+	})
+	p.tellWatchers()
+	return true
+}
+
+// Leave says what will be left when the main process exits.
+func (p *Process) Leave(c Children) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaves = c
+}
+
+// Flag adds a flag to those of the result.
+func (p *Process) Flag(s messages.Stream, f messages.Flag) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.over() || p.phase == starting {
+		return false
+	}
+	p.flags = append(p.flags, f)
+	p.say(messages.LogFlagged{Stream: s, Flag: f})
+	return true
+}
+
+// AwaitInput plays a process that waits for input, or no longer does.
+func (p *Process) AwaitInput(waiting bool) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != running || p.gone {
+		return false
+	}
+	p.say(messages.InputAwaited{Waiting: waiting})
+	return true
+}
+
+// Exit plays the end of the main process with a code.
+func (p *Process) Exit(code int) bool { return p.exitWith(messages.ExitStatus{Code: code}) }
+
+// ExitSignal plays the end of the main process by a signal that is not of the
+// ladder: "SEGV".
+func (p *Process) ExitSignal(name string) bool {
+	return p.exitWith(messages.ExitStatus{Signal: name, Number: numberOf(name)})
+}
+
+func (p *Process) exitWith(status messages.ExitStatus) bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != running || p.gone {
+		return false
+	}
+	p.exit(status)
+	return true
+}
+
+// HoldDrain keeps the result back after the exit, as output that is still
+// collected does; HoldDrain(false) lets it go.
+func (p *Process) HoldDrain(hold bool) {
+	p.mu.Lock()
+	defer p.unlock()
+	p.held = hold
+	p.settleTree()
+}
+
+// CloseOutput plays the end of the last writer.
+func (p *Process) CloseOutput() bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != exited || p.closed || p.gone || !p.leaves.Output {
+		return false
+	}
+	p.leaves.Output = false
+	p.settleTree()
+	return true
+}
+
+// EndTree plays the end of the children.
+func (p *Process) EndTree() bool {
+	p.mu.Lock()
+	defer p.unlock()
+	if p.phase != exited || p.ended || p.gone {
+		return false
+	}
+	p.childrenGone()
+	p.settleTree()
+	return true
+}
+
+// exit is the end of the main process. What was written before it is captured,
+// whoever holds the capture back.
+func (p *Process) exit(status messages.ExitStatus) {
+	p.phase, p.status = exited, status
+	p.ladder.disinsure()
+	p.refuseAnswers()
+	p.say(messages.MainExited{Status: status, At: time.Now()})
+	if p.paused {
+		p.paused = false
+		p.capture()
+	}
+	if p.Spec.OnExit == messages.KillChildren && p.leaves.N > 0 && !p.ladder.begins {
+		p.sent("KILL", true)
+		p.childrenGone()
+	}
+	p.settleTree()
+}
+
+// childrenGone ends the children, and with them what they held.
+func (p *Process) childrenGone() {
+	p.leaves.N = 0
+	p.leaves.Survivors = nil
+	if !p.leaves.Escaped {
+		p.leaves.Output = false
+	}
+}
+
+// settleTree says what is now due of the result and the two last words.
+func (p *Process) settleTree() {
+	stopped := p.ladder.stopped()
+	alive := p.leaves.N > 0
+	if p.phase != exited || p.gone || !p.told && (p.held || p.undrained() || stopped && alive && !p.ladder.gaveUp) {
+		return
+	}
+	if !p.told {
+		p.result(stopped)
+	}
+	if !p.closed && !p.leaves.Output {
+		p.closed = true
+		p.seal()
+		p.number(func(seq uint64) messages.ProcessFact {
+			return messages.OutputClosed{Seq: seq, Sizes: p.sizes()}
+		})
+	}
+	if !p.ended && (!alive || p.ladder.gaveUp) {
+		p.ended = true
+		p.ladder.end()
+		p.number(func(seq uint64) messages.ProcessFact {
+			return messages.TreeEnded{Seq: seq, Survivors: p.survivors()}
+		})
+		p.tellWatchers()
+	}
+}
+
+// undrained reports whether output waits for room in its log.
+func (p *Process) undrained() bool {
+	return slices.ContainsFunc(p.pipe, func(x piece) bool { return p.blocked[x.stream] })
+}
+
+func (p *Process) result(stopped bool) {
+	p.told = true
+	p.number(func(seq uint64) messages.ProcessFact {
+		f := messages.ProcessExited{
+			Seq: seq, Status: p.status, At: time.Now(), Sizes: p.sizes(), OutputOpen: p.leaves.Output,
+			Children: p.leaves.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
+		}
+		if stopped {
+			f.Cause = p.ladder.cause
+		}
+		return f
+	})
+}
+
+// survivors are named when the ladder has given up.
+func (p *Process) survivors() []messages.Survivor {
+	if !p.ladder.gaveUp {
+		return nil
+	}
+	return p.leaves.Survivors
+}
+
+func (p *Process) tellWatchers() {
+	left := p.survivors()
+	for _, tell := range p.watchers {
+		p.behind(func() { tell(left) })
+	}
+	p.watchers = nil
+}
+
+// vanish is the end of a process that the engine lost.
+func (p *Process) vanish() {
+	p.mu.Lock()
+	defer p.unlock()
+	p.gone = true
+	p.ladder.end()
+	p.seal()
+	p.tellWatchers()
+}
+
+// end kills what is left of a process at once, for Engine.Close.
+func (p *Process) end() []messages.Survivor {
+	cause := messages.Cause{By: messages.ByShutdown, Reason: "the engine was closed"}
+	if p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine was closed before the program started"}, cannotStart) {
+		return nil
+	}
+	p.stop(cause, 0)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.leaves.Survivors
+}
