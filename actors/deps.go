@@ -25,8 +25,16 @@ type Deps struct {
 	// out. scope, session and job are what the job is told of itself.
 	Environment func(r messages.RunCommand, self Self) (env, dropped []string, err *messages.Error)
 
+	// Dir is where a job runs when neither it nor its session says.
+	Dir string
+
+	// JobPrefix begins the short ids of jobs; "": "j".
+	JobPrefix string
+
 	Limits     Limits
 	Middleware []actor.ReceiverMiddleware // behind the guard: traces, faults
+	// Failed hears that the supervisor itself failed: the node is over. It must not wait.
+	Failed func(error)
 	// Unhandled hears of messages that no actor should have got; nil: they are logged.
 	Unhandled func(who string, message any)
 }
@@ -81,3 +89,10 @@ type Journal interface {
 
 // clock is the actors' time: the runtime's, which synctest makes virtual.
 func clock() time.Time { return time.Now() }
+
+func (d *Deps) prefix() string {
+	if d.JobPrefix == "" {
+		return "j"
+	}
+	return d.JobPrefix
+}

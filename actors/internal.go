@@ -3,6 +3,7 @@ package actors
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -33,10 +34,23 @@ type routed struct {
 // place puts a job into a session: a new one to queue, or one that exists.
 type place struct {
 	quiet
-	job  messages.Job // State says how far it is
-	run  messages.RunCommand
-	env  []string
-	open messages.OpenSession // how to open the session if it is not open
+	job messages.Job // State says how far it is
+	run messages.RunCommand
+	env []string
+}
+
+// openScope makes a scope and its parents; it is routed.
+type openScope struct {
+	quiet
+	quota messages.ScopeQuota
+}
+
+// openSession makes a session of the scope it is routed to, if it is not open:
+// its jobs will be placed by further messages. held are those of a restart.
+type openSession struct {
+	quiet
+	ask  messages.OpenSession
+	held []backends.Held
 }
 
 // unplaced says that the session refused a job; no one was told of it yet.
@@ -123,6 +137,13 @@ type (
 	}
 )
 
+// forget lets go of a job's output; the recorder does it, since it may wait.
+type forget struct {
+	quiet
+	uid     messages.UID
+	streams []messages.Stream
+}
+
 // deliver gives a channel a fact that was just recorded.
 type deliver struct {
 	quiet
@@ -137,8 +158,11 @@ type (
 )
 
 // ended is a child's last word to its parent: stop me. A channel, a watch, a
-// gather and an archive's sink say it.
-type ended struct{ quiet }
+// gather, a command and an archive's sink say it.
+type ended struct {
+	quiet
+	who *actor.PID
+}
 
 // outputs tells a sink where to read. A sink that was restarted asks for it.
 type (
@@ -163,11 +187,13 @@ type (
 // sessionDown says that a session is closed and can be stopped.
 type sessionDown struct {
 	quiet
+	who  *actor.PID
 	fact messages.SessionClosed
 }
 
 // scopeDown says that a scope is closed and can be stopped.
 type scopeDown struct {
 	quiet
+	who  *actor.PID
 	fact messages.ScopeClosed
 }

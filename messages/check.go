@@ -55,6 +55,9 @@ func (r RunCommand) checkPlace() *Error {
 			return err
 		}
 	}
+	if r.UID != "" && !r.UID.valid() {
+		return Invalid("uid", fmt.Sprintf("%q is no ULID; leave it out and one is made", string(r.UID)))
+	}
 	if r.Name != "" && !validName(r.Name) {
 		return Invalid("name", fmt.Sprintf("%q is no job name: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
 	}

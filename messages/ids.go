@@ -19,6 +19,15 @@ type JobID string
 // journal records, and is the nonce that makes its start happen once.
 type UID string
 
+// valid reports whether a UID is a ULID in its canonical form: 26 characters
+// of Crockford's base 32, the first at most 7.
+func (u UID) valid() bool {
+	if len(u) != 26 || u[0] > '7' {
+		return false
+	}
+	return strings.Trim(string(u), "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
+}
+
 // SessionID names a session within its scope; the client chooses it.
 type SessionID string
 

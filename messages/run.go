@@ -16,6 +16,7 @@ import "time"
 // session are opened if they are not open yet.
 type RunCommand struct {
 	quiet
+	UID       UID    // the job's ULID, made by the caller; "": by the node
 	Key       string // idempotency: the same key and request again gets the same job
 	Principal Principal
 	Tag       string // opaque, given back in the record
@@ -172,6 +173,7 @@ func (CommandRejected) runReply() {}
 // CommandFact is what may be said of a job on its way up the tree.
 type CommandFact interface {
 	Record() Job
+	With(Job) CommandFact // the same fact over another record
 	commandFact()
 }
 
@@ -200,6 +202,16 @@ func (f CommandDraining) Record() Job { return f.Job }
 func (f CommandFinished) Record() Job { return f.Job }
 func (f CommandRetired) Record() Job  { return f.Job }
 func (f CommandChanged) Record() Job  { return f.Job }
+
+// With is the same fact over another record.
+func (CommandQueued) With(j Job) CommandFact   { return CommandQueued{Job: j} }
+func (CommandStarted) With(j Job) CommandFact  { return CommandStarted{Job: j} }
+func (CommandPromoted) With(j Job) CommandFact { return CommandPromoted{Job: j} }
+func (CommandStopping) With(j Job) CommandFact { return CommandStopping{Job: j} }
+func (CommandDraining) With(j Job) CommandFact { return CommandDraining{Job: j} }
+func (CommandFinished) With(j Job) CommandFact { return CommandFinished{Job: j} }
+func (CommandRetired) With(j Job) CommandFact  { return CommandRetired{Job: j} }
+func (CommandChanged) With(j Job) CommandFact  { return CommandChanged{Job: j} }
 
 // Address implements Addressed.
 func (r RunCommand) Address() Address { return Address{Scope: r.Scope, Session: r.Session} }

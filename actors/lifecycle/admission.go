@@ -46,6 +46,12 @@ func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *message
 	return nil
 }
 
+// Again takes in a job that was admitted before and has to be placed anew: it
+// is never refused.
+func (a *Admission) Again(job messages.JobID, scope messages.ScopePath) {
+	a.unstarted[job] = scope
+}
+
 // Ask puts a job that could start in its scope's line, and returns the jobs
 // that may start now.
 func (a *Admission) Ask(job messages.JobID) []messages.JobID {

@@ -1,0 +1,258 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/actors/lifecycle"
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// command stands around one job: it decides by its machine, holds the process
+// and owns the sink of its output. It speaks with its session (parent), its
+// sink (child) and those who ask it something.
+type command struct {
+	deps    *Deps
+	shell   backends.Shell
+	spec    backends.Command
+	adopt   bool // the engine has the job already
+	machine lifecycle.Command
+
+	proc    backends.Process
+	sink    *actor.PID
+	noSink  bool // it died too often: reads answer output_unavailable
+	clients map[lifecycle.Ticket]*actor.PID
+	tickets lifecycle.Ticket
+	timers  map[lifecycle.Timer]scheduler.CancelFunc
+}
+
+func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt bool) *command {
+	return &command{
+		deps: d, shell: shell, spec: spec, adopt: adopt, machine: machine,
+		clients: map[lifecycle.Ticket]*actor.PID{}, timers: map[lifecycle.Timer]scheduler.CancelFunc{},
+	}
+}
+
+// commandGranted lets a command start its job.
+type commandGranted struct{ quiet }
+
+// Receive implements actor.Actor.
+func (c *command) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		c.start(ctx)
+	case *actor.Stopping:
+		c.abandon(ctx)
+	case *actor.Terminated:
+		c.sink, c.noSink = nil, true
+	case commandGranted:
+		c.step(ctx, lifecycle.Granted{})
+	case recorded:
+		c.step(ctx, lifecycle.Recorded{})
+	case heardAll:
+		ctx.Respond(heardThat{})
+	case messages.ProcessFact:
+		c.fact(ctx, msg)
+	case lifecycle.Expired:
+		c.step(ctx, msg)
+	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
+		c.askSink(ctx)
+	case watchOutput, outputsWanted:
+		c.serveSink(ctx, msg)
+	default:
+		c.asked(ctx, msg)
+	}
+}
+
+// asked takes a control request; the client is answered once, by an effect.
+func (c *command) asked(ctx actor.Context, msg any) {
+	request, ok := msg.(messages.Addressed)
+	if !ok {
+		unhandled(ctx, c.deps)
+		return
+	}
+	by := lifecycle.Ticket(0)
+	if ctx.Sender() != nil {
+		c.tickets++
+		by = c.tickets
+		c.clients[by] = ctx.Sender()
+	}
+	c.step(ctx, lifecycle.Asked{By: by, Request: request})
+}
+
+// fact hears the engine. What concerns the output goes to the sink, too.
+func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
+	switch f := fact.(type) {
+	case messages.OutputGrew:
+		if c.sink != nil {
+			ctx.Send(c.sink, f)
+		}
+		return
+	case messages.OutputClosed, messages.ProcessFailed:
+		if c.sink != nil {
+			ctx.Send(c.sink, outputClosed{})
+		}
+	}
+	c.step(ctx, fact)
+}
+
+func (c *command) step(ctx actor.Context, event any) {
+	var effects []lifecycle.Effect
+	c.machine, effects = c.machine.Step(clock(), event)
+	for _, effect := range effects {
+		c.perform(ctx, effect)
+	}
+}
+
+func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
+	switch e := effect.(type) {
+	case lifecycle.Arm:
+		c.disarm(e.Timer)
+		c.timers[e.Timer] = later(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
+	case lifecycle.Disarm:
+		c.disarm(e.Timer)
+	case lifecycle.Start:
+		c.spec.Deadline = e.Deadline
+		c.hold(ctx, c.shell.Start(c.spec, c.facts(ctx)))
+	case lifecycle.Do:
+		c.proc.Do(control(e.Request))
+	case lifecycle.Stop:
+		c.proc.Stop(e.Cause, e.Grace)
+	case lifecycle.Tell:
+		ctx.Send(ctx.Parent(), e.Fact)
+	case lifecycle.Reply:
+		c.reply(ctx, e)
+	case lifecycle.Settle:
+		if c.proc != nil {
+			c.proc.Settle(e.Seq)
+		}
+	case lifecycle.Retire:
+		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	}
+}
+
+func (c *command) reply(ctx actor.Context, r lifecycle.Reply) {
+	if client := c.clients[r.To]; client != nil {
+		delete(c.clients, r.To)
+		ctx.Send(client, r.Reply)
+	}
+}
+
+func (c *command) disarm(t lifecycle.Timer) {
+	if cancel := c.timers[t]; cancel != nil {
+		cancel()
+		delete(c.timers, t)
+	}
+}
+
+// start binds the actor to its job: a new one waits for its turn, one whose
+// former actor died is adopted and its facts are heard again.
+func (c *command) start(ctx actor.Context) {
+	c.step(ctx, lifecycle.Placed{})
+	if !c.adopt {
+		return
+	}
+	proc, err := c.shell.Adopt(c.spec.ID, c.facts(ctx))
+	if err != nil {
+		c.step(ctx, lifecycle.Forgotten{Err: messages.Error{
+			Code: messages.NotFound, Reason: "engine", Message: "the engine no longer knows the job: " + err.Error(),
+		}})
+		return
+	}
+	c.hold(ctx, proc)
+}
+
+// facts is how the engine speaks to this actor and no other.
+func (c *command) facts(ctx actor.Context) backends.Facts {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	return func(fact messages.ProcessFact) { root.Send(self, fact) }
+}
+
+func (c *command) hold(ctx actor.Context, proc backends.Process) {
+	c.proc = proc
+	if c.sink != nil {
+		ctx.Send(c.sink, c.outputs())
+	}
+}
+
+// abandon lets go: no timer outlives the actor, nobody waits for its answer,
+// and the process stays with the engine.
+func (c *command) abandon(ctx actor.Context) {
+	for t := range c.timers {
+		c.disarm(t)
+	}
+	if c.proc != nil {
+		c.proc.Release()
+	}
+	for _, effect := range c.machine.Abandon(internalError()) {
+		c.perform(ctx, effect)
+	}
+}
+
+// askSink passes a request on to the sink, which is made when somebody asks.
+func (c *command) askSink(ctx actor.Context) {
+	if c.noSink {
+		refuse(ctx, ctx.Message(), &messages.Error{
+			Code: messages.OutputUnavailable, Message: "the reader of this job's output failed too often",
+			Hint: "the log itself is unharmed: see the file the job names",
+		})
+		return
+	}
+	if c.sink == nil {
+		deps, id := c.deps, c.machine.Job.ID
+		c.sink = ctx.SpawnPrefix(sinkProps(deps, id), kindSink+string(id))
+		if c.proc != nil {
+			ctx.Send(c.sink, c.outputs())
+		}
+	}
+	ctx.Forward(c.sink)
+}
+
+// serveSink gives the sink what it reads from.
+func (c *command) serveSink(ctx actor.Context, msg any) {
+	if c.proc == nil {
+		return // it hears of its logs when the job starts
+	}
+	switch m := msg.(type) {
+	case watchOutput:
+		c.proc.Watch(m.stream, m.from)
+	case outputsWanted:
+		ctx.Send(ctx.Sender(), c.outputs())
+	}
+}
+
+// outputs opens the logs of the job's streams for the sink, which closes them.
+func (c *command) outputs() outputs {
+	out := outputs{job: c.machine.Job.ID, logs: map[messages.Stream]spill.Log{}}
+	for _, s := range c.machine.Job.Output {
+		log, err := c.proc.Output(s.Stream)
+		if err != nil {
+			out.err = asError(err, messages.OutputUnavailable)
+			continue
+		}
+		out.logs[s.Stream] = log
+	}
+	return out
+}
+
+// control is what a request asks of the process.
+func control(request any) backends.Control {
+	switch r := request.(type) {
+	case messages.SignalCommand:
+		return backends.Signal{Name: r.Signal, Tree: r.Tree}
+	case messages.WriteInput:
+		return backends.Input{Data: r.Data, Raw: r.Raw}
+	case messages.ResizeTerminal:
+		return backends.Resize{Size: r.Size}
+	case messages.ChangeDeadline:
+		return backends.Deadline{After: r.After}
+	case messages.PaceOutput:
+		if r.Hold {
+			return backends.Pause{}
+		}
+		return backends.Resume{}
+	}
+	return backends.CloseInput{}
+}

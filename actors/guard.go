@@ -1,0 +1,64 @@
+package actors
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// guard is the outermost middleware of every actor. A panic is logged with its
+// stack; the client whose request was in hand is told, since the failing
+// message is lost; a panic while stopping is swallowed, because the library
+// would leave a zombie (libraries.md, rule 9).
+func guard(d *Deps) actor.ReceiverMiddleware {
+	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+			defer func() {
+				if reason := recover(); reason != nil {
+					d.caught(c, env, reason)
+				}
+			}()
+			next(c, env)
+		}
+	}
+}
+
+func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any) {
+	d.Log.Error("an actor failed", slog.String("actor", c.Self().Id), slog.String("message", fmt.Sprintf("%T", env.Message)),
+		slog.Any("reason", reason), slog.String("stack", string(debug.Stack())))
+	switch env.Message.(type) {
+	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
+		return
+	}
+	refuseSender(c.ActorSystem().Root, env)
+	if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
+		d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
+	}
+	panic(reason)
+}
+
+// refuseSender answers the client of a request that was lost with its actor.
+// A run is not refused here: the supervisor owes its reply.
+func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope) {
+	request := env.Message
+	if r, ok := request.(routed); ok {
+		request = r.request
+	}
+	refusable, ok := request.(messages.Refusable)
+	if !ok || env.Sender == nil {
+		return
+	}
+	root.Send(env.Sender, refusable.Refuse(internalError()))
+}
+
+func internalError() *messages.Error {
+	return &messages.Error{
+		Code: messages.Internal, Reason: "actor_failed",
+		Message: "a part of troupe failed while it held the request; the job itself is unharmed",
+		Hint:    "look at the job and ask again",
+	}
+}

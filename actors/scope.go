@@ -1,0 +1,216 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// scope is one owner's part of the tree: its sessions and its sub-scopes, its
+// quota, and one way to end all of it. It speaks with its parent (the
+// supervisor or a scope) and its children, and passes on what goes by.
+type scope struct {
+	deps     *Deps
+	path     messages.ScopePath
+	quota    messages.ScopeQuota
+	sessions map[messages.SessionID]*actor.PID
+	scopes   map[string]*actor.PID // sub-scopes, by the last element of their path
+	holds    map[string]orphaned   // what each child stands for, by PID
+	jobs     map[messages.JobID]bool
+	closing  *scopeClosing
+}
+
+// scopeClosing is the end of a scope on its way.
+type scopeClosing struct {
+	ask       messages.CloseScope
+	stopped   []messages.JobID
+	survivors []messages.Survivor
+}
+
+func newScope(d *Deps, path messages.ScopePath) *scope {
+	return &scope{
+		deps: d, path: path, sessions: map[messages.SessionID]*actor.PID{}, scopes: map[string]*actor.PID{},
+		holds: map[string]orphaned{}, jobs: map[messages.JobID]bool{},
+	}
+}
+
+// Receive implements actor.Actor.
+func (s *scope) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		ctx.Send(ctx.Parent(), messages.ScopeOpened{Path: s.path})
+	case *actor.Terminated:
+		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
+	case gone:
+		s.lost(ctx, msg.who)
+	case routed:
+		s.route(ctx, msg)
+	case sessionDown:
+		s.sessionDown(ctx, msg)
+	case scopeDown:
+		s.scopeDown(ctx, msg)
+	default:
+		s.passUp(ctx, msg)
+	}
+}
+
+// route hands a request on: to a sub-scope, to a session, or to this scope.
+func (s *scope) route(ctx actor.Context, msg routed) {
+	if msg.to.Scope != s.path {
+		s.routeBelow(ctx, msg)
+		return
+	}
+	switch r := msg.request.(type) {
+	case openScope:
+		s.quota = r.quota
+		if ctx.Sender() != nil {
+			ctx.Respond(messages.ScopeOpened{Path: s.path})
+		}
+	case messages.CloseScope:
+		s.close(ctx, r)
+	case openSession:
+		s.openSession(ctx, msg, r)
+	case place:
+		s.place(ctx, msg, r)
+	default:
+		s.toSession(ctx, msg)
+	}
+}
+
+// routeBelow passes a request towards a sub-scope, which is made if the request
+// makes it.
+func (s *scope) routeBelow(ctx actor.Context, msg routed) {
+	name := msg.to.Scope.Names()[len(s.path.Names())]
+	child, ok := s.scopes[name]
+	if !ok {
+		if !creates(msg.request) {
+			refuse(ctx, msg.request, noSuchScope(msg.to.Scope))
+			return
+		}
+		child = s.spawnScope(ctx, name)
+	}
+	if p, ok := msg.request.(place); ok && !s.admit(ctx, p) {
+		return
+	}
+	ctx.RequestWithCustomSender(child, msg, ctx.Sender())
+}
+
+// creates reports whether a request makes the scope it is for.
+func creates(request any) bool {
+	switch request.(type) {
+	case openScope, openSession, place:
+		return true
+	}
+	return false
+}
+
+func (s *scope) spawnScope(ctx actor.Context, name string) *actor.PID {
+	deps, path := s.deps, s.path+"/"+messages.ScopePath(name)
+	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newScope(deps, path) }), kindScope+name)
+	s.scopes[name] = pid
+	s.holds[pid.Id] = orphaned{scope: path}
+	return pid
+}
+
+// openSession makes a session, or finds it: it answers by what it is.
+func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
+	if s.closing != nil {
+		refuse(ctx, r.ask, scopeIsClosing(s.path))
+		return
+	}
+	pid, ok := s.sessions[msg.to.Session]
+	if !ok && s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions {
+		refuse(ctx, r.ask, exhausted("sessions", s.path, s.quota.Sessions))
+		return
+	}
+	if !ok {
+		pid = s.spawnSession(ctx, r.ask, r.held)
+	}
+	ctx.RequestWithCustomSender(pid, routed{to: msg.to, request: r.ask}, ctx.Sender())
+}
+
+func (s *scope) spawnSession(ctx actor.Context, ask messages.OpenSession, held []backends.Held) *actor.PID {
+	deps := s.deps
+	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newSession(deps, ask, held) }), kindSession+string(ask.Session))
+	s.sessions[ask.Session] = pid
+	s.holds[pid.Id] = orphaned{scope: s.path, session: ask.Session}
+	return pid
+}
+
+// place counts a job and hands it to its session.
+func (s *scope) place(ctx actor.Context, msg routed, p place) {
+	if !s.admit(ctx, p) {
+		return
+	}
+	pid, ok := s.sessions[msg.to.Session]
+	if !ok {
+		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && !p.job.State.Ended() {
+			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
+			return
+		}
+		pid = s.spawnSession(ctx, messages.OpenSession{Scope: s.path, Session: msg.to.Session}, nil)
+	}
+	ctx.Send(pid, p)
+}
+
+// admit counts a job that goes by against the quota of this scope. A job that
+// exists already is never refused: it only changes places.
+func (s *scope) admit(ctx actor.Context, p place) bool {
+	isNew := p.job.State == messages.Queued
+	switch {
+	case isNew && s.closing != nil:
+		s.unplace(ctx, p.job.ID, scopeIsClosing(s.path))
+		return false
+	case isNew && s.quota.Jobs > 0 && len(s.jobs) >= s.quota.Jobs && !s.jobs[p.job.ID]:
+		s.unplace(ctx, p.job.ID, exhausted("jobs", s.path, s.quota.Jobs))
+		return false
+	}
+	if !p.job.State.Ended() {
+		s.jobs[p.job.ID] = true
+	}
+	return true
+}
+
+func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
+	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})
+}
+
+func (s *scope) toSession(ctx actor.Context, msg routed) {
+	pid, ok := s.sessions[msg.to.Session]
+	if !ok {
+		refuse(ctx, msg.request, &messages.Error{
+			Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %s in scope %s", msg.to.Session, s.path),
+			Hint: "list the sessions to see what there is",
+		})
+		return
+	}
+	ctx.RequestWithCustomSender(pid, msg, ctx.Sender())
+}
+
+// passUp sends what a child said towards the supervisor, and keeps count.
+func (s *scope) passUp(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case messages.CommandFinished:
+		s.left(m.Job.ID)
+	case unplaced:
+		s.left(m.job)
+	case letGone:
+		s.left(m.job)
+	case messages.CommandFact, messages.SessionOpened, messages.SessionReplaced, messages.ScopeOpened,
+		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned:
+	default:
+		unhandled(ctx, s.deps)
+		return
+	}
+	ctx.Send(ctx.Parent(), msg)
+}
+
+func (s *scope) left(id messages.JobID) {
+	if s.closing != nil && s.jobs[id] {
+		s.closing.stopped = append(s.closing.stopped, id)
+	}
+	delete(s.jobs, id)
+}

@@ -1,0 +1,112 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// close ends everything in the scope, leaves and roots at the same time, or
+// joins an end that is on its way.
+func (s *scope) close(ctx actor.Context, r messages.CloseScope) {
+	if s.closing == nil {
+		s.closing = &scopeClosing{ask: r}
+		s.closeChildren(ctx, r)
+	}
+	s.closeStep(ctx)
+}
+
+func (s *scope) closeChildren(ctx actor.Context, r messages.CloseScope) {
+	for name, pid := range s.scopes {
+		below := r
+		below.Path = s.path + "/" + messages.ScopePath(name)
+		ctx.Send(pid, routed{to: messages.Address{Scope: below.Path}, request: below})
+	}
+	for id, pid := range s.sessions {
+		ctx.Send(pid, routed{to: messages.Address{Scope: s.path, Session: id}, request: messages.CloseSession{
+			Scope: s.path, Session: id, Grace: r.Grace, By: r.By, Reason: r.Reason,
+		}})
+	}
+}
+
+// sessionDown stops a session that has ended, and tells of it.
+func (s *scope) sessionDown(ctx actor.Context, m sessionDown) {
+	delete(s.holds, m.who.Id)
+	if pid := s.sessions[m.fact.Session]; pid != nil && pid.Equal(m.who) {
+		delete(s.sessions, m.fact.Session)
+	}
+	ctx.Stop(m.who)
+	ctx.Send(ctx.Parent(), m.fact)
+	if s.closing != nil {
+		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)
+	}
+	s.closeStep(ctx)
+}
+
+// scopeDown stops a sub-scope that has ended, and tells of it.
+func (s *scope) scopeDown(ctx actor.Context, m scopeDown) {
+	delete(s.holds, m.who.Id)
+	for name, pid := range s.scopes {
+		if pid.Equal(m.who) {
+			delete(s.scopes, name)
+		}
+	}
+	ctx.Stop(m.who)
+	ctx.Send(ctx.Parent(), m.fact)
+	if s.closing != nil {
+		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)
+	}
+	s.closeStep(ctx)
+}
+
+// closeStep reports the end when no child is left.
+func (s *scope) closeStep(ctx actor.Context) {
+	c := s.closing
+	if c == nil || len(s.sessions) > 0 || len(s.scopes) > 0 {
+		return
+	}
+	slices.Sort(c.stopped)
+	fact := messages.ScopeClosed{Path: s.path, Reason: c.ask.Reason, Jobs: c.stopped, Survivors: c.survivors}
+	ctx.Send(ctx.Parent(), scopeDown{who: ctx.Self(), fact: fact})
+}
+
+// lost asks for what a dead child held to be placed again: its jobs live on
+// with the engine, and the supervisor knows them.
+func (s *scope) lost(ctx actor.Context, who *actor.PID) {
+	held, ok := s.holds[who.Id]
+	if !ok {
+		return // it was stopped when it had said its last word
+	}
+	delete(s.holds, who.Id)
+	if held.session != "" {
+		delete(s.sessions, held.session)
+	} else {
+		delete(s.scopes, held.scope.Names()[len(held.scope.Names())-1])
+	}
+	ctx.Send(ctx.Parent(), held)
+}
+
+func noSuchScope(path messages.ScopePath) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "scope", Message: fmt.Sprintf("there is no scope %s", path),
+		Hint: "list the scopes to see what there is",
+	}
+}
+
+func scopeIsClosing(path messages.ScopePath) *messages.Error {
+	return &messages.Error{
+		Code: messages.SessionClosedCode, Reason: "scope", Message: fmt.Sprintf("scope %s is being closed", path),
+		Hint: "use another scope, or open it again when it is closed",
+	}
+}
+
+func exhausted(what string, path messages.ScopePath, limit int) *messages.Error {
+	return &messages.Error{
+		Code: messages.ResourceExhausted, Reason: what,
+		Message: fmt.Sprintf("scope %s has %d %s, which is all it may have", path, limit, what),
+		Hint:    "wait for one to end, or ask for a larger quota",
+	}
+}

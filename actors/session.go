@@ -1,0 +1,235 @@
+package actors
+
+import (
+	"errors"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// session owns one place to run and the commands in it. It is the guarantor of
+// its jobs: a command actor that dies is replaced, and the job is adopted. It
+// speaks with its scope (parent), its commands (children) and the node (turns,
+// by way of the scope).
+type session struct {
+	deps *Deps
+	open messages.OpenSession
+	held []backends.Held
+
+	shell   backends.Shell
+	can     backends.Capabilities
+	failed  *messages.Error // the place could not be opened
+	machine lifecycle.Session
+	jobs    map[messages.JobID]*ticket
+	byPID   map[string]*ticket
+	closing *closing
+}
+
+// ticket is the session's promise about one job: it is heard of until it ends.
+type ticket struct {
+	place   place // job is kept as it was last told
+	pid     *actor.PID
+	turn    bool // it may start
+	crashes crashes
+	lone    *lone // supervised without an actor: its actors crashed too often
+}
+
+func newSession(d *Deps, open messages.OpenSession, held []backends.Held) *session {
+	return &session{deps: d, open: open, held: held, jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}}
+}
+
+// Receive implements actor.Actor.
+func (s *session) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		s.start(ctx)
+	case *actor.Stopping:
+		s.abandon()
+	case *actor.Terminated:
+		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
+	case gone:
+		s.replace(ctx, msg.who)
+	case place:
+		s.place(ctx, msg)
+	case routed:
+		s.routed(ctx, msg)
+	case messages.CommandFact:
+		s.heard(ctx, msg)
+	case ended:
+		s.retire(ctx, s.byPID[msg.who.Id])
+	case loneFact:
+		s.loneFact(ctx, msg)
+	default:
+		s.closingStep(ctx, msg)
+	}
+}
+
+// start opens the place. It must not fail: a place that cannot be opened
+// refuses what is asked of it.
+func (s *session) start(ctx actor.Context) {
+	name := s.open.Backend
+	if name == "" {
+		name = DefaultBackend
+	}
+	backend, ok := s.deps.Backends[name]
+	if !ok {
+		s.failed = &messages.Error{Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions"}
+		return
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	shell, err := backend.Open(backends.Place{
+		Scope: s.open.Scope, Session: s.open.Session, Dir: s.open.Dir, Env: s.open.Env,
+		Shell: s.open.Shell, Terminal: s.open.Terminal,
+	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
+	if err != nil {
+		s.failed = asError(err, messages.SpawnFailed)
+		return
+	}
+	s.open.Backend, s.shell, s.can = name, shell, backend.Can()
+	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
+	ctx.Send(ctx.Parent(), messages.SessionOpened{Info: s.describe()})
+}
+
+// place takes a job in: to its queue, or, if it exists, to stand around it.
+func (s *session) place(ctx actor.Context, p place) {
+	t := &ticket{place: p}
+	id := p.job.ID
+	if s.failed != nil {
+		s.refuse(ctx, id, s.failed)
+		return
+	}
+	t.place.job.Backend = s.open.Backend
+	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
+	spec := s.spec(t)
+	if p.job.State == messages.Queued {
+		if err := s.shell.Check(spec); err != nil {
+			s.refuse(ctx, id, err)
+			return
+		}
+	}
+	event := any(lifecycle.Enqueued{Job: id})
+	if p.job.State != messages.Queued {
+		event = lifecycle.Taken{Job: id}
+	}
+	todo := s.machine.Step(event)
+	if len(todo) > 0 {
+		if r, ok := todo[0].(lifecycle.RefuseJob); ok {
+			s.refuse(ctx, id, &r.Err)
+			return
+		}
+	}
+	s.jobs[id] = t
+	s.spawn(ctx, t)
+	s.perform(ctx, todo)
+	if p.job.State == messages.Queued && len(todo) == 0 {
+		s.heard(ctx, messages.CommandQueued{Job: t.place.job})
+	}
+	if p.job.State.Ended() {
+		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
+	}
+}
+
+func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Error) {
+	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})
+}
+
+// spawn puts an actor around a job. A job that was not heard to start is
+// started again if it has its turn: the engine joins an id that it knows.
+func (s *session) spawn(ctx actor.Context, t *ticket) {
+	job := t.place.job
+	adopt := job.State != messages.Queued && job.State != messages.Starting
+	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
+	s.byPID[t.pid.Id] = t
+	if t.turn && !adopt {
+		ctx.Send(t.pid, commandGranted{})
+	}
+}
+
+func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
+	deps, shell, spec, machine := s.deps, s.shell, s.spec(t), lifecycle.Rebuild(t.place.job, limits(t.place.run))
+	return deps.props(func() actor.Actor { return newCommand(deps, shell, spec, machine, adopt) })
+}
+
+// replace puts a new actor around a job whose actor died. Lost is said only of
+// a job that the engine no longer knows, so that it never means "still running".
+func (s *session) replace(ctx actor.Context, who *actor.PID) {
+	t, ok := s.byPID[who.Id]
+	if !ok {
+		return // it had said its last word
+	}
+	delete(s.byPID, who.Id)
+	if t.crashes.add(clock()) {
+		s.standAlone(ctx, t)
+		return
+	}
+	s.spawn(ctx, t)
+}
+
+func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
+	for _, effect := range todo {
+		switch e := effect.(type) {
+		case lifecycle.AskTurn:
+			ctx.Send(ctx.Parent(), turnAsked{job: e.Job})
+		case lifecycle.ReturnTurn:
+			ctx.Send(ctx.Parent(), turnReturned{job: e.Job})
+		case lifecycle.Begin:
+			t := s.jobs[e.Job]
+			t.turn = true
+			if t.pid != nil {
+				ctx.Send(t.pid, commandGranted{})
+			}
+		}
+	}
+}
+
+// heard keeps what is told of a job and passes it up.
+func (s *session) heard(ctx actor.Context, fact messages.CommandFact) {
+	job := fact.Record()
+	t, ok := s.jobs[job.ID]
+	if !ok {
+		return // it was handed over; its new place hears it again
+	}
+	t.place.job = job
+	ctx.Send(ctx.Parent(), fact)
+	if _, over := fact.(messages.CommandFinished); over {
+		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: job.ID}))
+		s.closeStep(ctx)
+	}
+}
+
+// retire lets a command go that has nothing left to do.
+func (s *session) retire(ctx actor.Context, t *ticket) {
+	if t == nil {
+		return
+	}
+	delete(s.jobs, t.place.job.ID)
+	if t.pid != nil {
+		delete(s.byPID, t.pid.Id)
+		ctx.Stop(t.pid)
+	}
+	s.closeStep(ctx)
+}
+
+// abandon lets go of the place; what it holds lives on with the engine.
+func (s *session) abandon() {
+	for _, t := range s.jobs {
+		if t.lone != nil {
+			t.lone.proc.Release()
+		}
+	}
+	if s.shell != nil {
+		s.shell.Release()
+	}
+}
+
+// asError is the coded error in err, or one of the given code.
+func asError(err error, code messages.Code) *messages.Error {
+	var coded *messages.Error
+	if errors.As(err, &coded) {
+		return coded
+	}
+	return &messages.Error{Code: code, Message: err.Error()}
+}

@@ -1,0 +1,155 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// closing is how far a session is on its way out: its jobs end, its shell is
+// closed, what was told of them is recorded, and only then it is down.
+type closing struct {
+	ask       messages.CloseSession
+	shell     shellEnd
+	awaiting  int // commands that were asked whether they have heard everything
+	survivors []messages.Survivor
+}
+
+type shellEnd uint8
+
+const (
+	shellOpen shellEnd = iota
+	shellClosing
+	shellClosed
+	shellSettled // every command has said what it knows
+)
+
+// The last question to a command: what was told before it has been heard.
+type (
+	heardAll  struct{ quiet }
+	heardThat struct{ quiet }
+)
+
+// close begins the end of the session, or joins it.
+func (s *session) close(ctx actor.Context, r messages.CloseSession) {
+	if s.closing == nil {
+		s.closing = &closing{ask: r}
+		s.machine.Step(lifecycle.Closed{})
+		for _, t := range s.jobs {
+			if !t.place.job.State.Ended() {
+				s.stop(ctx, t, r)
+			}
+		}
+	}
+	s.closeStep(ctx)
+}
+
+func (s *session) stop(ctx actor.Context, t *ticket, r messages.CloseSession) {
+	by := r.By
+	if by == messages.ByNobody {
+		by = messages.ByScope
+	}
+	request := messages.StopCommand{Job: t.place.job.ID, Grace: r.Grace, By: by, Reason: r.Reason}
+	if t.lone != nil {
+		s.askLone(ctx, t, request)
+		return
+	}
+	ctx.Send(t.pid, request)
+}
+
+// closeStep goes on with the end as far as it can.
+func (s *session) closeStep(ctx actor.Context) {
+	c := s.closing
+	if c == nil {
+		return
+	}
+	if c.shell == shellOpen && s.live() == 0 {
+		c.shell = shellClosing
+		if s.shell == nil {
+			c.shell = shellSettled
+		} else {
+			s.shell.Close(graceFor(c.ask.Grace))
+		}
+	}
+	if c.shell == shellClosed && c.awaiting == 0 {
+		c.shell = shellSettled
+	}
+	if c.shell == shellSettled && s.unrecorded() == 0 {
+		s.down(ctx)
+	}
+}
+
+// closingStep hears what concerns the end of the session.
+func (s *session) closingStep(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case messages.ShellClosed:
+		s.shellClosed(ctx, m)
+	case heardThat:
+		if s.closing != nil {
+			s.closing.awaiting--
+			s.closeStep(ctx)
+		}
+	case messages.SessionReplaced:
+		ctx.Send(ctx.Parent(), m)
+	case messages.CommandStopped, messages.CommandRejected:
+		// answers to stops of our own
+	default:
+		unhandled(ctx, s.deps)
+	}
+}
+
+func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
+	if s.closing == nil {
+		s.failed = &messages.Error{Code: messages.SessionClosedCode, Message: "the session's shell has ended", Hint: "open the session again"}
+		return
+	}
+	s.closing.shell, s.closing.survivors = shellClosed, m.Survivors
+	for _, t := range s.jobs {
+		if t.pid != nil {
+			s.closing.awaiting++
+			ctx.Request(t.pid, heardAll{})
+		}
+	}
+	s.closeStep(ctx)
+}
+
+// live counts the jobs without an outcome.
+func (s *session) live() int {
+	n := 0
+	for _, t := range s.jobs {
+		if !t.place.job.State.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// unrecorded counts the jobs whose end is on its way to the journal. What has
+// no end (its children were told to outlive the session) is not waited for.
+func (s *session) unrecorded() int {
+	n := 0
+	for _, t := range s.jobs {
+		if t.place.job.State == messages.Retired && t.lone == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *session) down(ctx actor.Context) {
+	fact := messages.SessionClosed{
+		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, Survivors: s.closing.survivors,
+	}
+	ctx.Send(ctx.Parent(), sessionDown{who: ctx.Self(), fact: fact})
+}
+
+// graceFor is a grace for a shell: asked, or the default.
+func graceFor(asked time.Duration) time.Duration {
+	if asked == 0 {
+		return messages.DefaultGrace
+	}
+	return max(asked, 0)
+}

@@ -1,0 +1,122 @@
+package actors
+
+import (
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// A command whose actors crash again and again is not given another: the
+// session keeps its record by the same machine, marks it unsupervised, and can
+// only stop it (design.md 9.5). The engine's own deadline still holds.
+
+// How many crashes of one job's actors are too many (design.md 9.5).
+const (
+	crashLimit  = 3
+	crashWindow = 10 * time.Second
+)
+
+// crashes are the times of one job's recent crashes.
+type crashes []time.Time
+
+// add counts a crash and reports whether there were more than the limit within
+// the window.
+func (c *crashes) add(now time.Time) bool {
+	*c = slices.DeleteFunc(append(*c, now), func(t time.Time) bool { return now.Sub(t) >= crashWindow })
+	return len(*c) > crashLimit
+}
+
+// lone is a job without an actor.
+type lone struct {
+	machine lifecycle.Command
+	proc    backends.Process
+	clients map[lifecycle.Ticket]*actor.PID
+	tickets lifecycle.Ticket
+}
+
+// loneFact is what the engine says of a job without an actor.
+type loneFact struct {
+	quiet
+	job  messages.JobID
+	fact messages.ProcessFact
+}
+
+// standAlone takes over a job whose actors crashed too often.
+func (s *session) standAlone(ctx actor.Context, t *ticket) {
+	job := t.place.job
+	job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
+	t.pid = nil
+	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place.run)), clients: map[lifecycle.Ticket]*actor.PID{}}
+	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
+	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
+	t.place.job = job
+	s.heard(ctx, messages.CommandChanged{Job: job})
+	if !t.turn && job.State == messages.Queued {
+		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
+			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
+		}})
+		return
+	}
+	proc, err := s.shell.Adopt(job.UID, facts)
+	if err != nil {
+		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *asError(err, messages.NotFound)})
+		return
+	}
+	t.lone.proc = proc
+}
+
+func (s *session) loneFact(ctx actor.Context, msg loneFact) {
+	if t, ok := s.jobs[msg.job]; ok && t.lone != nil {
+		s.stepLone(ctx, t, msg.fact)
+	}
+}
+
+// askLone answers a request about a job that can only be stopped.
+func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
+	switch r := request.(type) {
+	case recorded:
+		s.stepLone(ctx, t, lifecycle.Recorded{})
+	case messages.StopCommand:
+		by := lifecycle.Ticket(0)
+		if ctx.Sender() != nil {
+			t.lone.tickets++
+			by = t.lone.tickets
+			t.lone.clients[by] = ctx.Sender()
+		}
+		s.stepLone(ctx, t, lifecycle.Asked{By: by, Request: r})
+	default:
+		refuse(ctx, request, &messages.Error{
+			Code: messages.Refused, Reason: "unsupervised",
+			Message: "the job's supervision failed too often; it runs on, and can only be stopped",
+		})
+	}
+}
+
+func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
+	var effects []lifecycle.Effect
+	t.lone.machine, effects = t.lone.machine.Step(clock(), event)
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case lifecycle.Tell:
+			s.heard(ctx, e.Fact)
+		case lifecycle.Stop:
+			t.lone.proc.Stop(e.Cause, e.Grace)
+		case lifecycle.Settle:
+			if t.lone.proc != nil {
+				t.lone.proc.Settle(e.Seq)
+			}
+		case lifecycle.Reply:
+			if client := t.lone.clients[e.To]; client != nil {
+				delete(t.lone.clients, e.To)
+				ctx.Send(client, e.Reply)
+			}
+		case lifecycle.Retire:
+			s.retire(ctx, t)
+		}
+	}
+}

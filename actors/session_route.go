@@ -1,0 +1,88 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// routed takes what came down the tree: for the session itself, or for a job.
+func (s *session) routed(ctx actor.Context, msg routed) {
+	switch r := msg.request.(type) {
+	case messages.OpenSession:
+		s.opened(ctx, r)
+		return
+	case messages.CloseSession:
+		s.close(ctx, r)
+		return
+	case turnGiven:
+		s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: r.job}))
+		return
+	}
+	t, ok := s.jobs[msg.to.Job]
+	if !ok {
+		refuse(ctx, msg.request, noSuchJob(msg.to.Job))
+		return
+	}
+	if _, away := msg.request.(letGo); away {
+		s.letGo(ctx, t)
+		return
+	}
+	s.pass(ctx, t, msg.request)
+}
+
+// pass hands a request on to the job's command, which answers the client.
+func (s *session) pass(ctx actor.Context, t *ticket, request any) {
+	if t.lone != nil {
+		s.askLone(ctx, t, request)
+		return
+	}
+	ctx.RequestWithCustomSender(t.pid, request, ctx.Sender())
+}
+
+// letGo gives a job away: its actor goes, its process does not notice, and the
+// place no longer counts it among its own.
+func (s *session) letGo(ctx actor.Context, t *ticket) {
+	id := t.place.job.ID
+	delete(s.jobs, id)
+	if t.pid != nil {
+		delete(s.byPID, t.pid.Id)
+		ctx.Stop(t.pid)
+	}
+	if t.lone != nil {
+		t.lone.proc.Release()
+	}
+	s.shell.Yield(t.place.job.UID)
+	ctx.Send(ctx.Parent(), letGone{job: id, run: t.place.run, env: t.place.env})
+	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
+}
+
+// opened answers OpenSession: again, if the session is what was asked for.
+func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
+	switch {
+	case ctx.Sender() == nil:
+	case s.failed != nil:
+		ctx.Respond(messages.RequestRejected{Err: *s.failed})
+	case s.closing != nil:
+		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again when it is"})
+	case first(r.Backend, DefaultBackend) != s.open.Backend || r.Shell != "" && r.Shell != s.open.Shell:
+		refuse(ctx, r, &messages.Error{
+			Code: messages.Conflict, Reason: "session",
+			Message: fmt.Sprintf("session %s is open already, as a %s session", s.open.Session, s.open.Backend),
+			Hint:    "use another name, or close it first",
+		})
+	default:
+		ctx.Respond(messages.SessionOpened{Info: s.describe()})
+	}
+}
+
+// describe is what the session is; the node knows what runs in it.
+func (s *session) describe() messages.SessionInfo {
+	return messages.SessionInfo{
+		Scope: s.open.Scope, Session: s.open.Session, Backend: s.open.Backend,
+		Parallel: s.machine.Parallel, Dir: s.open.Dir,
+	}
+}

@@ -1,0 +1,63 @@
+package actors
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+)
+
+// props are those of every actor: state made by a producer without side
+// effects, the guard outermost, and a named strategy.
+func (d *Deps) props(producer func() actor.Actor) *actor.Props {
+	chain := append([]actor.ReceiverMiddleware{guard(d)}, d.Middleware...)
+	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}), actor.WithReceiverMiddleware(chain...))
+}
+
+// Spawn starts the tree of a node and returns its supervisor.
+func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
+	root := system.Root.Copy().WithGuardian(stopAll{})
+	pid, err := root.SpawnNamed(d.props(func() actor.Actor { return newSupervisor(d) }), kindSupervisor)
+	if err != nil {
+		return nil, fmt.Errorf("start the supervisor: %w", err)
+	}
+	return pid, nil
+}
+
+// unhandled reports a message that its receiver has no case for.
+func unhandled(ctx actor.Context, d *Deps) {
+	switch ctx.Message().(type) {
+	case actor.AutoReceiveMessage, actor.SystemMessage, *actor.Started:
+		return
+	}
+	if d.Unhandled != nil {
+		d.Unhandled(ctx.Self().Id, ctx.Message())
+		return
+	}
+	d.Log.Warn("a message nobody expected", slog.String("actor", ctx.Self().Id), slog.String("message", fmt.Sprintf("%T", ctx.Message())))
+}
+
+// later sends the actor a message after a delay. The returned cancel does not
+// take back a message that is queued already: carry a generation in it.
+func later(ctx actor.Context, after time.Duration, message any) scheduler.CancelFunc {
+	return scheduler.NewTimerScheduler(ctx.ActorSystem().Root).SendOnce(after, ctx.Self(), message)
+}
+
+// refuse answers a request in its own sealed replies, if somebody asked.
+func refuse(ctx actor.Context, request any, err *messages.Error) {
+	if r, ok := request.(messages.Refusable); ok && ctx.Sender() != nil {
+		ctx.Respond(r.Refuse(err))
+	}
+}
+
+// noSuchJob is the answer to a request about a job that is not here.
+func noSuchJob(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "job", Message: fmt.Sprintf("there is no job %s", id),
+		Hint: "list the jobs to see what there is",
+	}
+}

@@ -1,0 +1,80 @@
+package actors
+
+import (
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// The kinds of actors, as they begin the names of their PIDs.
+const (
+	kindSupervisor = "supervisor"
+	kindScope      = "scope-"
+	kindSession    = "session-"
+	kindCommand    = "command-"
+	kindSink       = "sink-"
+	kindChannel    = "channel-"
+	kindRecorder   = "recorder-"
+	kindWatch      = "watch-"
+	kindGather     = "gather-"
+)
+
+// intensity is OTP's restart intensity: so many restarts within a window, then
+// the child is stopped and its parent deals with the loss.
+type intensity struct {
+	restarts int
+	within   time.Duration
+}
+
+// restarted are the kinds that hold nothing unique and may begin anew with
+// their queue. All others are stopped: what they stand around (a process, a
+// shell, a client) does not begin anew, and their parent puts a new actor
+// around it (design.md 2).
+func restarted(kind string) (intensity, bool) {
+	switch kind {
+	case kindSink:
+		return intensity{3, 10 * time.Second}, true
+	case kindRecorder:
+		return intensity{5, 10 * time.Second}, true
+	}
+	return intensity{}, false
+}
+
+// kindOf is the kind in the name of a PID: "supervisor/scope-main$4" → "scope-".
+func kindOf(pid *actor.PID) string {
+	name := pid.Id[strings.LastIndexByte(pid.Id, '/')+1:]
+	if i := strings.IndexByte(name, '-'); i >= 0 {
+		return name[:i+1]
+	}
+	return name
+}
+
+// byKind is every parent's strategy: one for one, decided by the child's kind.
+// Nothing escalates: that would end the whole process.
+type byKind struct{}
+
+// HandleFailure implements the library's SupervisorStrategy.
+func (byKind) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, stats *actor.RestartStatistics, _, _ any) {
+	limit, again := restarted(kindOf(child))
+	if !again {
+		parent.StopChildren(child)
+		return
+	}
+	stats.Fail()
+	if stats.NumberOfFailures(limit.within) > limit.restarts {
+		stats.Reset()
+		parent.StopChildren(child)
+		return
+	}
+	parent.RestartChildren(child)
+}
+
+// stopAll is the strategy of the guardian above the supervisor: a supervisor
+// that fails takes the node with it, and the guard tells the root why.
+type stopAll struct{}
+
+// HandleFailure implements the library's SupervisorStrategy.
+func (stopAll) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, _, _ any) {
+	parent.StopChildren(child)
+}

@@ -1,0 +1,218 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// supervisor is the top of the tree: it admits, knows every job, routes what
+// concerns one, numbers the facts that come up, and owes the replies that take
+// time (runs, closings), so that no client waits for ever for an actor that
+// died. It speaks with the root (above), the top scopes, the recorder, the
+// channels, the watches and gathers (below), and with those who ask.
+type supervisor struct {
+	deps  *Deps
+	limit Limits
+	phase phase
+
+	count     int // of job ids
+	jobs      map[messages.JobID]*entry
+	byUID     map[messages.UID]messages.JobID
+	byKey     map[idempotency]messages.JobID
+	archived  []messages.JobID // oldest first
+	archives  map[messages.JobID]*actor.PID
+	admission lifecycle.Admission
+
+	scopes   map[string]*actor.PID // the top ones
+	known    map[messages.ScopePath]messages.ScopeQuota
+	sessions map[messages.Address]messages.SessionInfo
+	closings map[messages.Address]*owed
+	moves    map[messages.JobID]*move
+
+	recorder  *actor.PID
+	seq       messages.Seq
+	unwritten []messages.FactRecorded
+	broken    *messages.Error // the journal takes no facts: no new work
+	channels  channels
+	watches   map[string]*watched // by PID
+	tasks     map[messages.TaskID]messages.Task
+
+	early    []early // requests that came before the journal was read
+	shutdown *shutdown
+	cancels  []scheduler.CancelFunc
+}
+
+// phase is where the node stands.
+type phase uint8
+
+const (
+	opening phase = iota // the journal is being read
+	open
+	closingScopes
+	recordingRest
+	flushingRest
+	down
+)
+
+// early is a request that waits for the node to be open.
+type early struct {
+	request any
+	sender  *actor.PID
+}
+
+// maxEarly bounds the requests that wait for the node to be open.
+const maxEarly = 1024
+
+func newSupervisor(d *Deps) *supervisor {
+	return &supervisor{
+		deps: d, limit: d.Limits.withDefaults(),
+		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[idempotency]messages.JobID{},
+		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
+		known: map[messages.ScopePath]messages.ScopeQuota{}, sessions: map[messages.Address]messages.SessionInfo{},
+		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{},
+		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
+	}
+}
+
+// Receive implements actor.Actor.
+func (s *supervisor) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		s.start(ctx)
+	case *actor.Stopping:
+		s.stopTimers()
+	case *actor.Terminated:
+		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
+	case gone:
+		s.lost(ctx, msg.who)
+	case messages.CommandFact:
+		s.heard(ctx, msg)
+	case messages.Refusable:
+		s.request(ctx, msg)
+	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, messages.Fact:
+		s.fromBelow(ctx, msg)
+	case messages.FactRecorded, recorderReady, recordFailed, readFacts, messages.Acknowledge, flushed:
+		s.journal(ctx, msg)
+	default:
+		s.housekeeping(ctx, msg)
+	}
+}
+
+func (s *supervisor) start(ctx actor.Context) {
+	s.admission = lifecycle.NewAdmission(s.limit.Starts, s.limit.Unstarted)
+	s.recorder = ctx.SpawnPrefix(recorderProps(s.deps), kindRecorder)
+}
+
+// request takes what a client asks, in every phase.
+func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
+	switch {
+	case s.phase == opening && len(s.early) < maxEarly:
+		s.early = append(s.early, early{msg, ctx.Sender()})
+		return
+	case s.phase == opening:
+		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still opening its journal", Hint: "try again soon"})
+		return
+	}
+	switch r := msg.(type) {
+	case messages.RunCommand:
+		s.run(ctx, r)
+	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
+		messages.ListSessions, messages.ListScopes:
+		s.list(ctx, r)
+	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.HandOver:
+		s.arrange(ctx, r)
+	case messages.Subscribe, messages.Unsubscribe:
+		s.subscribe(ctx, r)
+	case messages.AwaitJobs:
+		s.await(ctx, r)
+	case messages.ShutDown:
+		s.shutDown(ctx, r)
+	case messages.Addressed:
+		s.address(ctx, r)
+	default:
+		unhandled(ctx, s.deps)
+	}
+}
+
+// fromBelow hears the tree about what is no job's fact.
+func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case turnAsked:
+		s.turnAsked(ctx, m.job)
+	case turnReturned:
+		s.give(ctx, s.admission.Done(m.job))
+	case unplaced:
+		s.unplaced(ctx, m)
+	case letGone:
+		s.letGone(ctx, m)
+	case orphaned:
+		s.rebuild(ctx, m)
+	case scopeDown:
+		s.scopeDown(ctx, m)
+	case messages.Fact:
+		s.sessionFact(ctx, m)
+	}
+}
+
+// housekeeping hears children that are done, and this actor's own timers.
+func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case ended:
+		s.childEnded(ctx, m.who)
+	case shutdownLate:
+		s.late(ctx, m)
+	case watchOutput, outputsWanted:
+		s.serveArchive(ctx, msg)
+	default:
+		unhandled(ctx, s.deps)
+	}
+}
+
+// childEnded stops a child that has said its last word.
+func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
+	delete(s.watches, who.Id)
+	s.channels.remove(who)
+	for id, pid := range s.archives {
+		if pid.Equal(who) {
+			delete(s.archives, id)
+		}
+	}
+	ctx.Stop(who)
+}
+
+// lost hears that a child is gone, and asks whether that was expected.
+func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
+	if s.recorder != nil && s.recorder.Equal(who) {
+		s.recorderLost(ctx)
+		return
+	}
+	for name, pid := range s.scopes {
+		if pid.Equal(who) {
+			delete(s.scopes, name)
+			s.scopeLost(ctx, messages.ScopePath(name))
+			return
+		}
+	}
+	s.watchLost(ctx, who)
+	s.channelLost(ctx, who)
+	for id, pid := range s.archives {
+		if pid.Equal(who) {
+			delete(s.archives, id)
+		}
+	}
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, d := range []struct {
+		value *int
+		usual int
+	}{{&l.Starts, 2}, {&l.Unstarted, MaxUnstarted}, {&l.Finished, MaxFinished}, {&l.Channels, MaxChannels}, {&l.Watches, MaxWatches}} {
+		if *d.value <= 0 {
+			*d.value = d.usual
+		}
+	}
+	return l
+}

@@ -1,0 +1,158 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// channels are the subscribers of a node. A channel that dies is made again
+// after the last number its subscriber acknowledged, which passes by here.
+type channels struct {
+	byID  map[messages.ChannelID]*subscription
+	count int
+}
+
+type subscription struct {
+	spec    channelSpec
+	pid     *actor.PID
+	crashes crashes
+}
+
+func newChannels() channels {
+	return channels{byID: map[messages.ChannelID]*subscription{}}
+}
+
+// subscribe opens a channel, or resumes one.
+func (s *supervisor) subscribe(ctx actor.Context, request any) {
+	if ctx.Sender() == nil {
+		return
+	}
+	switch r := request.(type) {
+	case messages.Subscribe:
+		s.openChannel(ctx, r)
+	case messages.Unsubscribe:
+		c, ok := s.channels.byID[r.Channel]
+		if !ok {
+			refuse(ctx, r, noSuchChannel(r.Channel))
+			return
+		}
+		ctx.Forward(c.pid)
+	}
+}
+
+func noSuchChannel(id messages.ChannelID) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "channel", Message: fmt.Sprintf("there is no channel %s", id), Hint: "subscribe first",
+	}
+}
+
+func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
+	if s.phase > open {
+		refuse(ctx, r, shuttingDown())
+		return
+	}
+	id := r.Channel
+	if id == "" {
+		s.channels.count++
+		id = messages.ChannelID(fmt.Sprintf("c%d", s.channels.count))
+	}
+	old, known := s.channels.byID[id]
+	if !known && len(s.channels.byID) >= s.limit.Channels {
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "channels",
+			Message: fmt.Sprintf("%d channels are open, which is all the node takes", s.limit.Channels), Hint: "unsubscribe one",
+		})
+		return
+	}
+	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: r.Window, last: s.written()}
+	if r.Now {
+		spec.after = spec.last
+	}
+	if known {
+		if r.Resume {
+			spec.after = old.spec.after
+		}
+		ctx.Stop(old.pid)
+	}
+	s.channels.byID[id] = &subscription{spec: spec, pid: s.spawnChannel(ctx, spec)}
+}
+
+// written is the number of the newest fact that the journal holds.
+func (s *supervisor) written() messages.Seq {
+	return s.seq - messages.Seq(len(s.unwritten))
+}
+
+func (s *supervisor) spawnChannel(ctx actor.Context, spec channelSpec) *actor.PID {
+	return ctx.SpawnPrefix(channelProps(s.deps, spec), kindChannel+"c")
+}
+
+// deliver gives every channel a fact that the journal holds.
+func (c *channels) deliver(ctx actor.Context, fact messages.FactRecorded) {
+	for _, sub := range c.byID {
+		ctx.Send(sub.pid, deliver{fact: fact})
+	}
+}
+
+// acknowledge remembers how far a subscriber came, and tells its channel.
+func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
+	c, ok := s.channels.byID[m.Channel]
+	if !ok {
+		return
+	}
+	c.spec.after = max(c.spec.after, min(m.Seq, s.seq))
+	ctx.Send(c.pid, m)
+}
+
+// channelLost makes a channel again, unless it fails too often: then its
+// subscriber is told.
+func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
+	for id, c := range s.channels.byID {
+		if !c.pid.Equal(who) {
+			continue
+		}
+		if c.crashes.add(clock()) {
+			delete(s.channels.byID, id)
+			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
+			return
+		}
+		c.spec.last, c.spec.resumed = s.written(), true
+		c.pid = s.spawnChannel(ctx, c.spec)
+		return
+	}
+}
+
+// remove forgets a channel that has ended.
+func (c *channels) remove(who *actor.PID) {
+	for id, sub := range c.byID {
+		if sub.pid.Equal(who) {
+			delete(c.byID, id)
+		}
+	}
+}
+
+// flushPatience is how long the end of the node waits for subscribers that
+// have not acknowledged: enough for a client that is alive, and no client can
+// hold the node.
+const flushPatience = 2 * time.Second
+
+// flushChannels lets every subscriber have what was recorded.
+func (s *supervisor) flushChannels(ctx actor.Context) {
+	s.phase = flushingRest
+	s.shutdown.flushing = len(s.channels.byID)
+	for _, c := range s.channels.byID {
+		ctx.Request(c.pid, flush{})
+	}
+	s.cancels = append(s.cancels, later(ctx, flushPatience, shutdownLate{phase: flushingRest}))
+	s.shutdownStep(ctx)
+}
+
+func (s *supervisor) flushed(ctx actor.Context) {
+	if s.phase == flushingRest {
+		s.shutdown.flushing--
+		s.shutdownStep(ctx)
+	}
+}

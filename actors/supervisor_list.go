@@ -1,0 +1,199 @@
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// list answers from the tables.
+func (s *supervisor) list(ctx actor.Context, request any) {
+	if ctx.Sender() == nil {
+		return
+	}
+	switch r := request.(type) {
+	case messages.FindJob:
+		s.findJob(ctx, r)
+	case messages.ListJobs:
+		ctx.Respond(s.jobList(r))
+	case messages.RemoveJob:
+		s.removeJob(ctx, r)
+	case messages.AnnounceTask:
+		s.announce(ctx, r)
+	case messages.UpdateTask:
+		s.updateTask(ctx, r)
+	case messages.ListSessions:
+		ctx.Respond(messages.SessionList{Sessions: s.sessionList(r.Scope)})
+	case messages.ListScopes:
+		ctx.Respond(messages.ScopeList{Scopes: s.scopeList(r.Path)})
+	}
+}
+
+func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
+	e, ok := s.find(r.Job)
+	if !ok {
+		ctx.Respond(s.missing(r.Job))
+		return
+	}
+	ctx.Respond(messages.JobFound{Job: e.job})
+}
+
+func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
+	return messages.JobMissing{Category: "unknown", Err: *noSuchJob(id)}
+}
+
+// sorted are the jobs in the order they were asked for.
+func (s *supervisor) sorted() []*entry {
+	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *entry) int {
+		return cmp.Compare(a.job.UID, b.job.UID)
+	})
+}
+
+func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
+	var out messages.JobList
+	for _, e := range s.sorted() {
+		j := e.job
+		switch {
+		case r.Scope != "" && !r.Scope.Contains(j.Scope),
+			!r.Finished && len(r.States) == 0 && j.State.Ended(),
+			len(r.States) > 0 && !slices.Contains(r.States, j.State) && !(j.State == messages.Retired && slices.Contains(r.States, messages.Finished)):
+			continue
+		}
+		out.Jobs = append(out.Jobs, j)
+	}
+	for _, t := range slices.SortedFunc(maps.Values(s.tasks), func(a, b messages.Task) int { return cmp.Compare(a.ID, b.ID) }) {
+		if r.Scope == "" || r.Scope.Contains(t.Scope) {
+			out.Tasks = append(out.Tasks, t)
+		}
+		if t.Ended {
+			delete(s.tasks, t.ID)
+		}
+	}
+	return out
+}
+
+func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
+	e, ok := s.find(r.Job)
+	switch {
+	case !ok:
+		ctx.Respond(s.missing(r.Job))
+	case !e.over:
+		refuse(ctx, r, &messages.Error{
+			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s is not over yet", e.job.ID),
+			Hint: "stop it first, or wait until its processes and its output are closed",
+		})
+	default:
+		s.forget(ctx, e)
+		ctx.Respond(messages.JobFound{Job: e.job})
+	}
+}
+
+// retire keeps the record of a job that is over, within the bounds of the node.
+func (s *supervisor) retire(ctx actor.Context, e *entry) {
+	e.over, e.env, e.run = true, nil, messages.RunCommand{}
+	s.archived = append(s.archived, e.job.ID)
+	for len(s.archived) > s.limit.Finished {
+		oldest := s.archived[0]
+		s.archived = s.archived[1:]
+		if old, ok := s.jobs[oldest]; ok {
+			s.forget(ctx, old)
+		}
+	}
+}
+
+// forget drops a job that is over, and its output.
+func (s *supervisor) forget(ctx actor.Context, e *entry) {
+	s.drop(e)
+	s.archived = slices.DeleteFunc(s.archived, func(id messages.JobID) bool { return id == e.job.ID })
+	if pid, ok := s.archives[e.job.ID]; ok {
+		delete(s.archives, e.job.ID)
+		ctx.Stop(pid)
+	}
+	m := forget{uid: e.job.UID}
+	for _, o := range e.job.Output {
+		m.streams = append(m.streams, o.Stream)
+	}
+	if s.recorder != nil {
+		ctx.Send(s.recorder, m)
+	}
+}
+
+func (s *supervisor) announce(ctx actor.Context, r messages.AnnounceTask) {
+	if _, known := s.tasks[r.Task.ID]; !known && len(s.tasks) >= messages.MaxTasks {
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "tasks",
+			Message: fmt.Sprintf("%d tasks are announced, which is all the node keeps", messages.MaxTasks), Hint: "end some first",
+		})
+		return
+	}
+	s.tasks[r.Task.ID] = r.Task
+	ctx.Respond(messages.Acknowledged{})
+}
+
+func (s *supervisor) updateTask(ctx actor.Context, r messages.UpdateTask) {
+	if _, known := s.tasks[r.Task.ID]; !known {
+		refuse(ctx, r, &messages.Error{
+			Code: messages.NotFound, Reason: "task", Message: fmt.Sprintf("no task %s was announced", r.Task.ID), Hint: "announce it first",
+		})
+		return
+	}
+	s.tasks[r.Task.ID] = r.Task
+	ctx.Respond(messages.Acknowledged{})
+}
+
+// sessionList counts what runs in the sessions of a scope and its sub-scopes.
+func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInfo {
+	found := map[messages.Address]*messages.SessionInfo{}
+	for at, info := range s.sessions {
+		if scope == "" || scope.Contains(at.Scope) {
+			found[at] = &info
+		}
+	}
+	for _, e := range s.jobs {
+		info, ok := found[messages.Address{Scope: e.job.Scope, Session: e.job.Session}]
+		switch {
+		case !ok || e.over:
+		case e.job.State == messages.Queued:
+			info.Queued++
+		case e.job.State == messages.Finished:
+			info.Adopted++
+		default:
+			info.Running++
+		}
+	}
+	var out []messages.SessionInfo
+	for _, info := range found {
+		out = append(out, *info)
+	}
+	slices.SortFunc(out, func(a, b messages.SessionInfo) int {
+		return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Session, b.Session))
+	})
+	return out
+}
+
+func (s *supervisor) scopeList(path messages.ScopePath) []messages.ScopeInfo {
+	var out []messages.ScopeInfo
+	for _, p := range slices.Sorted(maps.Keys(s.known)) {
+		if path != "" && !path.Contains(p) {
+			continue
+		}
+		info := messages.ScopeInfo{Path: p, Quota: s.known[p]}
+		for _, e := range s.jobs {
+			if p.Contains(e.job.Scope) && !e.job.State.Ended() {
+				info.Jobs++
+			}
+		}
+		for at := range s.sessions {
+			if p.Contains(at.Scope) {
+				info.Sessions++
+			}
+		}
+		out = append(out, info)
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package actors
+
+import (
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// send passes a request down to the top scope of its address, which is made if
+// the request makes it.
+func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, sender *actor.PID) {
+	name := to.Scope.Names()[0]
+	pid, ok := s.scopes[name]
+	if !ok {
+		if !creates(request) {
+			if r, ok := request.(messages.Refusable); ok && sender != nil {
+				ctx.Send(sender, r.Refuse(noSuchScope(to.Scope)))
+			}
+			return
+		}
+		deps := s.deps
+		pid = ctx.SpawnPrefix(deps.props(func() actor.Actor { return newScope(deps, messages.ScopePath(name)) }), kindScope+name)
+		s.scopes[name] = pid
+	}
+	ctx.RequestWithCustomSender(pid, routed{to: to, request: request}, sender)
+}
+
+// find resolves what a client calls a job: its id, its ULID, or its name (the
+// youngest of that name).
+func (s *supervisor) find(id messages.JobID) (*entry, bool) {
+	if e, ok := s.jobs[id]; ok {
+		return e, true
+	}
+	if known, ok := s.byUID[messages.UID(strings.ToUpper(string(id)))]; ok {
+		return s.jobs[known], true
+	}
+	var best *entry
+	for _, e := range s.jobs {
+		if id != "" && e.job.Name == string(id) && (best == nil || e.job.UID > best.job.UID) {
+			best = e
+		}
+	}
+	return best, best != nil
+}
+
+// address passes a request on to the part of the tree it concerns.
+func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
+	to := r.Address()
+	stop, isStop := r.(messages.StopCommand)
+	if isStop && to.Job == "" {
+		s.stopMany(ctx, stop)
+		return
+	}
+	e, ok := s.find(to.Job)
+	if !ok {
+		refuse(ctx, r, noSuchJob(to.Job))
+		return
+	}
+	if e.over {
+		s.answerFor(ctx, e, r)
+		return
+	}
+	s.send(ctx, s.home(e), r, ctx.Sender())
+}
+
+// stopMany stops all jobs of a session, or of a scope with its sub-scopes: those
+// that are there now.
+func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
+	if r.Scope == "" {
+		refuse(ctx, r, messages.Invalid("job", "name a job, a session or a scope to be stopped"))
+		return
+	}
+	var each []messages.StopCommand
+	for _, e := range s.sorted() {
+		inside := r.Scope.Contains(e.job.Scope)
+		if r.Session != "" {
+			inside = r.Scope == e.job.Scope && r.Session == e.job.Session
+		}
+		if inside && !e.job.State.Ended() {
+			one := r
+			one.Job, one.Scope, one.Session = e.job.ID, "", ""
+			each = append(each, one)
+		}
+	}
+	ctx.SpawnPrefix(gatherProps(s.deps, each, ctx.Sender()), kindGather)
+}
+
+// answerFor answers about a job that has no actor any more.
+func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed) {
+	if ctx.Sender() == nil {
+		return
+	}
+	switch r.(type) {
+	case messages.StopCommand:
+		ctx.Respond(messages.CommandStopped{Jobs: []messages.JobID{e.job.ID}, Survivors: e.job.Survivors, Already: true})
+	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
+		s.readArchive(ctx, e)
+	default:
+		refuse(ctx, r, &messages.Error{
+			Code: messages.JobFinished, Message: "job " + string(e.job.ID) + " has finished",
+			Hint: "its record and output can still be read",
+		})
+	}
+}
+
+// readArchive lets a sink of the node's own read the output of a job that is
+// over.
+func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
+	pid, ok := s.archives[e.job.ID]
+	if !ok {
+		pid = ctx.SpawnPrefix(archiveProps(s.deps, e.job.ID), kindSink+"archive")
+		s.archives[e.job.ID] = pid
+		ctx.Send(pid, s.archivedOutputs(e))
+	}
+	ctx.Forward(pid)
+}
+
+func (s *supervisor) archivedOutputs(e *entry) outputs {
+	out := outputs{job: e.job.ID, logs: map[messages.Stream]spill.Log{}, closed: true}
+	for _, o := range e.job.Output {
+		log, err := s.deps.Logs.Open(string(e.job.UID), uint8(o.Stream))
+		if err != nil {
+			out.err = asError(err, messages.OutputUnavailable)
+			continue
+		}
+		out.logs[o.Stream] = log
+	}
+	return out
+}
+
+// serveArchive gives an archive's sink that was restarted its logs again; what
+// is over never grows.
+func (s *supervisor) serveArchive(ctx actor.Context, msg any) {
+	if _, ok := msg.(outputsWanted); !ok {
+		return
+	}
+	for id, pid := range s.archives {
+		if pid.Equal(ctx.Sender()) {
+			ctx.Send(pid, s.archivedOutputs(s.jobs[id]))
+		}
+	}
+}

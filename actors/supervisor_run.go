@@ -1,0 +1,249 @@
+package actors
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// entry is what the node knows of one job.
+type entry struct {
+	job    messages.Job
+	run    messages.RunCommand
+	env    []string
+	debts  []*actor.PID // clients of the run that have not had their reply
+	key    idempotency
+	digest string // of the request, where it has a key
+	over   bool   // it has no actor any more: the node itself answers for it
+}
+
+// idempotency is a key as its principal knows it.
+type idempotency struct {
+	principal messages.Principal
+	key       string
+}
+
+// run admits a request and places its job, or answers why not.
+func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
+	if err := s.mayRun(); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	if err := r.Check(); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	if r.Key != "" && s.again(ctx, r) {
+		return
+	}
+	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	if err := s.isClosing(r.Address()); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	e, err := s.admit(r)
+	if err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	if ctx.Sender() != nil {
+		e.debts = []*actor.PID{ctx.Sender()}
+	}
+	s.place(ctx, e)
+}
+
+func (s *supervisor) mayRun() *messages.Error {
+	switch {
+	case s.phase > open:
+		return shuttingDown()
+	case s.broken != nil:
+		return s.broken
+	}
+	return nil
+}
+
+func shuttingDown() *messages.Error {
+	return &messages.Error{Code: messages.ShuttingDown, Message: "the node is shutting down", Hint: "ask the next one"}
+}
+
+// again answers a request whose key was used before: the same request gets the
+// same job, another one is a conflict.
+func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
+	id, ok := s.byKey[idempotency{r.Principal, r.Key}]
+	if !ok {
+		return false
+	}
+	e := s.jobs[id]
+	switch {
+	case e.digest != digest(r):
+		refuse(ctx, r, &messages.Error{
+			Code: messages.Conflict, Reason: "key",
+			Message: fmt.Sprintf("the key %q was used for another command", r.Key), Hint: "use a new key for a new command",
+		})
+	case e.job.State.Ended():
+		ctx.Respond(messages.CommandFinished{Job: e.job})
+	case e.job.Background:
+		ctx.Respond(messages.CommandPromoted{Job: e.job})
+	default:
+		e.debts = append(e.debts, ctx.Sender())
+	}
+	return true
+}
+
+// digest tells two requests apart.
+func digest(r messages.RunCommand) string {
+	r.BaseEnv = nil // a caller's environment may change between two tries
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Sprint(r)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// admit makes the record of a job that may wait for its start.
+func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
+	id := messages.JobID(fmt.Sprintf("%s%d", s.deps.prefix(), s.count+1))
+	if err := s.admission.Admit(id, r.Scope); err != nil {
+		return nil, err
+	}
+	uid := r.UID
+	if _, used := s.byUID[uid]; used {
+		s.admission.Done(id)
+		return nil, &messages.Error{Code: messages.Conflict, Reason: "uid", Message: "there is a job of that ULID already", Hint: "leave it out and one is made"}
+	}
+	if uid == "" {
+		uid = s.deps.NewUID()
+	}
+	env, dropped, err := s.deps.Environment(r, Self{Scope: r.Scope, Session: r.Session, Job: id, UID: uid})
+	if err != nil {
+		s.admission.Done(id)
+		return nil, err
+	}
+	s.count++
+	e := &entry{run: r, env: env, job: newJob(r, id, uid)}
+	e.job.EnvDropped = dropped
+	if r.Key != "" {
+		e.key, e.digest = idempotency{r.Principal, r.Key}, digest(r)
+		s.byKey[e.key] = id
+	}
+	e.run.BaseEnv = nil // it is in env
+	s.jobs[id], s.byUID[uid] = e, id
+	return e, nil
+}
+
+func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages.Job {
+	job := messages.Job{
+		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
+		Name: r.Name, Description: r.Description, Command: r.Text, Argv: r.Argv,
+		Mode: messages.ModeSync, Backend: DefaultBackend, State: messages.Queued,
+		Timeout: r.Timeout, Created: clock(), Output: []messages.StreamOutput{{Stream: messages.Merged}},
+	}
+	if len(r.Argv) > 0 {
+		job.Command = strings.Join(r.Argv, " ")
+	}
+	if r.Background {
+		job.Mode = messages.ModeAsync
+	}
+	if r.Detach {
+		job.Mode = messages.ModeDetached
+	}
+	if r.Streams == messages.SeparateStreams && r.Terminal == (messages.Terminal{}) {
+		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
+	}
+	return job
+}
+
+// place sends a job to its session, which is made if it is not open.
+func (s *supervisor) place(ctx actor.Context, e *entry) {
+	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env}, nil)
+}
+
+// home is the address of a job.
+func (s *supervisor) home(e *entry) messages.Address {
+	return messages.Address{Job: e.job.ID, Scope: e.job.Scope, Session: e.job.Session}
+}
+
+// unplaced answers those who asked for a job that its session does not take.
+func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
+	e, ok := s.jobs[m.job]
+	if !ok {
+		return
+	}
+	if e.job.State != messages.Queued || !e.job.Started.IsZero() {
+		return // it exists: it is only refused a place it was moved to
+	}
+	s.drop(e)
+	for _, client := range e.debts {
+		ctx.Send(client, messages.CommandRejected{Err: m.err})
+	}
+	s.give(ctx, s.admission.Done(m.job))
+}
+
+// drop removes a job from the tables.
+func (s *supervisor) drop(e *entry) {
+	delete(s.jobs, e.job.ID)
+	delete(s.byUID, e.job.UID)
+	if e.key.key != "" {
+		delete(s.byKey, e.key)
+	}
+}
+
+func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
+	granted := s.admission.Ask(id)
+	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
+		s.record(ctx, e, messages.CommandQueued{Job: e.job})
+	}
+	s.give(ctx, granted)
+}
+
+// give tells jobs that they may start.
+func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
+	for _, id := range granted {
+		e, ok := s.jobs[id]
+		if !ok {
+			s.give(ctx, s.admission.Done(id))
+			continue
+		}
+		s.send(ctx, s.home(e), turnGiven{job: id}, nil)
+	}
+}
+
+// heard takes a fact about a job: into the table, to the journal, to those who
+// wait for it.
+func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
+	job := fact.Record()
+	e, ok := s.jobs[job.ID]
+	if !ok || e.over {
+		return
+	}
+	job.Seq, job.Scope, job.Session = e.job.Seq, e.job.Scope, e.job.Session
+	e.job = job
+	fact = s.record(ctx, e, fact)
+	switch fact.(type) {
+	case messages.CommandStarted:
+		s.give(ctx, s.admission.Done(job.ID))
+	case messages.CommandPromoted:
+		s.pay(ctx, e, fact)
+	case messages.CommandFinished:
+		s.pay(ctx, e, fact)
+		s.give(ctx, s.admission.Done(job.ID))
+	}
+	s.tellWatches(ctx, e.job)
+}
+
+// pay gives the clients of a run the one reply they are owed.
+func (s *supervisor) pay(ctx actor.Context, e *entry, reply any) {
+	for _, client := range e.debts {
+		ctx.Send(client, reply)
+	}
+	e.debts = nil
+}

@@ -1,0 +1,253 @@
+package actors
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// owed is a closing that is on its way: what was asked, and who waits for it.
+type owed struct {
+	request any
+	clients []*actor.PID
+}
+
+// move is a hand-over that is on its way.
+type move struct {
+	to      messages.ScopePath
+	clients []*actor.PID
+}
+
+// arrange opens and closes parts of the tree, and moves jobs between them.
+func (s *supervisor) arrange(ctx actor.Context, request any) {
+	if s.phase > open {
+		refuse(ctx, request, shuttingDown())
+		return
+	}
+	switch r := request.(type) {
+	case messages.OpenSession:
+		s.openSession(ctx, r)
+	case messages.OpenScope:
+		if err := cmp.Or(r.Path.Check(), s.isClosing(messages.Address{Scope: r.Path})); err != nil {
+			refuse(ctx, r, err)
+			return
+		}
+		s.known[r.Path] = r.Quota
+		s.send(ctx, messages.Address{Scope: r.Path}, openScope{quota: r.Quota}, ctx.Sender())
+	case messages.CloseSession:
+		at := messages.Address{Scope: cmp.Or(r.Scope, messages.MainScope), Session: cmp.Or(r.Session, messages.DefaultSession)}
+		if _, ok := s.sessions[at]; !ok {
+			refuse(ctx, r, &messages.Error{Code: messages.NotFound, Reason: "session", Message: "there is no such session", Hint: "list the sessions"})
+			return
+		}
+		s.close(ctx, at, r)
+	case messages.CloseScope:
+		if _, ok := s.known[r.Path]; !ok {
+			refuse(ctx, r, noSuchScope(r.Path))
+			return
+		}
+		s.close(ctx, messages.Address{Scope: r.Path}, r)
+	case messages.HandOver:
+		s.handOver(ctx, r)
+	}
+}
+
+func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
+	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	if err := cmp.Or(r.Scope.Check(), r.Session.Check(), s.isClosing(r.Address())); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	s.send(ctx, r.Address(), openSession{ask: r}, ctx.Sender())
+}
+
+// close sends a closing down, and owes its answer until the tree has told that
+// it is done.
+func (s *supervisor) close(ctx actor.Context, at messages.Address, request any) {
+	o, ok := s.closings[at]
+	if !ok {
+		o = &owed{request: request}
+		s.closings[at] = o
+		s.send(ctx, at, request, nil)
+	}
+	if ctx.Sender() != nil {
+		o.clients = append(o.clients, ctx.Sender())
+	}
+}
+
+// sessionFact keeps what is known of sessions and scopes, and pays closings.
+func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
+	switch f := fact.(type) {
+	case messages.SessionOpened:
+		s.sessions[messages.Address{Scope: f.Info.Scope, Session: f.Info.Session}] = f.Info
+	case messages.ScopeOpened:
+		if _, ok := s.known[f.Path]; ok {
+			break
+		}
+		s.known[f.Path] = messages.ScopeQuota{}
+	case messages.SessionClosed:
+		at := messages.Address{Scope: f.Scope, Session: f.Session}
+		delete(s.sessions, at)
+		s.leave(ctx, at)
+		s.payClosing(ctx, at, f)
+	case messages.ScopeClosed:
+		delete(s.known, f.Path)
+		s.payClosing(ctx, messages.Address{Scope: f.Path}, f)
+	}
+	s.note(ctx, fact)
+}
+
+// isClosing refuses what would enter a part of the tree that is being closed:
+// nothing is sent there any more, so that nothing can be lost with it.
+func (s *supervisor) isClosing(at messages.Address) *messages.Error {
+	for closing := range s.closings {
+		if closing.Session == "" && closing.Scope.Contains(at.Scope) {
+			return scopeIsClosing(closing.Scope)
+		}
+		if closing.Session != "" && closing.Scope == at.Scope && closing.Session == at.Session {
+			return &messages.Error{
+				Code: messages.SessionClosedCode, Reason: "session", Message: "session " + string(at.Session) + " is being closed",
+				Hint: "use another session, or wait until it is closed",
+			}
+		}
+	}
+	return nil
+}
+
+// leave takes over the jobs of a session that is gone: those whose processes
+// were told to outlive it.
+func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
+	for _, e := range s.sorted() {
+		if !e.over && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
+			s.retire(ctx, e)
+		}
+	}
+}
+
+func (s *supervisor) payClosing(ctx actor.Context, at messages.Address, reply any) {
+	if o, ok := s.closings[at]; ok {
+		delete(s.closings, at)
+		for _, client := range o.clients {
+			ctx.Send(client, reply)
+		}
+	}
+}
+
+// scopeDown stops a top scope that has ended.
+func (s *supervisor) scopeDown(ctx actor.Context, m scopeDown) {
+	name := string(m.fact.Path)
+	if pid := s.scopes[name]; pid != nil && pid.Equal(m.who) {
+		delete(s.scopes, name)
+	}
+	ctx.Stop(m.who)
+	s.sessionFact(ctx, m.fact)
+	if s.shutdown != nil {
+		s.shutdown.survivors = append(s.shutdown.survivors, m.fact.Survivors...)
+		s.shutdownStep(ctx)
+	}
+}
+
+// scopeLost rebuilds a top scope that died.
+func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
+	if s.shutdown != nil && s.shutdown.ask.KeepJobs {
+		s.shutdownStep(ctx)
+		return
+	}
+	s.rebuild(ctx, orphaned{scope: path})
+}
+
+// rebuild places again what a dead session or scope held: jobs belong to the
+// engine, and actors are put around them. Closings that were on their way are
+// asked for again, last.
+func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
+	inside := func(at messages.Address) bool {
+		if lost.session != "" {
+			return at.Scope == lost.scope && at.Session == lost.session
+		}
+		return lost.scope.Contains(at.Scope)
+	}
+	if lost.session == "" {
+		for _, path := range slices.Sorted(maps.Keys(s.known)) {
+			if lost.scope.Contains(path) {
+				s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.known[path]}, nil)
+			}
+		}
+	}
+	for at, info := range s.sessions {
+		if inside(at) {
+			s.send(ctx, at, openSession{ask: messages.OpenSession{
+				Scope: at.Scope, Session: at.Session, Backend: info.Backend, Dir: info.Dir,
+			}}, nil)
+		}
+	}
+	for _, e := range s.sorted() {
+		if !e.over && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+			s.replace(ctx, e)
+		}
+	}
+	for at, o := range s.closings {
+		if inside(at) {
+			s.send(ctx, at, o.request, nil)
+		}
+	}
+	for id := range s.moves {
+		if e := s.jobs[id]; e != nil && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+			s.send(ctx, s.home(e), letGo{job: id}, nil)
+		}
+	}
+}
+
+// replace places a job again. One that has not started asks for its turn anew.
+func (s *supervisor) replace(ctx actor.Context, e *entry) {
+	if e.job.State == messages.Queued {
+		s.give(ctx, s.admission.Done(e.job.ID))
+		s.admission.Again(e.job.ID, e.job.Scope)
+	}
+	s.place(ctx, e)
+}
+
+// handOver moves a live job: its old place lets go, its new one adopts.
+func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
+	e, ok := s.find(r.Job)
+	switch {
+	case !ok:
+		refuse(ctx, r, noSuchJob(r.Job))
+		return
+	case e.over:
+		s.answerFor(ctx, e, r)
+		return
+	}
+	if err := cmp.Or(r.To.Check(), s.isClosing(messages.Address{Scope: r.To, Session: messages.DefaultSession})); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	m, moving := s.moves[e.job.ID]
+	if !moving {
+		m = &move{to: r.To}
+		s.moves[e.job.ID] = m
+		s.send(ctx, s.home(e), letGo{job: e.job.ID}, nil)
+	}
+	if ctx.Sender() != nil {
+		m.clients = append(m.clients, ctx.Sender())
+	}
+}
+
+func (s *supervisor) letGone(ctx actor.Context, m letGone) {
+	e, ok := s.jobs[m.job]
+	to, moving := s.moves[m.job]
+	if !ok || !moving {
+		return
+	}
+	delete(s.moves, m.job)
+	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
+	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
+	s.replace(ctx, e)
+	s.record(ctx, e, messages.CommandChanged{Job: e.job})
+	for _, client := range to.clients {
+		ctx.Send(client, messages.Acknowledged{})
+	}
+}

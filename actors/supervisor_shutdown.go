@@ -1,0 +1,113 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// shutdown is the ordered end of the node on its way: the scopes end (or let
+// their jobs go), the rest is recorded, the subscribers are told, and then who
+// asked is answered. Recorder and channels go last, with the supervisor itself.
+type shutdown struct {
+	ask       messages.ShutDown
+	clients   []*actor.PID
+	survivors []messages.Survivor
+	flushing  int // channels that have not answered
+}
+
+// shutdownLate says that a phase of the end has lasted too long.
+type shutdownLate struct {
+	quiet
+	phase phase
+}
+
+// How long a phase of the end may take beyond the grace of the jobs: the
+// engine's own bound is 2.5 s, and 1,000 jobs may take 5 s (reliability.md 2.2).
+const shutdownPatience = 20 * time.Second
+
+// shutDown begins the end of the node, or joins it.
+func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
+	if s.shutdown != nil {
+		s.shutdown.clients = append(s.shutdown.clients, ctx.Sender())
+		s.shutdownStep(ctx)
+		return
+	}
+	s.phase = closingScopes
+	s.shutdown = &shutdown{ask: r}
+	if ctx.Sender() != nil {
+		s.shutdown.clients = append(s.shutdown.clients, ctx.Sender())
+	}
+	s.cancels = append(s.cancels, later(ctx, max(r.Grace, messages.DefaultGrace)+shutdownPatience, shutdownLate{phase: closingScopes}))
+	if r.KeepJobs {
+		s.letAllGo(ctx)
+	} else {
+		for name := range s.scopes {
+			path := messages.ScopePath(name)
+			s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByShutdown, Reason: r.Reason})
+		}
+	}
+	s.shutdownStep(ctx)
+}
+
+// letAllGo leaves the jobs to the engine and tells those who wait for them.
+func (s *supervisor) letAllGo(ctx actor.Context) {
+	for _, pid := range s.scopes {
+		ctx.Stop(pid)
+	}
+	for _, e := range s.jobs {
+		s.pay(ctx, e, messages.CommandRejected{Err: messages.Error{
+			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(e.job.ID) + " goes on", Hint: "ask the next one",
+		}})
+	}
+}
+
+// shutdownStep goes on with the end as far as it can.
+func (s *supervisor) shutdownStep(ctx actor.Context) {
+	if s.phase == closingScopes && len(s.scopes) == 0 {
+		s.endWatches(ctx)
+		s.phase = recordingRest
+		if len(s.unwritten) == 0 || s.recorder == nil || s.broken != nil {
+			s.flushChannels(ctx)
+			return
+		}
+	}
+	if s.phase == flushingRest && s.shutdown.flushing <= 0 {
+		s.phase = down
+	}
+	if s.phase != down {
+		return
+	}
+	s.stopTimers()
+	for _, client := range s.shutdown.clients {
+		ctx.Send(client, messages.ShutdownEnded{Survivors: s.shutdown.survivors})
+	}
+	s.shutdown.clients = nil
+}
+
+// late goes on although a phase is not done: the node ends, and what is left of
+// its jobs is the engine's to end.
+func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
+	if s.phase != m.phase || s.shutdown == nil {
+		return
+	}
+	switch s.phase {
+	case closingScopes:
+		for _, pid := range s.scopes {
+			ctx.Stop(pid)
+		}
+		clear(s.scopes)
+	case flushingRest:
+		s.shutdown.flushing = 0
+	}
+	s.shutdownStep(ctx)
+}
+
+func (s *supervisor) stopTimers() {
+	for _, cancel := range s.cancels {
+		cancel()
+	}
+	s.cancels = nil
+}

@@ -1,0 +1,85 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// watched is one blocking wait: the jobs it is about, and who is owed its
+// answer should its actor die.
+type watched struct {
+	pid    *actor.PID
+	client *actor.PID
+	jobs   map[messages.JobID]bool
+}
+
+// await spawns a watch over jobs as they stand.
+func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
+	if ctx.Sender() == nil {
+		return
+	}
+	err := checkAwait(r)
+	switch {
+	case err != nil:
+	case s.phase > open:
+		err = shuttingDown()
+	case len(s.watches) >= s.limit.Watches:
+		err = &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "watches",
+			Message: fmt.Sprintf("%d waits are open, which is all the node takes", s.limit.Watches), Hint: "end one first",
+		}
+	}
+	if err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	w := &watched{client: ctx.Sender(), jobs: map[messages.JobID]bool{}}
+	var jobs []messages.Job
+	r.Jobs = slices.Clone(r.Jobs)
+	for i, id := range r.Jobs {
+		e, ok := s.find(id)
+		if !ok {
+			refuse(ctx, r, noSuchJob(id))
+			return
+		}
+		if w.jobs[e.job.ID] {
+			continue
+		}
+		r.Jobs[i] = e.job.ID
+		w.jobs[e.job.ID] = true
+		jobs = append(jobs, e.job)
+	}
+	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
+	s.watches[w.pid.Id] = w
+}
+
+// tellWatches tells those who wait for a job how it stands.
+func (s *supervisor) tellWatches(ctx actor.Context, job messages.Job) {
+	for _, w := range s.watches {
+		if w.jobs[job.ID] {
+			ctx.Send(w.pid, lifecycle.Changed{Job: job})
+		}
+	}
+}
+
+// watchLost answers for a watch that died.
+func (s *supervisor) watchLost(ctx actor.Context, who *actor.PID) {
+	if w, ok := s.watches[who.Id]; ok {
+		delete(s.watches, who.Id)
+		ctx.Send(w.client, messages.RequestRejected{Err: *internalError()})
+	}
+}
+
+// endWatches answers the waits that the node can serve no more.
+func (s *supervisor) endWatches(ctx actor.Context) {
+	for id, w := range s.watches {
+		delete(s.watches, id)
+		ctx.Stop(w.pid)
+		ctx.Send(w.client, messages.RequestRejected{Err: *shuttingDown()})
+	}
+}

@@ -1,0 +1,119 @@
+package troupe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// asker is the edge of the tree for one question at a time: a process in the
+// actor system that takes exactly one reply. It is used again after a reply,
+// since every request has one; after a question that was given up it is not,
+// since its reply may still come.
+type asker struct {
+	pid   *actor.PID
+	reply chan any
+}
+
+// SendUserMessage implements actor.Process: it takes the reply.
+func (a *asker) SendUserMessage(_ *actor.PID, message any) {
+	select {
+	case a.reply <- actor.UnwrapEnvelopeMessage(message):
+	default: // a second reply would be a fault of ours; the first one counts
+	}
+}
+
+// SendSystemMessage implements actor.Process.
+func (a *asker) SendSystemMessage(*actor.PID, any) {}
+
+// Stop implements actor.Process.
+func (a *asker) Stop(*actor.PID) {}
+
+// askers keeps idle askers: registering one costs more than the question.
+type askers struct {
+	system *actor.ActorSystem
+	mu     sync.Mutex
+	idle   []*asker
+	closed bool
+}
+
+// idleAskers bounds how many are kept: as many as questions are asked at once.
+const idleAskers = 64
+
+func (a *askers) take() *asker {
+	a.mu.Lock()
+	if n := len(a.idle); n > 0 {
+		k := a.idle[n-1]
+		a.idle = a.idle[:n-1]
+		a.mu.Unlock()
+		return k
+	}
+	a.mu.Unlock()
+	k := &asker{reply: make(chan any, 1)}
+	k.pid, _ = a.system.ProcessRegistry.Add(k, "ask"+a.system.ProcessRegistry.NextId())
+	return k
+}
+
+func (a *askers) give(k *asker) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || len(a.idle) >= idleAskers {
+		a.drop(k)
+		return
+	}
+	a.idle = append(a.idle, k)
+}
+
+func (a *askers) drop(k *asker) { a.system.ProcessRegistry.Remove(k.pid) }
+
+// close unregisters the idle askers, and those that come back.
+func (a *askers) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	for _, k := range a.idle {
+		a.drop(k)
+	}
+	a.idle = nil
+}
+
+// Ask sends a request of package messages to the tree and returns its one
+// reply. It ends early with ctx, whose end means that the answer is unknown,
+// not that it is no, and when the node fails or is shut down.
+func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	k := n.askers.take()
+	n.system.Root.RequestWithCustomSender(n.supervisor, request, k.pid)
+	select {
+	case reply := <-k.reply:
+		n.askers.give(k)
+		return reply, nil
+	case <-ctx.Done():
+		n.askers.drop(k)
+		return nil, ctx.Err()
+	case <-n.over:
+		select { // the reply may have come with the end
+		case reply := <-k.reply:
+			n.askers.give(k)
+			return reply, nil
+		default:
+		}
+		n.askers.drop(k)
+		return nil, n.cause()
+	}
+}
+
+// refusal is the error in a reply that refuses, or nil.
+func refusal(reply any) error {
+	switch r := reply.(type) {
+	case messages.CommandRejected:
+		return &r.Err
+	case messages.RequestRejected:
+		return &r.Err
+	case messages.JobMissing:
+		return &r.Err
+	}
+	return nil
+}

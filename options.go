@@ -1,0 +1,153 @@
+package troupe
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/backends"
+	"troupe/backends/engine"
+	"troupe/backends/pipe"
+	"troupe/journal"
+	"troupe/messages"
+	"troupe/shell"
+	"troupe/spill"
+)
+
+// Options say how a node is made. The zero value is a library node: outputs in
+// the user's temporary directory, commands by bash, no log.
+type Options struct {
+	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>.
+	Dir string
+	// WorkDir is where jobs run that name no directory; "": the process's own.
+	WorkDir string
+	// JobPrefix begins the short ids of jobs; "": "j".
+	JobPrefix string
+	// Shells are the shells that commands may name, beside the known ones.
+	Shells map[string][]string
+	// OwnProcess says that this process runs nothing but troupe: the node becomes
+	// the subreaper of its jobs and reaps every child. A library host leaves it
+	// false, since its own children would be reaped, too.
+	OwnProcess bool
+	// NoCgroup keeps the node from using cgroups even where it could.
+	NoCgroup bool
+	// Limits bound the node; Storage bounds what its outputs take.
+	Limits  actors.Limits
+	Storage spill.Limits
+	// Log hears what the node has to say; the zero value says nothing.
+	Log zerolog.Logger
+
+	// Backends replace or add kinds of sessions, by name. A node with a "pipe" of
+	// its own starts no engine. Logs must then be given, too.
+	Backends map[string]backends.Backend
+	Logs     actors.Logs
+	// Journal keeps the facts; nil: in memory.
+	Journal actors.Journal
+	// Middleware runs around every actor, behind the guard: traces, faults.
+	Middleware []actor.ReceiverMiddleware
+	// Unhandled hears of messages that no actor should have got; for tests.
+	Unhandled func(who string, message any)
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.WorkDir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return o, &messages.Error{
+				Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
+			}
+		}
+		o.WorkDir = dir
+	}
+	if o.Limits.Starts == 0 {
+		o.Limits.Starts = startsPerCPU * runtime.NumCPU()
+	}
+	if o.Journal == nil {
+		o.Journal = journal.NewMemory(0)
+	}
+	return o, nil
+}
+
+// startsPerCPU is how many starts are under way for each CPU: one that forks
+// and one that is ready when it has.
+const startsPerCPU = 2
+
+// parts are what a node is made of below the tree.
+type parts struct {
+	node     string
+	backends map[string]backends.Backend
+	logs     actors.Logs
+	engine   backends.Engine
+	store    *spill.Disk
+}
+
+// build makes the store, the engine and the backends.
+func (o Options) build() (parts, error) {
+	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs}
+	for name, b := range o.Backends {
+		p.backends[name] = b
+	}
+	if _, own := p.backends[actors.DefaultBackend]; own {
+		if p.logs == nil {
+			return p, errors.New("a node with a pipe backend of its own needs its Logs, too")
+		}
+		return p, nil
+	}
+	var err error
+	if p.store, err = spill.OpenStore(spill.Options{Root: o.Dir, Node: p.node, Limits: o.Storage}); err != nil {
+		return p, err
+	}
+	p.logs = p.store
+	local, err := engine.New(engine.Options{Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup})
+	if err != nil {
+		return p, errors.Join(err, p.store.Close())
+	}
+	p.engine = local
+	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells})
+	return p, nil
+}
+
+// stop ends the engine and whatever is left of its jobs.
+func (p parts) stop(keep bool) []messages.Survivor {
+	if p.engine == nil {
+		return nil
+	}
+	return p.engine.Close(keep)
+}
+
+func (p parts) close() error {
+	if p.store == nil {
+		return nil
+	}
+	return p.store.Close()
+}
+
+// deps joins what the tree needs.
+func (o Options) deps(p parts, failed func(error)) *actors.Deps {
+	host := os.Environ()
+	return &actors.Deps{
+		Backends: p.backends, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
+		Environment: func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
+			env, dropped, err := shell.Environment(r, host)
+			return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err
+		},
+		JobPrefix: o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware, Failed: failed, Unhandled: o.Unhandled,
+	}
+}
+
+func newUID() messages.UID { return messages.UID(ulid.Make().String()) }
+
+func logger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
+
+func newSystem(o Options) *actor.ActorSystem {
+	return actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger(o.Log) }),
+		actor.WithDeadLetterThrottleCount(0),
+	)
+}

@@ -1,0 +1,146 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Output follows one stream of a job from the byte offset from: it reads what
+// is there, waits for what comes, and ends with io.EOF when no process can
+// write any more. Reading never holds the job back. The reader is a *Follower.
+// Close it; ctx ends it too.
+func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) (*Follower, error) {
+	if from < 0 {
+		return nil, messages.Invalid("offset", "the offset is negative; give a number of bytes from the beginning")
+	}
+	job, err := n.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	has := false
+	for _, o := range job.Output {
+		has = has || o.Stream == stream
+	}
+	if !has {
+		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, stream))
+	}
+	return &Follower{node: n, ctx: ctx, job: job.ID, uid: job.UID, stream: stream, offset: from}, nil
+}
+
+// Follower reads a log that grows. It holds no goroutine: while there is
+// nothing to read, one question to the job's sink is open. It is for one
+// goroutine.
+type Follower struct {
+	node   *Node
+	ctx    context.Context //nolint:containedctx // a reader's Read takes none
+	job    messages.JobID
+	uid    messages.UID
+	stream messages.Stream
+	offset int64
+	limit  int64 // 0: none; else read no further than this byte
+	log    spill.Log
+	gaps   []messages.OutputGap
+}
+
+// Until ends the reader with io.EOF at the byte end, although more may come.
+func (f *Follower) Until(end int64) *Follower {
+	f.limit = max(end, f.offset)
+	if end <= f.offset {
+		f.limit = -1
+	}
+	return f
+}
+
+// Offset is the byte that the next Read begins with.
+func (f *Follower) Offset() int64 { return f.offset }
+
+// Gaps are the ranges that were left out so far, because they were not kept.
+func (f *Follower) Gaps() []messages.OutputGap { return f.gaps }
+
+// Read implements io.Reader.
+func (f *Follower) Read(p []byte) (int, error) {
+	for len(p) > 0 {
+		if f.limit < 0 || f.limit > 0 && f.offset >= f.limit {
+			return 0, io.EOF
+		}
+		n, err := f.read(p)
+		if n > 0 || err != nil {
+			return n, err
+		}
+		if err := f.wait(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// read takes what is there: 0 and no error when that is nothing yet.
+func (f *Follower) read(p []byte) (int, error) {
+	if f.log == nil {
+		log, err := f.node.logs.Open(string(f.uid), uint8(f.stream))
+		if errors.Is(err, spill.ErrNotFound) {
+			return 0, nil // the job has not started
+		}
+		if err != nil {
+			return 0, err
+		}
+		f.log = log
+	}
+	st := f.log.State()
+	room := f.skip(st)
+	if f.limit > 0 {
+		room = min(room, f.limit-f.offset)
+	}
+	if room <= 0 {
+		return 0, nil
+	}
+	n, err := f.log.ReadAt(p[:min(int64(len(p)), room)], f.offset)
+	f.offset += int64(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// skip moves over a gap at the offset, and says how many bytes follow before
+// the next one.
+func (f *Follower) skip(st spill.State) int64 {
+	room := st.Size - f.offset
+	for _, g := range st.Gaps {
+		switch {
+		case g.To <= f.offset:
+		case g.From <= f.offset:
+			f.gaps = append(f.gaps, messages.OutputGap{From: f.offset, To: g.To})
+			f.offset = g.To
+			room = st.Size - f.offset
+		default:
+			return min(room, g.From-f.offset)
+		}
+	}
+	return room
+}
+
+// wait asks the job's sink to be told when there is more.
+func (f *Follower) wait() error {
+	reply, err := f.node.Ask(f.ctx, messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset})
+	if err != nil {
+		return err
+	}
+	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
+		return io.EOF
+	}
+	return refusal(reply)
+}
+
+// Close implements io.Closer.
+func (f *Follower) Close() error {
+	if f.log == nil {
+		return nil
+	}
+	return f.log.Close()
+}

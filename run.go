@@ -1,0 +1,123 @@
+package troupe
+
+import (
+	"context"
+	"time"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Run runs one command and returns its record: finished, or, if it was promoted
+// or asked for in the background, running. A command that could not even be
+// tried is an error with a code (*messages.Error) and there is no job; one that
+// fails is a job with an outcome and no error. When ctx ends first the job is
+// cancelled, and Run returns its record beside ctx's error.
+func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+	if r.UID == "" {
+		r.UID = newUID()
+	}
+	k := n.askers.take()
+	n.system.Root.RequestWithCustomSender(n.supervisor, r, k.pid)
+	var gaveUp error
+	done := ctx.Done()
+	for {
+		select {
+		case reply := <-k.reply:
+			n.askers.give(k)
+			job, err := n.result(reply)
+			if gaveUp != nil {
+				err = gaveUp
+			}
+			return job, err
+		case <-done:
+			done, gaveUp = nil, ctx.Err()
+			n.tell(messages.StopCommand{Job: messages.JobID(r.UID), Reason: "its caller gave up"})
+		case <-n.over:
+			n.askers.drop(k)
+			return messages.Job{UID: r.UID}, n.cause()
+		}
+	}
+}
+
+// result is the record in the reply to a run, or why there is none.
+func (n *Node) result(reply any) (messages.Job, error) {
+	switch m := reply.(type) {
+	case messages.CommandFinished:
+		return n.measured(m.Job), nil
+	case messages.CommandPromoted:
+		return n.measured(m.Job), nil
+	}
+	return messages.Job{}, refusal(reply)
+}
+
+// tell sends a request whose answer nobody waits for.
+func (n *Node) tell(request any) { n.system.Root.Send(n.supervisor, request) }
+
+// Job finds a job by its id, its ULID or its name.
+func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
+	if err != nil {
+		return messages.Job{}, err
+	}
+	found, ok := reply.(messages.JobFound)
+	if !ok {
+		return messages.Job{}, refusal(reply)
+	}
+	return n.measured(found.Job), nil
+}
+
+// Jobs lists the jobs at and below a scope ("": all), the finished ones too if
+// asked, oldest first.
+func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+	reply, err := n.Ask(ctx, messages.ListJobs{Scope: scope, Finished: finished})
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.(messages.JobList)
+	if !ok {
+		return nil, refusal(reply)
+	}
+	for i := range list.Jobs {
+		list.Jobs[i] = n.measured(list.Jobs[i])
+	}
+	return list.Jobs, nil
+}
+
+// Stop ends a job's whole tree of processes and returns when nothing of it is
+// left, or with what is. grace 0 is the job's own, negative is none.
+func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
+	reply, err := n.Ask(ctx, messages.StopCommand{Job: id, Grace: grace})
+	if err != nil {
+		return nil, err
+	}
+	stopped, ok := reply.(messages.CommandStopped)
+	if !ok {
+		return nil, refusal(reply)
+	}
+	return stopped.Survivors, nil
+}
+
+// measured puts into a record what its logs say now: sizes are not sent by
+// message, the log itself is their one truth.
+func (n *Node) measured(job messages.Job) messages.Job {
+	out := make([]messages.StreamOutput, len(job.Output))
+	copy(out, job.Output)
+	for i := range out {
+		log, err := n.logs.Open(string(job.UID), uint8(out[i].Stream))
+		if err != nil {
+			continue // nothing was written, or it is gone: what was told stands
+		}
+		measure(&out[i], log.State())
+		_ = log.Close()
+	}
+	job.Output = out
+	return job
+}
+
+func measure(o *messages.StreamOutput, st spill.State) {
+	o.Bytes, o.File, o.Elided = max(o.Bytes, st.Size), st.File, nil
+	for _, g := range st.Gaps {
+		o.Elided = append(o.Elided, messages.OutputGap{From: g.From, To: g.To})
+	}
+}

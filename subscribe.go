@@ -1,0 +1,121 @@
+package troupe
+
+import (
+	"context"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// Subscription hears the facts of a node, each with its number, at least once
+// and in order. What was not kept for a subscriber that stayed away is said as
+// FactsDropped. It is for one goroutine.
+type Subscription struct {
+	node    *Node
+	pid     *actor.PID
+	channel messages.ChannelID
+	heard   chan any
+	unacked messages.Seq
+}
+
+// inboxSlack is what a channel may say beside the notifications of its window:
+// Subscribed, FactsDropped between two of them, Unsubscribed.
+const inboxSlack = messages.MaxOutbox + 8
+
+// Subscribe opens a channel for facts. A slow subscriber delays nobody: its
+// channel reads on from the journal.
+func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscription, error) {
+	if r.Window <= 0 {
+		r.Window = messages.DefaultWindow
+	}
+	r.Window = min(r.Window, messages.MaxOutbox)
+	s := &Subscription{node: n, heard: make(chan any, r.Window+inboxSlack)}
+	s.pid, _ = n.system.ProcessRegistry.Add((*inbox)(s), "subscriber"+n.system.ProcessRegistry.NextId())
+	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.pid)
+	first, err := s.next(ctx)
+	if err == nil {
+		err = refusal(first)
+	}
+	if err != nil {
+		s.forget()
+		return nil, err
+	}
+	if open, ok := first.(messages.Subscribed); ok {
+		s.channel = open.Channel
+	}
+	return s, nil
+}
+
+// Channel names the subscription: subscribing again with it resumes.
+func (s *Subscription) Channel() messages.ChannelID { return s.channel }
+
+// Next returns a Notification or FactsDropped. The call acknowledges what the
+// one before it returned, so that a crash in between repeats it. It is
+// ErrClosed when the channel has ended.
+func (s *Subscription) Next(ctx context.Context) (any, error) {
+	if s.unacked > 0 {
+		s.node.tell(messages.Acknowledge{Channel: s.channel, Seq: s.unacked})
+		s.unacked = 0
+	}
+	m, err := s.next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch fact := m.(type) {
+	case messages.Notification:
+		s.unacked = fact.Seq
+	case messages.Unsubscribed:
+		return nil, ErrClosed
+	}
+	return m, nil
+}
+
+func (s *Subscription) next(ctx context.Context) (any, error) {
+	select {
+	case m := <-s.heard:
+		return m, nil
+	default:
+	}
+	select {
+	case m := <-s.heard:
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.node.over:
+		select { // what was told before the end is heard
+		case m := <-s.heard:
+			return m, nil
+		default:
+			return nil, s.node.cause()
+		}
+	}
+}
+
+// Close ends the channel; what is not acknowledged is forgotten with it. To
+// come back later, leave it open and subscribe again with its Channel.
+func (s *Subscription) Close() error {
+	s.node.tell(messages.Unsubscribe{Channel: s.channel})
+	s.forget()
+	return nil
+}
+
+func (s *Subscription) forget() { s.node.system.ProcessRegistry.Remove(s.pid) }
+
+// inbox is the subscription as the actor system sees it.
+type inbox Subscription
+
+// SendUserMessage implements actor.Process. The channel sends no more than its
+// window, for which there is room.
+func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
+	select {
+	case s.heard <- actor.UnwrapEnvelopeMessage(message):
+	default: // a fault of ours: it is not acknowledged, so it comes again
+	}
+}
+
+// SendSystemMessage implements actor.Process.
+func (s *inbox) SendSystemMessage(*actor.PID, any) {}
+
+// Stop implements actor.Process.
+func (s *inbox) Stop(*actor.PID) {}

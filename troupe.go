@@ -1,0 +1,147 @@
+// Package troupe supervises shell jobs. A Node is a tree of actors around the
+// processes it runs: every session, command, output and subscriber is one, and
+// a supervisor handles timeouts, promotion to the background, cancellation and
+// notices by message passing.
+//
+//	node, err := troupe.Open(ctx, troupe.Options{})
+//	job, err := node.Run(ctx, messages.RunCommand{Text: "make test", Timeout: time.Minute})
+//	fmt.Println(job.Outcome, job.Shell)
+//	err = node.Shutdown(ctx)
+//
+// What it promises: a job has exactly one outcome, decided by the exit of its
+// main process and never by the end of its output; all that the process wrote
+// is in its log before the outcome is told; a stop ends the whole tree of
+// processes or names what is left; an actor that fails loses no job.
+//
+// What an embedded node cannot promise: it runs its jobs as its own children,
+// so the death of the host process is the death of its jobs. The next node of
+// the same user ends what is left of them. Without a writable cgroup a library
+// host reaches only the process groups of a job, and says so (the flag
+// tree_unverified).
+package troupe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors"
+	"troupe/messages"
+)
+
+// Node is the one door to the tree. Its methods are safe for concurrent use.
+type Node struct {
+	system     *actor.ActorSystem
+	supervisor *actor.PID
+	askers     *askers
+	logs       actors.Logs
+	parts      parts
+
+	over   chan struct{} // closed when nobody answers any more
+	once   sync.Once
+	mu     sync.Mutex
+	failed error
+}
+
+// ErrClosed is returned for what is asked of a node that was shut down.
+var ErrClosed = errors.New("the node is closed")
+
+// Open starts a node. It returns when the node takes requests; ctx bounds only
+// the opening. Shutdown ends it.
+func Open(ctx context.Context, o Options) (*Node, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.build()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{logs: p.logs, parts: p, over: make(chan struct{})}
+	n.system = newSystem(o)
+	n.askers = &askers{system: n.system}
+	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n.fail))
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return n, nil
+}
+
+// fail ends the node because its supervisor did.
+func (n *Node) fail(err error) {
+	n.mu.Lock()
+	if n.failed == nil {
+		n.failed = err
+	}
+	n.mu.Unlock()
+	n.once.Do(func() { close(n.over) })
+}
+
+// Failed is closed when the node answers no more: it was shut down, or its
+// supervisor failed, which Err tells apart.
+func (n *Node) Failed() <-chan struct{} { return n.over }
+
+// Err is why the node answers no more, or nil while it does.
+func (n *Node) Err() error {
+	select {
+	case <-n.over:
+		return n.cause()
+	default:
+		return nil
+	}
+}
+
+func (n *Node) cause() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failed != nil {
+		return n.failed
+	}
+	return ErrClosed
+}
+
+// Shutdown ends the node in order: no new work, every job stopped (its own
+// grace, or r.Grace), every reply and notice given. It returns what could not
+// be ended, as an error that names the processes. When ctx ends first, what is
+// left is killed at once. It is safe to call again.
+func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
+	reply, err := n.Ask(ctx, r)
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	var left []messages.Survivor
+	if e, ok := reply.(messages.ShutdownEnded); ok {
+		left = e.Survivors
+	}
+	first := false
+	n.once.Do(func() { first = true; close(n.over) })
+	if !first && n.cause() == ErrClosed {
+		return nil // another call does the rest
+	}
+	n.askers.close()
+	stopped := n.system.Root.StopFuture(n.supervisor).Wait()
+	n.system.Shutdown()
+	left = append(left, n.parts.stop(r.KeepJobs)...)
+	return errors.Join(err, stopped, survivorsError(left), n.parts.close())
+}
+
+// SurvivorsError names processes that could not be ended.
+type SurvivorsError struct{ Survivors []messages.Survivor }
+
+// Error implements error.
+func (e *SurvivorsError) Error() string {
+	return fmt.Sprintf("%d processes could not be ended: %v", len(e.Survivors), e.Survivors)
+}
+
+func survivorsError(left []messages.Survivor) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return &SurvivorsError{left}
+}
