@@ -52,6 +52,7 @@ var houseBites = []houseBite{
 	{"library", "actors/x.go", "import \"" + actorLib + "\"\nvar m = actor.Bounded(3)"},
 	{"library", "x.go", "import \"" + actorLib + "\"\nvar o = actor.WithDefaultPrometheusProvider(2222)"},
 	{"library", "actors/x.go", "import pa \"" + actorLib + "\"\nvar o = pa.EscalateDirective"},
+	{"library", "actors/x.go", "import \"" + actorLib + "\"\nfunc f(c actor.Context) { c.StopFuture(nil) }"},
 	{"library", "actors/strategies.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, 1000, nil)"},
 	{"props", "actors/x.go", "import \"" + actorLib + "\"\nvar s = actor.NewOneForOneStrategy(3, window, nil)"},
 	{"props", "actors/x.go", "import \"" + actorLib + "\"\nvar _ actor.PID\ntype s struct{}\nfunc (s) HandleFailure() {}"},
