@@ -129,7 +129,7 @@ func (p parts) close() error {
 }
 
 // deps joins what the tree needs.
-func (o Options) deps(p parts, failed func(error)) *actors.Deps {
+func (o Options) deps(p parts, n *Node) *actors.Deps {
 	host := os.Environ()
 	return &actors.Deps{
 		Backends: p.backends, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
@@ -137,7 +137,8 @@ func (o Options) deps(p parts, failed func(error)) *actors.Deps {
 			env, dropped, err := shell.Environment(r, host)
 			return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err
 		},
-		JobPrefix: o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware, Failed: failed, Unhandled: o.Unhandled,
+		JobPrefix: o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
+		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
 	}
 }
 

@@ -40,6 +40,7 @@ type Node struct {
 	logs       actors.Logs
 	parts      parts
 
+	gone   chan struct{} // closed when no actor is left
 	over   chan struct{} // closed when nobody answers any more
 	once   sync.Once
 	mu     sync.Mutex
@@ -63,10 +64,10 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{logs: p.logs, parts: p, over: make(chan struct{})}
+	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{})}
 	n.system = newSystem(o)
 	n.askers = &askers{system: n.system}
-	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n.fail))
+	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -125,10 +126,11 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 		return nil // another call does the rest
 	}
 	n.askers.close()
-	stopped := n.system.Root.StopFuture(n.supervisor).Wait()
+	n.system.Root.Stop(n.supervisor)
+	<-n.gone // actors wait for nothing: they end as soon as they have their turn
 	n.system.Shutdown()
 	left = append(left, n.parts.stop(r.KeepJobs)...)
-	return errors.Join(err, stopped, survivorsError(left), n.parts.close())
+	return errors.Join(err, survivorsError(left), n.parts.close())
 }
 
 // SurvivorsError names processes that could not be ended.

@@ -35,6 +35,8 @@ type Deps struct {
 	Middleware []actor.ReceiverMiddleware // behind the guard: traces, faults
 	// Failed hears that the supervisor itself failed: the node is over. It must not wait.
 	Failed func(error)
+	// Stopped hears that no actor of the tree is left. It must not wait.
+	Stopped func()
 	// Unhandled hears of messages that no actor should have got; nil: they are logged.
 	Unhandled func(who string, message any)
 }

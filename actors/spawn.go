@@ -28,6 +28,13 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 	return pid, nil
 }
 
+// stopped says that the supervisor, and with it every actor below, has ended.
+func (d *Deps) stopped() {
+	if d.Stopped != nil {
+		d.Stopped()
+	}
+}
+
 // unhandled reports a message that its receiver has no case for.
 func unhandled(ctx actor.Context, d *Deps) {
 	switch ctx.Message().(type) {

@@ -84,6 +84,8 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.start(ctx)
 	case *actor.Stopping:
 		s.stopTimers()
+	case *actor.Stopped:
+		s.deps.stopped()
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:
