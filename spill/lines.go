@@ -145,6 +145,9 @@ func (l *Lines) Count() (n int64, exact bool) {
 	return n, !l.inexact
 }
 
+// Ends is how many newlines were seen, and whether none was hidden.
+func (l *Lines) Ends() (n int64, exact bool) { return l.ends, !l.inexact }
+
 // Seen is how much of the log was looked at.
 func (l *Lines) Seen() int64 { return l.next }
 
@@ -157,11 +160,12 @@ func (l *Lines) Before(n int64) Mark {
 	return l.marks[i-1]
 }
 
-// At is the last known beginning of a line at or before offset off.
-func (l *Lines) At(off int64) Mark {
-	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Offset > off })
-	if i == 0 {
-		return Mark{Line: 1}
+// After is the first known beginning of a line at or behind off, or where the
+// count has come to.
+func (l *Lines) After(off int64) Mark {
+	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Offset >= off })
+	if i == len(l.marks) {
+		return Mark{Line: l.ends + 1, Offset: l.next}
 	}
-	return l.marks[i-1]
+	return l.marks[i]
 }

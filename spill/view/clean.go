@@ -1,0 +1,213 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi/parser"
+)
+
+const (
+	// maxString is how much an OSC, APC, PM or SOS swallows before it is taken for
+	// an accident: binary output must not hide what follows it (reliability.md 5.4).
+	maxString = 8 << 10
+
+	// maxDCS is the same for pictures.
+	maxDCS = 1 << 20
+
+	// maxSGR is the longest colour sequence that is left in.
+	maxSGR = 64
+)
+
+// resetSGR ends whatever colour a text that is cut would leave behind.
+const resetSGR = "\x1b[0m"
+
+// Cleaner takes out of a stream of bytes what only a terminal understands:
+// escape sequences and control characters. What stays is printable text, tabs
+// and newlines; CR and CRLF become newlines, bidirectional controls are spelled
+// out, bytes that are no UTF-8 become U+FFFD. It keeps its state from one piece
+// to the next (R-082, R-084). The zero Cleaner is ready.
+type Cleaner struct {
+	Colours bool // leave SGR in
+
+	state  parser.State
+	seq    []byte // the sequence so far, if it may be SGR
+	inside int    // bytes of a string so far
+	part   []byte // of a rune that is not whole
+	cr     bool   // a CR was seen, its newline not yet written
+	styled bool
+}
+
+// Append adds the clean text of p to dst.
+func (c *Cleaner) Append(dst, p []byte) []byte {
+	if len(c.part) > 0 {
+		dst, p = c.complete(dst, p)
+	}
+	for len(p) > 0 {
+		if c.state != parser.GroundState {
+			n := 0
+			dst, n = c.escape(dst, p[0])
+			p = p[n:]
+			continue
+		}
+		if n := printable(p); n > 0 {
+			c.cr = c.cr && p[0] != '\n'
+			dst = append(c.newline(dst), p[:n]...)
+			p = p[n:]
+			continue
+		}
+		if !utf8.FullRune(p) {
+			c.part = append(c.part[:0], p...)
+			return dst
+		}
+		r, size := utf8.DecodeRune(p)
+		dst = c.rune(dst, r)
+		p = p[size:]
+	}
+	return dst
+}
+
+// End adds what was held back, when no byte follows.
+func (c *Cleaner) End(dst []byte) []byte {
+	for range c.part {
+		dst = utf8.AppendRune(c.newline(dst), utf8.RuneError)
+	}
+	c.part = nil
+	dst = c.newline(dst)
+	if c.styled {
+		dst = append(dst, resetSGR...)
+	}
+	c.styled = false
+	return dst
+}
+
+// resume forgets what was held back: it is not part of what is shown.
+func (c *Cleaner) resume() { c.part, c.cr, c.styled = nil, false, false }
+
+// complete goes on with a rune that the last piece began.
+func (c *Cleaner) complete(dst, p []byte) (out, rest []byte) {
+	held, used := len(c.part), 0
+	whole := append(c.part, p[:min(len(p), maxPartial)]...)
+	for used < held {
+		if !utf8.FullRune(whole[used:]) { // only if p has no more
+			c.part = whole[used:]
+			return dst, nil
+		}
+		r, size := utf8.DecodeRune(whole[used:])
+		dst = c.rune(dst, r)
+		used += size
+	}
+	c.part = nil
+	return dst, p[used-held:]
+}
+
+// printable is how many of the first bytes of p are plain text.
+func printable(p []byte) int {
+	for i, b := range p {
+		if (b < 0x20 && b != '\n' && b != '\t') || b >= 0x7f {
+			return i
+		}
+	}
+	return len(p)
+}
+
+// newline writes what a CR stands for, once it is known that no LF follows.
+func (c *Cleaner) newline(dst []byte) []byte {
+	if c.cr {
+		c.cr = false
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// rune handles one rune outside of sequences.
+func (c *Cleaner) rune(dst []byte, r rune) []byte {
+	switch {
+	case r == '\r':
+		c.cr = true
+		return dst
+	case r == '\n':
+		c.cr = false
+		return append(dst, '\n')
+	case r == 0x1b:
+		c.state, c.seq, c.inside = parser.EscapeState, append(c.seq[:0], 0x1b), 0
+		return dst
+	case r < 0x20 && r != '\t', r >= 0x7f && r <= 0x9f, r >= 0xfff9 && r <= 0xfffb:
+		return dst
+	case bidi(r):
+		return fmt.Appendf(c.newline(dst), `\u%04x`, r)
+	}
+	return utf8.AppendRune(c.newline(dst), r)
+}
+
+// escape handles one byte within a sequence and says whether it was consumed.
+func (c *Cleaner) escape(dst []byte, b byte) ([]byte, int) {
+	text := c.state >= parser.OscStringState || c.state == parser.DcsStringState
+	if b >= utf8.RuneSelf && !text {
+		c.state = parser.GroundState
+		return dst, 0
+	}
+	if text && c.tooLong() {
+		c.state = parser.GroundState
+		return dst, 0
+	}
+	if b >= utf8.RuneSelf {
+		return dst, 1
+	}
+	if len(c.seq) <= maxSGR {
+		c.seq = append(c.seq, b)
+	}
+	was := c.state
+	next, action := parser.Table.Transition(c.state, b)
+	c.state = next
+	switch {
+	case next == parser.EscapeState && b == 0x1b:
+		c.seq, c.inside = append(c.seq[:0], b), 0
+	case action == parser.ExecuteAction:
+		c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within: no SGR we pass on
+		return c.control(dst, b), 1
+	case action == parser.DispatchAction && b == 'm' && was >= parser.CsiEntryState && was <= parser.CsiParamState:
+		return c.sgr(dst), 1
+	}
+	return dst, 1
+}
+
+func (c *Cleaner) tooLong() bool {
+	c.inside++
+	if c.state == parser.DcsStringState {
+		return c.inside > maxDCS
+	}
+	return c.inside > maxString
+}
+
+// control handles a control character within a sequence.
+func (c *Cleaner) control(dst []byte, b byte) []byte {
+	if b == '\n' || b == '\r' || b == '\t' {
+		return c.rune(dst, rune(b))
+	}
+	return dst
+}
+
+// sgr leaves a colour sequence in if it is one, and if that is wanted.
+func (c *Cleaner) sgr(dst []byte) []byte {
+	if !c.Colours || len(c.seq) > maxSGR {
+		return dst
+	}
+	params := c.seq[2 : len(c.seq)-1]
+	if len(bytes.Trim(params, "0123456789;:")) > 0 {
+		return dst
+	}
+	c.styled = len(bytes.Trim(params, "0;")) > 0
+	return append(c.newline(dst), c.seq...)
+}
+
+// bidi reports whether a rune changes the direction of text around it, so that
+// what is read differs from what is there.
+func bidi(r rune) bool {
+	switch {
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
+		return true
+	}
+	return false
+}

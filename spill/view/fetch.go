@@ -1,0 +1,138 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"troupe/spill"
+)
+
+// span is a stretch of a log with its bytes; a gap has none.
+type span struct {
+	from, to int64
+	data     []byte
+	gap      bool
+}
+
+// fetch reads what there is of [from, to). Gaps are not read; one that opens
+// beneath the read is found afterwards.
+func fetch(log spill.Log, from, to int64) ([]span, spill.State, error) {
+	before := split(log.State(), from, to)
+	for i := range before {
+		if before[i].gap {
+			continue
+		}
+		p := make([]byte, before[i].to-before[i].from)
+		n, err := log.ReadAt(p, before[i].from)
+		if err != nil && err != io.EOF {
+			return nil, spill.State{}, err
+		}
+		before[i].data, before[i].to = p[:n], before[i].from+int64(n)
+	}
+	st := log.State()
+	var out []span
+	for _, s := range before {
+		if s.gap {
+			out = append(out, s)
+			continue
+		}
+		for _, now := range split(st, s.from, s.to) {
+			if !now.gap {
+				now.data = s.data[now.from-s.from : now.to-s.from]
+			}
+			out = append(out, now)
+		}
+	}
+	return join(out), st, nil
+}
+
+// split cuts [from, to) at the gaps of st.
+func split(st spill.State, from, to int64) []span {
+	to = min(to, st.Size)
+	var out []span
+	for _, g := range st.Gaps {
+		if g.To <= from || from >= to {
+			continue
+		}
+		if g.From >= to {
+			break
+		}
+		if from < g.From {
+			out = append(out, span{from: from, to: g.From})
+		}
+		end := min(g.To, to)
+		out = append(out, span{from: max(from, g.From), to: end, gap: true})
+		from = end
+	}
+	if from < to {
+		out = append(out, span{from: from, to: to})
+	}
+	return out
+}
+
+// join makes one gap of neighbours.
+func join(in []span) []span {
+	var out []span
+	for _, s := range in {
+		if n := len(out); n > 0 && s.gap && out[n-1].gap {
+			out[n-1].to = s.to
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// start is where the last n bytes that were kept begin.
+func start(st spill.State, n int64) int64 {
+	parts := split(st, 0, st.Size)
+	for i := len(parts) - 1; i >= 0; i-- {
+		p := parts[i]
+		if p.gap {
+			continue
+		}
+		if p.to-p.from >= n {
+			return p.to - n
+		}
+		n -= p.to - p.from
+	}
+	return 0
+}
+
+// end is where n bytes that were kept, counted from from, end.
+func end(st spill.State, from, n int64) int64 {
+	for _, p := range split(st, from, st.Size) {
+		if p.gap {
+			continue
+		}
+		if p.to-p.from >= n {
+			return p.from + n
+		}
+		n -= p.to - p.from
+	}
+	return st.Size
+}
+
+// gapText is the line that stands for n missing bytes.
+func gapText(n int64) string { return fmt.Sprintf("[… %s not kept …]\n", amount(n)) }
+
+// omittedText is the line that stands for n bytes, and lines if it is known how
+// many, that a view leaves out.
+func omittedText(n, lines int64) string {
+	if lines > 0 {
+		return fmt.Sprintf("[… %d lines, %s not shown …]\n", lines, amount(n))
+	}
+	return fmt.Sprintf("[… %s not shown …]\n", amount(n))
+}
+
+// amount is a number of bytes for people, in the largest unit that is not rounded
+// to nothing.
+func amount(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 10<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

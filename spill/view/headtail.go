@@ -1,0 +1,108 @@
+package view
+
+import (
+	"bytes"
+
+	"troupe/spill"
+)
+
+// HeadTail shows the first head and the last tail lines, each at most the bytes
+// of the options, and one line that tells what is left out between them. With
+// lines, if they have seen all of the log, it tells how many lines that is.
+func HeadTail(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, error) {
+	st := log.State()
+	first, st, err := fetch(log, 0, end(st, 0, o.window()))
+	if err != nil {
+		return View{}, err
+	}
+	first = firstLines(fitHead(first, o), max(1, head), st)
+	if head <= 0 {
+		first = nil
+	}
+	last, st, err := fetch(log, start(st, o.window()), st.Size)
+	if err != nil {
+		return View{}, err
+	}
+	last = lastLines(log, fitTail(last, o), max(1, tail))
+	if tail <= 0 {
+		last = nil
+	}
+	return joinEnds(log, lines, first, last, st, o)
+}
+
+// joinEnds makes one view of the two; they may overlap.
+func joinEnds(log spill.Log, lines *spill.Lines, first, last []span, st spill.State, o Options) (View, error) {
+	from, to := int64(0), st.Size
+	if len(first) > 0 {
+		from = first[len(first)-1].to
+	}
+	if len(last) > 0 {
+		to = last[0].from
+	}
+	if from >= to {
+		return show(log, lines, append(first, behind(last, from)...), st, o)
+	}
+	var v View
+	begin, err := render(log, first, st, o.Style)
+	if err != nil {
+		return View{}, err
+	}
+	finish, err := render(log, last, st, o.Style)
+	if err != nil {
+		return View{}, err
+	}
+	v.Spans = append(v.Spans, begin...)
+	v.Spans = append(v.Spans, between(lines, first, last, from, to, st)...)
+	v.Spans = append(v.Spans, finish...)
+	if len(first) > 0 {
+		v.Line = 1
+	}
+	v.Cut = endsInLine(first, st) || len(last) > 0 && !last[0].gap && !beginsLine(log, last[0].from)
+	return v.finish(st), nil
+}
+
+// behind is what of spans lies at or behind from.
+func behind(spans []span, from int64) []span {
+	for len(spans) > 0 && spans[0].to <= from {
+		spans = spans[1:]
+	}
+	if len(spans) > 0 && spans[0].from < from {
+		s := &spans[0]
+		if !s.gap {
+			s.data = s.data[from-s.from:]
+		}
+		s.from = from
+	}
+	return spans
+}
+
+// between tells what lies in [from, to).
+func between(lines *spill.Lines, first, last []span, from, to int64, st spill.State) []Span {
+	parts := split(st, from, to)
+	var out []Span
+	for _, s := range parts {
+		n := s.to - s.from
+		if s.gap {
+			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: gapText(n)})
+			continue
+		}
+		count := int64(0)
+		if len(parts) == 1 && len(last) > 0 {
+			count = omitted(lines, first, last)
+		}
+		out = append(out, Span{Kind: Omitted, From: s.from, To: s.to, Text: omittedText(n, count)})
+	}
+	return out
+}
+
+// omitted is how many lines lie between first and last; 0 if that is not known.
+func omitted(lines *spill.Lines, first, last []span) int64 {
+	line := lineFromEnd(lines, last)
+	for _, s := range first {
+		if s.gap {
+			return 0
+		}
+		line -= int64(bytes.Count(s.data, newline))
+	}
+	return max(0, line-1)
+}

@@ -1,0 +1,135 @@
+package view
+
+import (
+	"bytes"
+
+	"troupe/spill"
+)
+
+// Tail shows the end of a log: at most the bytes of the options, in whole runes
+//
+func Tail(log spill.Log, o Options) (View, error) {
+	spans, st, err := tail(log, o)
+	if err != nil {
+		return View{}, err
+	}
+	return show(log, nil, spans, st, o)
+}
+
+// TailLines shows the last n lines of a log, within the bytes of the options. It
+// begins with a whole line unless the last line alone is too long; n <= 0
+// is as many as fit. With lines, if they have seen all of the log, it can tell
+// the number of the first.
+func TailLines(log spill.Log, lines *spill.Lines, n int, o Options) (View, error) {
+	spans, st, err := tail(log, o)
+	if err != nil {
+		return View{}, err
+	}
+	return show(log, lines, lastLines(log, spans, n), st, o)
+}
+
+func tail(log spill.Log, o Options) ([]span, spill.State, error) {
+	st := log.State()
+	spans, st, err := fetch(log, start(st, o.window()), st.Size)
+	return fitTail(spans, o), st, err
+}
+
+// show renders spans that were chosen.
+func show(log spill.Log, lines *spill.Lines, spans []span, st spill.State, o Options) (View, error) {
+	var v View
+	var err error
+	if v.Spans, err = render(log, spans, st, o.Style); err != nil {
+		return View{}, err
+	}
+	if len(spans) > 0 {
+		v.Line = lineFromEnd(lines, spans)
+		v.Cut = !spans[0].gap && !beginsLine(log, spans[0].from)
+	} else {
+		v.From, v.To = st.Size, st.Size
+	}
+	return v.finish(st), nil
+}
+
+// fitTail drops from the front what would make the text too long.
+func fitTail(spans []span, o Options) []span {
+	left := o.window()
+	for i := len(spans) - 1; i >= 0; i-- {
+		s := &spans[i]
+		if s.gap {
+			continue
+		}
+		var n int
+		if n, left = suffix(s.data, left, o.Style); n > 0 {
+			s.from, s.data = s.from+int64(n), s.data[n:]
+			return spans[i:]
+		}
+	}
+	return spans
+}
+
+// lastLines keeps the last n lines of spans; a part of a line at the front goes,
+// unless there is nothing else.
+func lastLines(log spill.Log, spans []span, n int) []span {
+	for i := len(spans) - 1; i >= 0 && n > 0; i-- {
+		s := &spans[i]
+		at := len(s.data)
+		if i == len(spans)-1 && bytes.HasSuffix(s.data, newline) {
+			at-- // it ends the last line and begins none
+		}
+		for at = bytes.LastIndexByte(s.data[:at], '\n'); at >= 0; at = bytes.LastIndexByte(s.data[:at], '\n') {
+			if n--; n == 0 {
+				s.from, s.data = s.from+int64(at)+1, s.data[at+1:]
+				return spans[i:]
+			}
+		}
+	}
+	if len(spans) > 0 && !spans[0].gap && !beginsLine(log, spans[0].from) {
+		return wholeLines(spans)
+	}
+	return spans
+}
+
+// wholeLines drops the part of a line with which the first span begins, if a
+// line follows.
+func wholeLines(spans []span) []span {
+	s := &spans[0]
+	at := bytes.IndexByte(s.data, '\n') + 1
+	if at == 0 || at == len(s.data) && len(spans) == 1 {
+		return spans
+	}
+	s.from, s.data = s.from+int64(at), s.data[at:]
+	if len(s.data) == 0 {
+		return spans[1:]
+	}
+	return spans
+}
+
+// beginsLine reports whether a line begins at off.
+func beginsLine(log spill.Log, off int64) bool {
+	if off == 0 {
+		return true
+	}
+	var b [1]byte
+	n, _ := log.ReadAt(b[:], off-1)
+	return n == 1 && b[0] == '\n'
+}
+
+// lineFromEnd is the number of the line in which spans begin, counted back from
+// the end of what lines have seen; 0 if that is not where spans end.
+func lineFromEnd(lines *spill.Lines, spans []span) int64 {
+	first, last := spans[0], spans[len(spans)-1]
+	if first.from == 0 {
+		return 1
+	}
+	if lines == nil || lines.Seen() != last.to {
+		return 0
+	}
+	ends, exact := lines.Ends()
+	for _, s := range spans {
+		if s.gap || !exact {
+			return 0
+		}
+		ends -= int64(bytes.Count(s.data, newline))
+	}
+	return ends + 1
+}
