@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"backends/pipe":         {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/fake":         {"messages", "backends", "spill"},
 	"backends/backendtest":  {"messages", "backends", "spill"},
+	"shell":                 {"messages"},
 	"journal":               {"messages", "go.etcd.io/bbolt"},
 	"faults":                {"messages"},
 	"":                      {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
