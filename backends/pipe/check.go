@@ -1,0 +1,90 @@
+package pipe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Check implements backends.Shell.
+func (p *place) Check(c backends.Command) *messages.Error {
+	switch {
+	case c.Stdio.Terminal != (messages.Terminal{}):
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "terminal", Message: "a session on pipes has no terminal",
+			Hint: "run the command without one",
+		}
+	case c.Detach:
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "detach", Message: "a job cannot be detached from this node",
+			Hint: "run it without; with on_exit keep its children survive the session",
+		}
+	case c.Text == "" && len(c.Argv) == 0:
+		return messages.Invalid("empty_command", "there is no command to run")
+	}
+	if err := checkDir(p.dir(c)); err != nil {
+		return err
+	}
+	if len(c.Argv) > 0 {
+		return nil
+	}
+	words, err := p.backend.shells.resolve(p.shell(c), c.Env)
+	if err == nil && len(c.Text) > MaxWord && words[len(words)-1] != textFlag {
+		return &messages.Error{
+			Code: messages.TooLarge, Reason: "command",
+			Message: fmt.Sprintf("the text has %d bytes; this shell takes at most %d", len(c.Text), MaxWord),
+			Hint:    "put it into a file and run that",
+		}
+	}
+	return err
+}
+
+// checkDir says what is wrong with a working directory; "" is the
+// engine's own.
+func checkDir(dir string) *messages.Error {
+	if dir == "" {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		return messages.Invalid("cwd", fmt.Sprintf("the working directory %q is not absolute", dir))
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return &messages.Error{Code: messages.CwdNotDir, Reason: "ENOTDIR", Message: "Working directory is not a directory: " + dir, Hint: "name a directory"}
+	}
+	if err == nil {
+		err = unix.Access(dir, unix.X_OK)
+	}
+	if err == nil {
+		return nil
+	}
+	text := "Working directory does not exist: " + dir
+	if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+		text = fmt.Sprintf("Working directory cannot be entered: %s: %s", dir, cause(err))
+	}
+	return &messages.Error{Code: messages.CwdNotFound, Reason: errnoName(err), Message: text, Hint: "create it, or name one that exists"}
+}
+
+// cause is what the system said, without the names of calls and files.
+func cause(err error) string {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// errnoName is "ENOENT", or "" if there is no errno.
+func errnoName(err error) string {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return unix.ErrnoName(errno)
+	}
+	return ""
+}

@@ -1,0 +1,216 @@
+package pipe_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/backends/pipe"
+	"troupe/messages"
+)
+
+func open(t *testing.T, e backends.Engine, o pipe.Options, at backends.Place) backends.Shell {
+	t.Helper()
+	s, err := pipe.New(e, o).Open(at, nil, func(messages.ProcessFact) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	loop := filepath.Join(dir, "loop")
+	zsh := filepath.Join(dir, "zsh")
+	for _, err := range []error{os.WriteFile(file, nil, 0o600), os.Symlink(loop, loop), os.WriteFile(zsh, nil, 0o700)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, fake.New(fake.Options{}), pipe.Options{Shells: map[string][]string{
+		"odd": {"sh", "--text"}, "nowhere": {"troupe-no-such-shell", "-c"},
+	}}, backends.Place{})
+	long := strings.Repeat("#", pipe.MaxWord+1)
+	for _, c := range []struct {
+		name    string
+		command backends.Command
+		code    messages.Code
+		reason  string
+		text    string
+	}{
+		{"text", backends.Command{Text: "true", Dir: dir}, "", "", ""},
+		{"argv that does not exist is the engine's to say", backends.Command{Argv: []string{"/nowhere"}}, "", "", ""},
+		{"long text", backends.Command{Text: long}, "", "", ""},
+		{"shell by path", backends.Command{Text: "true", Shell: zsh}, "", "", ""},
+		{"missing directory", backends.Command{Text: "true", Dir: dir + "/no"}, messages.CwdNotFound, "ENOENT", "Working directory does not exist: " + dir + "/no"},
+		{"below a file", backends.Command{Text: "true", Dir: file + "/no"}, messages.CwdNotFound, "ENOTDIR", "Working directory does not exist: " + file + "/no"},
+		{"a file", backends.Command{Text: "true", Dir: file}, messages.CwdNotDir, "ENOTDIR", "Working directory is not a directory: " + file},
+		{"a loop", backends.Command{Text: "true", Dir: loop}, messages.CwdNotFound, "ELOOP", "Working directory cannot be entered: " + loop},
+		{"relative", backends.Command{Text: "true", Dir: "x"}, messages.InvalidParams, "cwd", "not absolute"},
+		{"argv too", backends.Command{Argv: []string{"true"}, Dir: file}, messages.CwdNotDir, "ENOTDIR", ""},
+		{"terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 1}}}, messages.Unsupported, "terminal", ""},
+		{"detach", backends.Command{Text: "true", Detach: true}, messages.Unsupported, "detach", ""},
+		{"nothing", backends.Command{}, messages.InvalidParams, "empty_command", ""},
+		{"no shell", backends.Command{Text: "true", Shell: "python3"}, messages.InvalidParams, "invalid_shell", "python3"},
+		{"no shell by path", backends.Command{Text: "true", Shell: "/bin/ls"}, messages.InvalidParams, "invalid_shell", ""},
+		{"relative shell", backends.Command{Text: "true", Shell: "./bash"}, messages.InvalidParams, "invalid_shell", ""},
+		{"not installed", backends.Command{Text: "true", Shell: "nowhere"}, messages.SpawnFailed, "ENOENT", "troupe-no-such-shell is not installed"},
+		{"not installed, by path", backends.Command{Text: "true", Shell: dir + "/bash"}, messages.SpawnFailed, "ENOENT", "is not installed"},
+		{"a shell without files", backends.Command{Text: long, Shell: "odd"}, messages.TooLarge, "command", ""},
+	} {
+		err := s.Check(c.command)
+		if c.code == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, &messages.Error{Code: c.code, Reason: c.reason}) || !strings.Contains(err.Message, c.text) {
+			t.Errorf("%s: %+v", c.name, err)
+		}
+	}
+}
+
+// A directory that may not be entered is refused; root may enter all.
+func TestCheckForbiddenDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := open(t, fake.New(fake.Options{}), pipe.Options{}, backends.Place{}).Check(backends.Command{Text: "true", Dir: dir})
+	if os.Geteuid() == 0 {
+		if err != nil {
+			t.Errorf("root: %v", err)
+		}
+		return
+	}
+	if !errors.Is(err, &messages.Error{Code: messages.CwdNotFound, Reason: "EACCES"}) {
+		t.Errorf("got %+v", err)
+	}
+}
+
+// started runs a command and gives what the engine was asked to run.
+func started(t *testing.T, o pipe.Options, at backends.Place, c backends.Command) backends.Spec {
+	t.Helper()
+	e := fake.New(fake.Options{})
+	c.ID = "A"
+	open(t, e, o, at).Start(c, func(messages.ProcessFact) {})
+	return (<-e.Started).Spec
+}
+
+func TestArgv(t *testing.T) {
+	dir := t.TempDir()
+	for _, shell := range []string{"bash", "zsh", "fish", "sh"} {
+		if err := os.WriteFile(filepath.Join(dir, shell), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=/nowhere:" + dir}
+	for _, c := range []struct {
+		shell, session string
+		want           []string
+	}{
+		{"", "", []string{"bash", "--norc", "--noprofile", "-c", "echo $1"}},
+		{"zsh", "", []string{"zsh", "-f", "-c", "echo $1"}},
+		{"", "fish", []string{"fish", "--no-config", "-c", "echo $1"}},
+		{"sh", "fish", []string{"sh", "-c", "echo $1"}},
+		{dir + "/zsh", "", []string{dir + "/zsh", "-f", "-c", "echo $1"}},
+		{"mine", "", []string{"bash", "-O", "extglob", "-c", "echo $1"}},
+	} {
+		o := pipe.Options{Shells: map[string][]string{"mine": {"bash", "-O", "extglob", "-c"}}}
+		s := started(t, o, backends.Place{Shell: c.session, Dir: "/"}, backends.Command{Text: "echo $1", Shell: c.shell, Env: env})
+		if !slices.Equal(s.Argv, c.want) || s.Dir != "/" {
+			t.Errorf("%q in %q: %q in %s", c.shell, c.session, s.Argv, s.Dir)
+		}
+	}
+	s := started(t, pipe.Options{}, backends.Place{Dir: "/"}, backends.Command{Argv: []string{"a", "b c"}, Dir: "/tmp"})
+	if !slices.Equal(s.Argv, []string{"a", "b c"}) || s.Dir != "/tmp" {
+		t.Errorf("argv: %q in %s", s.Argv, s.Dir)
+	}
+	s = started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: "true"}) // no PATH
+	if !filepath.IsAbs(s.Argv[0]) || filepath.Base(s.Argv[0]) != "bash" {
+		t.Errorf("without a PATH: %q", s.Argv)
+	}
+}
+
+// The shell is looked for again when the PATH is another.
+func TestLookupFollowsThePath(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fish")
+	s := open(t, fake.New(fake.Options{}), pipe.Options{Shells: map[string][]string{"fish": {"troupe-fish", "-c"}}}, backends.Place{})
+	c := backends.Command{Text: "true", Shell: "fish", Env: []string{"PATH=" + dir}}
+	if err := s.Check(c); err == nil {
+		t.Fatal("found what is not there")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "troupe-fish"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(c); err != nil {
+		t.Errorf("%s is there: %v", path, err)
+	}
+	c.Env = []string{"PATH=/nowhere"}
+	if err := s.Check(c); err == nil {
+		t.Error("found in a PATH in which it is not")
+	}
+}
+
+func TestLongTextTravelsInAFile(t *testing.T) {
+	base := t.TempDir()
+	text := "#" + strings.Repeat("x", pipe.MaxWord-1)
+	s := started(t, pipe.Options{ScriptDir: base}, backends.Place{}, backends.Command{Text: text})
+	if len(s.Argv) != 5 || s.Argv[4] != text || len(s.Scratch) != 0 {
+		t.Errorf("a text of MaxWord bytes is no word: %d words", len(s.Argv))
+	}
+	text += "x"
+	e := fake.New(fake.Options{})
+	over := make(chan messages.ProcessFact, 8)
+	open(t, e, pipe.Options{ScriptDir: base}, backends.Place{}).Start(backends.Command{ID: "A", Text: text}, func(f messages.ProcessFact) { over <- f })
+	p := <-e.Started
+	s = p.Spec
+	path := s.Argv[len(s.Argv)-1]
+	if !slices.Equal(s.Argv[1:3], []string{"--norc", "--noprofile"}) || len(s.Argv) != 4 || !slices.Equal(s.Scratch, []string{path}) {
+		t.Fatalf("argv %q, scratch %q", s.Argv, s.Scratch)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != text {
+		t.Errorf("the file holds %d bytes, %v", len(got), err)
+	}
+	file, _ := os.Stat(path)
+	dir, _ := os.Stat(filepath.Dir(path))
+	if file.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700 || filepath.Dir(filepath.Dir(path)) != base {
+		t.Errorf("%s has %v in %v", path, file.Mode(), dir.Mode())
+	}
+	p.Begin()
+	p.Exit(0)
+	for f := range over {
+		if _, ok := f.(messages.ProcessExited); ok {
+			break
+		}
+	}
+	if left, _ := os.ReadDir(base); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestTextThatCannotBeWritten(t *testing.T) {
+	e := fake.New(fake.Options{})
+	s := open(t, e, pipe.Options{ScriptDir: "/nowhere"}, backends.Place{})
+	heard := make(chan messages.ProcessFact, 1)
+	p := s.Start(backends.Command{ID: "A", Text: strings.Repeat("x", pipe.MaxWord+1)}, func(f messages.ProcessFact) { heard <- f })
+	f, ok := (<-heard).(messages.ProcessFailed)
+	if !ok || f.Err.Code != messages.SpawnFailed || f.Err.Reason != "ENOENT" || f.Shell != 126 {
+		t.Errorf("heard %+v", f)
+	}
+	p.Stop(messages.Cause{By: messages.ByClient}, 0)
+	p.Settle(0)
+	p.Release()
+	if _, err := p.Output(messages.Merged); err == nil || len(e.Ever()) > 0 {
+		t.Error("something was started")
+	}
+}

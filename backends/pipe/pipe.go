@@ -1,0 +1,81 @@
+// Package pipe is the kind of job that most are: one process tree for each
+// command, its input and output on pipes, in parallel with others of its
+// session. It stands on any engine.
+//
+// A shell text is run by a shell of its own that reads no start files, so that a
+// command does the same everywhere; argv is run as it is.
+package pipe
+
+import (
+	"sync"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Options say how commands are run. The zero value is the default.
+type Options struct {
+	// Shells adds shells by name, or replaces known ones: the words before the
+	// text. One whose last word is not -c takes no text above 100 KiB, since that
+	// travels in a file.
+	Shells map[string][]string
+	// ScriptDir is where such files are written, each in a directory of its own
+	// that only this user can enter; "": the system's temporary directory.
+	ScriptDir string
+	Parallel  int // jobs of one session at a time; 0: DefaultParallel
+	Queue     int // jobs that may wait in a session; 0: DefaultQueue
+}
+
+const (
+	// DefaultParallel is how many jobs of a session run at a time (design.md 9.5).
+	DefaultParallel = 64
+	// DefaultQueue is as many as the node lets wait (design.md 9.5): the session
+	// is no narrower than its node.
+	DefaultQueue = 1024
+)
+
+// Backend opens places whose commands run on an engine.
+type Backend struct {
+	engine  backends.Engine
+	options Options
+	shells  shells
+
+	mu   sync.Mutex
+	jobs map[messages.UID]*job // of all places: a job may go from one to another
+}
+
+// New makes the backend on an engine.
+func New(engine backends.Engine, o Options) *Backend {
+	if o.Parallel == 0 {
+		o.Parallel = DefaultParallel
+	}
+	if o.Queue == 0 {
+		o.Queue = DefaultQueue
+	}
+	return &Backend{engine: engine, options: o, shells: newShells(o.Shells), jobs: map[messages.UID]*job{}}
+}
+
+// Name implements backends.Backend.
+func (b *Backend) Name() string { return "pipe" }
+
+// Can implements backends.Backend.
+func (b *Backend) Can() backends.Capabilities {
+	return backends.Capabilities{
+		Parallel: b.options.Parallel, Queue: b.options.Queue,
+		Input: true, Separate: true, Signals: true, Attribute: true,
+	}
+}
+
+// Open implements backends.Backend. The held jobs belong to the place until they
+// end, whether or not somebody adopts them.
+func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+	p := &place{backend: b, at: at, facts: facts, jobs: map[messages.UID]*job{}}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range held {
+		if h.Live {
+			p.take(h.ID)
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,169 @@
+package pipe
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// place is where the commands of one session run. Its state is guarded by the
+// lock of the backend.
+type place struct {
+	backend *Backend
+	at      backends.Place
+	facts   backends.Facts
+
+	jobs    map[messages.UID]*job // those of which something may be alive
+	closing bool
+	grace   time.Duration
+	left    []messages.Survivor // of what was ended by Close
+	silent  bool                // closed or released: nothing more is said
+}
+
+func (p *place) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) }
+
+func (p *place) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
+
+// Start implements backends.Shell. A text above MaxWord is written to a file
+// before it returns.
+func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process {
+	b := p.backend
+	b.mu.Lock()
+	if p.closing || p.silent {
+		b.mu.Unlock()
+		return stillborn(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
+	}
+	known := b.jobs[c.ID] != nil
+	j := p.take(c.ID)
+	j.keep = c.OnExit == messages.KeepChildren
+	h := j.bind(facts)
+	b.mu.Unlock()
+
+	if known { // joined; no file is made for it
+		if proc, err := b.engine.Adopt(c.ID, h.tell); err == nil {
+			h.is(proc)
+			return h
+		}
+	}
+	spec, dir, err := p.spec(c)
+	if err != nil {
+		j.lost()
+		return stillborn(facts, unwritten(err))
+	}
+	j.script = dir // no fact is told before the start
+	h.is(b.engine.Start(spec, h.tell))
+	return h
+}
+
+// spec is the command as the engine is to run it, and the directory of its
+// script, if its text travels in one.
+func (p *place) spec(c backends.Command) (s backends.Spec, dir string, err error) {
+	s = backends.Spec{
+		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
+		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+	}
+	if len(c.Argv) > 0 {
+		return s, "", nil
+	}
+	words, e := p.backend.shells.resolve(p.shell(c), c.Env)
+	if e != nil {
+		return s, "", e
+	}
+	if len(c.Text) <= MaxWord {
+		s.Argv = append(words, c.Text)
+		return s, "", nil
+	}
+	dir, path, err := p.backend.script(c.Text)
+	s.Argv, s.Scratch = append(words[:len(words)-1], path), []string{path}
+	return s, dir, err
+}
+
+// Adopt implements backends.Shell.
+func (p *place) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	b := p.backend
+	b.mu.Lock()
+	j := p.take(id)
+	h := j.bind(facts)
+	b.mu.Unlock()
+	proc, err := b.engine.Adopt(id, h.tell)
+	if err != nil {
+		j.lost()
+		return nil, err
+	}
+	h.is(proc)
+	return h, nil
+}
+
+// take makes a job one of this place, unless its tree has ended. The lock is
+// held.
+func (p *place) take(id messages.UID) *job {
+	j := p.backend.jobs[id]
+	if j == nil {
+		j = &job{id: id, backend: p.backend}
+		p.backend.jobs[id] = j
+	}
+	if j.place != nil {
+		delete(j.place.jobs, id)
+		j.place = nil
+	}
+	if !j.ended {
+		j.place = p
+		p.jobs[id] = j
+	}
+	return j
+}
+
+// Yield implements backends.Shell.
+func (p *place) Yield(id messages.UID) {
+	p.backend.mu.Lock()
+	defer p.backend.mu.Unlock()
+	if j := p.jobs[id]; j != nil {
+		delete(p.jobs, id)
+		j.place = nil
+	}
+	p.finish()
+}
+
+// Release implements backends.Shell.
+func (p *place) Release() {
+	p.backend.mu.Lock()
+	defer p.backend.mu.Unlock()
+	p.silent = true
+}
+
+// Close implements backends.Shell: it ends what still runs and what the commands
+// left behind, but for the children of those that have exited and keep them.
+func (p *place) Close(grace time.Duration) {
+	b := p.backend
+	b.mu.Lock()
+	if p.closing || p.silent {
+		b.mu.Unlock()
+		return
+	}
+	p.closing, p.grace = true, max(grace, 0)
+	for id, j := range p.jobs {
+		if j.keep && j.exited {
+			delete(p.jobs, id)
+			j.place = nil
+		}
+	}
+	end := slices.Collect(maps.Values(p.jobs))
+	p.finish()
+	b.mu.Unlock()
+	for _, j := range end {
+		j.end()
+	}
+}
+
+// finish says ShellClosed, once, when nothing is left to wait for. The lock is
+// held.
+func (p *place) finish() {
+	if p.closing && !p.silent && len(p.jobs) == 0 {
+		p.silent = true
+		go p.facts(messages.ShellClosed{Survivors: p.left})
+	}
+}

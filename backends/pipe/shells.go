@@ -1,0 +1,134 @@
+package pipe
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"troupe/messages"
+)
+
+// DefaultShell runs the texts that name no shell.
+const DefaultShell = "bash"
+
+// known are the shells that need no configuration: their words before a text.
+// None of them reads a file that a user wrote for interactive shells.
+func known() map[string][]string {
+	return map[string][]string{
+		"bash": {"bash", "--norc", "--noprofile", textFlag},
+		"sh":   {"sh", textFlag},
+		"dash": {"dash", textFlag},
+		"zsh":  {"zsh", "-f", textFlag},
+		"fish": {"fish", "--no-config", textFlag},
+	}
+}
+
+// textFlag says to a shell that its next word is the text.
+const textFlag = "-c"
+
+// usual are the directories in which a shell is looked for when the job's PATH
+// has none, as in an empty environment.
+func usual() []string {
+	return []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+}
+
+// shells knows how to run a text.
+type shells struct {
+	words map[string][]string // by name; only read
+
+	mu    *sync.Mutex
+	found map[string]found // the last look-up, by program
+}
+
+// found is where a program was found in a PATH; where is Argv[0].
+type found struct{ path, where string }
+
+func newShells(more map[string][]string) shells {
+	words := known()
+	maps.Copy(words, more)
+	return shells{words: words, mu: &sync.Mutex{}, found: map[string]found{}}
+}
+
+// resolve gives the words before a text for a shell: a name, or the absolute
+// path of a program with such a name.
+func (s shells) resolve(shell string, env []string) ([]string, *messages.Error) {
+	if shell == "" {
+		shell = DefaultShell
+	}
+	words := s.words[shell]
+	program := ""
+	if len(words) > 0 {
+		program = words[0]
+	} else if filepath.IsAbs(shell) {
+		words, program = s.words[filepath.Base(shell)], shell
+	}
+	if len(words) == 0 {
+		return nil, &messages.Error{
+			Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("%q is no shell", shell),
+			Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(s.words)), ", ") + ", or the absolute path of one",
+		}
+	}
+	where := s.look(program, env)
+	if where == "" {
+		return nil, &messages.Error{
+			Code: messages.SpawnFailed, Reason: "ENOENT", Message: fmt.Sprintf("the shell %s is not installed on this machine", program),
+			Hint: fmt.Sprintf("install the package %s, or use another shell", filepath.Base(program)),
+		}
+	}
+	return append([]string{where}, words[1:]...), nil
+}
+
+// look finds a program, "" if it is not there. One that is in the PATH of env
+// keeps its name, so that its messages begin with that.
+func (s shells) look(program string, env []string) string {
+	if strings.ContainsRune(program, '/') {
+		if executable(program) {
+			return program
+		}
+		return ""
+	}
+	path := pathOf(env)
+	s.mu.Lock()
+	last := s.found[program]
+	s.mu.Unlock()
+	if last.where != "" && last.path == path {
+		return last.where
+	}
+	where := search(program, path)
+	s.mu.Lock()
+	s.found[program] = found{path, where}
+	s.mu.Unlock()
+	return where
+}
+
+func search(program, path string) string {
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) && executable(filepath.Join(dir, program)) {
+			return program
+		}
+	}
+	for _, dir := range usual() {
+		if p := filepath.Join(dir, program); executable(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+func pathOf(env []string) string {
+	for _, entry := range slices.Backward(env) {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return path
+		}
+	}
+	return ""
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
