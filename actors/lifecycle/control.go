@@ -174,8 +174,8 @@ func (c Command) noticed(fact any) (Command, []Effect) {
 	case messages.LogFlagged:
 		c.Job.Flags = union(c.Job.Flags, []messages.Flag{f.Flag})
 	}
-	if len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting || c.Job.State == messages.Retired {
-		return c, nil
+	if len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting || c.Job.State.Ended() {
+		return c, nil // behind the outcome only the retirement is told, which carries it
 	}
 	return c, []Effect{Tell{messages.CommandChanged{Job: c.Job}}}
 }
