@@ -102,8 +102,10 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 	c.Limits.Timeout = c.Job.Timeout
 	c.controls = append(slices.Clip(c.controls), 0) // the engine's answer is nobody's
 	return c, []Effect{
-		timer, Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
-		Tell{messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}},
+		timer,
+		Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
+		Tell{messages.CommandChanged{Job: c.Job}},
+		Reply{by, messages.Acknowledged{}},
 	}
 }
 

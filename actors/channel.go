@@ -1,0 +1,219 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+)
+
+// channelSpec is what a channel is made from: for a new subscriber, for one
+// that comes back, and after a crash.
+type channelSpec struct {
+	id         messages.ChannelID
+	subscriber *actor.PID
+	filter     messages.Filter
+	after      messages.Seq // what the subscriber has dealt with
+	window     int
+	last       messages.Seq // the newest fact in the journal; newer ones are delivered
+	resumed    bool         // the subscriber knows of the channel already
+}
+
+// channel tells one subscriber the facts it asked for, in order, at most a
+// window ahead of what it has acknowledged. It holds what is new in a bounded
+// outbox; when that is full, or for what is older than the channel, it remembers
+// only how far it came and reads on from the journal. It speaks with its
+// subscriber and with the supervisor (parent), which keeps the number that was
+// acknowledged last and makes the channel anew should it die.
+type channel struct {
+	deps *Deps
+	spec channelSpec
+
+	told    messages.Seq   // all up to here was told, or is nothing the filter lets through
+	unacked []messages.Seq // told and not acknowledged, at most the window
+	outbox  []messages.FactRecorded
+	held    messages.Seq // what the outbox knows of: all above told, up to here
+	last    messages.Seq // the newest fact; above held it is only in the journal
+
+	reading bool
+	gen     int
+	cancel  scheduler.CancelFunc
+	flusher *actor.PID
+	over    bool
+	left    bool // ended was said
+}
+
+func channelProps(d *Deps, spec channelSpec) *actor.Props {
+	if spec.window <= 0 {
+		spec.window = messages.DefaultWindow
+	}
+	spec.window = min(spec.window, messages.MaxOutbox)
+	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
+	return d.props(func() actor.Actor {
+		return &channel{deps: d, spec: spec, told: spec.after, held: spec.after, last: spec.last}
+	})
+}
+
+// Receive implements actor.Actor.
+func (c *channel) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		c.start(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		c.quitReading()
+	case deliver:
+		c.deliver(ctx, msg.fact)
+	case messages.Acknowledge:
+		c.acknowledge(ctx, msg.Seq)
+	case factsRead:
+		c.factsRead(ctx, msg)
+	case readLate:
+		c.readLate(ctx, msg)
+	case flush:
+		c.flusher = ctx.Sender()
+		c.proceed(ctx)
+	case messages.Unsubscribe:
+		c.unsubscribe(ctx)
+	default:
+		unhandled(ctx, c.deps)
+	}
+}
+
+func (c *channel) start(ctx actor.Context) {
+	if !c.spec.resumed && c.listens(ctx) {
+		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told})
+	}
+	c.proceed(ctx)
+}
+
+// listens reports whether there is a subscriber. One that left without a word
+// never comes back under its PID: it subscribes again.
+func (c *channel) listens(ctx actor.Context) bool {
+	return !c.over && reachable(ctx, c.spec.subscriber)
+}
+
+// deliver takes a new fact into the outbox, if it is the next one and there is
+// room; otherwise it is left to the journal.
+func (c *channel) deliver(ctx actor.Context, fact messages.FactRecorded) {
+	c.last = max(c.last, fact.Seq)
+	if fact.Seq != c.held+1 {
+		return
+	}
+	c.hold(fact)
+	if len(c.outbox) > messages.MaxOutbox {
+		c.fallBehind()
+	}
+	c.proceed(ctx)
+}
+
+func (c *channel) hold(fact messages.FactRecorded) {
+	c.held = fact.Seq
+	if passes(c.spec.filter, fact.Fact) {
+		c.outbox = append(c.outbox, fact)
+	}
+}
+
+// fallBehind forgets what the journal has too.
+func (c *channel) fallBehind() {
+	c.outbox, c.held = nil, c.told
+}
+
+// acknowledge makes room. What was not told cannot have been dealt with.
+func (c *channel) acknowledge(ctx actor.Context, seq messages.Seq) {
+	n := 0
+	for n < len(c.unacked) && c.unacked[n] <= seq {
+		n++
+	}
+	c.unacked = c.unacked[n:]
+	c.proceed(ctx)
+}
+
+// proceed tells what the window has room for, and reads on when there is room
+// for more than the outbox held.
+func (c *channel) proceed(ctx actor.Context) {
+	if !c.listens(ctx) {
+		c.fallBehind()
+		c.unacked = nil
+		c.answerFlush(ctx)
+		return
+	}
+	for len(c.outbox) > 0 && len(c.unacked) < c.spec.window {
+		fact := c.outbox[0]
+		c.outbox = c.outbox[1:]
+		c.told = fact.Seq
+		c.unacked = append(c.unacked, fact.Seq)
+		ctx.Send(c.spec.subscriber, messages.Notification{Channel: c.spec.id, Seq: fact.Seq, Fact: fact.Fact})
+	}
+	if len(c.outbox) > 0 {
+		return
+	}
+	c.outbox, c.told = nil, c.held
+	switch {
+	case c.held < c.last && len(c.unacked) < c.spec.window:
+		c.read(ctx)
+	case c.held == c.last && len(c.unacked) == 0:
+		c.answerFlush(ctx)
+	}
+}
+
+// answerFlush says that the subscriber has all there is, or that there is none.
+func (c *channel) answerFlush(ctx actor.Context) {
+	if c.flusher != nil {
+		ctx.Send(c.flusher, flushed{})
+		c.flusher = nil
+	}
+}
+
+// unsubscribe ends the channel; it may be asked again.
+func (c *channel) unsubscribe(ctx actor.Context) {
+	bye := messages.Unsubscribed{Channel: c.spec.id, Reason: "unsubscribed"}
+	if c.listens(ctx) {
+		ctx.Send(c.spec.subscriber, bye)
+	}
+	if by := ctx.Sender(); by != nil && (c.over || !by.Equal(c.spec.subscriber)) && reachable(ctx, by) {
+		ctx.Send(by, bye)
+	}
+	c.over = true
+	c.proceed(ctx)
+	c.leave(ctx)
+}
+
+// leave says the last word, when no answer is on its way to this actor.
+func (c *channel) leave(ctx actor.Context) {
+	if c.over && !c.reading && !c.left {
+		c.left = true
+		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	}
+}
+
+// passes reports whether a filter lets a fact through.
+func passes(f messages.Filter, fact messages.Fact) bool {
+	var scope messages.ScopePath
+	switch m := fact.(type) {
+	case messages.CommandFact:
+		return passesJob(f, m)
+	case messages.SessionOpened:
+		scope = m.Info.Scope
+	case messages.SessionReplaced:
+		scope = m.Scope
+	case messages.SessionClosed:
+		scope = m.Scope
+	case messages.ScopeOpened:
+		scope = m.Path
+	case messages.ScopeClosed:
+		scope = m.Path
+	}
+	return f.Job == "" && !f.Ends && (f.Scope == "" || f.Scope.Contains(scope))
+}
+
+func passesJob(f messages.Filter, fact messages.CommandFact) bool {
+	job := fact.Record()
+	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
+		return false
+	}
+	switch fact.(type) {
+	case messages.CommandFinished, messages.CommandRetired:
+		return true
+	}
+	return !f.Ends
+}

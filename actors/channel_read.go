@@ -1,0 +1,85 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// readPatience is how long a channel waits for a page of the journal before it
+// asks again: the question may have been lost with the recorder, and a journal
+// that cannot be read now may be readable then.
+const readPatience = 5 * time.Second
+
+// readLate says that a page has not come.
+type readLate struct {
+	quiet
+	gen int
+}
+
+// read asks for what comes after the outbox. One page is asked for at a time.
+func (c *channel) read(ctx actor.Context) {
+	if c.reading {
+		return
+	}
+	c.reading = true
+	c.gen++
+	c.cancel = later(ctx, readPatience, readLate{gen: c.gen})
+	ctx.Request(ctx.Parent(), readFacts{after: c.held, limit: messages.MaxOutbox})
+}
+
+func (c *channel) quitReading() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.reading = false
+	c.gen++
+}
+
+// factsRead takes a page. One that could not be read is asked for again when
+// its patience is over.
+func (c *channel) factsRead(ctx actor.Context, m factsRead) {
+	if !c.reading || m.after != c.held && !c.over {
+		return
+	}
+	if m.err == nil || c.over {
+		c.quitReading()
+		c.takePage(ctx, m)
+	}
+	c.proceed(ctx)
+	c.leave(ctx)
+}
+
+// takePage fills the outbox, which is empty. What is missing before the page is
+// no longer held by the journal, and said to be dropped.
+func (c *channel) takePage(ctx actor.Context, m factsRead) {
+	if !c.listens(ctx) {
+		return
+	}
+	c.last = max(c.last, m.last)
+	first := m.last + 1
+	if len(m.facts) > 0 {
+		first = m.facts[0].Seq
+	}
+	if first > c.held+1 {
+		ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.held + 1, To: first - 1})
+		c.told, c.held = first-1, first-1
+	}
+	for _, fact := range m.facts {
+		if fact.Seq > c.held {
+			c.hold(fact)
+		}
+	}
+	c.last = max(c.last, c.held)
+}
+
+func (c *channel) readLate(ctx actor.Context, m readLate) {
+	if m.gen != c.gen {
+		return
+	}
+	c.quitReading()
+	c.proceed(ctx)
+	c.leave(ctx)
+}

@@ -1,0 +1,181 @@
+package actors
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+)
+
+// gather stops several jobs for one client: it asks for each, by way of the
+// supervisor (parent), and answers once, when the last has answered. A job whose
+// actor died over the request is asked again, since a stop is idempotent.
+type gather struct {
+	deps   *Deps
+	each   []messages.StopCommand
+	client *actor.PID // nil: nobody waits
+
+	waiting  map[messages.JobID]messages.StopCommand
+	stopped  messages.CommandStopped
+	refusal  *messages.Error // of this round
+	refusals int             // rounds in which a job refused
+	gen      int
+	cancel   scheduler.CancelFunc
+	answered bool
+	ended    bool // a job ended for it: not all had finished before
+}
+
+// Of the requests of a gather.
+const (
+	// gatherPatience is how long an unanswered request is believed to be held: it
+	// may have been lost with an actor.
+	gatherPatience = 30 * time.Second
+	// gatherPause is before jobs that refused are asked again: one that is just
+	// being moved, or given a new actor, is there by then.
+	gatherPause = time.Second
+	// gatherRounds is how often jobs may refuse before the client is told.
+	gatherRounds = 5
+	// maxNamed bounds the jobs a sentence names.
+	maxNamed = 8
+)
+
+// gatherAgain says that it is time to ask those that have not answered.
+type gatherAgain struct {
+	quiet
+	gen int
+}
+
+func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
+	return d.props(func() actor.Actor {
+		g := &gather{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
+		for _, r := range each {
+			g.waiting[r.Job] = r
+		}
+		return g
+	})
+}
+
+// Receive implements actor.Actor.
+func (g *gather) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		g.ask(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		g.disarm()
+	case messages.CommandStopped:
+		g.take(ctx, msg)
+	case messages.CommandRejected:
+		g.refused(ctx, &msg.Err)
+	case gatherAgain:
+		g.again(ctx, msg)
+	default:
+		unhandled(ctx, g.deps)
+	}
+}
+
+// ask asks those that have not answered, in their order.
+func (g *gather) ask(ctx actor.Context) {
+	if len(g.waiting) == 0 {
+		g.answer(ctx, g.done())
+		return
+	}
+	g.refusal = nil
+	for _, r := range g.each {
+		if _, open := g.waiting[r.Job]; open {
+			ctx.Request(ctx.Parent(), r)
+		}
+	}
+	g.arm(ctx, gatherPatience)
+}
+
+func (g *gather) arm(ctx actor.Context, after time.Duration) {
+	g.disarm()
+	g.cancel = later(ctx, after, gatherAgain{gen: g.gen})
+}
+
+func (g *gather) disarm() {
+	if g.cancel != nil {
+		g.cancel()
+	}
+	g.gen++
+}
+
+func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
+	for _, job := range m.Jobs {
+		if _, open := g.waiting[job]; open {
+			delete(g.waiting, job)
+			g.stopped.Survivors = append(g.stopped.Survivors, m.Survivors...)
+			g.ended = g.ended || !m.Already
+		}
+	}
+	if len(g.waiting) == 0 {
+		g.answer(ctx, g.done())
+	}
+}
+
+// refused remembers the refusal that says most: a job that is not there needs
+// no stopping.
+func (g *gather) refused(ctx actor.Context, err *messages.Error) {
+	if g.refusal == nil {
+		g.refusals++
+		g.arm(ctx, gatherPause)
+	}
+	if g.refusal == nil || g.refusal.Code == messages.NotFound {
+		g.refusal = err
+	}
+}
+
+// again begins another round, or says that there is no use in it.
+func (g *gather) again(ctx actor.Context, m gatherAgain) {
+	switch {
+	case m.gen != g.gen || g.answered:
+	case g.refusals < gatherRounds:
+		g.ask(ctx)
+	case g.refusal.Code == messages.NotFound:
+		g.answer(ctx, g.done())
+	default:
+		g.answer(ctx, messages.CommandRejected{Err: *g.unstopped()})
+	}
+}
+
+func (g *gather) done() messages.CommandStopped {
+	for _, r := range g.each {
+		g.stopped.Jobs = append(g.stopped.Jobs, r.Job)
+	}
+	g.stopped.Already = len(g.each) > 0 && !g.ended
+	return g.stopped
+}
+
+func (g *gather) unstopped() *messages.Error {
+	var names []string
+	for _, r := range g.each {
+		if _, open := g.waiting[r.Job]; open && len(names) < maxNamed {
+			names = append(names, string(r.Job))
+		}
+	}
+	if len(names) < len(g.waiting) {
+		names = append(names, "…")
+	}
+	return &messages.Error{
+		Code: g.refusal.Code, Reason: g.refusal.Reason,
+		Message: fmt.Sprintf("%d of %d jobs could not be stopped (%s): %s", len(g.waiting), len(g.each), strings.Join(names, ", "), g.refusal.Message),
+		Hint:    "stop them one by one",
+	}
+}
+
+// answer gives the one reply, and ends.
+func (g *gather) answer(ctx actor.Context, reply messages.ControlReply) {
+	if g.answered {
+		return
+	}
+	g.answered = true
+	g.disarm()
+	if g.client != nil && reachable(ctx, g.client) {
+		ctx.Send(g.client, reply)
+	}
+	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+}

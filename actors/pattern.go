@@ -1,0 +1,172 @@
+package actors
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"troupe/messages"
+)
+
+// finder looks for a pattern in a stream that comes in pieces. It keeps of what
+// it has seen only that in which a match could have begun: the last line, for a
+// pattern that no newline can match, and never more than maxReach.
+//
+// What has been written so far counts as the whole for the end of the text ($,
+// \z, \b): a prompt without a newline can be waited for. The beginning (^, \A)
+// is that of the stream.
+type finder struct {
+	re      *regexp.Regexp
+	reach   int  // bytes that a match may span
+	inLine  bool // no match contains a newline
+	atEnd   bool // whether it matches can depend on what follows
+	held    []byte
+	context bool // the first byte of held is not to be matched, it only stands before
+}
+
+const (
+	// maxReach is how long a match may be that is split over pages.
+	maxReach = 64 << 10
+	// maxTries bounds the matches that are looked at when the first one is an
+	// illusion of where the held bytes begin.
+	maxTries = 256
+)
+
+// newFinder compiles a pattern, or says what is wrong with it.
+func newFinder(pattern string) (*finder, *messages.Error) {
+	switch {
+	case pattern == "":
+		return nil, messages.Invalid("pattern", "the pattern is empty; give a regular expression")
+	case len(pattern) > messages.MaxPattern:
+		return nil, &messages.Error{
+			Code: messages.TooLarge, Reason: "pattern",
+			Message: fmt.Sprintf("the pattern has %d bytes; at most %d are allowed", len(pattern), messages.MaxPattern),
+		}
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, messages.Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, messages.Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+	}
+	return &finder{re: re, reach: width(tree), inLine: !anyOf(tree, hasNewline), atEnd: anyOf(tree, looksAhead)}, nil
+}
+
+// page looks at data, which was read from the byte from on; gaps in it were not
+// kept, and no match spans one. more says that there is more to read.
+func (f *finder) page(data []byte, from int64, gaps []messages.OutputGap, more bool) bool {
+	for _, g := range gaps {
+		at := min(max(g.From-from, 0), int64(len(data)))
+		behind := min(max(g.To-from, at), int64(len(data)))
+		if f.feed(data[:at], more || behind < int64(len(data))) {
+			return true
+		}
+		f.held, f.context = []byte{0}, true // something stood there
+		data, from = data[behind:], from+behind
+	}
+	return f.feed(data, more)
+}
+
+// feed looks at the next bytes.
+func (f *finder) feed(p []byte, more bool) bool {
+	text := append(f.held, p...)
+	if f.matches(text, more) {
+		return true
+	}
+	keep := max(0, len(text)-f.reach-utf8.UTFMax)
+	if f.inLine {
+		keep = max(keep, bytes.LastIndexByte(text, '\n'))
+	}
+	f.context = f.context || keep > 0
+	f.held = bytes.Clone(text[keep:])
+	return false
+}
+
+// matches reports a match that does not begin with the context. One that ends
+// with the text waits for what follows, if it could depend on it.
+func (f *finder) matches(text []byte, more bool) bool {
+	right := func(at []int) bool {
+		return (at[0] > 0 || !f.context) && !(more && f.atEnd && at[1] == len(text))
+	}
+	first := f.re.FindIndex(text)
+	if first == nil || right(first) {
+		return first != nil
+	}
+	for _, at := range f.re.FindAllIndex(text, maxTries) {
+		if right(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// width is how many bytes a match of a pattern can have, at most maxReach.
+func width(re *syntax.Regexp) int {
+	total := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		total = len(re.Rune) * utf8.UTFMax // another case may be longer
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		total = utf8.UTFMax
+	case syntax.OpCapture, syntax.OpQuest:
+		total = width(re.Sub[0])
+	case syntax.OpStar, syntax.OpPlus:
+		total = maxReach
+	case syntax.OpRepeat:
+		total = maxReach
+		if re.Max >= 0 {
+			total = re.Max * width(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			total += width(sub)
+		}
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			total = max(total, width(sub))
+		}
+	}
+	return min(total, maxReach)
+}
+
+// anyOf reports whether a part of a pattern is such.
+func anyOf(re *syntax.Regexp, such func(*syntax.Regexp) bool) bool {
+	if such(re) {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if anyOf(sub, such) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasNewline(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpLiteral:
+		return strings.ContainsRune(string(re.Rune), '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func looksAhead(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEndLine, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package actors
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// recorder is the only one that waits for the journal: it appends the facts in
+// the order of their numbers, all that have queued up at one go, and confirms
+// each. It speaks with the supervisor (parent), and answers the channels whose
+// reads the supervisor passes on.
+//
+// It holds nothing unique. A fact that is lost with it, or comes out of turn
+// behind a lost one, is given to it again when it has said recorderReady.
+type recorder struct {
+	deps *Deps
+
+	ready   bool
+	next    messages.Seq // the number it takes next
+	pending []messages.FactRecorded
+	armed   bool // a commit is on its way
+
+	failing bool
+	wait    time.Duration // before the next try
+	gen     int
+	cancel  scheduler.CancelFunc
+}
+
+// Retries of a journal that fails: quick for a hiccup, and slow enough that a
+// full disk costs nothing.
+const (
+	recordRetryFirst = 100 * time.Millisecond
+	recordRetryMost  = 5 * time.Second
+)
+
+// maxCommit bounds one Append, so that confirmations of a long queue do not all
+// wait for its end.
+const maxCommit = 1024
+
+// commit writes what has queued up, or tries again.
+type commit struct {
+	quiet
+	gen int
+}
+
+func recorderProps(d *Deps) *actor.Props {
+	return d.props(func() actor.Actor { return &recorder{deps: d} })
+}
+
+// Receive implements actor.Actor.
+func (r *recorder) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		r.open(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		r.abandon()
+	case record:
+		r.take(ctx, msg.fact)
+	case commit:
+		r.commit(ctx, msg)
+	case readFacts:
+		r.read(ctx, msg)
+	case forget:
+		r.forget(msg)
+	default:
+		unhandled(ctx, r.deps)
+	}
+}
+
+// open asks the journal how far it is.
+func (r *recorder) open(ctx actor.Context) {
+	last, err := r.deps.Journal.Last()
+	if err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	r.works(ctx)
+	r.ready, r.armed, r.next = true, false, last+1
+	ctx.Send(ctx.Parent(), recorderReady{last: last})
+}
+
+// take queues a fact. One that the journal has is confirmed again: its first
+// confirmation may have been for a supervisor that was not listening yet.
+func (r *recorder) take(ctx actor.Context, fact messages.FactRecorded) {
+	switch {
+	case !r.ready || fact.Seq > r.next:
+		return // it comes again, in its turn
+	case fact.Seq < r.next:
+		if fact.Seq <= r.written() {
+			ctx.Send(ctx.Parent(), fact)
+		}
+		return
+	}
+	r.pending = append(r.pending, fact)
+	r.next++
+	r.arm(ctx)
+}
+
+// arm sends a commit behind what is in the mailbox now.
+func (r *recorder) arm(ctx actor.Context) {
+	if !r.armed {
+		r.armed = true
+		ctx.Send(ctx.Self(), commit{gen: r.gen})
+	}
+}
+
+// written is the number of the newest fact in the journal.
+func (r *recorder) written() messages.Seq {
+	return r.next - 1 - messages.Seq(len(r.pending))
+}
+
+func (r *recorder) commit(ctx actor.Context, msg commit) {
+	switch {
+	case msg.gen != r.gen:
+		return
+	case !r.ready:
+		r.open(ctx)
+		return
+	}
+	batch := r.pending[:min(len(r.pending), maxCommit)]
+	if err := r.deps.Journal.Append(batch); err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	r.works(ctx)
+	r.armed, r.pending = false, r.pending[len(batch):]
+	for _, fact := range batch {
+		ctx.Send(ctx.Parent(), fact)
+	}
+	if len(r.pending) > 0 {
+		r.arm(ctx)
+		return
+	}
+	r.pending = nil
+}
+
+// fail tells that the journal takes nothing, keeps what is pending and tries
+// again later.
+func (r *recorder) fail(ctx actor.Context, err error) {
+	ctx.Send(ctx.Parent(), recordFailed{err: err})
+	r.failing, r.armed = true, true
+	r.wait = min(max(2*r.wait, recordRetryFirst), recordRetryMost)
+	r.gen++
+	r.cancel = later(ctx, r.wait, commit{gen: r.gen})
+}
+
+// works tells that the journal takes facts again.
+func (r *recorder) works(ctx actor.Context) {
+	if r.failing {
+		ctx.Send(ctx.Parent(), recordFailed{})
+	}
+	r.failing, r.wait = false, 0
+}
+
+// read answers a channel. Facts that are pending are delivered to it later.
+func (r *recorder) read(ctx actor.Context, m readFacts) {
+	if ctx.Sender() == nil || !reachable(ctx, ctx.Sender()) {
+		return
+	}
+	answer := factsRead{after: m.after}
+	if !r.ready {
+		answer.err = errors.New("the journal is not open yet")
+		ctx.Respond(answer)
+		return
+	}
+	answer.last = r.written()
+	answer.facts, answer.err = r.deps.Journal.Read(m.after, min(max(m.limit, 1), messages.MaxOutbox))
+	ctx.Respond(answer)
+}
+
+func (r *recorder) forget(m forget) {
+	if err := r.deps.Logs.Remove(string(m.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
+		r.deps.Log.Warn("an output could not be removed", slog.String("job", string(m.uid)), slog.Any("error", err))
+	}
+}
+
+func (r *recorder) abandon() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// reachable reports whether somebody still listens at pid. Clients leave
+// without a word; what would be told to one that has left is not sent at all.
+func reachable(ctx actor.Context, pid *actor.PID) bool {
+	_, ok := ctx.ActorSystem().ProcessRegistry.Get(pid)
+	return ok
+}

@@ -1,0 +1,282 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// sink answers what is asked about the output of one job. It reads the logs; it
+// learns sizes and never bytes from the engine. It speaks with those who ask and
+// with its parent: the command, or the supervisor for a job that is over.
+//
+// It holds nothing unique: restarted, it asks for the logs again, and whoever
+// waited for growth was told to ask again.
+type sink struct {
+	deps    *Deps
+	job     messages.JobID
+	archive bool
+
+	have   bool // the logs came
+	asked  bool // for them
+	failed *messages.Error
+	closed bool // no stream grows any more
+	books  map[messages.Stream]*book
+
+	early   []pending // requests from before the logs came
+	waiting int       // requests that wait for a count
+	flusher *actor.PID
+
+	used bool // since the last look at it
+	idle scheduler.CancelFunc
+}
+
+// book is what a sink knows of one stream.
+type book struct {
+	stream    messages.Stream
+	log       spill.Log
+	lines     spill.Lines
+	counting  bool
+	waiting   []pending // in their order
+	followers []follower
+	credit    bool // the engine will tell of growth
+}
+
+// pending is a request that cannot be answered yet.
+type pending struct {
+	request any
+	sender  *actor.PID
+	target  int64 // the byte up to which lines must be counted
+}
+
+const (
+	// maxWaiting bounds the requests that wait in a sink: each holds a client, and
+	// more of them than a person or a page has is a fault.
+	maxWaiting = 128
+	// archiveIdle is how long the reader of a job that is over stays for the next
+	// question, for its line counts; then it lets its logs go.
+	archiveIdle = 30 * time.Second
+)
+
+// archiveLook looks whether an archive is still used.
+type archiveLook struct{ quiet }
+
+// sinkProps are of the reader of a live job, for its command.
+func sinkProps(d *Deps, job messages.JobID) *actor.Props {
+	return d.props(func() actor.Actor { return newSink(d, job, false) })
+}
+
+// archiveProps are of the reader of a job that is over, for the supervisor. It
+// says ended when nobody has asked for a while.
+func archiveProps(d *Deps, job messages.JobID) *actor.Props {
+	return d.props(func() actor.Actor { return newSink(d, job, true) })
+}
+
+func newSink(d *Deps, job messages.JobID, archive bool) *sink {
+	return &sink{deps: d, job: job, archive: archive, books: map[messages.Stream]*book{}}
+}
+
+// Receive implements actor.Actor.
+func (s *sink) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		s.start(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		s.abandon(ctx)
+	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
+		s.request(ctx, pending{request: msg, sender: ctx.Sender()})
+	case outputs:
+		s.take(ctx, msg)
+	case outputClosed:
+		s.seal(ctx)
+	case messages.OutputGrew:
+		s.grew(ctx, msg)
+	case countLines:
+		s.count(ctx, msg)
+	case flush:
+		s.flush(ctx)
+	case archiveLook:
+		s.look(ctx)
+	default:
+		unhandled(ctx, s.deps)
+	}
+}
+
+func (s *sink) start(ctx actor.Context) {
+	if s.archive {
+		s.idle = later(ctx, archiveIdle, archiveLook{})
+	}
+}
+
+// look ends an archive that nobody has used lately. It still answers until its
+// parent stops it.
+func (s *sink) look(ctx actor.Context) {
+	if s.used || s.waiting > 0 || len(s.early) > 0 {
+		s.used = false
+		s.idle = later(ctx, archiveIdle, archiveLook{})
+		return
+	}
+	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+}
+
+// request answers a request, or lets it wait.
+func (s *sink) request(ctx actor.Context, p pending) {
+	s.used = true
+	if p.sender == nil {
+		return
+	}
+	if _, screen := p.request.(messages.ReadScreen); screen {
+		s.refuse(ctx, p, &messages.Error{
+			Code: messages.Unsupported, Reason: "screen", Message: "the terminal of a job cannot be shown as a screen here",
+			Hint: "read its output instead",
+		})
+		return
+	}
+	if !s.have {
+		s.delay(ctx, p)
+		return
+	}
+	switch r := p.request.(type) {
+	case messages.ReadOutput:
+		s.read(ctx, p, r)
+	case messages.FollowOutput:
+		s.follow(ctx, p, r)
+	}
+}
+
+// delay keeps a request until the logs come: the job waits for its start, or
+// this actor was restarted.
+func (s *sink) delay(ctx actor.Context, p pending) {
+	if !s.asked {
+		s.asked = true
+		ctx.Request(ctx.Parent(), outputsWanted{})
+	}
+	if len(s.early) >= maxWaiting {
+		s.refuse(ctx, p, &messages.Error{
+			Code: messages.OutputUnavailable, Reason: "waiting",
+			Message: fmt.Sprintf("%d requests wait for the output of job %s already", len(s.early), s.job), Hint: "ask again when it runs",
+		})
+		return
+	}
+	s.early = append(s.early, p)
+}
+
+// take begins to read. Logs that come again replace those that were there; what
+// was counted in them stays right, since offsets never change.
+func (s *sink) take(ctx actor.Context, m outputs) {
+	s.have, s.failed, s.closed = true, m.err, s.closed || m.closed
+	for stream, log := range m.logs {
+		b := s.books[stream]
+		if b == nil {
+			b = &book{stream: stream}
+			s.books[stream] = b
+		} else {
+			b.log.Close()
+		}
+		b.log, b.credit = log, false
+		s.wake(ctx, b, 0)
+	}
+	early := s.early
+	s.early = nil
+	for _, p := range early {
+		s.request(ctx, p)
+	}
+	s.answerFlush(ctx)
+}
+
+// book finds a stream, or says why there is none.
+func (s *sink) book(stream messages.Stream) (*book, *messages.Error) {
+	if b := s.books[stream]; b != nil {
+		return b, nil
+	}
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	if stream > messages.Stderr {
+		return nil, messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", stream))
+	}
+	return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", s.job, stream))
+}
+
+// seal hears that no byte follows.
+func (s *sink) seal(ctx actor.Context) {
+	s.closed = true
+	for _, b := range s.books {
+		s.wake(ctx, b, 0)
+	}
+}
+
+// flush asks to be told when nobody waits for an answer any more: the job is
+// over, and the next request finds its archive.
+func (s *sink) flush(ctx actor.Context) {
+	s.flusher = ctx.Sender()
+	s.dismiss(ctx)
+	s.answerFlush(ctx)
+}
+
+func (s *sink) answerFlush(ctx actor.Context) {
+	if s.flusher != nil && s.waiting == 0 && len(s.early) == 0 {
+		ctx.Send(s.flusher, flushed{})
+		s.flusher = nil
+	}
+}
+
+// dismiss lets those go who wait for what this actor will not live to see:
+// followers are told to ask again, and so is who came too early.
+func (s *sink) dismiss(ctx actor.Context) {
+	for _, b := range s.books {
+		size := b.log.State().Size
+		for _, f := range b.followers {
+			s.tell(ctx, f.pid, messages.OutputGrew{Stream: b.stream, Size: size})
+		}
+		b.followers = nil
+	}
+	for _, p := range s.early {
+		if r, ok := p.request.(messages.FollowOutput); ok {
+			s.tell(ctx, p.sender, messages.OutputGrew{Stream: r.Stream})
+			continue
+		}
+		s.refuse(ctx, p, askAgain())
+	}
+	s.early = nil
+}
+
+// abandon lets go of the logs. Nobody who waits is left without an answer.
+func (s *sink) abandon(ctx actor.Context) {
+	if s.idle != nil {
+		s.idle()
+	}
+	s.dismiss(ctx)
+	for _, b := range s.books {
+		for _, p := range b.waiting {
+			s.refuse(ctx, p, askAgain())
+		}
+		b.log.Close()
+	}
+	clear(s.books)
+}
+
+func askAgain() *messages.Error {
+	return &messages.Error{
+		Code: messages.OutputUnavailable, Reason: "moved", Message: "the reader of this output was replaced while the request waited",
+		Hint: "ask again",
+	}
+}
+
+func (s *sink) refuse(ctx actor.Context, p pending, err *messages.Error) {
+	if r, ok := p.request.(messages.Refusable); ok {
+		s.tell(ctx, p.sender, r.Refuse(err))
+	}
+}
+
+// tell answers somebody, unless he has left: a follower may wait for hours.
+func (s *sink) tell(ctx actor.Context, to *actor.PID, message any) {
+	if reachable(ctx, to) {
+		ctx.Send(to, message)
+	}
+}

@@ -1,0 +1,101 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// follower waits for a log to be larger than from.
+type follower struct {
+	pid  *actor.PID
+	from int64
+}
+
+// maxFollowers bounds those who wait for one stream to grow: as many as a node
+// has subscribers.
+const maxFollowers = 256
+
+// size is how large a stream is and whether it can grow.
+func (s *sink) size(b *book) (size int64, sealed bool) {
+	st := b.log.State()
+	return st.Size, st.Closed || s.closed
+}
+
+// follow answers a follower at once, or remembers it: one question of each.
+func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
+	b, err := s.book(r.Stream)
+	switch {
+	case r.From < 0:
+		s.refuse(ctx, p, messages.Invalid("offset", "the offset is negative; give a number of bytes from the beginning"))
+		return
+	case err != nil && s.closed && len(s.books) == 0:
+		s.tell(ctx, p.sender, messages.OutputEnded{Stream: r.Stream}) // there never was any, or none is left
+		return
+	case err != nil:
+		s.refuse(ctx, p, err)
+		return
+	}
+	size, sealed := s.size(b)
+	if s.answered(ctx, b, follower{p.sender, r.From}, size, sealed) {
+		return
+	}
+	b.followers = slices.DeleteFunc(b.followers, func(f follower) bool { return f.pid.Equal(p.sender) })
+	if len(b.followers) >= maxFollowers {
+		b.followers = slices.DeleteFunc(b.followers, func(f follower) bool { return !reachable(ctx, f.pid) })
+	}
+	if len(b.followers) >= maxFollowers {
+		s.refuse(ctx, p, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "followers",
+			Message: fmt.Sprintf("%d clients follow this stream, which is all it takes", maxFollowers), Hint: "read the log by pages",
+		})
+		return
+	}
+	b.followers = append(b.followers, follower{p.sender, r.From})
+	s.watchGrowth(ctx, b, size)
+}
+
+// answered tells a follower what it waits for, if it has come.
+func (s *sink) answered(ctx actor.Context, b *book, f follower, size int64, sealed bool) bool {
+	switch {
+	case size > f.from:
+		s.tell(ctx, f.pid, messages.OutputGrew{Stream: b.stream, Size: size})
+	case sealed:
+		s.tell(ctx, f.pid, messages.OutputEnded{Stream: b.stream, Size: size})
+	default:
+		return false
+	}
+	return true
+}
+
+// grew hears of growth, and asks for the next as long as somebody waits.
+func (s *sink) grew(ctx actor.Context, m messages.OutputGrew) {
+	b := s.books[m.Stream]
+	if b == nil {
+		return
+	}
+	b.credit = false
+	s.wake(ctx, b, m.Size)
+}
+
+// wake answers the followers of a stream that has at least known bytes.
+func (s *sink) wake(ctx actor.Context, b *book, known int64) {
+	size, sealed := s.size(b)
+	size = max(size, known)
+	b.followers = slices.DeleteFunc(b.followers, func(f follower) bool { return s.answered(ctx, b, f, size, sealed) })
+	if len(b.followers) > 0 {
+		s.watchGrowth(ctx, b, size)
+	}
+}
+
+// watchGrowth gives the engine one credit to tell of growth above size.
+func (s *sink) watchGrowth(ctx actor.Context, b *book, size int64) {
+	if b.credit {
+		return
+	}
+	b.credit = true
+	ctx.Request(ctx.Parent(), watchOutput{stream: b.stream, from: size})
+}

@@ -1,0 +1,219 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// watch is one blocking wait. It hears from the supervisor (parent) how its
+// jobs change and, where the condition is about output, from its tails
+// (children); it answers its client once.
+type watch struct {
+	deps    *Deps
+	ask     messages.AwaitJobs
+	jobs    []messages.Job
+	client  *actor.PID
+	machine lifecycle.Watch
+	tails   map[messages.JobID]*actor.PID
+	timeout scheduler.CancelFunc
+	over    bool
+}
+
+// watchLate says that a wait has lasted as long as its client wanted.
+type watchLate struct{ quiet }
+
+// watchProps are of a wait that checkAwait has found right, for jobs as they
+// stand.
+func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
+	return d.props(func() actor.Actor {
+		return &watch{
+			deps: d, ask: ask, jobs: jobs, client: client,
+			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{},
+		}
+	})
+}
+
+// Receive implements actor.Actor.
+func (w *watch) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		w.start(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		w.disarm()
+	case *actor.Terminated:
+		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the tail's last words
+	case gone:
+		w.lost(ctx, msg.who)
+	case lifecycle.Changed:
+		w.changed(ctx, msg)
+	case lifecycle.Met, lifecycle.Hopeless, watchLate, tailFailed:
+		w.heard(ctx, msg)
+	case messages.ReadOutput, messages.FollowOutput:
+		ctx.Forward(ctx.Parent()) // the tail is answered directly
+	default:
+		unhandled(ctx, w.deps)
+	}
+}
+
+func (w *watch) start(ctx actor.Context) {
+	var end *messages.AwaitEnded
+	if w.machine, end = w.machine.Begin(); end != nil {
+		w.answer(ctx, *end)
+		return
+	}
+	if w.ask.Timeout > 0 {
+		w.timeout = later(ctx, w.ask.Timeout, watchLate{})
+	}
+	kind := w.ask.Condition.Kind
+	if kind != messages.UntilPattern && kind != messages.UntilQuiet {
+		return
+	}
+	for _, job := range w.jobs {
+		streams := streamsOf(job, w.ask.Condition.Stream)
+		if len(streams) == 0 {
+			w.answer(ctx, messages.RequestRejected{Err: *noSuchStream(job, w.ask.Condition.Stream)})
+			return
+		}
+		w.tails[job.ID] = ctx.SpawnPrefix(tailProps(w.deps, job.ID, streams, w.ask.Condition), kindTail+string(job.ID))
+	}
+	for _, job := range w.jobs {
+		w.silence(ctx, job)
+	}
+}
+
+// changed hears how a job stands.
+func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
+	w.step(ctx, c)
+	w.silence(ctx, c.Job)
+}
+
+// silence gives up the output of a job that ended without having had any: it
+// was never started.
+func (w *watch) silence(ctx actor.Context, job messages.Job) {
+	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
+		w.letGo(ctx, job.ID)
+		w.step(ctx, lifecycle.Hopeless{Job: job.ID})
+	}
+}
+
+// heard takes what a tail found, or that time is up.
+func (w *watch) heard(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case lifecycle.Met:
+		w.letGo(ctx, m.Job)
+	case lifecycle.Hopeless:
+		w.letGo(ctx, m.Job)
+	case watchLate:
+		msg = lifecycle.TimeUp{}
+	case tailFailed:
+		if w.tails[m.job] != nil {
+			w.answer(ctx, messages.RequestRejected{Err: m.err})
+		}
+		return
+	}
+	w.step(ctx, msg)
+}
+
+// letGo stops a tail that has nothing left to find out.
+func (w *watch) letGo(ctx actor.Context, job messages.JobID) {
+	if pid := w.tails[job]; pid != nil {
+		delete(w.tails, job)
+		ctx.Stop(pid)
+	}
+}
+
+// lost hears that a tail is gone, and tells the client if that was a crash.
+func (w *watch) lost(ctx actor.Context, who *actor.PID) {
+	for _, pid := range w.tails {
+		if pid.Equal(who) {
+			w.answer(ctx, messages.RequestRejected{Err: *internalError()})
+		}
+	}
+}
+
+func (w *watch) step(ctx actor.Context, event any) {
+	var end *messages.AwaitEnded
+	if w.machine, end = w.machine.Step(event); end != nil {
+		w.answer(ctx, *end)
+	}
+}
+
+// answer gives the one reply, and ends.
+func (w *watch) answer(ctx actor.Context, reply messages.AwaitReply) {
+	if w.over {
+		return
+	}
+	w.over = true
+	w.disarm()
+	if reachable(ctx, w.client) {
+		ctx.Send(w.client, reply)
+	}
+	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+}
+
+func (w *watch) disarm() {
+	if w.timeout != nil {
+		w.timeout()
+	}
+}
+
+// streamsOf are the streams that a client means: the one it names, or all, if
+// it names the merged one of a job that keeps them apart.
+func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
+	var all []messages.Stream
+	for _, o := range job.Output {
+		all = append(all, o.Stream)
+	}
+	switch {
+	case slices.Contains(all, want):
+		return []messages.Stream{want}
+	case want == messages.Merged:
+		return all
+	}
+	return nil
+}
+
+func noSuchStream(job messages.Job, want messages.Stream) *messages.Error {
+	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, want))
+}
+
+// checkAwait says what is wrong with a wait, before anything of it exists.
+func checkAwait(r messages.AwaitJobs) *messages.Error {
+	switch {
+	case len(r.Jobs) == 0:
+		return messages.Invalid("jobs", "the wait names no job; name at least one")
+	case len(r.Jobs) > messages.MaxAwaited:
+		return &messages.Error{
+			Code: messages.TooLarge, Reason: "jobs",
+			Message: fmt.Sprintf("the wait names %d jobs; at most %d are allowed", len(r.Jobs), messages.MaxAwaited),
+		}
+	case r.Timeout < 0 || r.Timeout > messages.MaxDuration:
+		return messages.Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
+	case r.Condition.Stream > messages.Stderr:
+		return messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
+	}
+	switch c := r.Condition; c.Kind {
+	case "", messages.UntilExit, messages.UntilInput:
+		return nil
+	case messages.UntilPattern:
+		_, err := newFinder(c.Pattern)
+		return err
+	case messages.UntilQuiet:
+		if c.Quiet <= 0 || c.Quiet > messages.MaxDuration {
+			return messages.Invalid("quiet", fmt.Sprintf("the quiet time is %s; it must be positive and at most ten years", c.Quiet))
+		}
+		return nil
+	case messages.UntilPort:
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "port", Message: "this node cannot wait for a port",
+			Hint: "wait for a pattern that the job writes when it listens",
+		}
+	}
+	return messages.Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, quiet or input", r.Condition.Kind))
+}

@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"sync"
+
+	"troupe/messages"
+)
+
+// DefaultLimit is how many facts a journal in memory holds: those of about two
+// thousand jobs, twice what an in-process node remembers (design.md 9.8).
+const DefaultLimit = 10_000
+
+// Memory is the journal of a node that ends with its process. It holds the
+// newest facts and forgets the others.
+type Memory struct {
+	limit int
+
+	mu     sync.Mutex
+	ring   []messages.FactRecorded // fact n is at n % limit, once it is full
+	last   messages.Seq
+	closed bool
+}
+
+// NewMemory holds limit facts; 0 is DefaultLimit.
+func NewMemory(limit int) *Memory {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return &Memory{limit: limit}
+}
+
+// First implements Store.
+func (m *Memory) First() (messages.Seq, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return 0, ErrClosed
+	}
+	return m.first(), nil
+}
+
+func (m *Memory) first() messages.Seq {
+	if len(m.ring) == 0 {
+		return 0
+	}
+	return m.last - messages.Seq(len(m.ring)) + 1
+}
+
+// Last implements Store.
+func (m *Memory) Last() (messages.Seq, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return 0, ErrClosed
+	}
+	return m.last, nil
+}
+
+// Append implements Store.
+func (m *Memory) Append(facts []messages.FactRecorded) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	facts, err := fresh(facts, m.last)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		m.last = f.Seq
+		if len(m.ring) < m.limit {
+			m.ring = append(m.ring, f)
+			continue
+		}
+		m.ring[m.slot(f.Seq)] = f
+	}
+	return nil
+}
+
+// slot is where a fact stands; the first one has the number 1.
+func (m *Memory) slot(seq messages.Seq) int { return int((seq - 1) % messages.Seq(m.limit)) }
+
+// Read implements Store.
+func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	if after >= m.last || limit <= 0 {
+		return nil, nil
+	}
+	from := max(after+1, m.first())
+	out := make([]messages.FactRecorded, 0, min(messages.Seq(limit), m.last-from+1))
+	for seq := from; len(out) < cap(out); seq++ {
+		out = append(out, m.ring[m.slot(seq)])
+	}
+	return out, nil
+}
+
+// Close implements Store.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed, m.ring = true, nil
+	return nil
+}
