@@ -42,6 +42,8 @@ func (s *scope) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		ctx.Send(ctx.Parent(), messages.ScopeOpened{Path: s.path})
+	case *actor.Stopping:
+		clear(s.holds) // the children go with it: its parent has all of it placed again
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:

@@ -44,13 +44,13 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 			refuse(ctx, r, &messages.Error{Code: messages.NotFound, Reason: "session", Message: "there is no such session", Hint: "list the sessions"})
 			return
 		}
-		s.close(ctx, at, r)
+		s.close(ctx, at, r, ctx.Sender())
 	case messages.CloseScope:
 		if _, ok := s.known[r.Path]; !ok {
 			refuse(ctx, r, noSuchScope(r.Path))
 			return
 		}
-		s.close(ctx, messages.Address{Scope: r.Path}, r)
+		s.close(ctx, messages.Address{Scope: r.Path}, r, ctx.Sender())
 	case messages.HandOver:
 		s.handOver(ctx, r)
 	}
@@ -65,17 +65,17 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 	s.send(ctx, r.Address(), openSession{ask: r}, ctx.Sender())
 }
 
-// close sends a closing down, and owes its answer until the tree has told that
-// it is done.
-func (s *supervisor) close(ctx actor.Context, at messages.Address, request any) {
+// close sends a closing down, and owes its answer to the client, if there is
+// one, until the tree has told that it is done.
+func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, client *actor.PID) {
 	o, ok := s.closings[at]
 	if !ok {
 		o = &owed{request: request}
 		s.closings[at] = o
 		s.send(ctx, at, request, nil)
 	}
-	if ctx.Sender() != nil {
-		o.clients = append(o.clients, ctx.Sender())
+	if client != nil {
+		o.clients = append(o.clients, client)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	} else {
 		for name := range s.scopes {
 			path := messages.ScopePath(name)
-			s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByShutdown, Reason: r.Reason})
+			s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByShutdown, Reason: r.Reason}, nil)
 		}
 	}
 	s.shutdownStep(ctx)

@@ -45,6 +45,7 @@ func (w *watch) Receive(ctx actor.Context) {
 	case *actor.Started:
 		w.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
+		w.over = true // who stops it has answered for it
 		w.disarm()
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the tail's last words
