@@ -1,0 +1,267 @@
+package hostile
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Main plays a process of a tree, if the arguments (os.Args[1:]) say that this
+// is one. The caller exits with code when it does.
+func Main(args []string) (code int, ours bool) {
+	if len(args) < 3 || args[0] != magic {
+		return 0, false
+	}
+	p := player{token: args[1]}
+	if err := p.play(Kind(args[2]), args[3:]); err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+		return 1, true
+	}
+	syscall.Exit(p.code) // at once: the race detector holds an os.Exit back for a second
+	return p.code, true
+}
+
+// life bounds every process of a tree: nothing outlives a test by more.
+const life = "3600"
+
+// player is one process of a tree.
+type player struct {
+	token string
+	code  int
+}
+
+func (p *player) play(role Kind, args []string) error {
+	switch role {
+	case "root":
+		return p.root(args)
+	case Orphan: // the middle of a double fork
+		ignore()
+		_, err := p.leaf(&syscall.SysProcAttr{Setsid: true})
+		return err
+	case Daemon:
+		return p.run("forked", &syscall.SysProcAttr{Setsid: true})
+	case "forked":
+		ignore()
+		return p.daemon()
+	case Ignoring, Group:
+		ignore()
+		return p.settle()
+	case Subreaper:
+		return p.subreaper()
+	case Hydra:
+		return p.hydra(args)
+	}
+	return fmt.Errorf("nobody plays %s", role)
+}
+
+// root starts the tree, says that it stands, and stays or leaves.
+func (p *player) root(args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	kinds := args[2:]
+	for i := range n {
+		if err := p.start(Kind(kinds[i%len(kinds)])); err != nil {
+			return err
+		}
+	}
+	if _, err := syscall.Write(1, []byte(Ready)); err != nil {
+		return err
+	}
+	if args[1] == "true" {
+		p.code = LeaveCode
+		return nil
+	}
+	return p.become()
+}
+
+// start starts one root and returns when all of it stands.
+func (p *player) start(k Kind) error {
+	var err error
+	switch k {
+	case Plain:
+		_, err = p.leaf(nil)
+	case Session:
+		_, err = p.leaf(&syscall.SysProcAttr{Setsid: true})
+	case Stopped:
+		var pid int
+		if pid, err = p.leaf(nil); err == nil {
+			err = syscall.Kill(pid, syscall.SIGSTOP)
+		}
+	case Orphan:
+		err = p.run(k, &syscall.SysProcAttr{Setsid: true})
+	case Daemon:
+		err = p.run(k, nil)
+	case Ignoring, Group, Subreaper, Hydra:
+		err = p.stand(p.self(k), &syscall.SysProcAttr{Setpgid: k == Group, Setsid: k == Hydra})
+	case Hopper:
+		err = p.stand(p.hopper(), &syscall.SysProcAttr{Setsid: true})
+	default:
+		err = fmt.Errorf("%q is no kind", k)
+	}
+	return err
+}
+
+// endings are the signals that ask a process to end.
+func endings() []os.Signal {
+	return []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+}
+
+// ignore makes this process ignore what asks it to end, and all that it starts
+// from now on: what is ignored stays so across an exec.
+func ignore() { signal.Ignore(endings()...) }
+
+func (p *player) self(role Kind, args ...string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "/proc/self/exe"
+	}
+	return append([]string{self, magic, p.token, string(role)}, args...)
+}
+
+// sleeper is the argv of a process that only lives; the token is its name.
+func (p *player) sleeper() (path string, argv []string, err error) {
+	path, err = exec.LookPath("sleep")
+	return path, []string{p.token, life}, err
+}
+
+// leaf starts a process that only lives.
+func (p *player) leaf(attr *syscall.SysProcAttr) (int, error) {
+	path, argv, err := p.sleeper()
+	if err != nil {
+		return 0, err
+	}
+	return syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr})
+}
+
+// become makes this process one that only lives.
+func (p *player) become() error {
+	path, argv, err := p.sleeper()
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, argv, os.Environ())
+}
+
+// run plays a role that starts others and ends; it waits for that.
+func (p *player) run(role Kind, attr *syscall.SysProcAttr) error {
+	argv := p.self(role)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, attr
+	return cmd.Run()
+}
+
+// One that stays says on readyFD that it stands, then closes it.
+const (
+	readyFD  = 3
+	standing = "."
+)
+
+// stand starts a process that stays, and waits until it says that it stands.
+func (p *player) stand(argv []string, attr *syscall.SysProcAttr) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, attr
+	cmd.ExtraFiles = []*os.File{w}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return err
+	}
+	if said, err := io.ReadAll(r); strings.TrimSpace(string(said)) != standing {
+		return fmt.Errorf("%s does not stand: %q, %w", argv[len(argv)-1], said, err)
+	}
+	return nil
+}
+
+// daemon starts a leaf as daemons start: in a session of its own, in the root
+// directory, with every descriptor closed.
+func (p *player) daemon() error {
+	path, argv, err := p.sleeper()
+	if err != nil {
+		return err
+	}
+	closed := ^uintptr(0)
+	_, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
+		Dir: "/", Env: os.Environ(), Files: []uintptr{closed, closed, closed}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	return err
+}
+
+// subreaper adopts the orphans of its own tree.
+func (p *player) subreaper() error {
+	syscall.CloseOnExec(readyFD) // not for the orphan
+	if err := adoptOrphans(); err != nil {
+		return err
+	}
+	ignore()
+	if err := p.run(Orphan, &syscall.SysProcAttr{Setsid: true}); err != nil {
+		return err
+	}
+	return p.settle()
+}
+
+// settle becomes one that only lives, and says so.
+func (p *player) settle() error {
+	syscall.CloseOnExec(readyFD) // the end of it is the exec
+	if _, err := syscall.Write(readyFD, []byte(standing)); err != nil {
+		return err
+	}
+	return p.become()
+}
+
+// Bounds of a hydra: its heads grow heads for two generations, one each time.
+const (
+	hydraDepth = 2
+	hydraHeads = 2
+)
+
+// hydra starts another of its kind for each TERM.
+func (p *player) hydra(args []string) error {
+	depth := 0
+	if len(args) > 0 {
+		depth, _ = strconv.Atoi(args[0])
+	}
+	asked := make(chan os.Signal, 8)
+	signal.Notify(asked, syscall.SIGTERM)
+	if _, err := syscall.Write(readyFD, []byte(standing)); err != nil {
+		return err
+	}
+	if err := syscall.Close(readyFD); err != nil {
+		return err
+	}
+	for range hydraHeads {
+		<-asked
+		if depth < hydraDepth {
+			// A head that cannot grow is one less to kill.
+			_ = p.stand(p.self(Hydra, strconv.Itoa(depth+1)), &syscall.SysProcAttr{Setsid: true})
+		}
+	}
+	ignore()
+	return p.become()
+}
+
+// hopper is a shell that forks itself away again and again, then stays.
+func (p *player) hopper() []string {
+	return []string{"bash", "--norc", "--noprofile", "-c", `
+hop() {
+	[ "$1" -gt 0 ] || exec -a "$0" sleep ` + life + `
+	read -t 0.004 -u 4
+	hop $(($1 - 1)) &
+	exit
+}
+exec 4<> <(:)
+echo ` + standing + ` >&3
+exec 3>&-
+hop 300`, p.token}
+}
