@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroup is one cgroup, leased to a job. Behind its end no call of the former
+// job reaches it: the next job is in it.
+type cgroup struct {
+	all  *cgroups
+	name string
+
+	mu    sync.Mutex
+	fd    int // -1: only the name is held
+	ended bool
+}
+
+// file opens one of its files.
+func (g *cgroup) file(name string, flags int) (int, error) {
+	if g.fd >= 0 {
+		return g.all.h.sys.OpenAt(g.fd, name, flags)
+	}
+	return g.all.h.sys.OpenAt(g.all.base, g.name+"/"+name, flags)
+}
+
+// held settles whether a live job's cgroup keeps its descriptor.
+func (g *cgroup) held() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all.open.Add(1) > maxOpen {
+		g.shut()
+	}
+}
+
+// shut closes the descriptor of a leased cgroup. Called with mu.
+func (g *cgroup) shut() {
+	g.all.open.Add(-1)
+	_ = g.all.h.sys.Close(g.fd)
+	g.fd = -1
+}
+
+// while calls f unless the lease has ended.
+func (g *cgroup) while(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.ended {
+		f()
+	}
+}
+
+// read reads one of its files.
+func (g *cgroup) read(name string) ([]byte, error) {
+	dir, path := g.fd, name
+	if dir < 0 {
+		dir, path = g.all.base, g.name+"/"+name
+	}
+	return readFile(g.all.h.sys, dir, path)
+}
+
+// populated reports whether a process is in it or below it.
+func (g *cgroup) populated() (bool, error) {
+	text, err := g.read("cgroup.events")
+	if err == unix.ENOENT || err == unix.ENODEV {
+		return false, nil // somebody has removed it: it was empty
+	}
+	if err != nil {
+		return true, err
+	}
+	n, ok := keyed(text, "populated")
+	return n != 0 || !ok, nil
+}
+
+// oomKills counts the processes that the kernel has killed in it for want of
+// memory; -1 if nobody counts.
+func (g *cgroup) oomKills() int64 {
+	if !g.all.memory {
+		return -1
+	}
+	text, err := g.read("memory.events")
+	if err != nil {
+		return -1
+	}
+	n, ok := keyed(text, "oom_kill")
+	if !ok {
+		return -1
+	}
+	return n
+}
+
+// procs lists the processes in it and below it.
+func (g *cgroup) procs() []int {
+	if g.fd >= 0 {
+		return procsBelow(g.all.h.sys, g.fd, ".", maxCgroupDepth)
+	}
+	return procsBelow(g.all.h.sys, g.all.base, g.name, maxCgroupDepth)
+}
+
+func procsBelow(sys Sys, dir int, path string, depth int) []int {
+	text, err := readFile(sys, dir, path+"/cgroup.procs")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, f := range bytes.Fields(text) {
+		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	var st unix.Stat_t
+	if depth == 1 || sys.StatAt(dir, path, &st) != nil || st.Nlink <= 2 {
+		return pids
+	}
+	for _, sub := range subCgroups(sys, dir, path) {
+		pids = append(pids, procsBelow(sys, dir, path+"/"+sub, depth-1)...)
+	}
+	return pids
+}
+
+// kill kills everything in it and below it at once, whatever forks meanwhile.
+func (g *cgroup) kill() error {
+	if !g.all.canEnd {
+		return unix.ENOENT
+	}
+	fd, err := g.file("cgroup.kill", unix.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	defer g.all.h.sys.Close(fd)
+	_, err = g.all.h.sys.Write(fd, []byte("1"))
+	return err
+}
+
+// thaw lets a frozen cgroup run: a job may have frozen its own.
+func (g *cgroup) thaw() {
+	if fd, err := g.file("cgroup.freeze", unix.O_WRONLY); err == nil {
+		_, _ = g.all.h.sys.Write(fd, []byte("0"))
+		_ = g.all.h.sys.Close(fd)
+	}
+}
+
+// giveBack ends the lease. What is empty and as it was made serves again.
+func (g *cgroup) giveBack() {
+	g.mu.Lock()
+	if g.ended {
+		g.mu.Unlock()
+		return
+	}
+	clean := g.pristine()
+	g.ended = true
+	g.mu.Unlock()
+	if clean && g.reuse() {
+		return
+	}
+	g.remove()
+}
+
+// release gives back a cgroup that was leased with held.
+func (g *cgroup) release() {
+	g.mu.Lock()
+	if !g.ended && g.fd >= 0 {
+		g.all.open.Add(-1)
+	}
+	g.mu.Unlock()
+	g.giveBack()
+}
+
+// pristine reports whether nobody is in it, nobody froze it and nothing was
+// made below it. Called with mu.
+func (g *cgroup) pristine() bool {
+	text, err := g.read("cgroup.events")
+	if err != nil {
+		return false
+	}
+	populated, ok1 := keyed(text, "populated")
+	frozen, ok2 := keyed(text, "frozen")
+	if !ok1 || populated != 0 || ok2 && frozen != 0 {
+		return false
+	}
+	var st unix.Stat_t
+	sys := g.all.h.sys
+	if g.fd >= 0 {
+		err = sys.StatAt(g.fd, ".", &st)
+	} else {
+		err = sys.StatAt(g.all.base, g.name, &st)
+	}
+	return err == nil && st.Nlink <= 2
+}
+
+// reuse puts the cgroup, as a new lease, into the pool.
+func (g *cgroup) reuse() bool {
+	fd := g.fd
+	if fd < 0 {
+		var err error
+		if fd, err = g.all.h.sys.OpenAt(g.all.base, g.name, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
+			return false
+		}
+	}
+	if g.all.keep(&cgroup{all: g.all, name: g.name, fd: fd}) {
+		return true
+	}
+	if g.fd < 0 {
+		_ = g.all.h.sys.Close(fd)
+	}
+	return false
+}
+
+// spoil ends the lease of a cgroup in which no fork succeeds.
+func (g *cgroup) spoil() {
+	g.all.forked(false)
+	g.mu.Lock()
+	g.ended = true
+	g.mu.Unlock()
+	g.remove()
+}
+
+// The removal of a cgroup may have to wait until the kernel has let go of its
+// last process (reliability.md 2.2, step 6).
+const (
+	removePause = 2 * time.Millisecond
+	removeTries = 9 // doubling: one second in all
+)
+
+// remove removes the cgroup, now or soon; what nobody could empty goes with
+// the base directory.
+func (g *cgroup) remove() {
+	sys, base := g.all.h.sys, g.all.base
+	if g.fd >= 0 {
+		_ = sys.Close(g.fd)
+	}
+	if err := sys.RmdirAt(base, g.name); err == nil || err == unix.ENOENT {
+		return
+	}
+	g.all.h.e.background(func() {
+		pause := removePause
+		for range removeTries {
+			removeCgroup(sys, base, g.name)
+			var st unix.Stat_t
+			if sys.StatAt(base, g.name, &st) == unix.ENOENT || !g.all.h.rest(pause) {
+				return
+			}
+			pause *= 2
+		}
+	})
+}

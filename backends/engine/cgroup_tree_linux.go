@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// cgroupTree holds a job together by its cgroup: whatever it forks is in it,
+// and one write ends all of it.
+type cgroupTree struct {
+	h   *host
+	job *job
+	cg  *cgroup
+
+	mu   sync.Mutex
+	stop func() // of the watch
+}
+
+func (t *cgroupTree) isolation() messages.Isolation { return messages.InCgroup }
+
+func (t *cgroupTree) path() string { return t.cg.all.name + "/" + t.cg.name }
+
+// count needs one read where nothing is left, which is the rule.
+func (t *cgroupTree) count(tell func(int, bool)) {
+	left, empty := 0, true
+	t.cg.while(func() {
+		if populated, _ := t.cg.populated(); populated {
+			left, empty = len(t.cg.procs()), false
+		}
+	})
+	tell(left, empty)
+}
+
+// empty reports whether nothing is in the cgroup any more.
+func (t *cgroupTree) empty() bool {
+	empty := true
+	t.cg.while(func() {
+		populated, err := t.cg.populated()
+		empty = err == nil && !populated
+	})
+	return empty
+}
+
+func (t *cgroupTree) await(empty func()) {
+	var once sync.Once
+	look := func() bool {
+		if !t.empty() {
+			return false
+		}
+		once.Do(func() {
+			t.unwatch()
+			empty()
+		})
+		return true
+	}
+	stop, err := t.h.cgroups.watch.add(t.cg, func() {
+		defer t.job.guard()
+		look()
+	})
+	if err != nil {
+		t.h.poll(t.job, look) // no watch is to be had: there is no event
+		return
+	}
+	t.mu.Lock()
+	t.stop = stop
+	t.mu.Unlock()
+	look() // it may have emptied before the watch
+}
+
+func (t *cgroupTree) unwatch() {
+	t.mu.Lock()
+	stop := t.stop
+	t.stop = nil
+	t.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// signal opens each process by a pidfd and sends to those that are in the
+// cgroup still: the pidfd holds the process, the second list proves it is ours.
+func (t *cgroupTree) signal(sigs ...syscall.Signal) {
+	t.cg.while(func() {
+		pids := t.cg.procs()
+		for len(pids) > 0 {
+			n := min(len(pids), signalBatch)
+			t.signalBatch(pids[:n], sigs)
+			pids = pids[n:]
+		}
+	})
+}
+
+// signalBatch bounds the pidfds that are open at a time.
+const signalBatch = 64
+
+func (t *cgroupTree) signalBatch(pids []int, sigs []syscall.Signal) {
+	fds := make(map[int]int, len(pids))
+	for _, pid := range pids {
+		if fd, err := t.h.sys.PidfdOpen(pid); err == nil {
+			fds[pid] = fd
+			defer t.h.sys.Close(fd)
+		}
+	}
+	members := t.cg.procs()
+	for _, pid := range pids {
+		fd, ok := fds[pid]
+		if !ok || !slices.Contains(members, pid) {
+			continue
+		}
+		for _, sig := range sigs {
+			_ = t.h.sys.PidfdSignal(fd, sig, 0) // ESRCH: it has ended
+		}
+	}
+}
+
+// killRounds bounds the kill where the kernel cannot do it at once
+// (reliability.md 2.2).
+const (
+	killRounds = 50
+	killPause  = 2 * time.Millisecond
+)
+
+func (t *cgroupTree) kill() {
+	var err error
+	t.cg.while(func() { err = t.cg.kill() })
+	if err == nil {
+		return
+	}
+	// Before Linux 5.14, or refused: each process by itself, as often as it takes.
+	for range killRounds {
+		t.signal(unix.SIGSTOP)
+		t.signal(unix.SIGKILL)
+		t.cg.while(t.cg.thaw)
+		if t.empty() || !t.h.rest(killPause) {
+			return
+		}
+	}
+}
+
+func (t *cgroupTree) survivors() []messages.Survivor {
+	var pids []int
+	t.cg.while(func() { pids = t.cg.procs() })
+	return survivorsOf(t.h.sys, pids)
+}
+
+func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
+	if before < 0 {
+		return messages.Unknown
+	}
+	now := int64(-1)
+	t.cg.while(func() { now = t.cg.oomKills() })
+	switch {
+	case now < 0:
+		return messages.Unknown
+	case now > before:
+		return messages.Yes
+	}
+	return messages.No
+}
+
+func (t *cgroupTree) end() {
+	t.unwatch()
+	t.cg.release()
+}
+
+// rest pauses between two rounds; false is the end of the engine.
+func (h *host) rest(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-h.e.done:
+		return false
+	}
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// controls are what a job was asked and not yet answered for. They take effect
+// one by one, in a goroutine of the engine, and are answered in their order;
+// input is answered when the kernel has taken it, and holds back the answers
+// behind it, though not their effect. Guarded by job.mu.
+type controls struct {
+	todo    []control
+	answers []*answer
+	busy    bool
+}
+
+// control is one that waits for its turn.
+type control struct {
+	what backends.Control
+	to   *answer
+}
+
+// answer is one that is due; fact is nil until it is known.
+type answer struct {
+	by   *binding
+	fact messages.ProcessFact
+}
+
+// forget drops the answers that a former owner is due.
+func (c *controls) forget() {
+	for _, a := range c.answers {
+		a.by = nil
+	}
+}
+
+// refuseRest answers what an ended process can do no more.
+func (c *controls) refuseRest() {
+	for _, a := range c.answers {
+		if a.fact == nil {
+			a.fact = refusal(messages.JobFinished, "the process exited before it took what it was given")
+		}
+	}
+}
+
+// do takes a control; it changes nothing yet.
+func (j *job) do(by *binding, c backends.Control) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.phase == over {
+		return // nothing follows the last word
+	}
+	a := &answer{by: by}
+	j.controls.answers = append(j.controls.answers, a)
+	if in, ok := c.(backends.Input); ok {
+		if a.fact = j.input.admit(len(in.Data)); a.fact != nil {
+			c = nil
+		}
+	}
+	j.controls.todo = append(j.controls.todo, control{c, a})
+	if j.phase >= running && !j.controls.busy {
+		j.controls.busy = true
+		j.e.run(j, j.perform)
+	}
+}
+
+// work begins with the controls that came before the process.
+func (j *job) work() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.controls.todo) > 0 && !j.controls.busy {
+		j.controls.busy = true
+		j.e.run(j, j.perform)
+	}
+}
+
+// perform does what was asked, in its order.
+func (j *job) perform() {
+	for {
+		j.mu.Lock()
+		if len(j.controls.todo) == 0 {
+			j.controls.busy = false
+			j.mu.Unlock()
+			return
+		}
+		c := j.controls.todo[0]
+		j.controls.todo = j.controls.todo[1:]
+		exited := j.phase >= exited
+		j.mu.Unlock()
+		switch {
+		case c.what == nil: // refused already
+			j.answer(c.to, nil)
+		case exited:
+			j.answer(c.to, refusal(messages.JobFinished, "the process has exited"))
+		default:
+			j.performOne(c)
+		}
+	}
+}
+
+func (j *job) performOne(c control) {
+	switch what := c.what.(type) {
+	case backends.Input:
+		j.feed(what.Data, c.to)
+	case backends.CloseInput:
+		j.closeInput(c.to)
+	case backends.Signal:
+		j.answer(c.to, j.signal(what))
+	case backends.Deadline:
+		j.insure(what.After)
+		j.answer(c.to, done())
+	case backends.Pause:
+		j.paused.Store(true)
+		j.answer(c.to, done())
+	case backends.Resume:
+		j.paused.Store(false)
+		j.mu.Lock()
+		for _, s := range j.streams {
+			s.resume()
+		}
+		j.mu.Unlock()
+		j.answer(c.to, done())
+	case backends.Resize, backends.ResetTerminal:
+		j.answer(c.to, refusal(messages.Unsupported, "the job has no terminal; start it on one"))
+	default:
+		j.answer(c.to, refusal(messages.Unsupported, "this engine does not know the control"))
+	}
+}
+
+// held reports whether capture is paused.
+func (j *job) held() bool { return j.paused.Load() }
+
+// answer says what is known, in the order in which it was asked.
+func (j *job) answer(a *answer, fact messages.ProcessFact) {
+	j.update(func() {
+		if a.fact == nil {
+			a.fact = fact
+		}
+		j.sayAnswers()
+	})
+}
+
+// sayAnswers is called with mu.
+func (j *job) sayAnswers() {
+	owner := j.owner()
+	for len(j.controls.answers) > 0 && j.controls.answers[0].fact != nil {
+		a := j.controls.answers[0]
+		j.controls.answers = j.controls.answers[1:]
+		if _, silent := a.fact.(unsaid); a.by != nil && a.by == owner && j.phase != over && !silent {
+			j.say(a.fact)
+		}
+	}
+}
+
+// signal sends one signal to the main process or to the whole tree.
+func (j *job) signal(s backends.Signal) messages.ProcessFact {
+	sig := signalNumber(s.Name)
+	if sig == 0 {
+		return refusal(messages.InvalidParams, strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")
+	}
+	if s.Tree {
+		j.tree.signal(sig)
+		return done()
+	}
+	if !j.root.signal(sig, false) {
+		return refusal(messages.JobFinished, "the process has exited")
+	}
+	return done()
+}
+
+// signalNumber takes "INT", "SIGINT" and "2"; 0 is no signal.
+func signalNumber(s string) syscall.Signal {
+	if n, err := strconv.Atoi(s); err == nil {
+		if n < 1 || n > 64 {
+			return 0
+		}
+		return syscall.Signal(n)
+	}
+	return unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(s), "SIG"))
+}
+
+// signalName is the signal without SIG: "KILL".
+func signalName(s syscall.Signal) string {
+	if n := unix.SignalName(s); n != "" {
+		return strings.TrimPrefix(n, "SIG")
+	}
+	return strconv.Itoa(int(s))
+}
+
+func refusal(code messages.Code, text string) messages.ProcessFact {
+	return messages.ControlRefused{Err: messages.Error{Code: code, Message: text}}
+}
+
+// done is ControlDone, if that can be told as a fact.
+func done() messages.ProcessFact {
+	fact, ok := any(messages.ControlDone{}).(messages.ProcessFact)
+	if !ok {
+		return unsaid{}
+	}
+	return fact
+}
+
+// unsaid takes the place of an answer that is not told.
+type unsaid struct{ messages.ProcessFact }

@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// statusOf translates a wait status.
+func statusOf(ws unix.WaitStatus) messages.ExitStatus {
+	if ws.Signaled() {
+		sig := syscall.Signal(ws.Signal())
+		return messages.ExitStatus{Signal: signalName(sig), Number: int(sig)}
+	}
+	return messages.ExitStatus{Code: ws.ExitStatus()}
+}
+
+// rusageOf translates a resource usage.
+func rusageOf(u *unix.Rusage) messages.Rusage {
+	return messages.Rusage{
+		User:   time.Duration(u.Utime.Nano()),
+		System: time.Duration(u.Stime.Nano()),
+		MaxRSS: maxRSS(u),
+	}
+}
+
+// reap takes the main process out of the process table; the host calls it when
+// the exit was seen and the process is a zombie still. A status that somebody
+// else has taken is not made up.
+func (j *job) reap() {
+	now := time.Now()
+	j.pass(pointExit)
+	end := ending{seen: true, at: now}
+	var ws unix.WaitStatus
+	var usage unix.Rusage
+	err := j.root.reap(func() error {
+		_, err := j.e.opt.Sys.Wait4(j.root.pid, &ws, 0, &usage)
+		return err
+	})
+	if err != nil {
+		j.fault(errors.New("the exit status was taken by somebody else: the host waits for children that are not its own"))
+		end.status = messages.ExitStatus{Code: 255}
+	} else {
+		end.status, end.rusage = statusOf(ws), rusageOf(&usage)
+	}
+	j.pass(pointReaped)
+	j.ended(end)
+}
+
+// reapSafely is reap for a goroutine that serves all jobs.
+func (j *job) reapSafely() {
+	defer j.guard()
+	j.reap()
+}
+
+// pass passes a named point at which nothing may go wrong: an error or a panic
+// only marks the job.
+func (j *job) pass(point string) {
+	defer j.guard()
+	if err := j.e.opt.at(point); err != nil {
+		j.fault(err)
+	}
+}
+
+// ended takes the end of the main process: its output is drained, then the
+// result is due. It is called in the reaper's goroutine and does what is quick
+// there; everything else gets a goroutine of its own.
+func (j *job) ended(end ending) {
+	j.mu.Lock()
+	if j.main.seen { // given up before: the result was told
+		j.mu.Unlock()
+		j.root.close()
+		return
+	}
+	j.main, j.phase = end, exited
+	j.controls.refuseRest()
+	j.sayAnswers()
+	stdin := j.input.shut()
+	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
+	j.say(messages.MainExited{Status: end.status, At: end.at})
+	t, streams := j.tree, j.streams
+	j.mu.Unlock()
+	if t.isolation() != messages.Group {
+		j.root.close()
+	}
+	if journal := j.e.opt.Journal; journal != nil {
+		journal(Record{Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(), Status: end.status, Rusage: end.rusage})
+	}
+	stdin.close()
+	if slow || !quick(streams) {
+		j.tell()
+		j.e.run(j, func() { j.drain(streams) })
+		return
+	}
+	j.collected()
+}
+
+// quick drains streams that take no time: their pipes are empty, or little is
+// in them and the log is small. It reports whether all are drained.
+func quick(streams []*stream) bool {
+	for _, s := range streams {
+		if !s.drainQuickly() {
+			return false
+		}
+	}
+	return true
+}
+
+// drainBound is how long a full store may hold back a result; what is left in
+// the pipe then is captured when there is room (reliability.md 4).
+const drainBound = 30 * time.Second
+
+// drain collects what the main process wrote, with time for a slow store.
+func (j *job) drain(streams []*stream) {
+	defer j.rescue()
+	j.pass(pointDrain)
+	j.removeScratch()
+	expired := time.NewTimer(drainBound)
+	defer expired.Stop()
+	stuck := false
+	for _, s := range streams {
+		stuck = !s.drain(expired.C) || stuck
+	}
+	if j.later.sync {
+		for _, s := range streams {
+			if err := s.sync(); err != nil {
+				j.fault(err)
+			}
+		}
+	}
+	j.mu.Lock()
+	j.stuck = stuck
+	j.mu.Unlock()
+	j.collected()
+}
+
+// rescue tells a result whose drain has failed: a job ends, whatever happens.
+func (j *job) rescue() {
+	if r := recover(); r != nil {
+		j.fault(fmt.Errorf("the drain panicked: %v", r))
+		j.collected()
+	}
+}
+
+// collected looks at what is left of the tree, and reports.
+func (j *job) collected() { j.tree.count(j.counted) }
+
+// counted takes how many processes outlived the main one; empty says that
+// nothing of the tree is left.
+func (j *job) counted(left int, empty bool) {
+	var kill bool
+	j.update(func() {
+		j.drained, j.left = true, left
+		j.main.oom = j.tree.oom(j.main.status, j.later.oom)
+		kill = !empty && j.later.onExit == messages.KillChildren && j.ladder == nil
+	})
+	if empty {
+		j.emptied()
+		return
+	}
+	if kill {
+		j.stop(messages.Cause{By: messages.BySystem, Reason: "its main process has exited"}, 0)
+	}
+	j.tree.await(j.emptied)
+}
+
+// emptied hears that no process of the job is left. What was stopped is
+// verified: a process may have left the cgroup and be a descendant still.
+func (j *job) emptied() {
+	j.mu.Lock()
+	stopped := j.ladder != nil
+	j.mu.Unlock()
+	if !stopped {
+		j.treeEnds(nil)
+		return
+	}
+	j.e.host.verify(j, func() { j.treeEnds(nil) })
+}
+
+// treeEnds is the end of the tree: nothing is left, or the survivors are named.
+// What its last processes wrote is collected first.
+func (j *job) treeEnds(survivors []messages.Survivor) {
+	j.mu.Lock()
+	streams := j.streams
+	j.mu.Unlock()
+	if quick(streams) {
+		j.treeEnded(streams, survivors)
+		return
+	}
+	j.e.run(j, func() {
+		expired := time.NewTimer(lastDrainBound)
+		defer expired.Stop()
+		for _, s := range streams {
+			s.drain(expired.C)
+		}
+		j.treeEnded(streams, survivors)
+	})
+}
+
+// lastDrainBound is part of the half second that a stop may take beside its
+// grace and the two seconds of a kill (reliability.md 2.2).
+const lastDrainBound = 200 * time.Millisecond
+
+func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
+	for _, s := range streams {
+		s.abandonIfHung()
+	}
+	j.update(func() {
+		if j.treeGone {
+			return
+		}
+		j.treeGone, j.survivors = true, survivors
+		if j.ladder != nil {
+			close(j.ladder.gone)
+		}
+	})
+}
+
+// removeScratch removes the files that only the main process needed.
+func (j *job) removeScratch() {
+	j.mu.Lock()
+	files := j.later.scratch
+	j.later.scratch = nil
+	j.mu.Unlock()
+	for _, f := range files {
+		if err := j.e.opt.Sys.Unlink(f); err != nil && errno(err) != unix.ENOENT {
+			j.fault(err)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// failure is why a job has no process.
+type failure struct {
+	err   messages.Error
+	shell int
+	again bool // it may work in a moment
+}
+
+// The exit statuses of a shell that could not execute a program.
+const (
+	shellNotFound      = 127
+	shellNotExecutable = 126
+)
+
+// refused is a job that was not even tried.
+func refused(code messages.Code, reason, message string) *failure {
+	return &failure{err: messages.Error{Code: code, Reason: reason, Message: message}, shell: shellNotExecutable}
+}
+
+// stoppedEarly is a job that was stopped before its fork: nothing of it ran.
+func stoppedEarly() *failure {
+	return refused(messages.Refused, "stopped", "the job was stopped before its process was started")
+}
+
+// errno finds the system's error number in err; 0 if there is none.
+func errno(err error) syscall.Errno {
+	var n syscall.Errno
+	if errors.As(err, &n) {
+		return n
+	}
+	return 0
+}
+
+// name is the errno's name, such as ENOENT; "" for none.
+func name(n syscall.Errno) string {
+	if n == 0 {
+		return ""
+	}
+	if s := unix.ErrnoName(n); s != "" {
+		return s
+	}
+	return fmt.Sprintf("errno_%d", int(n))
+}
+
+// lacking is a failure for want of something, before the program was touched:
+// what says what was wanted.
+func lacking(what string, err error) *failure {
+	n := errno(err)
+	f := &failure{
+		err: messages.Error{
+			Code: messages.SpawnFailed, Reason: name(n),
+			Message: fmt.Sprintf("the job cannot start: no %s: %v", what, err),
+		},
+		shell: shellNotExecutable,
+	}
+	if n == 0 {
+		f.err.Reason = "log"
+	}
+	exhaust(f, n)
+	return f
+}
+
+// exhaust marks a failure that is the machine's and not the job's.
+func exhaust(f *failure, n syscall.Errno) {
+	switch n {
+	case unix.EMFILE, unix.ENFILE:
+		f.err.Code = messages.ResourceExhausted
+		f.err.Hint = "end some jobs, or raise the limit of open files (ulimit -n)"
+	case unix.ENOMEM, unix.ENOSPC, unix.ENOBUFS:
+		f.err.Code = messages.ResourceExhausted
+		f.err.Hint = "free memory or space, then try again"
+	case unix.EAGAIN:
+		f.again = true
+		f.err.Hint = "the limit of processes is reached (ulimit -u, or pids.max of the cgroup): end some, then try again"
+	}
+}
+
+// unexecuted is a program that could not be executed.
+func unexecuted(program string, err error) *failure {
+	n := errno(err)
+	f := &failure{
+		err: messages.Error{
+			Code: messages.SpawnFailed, Reason: name(n),
+			Message: fmt.Sprintf("%s cannot be executed: %v", program, err),
+		},
+		shell: shellNotExecutable,
+	}
+	switch n {
+	case unix.ENOENT:
+		f.shell = shellNotFound
+		f.err.Message = program + ": the program, or the interpreter it names, was not found"
+		f.err.Hint = "check the name, and PATH in the job's environment"
+	case unix.EACCES:
+		f.err.Hint = "it must be a file with permission to execute it, in directories that may be entered"
+	case unix.ENOEXEC:
+		f.err.Hint = "it is no program of this machine: begin a script with #! and its interpreter"
+	case unix.E2BIG:
+		f.err.Hint = "its arguments and environment are too large: pass them in a file"
+	default:
+		exhaust(f, n)
+	}
+	return f
+}
+
+// noDirectory is a working directory that cannot be entered.
+func noDirectory(dir string, err error) *failure {
+	n := errno(err)
+	f := refused(messages.CwdNotFound, name(n), fmt.Sprintf("the working directory %s cannot be entered: %v", dir, err))
+	switch n {
+	case unix.ENOTDIR:
+		f.err.Code = messages.CwdNotDir
+		f.err.Message = fmt.Sprintf("the working directory %s is not a directory", dir)
+	case unix.ENOENT:
+		f.err.Message = fmt.Sprintf("the working directory %s does not exist", dir)
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+		return lacking("descriptor for the working directory", err)
+	}
+	return f
+}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// probe finds out what else there is, without leaving anything behind.
+func (h *host) probe() {
+	f := &h.found
+	f.Umask = true // any kernel with cgroup v2 can; one that cannot says so at the start
+	f.Inherited = max(h.leaks-3, 0)
+	switch {
+	case h.cgroups != nil:
+		f.Isolation = messages.InCgroup
+		f.CgroupKill, f.Memory = h.cgroups.canEnd, h.cgroups.memory
+	case h.walk != nil:
+		f.Isolation = messages.Subreaper
+	}
+	if fd, err := h.sys.PidfdOpen(h.self.pid); err == nil {
+		f.Pidfd = true
+		f.GroupSignal = h.sys.PidfdSignal(fd, 0, unix.PIDFD_SIGNAL_PROCESS_GROUP) != unix.EINVAL
+		_ = h.sys.Close(fd)
+	}
+	if fd, err := h.sys.InotifyInit(); err == nil {
+		f.Inotify = true
+		_ = h.sys.Close(fd)
+	}
+	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/children"); err == nil {
+		f.Children = true
+	}
+	if r, w, err := h.sys.Pipe(); err == nil {
+		f.LargePipes = h.sys.SetPipeSize(r, largePipe) == nil
+		_ = h.sys.Close(r)
+		_ = h.sys.Close(w)
+	}
+}
+
+func (h *host) features() Features { return h.found }

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// group is all that a library's host without cgroups has: the process group of
+// the main process and the others of its session. What has left the session
+// is not reached, and results say so.
+type group struct {
+	h   *host
+	job *job
+}
+
+func (g *group) isolation() messages.Isolation { return messages.Group }
+
+func (g *group) path() string { return "" }
+
+// alive asks for the main process's own group, which costs one call.
+func (g *group) alive() bool {
+	return g.send(0) == nil
+}
+
+// send signals the group: by its number while the main process is not reaped,
+// behind that by its pidfd, which no other group can come to mean.
+func (g *group) send(sig syscall.Signal) error {
+	r := &g.job.root
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.pid == 0:
+		return unix.ESRCH
+	case !r.gone:
+		return g.h.sys.Kill(-r.pid, sig)
+	case r.pidfd >= 0:
+		err := g.h.sys.PidfdSignal(r.pidfd, sig, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+		if err != unix.EINVAL {
+			return err
+		}
+	}
+	if sig == 0 {
+		return g.h.sys.Kill(-r.pid, 0) // it changes nothing, whoever that is
+	}
+	return unix.ESRCH // before Linux 6.9: one by one
+}
+
+// members are the processes of the session that live. Its number stays taken
+// as long as there is one.
+func (g *group) members() []proc {
+	r := &g.job.root
+	r.mu.Lock()
+	pid, start, gone := r.pid, r.start, r.gone
+	r.mu.Unlock()
+	var procs []proc
+	for _, p := range everyProcess(g.h.sys) {
+		switch {
+		case p.dead() || p.sid != pid:
+		case p.pid == pid && (gone || p.start != start):
+			return nil // the number is another's: of ours nobody is left
+		default:
+			procs = append(procs, p)
+		}
+	}
+	return procs
+}
+
+func (g *group) count(tell func(int, bool)) {
+	if !g.alive() {
+		tell(0, true)
+		return
+	}
+	n := len(g.members())
+	tell(n, n == 0)
+}
+
+// await watches one of those who are left, then the next.
+func (g *group) await(empty func()) {
+	procs := g.members()
+	if len(procs) == 0 {
+		g.h.e.run(g.job, empty)
+		return
+	}
+	fd, err := g.h.sys.PidfdOpen(procs[0].pid)
+	if err == nil {
+		err = g.h.pidfds.watch(fd, func() {
+			_ = g.h.sys.Close(fd)
+			g.h.e.run(g.job, func() { g.await(empty) })
+		})
+	}
+	if err == unix.ESRCH {
+		g.h.e.run(g.job, func() { g.await(empty) })
+		return
+	}
+	if err != nil {
+		if fd >= 0 {
+			_ = g.h.sys.Close(fd)
+		}
+		g.h.poll(g.job, func() bool {
+			if len(g.members()) > 0 {
+				return false
+			}
+			empty()
+			return true
+		})
+	}
+}
+
+func (g *group) signal(sigs ...syscall.Signal) {
+	for _, sig := range sigs {
+		_ = g.send(sig)
+	}
+	pid := g.job.root.pid
+	for _, p := range g.members() {
+		if p.pgid != pid || g.job.root.reaped() && !g.h.found.GroupSignal {
+			signalProc(g.h.sys, p, sigs...)
+		}
+	}
+}
+
+// groupRounds bounds the kill: who forks faster than the table can be read
+// leaves its group anyway.
+const groupRounds = 5
+
+func (g *group) kill() {
+	for range groupRounds {
+		g.signal(unix.SIGKILL)
+		if !g.alive() && len(g.members()) == 0 || !g.h.rest(killPause) {
+			return
+		}
+	}
+}
+
+func (g *group) survivors() []messages.Survivor {
+	list := survivorsOf(g.h.sys, pidsOf(g.members()))
+	for i := range list {
+		list[i].Why = "it did not end within two seconds of its KILL"
+	}
+	return list
+}
+
+// oom cannot be known: nobody counts.
+func (g *group) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+
+func (g *group) end() {}

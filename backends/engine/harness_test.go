@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// The tests run in the mode that the variable names, so that one set of them
+// holds for all: a library's host (the default) or a process of the engine's
+// own, with cgroups or without, as root or not. TestModes starts the others.
+const modeVar = "TROUPE_ENGINE_MODE"
+
+type mode struct{ own, nocgroup bool }
+
+func modeNow() mode {
+	m := os.Getenv(modeVar)
+	return mode{own: strings.Contains(m, "own"), nocgroup: strings.Contains(m, "nocgroup")}
+}
+
+func TestMain(m *testing.M) {
+	if play := os.Getenv(hostileVar); play != "" {
+		hostile(play)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds every wait for an event: ten times what a slow machine needs.
+const patience = 20 * time.Second
+
+// rig is an engine under test.
+type rig struct {
+	t     testing.TB
+	e     *Local
+	store *spill.Disk
+	next  atomic.Int64
+}
+
+// newRig makes an engine in the mode of the run. At the end of the test it is
+// closed, and nothing of it may be left.
+func newRig(t testing.TB, change ...func(*Options)) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	before := openFiles(t)
+	o := options(t)
+	r.store = o.Store.(*spill.Disk)
+	for _, c := range change {
+		c(&o)
+	}
+	e, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.e = e
+	t.Cleanup(func() {
+		left := e.Close(false)
+		if len(left) > 0 {
+			t.Errorf("survivors of the engine: %v", left)
+		}
+		if err := r.store.Close(); err != nil {
+			t.Errorf("the store: %v", err)
+		}
+		goleak.VerifyNone(t, goleak.IgnoreAnyFunction("testing.(*T).Run"), goleak.IgnoreTopFunction("testing.(*T).Run"))
+		if after := openFiles(t); after > before {
+			t.Errorf("%d descriptors before, %d after: %s", before, after, listFiles())
+		}
+		if f := e.Features(); f.Cgroup != "" {
+			if _, err := os.Stat(f.Cgroup); !os.IsNotExist(err) {
+				t.Errorf("the cgroups are left: %v", err)
+			}
+		}
+	})
+	return r
+}
+
+func options(t testing.TB) Options {
+	t.Helper()
+	store, err := spill.OpenStore(spill.Options{Root: privateDir(t), Node: "TEST"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := modeNow()
+	return Options{
+		Node: "TEST", Store: store, Own: m.own, NoCgroup: m.nocgroup,
+		Fault: func(job messages.UID, err error) { t.Errorf("fault of %s: %v", job, err) },
+	}
+}
+
+func privateDir(t testing.TB) string {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func openFiles(t testing.TB) int {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+func listFiles() string {
+	names, _ := os.ReadDir("/proc/self/fd")
+	var b strings.Builder
+	for _, n := range names {
+		to, _ := os.Readlink("/proc/self/fd/" + n.Name())
+		fmt.Fprintf(&b, "\n  %s %s", n.Name(), to)
+	}
+	return b.String()
+}
+
+// ear hears the facts of one job.
+type ear struct {
+	t    testing.TB
+	id   messages.UID
+	proc backends.Process
+
+	mu     sync.Mutex
+	facts  []messages.ProcessFact
+	heard  chan struct{} // closed and made anew at each fact
+	passed int           // facts that await has gone by
+}
+
+func newEar(t testing.TB) *ear { return &ear{t: t, heard: make(chan struct{})} }
+
+func (e *ear) hear(f messages.ProcessFact) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.facts = append(e.facts, f)
+	close(e.heard)
+	e.heard = make(chan struct{})
+}
+
+func (e *ear) all() []messages.ProcessFact {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]messages.ProcessFact(nil), e.facts...)
+}
+
+// await waits for a fact of the type T, wherever it stands.
+func await[T messages.ProcessFact](e *ear) T {
+	e.t.Helper()
+	return awaitThat(e, func(T) bool { return true })
+}
+
+func awaitThat[T messages.ProcessFact](e *ear, is func(T) bool) T {
+	e.t.Helper()
+	expired := time.After(patience)
+	for {
+		e.mu.Lock()
+		heard := e.heard
+		for _, f := range e.facts {
+			if want, ok := f.(T); ok && is(want) {
+				e.mu.Unlock()
+				return want
+			}
+		}
+		e.mu.Unlock()
+		select {
+		case <-heard:
+		case <-expired:
+			var want T
+			e.t.Fatalf("%s: no %T came; heard %+v", e.id, want, e.all())
+		}
+	}
+}
+
+func has[T messages.ProcessFact](e *ear) bool {
+	for _, f := range e.all() {
+		if _, ok := f.(T); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// over waits for the end of a job and gives its result.
+func (e *ear) over() messages.ProcessExited {
+	e.t.Helper()
+	x := await[messages.ProcessExited](e)
+	await[messages.OutputClosed](e)
+	await[messages.TreeEnded](e)
+	return x
+}
+
+// spec is a job of a shell text.
+func (r *rig) spec(text string) backends.Spec {
+	return r.argv("bash", "--norc", "--noprofile", "-c", text)
+}
+
+func (r *rig) argv(argv ...string) backends.Spec {
+	return backends.Spec{
+		ID:   messages.UID(fmt.Sprintf("J%d", r.next.Add(1))),
+		Argv: argv, Env: []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, Umask: -1, Grace: time.Second,
+	}
+}
+
+func (r *rig) start(s backends.Spec) *ear {
+	e := newEar(r.t)
+	e.id = s.ID
+	e.proc = r.e.Start(s, e.hear)
+	return e
+}
+
+// run runs a shell text to its end.
+func (r *rig) run(text string) (*ear, messages.ProcessExited) {
+	r.t.Helper()
+	e := r.start(r.spec(text))
+	return e, e.over()
+}
+
+// output reads a whole log.
+func (r *rig) output(e *ear, s messages.Stream) string {
+	r.t.Helper()
+	log, err := e.proc.Output(s)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer log.Close()
+	buf := make([]byte, log.State().Size)
+	if _, err := log.ReadAt(buf, 0); err != nil && len(buf) > 0 && err.Error() != "EOF" {
+		r.t.Fatal(err)
+	}
+	return string(buf)
+}
+
+// grown waits until the stream is larger than from.
+func (e *ear) grown(s messages.Stream, from int64) int64 {
+	e.t.Helper()
+	e.proc.Watch(s, from)
+	return awaitThat(e, func(g messages.OutputGrew) bool { return g.Stream == s && g.Size > from }).Size
+}

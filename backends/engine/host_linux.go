@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// host is what Linux gives the engine: forks, waiting, trees.
+type host struct {
+	e       *Local
+	sys     Sys
+	null    int      // /dev/null
+	self    proc     // this process
+	cgroups *cgroups // nil: none, and noCgroup says why
+	pidfds  *pidfds
+	own     *ownReaper // nil: we wait for what we started only
+	walk    *walker    // with own
+	mask    *masker
+	found   Features
+	leaks   int // descriptors below it that no job may inherit are closed one by one
+}
+
+func newHost(e *Local) (*host, error) {
+	h := &host{e: e, sys: e.opt.Sys}
+	var err error
+	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
+		return nil, err
+	}
+	h.self, _ = statProc(h.sys, os.Getpid())
+	h.self.pid, h.self.threads = os.Getpid(), 0
+	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
+	h.pidfds = newPidfds(h)
+	h.mask = &masker{h: h}
+	h.findCgroups()
+	h.shutOut()
+	if e.opt.Own {
+		if err := h.sys.Subreaper(); err != nil {
+			h.found.NoSubreaper = err.Error()
+		} else {
+			h.found.Subreaper = true
+			h.walk = newWalker(h)
+		}
+		h.own = newOwnReaper(h)
+	}
+	h.probe()
+	return h, nil
+}
+
+// findCgroups makes the place for cgroups, if there may be one.
+func (h *host) findCgroups() {
+	if h.e.opt.NoCgroup {
+		h.found.NoCgroup = "switched off"
+		return
+	}
+	c, err := newCgroups(h)
+	if err != nil {
+		h.found.NoCgroup = err.Error()
+		return
+	}
+	h.cgroups = c
+	h.found.Cgroup = c.path
+}
+
+// shutOut sees to it that jobs inherit 0, 1 and 2 and nothing else (I8). Where
+// the process is ours every other descriptor becomes close-on-exec; a library's
+// host keeps its flags, and those it left open are closed in each child.
+func (h *host) shutOut() {
+	if h.e.opt.Own && h.sys.SealDescriptors(3) == nil {
+		return
+	}
+	names, err := listDir(h.sys, unix.AT_FDCWD, "/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		fd, err := strconv.Atoi(n)
+		if err != nil || fd < 3 || fd >= maxLeaks {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			h.leaks = max(h.leaks, fd+1)
+		}
+	}
+}
+
+// maxLeaks bounds the descriptors that are closed one by one in each child.
+const maxLeaks = 256
+
+// hasExited reports whether the main process is a zombie that nobody reaped.
+func (h *host) hasExited(r *root) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone {
+		return true
+	}
+	var info unix.Siginfo
+	err := h.sys.Waitid(unix.P_PID, r.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+	return err == nil && infoPid(&info) == r.pid
+}
+
+// describe names one process, whatever holds it.
+func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
+
+// verify looks once more for processes of a stopped job that are no longer
+// where they were born: with the rights for it a process can leave its cgroup.
+// They are descendants of ours still, and are ended.
+func (h *host) verify(j *job, verified func()) {
+	if h.walk == nil {
+		verified()
+		return
+	}
+	h.walk.ask(j, func(strays []proc) {
+		if len(strays) == 0 {
+			verified()
+			return
+		}
+		h.e.run(j, func() {
+			(&descent{h: h, job: j}).kill()
+			verified()
+		})
+	})
+}
+
+// forked is a job's process in the moment of its birth.
+func (h *host) forked(j *job, pid, pidfd int, t tree, io *stdio, oom int64) {
+	j.pass(pointBorn)
+	p, _ := statProc(h.sys, pid)
+	j.born(child{
+		pid: pid, start: p.start, pidfd: pidfd, tree: t, oom: oom,
+		streams: io.streams, stdin: io.stdin, flags: io.flags,
+	})
+}
+
+// close ends what the host runs. Survivors keep the reaper of a process of our
+// own waiting.
+func (h *host) close(survivors bool) []messages.Survivor {
+	var left []messages.Survivor
+	if h.walk != nil {
+		left = h.walk.close(!survivors)
+	}
+	if h.own != nil {
+		h.own.close(!survivors && len(left) == 0)
+	}
+	h.pidfds.close()
+	h.mask.close()
+	if h.cgroups != nil {
+		h.cgroups.close()
+	}
+	_ = h.sys.Close(h.null)
+	return left
+}
+
+// env is the environment of a job: whole, as it was given, but for the tag by
+// which a process of ours finds its orphans.
+func (h *host) env(spec *backends.Spec) []string {
+	if h.walk == nil {
+		return spec.Env
+	}
+	return tagged(spec.Env, spec.ID)
+}
+
+// pollFirst and pollLast pace the few looks for which there is no event.
+const (
+	pollFirst = 20 * time.Millisecond
+	pollLast  = 2 * time.Second
+)
+
+// poll calls look, ever more seldom, until it reports true or the engine ends.
+func (h *host) poll(j *job, look func() bool) {
+	h.e.run(j, func() {
+		for pause := pollFirst; !look(); pause = min(2*pause, pollLast) {
+			t := time.NewTimer(pause)
+			select {
+			case <-t.C:
+			case <-h.e.done:
+				t.Stop()
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,128 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// host is what a Unix other than Linux gives the engine: process groups, and a
+// thread that waits for each child.
+type host struct {
+	e     *Local
+	sys   Sys
+	null  int
+	exits *exits
+}
+
+func newHost(e *Local) (*host, error) {
+	h := &host{e: e, sys: e.opt.Sys}
+	var err error
+	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
+		return nil, err
+	}
+	h.exits, err = newExits(h)
+	return h, err
+}
+
+func (h *host) features() Features {
+	return Features{
+		Own: h.e.opt.Own, Isolation: messages.Group,
+		NoCgroup: "there are none on " + runtime.GOOS, NoSubreaper: "there is none on " + runtime.GOOS,
+	}
+}
+
+// spawn starts the process of a job, or says why there is none.
+func (h *host) spawn(j *job, spec *backends.Spec) *failure {
+	if spec.Umask >= 0 {
+		return refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
+	}
+	dir, fail := h.enter(spec)
+	if fail != nil {
+		return fail
+	}
+	if dir != unix.AT_FDCWD {
+		defer h.sys.Close(dir)
+	}
+	path, err := lookup(h.sys, dir, spec)
+	if err != nil {
+		return unexecuted(spec.Argv[0], err)
+	}
+	io, fail := j.connect(spec, h.null)
+	if fail == nil {
+		fail = h.fork(j, spec, path, io)
+	}
+	if fail != nil {
+		io.undo(j, fail.again)
+		return fail
+	}
+	io.release()
+	return nil
+}
+
+func (h *host) enter(spec *backends.Spec) (int, *failure) {
+	if spec.Dir == "" {
+		return unix.AT_FDCWD, nil
+	}
+	fd, err := h.sys.OpenAt(unix.AT_FDCWD, spec.Dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return -1, noDirectory(spec.Dir, err)
+	}
+	return fd, nil
+}
+
+func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failure {
+	j.pass(pointFork)
+	if !filepath.IsAbs(path) && spec.Dir != "" {
+		path = filepath.Join(spec.Dir, path)
+	}
+	pid, err := h.sys.Fork(path, spec.Argv, &syscall.ProcAttr{
+		Dir: spec.Dir, Env: spec.Env, Files: io.files[:], Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return unexecuted(spec.Argv[0], err)
+	}
+	j.born(child{pid: pid, pidfd: -1, tree: &group{h: h, job: j}, streams: io.streams, stdin: io.stdin, flags: io.flags})
+	h.exits.add(pid, j)
+	return nil
+}
+
+// hasExited cannot be known without reaping.
+func (h *host) hasExited(r *root) bool { return r.reaped() }
+
+func (h *host) describe(pid int) []messages.Survivor {
+	return []messages.Survivor{{PID: pid, State: "?"}}
+}
+
+func (h *host) verify(_ *job, verified func()) { verified() }
+
+func (h *host) close(bool) []messages.Survivor {
+	h.exits.close()
+	_ = h.sys.Close(h.null)
+	return nil
+}
+
+const (
+	pollFirst = 2 * time.Millisecond
+	pollLast  = 2 * time.Second
+)
+
+func (h *host) rest(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-h.e.done:
+		return false
+	}
+}

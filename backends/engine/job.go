@@ -1,0 +1,328 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// phase is where a job stands.
+type phase uint8
+
+const (
+	waiting phase = iota // in the queue of the spawners
+	forking
+	running
+	exited // the main process was reaped, or given up
+	over   // nothing more will be said
+)
+
+// job is one process tree and its output. Facts become due in any order and
+// are said in one: advance is the only place that says the last four.
+type job struct {
+	teller
+	e       *Local
+	id      messages.UID
+	root    root
+	credits credits
+
+	mu      sync.Mutex
+	phase   phase
+	cleaned bool
+	spec    *backends.Spec // until the fork: argv and environment are large
+	later   later          // what of it is needed after
+	meta    []byte
+	forks   int // tries
+	tree    tree
+	streams []*stream
+
+	insurance *time.Timer // of the deadline
+	pause     *time.Timer // until the next try of a fork
+	paused    atomic.Bool // capture, by a control
+	input     input
+	controls  controls
+
+	ladder    *ladder
+	cause     messages.Cause
+	main      ending
+	drained   bool // every byte of the main process is in the logs
+	stuck     bool // but for what a full store left in a pipe
+	treeGone  bool // or survivors are named
+	left      int  // processes that outlived the main process
+	survivors []messages.Survivor
+	flags     []messages.Flag
+
+	told, toldClosed, toldEnded bool // ProcessExited, OutputClosed, TreeEnded
+}
+
+// later is what of a Spec is needed after the fork.
+type later struct {
+	grace   time.Duration
+	onExit  messages.OnExit
+	scratch []string
+	sync    bool // logs are synced before the exit is reported
+	oom     int64
+}
+
+// ending is how the main process ended.
+type ending struct {
+	seen   bool
+	status messages.ExitStatus
+	rusage messages.Rusage
+	at     time.Time
+	oom    messages.Tristate
+}
+
+func newJob(e *Local, s backends.Spec, b *binding) *job {
+	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
+	j.bound = b
+	j.credits.job = j
+	j.input.wanted = s.Stdio.Stdin == messages.StdinPipe
+	j.later = later{
+		grace: s.Grace, onExit: s.OnExit, scratch: s.Scratch,
+		sync: s.Log.Durability == spill.FsyncOnExit,
+	}
+	return j
+}
+
+// update changes the state, says what has become due and cleans up behind the
+// last word. Only goroutines of the engine may call it: it tells facts.
+func (j *job) update(change func()) {
+	if j.change(change) {
+		j.clean()
+	}
+	j.tell()
+	j.forgetIfOver()
+}
+
+// change is update without the telling; it reports whether clean is due.
+func (j *job) change(change func()) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change()
+	j.advance()
+	if j.phase != over || j.cleaned {
+		return false
+	}
+	j.cleaned = true
+	return true
+}
+
+func (j *job) tell() { j.flush(func(r any) { j.fault(fmt.Errorf("the listener panicked: %v", r)) }) }
+
+// advance says what has become due, in the order of the contract: the result,
+// then the end of the output and of the tree. Called with mu.
+func (j *job) advance() {
+	if j.phase != exited {
+		return
+	}
+	if j.drained && !j.told && (j.treeGone || !j.ladder.forAll()) {
+		j.sayExited()
+	}
+	if !j.told {
+		return
+	}
+	closed := j.outputClosed()
+	if closed && !j.toldClosed {
+		j.toldClosed = true
+		seq := j.e.seq.Add(1)
+		j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes()})
+	}
+	if j.treeGone && !j.toldEnded && (closed || j.certain()) {
+		j.toldEnded = true
+		seq := j.e.seq.Add(1)
+		j.keep(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
+	}
+	if j.toldClosed && j.toldEnded {
+		j.phase = over
+	}
+}
+
+// certain reports whether the end of the tree is known without that of the
+// output. Where only process groups can be seen, a process that holds the
+// output is one more that lives.
+func (j *job) certain() bool {
+	return j.ladder != nil || j.tree == nil || j.tree.isolation() != messages.Group
+}
+
+func (j *job) sayExited() {
+	j.told = true
+	seq := j.e.seq.Add(1)
+	sizes := j.credits.sizes()
+	if j.stuck {
+		j.flag(messages.FlagLogBlocked)
+	}
+	if journal := j.e.opt.Journal; journal != nil {
+		journal(Record{Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq})
+	}
+	left := j.left
+	if j.treeGone {
+		left = len(j.survivors)
+	}
+	j.keep(seq, messages.ProcessExited{
+		Seq: seq, Status: j.main.status, Cause: j.cause, At: j.main.at, Sizes: sizes,
+		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
+		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
+	})
+}
+
+// outputClosed reports whether no log of the job will grow.
+func (j *job) outputClosed() bool {
+	for _, s := range j.streams {
+		if !s.sealed.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// flag marks the job, once for each flag. Called with mu.
+func (j *job) flag(f messages.Flag) {
+	for _, have := range j.flags {
+		if have == f {
+			return
+		}
+	}
+	j.flags = append(j.flags, f)
+}
+
+// clean gives back what a job held that is over. It may be called before the
+// main process is reaped, if that could not be ended.
+func (j *job) clean() {
+	j.mu.Lock()
+	t, timer, streams := j.tree, j.insurance, j.streams
+	j.insurance, j.streams = nil, nil
+	j.mu.Unlock()
+	for _, s := range streams {
+		if s.crashed.Load() {
+			_ = s.file.Close()
+		}
+	}
+	if timer != nil {
+		timer.Stop()
+	}
+	if t != nil {
+		t.end()
+	}
+	j.root.close()
+}
+
+// settle lets the engine forget facts, and the job when it has none left.
+func (j *job) settle(seq uint64) {
+	if !j.teller.settle(seq) {
+		j.forgetIfOver()
+	}
+}
+
+// forgetIfOver drops a job that is over and whose facts are all settled.
+func (j *job) forgetIfOver() {
+	j.mu.Lock()
+	ended := j.phase == over
+	j.mu.Unlock()
+	if ended && !j.teller.settle(0) {
+		j.e.forget(j)
+	}
+}
+
+// adopt gives the job to a new owner.
+func (j *job) adopt(facts backends.Facts) backends.Process {
+	b := &binding{facts: facts}
+	j.mu.Lock()
+	j.credits.clear()
+	j.controls.forget()
+	former := j.bind(b, j.standing())
+	j.mu.Unlock()
+	if former != nil {
+		former.end()
+	}
+	j.e.run(j, j.tell)
+	return process{j, b}
+}
+
+// standing is what a new owner must hear beside the numbered facts. Called
+// with mu.
+func (j *job) standing() []messages.ProcessFact {
+	var facts []messages.ProcessFact
+	if j.main.seen && !j.told {
+		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
+	}
+	for _, s := range j.streams {
+		if b := s.blockedFact(); b.Blocked {
+			facts = append(facts, b)
+		}
+	}
+	return facts
+}
+
+// guard keeps a fault in one job's goroutine from the others (F12).
+func (j *job) guard() {
+	if r := recover(); r != nil {
+		j.fault(fmt.Errorf("a goroutine of the job panicked: %v", r))
+	}
+}
+
+// fault marks the job. Its descriptors are kept: what it writes waits.
+func (j *job) fault(err error) {
+	j.mu.Lock()
+	j.flag(messages.FlagKeeperFault)
+	j.mu.Unlock()
+	j.e.report(j.id, err)
+}
+
+// root is the main process. It is signalled under the lock its reap takes, so
+// that no signal meets a stranger with its number (I5).
+type root struct {
+	sys   Sys
+	mu    sync.Mutex
+	pid   int // 0: it never was
+	start uint64
+	pidfd int // -1: none
+	gone  bool
+}
+
+// signal sends sig to the main process, or to all of its group; false if it is
+// reaped or never was.
+func (r *root) signal(sig syscall.Signal, group bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pid == 0 || r.gone {
+		return false
+	}
+	pid := r.pid
+	if group {
+		pid = -pid // it leads a session of its own: the group exists as long as it does
+	}
+	return r.sys.Kill(pid, sig) == nil
+}
+
+// reap runs wait, which takes the process out of the table.
+func (r *root) reap(wait func() error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := wait()
+	r.gone = true
+	return err
+}
+
+// reaped reports whether the main process is no more.
+func (r *root) reaped() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone
+}
+
+// close gives back the pidfd of a process that was reaped.
+func (r *root) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pidfd >= 0 && r.gone {
+		_ = r.sys.Close(r.pidfd)
+		r.pidfd = -1
+	}
+}

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// The ladder (reliability.md 2.2): TERM to the main process and its group, at
+// 40 % of the grace TERM to everyone, at the end of it KILL.
+const (
+	secondRung = 0.4
+
+	// killBound is how long a killed tree may take to be gone. Who is left then
+	// sleeps where no signal reaches it, and is named.
+	killBound = 2 * time.Second
+)
+
+// ladder is the way from TERM to KILL of one job. Its fields are guarded by
+// job.mu, but for the channels.
+type ladder struct {
+	cause  messages.Cause
+	began  time.Time
+	until  time.Time // KILL is due; it only ever comes nearer
+	all    bool      // the main process is to be ended, not only what it left
+	killed bool
+	hurry  chan struct{} // until has come nearer; capacity 1
+	gone   chan struct{} // closed: nothing is left, or the survivors are named
+}
+
+// forAll reports whether the result waits for the end of the tree.
+func (l *ladder) forAll() bool { return l != nil && l.all }
+
+// stop begins the ladder, or shortens it. The first cause stays.
+func (j *job) stop(c messages.Cause, grace time.Duration) {
+	now := time.Now()
+	until := now.Add(max(grace, 0))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.treeGone || j.phase == over {
+		return
+	}
+	if l := j.ladder; l != nil {
+		if until.Before(l.until) {
+			l.until = until
+			select {
+			case l.hurry <- struct{}{}:
+			default:
+			}
+		}
+		return
+	}
+	j.ladder = &ladder{
+		cause: c, began: now, until: until, all: j.phase != exited,
+		hurry: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
+	switch j.phase {
+	case waiting:
+		j.phase = forking // nobody claims it now
+		j.e.run(j, func() { j.failed(stoppedEarly()) })
+	case running, exited:
+		j.e.run(j, j.climb)
+	}
+}
+
+// climb walks the ladder to its end, in a goroutine of its own that mostly
+// waits.
+func (j *job) climb() {
+	j.mu.Lock()
+	l := j.ladder
+	grace := time.Until(l.until) > 0
+	j.mu.Unlock()
+	j.blame(l)
+	if grace {
+		j.rung(l, "TERM", j.askMain)
+		if j.rest(l, secondRung) {
+			return
+		}
+		if j.remains(l) {
+			j.rung(l, "TERM", j.askAll)
+			if j.rest(l, 1) {
+				return
+			}
+		}
+	}
+	j.rung(l, "KILL", j.killAll)
+	bound := time.NewTimer(killBound)
+	defer bound.Stop()
+	select {
+	case <-l.gone:
+	case <-bound.C:
+		j.nameSurvivors()
+	}
+}
+
+// blame makes the cause of the ladder the job's, unless the main process had
+// already exited by itself.
+func (j *job) blame(l *ladder) {
+	exited := j.e.host.hasExited(&j.root)
+	j.update(func() {
+		if j.main.seen || exited {
+			l.all = l.all && !exited && !j.main.seen
+			return
+		}
+		j.cause = l.cause
+		if j.tree.isolation() == messages.Group {
+			j.flag(messages.FlagTreeUnverified)
+		}
+	})
+}
+
+// remains reports whether there is time left before the kill.
+func (j *job) remains(l *ladder) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Until(l.until) > 0
+}
+
+// rest waits for a part of the grace, which may be shortened meanwhile, and
+// reports whether the tree has ended.
+func (j *job) rest(l *ladder, part float64) (gone bool) {
+	for {
+		j.mu.Lock()
+		at := l.began.Add(time.Duration(part * float64(l.until.Sub(l.began))))
+		j.mu.Unlock()
+		timer := time.NewTimer(time.Until(at))
+		select {
+		case <-l.gone:
+			timer.Stop()
+			return true
+		case <-timer.C:
+			return false
+		case <-l.hurry:
+			timer.Stop()
+		}
+	}
+}
+
+// rung does one step, a bounded number of jobs at a time.
+func (j *job) rung(l *ladder, signal string, do func()) {
+	j.e.stops <- struct{}{}
+	defer func() { <-j.e.stops }()
+	j.pass(pointStop)
+	select {
+	case <-l.gone:
+		return
+	default:
+	}
+	j.mu.Lock()
+	if l.all && !j.told {
+		j.cause.Signal = signal
+	}
+	l.killed = l.killed || signal == "KILL"
+	j.mu.Unlock()
+	do()
+}
+
+// askMain asks the main process and its group to end, and wakes everyone: a
+// stopped process cannot answer a TERM. When the main process is gone its
+// children are asked.
+func (j *job) askMain() {
+	if j.root.signal(unix.SIGTERM, true) {
+		j.tree.signal(unix.SIGCONT)
+		return
+	}
+	j.askAll()
+}
+
+func (j *job) askAll() { j.tree.signal(unix.SIGTERM, unix.SIGCONT) }
+
+func (j *job) killAll() {
+	j.tree.kill()
+	j.root.signal(unix.SIGKILL, false) // it may have left the cgroup
+}
+
+// nameSurvivors ends the job with whom no signal could end. A main process
+// among them has its KILL pending: that will be its end.
+func (j *job) nameSurvivors() {
+	survivors := j.tree.survivors()
+	if !j.root.reaped() {
+		j.e.report(j.id, errUnkillable)
+		j.mu.Lock()
+		if !j.main.seen {
+			j.main = ending{seen: true, at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
+			j.phase, j.drained = exited, true
+			j.controls.refuseRest()
+		}
+		j.mu.Unlock()
+		if len(survivors) == 0 {
+			survivors = j.e.host.describe(j.root.pid)
+		}
+	}
+	j.treeEnds(survivors)
+}
+
+// errUnkillable says why a result was told without the exit.
+var errUnkillable = errors.New("the main process did not end within two seconds of its KILL")
+
+// await waits for the end of the tree, or until expired. It gives the survivors.
+func (j *job) await(expired <-chan time.Time) []messages.Survivor {
+	j.mu.Lock()
+	l := j.ladder
+	j.mu.Unlock()
+	if l != nil {
+		select {
+		case <-l.gone:
+		case <-expired:
+		}
+	}
+	j.mu.Lock()
+	t, ended, survivors := j.tree, j.treeGone, j.survivors
+	j.mu.Unlock()
+	if t == nil || ended {
+		return survivors
+	}
+	return t.survivors()
+}
+
+// dismiss lets go of a job at the end of the engine: nobody is told any more,
+// and logs whose writers live are sealed.
+func (j *job) dismiss() {
+	j.mu.Lock()
+	streams := j.streams
+	timers := []*time.Timer{j.insurance, j.pause}
+	stdin := j.input.shut()
+	j.mu.Unlock()
+	for _, t := range timers {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	stdin.close()
+	for _, s := range streams {
+		_ = s.file.Close() // its pump seals the log
+	}
+}
+
+// insure replaces the deadline that holds while nobody watches the job.
+func (j *job) insure(after time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.insurance != nil {
+		j.insurance.Stop()
+		j.insurance = nil
+	}
+	if after <= 0 || j.phase == over {
+		return
+	}
+	j.insurance = time.AfterFunc(after, func() {
+		j.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, j.later.grace)
+	})
+}

@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Local is the engine of this process. It is safe for concurrent use.
+type Local struct {
+	opt   Options
+	host  *host
+	seq   atomic.Uint64 // of facts
+	work  crew
+	stops chan struct{} // rungs of ladders at a time
+	queue spawner
+	done  chan struct{} // closed when the engine ends
+
+	mu      sync.Mutex
+	closing bool
+	jobs    map[messages.UID]*job
+}
+
+// stopsAtOnce bounds the rungs that are climbed at a time: a rung is a few
+// short system calls, and each may hold a thread (reliability.md 2.2).
+const stopsAtOnce = 64
+
+// New makes an engine. It kills and removes what a dead engine has left in
+// cgroups beside its own, and never fails for what is missing: Features says
+// what it found.
+func New(o Options) (*Local, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	e := &Local{
+		opt: o, jobs: make(map[messages.UID]*job),
+		stops: make(chan struct{}, stopsAtOnce), done: make(chan struct{}),
+	}
+	e.queue.e = e
+	if e.host, err = newHost(e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Features reports what the engine stands on here, for people.
+func (e *Local) Features() Features { return e.host.features() }
+
+// Start implements backends.Engine. A job whose Stop comes before its fork
+// fails with the code refused and the reason stopped: nothing of it ran.
+func (e *Local) Start(s backends.Spec, facts backends.Facts) backends.Process {
+	e.mu.Lock()
+	if j := e.jobs[s.ID]; j != nil {
+		e.mu.Unlock()
+		return j.adopt(facts)
+	}
+	b := &binding{facts: facts}
+	j := newJob(e, s, b)
+	refusal := e.refuse(s)
+	if refusal == nil || refusal.err.Code != messages.ShuttingDown {
+		e.jobs[s.ID] = j
+	}
+	e.mu.Unlock()
+	switch {
+	case refusal != nil:
+		e.run(j, func() { j.failed(refusal) })
+	default:
+		j.insure(s.Deadline)
+		e.queue.push(j)
+	}
+	return process{j, b}
+}
+
+// refuse looks at what no process is needed for. Called with mu.
+func (e *Local) refuse(s backends.Spec) *failure {
+	switch {
+	case e.closing:
+		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more")
+	case s.ID == "":
+		return refused(messages.InvalidParams, "id", "the job has no id; give it a ULID")
+	case len(s.Argv) == 0 || s.Argv[0] == "":
+		return refused(messages.InvalidParams, "empty_command", "there is no program to run; give its name or path")
+	case len(s.Meta) > backends.MaxMeta:
+		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
+	case s.Stdio.Terminal != messages.Terminal{}:
+		return refused(messages.Unsupported, "terminal", "this engine runs jobs on pipes only; start it without a terminal")
+	}
+	return nil
+}
+
+// Adopt implements backends.Engine.
+func (e *Local) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	e.mu.Lock()
+	j := e.jobs[id]
+	e.mu.Unlock()
+	if j == nil {
+		return nil, &messages.Error{
+			Code: messages.NotFound, Reason: "job",
+			Message: "the engine does not know the job, and nothing of it is left",
+		}
+	}
+	return j.adopt(facts), nil
+}
+
+// Inventory implements backends.Engine.
+func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	jobs := e.all()
+	held := make([]backends.Held, 0, len(jobs))
+	for _, j := range jobs {
+		j.mu.Lock()
+		held = append(held, backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over})
+		j.mu.Unlock()
+	}
+	return held, nil
+}
+
+func (e *Local) find(id messages.UID) *job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.jobs[id]
+}
+
+func (e *Local) all() []*job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	jobs := make([]*job, 0, len(e.jobs))
+	for _, j := range e.jobs {
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// forget drops a job that is over and settled.
+func (e *Local) forget(j *job) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.jobs[j.id] == j {
+		delete(e.jobs, j.id)
+	}
+}
+
+// closeBound is how long Close waits beside the time the ladder may take:
+// facts are told and cgroups removed in it.
+const closeBound = killBound + time.Second
+
+// Close implements backends.Engine. Keeping means here that the jobs are left
+// as they are, with nobody bound: they end with this process at the latest.
+func (e *Local) Close(keep bool) []messages.Survivor {
+	e.mu.Lock()
+	first := !e.closing
+	e.closing = true
+	e.mu.Unlock()
+	if !first {
+		return nil
+	}
+	if keep {
+		for _, j := range e.all() {
+			if b := j.unbind(nil); b != nil {
+				b.end()
+			}
+		}
+		e.queue.close()
+		return nil
+	}
+	jobs := e.all()
+	for _, j := range jobs {
+		j.stop(messages.Cause{By: messages.ByShutdown, Reason: "the engine was closed"}, 0)
+	}
+	expired := time.NewTimer(closeBound)
+	defer expired.Stop()
+	var left []messages.Survivor
+	for _, j := range jobs {
+		left = append(left, j.await(expired.C)...)
+	}
+	e.queue.close()
+	for _, j := range jobs {
+		j.dismiss()
+	}
+	close(e.done)
+	left = append(left, e.host.close(len(left) > 0)...)
+	e.work.wait()
+	return slices.Clip(left)
+}
+
+// run does f in a goroutine of its own, for a job.
+func (e *Local) run(j *job, f func()) {
+	e.work.join()
+	go func() {
+		defer e.work.leave()
+		defer j.guard()
+		f()
+	}()
+}
+
+// background does f in a goroutine of the engine's.
+func (e *Local) background(f func()) {
+	e.work.join()
+	go func() {
+		defer e.work.leave()
+		f()
+	}()
+}
+
+// crew counts goroutines. Unlike a WaitGroup it may be joined while somebody
+// waits: a Process may be called during Close.
+type crew struct {
+	mu   sync.Mutex
+	n    int
+	free chan struct{} // closed when n is 0; made by wait
+}
+
+func (c *crew) join() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *crew) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 && c.free != nil {
+		close(c.free)
+		c.free = nil
+	}
+}
+
+// wait waits until nobody is left.
+func (c *crew) wait() {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.free == nil {
+		c.free = make(chan struct{})
+	}
+	free := c.free
+	c.mu.Unlock()
+	<-free
+}
+
+func (e *Local) report(id messages.UID, fault error) {
+	if e.opt.Fault != nil {
+		e.opt.Fault(id, fault)
+	}
+}

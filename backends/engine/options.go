@@ -1,0 +1,119 @@
+// Package engine runs jobs on the operating system: it forks them, moves their
+// output into logs, waits for them, stops them, and reports facts. Local is
+// the one engine; it serves an embedding program, the CLI and a keeper alike,
+// and knows nothing of actors.
+//
+// What it promises, and where from: the order of an exit (design.md 9.2), the
+// kill of a tree (reliability.md 2.2), the invariants I1 to I10 (1.5). It runs
+// no thread for a job, and no goroutine but one parked in the netpoller for
+// each stream of output. No byte of output passes through its memory.
+//
+// How much of a tree it can hold together depends on what it may use, strongest
+// first: a cgroup v2 of its own for each job; where the process is the engine's
+// own, everything that descends from it; else the job's process groups.
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Options are what an engine stands on. Store is required.
+type Options struct {
+	Node  string      // the ULID of the node: it names the cgroups
+	Store spill.Store // where output goes
+
+	// Own says that this process is the engine's alone (a keeper, the CLI): it
+	// becomes the subreaper of all that descends from its jobs, reaps every child
+	// it has, closes every other descriptor in its jobs and tags them with
+	// TROUPE_TREE. Such a process must not use os/exec or wait for children.
+	// Without it the engine waits for what it started and for nothing else.
+	Own bool
+
+	Sys        Sys    // nil: the kernel
+	CgroupRoot string // where to make cgroups; "": the cgroup v2 of this process
+	NoCgroup   bool   // do without
+	PoolSize   int    // emptied cgroups that are kept; 0: DefaultPool
+	Spawners   int    // forks at a time; 0: as many as there are CPUs
+
+	// Journal is given every record before what it says is acted on: a start
+	// before it is reported, an exit before it is reaped. It may wait for a
+	// write, not for a disk. nil: none.
+	Journal func(Record)
+	// Fault hears of faults of the engine itself, which it survives. nil: nobody.
+	Fault func(job messages.UID, fault error)
+	// Failpoint is called at named points of the code, in tests; an error of its
+	// own makes that step fail. nil: nothing.
+	Failpoint func(name string) error
+}
+
+// DefaultPool is how many emptied cgroups wait for the next jobs: making one
+// costs 8 % of a one-shot (performance.md 1.10), keeping one a few KiB of the
+// kernel's memory.
+const DefaultPool = 64
+
+// RecordKind says what a Record is of.
+type RecordKind string
+
+// The kinds, in the order in which a job has them.
+const (
+	RecordStarted RecordKind = "started"
+	RecordExited  RecordKind = "exited"
+	RecordDrained RecordKind = "drained"
+)
+
+// Record is what must survive the engine (reliability.md 1.3).
+type Record struct {
+	Kind      RecordKind
+	Job       messages.UID
+	At        time.Time
+	PID       int
+	StartTime uint64
+	Cgroup    string // path below the root of the engine's cgroups; "": none
+	Status    messages.ExitStatus
+	Rusage    messages.Rusage
+	Sizes     messages.Sizes
+	Seq       uint64 // of the ProcessExited that follows a RecordDrained
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Store == nil {
+		return o, errors.New("the engine needs a store for the output of its jobs: set Options.Store")
+	}
+	if o.Node == "" {
+		o.Node = "engine"
+	}
+	if o.Sys == nil {
+		o.Sys = kernel{}
+	}
+	if o.PoolSize <= 0 {
+		o.PoolSize = DefaultPool
+	}
+	if o.Spawners <= 0 {
+		o.Spawners = runtime.NumCPU()
+	}
+	return o, nil
+}
+
+// at passes a named point of the code.
+func (o *Options) at(point string) error {
+	if o.Failpoint == nil {
+		return nil
+	}
+	return o.Failpoint(point)
+}
+
+// The named points.
+const (
+	pointFork   = "fork"   // before the fork
+	pointBorn   = "born"   // the process exists, nobody was told
+	pointExit   = "exit"   // the exit was seen, the process is a zombie
+	pointReaped = "reaped" // and is no more
+	pointDrain  = "drain"  // before its output is collected
+	pointPump   = "pump"   // before output is moved
+	pointStop   = "stop"   // before a rung of the ladder
+)

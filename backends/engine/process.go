@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// process is a job as one owner holds it: what Start and Adopt return. Its
+// calls only note what is wanted; goroutines of the engine do it.
+type process struct {
+	job *job
+	by  *binding
+}
+
+// Output implements backends.Process.
+func (p process) Output(s messages.Stream) (spill.Log, error) {
+	log, err := p.job.e.opt.Store.Open(string(p.job.id), uint8(s))
+	if err == nil {
+		return log, nil
+	}
+	e := &messages.Error{
+		Code: messages.OutputUnavailable, Reason: s.String(),
+		Message: "the job has no output of that stream: " + err.Error(),
+	}
+	if errors.Is(err, spill.ErrNotFound) {
+		e.Message = "the job has no log of its " + s.String() + " stream"
+		e.Hint = "a job has either the merged stream or stdout and stderr"
+	}
+	return nil, e
+}
+
+// Do implements backends.Process.
+func (p process) Do(c backends.Control) { p.job.do(p.by, c) }
+
+// Stop implements backends.Process.
+func (p process) Stop(c messages.Cause, grace time.Duration) { p.job.stop(c, grace) }
+
+// Watch implements backends.Process.
+func (p process) Watch(s messages.Stream, from int64) {
+	if int(s) < len(p.job.credits.armed) && p.job.owner() == p.by && p.job.credits.arm(s, from) {
+		p.job.e.run(p.job, p.job.tell)
+	}
+}
+
+// Note implements backends.Process.
+func (p process) Note(meta []byte) {
+	if len(meta) > backends.MaxMeta {
+		p.job.fault(errors.New("a note above backends.MaxMeta was dropped"))
+		return
+	}
+	p.job.mu.Lock()
+	defer p.job.mu.Unlock()
+	p.job.meta = append([]byte(nil), meta...)
+}
+
+// Settle implements backends.Process.
+func (p process) Settle(seq uint64) { p.job.settle(seq) }
+
+// Release implements backends.Process.
+func (p process) Release() {
+	p.job.unbind(p.by)
+	p.by.end()
+}

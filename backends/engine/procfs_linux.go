@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"bytes"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// proc is a process as /proc/PID/stat shows it.
+type proc struct {
+	pid, ppid, pgid, sid int
+	threads              int
+	state                byte
+	start                uint64 // clock ticks since boot
+}
+
+// dead reports whether only the entry in the process table is left.
+func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+
+// readFile reads a small file of a virtual file system.
+func readFile(sys Sys, dir int, path string) ([]byte, error) {
+	fd, err := sys.OpenAt(dir, path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer sys.Close(fd)
+	buf := make([]byte, 1024)
+	n := 0
+	for {
+		k, err := sys.Read(fd, buf[n:])
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			return buf[:n], nil
+		}
+		if n += k; n == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
+
+// statProc reads one process; false if there is none.
+func statProc(sys Sys, pid int) (proc, bool) {
+	text, err := readFile(sys, unix.AT_FDCWD, procPath(pid, "stat"))
+	if err != nil {
+		return proc{}, false
+	}
+	return parseStat(pid, text)
+}
+
+// parseStat takes the fields behind the name, which may hold anything.
+func parseStat(pid int, text []byte) (proc, bool) {
+	i := bytes.LastIndexByte(text, ')')
+	if i < 0 {
+		return proc{}, false
+	}
+	f := bytes.Fields(text[i+1:])
+	if len(f) < 20 {
+		return proc{}, false
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(string(f[i]))
+		return n
+	}
+	start, _ := strconv.ParseUint(string(f[19]), 10, 64)
+	return proc{
+		pid: pid, state: f[0][0], ppid: number(1), pgid: number(2), sid: number(3),
+		threads: number(17), start: start,
+	}, true
+}
+
+// listDir gives the names in a directory.
+func listDir(sys Sys, dir int, path string) ([]string, error) {
+	fd, err := sys.OpenAt(dir, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	defer sys.Close(fd)
+	var names []string
+	buf := make([]byte, 8192)
+	for {
+		n, err := sys.ReadDir(fd, buf)
+		if err != nil || n == 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+// children gives the direct children of a process, of all its threads.
+func children(sys Sys, p proc) []int {
+	tids := []string{strconv.Itoa(p.pid)}
+	if p.threads != 1 {
+		tids, _ = listDir(sys, unix.AT_FDCWD, procPath(p.pid, "task"))
+	}
+	var pids []int
+	for _, tid := range tids {
+		text, err := readFile(sys, unix.AT_FDCWD, procPath(p.pid, "task/"+tid+"/children"))
+		if err != nil {
+			continue // the thread has ended: its children are another's
+		}
+		for _, f := range bytes.Fields(text) {
+			if pid, err := strconv.Atoi(string(f)); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// everyProcess reads the whole process table.
+func everyProcess(sys Sys) []proc {
+	names, _ := listDir(sys, unix.AT_FDCWD, "/proc")
+	procs := make([]proc, 0, len(names))
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			if p, ok := statProc(sys, pid); ok {
+				procs = append(procs, p)
+			}
+		}
+	}
+	return procs
+}
+
+// signalProc signals a process that was seen before, and no stranger that has
+// its number since: the pidfd holds it, its start time proves it (I5).
+func signalProc(sys Sys, p proc, sigs ...syscall.Signal) {
+	fd, err := sys.PidfdOpen(p.pid)
+	if err != nil {
+		return
+	}
+	defer sys.Close(fd)
+	if now, ok := statProc(sys, p.pid); !ok || now.start != p.start {
+		return
+	}
+	for _, sig := range sigs {
+		_ = sys.PidfdSignal(fd, sig, 0) // ESRCH: it has ended; EPERM: it will be named
+	}
+}
+
+// survivorsOf names processes that live, and what they wait for.
+func survivorsOf(sys Sys, pids []int) []messages.Survivor {
+	var list []messages.Survivor
+	for _, pid := range pids {
+		p, ok := statProc(sys, pid)
+		if !ok || p.dead() {
+			continue
+		}
+		wchan, _ := readFile(sys, unix.AT_FDCWD, procPath(pid, "wchan"))
+		s := messages.Survivor{PID: pid, State: string(p.state)}
+		if w := string(bytes.TrimSpace(wchan)); w != "0" {
+			s.Wchan = w
+		}
+		list = append(list, s)
+	}
+	return list
+}

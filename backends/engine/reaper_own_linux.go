@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownReaper waits for every child of a process that is ours alone, in one
+// thread and without a descriptor for any of them. A child is reaped as soon as
+// it was seen: nothing stays a zombie for its drain.
+type ownReaper struct {
+	h    *host
+	wake chan struct{} // a child was forked; capacity 1
+	stop chan struct{}
+	done chan struct{}
+
+	mu    sync.Mutex
+	cond  *sync.Cond
+	roots map[int]*job
+	next  uint64              // number of the next fork
+	forks map[uint64]struct{} // under way
+}
+
+func newOwnReaper(h *host) *ownReaper {
+	r := &ownReaper{
+		h: h, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		roots: make(map[int]*job), forks: make(map[uint64]struct{}),
+	}
+	r.cond = sync.NewCond(&r.mu)
+	go r.loop()
+	return r
+}
+
+// enter is called before a fork, leave when its pid has been added: a child
+// whose fork is under way is no stray.
+func (r *ownReaper) enter() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next++
+	r.forks[r.next] = struct{}{}
+	return r.next
+}
+
+func (r *ownReaper) leave(ticket uint64) {
+	r.mu.Lock()
+	delete(r.forks, ticket)
+	r.mu.Unlock()
+	r.cond.Broadcast()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *ownReaper) add(pid int, j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.roots[pid] = j
+}
+
+// owner finds the job of a child that exists; nil is a stray. It waits for the
+// forks that are under way.
+func (r *ownReaper) owner(pid int) *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.next
+	for {
+		if j := r.roots[pid]; j != nil || !r.underWay(before) {
+			return j
+		}
+		r.cond.Wait()
+	}
+}
+
+// underWay reports whether a fork up to number last is. Called with mu.
+func (r *ownReaper) underWay(last uint64) bool {
+	for n := range r.forks {
+		if n <= last {
+			return true
+		}
+	}
+	return false
+}
+
+// remove forgets a job that was reaped. Its number may be another's by now.
+func (r *ownReaper) remove(pid int, j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.roots[pid] == j {
+		delete(r.roots, pid)
+	}
+}
+
+// strays are those of pids that no job was started as.
+func (r *ownReaper) strays(pids []int) []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for before := r.next; r.underWay(before); {
+		r.cond.Wait()
+	}
+	var out []int
+	for _, pid := range pids {
+		if r.roots[pid] == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+func (r *ownReaper) loop() {
+	defer close(r.done)
+	for pause := pollFirst; ; {
+		var info unix.Siginfo
+		err := r.h.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
+		switch {
+		case err == nil:
+			pause = pollFirst
+			r.reap(infoPid(&info))
+			continue
+		case err == unix.ECHILD:
+			if !r.sleep(nil) {
+				return
+			}
+			continue
+		}
+		// Waiting itself has failed: look again, and ask for each child meanwhile.
+		t := time.NewTimer(pause)
+		pause = min(2*pause, backstopLast)
+		alive := r.sleep(t.C)
+		t.Stop()
+		if !alive {
+			return
+		}
+		r.lookAtEach()
+	}
+}
+
+// backstopLast paces the waiting of a kernel that refuses to wait.
+const backstopLast = 200 * time.Millisecond
+
+// sleep waits for a fork, for due, or for the end, of which it reports false.
+func (r *ownReaper) sleep(due <-chan time.Time) bool {
+	select {
+	case <-r.wake:
+	case <-due:
+	case <-r.stop:
+		return false
+	}
+	return true
+}
+
+// reap takes one child that has exited.
+func (r *ownReaper) reap(pid int) {
+	if pid == 0 {
+		return
+	}
+	j := r.owner(pid)
+	if j == nil {
+		_, _ = r.h.sys.Wait4(pid, nil, 0, nil)
+		if r.h.walk != nil {
+			r.h.walk.stir()
+		}
+		return
+	}
+	j.reapSafely()
+	r.remove(pid, j)
+}
+
+// lookAtEach asks for the exit of each job in turn.
+func (r *ownReaper) lookAtEach() {
+	r.mu.Lock()
+	roots := make(map[int]*job, len(r.roots))
+	for pid, j := range r.roots {
+		roots[pid] = j
+	}
+	r.mu.Unlock()
+	for pid, j := range roots {
+		if r.h.hasExited(&j.root) {
+			j.reapSafely()
+			r.remove(pid, j)
+		}
+	}
+}
+
+// close ends the loop. With children that cannot be ended it is left to wait
+// for them: a wait cannot be interrupted.
+func (r *ownReaper) close(alone bool) {
+	close(r.stop)
+	if !alone {
+		return
+	}
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-r.done:
+	case <-t.C:
+	}
+}

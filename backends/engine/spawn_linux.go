@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+)
+
+// launch is one start on its way.
+type launch struct {
+	h    *host
+	j    *job
+	spec *backends.Spec
+	dir  int    // the working directory; AT_FDCWD: the engine's
+	path string // of the program, seen from there
+	io   *stdio
+	cg   *cgroup // nil: none
+	oom  int64
+}
+
+// spawn starts the process of a job, or says why there is none.
+func (h *host) spawn(j *job, spec *backends.Spec) *failure {
+	l := &launch{h: h, j: j, spec: spec, dir: unix.AT_FDCWD}
+	fail := l.run()
+	if l.dir != unix.AT_FDCWD {
+		_ = h.sys.Close(l.dir)
+	}
+	if fail == nil {
+		l.io.release()
+		return nil
+	}
+	if l.io != nil {
+		l.io.undo(j, fail.again)
+	}
+	if l.cg != nil {
+		l.cg.giveBack()
+	}
+	return fail
+}
+
+func (l *launch) run() *failure {
+	if fail := l.enter(); fail != nil {
+		return fail
+	}
+	if fail := l.find(); fail != nil {
+		return fail
+	}
+	io, fail := l.j.connect(l.spec, l.h.null)
+	if l.io = io; fail != nil {
+		return fail
+	}
+	if c := l.h.cgroups; c != nil {
+		if l.cg = c.take(); l.cg != nil {
+			l.oom = l.cg.oomKills()
+		}
+	}
+	if err := l.h.e.opt.at(pointFork); err != nil {
+		return unexecuted(l.spec.Argv[0], err)
+	}
+	return l.fork()
+}
+
+// enter opens the working directory: what is entered is what was looked at.
+func (l *launch) enter() *failure {
+	if l.spec.Dir == "" {
+		return nil
+	}
+	fd, err := l.h.sys.OpenAt(unix.AT_FDCWD, l.spec.Dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return noDirectory(l.spec.Dir, err)
+	}
+	l.dir = fd
+	return nil
+}
+
+func (l *launch) find() *failure {
+	path, err := lookup(l.h.sys, l.dir, l.spec)
+	if err != nil {
+		return unexecuted(l.spec.Argv[0], err)
+	}
+	l.path = path
+	return nil
+}
+
+// fork forks, without the cgroup if the kernel would not have it: a container
+// or an odd hierarchy may refuse CLONE_INTO_CGROUP (runc#4812).
+func (l *launch) fork() *failure {
+	err := l.try()
+	if err != nil && l.cg != nil && mayBeCgroup(err) {
+		l.cg.spoil()
+		l.cg = nil
+		err = l.try()
+	}
+	if err == nil {
+		return nil
+	}
+	if l.dir != unix.AT_FDCWD && err == unix.EACCES && l.h.sys.AccessAt(l.dir, ".") != nil {
+		return noDirectory(l.spec.Dir, err)
+	}
+	return unexecuted(l.spec.Argv[0], err)
+}
+
+// mayBeCgroup tells an error that a fork into a cgroup can have for its own.
+func mayBeCgroup(err error) bool {
+	switch err {
+	case unix.EOPNOTSUPP, unix.EBUSY, unix.EACCES, unix.EPERM, unix.ENOSYS, unix.ENODEV, unix.EINVAL, unix.EBADF, unix.E2BIG:
+		return true
+	}
+	return false
+}
+
+// try is one fork. It makes the process the job's before anybody can hear of
+// its exit.
+func (l *launch) try() error {
+	pidfd := -1
+	attr := l.attr()
+	if l.h.own == nil {
+		attr.Sys.PidFD = &pidfd
+	}
+	var pid int
+	var err error
+	if l.h.own != nil {
+		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
+		ticket := l.h.own.enter()
+		defer l.h.own.leave(ticket)
+	}
+	fork := func() { pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr) }
+	if l.spec.Umask < 0 {
+		fork()
+	} else if masked := l.h.mask.with(l.spec.Umask, fork); masked != nil {
+		return masked
+	}
+	if err != nil {
+		return err
+	}
+	if l.cg != nil {
+		l.cg.held()
+		l.h.cgroups.forked(true)
+	}
+	l.h.forked(l.j, pid, pidfd, l.tree(), l.io, l.oom)
+	if l.h.own != nil {
+		l.h.own.add(pid, l.j)
+	} else {
+		l.h.waitFor(l.j, pid, pidfd)
+	}
+	return nil
+}
+
+// attr is what the child is to be.
+func (l *launch) attr() *syscall.ProcAttr {
+	sys := &syscall.SysProcAttr{Setsid: true}
+	if l.cg != nil {
+		sys.UseCgroupFD, sys.CgroupFD = true, l.cg.fd
+	}
+	files := make([]uintptr, 3, max(3, l.h.leaks))
+	copy(files, l.io.files[:])
+	for len(files) < l.h.leaks {
+		files = append(files, ^uintptr(0)) // closed in the child
+	}
+	attr := &syscall.ProcAttr{Env: l.h.env(l.spec), Files: files, Sys: sys}
+	switch {
+	case l.dir != unix.AT_FDCWD && l.h.self.start != 0: // there is a /proc
+		attr.Dir = "/proc/self/fd/" + strconv.Itoa(l.dir)
+	default:
+		attr.Dir = l.spec.Dir
+	}
+	return attr
+}
+
+// tree is what will hold the job's processes together.
+func (l *launch) tree() tree {
+	switch {
+	case l.cg != nil:
+		return &cgroupTree{h: l.h, job: l.j, cg: l.cg}
+	case l.h.walk != nil:
+		return &descent{h: l.h, job: l.j}
+	}
+	return &group{h: l.h, job: l.j}
+}

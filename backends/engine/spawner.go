@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// spawner is the queue in front of the forks: in order, a few at a time. A fork
+// and exec takes 0.7 ms, which is too long for an actor; more of them at once
+// than there are CPUs only adds to the waiting (performance.md 1.6).
+type spawner struct {
+	e *Local
+
+	mu     sync.Mutex
+	wake   *sync.Cond
+	queue  []*job
+	idle   int // workers that wait
+	alive  int
+	closed bool
+}
+
+// maxQueued bounds the queue. Admission comes long before it (design.md 9.5).
+const maxQueued = 1 << 15
+
+func (s *spawner) push(j *job) {
+	s.mu.Lock()
+	if s.wake == nil {
+		s.wake = sync.NewCond(&s.mu)
+	}
+	closed, full := s.closed, len(s.queue) >= maxQueued
+	if !closed && !full {
+		s.queue = append(s.queue, j)
+		s.call()
+	}
+	s.mu.Unlock()
+	switch {
+	case closed:
+		s.e.run(j, func() {
+			j.failed(refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more"))
+		})
+	case full:
+		s.e.run(j, func() {
+			j.failed(refused(messages.ResourceExhausted, "queue", "too many jobs wait for their start; try again later"))
+		})
+	}
+}
+
+// call sees to it that a worker comes. Called with mu.
+func (s *spawner) call() {
+	if s.idle == 0 && s.alive < s.e.opt.Spawners {
+		s.alive++
+		s.e.background(s.worker)
+		return
+	}
+	s.wake.Signal()
+}
+
+func (s *spawner) worker() {
+	for {
+		j := s.next()
+		if j == nil {
+			return
+		}
+		launchSafely(j)
+	}
+}
+
+func launchSafely(j *job) {
+	defer j.guard()
+	j.launch()
+}
+
+// next waits for a job; nil is the end.
+func (s *spawner) next() *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 {
+		if s.closed {
+			s.alive--
+			return nil
+		}
+		s.idle++
+		s.wake.Wait()
+		s.idle--
+	}
+	j := s.queue[0]
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	return j
+}
+
+// close lets the workers end when the queue is empty.
+func (s *spawner) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.wake != nil {
+		s.wake.Broadcast()
+	}
+}
+
+// The tries of a fork that fails with EAGAIN (reliability.md 4).
+const (
+	maxForks   = 3
+	forkPause  = 10 * time.Millisecond
+	forkFactor = 4
+)
+
+// launch starts the process of a job, in a worker.
+func (j *job) launch() {
+	spec, try := j.claim()
+	if spec == nil {
+		return
+	}
+	fail := j.e.host.spawn(j, spec)
+	switch {
+	case fail == nil:
+		j.begun()
+	case fail.again && try < maxForks && j.release():
+		pause := forkPause
+		for range try - 1 {
+			pause *= forkFactor
+		}
+		j.retry(pause)
+	default:
+		j.failed(fail)
+	}
+}
+
+// claim takes a job out of its waiting, if nobody has stopped it.
+func (j *job) claim() (spec *backends.Spec, try int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.phase != waiting {
+		return nil, 0
+	}
+	j.phase = forking
+	j.forks++
+	return j.spec, j.forks
+}
+
+// release puts a job back into its waiting, unless it was stopped meanwhile.
+func (j *job) release() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ladder != nil {
+		return false
+	}
+	j.phase = waiting
+	return true
+}
+
+// retry pushes the job again, unless it is stopped before.
+func (j *job) retry(pause time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.phase == waiting {
+		j.pause = time.AfterFunc(pause, func() { j.e.queue.push(j) })
+	}
+}
+
+// child is what a fork has made.
+type child struct {
+	pid     int
+	start   uint64
+	pidfd   int // -1: none
+	tree    tree
+	streams []*stream
+	stdin   *pipeEnd
+	oom     int64
+	flags   []messages.Flag
+}
+
+// born makes the process the job's. The host calls it before it can learn of
+// the exit, so that the start is said first (F45).
+func (j *job) born(c child) {
+	now := time.Now()
+	j.root.mu.Lock()
+	j.root.pid, j.root.start, j.root.pidfd = c.pid, c.start, c.pidfd
+	j.root.mu.Unlock()
+	if journal := j.e.opt.Journal; journal != nil {
+		journal(Record{Kind: RecordStarted, Job: j.id, At: now, PID: c.pid, StartTime: c.start, Cgroup: c.tree.path()})
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.phase, j.spec = running, nil
+	j.tree, j.streams, j.later.oom = c.tree, c.streams, c.oom
+	j.input.end = c.stdin
+	for _, f := range c.flags {
+		j.flag(f)
+	}
+	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
+}
+
+// begun does what waited for the start.
+func (j *job) begun() {
+	j.mu.Lock()
+	streams := j.streams
+	stopped := j.ladder != nil && j.phase == running
+	j.mu.Unlock()
+	for _, s := range streams {
+		j.e.run(j, s.pump)
+	}
+	if stopped {
+		j.e.run(j, j.climb)
+	}
+	j.work()
+	j.tell()
+}
+
+// failed is the end of a job of which no process exists.
+func (j *job) failed(f *failure) {
+	j.mu.Lock()
+	if j.pause != nil {
+		j.pause.Stop()
+	}
+	if j.phase != over {
+		j.phase, j.spec = over, nil
+		j.toldClosed, j.toldEnded, j.told = true, true, true
+		if j.ladder != nil {
+			f = stoppedEarly()
+			close(j.ladder.gone)
+		}
+		seq := j.e.seq.Add(1)
+		j.keep(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})
+	}
+	j.mu.Unlock()
+	j.update(func() {})
+	j.removeScratch()
+}

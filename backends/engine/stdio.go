@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"os"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// stdio is what a job finds on its descriptors 0, 1 and 2, and our ends of it.
+type stdio struct {
+	sys     Sys
+	files   [3]uintptr
+	theirs  []int // closed after the fork, whatever came of it
+	stdin   *pipeEnd
+	streams []*stream
+	flags   []messages.Flag
+}
+
+// connect makes the pipes and logs of a job. What it has made it gives back
+// even if it fails.
+func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *failure) {
+	io = &stdio{sys: j.e.opt.Sys, files: [3]uintptr{uintptr(null), uintptr(null), uintptr(null)}}
+	switch spec.Stdio.Stdin {
+	case messages.StdinPipe:
+		if err := io.input(); err != nil {
+			return io, lacking("pipe for the standard input", err)
+		}
+	case messages.StdinHost:
+		io.files[0] = 0
+		io.flags = append(io.flags, messages.FlagStdinShared)
+	}
+	if spec.Stdio.Streams == messages.SeparateStreams {
+		if fail := io.output(j, spec, messages.Stdout, 1); fail != nil {
+			return io, fail
+		}
+		return io, io.output(j, spec, messages.Stderr, 2)
+	}
+	return io, io.output(j, spec, messages.Merged, 1, 2)
+}
+
+// input makes the pipe of the standard input. Our end never waits.
+func (io *stdio) input() error {
+	r, w, err := io.sys.Pipe()
+	if err != nil {
+		return err
+	}
+	io.theirs = append(io.theirs, r)
+	io.files[0] = uintptr(r)
+	if err := io.sys.SetNonblock(w); err != nil {
+		_ = io.sys.Close(w)
+		return err
+	}
+	io.stdin, err = newPipeEnd(os.NewFile(uintptr(w), "stdin"))
+	return err
+}
+
+// output makes the pipe and the log of one stream.
+func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds ...int) *failure {
+	r, w, err := io.sys.Pipe()
+	if err != nil {
+		return lacking("pipe for the output", err)
+	}
+	io.theirs = append(io.theirs, w)
+	for _, fd := range fds {
+		io.files[fd] = uintptr(w)
+	}
+	if err := io.sys.SetNonblock(r); err != nil {
+		_ = io.sys.Close(r)
+		return lacking("pipe for the output", err)
+	}
+	file := os.NewFile(uintptr(r), which.String())
+	log, err := j.e.opt.Store.Create(string(j.id), uint8(which), spec.Log)
+	if err != nil {
+		_ = file.Close()
+		return lacking("log for the output", err)
+	}
+	s, err := newStream(j, which, file, log)
+	io.streams = append(io.streams, s)
+	if err != nil {
+		return lacking("pipe for the output", err)
+	}
+	return nil
+}
+
+// release closes the job's ends of the pipes.
+func (io *stdio) release() {
+	for _, fd := range io.theirs {
+		_ = io.sys.Close(fd)
+	}
+	io.theirs = nil
+}
+
+// undo takes back what was made for a job that has no process. Its logs stay,
+// empty, unless the start is tried again.
+func (io *stdio) undo(j *job, again bool) {
+	io.release()
+	io.stdin.close()
+	for _, s := range io.streams {
+		_ = s.file.Close()
+		_ = s.log.Seal()
+	}
+	if again && len(io.streams) > 0 {
+		_ = j.e.opt.Store.Remove(string(j.id))
+	}
+}

@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// stream is one output of a job: a pipe and its log. One goroutine waits for
+// the pipe in the netpoller; at the exit another helps to empty it.
+type stream struct {
+	job   *job
+	which messages.Stream
+	file  *os.File // the read end; closed by pump alone, but at the end of the engine
+	conn  syscall.RawConn
+	wake  chan struct{} // the reason of a pause is gone; capacity 1
+
+	sealed  atomic.Bool
+	crashed atomic.Bool // the pump does not run any more, and did not end
+	blocked atomic.Pointer[messages.LogBlocked]
+
+	mu    sync.Mutex // one mover at a time
+	log   spill.Writer
+	total int64 // bytes moved
+	full  int   // times the pipe was found full
+	large bool  // the pipe was made large
+}
+
+// verdict is why a move ended.
+type verdict uint8
+
+const (
+	more    verdict = iota // there may be more
+	empty                  // nothing is in the pipe
+	held                   // capture is paused by a control
+	capped                 // the log takes no more, by its policy
+	blocked                // the store has no room now
+	ended                  // the last writer is gone; the log is sealed
+)
+
+const (
+	// moveLimit is how much one splice may take: a large pipe at most.
+	moveLimit = largePipe
+	// A job that fills its pipe again and again gets a large one: the default
+	// costs throughput, and 10,000 silent jobs must cost nothing.
+	largePipe    = 1 << 20
+	smallPipe    = 64 << 10
+	chattyFrom   = 4
+	quickMoves   = 4       // of a drain in the reaper's goroutine
+	quickLogSize = 1 << 20 // above it a log may be slow
+	retryFirst   = 100 * time.Millisecond
+	retryLast    = 2 * time.Second
+)
+
+func newStream(j *job, which messages.Stream, file *os.File, log spill.Writer) (*stream, error) {
+	conn, err := file.SyscallConn()
+	return &stream{job: j, which: which, file: file, conn: conn, wake: make(chan struct{}, 1), log: log}, err
+}
+
+// pump moves output into the log until the last writer is gone, then closes
+// the pipe and seals the log. If it panics the pipe stays open: the job waits,
+// and the drain reads it.
+func (s *stream) pump() {
+	s.crashed.Store(true)
+	s.pumpAll()
+	s.crashed.Store(false)
+	_ = s.file.Close()
+	s.sealOnce()
+	s.job.update(func() {})
+}
+
+func (s *stream) pumpAll() {
+	pause := retryFirst
+	var last verdict
+	try := func(fd uintptr) bool {
+		last = s.moveAll(int(fd))
+		return last != empty
+	}
+	for {
+		if err := s.conn.Read(try); err != nil || last == ended {
+			return
+		}
+		switch last {
+		case held, capped:
+			s.sleep(nil)
+		case blocked:
+			s.nap(pause)
+			pause = min(2*pause, retryLast)
+			continue
+		}
+		pause = retryFirst
+	}
+}
+
+// moveAll moves what is there.
+func (s *stream) moveAll(fd int) verdict {
+	for {
+		if s.job.held() && !s.sealed.Load() {
+			return held
+		}
+		if v := s.move(fd, moveLimit); v != more {
+			return v
+		}
+	}
+}
+
+// move is one splice and what follows from it.
+func (s *stream) move(fd int, limit int64) verdict {
+	v, grew := s.turn(fd, limit)
+	if grew {
+		s.job.tell()
+	}
+	return v
+}
+
+func (s *stream) turn(fd int, limit int64) (v verdict, grew bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.splice(fd, limit)
+}
+
+// splice is move with mu held; grew says that somebody is to be told.
+func (s *stream) splice(fd int, limit int64) (v verdict, grew bool) {
+	if s.sealed.Load() {
+		return ended, false
+	}
+	if err := s.job.e.opt.at(pointPump); err != nil {
+		return s.refused(err), true
+	}
+	n, err := s.log.Splice(fd, limit)
+	if n > 0 {
+		s.total += n
+		grew = s.job.credits.grow(s.which, n)
+		grew = s.unblock() || grew
+		s.widen(fd, n)
+	}
+	switch {
+	case err == nil && n > 0:
+		return more, grew
+	case err == nil, errors.Is(err, unix.EAGAIN):
+		return empty, grew
+	case errors.Is(err, io.EOF):
+		s.seal()
+		return ended, grew
+	case errors.Is(err, spill.ErrPaused):
+		return capped, grew
+	case errors.Is(err, spill.ErrQuota):
+		s.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, s.job.later.grace)
+		return more, grew
+	}
+	return s.refused(err), true
+}
+
+// seal ends the log. Called with mu.
+func (s *stream) seal() {
+	if s.sealed.Load() {
+		return
+	}
+	if err := s.log.Seal(); err != nil {
+		s.job.fault(err)
+	}
+	s.sealed.Store(true)
+	s.resume() // a pump that pauses has to close the pipe
+}
+
+func (s *stream) sealOnce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seal()
+}
+
+// refused tells once that the store takes nothing now. Called with mu.
+func (s *stream) refused(err error) verdict {
+	if s.blocked.Load() == nil {
+		b := messages.LogBlocked{Stream: s.which, Blocked: true, Message: err.Error()}
+		s.blocked.Store(&b)
+		s.job.mu.Lock()
+		s.job.flag(messages.FlagLogBlocked)
+		s.job.mu.Unlock()
+		s.job.say(b)
+	}
+	return blocked
+}
+
+// unblock tells that the store takes bytes again. Called with mu.
+func (s *stream) unblock() bool {
+	if s.blocked.Load() == nil {
+		return false
+	}
+	s.blocked.Store(nil)
+	s.job.say(messages.LogBlocked{Stream: s.which})
+	return true
+}
+
+// blockedFact is how the stream stands.
+func (s *stream) blockedFact() messages.LogBlocked {
+	if b := s.blocked.Load(); b != nil {
+		return *b
+	}
+	return messages.LogBlocked{Stream: s.which}
+}
+
+// widen makes the pipe of a chatty job large; a user who may have no more such
+// pipes keeps the small one. Called with mu.
+func (s *stream) widen(fd int, n int64) {
+	if s.large || n < smallPipe/2 {
+		return
+	}
+	if s.full++; s.full >= chattyFrom {
+		s.large = true
+		_ = s.job.e.opt.Sys.SetPipeSize(fd, largePipe) // EPERM, EBUSY: it stays as it is
+	}
+}
+
+// resume wakes a pump that pauses.
+func (s *stream) resume() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sleep waits until the pump is woken, the time has come or the engine ends.
+func (s *stream) sleep(due <-chan time.Time) {
+	select {
+	case <-s.wake:
+	case <-due:
+	case <-s.job.e.done:
+	}
+}
+
+func (s *stream) nap(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	s.sleep(t.C)
+}

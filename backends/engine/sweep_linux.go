@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweep ends what engines have left that are dead: their jobs are lost, and
+// nothing of a lost job may go on (R3). An engine of another pid namespace is
+// let alone: whether it lives cannot be seen from here.
+func (c *cgroups) sweep() {
+	names, _ := listDir(c.h.sys, c.parent, ".")
+	_, _, space := ownerOf(c.name)
+	for _, n := range names {
+		pid, start, theirs := ownerOf(n)
+		if n == c.name || pid == 0 || theirs != space {
+			continue
+		}
+		if p, ok := statProc(c.h.sys, pid); ok && p.start == start {
+			continue
+		}
+		node := strings.TrimPrefix(n[:strings.LastIndexByte(n, '-')], "troupe-")
+		c.h.found.Swept = append(c.h.found.Swept, node)
+		c.clear(n)
+	}
+}
+
+// ownerOf reads the name of a base directory; pid 0 is not one.
+func ownerOf(name string) (pid int, start uint64, space string) {
+	rest, ok := strings.CutPrefix(name, "troupe-")
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return 0, 0, ""
+	}
+	f := strings.Split(rest[i+1:], ".")
+	if len(f) != 3 {
+		return 0, 0, ""
+	}
+	pid, err := strconv.Atoi(f[0])
+	if err != nil {
+		return 0, 0, ""
+	}
+	if start, err = strconv.ParseUint(f[1], 10, 64); err != nil {
+		return 0, 0, ""
+	}
+	return pid, start, f[2]
+}
+
+// clear kills what is in a dead engine's cgroups and removes them, as soon as
+// they are empty.
+func (c *cgroups) clear(name string) {
+	sys := c.h.sys
+	if fd, err := sys.OpenAt(c.parent, name+"/cgroup.kill", unix.O_WRONLY); err == nil {
+		_, _ = sys.Write(fd, []byte("1"))
+		_ = sys.Close(fd)
+	} else {
+		for _, pid := range procsBelow(sys, c.parent, name, maxCgroupDepth) {
+			if p, ok := statProc(sys, pid); ok {
+				signalProc(sys, p, unix.SIGKILL)
+			}
+		}
+	}
+	parent, err := sys.OpenAt(c.parent, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	c.h.e.background(func() {
+		defer sys.Close(parent)
+		pause := removePause
+		for range removeTries {
+			removeCgroup(sys, parent, name)
+			var st unix.Stat_t
+			if sys.StatAt(parent, name, &st) != nil || !c.h.rest(pause) {
+				return
+			}
+			pause *= 2
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sys is the system calls beneath Local, one method each, so that a test can
+// make the Nth of them fail (reliability.md 6.0). A method does its one call,
+// again when a signal interrupted it, and nothing else. Splice belongs to the
+// store.
+type Sys interface {
+	Pipe() (r, w int, err error) // close-on-exec
+	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
+	Waitid(kind, id int, info *unix.Siginfo, options int) error
+	Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error)
+	Kill(pid int, sig syscall.Signal) error // 0 and negative as kill(2)
+	PidfdOpen(pid int) (int, error)
+	PidfdSignal(pidfd int, sig syscall.Signal, flags int) error
+
+	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
+	MkdirAt(dir int, path string) error
+	RmdirAt(dir int, path string) error
+	Unlink(path string) error
+	StatAt(dir int, path string, st *unix.Stat_t) error
+	AccessAt(dir int, path string) error // may it be executed or entered?
+	ReadDir(fd int, buf []byte) (int, error)
+	Read(fd int, p []byte) (int, error)
+	Write(fd int, p []byte) (int, error)
+	Close(fd int) error
+	SetNonblock(fd int) error
+	SetPipeSize(fd, size int) error
+	Unread(fd int) (int, error) // FIONREAD
+	Hung(fd int) (bool, error)  // the last writer of the pipe is gone
+
+	InotifyInit() (int, error) // non-blocking
+	InotifyAdd(fd int, path string, mask uint32) (int, error)
+	InotifyRemove(fd, watch int) error
+	EpollCreate() (int, error)
+	EpollAdd(ep, fd int) error
+	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
+
+	Subreaper() error
+	SealDescriptors(first int) error // close-on-exec from first on
+	OwnUmask() error                 // the thread's umask is its own from now on
+	Umask(mask int)
+}
+
+// kernel is the real Sys.
+type kernel struct{}
+
+// again repeats a call that a signal interrupted.
+func again(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// againN is again for a call that returns a number.
+func againN(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+func (kernel) Pipe() (r, w int, err error) {
+	var p [2]int
+	err = unix.Pipe2(p[:], unix.O_CLOEXEC)
+	return p[0], p[1], err
+}
+
+func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	return syscall.ForkExec(path, argv, attr)
+}
+
+func (kernel) Waitid(kind, id int, info *unix.Siginfo, options int) error {
+	return again(func() error { return unix.Waitid(kind, id, info, options, nil) })
+}
+
+func (kernel) Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error) {
+	return againN(func() (int, error) { return unix.Wait4(pid, status, options, usage) })
+}
+
+func (kernel) Kill(pid int, sig syscall.Signal) error { return unix.Kill(pid, sig) }
+
+func (kernel) PidfdOpen(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
+
+func (kernel) PidfdSignal(pidfd int, sig syscall.Signal, flags int) error {
+	return unix.PidfdSendSignal(pidfd, sig, nil, flags)
+}
+
+func (kernel) OpenAt(dir int, path string, flags int) (int, error) {
+	return againN(func() (int, error) { return unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0) })
+}
+
+func (kernel) MkdirAt(dir int, path string) error { return unix.Mkdirat(dir, path, 0o755) }
+
+func (kernel) RmdirAt(dir int, path string) error {
+	return unix.Unlinkat(dir, path, unix.AT_REMOVEDIR)
+}
+
+func (kernel) Unlink(path string) error { return unix.Unlink(path) }
+
+func (kernel) StatAt(dir int, path string, st *unix.Stat_t) error {
+	return unix.Fstatat(dir, path, st, 0)
+}
+
+func (kernel) AccessAt(dir int, path string) error {
+	return unix.Faccessat(dir, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+func (kernel) ReadDir(fd int, buf []byte) (int, error) { return unix.ReadDirent(fd, buf) }
+
+func (kernel) Read(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Read(fd, p) })
+}
+
+func (kernel) Write(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Write(fd, p) })
+}
+
+func (kernel) Close(fd int) error { return unix.Close(fd) }
+
+func (kernel) SetNonblock(fd int) error { return unix.SetNonblock(fd, true) }
+
+func (kernel) SetPipeSize(fd, size int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size)
+	return err
+}
+
+func (kernel) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
+
+func (kernel) Hung(fd int) (bool, error) {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
+	return p[0].Revents&unix.POLLHUP != 0, err
+}
+
+func (kernel) InotifyInit() (int, error) {
+	return unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+}
+
+func (kernel) InotifyAdd(fd int, path string, mask uint32) (int, error) {
+	return unix.InotifyAddWatch(fd, path, mask)
+}
+
+func (kernel) InotifyRemove(fd, watch int) error {
+	_, err := unix.InotifyRmWatch(fd, uint32(watch))
+	return err
+}
+
+func (kernel) EpollCreate() (int, error) { return unix.EpollCreate1(unix.EPOLL_CLOEXEC) }
+
+func (kernel) EpollAdd(ep, fd int) error {
+	return unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(fd)})
+}
+
+func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
+	return againN(func() (int, error) { return unix.EpollWait(ep, events, 0) })
+}
+
+func (kernel) Subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+func (kernel) SealDescriptors(first int) error {
+	return unix.CloseRange(uint(first), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+func (kernel) OwnUmask() error { return unix.Unshare(unix.CLONE_FS) }
+
+func (kernel) Umask(mask int) { unix.Umask(mask) }
+
+// infoPid is si_pid of what Waitid reported: the first field of the union
+// behind three ints, which is aligned as a pointer is.
+func infoPid(info *unix.Siginfo) int {
+	const word = unsafe.Sizeof(uintptr(0))
+	const offset = (3*unsafe.Sizeof(int32(0)) + word - 1) / word * word
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), offset)))
+}

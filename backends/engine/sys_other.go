@@ -1,0 +1,104 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package engine
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sys is the system calls beneath Local, one method each, so that a test can
+// make the Nth of them fail. A method does its one call, again when a signal
+// interrupted it, and nothing else.
+type Sys interface {
+	Pipe() (r, w int, err error) // close-on-exec
+	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
+	Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error)
+	Kill(pid int, sig syscall.Signal) error // 0 and negative as kill(2)
+
+	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
+	Unlink(path string) error
+	StatAt(dir int, path string, st *unix.Stat_t) error
+	AccessAt(dir int, path string) error // may it be executed or entered?
+	Read(fd int, p []byte) (int, error)
+	Write(fd int, p []byte) (int, error)
+	Close(fd int) error
+	SetNonblock(fd int) error
+	SetPipeSize(fd, size int) error
+	Unread(fd int) (int, error) // FIONREAD
+	Hung(fd int) (bool, error)  // the last writer of the pipe is gone
+}
+
+// fionread is FIONREAD of the BSD family, which x/sys does not name.
+const fionread = 0x4004667f
+
+// kernel is the real Sys.
+type kernel struct{}
+
+func againN(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+func (kernel) Pipe() (r, w int, err error) {
+	var p [2]int
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := unix.Pipe(p[:]); err != nil {
+		return -1, -1, err
+	}
+	unix.CloseOnExec(p[0])
+	unix.CloseOnExec(p[1])
+	return p[0], p[1], nil
+}
+
+func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	return syscall.ForkExec(path, argv, attr)
+}
+
+func (kernel) Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error) {
+	return againN(func() (int, error) { return unix.Wait4(pid, status, options, usage) })
+}
+
+func (kernel) Kill(pid int, sig syscall.Signal) error { return unix.Kill(pid, sig) }
+
+func (kernel) OpenAt(dir int, path string, flags int) (int, error) {
+	return againN(func() (int, error) { return unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0) })
+}
+
+func (kernel) Unlink(path string) error { return unix.Unlink(path) }
+
+func (kernel) StatAt(dir int, path string, st *unix.Stat_t) error {
+	return unix.Fstatat(dir, path, st, 0)
+}
+
+func (kernel) AccessAt(dir int, path string) error {
+	return unix.Faccessat(dir, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+func (kernel) Read(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Read(fd, p) })
+}
+
+func (kernel) Write(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Write(fd, p) })
+}
+
+func (kernel) Close(fd int) error { return unix.Close(fd) }
+
+func (kernel) SetNonblock(fd int) error { return unix.SetNonblock(fd, true) }
+
+// SetPipeSize fails: the size of a pipe is the kernel's affair here.
+func (kernel) SetPipeSize(int, int) error { return unix.ENOTSUP }
+
+func (kernel) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, fionread) }
+
+func (kernel) Hung(fd int) (bool, error) {
+	p := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
+	return p[0].Revents&unix.POLLHUP != 0, err
+}

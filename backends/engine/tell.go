@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"sync"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// binding is one owner's ear for a job: what Start and Adopt make.
+type binding struct {
+	mu    sync.Mutex // held while a fact is told, so that end waits for it
+	facts backends.Facts
+}
+
+func (b *binding) tell(f messages.ProcessFact) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.facts != nil {
+		b.facts(f)
+	}
+}
+
+// end makes the owner deaf: no fact is told after it returns.
+func (b *binding) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.facts = nil
+}
+
+// numbered is a fact that is kept until it is settled.
+type numbered struct {
+	seq  uint64
+	fact messages.ProcessFact
+}
+
+// teller tells the facts of one job: serially, in order, to whoever is bound,
+// and from whatever goroutine of the engine is at hand. Its lock is a leaf: it
+// is free while a fact is told.
+type teller struct {
+	lock    sync.Mutex
+	bound   *binding
+	queue   []messages.ProcessFact
+	telling bool
+	started *messages.ProcessStarted
+	kept    []numbered
+}
+
+// say puts a fact behind those that were said before. The caller sees to it
+// that flush follows, without a lock.
+func (t *teller) say(f messages.ProcessFact) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if s, ok := f.(messages.ProcessStarted); ok {
+		t.started = &s
+	}
+	if t.bound != nil {
+		t.queue = append(t.queue, f)
+	}
+}
+
+// keep says a fact that stays until its number is settled.
+func (t *teller) keep(seq uint64, f messages.ProcessFact) {
+	t.lock.Lock()
+	t.kept = append(t.kept, numbered{seq, f})
+	t.lock.Unlock()
+	t.say(f)
+}
+
+// flush tells what was said, unless another goroutine is at it: that one will
+// tell this too.
+func (t *teller) flush(fault func(any)) {
+	t.lock.Lock()
+	if t.telling {
+		t.lock.Unlock()
+		return
+	}
+	t.telling = true
+	for len(t.queue) > 0 {
+		f, b := t.queue[0], t.bound
+		t.queue = t.queue[1:]
+		t.lock.Unlock()
+		tellSafely(b, f, fault)
+		t.lock.Lock()
+	}
+	t.queue, t.telling = nil, false
+	t.lock.Unlock()
+}
+
+// tellSafely keeps a fault of the listener from the engine's goroutine.
+func tellSafely(b *binding, f messages.ProcessFact, fault func(any)) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault(r)
+		}
+	}()
+	b.tell(f)
+}
+
+// bind gives the facts to a new owner, who first hears what every owner must:
+// the start, what stands (between) and all that is not settled.
+func (t *teller) bind(b *binding, between []messages.ProcessFact) (former *binding) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	former = t.bound
+	t.bound, t.queue = b, nil
+	if t.started != nil {
+		t.queue = append(t.queue, *t.started)
+	}
+	t.queue = append(t.queue, between...)
+	for _, n := range t.kept {
+		t.queue = append(t.queue, n.fact)
+	}
+	return former
+}
+
+// unbind takes the facts from b, if it has them; nil is whoever has them.
+func (t *teller) unbind(b *binding) (was *binding) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	was = t.bound
+	if b == nil || t.bound == b {
+		t.bound, t.queue = nil, nil
+	}
+	return was
+}
+
+// owner reports who is bound.
+func (t *teller) owner() *binding {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.bound
+}
+
+// settle forgets the facts up to seq and reports whether any is left.
+func (t *teller) settle(seq uint64) (unsettled bool) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	for len(t.kept) > 0 && t.kept[0].seq <= seq {
+		t.kept = t.kept[1:]
+	}
+	return len(t.kept) > 0
+}

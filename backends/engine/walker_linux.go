@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// walker finds the orphans of jobs in a process that is their subreaper: its
+// own children which it did not start. One look serves all who ask at the
+// time, and looks keep their distance when they are dear: ten thousand jobs
+// that end at once cost a few of them.
+type walker struct {
+	h *host
+
+	mu      sync.Mutex
+	asks    []ask
+	waits   map[*job]func() // want to hear that nothing is left
+	stirred bool            // an orphan was reaped since the last look
+	running bool
+	closed  bool
+}
+
+type ask struct {
+	j    *job
+	tell func(tops []proc)
+}
+
+// lookShare bounds what looking may cost: one part in so many of the time.
+const lookShare = 5
+
+func newWalker(h *host) *walker { return &walker{h: h, waits: make(map[*job]func())} }
+
+// ask tells the topmost orphans of a job, seen after this call.
+func (w *walker) ask(j *job, tell func([]proc)) {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		w.h.e.run(j, func() { tell(nil) })
+		return
+	}
+	w.asks = append(w.asks, ask{j, tell})
+	w.call()
+	w.mu.Unlock()
+}
+
+// wait calls empty, once, when no orphan of the job is left.
+func (w *walker) wait(j *job, empty func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits[j] = empty
+	w.stirred = true // it may have happened already
+	w.call()
+}
+
+func (w *walker) forget(j *job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waits, j)
+}
+
+// stir says that an orphan was reaped: its children may be ours now, or a job
+// may have nothing left.
+func (w *walker) stir() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stirred = true
+	if len(w.waits) > 0 {
+		w.call()
+	}
+}
+
+// call sees to it that somebody looks. Called with mu.
+func (w *walker) call() {
+	if !w.running && !w.closed {
+		w.running = true
+		w.h.e.background(w.loop)
+	}
+}
+
+func (w *walker) loop() {
+	for {
+		w.mu.Lock()
+		asks, waits := w.asks, map[*job]func(){}
+		w.asks = nil
+		if w.stirred {
+			for j, f := range w.waits {
+				waits[j] = f
+			}
+		}
+		w.stirred = false
+		if w.running = len(asks)+len(waits) > 0; !w.running {
+			w.mu.Unlock()
+			return
+		}
+		w.mu.Unlock()
+		began := time.Now()
+		found := w.look()
+		for _, a := range asks {
+			tellOrphans(a, found[a.j])
+		}
+		for j, empty := range waits {
+			if len(found[j]) == 0 && w.taken(j) {
+				w.h.e.run(j, empty)
+			}
+		}
+		if !w.h.rest((lookShare - 1) * time.Since(began)) {
+			return
+		}
+	}
+}
+
+func tellOrphans(a ask, tops []proc) {
+	defer a.j.guard()
+	a.tell(tops)
+}
+
+func (w *walker) taken(j *job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.waits[j]
+	delete(w.waits, j)
+	return ok
+}
+
+// look finds the orphans that live, by job. Nobody's are under nil.
+func (w *walker) look() map[*job][]proc {
+	found := make(map[*job][]proc)
+	pids := w.h.own.strays(children(w.h.sys, proc{pid: w.h.self.pid}))
+	var sessions map[int]*job
+	for _, pid := range pids {
+		p, ok := statProc(w.h.sys, pid)
+		if !ok || p.dead() {
+			continue
+		}
+		j := w.tagOf(pid)
+		if j == nil {
+			if sessions == nil {
+				sessions = w.sessions()
+			}
+			j = w.guess(p, sessions)
+		}
+		found[j] = append(found[j], p)
+	}
+	return found
+}
+
+// sessions are the jobs of which something may be left, by the session that
+// their main process leads.
+func (w *walker) sessions() map[int]*job {
+	m := make(map[int]*job)
+	for _, j := range w.h.e.all() {
+		j.mu.Lock()
+		alive := j.phase == running || j.phase == exited && !j.treeGone
+		j.mu.Unlock()
+		if alive {
+			m[j.root.pid] = j
+		}
+	}
+	return m
+}
+
+// guess finds the job of an orphan without a tag: that of its session, or the
+// only one there is, if nothing else could have started it.
+func (w *walker) guess(p proc, sessions map[int]*job) *job {
+	if j := sessions[p.sid]; j != nil {
+		return j
+	}
+	if len(sessions) != 1 || w.h.cgroups != nil {
+		return nil
+	}
+	for _, j := range sessions {
+		if j.root.start <= p.start {
+			return j
+		}
+	}
+	return nil
+}
+
+// tagName is the variable by which an orphan is known, wherever it went: the
+// jobs it descends from, outermost first.
+const tagName = "TROUPE_TREE"
+
+// maxTags bounds the tag of jobs within jobs.
+const maxTags = 16
+
+// tagged is env with the tag of a job behind those of the jobs around it.
+func tagged(env []string, id messages.UID) []string {
+	out := make([]string, 0, len(env)+1)
+	tag := string(id)
+	for _, kv := range env {
+		if len(kv) > len(tagName) && kv[:len(tagName)+1] == tagName+"=" {
+			tag = outer(kv[len(tagName)+1:]) + tag
+			continue
+		}
+		out = append(out, kv)
+	}
+	return append(out, tagName+"="+tag)
+}
+
+// outer is the tag of the jobs around, without the outermost if there are too
+// many.
+func outer(tag string) string {
+	ids := bytes.Split([]byte(tag), []byte(":"))
+	if len(ids) >= maxTags {
+		ids = ids[len(ids)-maxTags+1:]
+	}
+	return string(bytes.Join(ids, []byte(":"))) + ":"
+}
+
+// tagOf finds the job whose tag a process has; the innermost of ours.
+func (w *walker) tagOf(pid int) *job {
+	env, err := readFile(w.h.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+	if err != nil {
+		return nil
+	}
+	for kv := range bytes.SplitSeq(env, []byte{0}) {
+		tag, ok := bytes.CutPrefix(kv, []byte(tagName+"="))
+		if !ok {
+			continue
+		}
+		ids := bytes.Split(tag, []byte(":"))
+		for i := len(ids) - 1; i >= 0; i-- {
+			if j := w.h.e.find(messages.UID(ids[i])); j != nil {
+				return j
+			}
+		}
+	}
+	return nil
+}
+
+// close ends every orphan that is nobody's, if nothing else is left, and
+// answers who still asks.
+func (w *walker) close(alone bool) []messages.Survivor {
+	var left []messages.Survivor
+	if alone {
+		d := &descent{h: w.h}
+		d.kill()
+		left = survivorsOf(w.h.sys, pidsOf(d.members(nil)))
+	}
+	w.mu.Lock()
+	asks := w.asks
+	w.asks, w.closed = nil, true
+	w.mu.Unlock()
+	for _, a := range asks {
+		tellOrphans(a, nil)
+	}
+	return left
+}
+
+var _ backends.Engine = (*Local)(nil)

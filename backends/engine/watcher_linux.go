@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"encoding/binary"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// watcher hears of cgroups that change whether they are populated: one inotify
+// descriptor for the whole engine, with a watch only for jobs that left
+// something behind (a user has few descriptors of that kind).
+type watcher struct {
+	h *host
+
+	mu      sync.Mutex
+	fd      int
+	file    *os.File
+	changed map[int]func()
+	closed  bool
+}
+
+func newWatcher(h *host) *watcher {
+	return &watcher{h: h, fd: -1, changed: make(map[int]func())}
+}
+
+// add calls changed, from a goroutine of the engine, whenever cgroup.events of
+// g changes, until stop is called.
+func (w *watcher) add(g *cgroup, changed func()) (stop func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.open(); err != nil {
+		return nil, err
+	}
+	path := "/proc/self/fd/" + strconv.Itoa(g.all.base) + "/" + g.name + "/cgroup.events"
+	wd, err := w.h.sys.InotifyAdd(w.fd, path, unix.IN_MODIFY)
+	if err != nil {
+		return nil, err
+	}
+	w.changed[wd] = changed
+	return func() { w.remove(wd) }, nil
+}
+
+func (w *watcher) remove(wd int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.changed[wd]; ok && !w.closed {
+		delete(w.changed, wd)
+		_ = w.h.sys.InotifyRemove(w.fd, wd) // EINVAL: the cgroup is gone, the watch with it
+	}
+}
+
+// open begins, once. Called with mu.
+func (w *watcher) open() error {
+	if w.closed {
+		return os.ErrClosed
+	}
+	if w.file != nil {
+		return nil
+	}
+	fd, err := w.h.sys.InotifyInit()
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), "inotify")
+	conn, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close()
+		return err
+	}
+	w.fd, w.file = fd, file
+	w.h.e.background(func() { w.loop(conn) })
+	return nil
+}
+
+func (w *watcher) loop(conn syscall.RawConn) {
+	buf := make([]byte, 64*unix.SizeofInotifyEvent)
+	_ = conn.Read(func(fd uintptr) bool {
+		for {
+			n, err := w.h.sys.Read(int(fd), buf)
+			if err != nil || n <= 0 {
+				return false
+			}
+			w.tell(buf[:n])
+		}
+	}) // it ends when the file is closed
+}
+
+// tell calls for each event. A queue that overflowed calls for all.
+func (w *watcher) tell(events []byte) {
+	for len(events) >= unix.SizeofInotifyEvent {
+		wd := int(int32(binary.NativeEndian.Uint32(events)))
+		mask := binary.NativeEndian.Uint32(events[4:])
+		length := int(binary.NativeEndian.Uint32(events[12:]))
+		events = events[min(len(events), unix.SizeofInotifyEvent+length):]
+		var calls []func()
+		w.mu.Lock()
+		if mask&unix.IN_Q_OVERFLOW != 0 {
+			for _, f := range w.changed {
+				calls = append(calls, f)
+			}
+		} else if f := w.changed[wd]; f != nil {
+			calls = append(calls, f)
+		}
+		w.mu.Unlock()
+		for _, f := range calls {
+			w.h.e.background(f)
+		}
+	}
+}
+
+func (w *watcher) close() {
+	w.mu.Lock()
+	file := w.file
+	w.closed = true
+	w.mu.Unlock()
+	if file != nil {
+		_ = file.Close()
+	}
+}
