@@ -51,7 +51,8 @@ type Process interface {
 	// an error with the code output_unavailable when there is none.
 	Output(messages.Stream) (spill.Log, error)
 
-	// Do asks for a Control. Each is answered by one fact, in order.
+	// Do asks for a Control. Each is answered by one fact, in order; after an
+	// Adopt by another, answers that are still due are not told.
 	Do(Control)
 
 	// Stop ends the tree by the ladder of reliability.md 2.2: TERM, after grace
@@ -193,6 +194,9 @@ type Shell interface {
 	// Close ends the place and what its commands left behind, but for what was
 	// started with KeepChildren; facts hears ShellClosed when that is done.
 	Close(grace time.Duration)
+	// Yield lets go of one job for good: another place adopts it, and Close of
+	// this one does not end it.
+	Yield(id messages.UID)
 	// Release lets go of the place without ending anything: it will be opened
 	// again with what it holds.
 	Release()
