@@ -1,0 +1,58 @@
+package troupe_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const embedder = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"troupe"
+	"troupe/messages"
+)
+
+func main() {
+	ctx := context.Background()
+	node, err := troupe.Open(ctx, troupe.Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"sh", "-c", "exit 5"}})
+	fmt.Println(job.Outcome, job.Shell, err, node.Shutdown(ctx, messages.ShutDown{}))
+}
+`
+
+// Another module embeds troupe by a replace line, with the module cache alone.
+func TestAnotherModuleEmbedsTroupe(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	mod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	sum, err := os.ReadFile("go.sum")
+	require.NoError(t, err)
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("go.mod", "module embedder\n\n"+string(mod[len("module troupe\n"):])+
+		"\nrequire troupe v0.0.0\n\nreplace troupe => "+here+"\n")
+	write("go.sum", string(sum))
+	write("main.go", embedder)
+
+	run := exec.Command("go", "run", "-mod=mod", ".")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOWORK=off")
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "exited 5 <nil> <nil>\n", string(out))
+}

@@ -1,0 +1,70 @@
+package troupe_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// A command that fails is a job with an outcome, not an error of Run.
+func ExampleNode_Run() {
+	ctx := context.Background()
+	node, err := troupe.Open(ctx, troupe.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	job, err := node.Run(ctx, messages.RunCommand{Text: "echo hello; exit 3", Timeout: time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	output, err := node.Output(ctx, job.ID, messages.Merged, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := io.ReadAll(output)
+	fmt.Printf("%s %d, it said %q, %v\n", job.Outcome, job.Shell, text, err)
+	fmt.Println(output.Close(), node.Shutdown(ctx, messages.ShutDown{}))
+	// Output:
+	// exited 3, it said "hello\n", <nil>
+	// <nil> <nil>
+}
+
+// A job in the background is heard of when it ends: nobody has to ask.
+func ExampleNode_Subscribe() {
+	ctx := context.Background()
+	node, err := troupe.Open(ctx, troupe.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	notices, err := node.Subscribe(ctx, messages.Subscribe{Filter: messages.Filter{Ends: true}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	job, err := node.Run(ctx, messages.RunCommand{Text: "read -r line; exit 7", Stdin: messages.StdinPipe, Background: true})
+	fmt.Println(job.State, job.Background, err)
+
+	_, err = node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	heard, err := notices.Next(ctx)
+	if n, ok := heard.(messages.Notification); ok {
+		end, _ := n.Fact.(messages.CommandFinished)
+		fmt.Println(end.Job.Outcome, end.Job.Shell, err)
+	}
+	fmt.Println(notices.Close(), node.Shutdown(ctx, messages.ShutDown{}))
+	// Output:
+	// running true <nil>
+	// exited 7 <nil>
+	// <nil> <nil>
+}
