@@ -194,6 +194,9 @@ func (s *session) heard(ctx actor.Context, fact messages.CommandFact) {
 	}
 	t.place.job = job
 	ctx.Send(ctx.Parent(), fact)
+	if s.closing != nil && job.State.Ended() {
+		s.closing.survived(job.Survivors)
+	}
 	if _, over := fact.(messages.CommandFinished); over {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: job.ID}))
 		s.closeStep(ctx)

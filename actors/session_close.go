@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -60,6 +61,16 @@ func (s *session) stop(ctx actor.Context, t *ticket, r messages.CloseSession) {
 	ctx.Send(t.pid, request)
 }
 
+// survived remembers who could not be ended: a job and the shell may both name
+// a process.
+func (c *closing) survived(left []messages.Survivor) {
+	for _, one := range left {
+		if !slices.ContainsFunc(c.survivors, func(s messages.Survivor) bool { return s.PID == one.PID }) {
+			c.survivors = append(c.survivors, one)
+		}
+	}
+}
+
 // closeStep goes on with the end as far as it can.
 func (s *session) closeStep(ctx actor.Context) {
 	c := s.closing
@@ -106,7 +117,8 @@ func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
 		s.failed = &messages.Error{Code: messages.SessionClosedCode, Message: "the session's shell has ended", Hint: "open the session again"}
 		return
 	}
-	s.closing.shell, s.closing.survivors = shellClosed, m.Survivors
+	s.closing.shell = shellClosed
+	s.closing.survived(m.Survivors)
 	for _, t := range s.jobs {
 		if t.pid != nil {
 			s.closing.awaiting++
