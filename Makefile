@@ -3,9 +3,11 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 
-# A checkout that git does not trust must build too; build says the version.
+# A checkout that git does not trust builds too; the binary knows its commit
+# where git tells it.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 # Where several things happen at once, tests run under the race detector.
 RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/...
@@ -14,7 +16,7 @@ TESTSUM := .bin/testsum $(RACED:%=-race %)
 .PHONY: build test check deps bench catalogue soak stress docs
 
 build: ## the static binary, bin/troupe
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## every test that fits ten minutes; the last line counts them
 	@$(TESTSUM) -also tools ./...

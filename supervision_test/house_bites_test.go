@@ -84,6 +84,7 @@ var houseFine = []houseBite{
 	{"", "actors/x.go", "import \"time\"\ntype s struct { Stash int }\nfunc f(v s) (int, time.Time) { return v.Stash, time.Now() }"},
 	{"", "backends/engine/x.go", "import (\"golang.org/x/sys/unix\"; \"sync\")\nvar _ = unix.EIO\nfunc f(mu *sync.Mutex) { go mu.Lock() }"},
 	{"", "spill/x.go", "var n = 1\nfunc f() int { n := 0; n++; return n }"},
+	{"", "spill/x.go", "var _ = 1\nfunc f() { _ = 2 }"},
 	{"", "spill/x.go", "type t struct{}\nfunc (t) init() {}"},
 	{"", "supervision_test/x_test.go", "import (\"testing/synctest\"; \"time\")\nvar _ = synctest.Wait\nfunc f() { go f(); time.Sleep(1) }"},
 	{"", "cmd/troupe/x.go", "import (\"fmt\"; \"os\"; \"troupe\"; \"github.com/spf13/cobra\")\nvar _ = troupe.Open\nvar _ cobra.Command\nfunc main() { fmt.Println(); os.Exit(1) }"},

@@ -103,7 +103,7 @@ func checkGlobals(f *houseFile) []string {
 		local := localNames(fn)
 		ast.Inspect(fn.Body, func(n ast.Node) bool {
 			for _, target := range targets(n) {
-				if name := rootName(target); f.vars[name] && !local[name] {
+				if name := rootName(target); name != "_" && f.vars[name] && !local[name] {
 					wrong = append(wrong, f.at(n, "%s changes package variable %s: no global state", fn.Name.Name, name))
 				}
 			}
