@@ -14,11 +14,30 @@ import (
 // fails is a job with an outcome and no error. When ctx ends first the job is
 // cancelled, and Run returns its record beside ctx's error.
 func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+	return n.Submit(r).Wait(ctx)
+}
+
+// Submitted is a run that was asked for.
+type Submitted struct {
+	// UID names its job to Job, Output and Ask, from now on.
+	UID   messages.UID
+	node  *Node
+	asker *asker
+}
+
+// Submit asks for a run and does not wait for it. Wait must follow, once.
+func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if r.UID == "" {
 		r.UID = newUID()
 	}
-	k := n.askers.take()
-	n.system.Root.RequestWithCustomSender(n.supervisor, r, k.pid)
+	s := &Submitted{UID: r.UID, node: n, asker: n.askers.take()}
+	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
+	return s
+}
+
+// Wait returns what Run does.
+func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
+	n, k := s.node, s.asker
 	var gaveUp error
 	done := ctx.Done()
 	for {
@@ -32,10 +51,10 @@ func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, er
 			return job, err
 		case <-done:
 			done, gaveUp = nil, ctx.Err()
-			n.tell(messages.StopCommand{Job: messages.JobID(r.UID), Reason: "its caller gave up"})
+			n.tell(messages.StopCommand{Job: messages.JobID(s.UID), Reason: "its caller gave up"})
 		case <-n.over:
 			n.askers.drop(k)
-			return messages.Job{UID: r.UID}, n.cause()
+			return messages.Job{UID: s.UID}, n.cause()
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package troupe
+
+import (
+	"errors"
+
+	"troupe/messages"
+	"troupe/spill"
+	"troupe/spill/view"
+)
+
+// Keep moves the output of a job to a file that outlives the node, for a day
+// after its last use, and returns its path.
+func (n *Node) Keep(job messages.Job, stream messages.Stream) (string, error) {
+	if n.parts.store == nil {
+		return "", &messages.Error{
+			Code: messages.OutputUnavailable, Message: "this node keeps its outputs elsewhere, in logs of its own", Hint: "read them there",
+		}
+	}
+	path, err := n.parts.store.Keep(string(job.UID), uint8(stream))
+	if errors.Is(err, spill.ErrNotFound) {
+		return "", missingOutput(job)
+	}
+	return path, err
+}
+
+// View shows the end of what a job has written, as text: at most o.Bytes of it.
+// Streams that were kept apart come in the order in which they arrived.
+func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
+	logs := make([]spill.Log, 0, len(job.Output))
+	defer func() {
+		for _, l := range logs {
+			_ = l.Close()
+		}
+	}()
+	for _, out := range job.Output {
+		l, err := n.logs.Open(string(job.UID), uint8(out.Stream))
+		if errors.Is(err, spill.ErrNotFound) {
+			return view.View{}, missingOutput(job)
+		}
+		if err != nil {
+			return view.View{}, err
+		}
+		logs = append(logs, l)
+	}
+	switch {
+	case len(logs) == 1:
+		return view.Tail(logs[0], o)
+	case len(logs) != 2 || n.parts.store == nil:
+		return view.View{}, missingOutput(job)
+	}
+	order, err := n.parts.store.Order(string(job.UID))
+	if err != nil {
+		return view.View{}, err
+	}
+	defer func() { _ = order.Close() }()
+	return view.Interleave(order.Pieces(), logs[0], logs[1], o)
+}
+
+func missingOutput(job messages.Job) *messages.Error {
+	return &messages.Error{
+		Code: messages.OutputUnavailable, Message: "the output of job " + string(job.ID) + " is not there: it never started, or was forgotten",
+	}
+}
