@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// checkup is what doctor found: what this machine and user allow, and what
+// troupe does where they do not. It is the object of doctor --json.
+type checkup struct {
+	V           int           `json:"v"`
+	OK          bool          `json:"ok"` // commands can be run, their output kept
+	Version     versionObject `json:"version"`
+	Kernel      string        `json:"kernel"`
+	UID         int           `json:"uid"`
+	Isolation   string        `json:"isolation"` // cgroup, subreaper or group
+	Features    []feature     `json:"features"`
+	Limits      []limit       `json:"limits"`
+	Directories []directory   `json:"directories"`
+	Shells      []shellFound  `json:"shells"`
+	Problems    []string      `json:"problems"`
+}
+
+// feature is something of the kernel that troupe uses where it is there.
+type feature struct {
+	Name    string `json:"name"`
+	Found   bool   `json:"found"`
+	Detail  string `json:"detail,omitempty"`
+	Instead string `json:"instead,omitempty"` // what is done where it is not there
+}
+
+// shellFound is a shell that commands may name.
+type shellFound struct {
+	Name string `json:"name"`
+	Path string `json:"path"` // "": not installed
+}
+
+func (m *Main) doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: noArgs,
+		Long: `Look at what the kernel and the user's rights give troupe, the limits that bound
+it, and the directories it uses. The exit status is 1 if commands cannot be run.`,
+		RunE: func(*cobra.Command, []string) error {
+			c := m.examine()
+			show := c.print
+			if asJSON {
+				show = func(w io.Writer) error { return writeJSON(w, c) }
+			}
+			if err := show(m.Out); err != nil {
+				return err
+			}
+			if !c.OK {
+				return status(1)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object")
+	return cmd
+}
+
+// examine tries everything in an engine and a store that are made for it, and
+// leaves nothing behind.
+func (m *Main) examine() *checkup {
+	c := &checkup{V: messages.JSONVersion, Version: m.describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
+	node := fmt.Sprintf("doctor-%d", os.Getpid())
+	store, err := spill.OpenStore(spill.Options{Node: node})
+	if err != nil {
+		c.problem("no store for outputs: %v", err)
+		return c
+	}
+	defer store.Close()
+	c.Features = append(c.Features, memory(store))
+	e, err := engine.New(engine.Options{Node: node, Store: store, Own: true})
+	if err != nil {
+		c.problem("no engine: %v", err)
+	} else {
+		f := e.Features()
+		e.Close(false)
+		c.Isolation = string(f.Isolation)
+		c.Features = append(features(f), c.Features...)
+	}
+	c.Limits = limits()
+	c.Directories = c.directories(store)
+	c.Shells = shells()
+	if c.Shells[0].Path == "" {
+		c.problem("there is no bash: shell texts need --shell with one that is there")
+	}
+	c.OK = len(c.Problems) == 0
+	return c
+}
+
+func (c *checkup) problem(format string, args ...any) {
+	c.Problems = append(c.Problems, clean(fmt.Sprintf(format, args...)))
+}
+
+// kernel is the system and its release.
+func kernel() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return runtime.GOOS
+	}
+	return unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
+}
+
+// shells are those that are known by name, the default first.
+func shells() []shellFound {
+	var out []shellFound
+	for _, name := range []string{"bash", "zsh", "sh", "fish"} {
+		path, _ := exec.LookPath(name)
+		out = append(out, shellFound{name, path})
+	}
+	return out
+}
+
+// print is the checkup for people.
+func (c *checkup) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "troupe %s on %s, uid %d\n", c.Version.Version, clean(c.Kernel), c.UID)
+	fmt.Fprintf(t, "a command's processes are held together by: %s\n\nkernel\n", held[cmp.Or(c.Isolation, "nothing")])
+	for _, f := range c.Features {
+		mark, text := "yes", f.Detail
+		if !f.Found {
+			mark, text = "no", f.Instead
+			if f.Detail != "" {
+				text += " (" + f.Detail + ")"
+			}
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", mark, f.Name, clean(text))
+	}
+	fmt.Fprint(t, "\nlimits\n")
+	for _, l := range c.Limits {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", clean(l.Value), l.Name, l.Meaning)
+	}
+	fmt.Fprint(t, "\ndirectories\n")
+	for _, d := range c.Directories {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", d.State, d.Use, clean(d.text()))
+	}
+	fmt.Fprint(t, "\nshells\n")
+	for _, s := range c.Shells {
+		fmt.Fprintf(t, "  %s\t%s\n", s.Name, clean(cmp.Or(s.Path, "not installed")))
+	}
+	for _, p := range c.Problems {
+		fmt.Fprintf(t, "\nproblem: %s\n", p)
+	}
+	return t.Flush()
+}
+
+// held says what holds a tree together, and so what an end of it reaches.
+var held = map[string]string{
+	string(messages.InCgroup):  "a cgroup of their own; ending it reaches all of them at once",
+	string(messages.Subreaper): "descent from troupe; all of them are stopped, found and ended in rounds",
+	string(messages.Group):     "their process groups only; what leaves them may survive, and is not named",
+	"nothing":                  "nothing: commands cannot be run",
+}

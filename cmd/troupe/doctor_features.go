@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"troupe/backends/engine"
+	"troupe/spill"
+)
+
+// features are what the engine found.
+func features(f engine.Features) []feature {
+	list := []feature{
+		{"cgroup v2, writable", f.Cgroup != "", cgroupDetail(f), "processes are found by descent"},
+		{"cgroup.kill", f.CgroupKill, "", "processes are ended one by one, in rounds"},
+		{"cgroup memory events", f.Memory, "", "the end of a command for want of memory is told as signal KILL"},
+		{"subreaper", f.Subreaper, f.NoSubreaper, "orphans of a command escape when there is no cgroup"},
+		{"pidfd", f.Pidfd, "", "signals go by process id, while the process is ours"},
+		{"pidfd signals groups", f.GroupSignal, "", "signals go to the group by its id, while its leader is ours"},
+		{"names of children in /proc", f.Children, "", "descent is found by reading all of /proc"},
+		{"inotify", f.Inotify, "", "an emptied cgroup is noticed by looking"},
+		{"large pipes", f.LargePipes, "", "output moves in smaller steps"},
+		{"umask for each command", f.Umask, "", "commands have the umask of troupe"},
+	}
+	for i := range list {
+		if list[i].Found {
+			list[i].Instead = ""
+		}
+	}
+	if len(f.Swept) > 0 {
+		list = append(list, feature{
+			Name: "remains of dead nodes", Found: true,
+			Detail: fmt.Sprintf("ended what %d left: %s", len(f.Swept), strings.Join(f.Swept, ", ")),
+		})
+	}
+	return list
+}
+
+// memory tries whether a small output can stay in memory.
+func memory(store *spill.Disk) feature {
+	f := feature{Name: "output in memory (memfd)", Instead: "each output is a file from its first byte"}
+	w, err := store.Create("doctor", spill.Merged, spill.Plan{Group: "doctor"})
+	if err == nil {
+		_, err = w.Append([]byte("x"))
+		f.Found = err == nil && w.State().File == ""
+		_ = w.Seal()
+		_ = store.Remove("doctor")
+	}
+	if err != nil {
+		f.Detail = err.Error()
+	}
+	if f.Found {
+		f.Instead = ""
+	}
+	return f
+}
+
+// cgroupDetail is where cgroups of commands are made, or why there are none.
+func cgroupDetail(f engine.Features) string {
+	if f.Cgroup == "" {
+		return f.NoCgroup
+	}
+	return filepath.Dir(f.Cgroup)
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"troupe/messages"
+)
+
+// The exit statuses that are troupe's own (docs/cli.md).
+const (
+	statusUsage = 2   // what was asked for makes no sense: nothing was started
+	statusOwn   = 125 // troupe could not do it; as env(1), timeout(1) and docker say it
+	signalBase  = 128 // plus the number of a signal
+)
+
+// status ends the program with an exit status when all has been said.
+type status int
+
+// Error implements error.
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// finish says what a verb failed with, if it has not done so itself, and is the
+// exit status.
+func (m *Main) finish(err error, asJSON bool) int {
+	var done status
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &done):
+		return int(done)
+	}
+	said := coded(err)
+	if asJSON {
+		if werr := writeJSON(m.Out, errorObject{V: messages.JSONVersion, Error: *said}); werr == nil {
+			return exitStatus(said)
+		}
+	}
+	fmt.Fprintln(m.Err, "troupe: "+clean(said.Error()))
+	return exitStatus(said)
+}
+
+// exitStatus is 2 for what was typed wrong and 125 for what cannot be done.
+func exitStatus(err *messages.Error) int {
+	switch err.Code {
+	case messages.InvalidParams, messages.EnvRefused:
+		return statusUsage
+	}
+	return statusOwn
+}
+
+// coded finds the code in an error; one without is a fault of ours.
+func coded(err error) *messages.Error {
+	var e *messages.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &messages.Error{Code: messages.Internal, Message: err.Error()}
+}
+
+// errorObject is what --json prints in place of a result.
+type errorObject struct {
+	V     int            `json:"v"`
+	Error messages.Error `json:"error"`
+}
+
+// flagError makes a sentence of what is wrong with a flag. A value that knows
+// what is wrong with it says so itself.
+func flagError(cmd *cobra.Command, err error) error {
+	var e *messages.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	e = messages.Invalid("flag", err.Error())
+	e.Hint = "see " + cmd.CommandPath() + " --help"
+	return e
+}
+
+// wantsJSON looks for --json among the flags, which may be wrong themselves.
+func wantsJSON(args []string) bool {
+	if len(args) > 0 {
+		args = args[1:] // the verb
+	}
+	if end := slices.IndexFunc(args, func(a string) bool { return a == "--" }); end >= 0 {
+		args = args[:end]
+	}
+	last := ""
+	for _, a := range args {
+		switch {
+		case a == "--json" || a == "--json=true":
+			return true
+		case !strings.HasPrefix(a, "-") && !strings.HasPrefix(last, "-"):
+			return false // a word behind a word: the flags are over
+		}
+		last = a
+	}
+	return false
+}
+
+// writeJSON writes one object and a newline. What a terminal could take for a
+// command is escaped; the value is the same.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escapeJSON(b), '\n'))
+	return err
+}

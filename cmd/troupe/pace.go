@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// How far the reader of our output may be behind before the command is held
+// back, and when it goes on. Held back, it blocks on its own full pipe, as it
+// would if it wrote to the reader itself. Below it, the log evens out bursts.
+const (
+	behindMost  = 8 << 20
+	behindAgain = 4 // a quarter of it
+)
+
+// behindFor is how far the reader may be behind: with a quota less, so that the
+// log still holds what is to be shown.
+func behindFor(quota int64) int64 {
+	if quota > 0 {
+		return min(behindMost, quota/2)
+	}
+	return behindMost
+}
+
+// pace holds the command back while the reader of one stream is far behind.
+type pace struct {
+	relay *relay
+	hold  *brake
+	most  int64 // how far it may be behind
+	shown atomic.Int64
+	moved chan struct{} // shown has changed
+}
+
+// reached says how far the reader is.
+func (p *pace) reached(offset int64) {
+	p.shown.Store(offset)
+	select {
+	case p.moved <- struct{}{}:
+	default:
+	}
+}
+
+// keep holds and releases until ctx ends or no more is written. It sleeps until
+// the log is further ahead than it may be, so it costs nothing while the reader
+// keeps up.
+func (p *pace) keep(ctx context.Context) {
+	for {
+		size, ok := p.ahead(ctx)
+		if !ok {
+			return
+		}
+		if size-p.shown.Load() <= p.most {
+			continue
+		}
+		p.hold.press(ctx)
+		caught := p.caughtUp(ctx, size)
+		p.hold.release(ctx)
+		if !caught {
+			return
+		}
+	}
+}
+
+// ahead waits until the log is further ahead than it may be.
+func (p *pace) ahead(ctx context.Context) (int64, bool) {
+	reply, err := p.relay.node.Ask(ctx, messages.FollowOutput{
+		Job: p.relay.job, Stream: p.relay.stream, From: p.shown.Load() + p.most,
+	})
+	grew, ok := reply.(messages.OutputGrew)
+	return grew.Size, ok && err == nil
+}
+
+// caughtUp waits until the reader is near enough to size.
+func (p *pace) caughtUp(ctx context.Context, size int64) bool {
+	for size-p.shown.Load() > p.most/behindAgain {
+		select {
+		case <-p.moved:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// brake holds the command back while any of its streams asks for it.
+type brake struct {
+	node *troupe.Node
+	job  messages.JobID
+
+	mu      sync.Mutex
+	pressed int
+}
+
+func (b *brake) press(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pressed++
+	if b.pressed == 1 {
+		b.ask(ctx, true)
+	}
+}
+
+func (b *brake) release(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pressed--
+	if b.pressed == 0 {
+		b.ask(ctx, false)
+	}
+}
+
+// ask needs no answer: a command that has ended cannot be held, nor need it be.
+func (b *brake) ask(ctx context.Context, hold bool) {
+	_, _ = b.node.Ask(ctx, messages.PaceOutput{Job: b.job, Hold: hold})
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// copyBuffer is how much of a log is copied at a time: more than a pipe takes.
+const copyBuffer = 128 << 10
+
+// relay copies one stream of the command to one of ours while it grows, byte by
+// byte as it is. It ends when no process can write any more, or at the size that
+// finish names.
+type relay struct {
+	node   *troupe.Node
+	job    messages.JobID
+	stream messages.Stream
+	to     *pane
+	pace   pace
+
+	live context.Context    // until the command has ended
+	stop context.CancelFunc // of live
+	size chan int64         // what finish said
+	lost atomic.Int64       // bytes that a quota took before they were shown
+}
+
+func newRelay(ctx context.Context, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
+	r := &relay{node: hold.node, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
+	r.pace = pace{relay: r, hold: hold, most: most, moved: make(chan struct{}, 1)}
+	r.live, r.stop = context.WithCancel(ctx)
+	return r
+}
+
+// outputError says that our own output takes no more: its reader has gone away
+// (EPIPE), its disk is full.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "its output cannot be written: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// show copies until the end. ctx ends it early.
+func (r *relay) show(ctx context.Context) error {
+	defer r.stop()
+	go r.pace.keep(r.live)
+	at, err := r.copy(r.live, 0, -1)
+	if err == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	select {
+	case end := <-r.size:
+		_, err = r.copy(ctx, at, end)
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// finish says that the command has ended and has written so many bytes.
+func (r *relay) finish(size int64) {
+	r.size <- size
+	r.stop()
+}
+
+// copy copies the bytes from one offset to another (negative: to the end of the
+// stream) and says how far it came.
+func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
+	follower, err := r.node.Output(ctx, r.job, r.stream, from)
+	if err != nil {
+		return from, err
+	}
+	defer func() { _ = follower.Close() }()
+	if to >= 0 {
+		follower.Until(to)
+	}
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := follower.Read(buf)
+		if n > 0 {
+			if _, werr := r.to.Write(buf[:n]); werr != nil {
+				return from, &outputError{werr}
+			}
+			from = follower.Offset()
+			r.pace.reached(from)
+		}
+		if err != nil {
+			for _, gap := range follower.Gaps() {
+				r.lost.Add(gap.To - gap.From)
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return max(from, follower.Offset()), err
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// leftovers is how many processes the command has left behind that will end with
+// the node.
+func (g *foreground) leftovers(job messages.Job) int {
+	if job.Children == 0 || g.request.OnExit == messages.KeepChildren {
+		return 0
+	}
+	if now, err := g.node.Job(context.Background(), g.job); err == nil && now.State == messages.Retired {
+		return 0 // they have ended by themselves
+	}
+	return job.Children
+}
+
+// shutdown ends the node and what is left in it. A signal ends it at once.
+func (g *foreground) shutdown() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	end := make(chan error, 1)
+	go func() { end <- g.node.Shutdown(ctx, messages.ShutDown{Reason: "the command has ended"}) }()
+	for {
+		select {
+		case err := <-end:
+			return err
+		case sig := <-g.signals.heard:
+			g.signals.first(sig)
+			cancel()
+		}
+	}
+}
+
+// report says what became of the command, and is its exit status.
+func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
+	if left > 0 {
+		g.screen.say("ended %s that the command left behind", plural(left, "background process"))
+	}
+	g.tellSurvivors(shutdown)
+	if object != nil {
+		if err := writeJSON(g.main.Out, object); err != nil {
+			g.fault = &outputError{err}
+		}
+	} else {
+		g.tellEnd(job)
+		g.tellGaps()
+	}
+	return status(g.status(job))
+}
+
+// status is the exit status for a job that has ended.
+func (g *foreground) status(job messages.Job) int {
+	switch {
+	case errors.Is(g.fault, unix.EPIPE):
+		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.fault != nil && job.Outcome != messages.FailedToStart:
+		g.screen.say("%v", g.fault)
+		return statusOwn
+	case g.signals.got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0):
+		return signalBase + int(g.signals.got)
+	}
+	return job.ExitCode()
+}
+
+// tellEnd says why a command ended that did not end by itself.
+func (g *foreground) tellEnd(job messages.Job) {
+	switch job.Outcome {
+	case messages.TimedOut:
+		g.screen.say("the command reached its deadline of %s and was ended", job.Timeout)
+	case messages.Cancelled:
+		if !errors.Is(g.fault, unix.EPIPE) {
+			g.screen.say("the command was ended: %s", job.Cause.Reason)
+		}
+	case messages.Signaled:
+		why := ""
+		if job.OOM == messages.Yes {
+			why = ": the machine or its memory limit had no memory left"
+		}
+		g.screen.say("the command was ended by signal %s%s", job.Status.Signal, why)
+	case messages.FailedToStart, messages.Lost:
+		g.screen.say("%v", &job.Err)
+	}
+	for _, s := range job.Survivors {
+		g.tellSurvivor(s)
+	}
+	for _, flag := range job.Flags {
+		if text, ok := flagTexts[flag]; ok {
+			g.screen.say("%s", text)
+		}
+	}
+}
+
+// flagTexts are the sentences for the flags that a person should know of.
+var flagTexts = map[messages.Flag]string{
+	messages.FlagTreeUnverified: "only its process groups could be reached: what left them may still run",
+	messages.FlagLogTampered:    "its log was changed from outside: some of the output may be wrong",
+	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
+}
+
+// tellGaps says what was not shown because a quota took it first.
+func (g *foreground) tellGaps() {
+	lost := int64(0)
+	for _, relay := range g.relays {
+		lost += relay.lost.Load()
+	}
+	if lost > 0 {
+		g.screen.say("%s of the output were left out, because of its limit", humanize.IBytes(uint64(lost)))
+	}
+}
+
+// tellSurvivors names what could not be ended.
+func (g *foreground) tellSurvivors(shutdown error) {
+	var left *troupe.SurvivorsError
+	switch {
+	case shutdown == nil:
+	case errors.As(shutdown, &left):
+		for _, s := range left.Survivors {
+			g.tellSurvivor(s)
+		}
+	default:
+		g.screen.say("%v", shutdown)
+	}
+}
+
+func (g *foreground) tellSurvivor(s messages.Survivor) {
+	why := s.Why
+	if why == "" {
+		why = "it is in state " + s.State + " " + s.Wchan
+	}
+	g.screen.say("process %d could not be ended: %s", s.PID, why)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ses", n, noun)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"troupe/messages"
+)
+
+// scopeVar names the scope of the job that this process runs in (design.md 7).
+const scopeVar = "TROUPE_SCOPE"
+
+// request makes the request of the flags and arguments. Nothing is started for
+// one that makes no sense. argv says that the arguments are no shell text, were
+// there only one.
+func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
+	r := messages.RunCommand{
+		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
+		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Umask: -1, Stdin: m.stdin(f), Streams: m.streams(f),
+		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit), Quota: f.maxOutput.Quota,
+	}
+	if err := f.check(); err != nil {
+		return r, err
+	}
+	if f.grace.set && r.Grace == 0 {
+		r.Grace = -1 // of a request, 0 is the default
+	}
+	if outer, ok := m.getenv(scopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
+		r.Scope = messages.ScopePath(outer)
+	}
+	for _, fill := range []func(*messages.RunCommand) error{
+		func(r *messages.RunCommand) error { return m.command(r, f, args, argv) },
+		func(r *messages.RunCommand) error { return workDir(r, f.cwd) },
+		func(r *messages.RunCommand) error { return m.variables(r, f) },
+	} {
+		if err := fill(&r); err != nil {
+			return r, err
+		}
+	}
+	if err := r.Check(); err != nil {
+		return r, err
+	}
+	return r, nil
+}
+
+// command takes what is to be run from the arguments or a file.
+func (m *Main) command(r *messages.RunCommand, f *runFlags, args []string, argv bool) error {
+	var err error
+	switch {
+	case f.file != "" && len(args) > 0:
+		return messages.Invalid("command", fmt.Sprintf("the shell text comes from -f, and %q is too much; give one of them", args[0]))
+	case f.file != "":
+		r.Text, err = m.text(f.file)
+	case len(args) == 0:
+		e := messages.Invalid("empty_command", "there is no command")
+		e.Hint = "troupe run 'SHELL TEXT', troupe run PROG ARG..., or troupe run -f FILE"
+		return e
+	case len(args) == 1 && !argv:
+		r.Text = args[0]
+	default:
+		r.Argv = args
+	}
+	return err
+}
+
+// text reads a shell text, and no more than is allowed.
+func (m *Main) text(file string) (string, error) {
+	from := m.In
+	if file != "-" {
+		var err error
+		if from, err = os.Open(file); err != nil {
+			return "", messages.Invalid("file", "the shell text cannot be read: "+err.Error())
+		}
+		defer from.Close()
+	}
+	b, err := io.ReadAll(io.LimitReader(from, messages.MaxText+1))
+	if err != nil {
+		return "", messages.Invalid("file", "the shell text cannot be read: "+err.Error())
+	}
+	return string(b), nil
+}
+
+// workDir makes -C absolute; whether it is there is seen at the start.
+func workDir(r *messages.RunCommand, cwd string) error {
+	if cwd == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(cwd)
+	if err != nil {
+		code := messages.CwdNotFound
+		if !errors.Is(err, syscall.ENOENT) {
+			code = messages.InvalidParams
+		}
+		return &messages.Error{Code: code, Reason: "cwd", Message: fmt.Sprintf("%q is relative, and the current directory cannot be found", cwd), Hint: "give an absolute path"}
+	}
+	r.Dir = dir
+	return nil
+}

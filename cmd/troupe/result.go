@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// resultObject is what run --json prints: the job object with a view of what it
+// wrote.
+type resultObject struct {
+	job  messages.Job
+	more resultText
+}
+
+// resultText is what run adds to the job object.
+type resultText struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated"`
+}
+
+// MarshalJSON implements json.Marshaler: the fields of both, in one object.
+func (o *resultObject) MarshalJSON() ([]byte, error) {
+	job, err := json.Marshal(o.job)
+	if err != nil {
+		return nil, err
+	}
+	more, err := json.Marshal(o.more)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(job[:len(job)-1], ','), more[1:]...), nil
+}
+
+// result makes the object: exact counts, a file for what the text leaves out,
+// and the text.
+func (g *foreground) result(job messages.Job) *resultObject {
+	object := &resultObject{job: job}
+	shown, err := g.node.View(job, view.Options{Bytes: view.DefaultBytes})
+	if err != nil && job.Outcome != messages.FailedToStart {
+		g.screen.say("the output cannot be read: %v", err)
+	}
+	file := ""
+	for i := range object.job.Output {
+		out := &object.job.Output[i]
+		g.count(out)
+		if shown.Truncated || out.File != "" {
+			g.keep(job, out)
+		}
+		file = out.File
+	}
+	if len(object.job.Output) > 1 {
+		file = "the files of stdout and stderr"
+	}
+	object.more = resultText{Text: marker(shown, file) + shown.Text, Truncated: shown.Truncated}
+	return object
+}
+
+// count asks for the number of lines, which are counted only when wanted.
+func (g *foreground) count(out *messages.StreamOutput) {
+	reply, err := g.node.Ask(context.Background(), messages.ReadOutput{
+		Job: g.job, Stream: out.Stream, View: messages.View{Kind: messages.ViewSize},
+	})
+	page, ok := reply.(messages.OutputPage)
+	if err != nil || !ok {
+		out.Counted, out.LinesExact = out.Bytes == 0, out.Bytes == 0
+		return
+	}
+	out.Bytes, out.Lines, out.Counted, out.LinesExact = page.Bytes, page.Lines, true, page.LinesExact
+}
+
+// keep moves the output to where it outlives us. A file that would be gone is
+// not named.
+func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
+	file, err := g.node.Keep(job, out.Stream)
+	if err != nil {
+		g.screen.say("the %s output cannot be kept: %v", out.Stream, err)
+	}
+	out.File = file
+}
+
+// marker is a line that says what the text leaves out in front.
+func marker(v view.View, file string) string {
+	left := v.Bytes
+	for _, s := range v.Spans {
+		left -= s.To - s.From
+	}
+	switch {
+	case !v.Truncated || left <= 0:
+		return ""
+	case file == "":
+		return fmt.Sprintf("[%d bytes left out]\n", left)
+	}
+	return fmt.Sprintf("[%d bytes left out; all of it is in %s]\n", left, file)
+}

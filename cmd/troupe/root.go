@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"troupe/messages"
+)
+
+// root is the command line with its verbs.
+func (m *Main) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "troupe",
+		Short: "A supervisor of shell jobs",
+		Long: `troupe runs a command, keeps every byte it prints, ends it and everything it
+started when told to, and reports how it ended exactly once.`,
+		Example: `  troupe run 'make test 2>&1 | tail'      one argument is shell text
+  troupe run --timeout 10m go test ./...  several are a program and its arguments
+  troupe doctor                           what this machine allows`,
+		Args:              noSuchVerb,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(m.In)
+	root.SetOut(m.Out)
+	root.SetErr(m.Err)
+	root.SetFlagErrorFunc(flagError)
+	root.Flags().SetInterspersed(false)
+	root.Flags().SortFlags = false
+	root.AddCommand(m.runCommand(), m.doctorCommand(), m.versionCommand())
+	root.AddCommand(m.missing()...)
+	return root
+}
+
+// noSuchVerb refuses a first argument that is no verb.
+func noSuchVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := messages.Invalid("verb", fmt.Sprintf("there is no verb %q", args[0]))
+	err.Hint = "troupe --help lists them; to run a command: troupe run " + quoted(args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		err.Hint = "did you mean troupe " + near[0] + "?"
+	}
+	return err
+}
+
+// noArgs refuses arguments of a verb that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := messages.Invalid("arguments", fmt.Sprintf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]))
+	err.Hint = "see " + cmd.CommandPath() + " --help"
+	return err
+}

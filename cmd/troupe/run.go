@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// foreground is one command that runs while we wait for it.
+//
+//	open ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
+//	                 └ a signal, or the loss of our reader, stops the command
+type foreground struct {
+	main    *Main
+	flags   *runFlags
+	request messages.RunCommand
+	screen  *screen
+	signals *signals
+	node    *troupe.Node
+
+	job     messages.JobID // its ULID, which names it from the start
+	relays  []*relay
+	relayed chan error // each relay says once how it ended
+	showing int        // relays that have not
+	fault   error      // the first error of one
+}
+
+// run runs one command in a node of this process, and ends as it did.
+func (m *Main) run(f *runFlags, args []string, argv bool) error {
+	r, err := m.request(f, args, argv)
+	if err != nil {
+		return err
+	}
+	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen()}
+	defer g.signals.close()
+	if f.promoteAfter.set {
+		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+	}
+	g.node, err = troupe.Open(context.Background(), troupe.Options{WorkDir: r.Dir, JobPrefix: "local-", OwnProcess: true})
+	if err != nil {
+		return err
+	}
+	return g.run()
+}
+
+func (g *foreground) run() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	end := g.submit(ctx)
+	quiet := g.progress(ctx)
+	e := g.wait(end)
+	quiet()
+	if e.err != nil {
+		cancel()
+		g.tellSurvivors(g.shutdown())
+		return e.err
+	}
+	g.flush(e.job)
+	cancel()
+	var object *resultObject
+	if g.flags.json {
+		object = g.result(e.job)
+	}
+	left := g.leftovers(e.job)
+	return g.report(e.job, object, left, g.shutdown())
+}
+
+// ended is the reply to the run.
+type ended struct {
+	job messages.Job
+	err error
+}
+
+// submit asks for the run and begins to show what it prints.
+func (g *foreground) submit(ctx context.Context) <-chan ended {
+	submitted := g.node.Submit(g.request)
+	g.job = messages.JobID(submitted.UID)
+	end := make(chan ended, 1)
+	go func() {
+		job, err := submitted.Wait(context.Background())
+		end <- ended{job, err}
+	}()
+	if g.flags.json {
+		return end
+	}
+	panes := map[messages.Stream]*pane{messages.Merged: &g.screen.out}
+	if g.request.Streams == messages.SeparateStreams {
+		panes = map[messages.Stream]*pane{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
+	}
+	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
+	hold := &brake{node: g.node, job: g.job}
+	for stream, to := range panes {
+		relay := newRelay(ctx, stream, to, hold, behindFor(g.request.Quota.Bytes))
+		g.relays = append(g.relays, relay)
+		go func() { g.relayed <- relay.show(ctx) }()
+	}
+	return end
+}
+
+// wait waits for the end of the command.
+func (g *foreground) wait(end <-chan ended) ended {
+	for {
+		select {
+		case e := <-end:
+			return e
+		case sig := <-g.signals.heard:
+			g.interrupt(sig)
+		case err := <-g.relayed:
+			g.showed(err)
+		}
+	}
+}
+
+// flush shows the rest of what the command had written when it ended. What
+// processes that it left behind write later is not shown. A signal ends it:
+// the reader may never come back.
+func (g *foreground) flush(job messages.Job) {
+	sizes := map[messages.Stream]int64{}
+	for _, out := range job.Output {
+		sizes[out.Stream] = out.Bytes
+	}
+	for _, relay := range g.relays {
+		relay.finish(sizes[relay.stream])
+	}
+	for g.showing > 0 {
+		select {
+		case err := <-g.relayed:
+			g.showed(err)
+		case sig := <-g.signals.heard:
+			g.signals.first(sig)
+			return
+		}
+	}
+}
+
+// showed takes the end of a relay. Without a reader the command goes on for
+// nobody, as it would not if it wrote to the reader itself.
+func (g *foreground) showed(err error) {
+	g.showing--
+	if err == nil || g.fault != nil {
+		return
+	}
+	g.fault = err
+	g.stop(0, "what it prints can no longer be shown: "+err.Error())
+}
+
+// interrupt stops the command: politely at first, then at once.
+func (g *foreground) interrupt(sig os.Signal) {
+	name := signalName(sig)
+	if !g.signals.first(sig) || sig == unix.SIGQUIT {
+		g.stop(-1, "killed after "+name)
+		return
+	}
+	g.screen.say("%s: ending the command; once more kills it", name)
+	g.stop(0, "ended after "+name)
+}
+
+// stop asks for the end of the command and does not wait for it.
+func (g *foreground) stop(grace time.Duration, reason string) {
+	go func() {
+		_, _ = g.node.Ask(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
+	}()
+}

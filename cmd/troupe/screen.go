@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// screen is where the program shows things: what the command prints, its own
+// sentences, and on a terminal one line that is drawn again and again. Only what
+// goes to a terminal takes turns; a pipe that nobody reads blocks nothing else.
+type screen struct {
+	out, err pane
+
+	mu    sync.Mutex
+	drawn bool      // the line is there
+	open  bool      // the terminal's last line is the command's and has no end
+	last  time.Time // when the command last wrote to the terminal
+}
+
+// pane is one of the two streams.
+type pane struct {
+	screen   *screen
+	file     *os.File
+	terminal bool
+}
+
+func (m *Main) newScreen() *screen {
+	s := &screen{last: time.Now()}
+	s.out = pane{screen: s, file: m.Out, terminal: isTerminal(m.Out)}
+	s.err = pane{screen: s, file: m.Err, terminal: isTerminal(m.Err)}
+	return s
+}
+
+// Write implements io.Writer for what the command prints, which passes unchanged.
+func (p *pane) Write(b []byte) (int, error) {
+	if !p.terminal {
+		return p.file.Write(b)
+	}
+	s := p.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	n, err := p.file.Write(b)
+	if n > 0 {
+		s.open, s.last = b[n-1] != '\n', time.Now()
+	}
+	return n, err
+}
+
+// say writes a sentence of ours on a line of its own. One that cannot be written
+// is lost: there is nobody to tell.
+func (s *screen) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	text := "troupe: " + clean(fmt.Sprintf(format, args...)) + "\n"
+	if s.err.terminal && s.open {
+		text, s.open = "\n"+text, false
+	}
+	_, _ = s.err.file.WriteString(text)
+}
+
+// draw shows the line, if the command has been silent for long and has left the
+// terminal at the beginning of a line.
+func (s *screen) draw(line string, silent time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open || time.Since(s.last) < silent {
+		return
+	}
+	_, _ = s.err.file.WriteString(wipeLine + line)
+	s.drawn = true
+}
+
+// wipeLine goes to the beginning of the line and clears it.
+const wipeLine = "\r\x1b[K"
+
+// wipe takes the line away. Called with mu.
+func (s *screen) wipe() {
+	if s.drawn {
+		_, _ = s.err.file.WriteString(wipeLine)
+		s.drawn = false
+	}
+}
+
+// clear takes the line away.
+func (s *screen) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// signals are those that end the command, in the order in which they came.
+type signals struct {
+	heard chan os.Signal
+	pipe  chan os.Signal
+	got   unix.Signal // the first one; 0: none
+}
+
+// signalBacklog is how many signals wait while we are busy: the second one
+// already means to kill.
+const signalBacklog = 4
+
+// listen takes over the signals by which a terminal, a shell or a service
+// manager ends a program. One that is ignored (nohup, a background job of a
+// script) stays so. A write to a reader that has gone is an error from now on.
+func listen() *signals {
+	s := &signals{heard: make(chan os.Signal, signalBacklog), pipe: make(chan os.Signal, 1)}
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
+		if !signal.Ignored(sig) {
+			signal.Notify(s.heard, sig)
+		}
+	}
+	signal.Notify(s.pipe, unix.SIGPIPE)
+	return s
+}
+
+// first notes a signal and reports whether it is the first.
+func (s *signals) first(sig os.Signal) bool {
+	if s.got != 0 {
+		return false
+	}
+	s.got, _ = sig.(unix.Signal)
+	return true
+}
+
+func (s *signals) close() {
+	signal.Stop(s.heard)
+	signal.Stop(s.pipe)
+}
+
+// signalName is the name as kill(1) knows it: SIGINT.
+func signalName(sig os.Signal) string {
+	if n, ok := sig.(unix.Signal); ok {
+		if name := unix.SignalName(n); name != "" {
+			return name
+		}
+		return "signal " + strconv.Itoa(int(n))
+	}
+	return sig.String()
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"troupe/messages"
+)
+
+// duration is a flag whose value is a time like 90s or 1h30m.
+type duration struct {
+	name string
+	zero bool // 0 makes sense
+	d    time.Duration
+	set  bool
+}
+
+// String implements pflag.Value; the default is none.
+func (d *duration) String() string {
+	if !d.set {
+		return ""
+	}
+	return d.d.String()
+}
+
+// Type implements pflag.Value: the word in the help.
+func (*duration) Type() string { return "D" }
+
+// Set implements pflag.Value.
+func (d *duration) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %q is no duration", d.name, s))
+		e.Hint = "write a number and its unit: 500ms, 90s, 10m, 1h30m"
+		return e
+	case v < 0:
+		return messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is negative", d.name, s))
+	case v == 0 && !d.zero:
+		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s 0 would end the command before it begins", d.name))
+		e.Hint = "leave it out for none"
+		return e
+	case v > messages.MaxDuration:
+		return messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is more than ten years", d.name, s))
+	}
+	d.d, d.set = v, true
+	return nil
+}
+
+func (d *duration) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
+
+// quota is the flag --max-output: N, or N:POLICY.
+type quota struct{ messages.Quota }
+
+// String implements pflag.Value.
+func (q *quota) String() string {
+	if q.Bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d:%s", q.Bytes, q.Policy)
+}
+
+// Type implements pflag.Value.
+func (*quota) Type() string { return "N[:POLICY]" }
+
+// Set implements pflag.Value. The policy is checked with the request.
+func (q *quota) Set(s string) error {
+	size, policy, named := strings.Cut(s, ":")
+	n, err := humanize.ParseBytes(size)
+	bad := messages.Invalid("max_output", fmt.Sprintf("--max-output %q is no size", s))
+	bad.Hint = "write a number of bytes, and what to do there: 100MB, 64MiB:keep_head, 1GB:pause"
+	switch {
+	case err != nil || n > math.MaxInt64 || named && policy == "":
+		return bad
+	case n == 0:
+		bad.Message = "--max-output 0 would keep nothing"
+		return bad
+	}
+	q.Quota = messages.Quota{Bytes: int64(n), Policy: policy}
+	return nil
+}

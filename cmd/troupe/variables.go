@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"troupe/messages"
+)
+
+// maxEnvFile bounds an --env-file: the kernel takes no more than 2 MiB of
+// environment and arguments together.
+const maxEnvFile = 2 << 20
+
+// variables takes the environment from the files, then from the flags. A name
+// alone takes the caller's value, and is left alone if there is none.
+func (m *Main) variables(r *messages.RunCommand, f *runFlags) error {
+	for _, name := range f.envFile {
+		if err := m.envFile(r, name); err != nil {
+			return err
+		}
+	}
+	for _, kv := range f.env {
+		if err := m.variable(r, kv); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Main) variable(r *messages.RunCommand, kv string) error {
+	name, _, given := strings.Cut(kv, "=")
+	if !messages.ValidEnvName(name) {
+		return &messages.Error{
+			Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no environment variable's name", name),
+			Hint: "use NAME=value with letters, digits and '_', not beginning with a digit",
+		}
+	}
+	if given {
+		r.Env = append(r.Env, kv)
+	} else if value, ok := m.getenv(name); ok {
+		r.Env = append(r.Env, name+"="+value)
+	}
+	return nil
+}
+
+// envFile takes one variable a line, as it stands: there are no quotes and no
+// expansion. Empty lines and those that begin with # are left out.
+func (m *Main) envFile(r *messages.RunCommand, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return messages.Invalid("env_file", "the environment file cannot be read: "+err.Error())
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, maxEnvFile+1))
+	switch {
+	case err != nil:
+		return messages.Invalid("env_file", "the environment file cannot be read: "+err.Error())
+	case len(b) > maxEnvFile:
+		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("%s is larger than %d bytes", name, maxEnvFile)}
+	}
+	for n, line := range strings.Split(string(b), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if t := strings.TrimSpace(line); t == "" || t[0] == '#' {
+			continue
+		}
+		if err := m.variable(r, line); err != nil {
+			e := coded(err)
+			return &messages.Error{Code: e.Code, Reason: e.Reason, Message: fmt.Sprintf("%s, line %d: %s", name, n+1, e.Message), Hint: e.Hint}
+		}
+	}
+	return nil
+}
