@@ -28,6 +28,7 @@ type supervisor struct {
 
 	scopes   map[string]*actor.PID // the top ones
 	known    map[messages.ScopePath]messages.ScopeQuota
+	told     map[messages.ScopePath]bool // their opening
 	sessions map[messages.Address]messages.SessionInfo
 	closings map[messages.Address]*owed
 	moves    map[messages.JobID]*move
@@ -72,7 +73,7 @@ func newSupervisor(d *Deps) *supervisor {
 		deps: d, limit: d.Limits.withDefaults(),
 		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[idempotency]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
-		known: map[messages.ScopePath]messages.ScopeQuota{}, sessions: map[messages.Address]messages.SessionInfo{},
+		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{},
 		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
 	}

@@ -199,7 +199,7 @@ func (s *supervisor) drop(e *entry) {
 
 func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Ask(id)
-	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
+	if e, ok := s.jobs[id]; ok && e.job.Seq == 0 && !slices.Contains(granted, id) {
 		s.record(ctx, e, messages.CommandQueued{Job: e.job})
 	}
 	s.give(ctx, granted)
@@ -224,6 +224,9 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	e, ok := s.jobs[job.ID]
 	if !ok || e.over {
 		return
+	}
+	if _, waits := fact.(messages.CommandQueued); waits && e.job.Seq > 0 {
+		return // it is told once, however often the job is placed
 	}
 	job.Seq, job.Scope, job.Session = e.job.Seq, e.job.Scope, e.job.Session
 	e.job = job

@@ -83,12 +83,20 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	switch f := fact.(type) {
 	case messages.SessionOpened:
-		s.sessions[messages.Address{Scope: f.Info.Scope, Session: f.Info.Session}] = f.Info
-	case messages.ScopeOpened:
-		if _, ok := s.known[f.Path]; ok {
-			break
+		at := messages.Address{Scope: f.Info.Scope, Session: f.Info.Session}
+		_, again := s.sessions[at]
+		s.sessions[at] = f.Info
+		if again {
+			return // its actor is a new one, which is nobody's business
 		}
-		s.known[f.Path] = messages.ScopeQuota{}
+	case messages.ScopeOpened:
+		if s.told[f.Path] {
+			return
+		}
+		s.told[f.Path] = true
+		if _, asked := s.known[f.Path]; !asked {
+			s.known[f.Path] = messages.ScopeQuota{}
+		}
 	case messages.SessionClosed:
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
 		delete(s.sessions, at)
@@ -96,6 +104,7 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 		s.payClosing(ctx, at, f)
 	case messages.ScopeClosed:
 		delete(s.known, f.Path)
+		delete(s.told, f.Path)
 		s.payClosing(ctx, messages.Address{Scope: f.Path}, f)
 	}
 	s.note(ctx, fact)
