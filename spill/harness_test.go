@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -57,14 +58,17 @@ func readAll(t testing.TB, l Log) []byte {
 	return b
 }
 
-// text is n bytes that differ from place to place.
-func text(n int) []byte {
+// corpus is text that differs from place to place.
+var corpus = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
-	for i := 0; b.Len() < n; i++ {
+	for i := 0; b.Len() < 8<<20; i++ {
 		fmt.Fprintf(&b, "line %d of the text\n", i)
 	}
-	return b.Bytes()[:n]
-}
+	return b.Bytes()
+})
+
+// text is the first n bytes of the corpus.
+func text(n int) []byte { return corpus()[:n:n] }
 
 // pipe is a pipe whose write end takes at most a mebibyte without a reader.
 type pipe struct{ r, w int }
@@ -117,4 +121,3 @@ func files(t testing.TB, dir string) []string {
 	}
 	return out
 }
-

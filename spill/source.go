@@ -2,7 +2,6 @@ package spill
 
 import (
 	"io"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,16 +23,22 @@ type pipeEnd struct {
 }
 
 func (s *pipeEnd) poll() (readable, ended bool, err error) {
-	if s.w.pump.loaded() {
+	if s.w.pending() > 0 {
 		return true, false, nil
 	}
 	return s.w.disk.sys.Poll(s.fd)
 }
 
 func (s *pipeEnd) move(to *handle, off, most int64) (int64, error) {
+	if s.w.hold != nil || s.w.flows {
+		if n, err := s.through(to, off, most); err != errNoHold {
+			return n, err
+		}
+	}
 	if s.w.pump == nil {
 		n, err := s.splice(to.fd, off, most)
 		if err != errNoSplice {
+			s.w.flows = s.w.file != nil && n >= flowing
 			return n, err
 		}
 		s.w.pump = &pump{sys: s.w.disk.sys}
@@ -42,14 +47,20 @@ func (s *pipeEnd) move(to *handle, off, most int64) (int64, error) {
 }
 
 func (s *pipeEnd) drop(most int64) (int64, error) {
+	null, err := s.w.disk.spare.null()
+	if err != nil {
+		return 0, &Blocked{Err: err}
+	}
+	defer null.free()
+	if s.w.hold != nil {
+		n, err := s.w.empty(null, -1, most)
+		s.w.letGo()
+		return n, err
+	}
 	if s.w.pump == nil {
-		null, err := s.w.disk.spare.null()
-		if err == nil {
-			n, err := s.splice(null.fd, -1, most)
-			null.free()
-			if err != errNoSplice {
-				return n, err
-			}
+		n, err := s.splice(null.fd, -1, most)
+		if err != errNoSplice {
+			return n, err
 		}
 		s.w.pump = &pump{sys: s.w.disk.sys}
 	}
@@ -80,8 +91,6 @@ type pump struct {
 	buf  []byte
 	rest []byte // of buf
 }
-
-func (p *pump) loaded() bool { return p != nil && len(p.rest) > 0 }
 
 func (p *pump) load(from int, most int64) error {
 	if len(p.rest) > 0 {
@@ -160,69 +169,14 @@ func (s *piece) drop(most int64) (int64, error) {
 	return n, nil
 }
 
-// maxSpares is how many unused memory files are kept: one for each writer that
-// may find its pipe empty at the same time.
-const maxSpares = 4
-
-// spares are memory files that were made for a first byte that did not come,
-// and the device that swallows what is not kept.
-type spares struct {
-	sys  Sys
-	mu   sync.Mutex
-	free []*handle
-	hole *handle
-}
-
-// take returns an empty memory file.
-func (s *spares) take() (*handle, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.free); n > 0 {
-		h := s.free[n-1]
-		s.free = s.free[:n-1]
-		return h, nil
+// pending is how many bytes were taken from the pipe and are not in the log yet.
+func (w *writer) pending() int64 {
+	n := int64(0)
+	if w.hold != nil {
+		n = w.hold.bytes
 	}
-	fd, err := s.sys.Memfd("troupe-log")
-	if err != nil {
-		return nil, err
+	if w.pump != nil {
+		n += int64(len(w.pump.rest))
 	}
-	return newHandle(s.sys, fd), nil
-}
-
-// give takes back h, which is still empty, unless the log b has become of it.
-func (s *spares) give(b *body, h *handle) {
-	if b.mem != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.free) < maxSpares {
-		s.free = append(s.free, h.hold())
-	}
-}
-
-// null returns /dev/null, held for the caller.
-func (s *spares) null() (*handle, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.hole == nil {
-		fd, err := s.sys.Open(unix.AT_FDCWD, "/dev/null", unix.O_RDWR, 0)
-		if err != nil {
-			return nil, err
-		}
-		s.hole = newHandle(s.sys, fd)
-	}
-	return s.hole.hold(), nil
-}
-
-func (s *spares) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range s.free {
-		h.free()
-	}
-	if s.hole != nil {
-		s.hole.free()
-	}
-	s.free, s.hole = nil, nil
+	return n
 }

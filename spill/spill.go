@@ -124,8 +124,7 @@ type Writer interface {
 	// then the rest is dropped and counted, so that the pipe can be drained. A
 	// *Blocked error says that the bytes stay in the pipe until the store has
 	// room: retry. Bytes a policy drops count as moved. An error comes only with
-	// 0 bytes; fewer than max without an error says that the pipe was empty, or
-	// that the next call tells why.
+	// 0 bytes; fewer than max says nothing about what is left, only EAGAIN does.
 	Splice(from int, max int64) (int64, error)
 
 	// Append adds p: for a backend whose bytes arrive by message, for the fake,
@@ -144,9 +143,14 @@ type Writer interface {
 }
 
 // Checker is a Writer that can look after its file: it notices a file that was
-// deleted or truncated while the job was silent, and mends it. Cheap; every few
-// seconds is often enough, since Splice looks as well.
+// deleted or truncated while the job was silent, and mends it; an os-crash log it
+// syncs when that is due. Cheap; every few seconds is often enough, since Splice
+// looks as well.
 type Checker interface{ Check() error }
+
+// Holder is a Writer that may hold bytes between the pipe and the log: after it
+// was Blocked, in a pipe of its own. Who drains a pipe by counting adds them.
+type Holder interface{ Held() int64 }
 
 // Store keeps the logs of a node, by the ULID of the job.
 type Store interface {

@@ -23,6 +23,8 @@ type Sys interface {
 	// Splice moves bytes out of the pipe from into to at off; off < 0 is for a
 	// device. It returns 0 at the end of the pipe.
 	Splice(from, to int, off, max int64) (int64, error)
+	// Pipe makes a pipe that holds size bytes if that is allowed, closed on exec.
+	Pipe(size int) (r, w int, err error)
 	// Sendfile copies n bytes at off of from to where to stands.
 	Sendfile(to, from int, off, n int64) (int64, error)
 	Seek(fd int, off int64) error

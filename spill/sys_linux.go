@@ -23,6 +23,15 @@ func (kernel) Splice(from, to int, off, max int64) (int64, error) {
 	})
 }
 
+func (kernel) Pipe(size int) (r, w int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return -1, -1, err
+	}
+	_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, size) // refused: it stays smaller
+	return p[0], p[1], nil
+}
+
 func (kernel) Sendfile(to, from int, off, n int64) (int64, error) {
 	return again(func() (int64, error) {
 		k, err := unix.Sendfile(to, from, &off, int(n))

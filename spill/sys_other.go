@@ -10,6 +10,7 @@ import "golang.org/x/sys/unix"
 func (kernel) Memfd(string) (int, error)                    { return -1, unix.ENOSYS }
 func (kernel) Splice(_, _ int, _, _ int64) (int64, error)   { return 0, unix.ENOSYS }
 func (kernel) Sendfile(_, _ int, _, _ int64) (int64, error) { return 0, unix.ENOSYS }
+func (kernel) Pipe(int) (r, w int, err error)               { return -1, -1, unix.ENOSYS }
 func (kernel) Punch(_ int, _, _ int64) error                { return unix.EOPNOTSUPP }
 
 func (kernel) Sync(fd int) error {

@@ -21,6 +21,8 @@ type writer struct {
 
 	noMemory bool  // memory failed: go to a file
 	pump     *pump // splice does not work here
+	hold     *hold // has bytes that the file did not take yet
+	flows    bool  // much comes at a time
 
 	mending   *mend
 	mendAfter int64 // size at which a failed mending is tried again
@@ -175,11 +177,11 @@ func (w *writer) Seal() error {
 	if w.plan.Durability != Memory {
 		err = w.sync()
 	}
+	w.salvage()
 	w.mendAtEnd()
 	w.mu.Lock()
 	w.sealed = true
 	w.mu.Unlock()
-	w.pump = nil
 	if w.job != nil {
 		w.disk.finish(w.job)
 	}
