@@ -21,6 +21,7 @@ type command struct {
 	machine lifecycle.Command
 
 	proc    backends.Process
+	born    bool // the process exists or has failed: its logs are there if they ever will be
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
 	clients map[lifecycle.Ticket]*actor.PID
@@ -85,12 +86,15 @@ func (c *command) asked(ctx actor.Context, msg any) {
 // fact hears the engine. What concerns the output goes to the sink, too.
 func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 	switch f := fact.(type) {
+	case messages.ProcessStarted:
+		c.open(ctx)
 	case messages.OutputGrew:
 		if c.sink != nil {
 			ctx.Send(c.sink, f)
 		}
 		return
 	case messages.OutputClosed, messages.ProcessFailed:
+		c.open(ctx)
 		if c.sink != nil {
 			ctx.Send(c.sink, outputClosed{})
 		}
@@ -115,7 +119,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.disarm(e.Timer)
 	case lifecycle.Start:
 		c.spec.Deadline = e.Deadline
-		c.hold(ctx, c.shell.Start(c.spec, c.facts(ctx)))
+		c.proc = c.shell.Start(c.spec, c.facts(ctx))
 	case lifecycle.Do:
 		c.proc.Do(control(e.Request))
 	case lifecycle.Stop:
@@ -161,7 +165,7 @@ func (c *command) start(ctx actor.Context) {
 		}})
 		return
 	}
-	c.hold(ctx, proc)
+	c.proc = proc
 }
 
 // facts is how the engine speaks to this actor and no other.
@@ -170,11 +174,12 @@ func (c *command) facts(ctx actor.Context) backends.Facts {
 	return func(fact messages.ProcessFact) { root.Send(self, fact) }
 }
 
-func (c *command) hold(ctx actor.Context, proc backends.Process) {
-	c.proc = proc
-	if c.sink != nil {
+// open gives the sink its logs as soon as there are any.
+func (c *command) open(ctx actor.Context) {
+	if !c.born && c.sink != nil {
 		ctx.Send(c.sink, c.outputs())
 	}
+	c.born = true
 }
 
 // abandon lets go: no timer outlives the actor, nobody waits for its answer,
@@ -203,7 +208,7 @@ func (c *command) askSink(ctx actor.Context) {
 	if c.sink == nil {
 		deps, id := c.deps, c.machine.Job.ID
 		c.sink = ctx.SpawnPrefix(sinkProps(deps, id), kindSink+string(id))
-		if c.proc != nil {
+		if c.born {
 			ctx.Send(c.sink, c.outputs())
 		}
 	}
@@ -212,8 +217,8 @@ func (c *command) askSink(ctx actor.Context) {
 
 // serveSink gives the sink what it reads from.
 func (c *command) serveSink(ctx actor.Context, msg any) {
-	if c.proc == nil {
-		return // it hears of its logs when the job starts
+	if !c.born {
+		return // it hears of its logs when the job has started
 	}
 	switch m := msg.(type) {
 	case watchOutput:
