@@ -20,6 +20,7 @@ type gather struct {
 	client *actor.PID // nil: nobody waits
 
 	waiting  map[messages.JobID]messages.StopCommand
+	open     int // requests without an answer
 	stopped  messages.CommandStopped
 	refusal  *messages.Error // of this round
 	refusals int             // rounds in which a job refused
@@ -67,11 +68,15 @@ func (g *gather) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		g.disarm()
 	case messages.CommandStopped:
+		g.open--
 		g.take(ctx, msg)
 	case messages.CommandRejected:
+		g.open--
 		g.refused(ctx, &msg.Err)
 	case gatherAgain:
 		g.again(ctx, msg)
+	case quit:
+		g.answer(ctx, messages.CommandRejected{Err: *shuttingDown()})
 	default:
 		unhandled(ctx, g.deps)
 	}
@@ -86,6 +91,7 @@ func (g *gather) ask(ctx actor.Context) {
 	g.refusal = nil
 	for _, r := range g.each {
 		if _, open := g.waiting[r.Job]; open {
+			g.open++
 			ctx.Request(ctx.Parent(), r)
 		}
 	}
@@ -105,6 +111,10 @@ func (g *gather) disarm() {
 }
 
 func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
+	if g.answered {
+		g.leave(ctx)
+		return
+	}
 	for _, job := range m.Jobs {
 		if _, open := g.waiting[job]; open {
 			delete(g.waiting, job)
@@ -120,6 +130,10 @@ func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
 // refused remembers the refusal that says most: a job that is not there needs
 // no stopping.
 func (g *gather) refused(ctx actor.Context, err *messages.Error) {
+	if g.answered {
+		g.leave(ctx)
+		return
+	}
 	if g.refusal == nil {
 		g.refusals++
 		g.arm(ctx, gatherPause)
@@ -132,7 +146,10 @@ func (g *gather) refused(ctx actor.Context, err *messages.Error) {
 // again begins another round, or says that there is no use in it.
 func (g *gather) again(ctx actor.Context, m gatherAgain) {
 	switch {
-	case m.gen != g.gen || g.answered:
+	case m.gen != g.gen:
+	case g.answered:
+		g.open = 0 // they were lost
+		g.leave(ctx)
 	case g.refusals < gatherRounds:
 		g.ask(ctx)
 	case g.refusal.Code == messages.NotFound:
@@ -167,15 +184,21 @@ func (g *gather) unstopped() *messages.Error {
 	}
 }
 
-// answer gives the one reply, and ends.
+// answer gives the one reply.
 func (g *gather) answer(ctx actor.Context, reply messages.ControlReply) {
-	if g.answered {
-		return
-	}
 	g.answered = true
-	g.disarm()
+	g.arm(ctx, gatherPatience)
 	if g.client != nil && reachable(ctx, g.client) {
 		ctx.Send(g.client, reply)
 	}
-	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	g.leave(ctx)
+}
+
+// leave ends the gather, when no answer is on its way to it: a job that was
+// asked twice answers twice.
+func (g *gather) leave(ctx actor.Context) {
+	if g.open == 0 {
+		g.disarm()
+		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	}
 }

@@ -157,6 +157,10 @@ type (
 	flushed struct{ quiet }
 )
 
+// quit asks a watch or a gather to answer its client that the node ends. It says
+// ended as always: one party answers a client, so that none is answered twice.
+type quit struct{ quiet }
+
 // ended is a child's last word to its parent: stop me. A channel, a watch, a
 // gather, a command and an archive's sink say it.
 type ended struct {

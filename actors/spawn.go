@@ -40,6 +40,8 @@ func unhandled(ctx actor.Context, d *Deps) {
 	switch ctx.Message().(type) {
 	case actor.AutoReceiveMessage, actor.SystemMessage, *actor.Started:
 		return
+	case *actor.DeadLetterResponse:
+		return // who was asked has just gone: the patience of who asks covers it
 	}
 	if d.Unhandled != nil {
 		d.Unhandled(ctx.Self().Id, ctx.Message())

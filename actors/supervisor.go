@@ -54,6 +54,7 @@ const (
 	opening phase = iota // the journal is being read
 	open
 	closingScopes
+	endingWaits
 	recordingRest
 	flushingRest
 	down
@@ -186,6 +187,7 @@ func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 		}
 	}
 	ctx.Stop(who)
+	s.shutdownStep(ctx)
 }
 
 // lost hears that a child is gone, and asks whether that was expected.

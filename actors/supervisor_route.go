@@ -85,7 +85,8 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 			each = append(each, one)
 		}
 	}
-	ctx.SpawnPrefix(gatherProps(s.deps, each, ctx.Sender()), kindGather)
+	pid := ctx.SpawnPrefix(gatherProps(s.deps, each, ctx.Sender()), kindGather)
+	s.watches[pid.Id] = &watched{pid: pid, client: ctx.Sender(), request: r}
 }
 
 // answerFor answers about a job that has no actor any more.

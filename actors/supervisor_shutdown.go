@@ -66,8 +66,14 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 
 // shutdownStep goes on with the end as far as it can.
 func (s *supervisor) shutdownStep(ctx actor.Context) {
+	if s.shutdown == nil {
+		return
+	}
 	if s.phase == closingScopes && len(s.scopes) == 0 {
+		s.phase = endingWaits
 		s.endWatches(ctx)
+	}
+	if s.phase == endingWaits && len(s.watches) == 0 {
 		s.phase = recordingRest
 		if len(s.unwritten) == 0 || s.recorder == nil || s.broken != nil {
 			s.flushChannels(ctx)

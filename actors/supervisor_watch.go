@@ -10,12 +10,13 @@ import (
 	"troupe/messages"
 )
 
-// watched is one blocking wait: the jobs it is about, and who is owed its
-// answer should its actor die.
+// watched is one blocking wait, or a gather: the jobs a wait is about, and who
+// is owed the answer should its actor die.
 type watched struct {
-	pid    *actor.PID
-	client *actor.PID
-	jobs   map[messages.JobID]bool
+	pid     *actor.PID
+	client  *actor.PID // nil: nobody waits
+	request messages.Refusable
+	jobs    map[messages.JobID]bool
 }
 
 // await spawns a watch over jobs as they stand.
@@ -38,7 +39,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 		refuse(ctx, r, err)
 		return
 	}
-	w := &watched{client: ctx.Sender(), jobs: map[messages.JobID]bool{}}
+	w := &watched{client: ctx.Sender(), request: r, jobs: map[messages.JobID]bool{}}
 	var jobs []messages.Job
 	r.Jobs = slices.Clone(r.Jobs)
 	for i, id := range r.Jobs {
@@ -67,19 +68,22 @@ func (s *supervisor) tellWatches(ctx actor.Context, job messages.Job) {
 	}
 }
 
-// watchLost answers for a watch that died.
+// watchLost answers for a watch or a gather that died.
 func (s *supervisor) watchLost(ctx actor.Context, who *actor.PID) {
-	if w, ok := s.watches[who.Id]; ok {
-		delete(s.watches, who.Id)
-		ctx.Send(w.client, messages.RequestRejected{Err: *internalError()})
+	w, ok := s.watches[who.Id]
+	if !ok {
+		return
 	}
+	delete(s.watches, who.Id)
+	if w.client != nil {
+		ctx.Send(w.client, w.request.Refuse(internalError()))
+	}
+	s.shutdownStep(ctx)
 }
 
-// endWatches answers the waits that the node can serve no more.
+// endWatches has the waits answered that the node can serve no more.
 func (s *supervisor) endWatches(ctx actor.Context) {
-	for id, w := range s.watches {
-		delete(s.watches, id)
-		ctx.Stop(w.pid)
-		ctx.Send(w.client, messages.RequestRejected{Err: *shuttingDown()})
+	for _, w := range s.watches {
+		ctx.Send(w.pid, quit{})
 	}
 }

@@ -20,7 +20,7 @@ type watch struct {
 	jobs    []messages.Job
 	client  *actor.PID
 	machine lifecycle.Watch
-	tails   map[messages.JobID]*actor.PID
+	tails   map[messages.JobID]*actor.PID // that have something to find out; all end with the watch
 	timeout scheduler.CancelFunc
 	over    bool
 }
@@ -53,6 +53,8 @@ func (w *watch) Receive(ctx actor.Context) {
 		w.lost(ctx, msg.who)
 	case lifecycle.Changed:
 		w.changed(ctx, msg)
+	case quit:
+		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
 	case lifecycle.Met, lifecycle.Hopeless, watchLate, tailFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput:
@@ -98,7 +100,7 @@ func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
 // was never started.
 func (w *watch) silence(ctx actor.Context, job messages.Job) {
 	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
-		w.letGo(ctx, job.ID)
+		delete(w.tails, job.ID)
 		w.step(ctx, lifecycle.Hopeless{Job: job.ID})
 	}
 }
@@ -107,9 +109,9 @@ func (w *watch) silence(ctx actor.Context, job messages.Job) {
 func (w *watch) heard(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case lifecycle.Met:
-		w.letGo(ctx, m.Job)
+		delete(w.tails, m.Job)
 	case lifecycle.Hopeless:
-		w.letGo(ctx, m.Job)
+		delete(w.tails, m.Job)
 	case watchLate:
 		msg = lifecycle.TimeUp{}
 	case tailFailed:
@@ -119,14 +121,6 @@ func (w *watch) heard(ctx actor.Context, msg any) {
 		return
 	}
 	w.step(ctx, msg)
-}
-
-// letGo stops a tail that has nothing left to find out.
-func (w *watch) letGo(ctx actor.Context, job messages.JobID) {
-	if pid := w.tails[job]; pid != nil {
-		delete(w.tails, job)
-		ctx.Stop(pid)
-	}
 }
 
 // lost hears that a tail is gone, and tells the client if that was a crash.
