@@ -24,6 +24,7 @@ type command struct {
 	born    bool // the process exists or has failed: its logs are there if they ever will be
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
+	leaving bool // all is said
 	clients map[lifecycle.Ticket]*actor.PID
 	tickets lifecycle.Ticket
 	timers  map[lifecycle.Timer]scheduler.CancelFunc
@@ -47,7 +48,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		c.abandon(ctx)
 	case *actor.Terminated:
-		c.sink, c.noSink = nil, true
+		c.sinkLost(ctx)
 	case commandGranted:
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
@@ -60,7 +61,7 @@ func (c *command) Receive(ctx actor.Context) {
 		c.step(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
 		c.askSink(ctx)
-	case watchOutput, outputsWanted:
+	case watchOutput, outputsWanted, flushed:
 		c.serveSink(ctx, msg)
 	default:
 		c.asked(ctx, msg)
@@ -133,7 +134,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 			c.proc.Settle(e.Seq)
 		}
 	case lifecycle.Retire:
-		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+		c.leave(ctx)
 	}
 }
 
@@ -215,8 +216,30 @@ func (c *command) askSink(ctx actor.Context) {
 	ctx.Forward(c.sink)
 }
 
-// serveSink gives the sink what it reads from.
+// leave asks to be stopped, behind the last answer of the sink: what waits in
+// its queue would be lost with it.
+func (c *command) leave(ctx actor.Context) {
+	c.leaving = true
+	if c.sink != nil {
+		ctx.Request(c.sink, flush{})
+		return
+	}
+	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+}
+
+func (c *command) sinkLost(ctx actor.Context) {
+	c.sink, c.noSink = nil, true
+	if c.leaving {
+		c.leave(ctx)
+	}
+}
+
+// serveSink does what the sink asks for.
 func (c *command) serveSink(ctx actor.Context, msg any) {
+	if _, done := msg.(flushed); done {
+		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+		return
+	}
 	if !c.born {
 		return // it hears of its logs when the job has started
 	}
