@@ -29,6 +29,17 @@ func (p *Process) Write(s messages.Stream, data string) bool {
 	return true
 }
 
+// Pending is how many bytes were written and are not in a log yet.
+func (p *Process) Pending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, x := range p.pipe {
+		n += len(x.data)
+	}
+	return n
+}
+
 // BlockLog plays a log that takes nothing for want of room, or again does. What
 // is written in between waits, and with it the result.
 func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {

@@ -1,0 +1,152 @@
+package backendtest
+
+import (
+	"strings"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+func inputCases() []testCase {
+	return []testCase{
+		{"no input", noInput, 0},
+		{"input and its end", inputAndEnd, input},
+		{"input is bounded", inputBounds, input},
+		{"signals", someSignals, signals},
+		{"controls are answered in order", answersInOrder, input | signals},
+		{"controls behind the exit", controlsAfterExit, 0},
+	}
+}
+
+// answers waits for the answers to n controls.
+func (r *run) answers(n int) []messages.ProcessFact {
+	r.Helper()
+	var found []messages.ProcessFact
+	r.until("an answer", func(heard []messages.ProcessFact) bool {
+		found = nil
+		for _, f := range heard {
+			switch any(f).(type) {
+			case messages.ControlDone, messages.ControlRefused, messages.InputWritten:
+				found = append(found, f)
+			}
+		}
+		return len(found) >= n
+	})
+	return found
+}
+
+func refusal(f messages.ProcessFact) messages.Code {
+	if r, ok := f.(messages.ControlRefused); ok && r.Err.Message != "" {
+		return r.Err.Code
+	}
+	return ""
+}
+
+func noInput(b *bench) {
+	r := b.start("read")
+	r.process.Do(backends.Input{Data: []byte("x\n")})
+	if f := r.over(); f.Status.Code != 0 {
+		b.Errorf("ended with %+v", f.Status)
+	}
+	if text := r.read(messages.Merged); text != "status 1\n" {
+		b.Errorf("a read of nothing: %q", text)
+	}
+	r = b.start("sleep").ready()
+	r.process.Do(backends.Input{Data: []byte("x\n")})
+	if code := refusal(r.answers(1)[0]); code != messages.NoInput {
+		b.Errorf("answered with %s", show(r.all()))
+	}
+}
+
+func inputAndEnd(b *bench) {
+	r := b.start("cat", withInput)
+	r.process.Do(backends.Input{Data: []byte("one\n")})
+	r.process.Do(backends.Input{Data: []byte("two\n")})
+	written := r.answers(2)
+	if written[0] != any(messages.InputWritten{Through: 4}) || written[1] != any(messages.InputWritten{Through: 8}) {
+		b.Errorf("answered with %s", show(written))
+	}
+	r.wrote(messages.Merged, "one\ntwo\n")
+	r.process.Do(backends.CloseInput{})
+	if f := r.over(); f.Status.Code != 0 || f.Sizes[messages.Merged] != 8 {
+		b.Errorf("the result is %+v", f)
+	}
+}
+
+// What is given comes out, however much it is; too much at once is refused.
+func inputBounds(b *bench) {
+	r := b.start("cat", withInput)
+	r.process.Do(backends.Input{Data: make([]byte, messages.MaxInput+1)})
+	if code := refusal(r.answers(1)[0]); code != messages.TooLarge {
+		b.Errorf("answered with %s", show(r.all()))
+	}
+	piece := []byte(strings.Repeat("x", 100_000))
+	for i := range 5 {
+		r.process.Do(backends.Input{Data: piece})
+		r.answers(2 + i)
+	}
+	r.process.Do(backends.CloseInput{})
+	if f := r.over(); f.Sizes[messages.Merged] != 500_000 {
+		b.Errorf("%v bytes came out", f.Sizes)
+	}
+}
+
+func someSignals(b *bench) {
+	r := b.start("usr1").ready()
+	r.process.Do(backends.Signal{Name: "USR1"})
+	r.wrote(messages.Merged, "ready\ngot\n")
+	r.process.Do(backends.Signal{Name: "NOSUCH"})
+	found := r.answers(1)
+	if code := refusal(found[len(found)-1]); code != messages.InvalidParams {
+		b.Errorf("no signal: %s", show(found))
+	}
+	r.process.Do(backends.Signal{Name: "KILL", Tree: true})
+	if f := r.over(); f.Status.Signal != "KILL" || f.Cause != (messages.Cause{}) {
+		b.Errorf("the result is %+v", f)
+	}
+}
+
+func answersInOrder(b *bench) {
+	r := b.start("cat", withInput)
+	r.wroteNothing()
+	for _, c := range []backends.Control{
+		backends.Input{Data: []byte("x")}, backends.Signal{Name: "NOSUCH"}, backends.CloseInput{}, backends.Input{Data: []byte("y")},
+	} {
+		r.process.Do(c)
+	}
+	var refusals []messages.Code
+	r.until("the answers", func(heard []messages.ProcessFact) bool {
+		refusals = nil
+		for _, f := range heard {
+			if code := refusal(f); code != "" {
+				refusals = append(refusals, code)
+			}
+		}
+		return len(refusals) == 2 || count[messages.TreeEnded](heard) > 0
+	})
+	if len(refusals) < 1 || refusals[0] != messages.InvalidParams {
+		b.Errorf("refused: %q", refusals)
+	}
+	if _, ok := r.answers(1)[0].(messages.InputWritten); !ok {
+		b.Errorf("the first answer: %s", show(r.all()))
+	}
+	r.over()
+}
+
+// wroteNothing waits for the start.
+func (r *run) wroteNothing() {
+	r.Helper()
+	await[messages.ProcessStarted](r.ear)
+}
+
+func controlsAfterExit(b *bench) {
+	r := b.start("held")
+	r.result()
+	n := len(r.all())
+	r.process.Do(backends.Resize{Size: messages.Terminal{Rows: 1, Cols: 1}})
+	r.process.Do(backends.CloseInput{})
+	r.until("two refusals", func(heard []messages.ProcessFact) bool { return count[messages.ControlRefused](heard[n:]) == 2 })
+	r.stop(messages.ByClient, 10*time.Second)
+	r.over()
+}
