@@ -18,6 +18,8 @@ type body struct {
 	stream uint8
 	plan   Plan // resolved
 
+	writer *writer
+
 	// turn is held by whoever changes where the bytes are, or adds some.
 	turn sync.Mutex
 

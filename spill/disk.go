@@ -216,7 +216,8 @@ func (d *Disk) Order(id string) (*Order, error) {
 	return j.order.snapshot(), nil
 }
 
-// Close removes every log and the node's directory. What was kept stays.
+// Close seals and removes every log, and removes the node's directory. Readers
+// that are open go on with what is theirs; what was kept stays.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -231,6 +232,9 @@ func (d *Disk) Close() error {
 	var errs []error
 	for _, j := range jobs {
 		errs = append(errs, j.remove())
+		for _, b := range j.bodies() {
+			_ = b.writer.Seal() // nobody waits for it to be safe
+		}
 	}
 	d.spare.close()
 	errs = append(errs, d.tree.close())

@@ -31,8 +31,7 @@ const (
 // order records in which order two streams of a job arrived. An entry is two
 // varints: length*2 plus 1 for stderr, and the milliseconds since the entry before.
 type order struct {
-	*body  // the part that is written
-	writer *writer
+	*body // the part that is written
 
 	mu   sync.Mutex
 	last Piece  // may still grow
@@ -45,7 +44,8 @@ func newOrder(d *Disk, id, group string) *order {
 	b := &body{disk: d, id: id, stream: orderStream, plan: Plan{
 		Group: group, Inline: 4 * orderBuffer, Quota: orderLimit, Policy: Pause, Durability: Memory,
 	}}
-	return &order{body: b, writer: newWriter(b, nil)}
+	newWriter(b, nil)
+	return &order{body: b}
 }
 
 // note says that n bytes arrived at off of a stream.

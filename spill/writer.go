@@ -33,7 +33,8 @@ type writer struct {
 
 func newWriter(b *body, o *order) *writer {
 	b.users = 1
-	return &writer{body: b, order: o, policy: b.plan.Policy, elided: b.plan.head(), punched: b.plan.head()}
+	b.writer = &writer{body: b, order: o, policy: b.plan.Policy, elided: b.plan.head(), punched: b.plan.head()}
+	return b.writer
 }
 
 // Splice moves up to most bytes from a pipe. A terminal and a file system
