@@ -90,7 +90,9 @@ func playOn(t testing.TB, play func(s *stage)) {
 	s.parent, _ = s.sys.Root.SpawnNamed(s.deps.props(func() actor.Actor { return &parent{s} }), "parent")
 	play(s)
 	s.settle()
-	for _, pid := range append(s.crowd, s.parent) {
+	s.sys.Root.Stop(s.parent)
+	s.settle()
+	for _, pid := range s.crowd {
 		s.sys.Root.Stop(pid)
 	}
 	s.settle()

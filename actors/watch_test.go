@@ -1,0 +1,478 @@
+package actors
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// vigil plays the supervisor for a watch: it has the jobs, and their sinks.
+type vigil struct {
+	*stage
+	by   *client
+	jobs []messages.Job
+
+	mu      sync.Mutex
+	scribes map[messages.JobID]*scribe
+	sinks   map[messages.JobID]*actor.PID
+	refuse  map[messages.JobID]messages.Code // instead of output
+	lose    int                              // so many questions
+	asked   int
+}
+
+func onWatch(t *testing.T, play func(v *vigil)) {
+	t.Helper()
+	onStage(t, func(s *stage) {
+		v := &vigil{
+			stage: s, by: s.client(), scribes: map[messages.JobID]*scribe{}, sinks: map[messages.JobID]*actor.PID{},
+			refuse: map[messages.JobID]messages.Code{},
+		}
+		s.react = v.receive
+		play(v)
+	})
+}
+
+func (v *vigil) receive(ctx actor.Context) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch m := ctx.Message().(type) {
+	case messages.ReadOutput:
+		v.output(ctx, m.Job, m)
+	case messages.FollowOutput:
+		v.output(ctx, m.Job, m)
+	case watchOutput, outputsWanted:
+		for id, pid := range v.sinks {
+			if pid.Equal(ctx.Sender()) {
+				v.scribes[id].serve(ctx)
+			}
+		}
+	}
+}
+
+func (v *vigil) output(ctx actor.Context, id messages.JobID, m messages.Refusable) {
+	v.asked++
+	switch no := v.refuse[id]; {
+	case v.lose > 0:
+		v.lose--
+	case no != "":
+		ctx.Respond(m.Refuse(&messages.Error{Code: no}))
+	default:
+		if v.sinks[id] == nil {
+			v.sinks[id] = ctx.SpawnPrefix(sinkProps(v.deps, id), kindSink+string(id))
+		}
+		ctx.Forward(v.sinks[id])
+	}
+}
+
+// job makes a job that runs and writes to streams.
+func (v *vigil) job(id messages.JobID, streams ...messages.Stream) *scribe {
+	if len(streams) == 0 {
+		streams = []messages.Stream{messages.Merged}
+	}
+	j := messages.Job{ID: id, State: messages.Running, Started: time.Now()}
+	for _, s := range streams {
+		j.Output = append(j.Output, messages.StreamOutput{Stream: s})
+	}
+	v.jobs = append(v.jobs, j)
+	v.scribes[id] = v.scribe(id, streams...)
+	return v.scribes[id]
+}
+
+// change tells the watch how a job stands now.
+func (v *vigil) change(id messages.JobID, how func(*messages.Job)) {
+	for i := range v.jobs {
+		if v.jobs[i].ID == id {
+			how(&v.jobs[i])
+			v.tell(lifecycle.Changed{Job: v.jobs[i]})
+		}
+	}
+}
+
+func finished(j *messages.Job) { j.State = messages.Finished }
+
+// close ends the output of a job.
+func (v *vigil) close(id messages.JobID) {
+	v.scribes[id].end(v.sinks[id])
+}
+
+// await begins the wait, for all jobs of the vigil.
+func (v *vigil) await(ask messages.AwaitJobs) {
+	v.t.Helper()
+	ask.Jobs = nil
+	for _, j := range v.jobs {
+		ask.Jobs = append(ask.Jobs, j.ID)
+	}
+	if err := checkAwait(ask); err != nil {
+		v.t.Fatal(err)
+	}
+	v.raise(watchProps(v.deps, ask, v.jobs, v.by.pid), kindWatch)
+}
+
+func (v *vigil) silent() {
+	v.t.Helper()
+	same(v.t, v.by.take())
+}
+
+// over expects the one answer, with no look at the records in it.
+func (v *vigil) over(want messages.AwaitEnded) {
+	v.t.Helper()
+	got := v.by.take()
+	if len(got) == 1 {
+		if end, ok := got[0].(messages.AwaitEnded); ok {
+			if len(end.Jobs) != len(v.jobs) {
+				v.t.Errorf("%d records, want %d", len(end.Jobs), len(v.jobs))
+			}
+			end.Jobs = nil
+			got[0] = end
+		}
+	}
+	same(v.t, got, want)
+	v.gone()
+}
+
+// gone expects that the watch has left, with all its tails.
+func (v *vigil) gone() {
+	v.t.Helper()
+	if left := of[ended](v.heard.take()); len(left) != 1 {
+		v.t.Fatalf("it said ended %d times, want once", len(left))
+	}
+	for _, id := range v.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
+		for key := range id.Items() {
+			if strings.Contains(key, kindWatch) {
+				v.t.Errorf("%s is left over", key)
+			}
+		}
+	}
+}
+
+func met(ids ...messages.JobID) messages.AwaitEnded {
+	return messages.AwaitEnded{Satisfied: true, Met: ids}
+}
+
+var hopeless = messages.AwaitEnded{Impossible: true}
+
+func TestWatchExit(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.job("j2")
+		v.await(messages.AwaitJobs{})
+		v.change("j1", finished)
+		v.silent()
+		v.change("j2", finished)
+		v.over(met("j1", "j2"))
+	})
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.job("j2")
+		v.await(messages.AwaitJobs{Any: true})
+		v.change("j2", finished)
+		v.over(met("j2"))
+	})
+	onWatch(t, func(v *vigil) { // it had ended before
+		v.job("j1")
+		finished(&v.jobs[0])
+		v.await(messages.AwaitJobs{Timeout: time.Hour})
+		v.over(met("j1"))
+	})
+}
+
+func TestWatchTimesOut(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(messages.AwaitJobs{Timeout: time.Hour})
+		v.after(time.Hour - 1)
+		v.silent()
+		v.after(1)
+		v.over(messages.AwaitEnded{TimedOut: true})
+	})
+}
+
+func TestWatchInput(t *testing.T) {
+	until := messages.Condition{Kind: messages.UntilInput}
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(messages.AwaitJobs{Condition: until})
+		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(messages.AwaitJobs{Condition: until})
+		v.change("j1", finished)
+		v.over(hopeless)
+	})
+}
+
+func pattern(re string) messages.AwaitJobs {
+	return messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: re}}
+}
+
+func TestWatchPattern(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1")
+		v.await(pattern(`listening on \d+`))
+		c.write(messages.Merged, strings.Repeat("starting\n", 100_000)) // many pages
+		c.write(messages.Merged, "liste")
+		v.silent()
+		c.write(messages.Merged, "ning on 80")
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // it was written long ago
+		c := v.job("j1")
+		c.write(messages.Merged, "ready\n"+strings.Repeat("x\n", 500_000))
+		v.await(pattern(`ready`))
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // an end of the job is no end of its output
+		c := v.job("j1")
+		v.await(pattern(`ready`))
+		v.change("j1", finished)
+		v.silent()
+		c.write(messages.Merged, "not yet")
+		v.close("j1")
+		v.over(hopeless)
+	})
+	onWatch(t, func(v *vigil) { // the last word counts
+		c := v.job("j1")
+		v.await(pattern(`ready`))
+		if _, err := c.writers[messages.Merged].Append([]byte("ready")); err != nil {
+			t.Fatal(err)
+		}
+		v.close("j1")
+		v.over(met("j1"))
+	})
+}
+
+func TestWatchPatternOfSeveral(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		a, b := v.job("j1"), v.job("j2")
+		v.await(pattern(`ready`))
+		a.write(messages.Merged, "ready")
+		v.silent()
+		b.write(messages.Merged, "ready")
+		v.over(met("j1", "j2"))
+	})
+	onWatch(t, func(v *vigil) { // one that cannot is the end of a wait for all
+		v.job("j1")
+		v.job("j2")
+		v.await(pattern(`ready`))
+		v.close("j2")
+		v.over(hopeless)
+	})
+	onWatch(t, func(v *vigil) { // and not of a wait for any
+		a := v.job("j1")
+		v.job("j2")
+		ask := pattern(`ready`)
+		ask.Any = true
+		v.await(ask)
+		v.close("j2")
+		v.silent()
+		a.write(messages.Merged, "ready")
+		v.over(met("j1"))
+		v.scribes["j1"].write(messages.Merged, "and nobody listens")
+	})
+}
+
+// Who names no stream of a job that keeps them apart means either.
+func TestWatchStreams(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1", messages.Stdout, messages.Stderr)
+		v.await(pattern(`ready`))
+		c.write(messages.Stdout, "rea")
+		c.write(messages.Stderr, "dy")
+		v.silent()
+		c.write(messages.Stderr, "ready")
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1", messages.Stdout, messages.Stderr)
+		ask := pattern(`ready`)
+		ask.Condition.Stream = messages.Stdout
+		v.await(ask)
+		c.write(messages.Stderr, "ready")
+		v.silent()
+		v.close("j1")
+		v.over(hopeless)
+	})
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.job("j2", messages.Stdout, messages.Stderr)
+		ask := pattern(`ready`)
+		ask.Condition.Stream = messages.Stderr
+		v.await(ask)
+		refusedWith(t, v.by.take(), messages.InvalidParams)
+		v.gone()
+	})
+}
+
+func TestWatchQuiet(t *testing.T) {
+	ask := messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Minute}}
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1")
+		v.await(ask)
+		for range 5 {
+			v.after(time.Minute - 1)
+			c.write(messages.Merged, "x")
+		}
+		v.after(time.Minute - 1)
+		v.silent()
+		v.after(1)
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // one stream that speaks is enough
+		c := v.job("j1", messages.Stdout, messages.Stderr)
+		v.await(ask)
+		v.after(time.Minute - 1)
+		c.write(messages.Stderr, "x")
+		v.after(time.Minute - 1)
+		v.silent()
+		v.after(1)
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1")
+		v.await(ask)
+		c.write(messages.Merged, "x")
+		v.after(time.Second)
+		v.close("j1")
+		v.over(hopeless)
+	})
+}
+
+// A job that never ran has nothing to say.
+func TestWatchOfAJobThatNeverRan(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.jobs[0].State, v.jobs[0].Started = messages.Queued, time.Time{}
+		v.scribes["j1"].mute = true
+		v.await(pattern(`ready`))
+		v.silent()
+		v.change("j1", finished)
+		v.over(hopeless)
+	})
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.jobs[0].State, v.jobs[0].Started = messages.Finished, time.Time{}
+		v.await(pattern(`ready`))
+		v.over(hopeless)
+	})
+}
+
+// A sink that dies, and a question that is lost with an actor, cost time only.
+func TestWatchAsksAgain(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1")
+		v.await(pattern(`ready`))
+		v.sys.Root.Send(v.sinks["j1"], poison{})
+		v.settle()
+		c.write(messages.Merged, "ready")
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) {
+		c := v.job("j1")
+		v.lose = 2
+		v.await(pattern(`ready`))
+		c.write(messages.Merged, "ready")
+		v.after(2*tailPatience - 1)
+		v.silent()
+		v.after(1)
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // a long silence costs a question now and then, and no answer is taken twice
+		c := v.job("j1")
+		v.await(pattern(`ready`))
+		v.after(100 * tailPatience)
+		if v.asked > 110 {
+			t.Errorf("asked %d times", v.asked)
+		}
+		c.write(messages.Merged, "ready")
+		v.over(met("j1"))
+	})
+}
+
+func TestWatchIsRefusedOutput(t *testing.T) {
+	onWatch(t, func(v *vigil) { // for a while: the job is being moved
+		c := v.job("j1")
+		v.refuse["j1"] = messages.NotFound
+		v.await(pattern(`ready`))
+		v.after(tailStrikes*tailPause - 1)
+		v.mu.Lock()
+		delete(v.refuse, "j1")
+		v.mu.Unlock()
+		c.write(messages.Merged, "ready")
+		v.after(tailPause)
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // for good
+		v.job("j1")
+		v.refuse["j1"] = messages.OutputUnavailable
+		v.await(pattern(`ready`))
+		v.after((tailStrikes + 1) * tailPause)
+		refusedWith(t, v.by.take(), messages.OutputUnavailable)
+		v.gone()
+	})
+}
+
+// A tail that dies is told to the client: the wait cannot be kept.
+func TestWatchLosesATail(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(pattern(`ready`))
+		for _, shard := range v.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
+			for id := range shard.Items() {
+				if strings.Contains(id, kindTail) {
+					v.sys.Root.Send(actor.NewPID(v.sys.Address(), id), poison{})
+				}
+			}
+		}
+		v.settle()
+		refusedWith(t, v.by.take(), messages.Internal)
+		v.gone()
+	})
+}
+
+func TestWatchOfAClientThatLeft(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(messages.AwaitJobs{})
+		v.by.leave()
+		v.change("j1", finished)
+		v.gone()
+	})
+}
+
+func TestCheckAwait(t *testing.T) {
+	one := []messages.JobID{"j1"}
+	for _, c := range []struct {
+		name string
+		ask  messages.AwaitJobs
+		want messages.Code
+	}{
+		{"the default", messages.AwaitJobs{Jobs: one}, ""},
+		{"exit", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilExit}}, ""},
+		{"input", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilInput}}, ""},
+		{"no job", messages.AwaitJobs{}, messages.InvalidParams},
+		{"too many", messages.AwaitJobs{Jobs: make([]messages.JobID, messages.MaxAwaited+1)}, messages.TooLarge},
+		{"a negative timeout", messages.AwaitJobs{Jobs: one, Timeout: -1}, messages.InvalidParams},
+		{"an absurd timeout", messages.AwaitJobs{Jobs: one, Timeout: messages.MaxDuration + 1}, messages.InvalidParams},
+		{"a pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}}, ""},
+		{"no pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern}}, messages.InvalidParams},
+		{"a bad pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "("}}, messages.InvalidParams},
+		{"no stream", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: 3}}, messages.InvalidParams},
+		{"quiet", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: 1}}, ""},
+		{"no time", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet}}, messages.InvalidParams},
+		{"a port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, messages.Unsupported},
+		{"the moon", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: "moon"}}, messages.InvalidParams},
+	} {
+		err := checkAwait(c.ask)
+		if (err == nil) != (c.want == "") || err != nil && err.Code != c.want {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
