@@ -27,7 +27,8 @@ type gather struct {
 	gen      int
 	cancel   scheduler.CancelFunc
 	answered bool
-	ended    bool // a job ended for it: not all had finished before
+	left     bool // ended was said
+	acted    bool // a job ended for it: not all had finished before
 }
 
 // Of the requests of a gather.
@@ -76,7 +77,7 @@ func (g *gather) Receive(ctx actor.Context) {
 	case gatherAgain:
 		g.again(ctx, msg)
 	case quit:
-		g.answer(ctx, messages.CommandRejected{Err: *shuttingDown()})
+		g.quit(ctx)
 	default:
 		unhandled(ctx, g.deps)
 	}
@@ -119,7 +120,7 @@ func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
 		if _, open := g.waiting[job]; open {
 			delete(g.waiting, job)
 			g.stopped.Survivors = append(g.stopped.Survivors, m.Survivors...)
-			g.ended = g.ended || !m.Already
+			g.acted = g.acted || !m.Already
 		}
 	}
 	if len(g.waiting) == 0 {
@@ -163,7 +164,7 @@ func (g *gather) done() messages.CommandStopped {
 	for _, r := range g.each {
 		g.stopped.Jobs = append(g.stopped.Jobs, r.Job)
 	}
-	g.stopped.Already = len(g.each) > 0 && !g.ended
+	g.stopped.Already = len(g.each) > 0 && !g.acted
 	return g.stopped
 }
 
@@ -194,10 +195,21 @@ func (g *gather) answer(ctx actor.Context, reply messages.ControlReply) {
 	g.leave(ctx)
 }
 
+// quit gives up: the node ends, and nobody answers any more.
+func (g *gather) quit(ctx actor.Context) {
+	g.open = 0
+	if g.answered {
+		g.leave(ctx)
+		return
+	}
+	g.answer(ctx, messages.CommandRejected{Err: *shuttingDown()})
+}
+
 // leave ends the gather, when no answer is on its way to it: a job that was
 // asked twice answers twice.
 func (g *gather) leave(ctx actor.Context) {
-	if g.open == 0 {
+	if g.open <= 0 && !g.left {
+		g.left = true
 		g.disarm()
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
 	}

@@ -148,3 +148,18 @@ func TestGatherForNobody(t *testing.T) {
 		s.after(time.Second)
 	})
 }
+
+// The end of the node is told to who waits, and to nobody who was answered.
+func TestGatherQuits(t *testing.T) {
+	gatherers(t, 2, &crew{slow: map[messages.JobID]time.Duration{"j1": time.Hour}}, func(s *stage, by *client) {
+		s.deaf = true // the job's answer comes when nobody is there
+		s.tell(quit{})
+		refusedWith(t, by.take(), messages.ShuttingDown)
+	})
+	gatherers(t, 1, &crew{loses: map[messages.JobID]int{"j1": 1}}, func(s *stage, by *client) {
+		s.after(gatherPatience)
+		same(t, by.take(), messages.CommandStopped{Jobs: crowd(1)})
+		s.tell(quit{}) // it waits for an answer that was lost
+		same(t, by.take())
+	})
+}

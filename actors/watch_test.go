@@ -437,6 +437,17 @@ func TestWatchLosesATail(t *testing.T) {
 	})
 }
 
+// The end of the node is told to who waits.
+func TestWatchQuits(t *testing.T) {
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(pattern(`ready`))
+		v.tell(quit{})
+		refusedWith(t, v.by.take(), messages.ShuttingDown)
+		v.gone()
+	})
+}
+
 func TestWatchOfAClientThatLeft(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
