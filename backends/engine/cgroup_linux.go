@@ -15,9 +15,10 @@ type cgroup struct {
 	all  *cgroups
 	name string
 
-	mu    sync.Mutex
-	fd    int // -1: only the name is held
-	ended bool
+	mu     sync.Mutex
+	fd     int // -1: only the name is held
+	ended  bool
+	killed bool // it never serves again
 }
 
 // file opens one of its files.
@@ -122,10 +123,15 @@ func procsBelow(sys Sys, dir int, path string, depth int) []int {
 }
 
 // kill kills everything in it and below it at once, whatever forks meanwhile.
+// The kernel counts the kills of a cgroup and ends at birth whoever is cloned
+// into one whose count is not that of its parent's cgroup (Linux 6.14 and the
+// stable ones that took its fix of the race with fork): a killed cgroup would
+// kill the next job. Called with mu.
 func (g *cgroup) kill() error {
 	if !g.all.canEnd {
 		return unix.ENOENT
 	}
+	g.killed = true
 	fd, err := g.file("cgroup.kill", unix.O_WRONLY)
 	if err != nil {
 		return err
@@ -169,9 +175,12 @@ func (g *cgroup) release() {
 	g.giveBack()
 }
 
-// pristine reports whether nobody is in it, nobody froze it and nothing was
-// made below it. Called with mu.
+// pristine reports whether nobody is in it, nobody froze or killed it and
+// nothing was made below it. Called with mu.
 func (g *cgroup) pristine() bool {
+	if g.killed {
+		return false
+	}
 	text, err := g.read("cgroup.events")
 	if err != nil {
 		return false
