@@ -1,0 +1,95 @@
+//go:build linux
+
+// Bench measures troupe beside what a good Go programmer would write without
+// it, and prints ours ÷ raw against the targets of performance.md §3.
+//
+//	make bench                        all scenarios
+//	BENCH=oneshot,spill make bench    some of them
+//	BENCH_ROUNDS=15 make bench        more rounds
+//	BENCH_JSON=file make bench        the figures of every round, too
+//	BENCH_PROFILE=dir make bench      a CPU profile of each side
+//
+// Each side of a scenario runs in a process of its own, which does one round
+// when it is its turn: ours, raw, ours, raw. An absolute figure of a noisy
+// machine means little; the ratio of two that were taken side by side holds.
+//
+// Its exit status is 0 whatever the figures show, 2 for a wrong flag, 130 when
+// it was interrupted. It leaves nothing behind.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 {
+		if role, known := roles[os.Args[1]]; known {
+			os.Exit(role(os.Args[2:]))
+		}
+	}
+	os.Exit(benchmark(os.Args[1:]))
+}
+
+// roles are what this program is besides: it runs itself again for them.
+var roles = map[string]func(args []string) int{
+	workerRole: func([]string) int { return work(os.Stdin, os.Stdout) },
+	treeRole:   growTree,
+}
+
+// minRounds is how many make a median that holds on a noisy machine
+// (performance.md, its head).
+const minRounds = 7
+
+func benchmark(args []string) int {
+	b := bench{out: os.Stdout, size: fullSize()}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	names := flags.String("scenarios", os.Getenv("BENCH"), "the scenarios to run, separated by commas; none: "+scenarioNames())
+	rounds := flags.String("rounds", cmp.Or(os.Getenv("BENCH_ROUNDS"), strconv.Itoa(minRounds)), "how many rounds")
+	file := flags.String("json", os.Getenv("BENCH_JSON"), "a file for all figures")
+	flags.StringVar(&b.profile, "profile", os.Getenv("BENCH_PROFILE"), "a directory for CPU profiles")
+	tiny := flags.Bool("tiny", false, "with tiny numbers, whose figures mean nothing")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	var err error
+	if b.rounds, err = strconv.Atoi(*rounds); err != nil || b.rounds < 1 {
+		fmt.Fprintf(os.Stderr, "bench: %q is no number of rounds; give 1 or more\n", *rounds)
+		return 2
+	}
+	if b.scenarios, err = choose(*names); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 2
+	}
+	if *tiny {
+		b.size = tinySize()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return b.finish(ctx, *file)
+}
+
+// finish runs the scenarios and writes down what they showed.
+func (b *bench) finish(ctx context.Context, file string) int {
+	started := time.Now()
+	rows, err := b.run(ctx)
+	if file != "" {
+		r := report{V: 1, Started: started, Took: time.Since(started).Seconds(), Rounds: b.rounds, Machine: thisMachine(), Rows: rows}
+		err = errors.Join(err, r.write(file))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	if ctx.Err() != nil {
+		return 130
+	}
+	return 0
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"troupe/messages"
+)
+
+// crowd is the scope of the jobs that are stopped together.
+const crowd messages.ScopePath = "crowd"
+
+// inSession spreads jobs over sessions, of which each runs 64 at a time.
+func inSession(i int) messages.SessionID { return messages.SessionID(fmt.Sprintf("s%d", i/50)) }
+
+// starters submit jobs at a time: enough to keep the engine busy, and far from
+// the 1,024 unstarted jobs that a node admits.
+const starters = 64
+
+// ourCrowd starts jobs that live, and ends all of them with one request.
+type ourCrowd struct {
+	*house
+	n      int
+	before float64 // KiB of memory before the first job
+	rounds int
+}
+
+func newOurCrowd(ctx context.Context, e errand) (runner, error) {
+	h, err := openHouse(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &ourCrowd{house: h, n: e.Size.Live, before: ownStatus("VmRSS")}, nil
+}
+
+func (o *ourCrowd) round(ctx context.Context) (values, error) {
+	o.rounds++
+	mark := sleepMark(o.rounds)
+	start := time.Now()
+	err := inFlight(starters, o.n, func(i int) error {
+		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: crowdArgv(mark)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := values{
+		"rate": perSecond(o.n, time.Since(start)), "threads": ownStatus("Threads"),
+		"rss": (ownStatus("VmRSS") - o.before) / float64(o.n),
+	}
+	start = time.Now()
+	named, err := o.stopAll(ctx, crowd)
+	v["stop"] = time.Since(start).Seconds()
+	if err != nil {
+		return nil, err
+	}
+	left, err := marked(mark)
+	v["left"] = float64(max(named, len(left)))
+	return v, err
+}
+
+// ourTrees ends jobs that are trees of processes.
+type ourTrees struct {
+	*house
+	trees, procs int
+	self         string
+	rounds       int
+}
+
+func newOurTrees(ctx context.Context, e errand) (runner, error) {
+	h, err := openHouse(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	return &ourTrees{house: h, trees: e.Size.Trees, procs: e.Size.Procs, self: self}, err
+}
+
+func (o *ourTrees) round(ctx context.Context) (values, error) {
+	o.rounds++
+	mark := sleepMark(o.rounds)
+	err := inFlight(o.trees, o.trees, func(i int) error {
+		job, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: treeArgv(o.self, o.procs, mark)})
+		if err != nil {
+			return err
+		}
+		return o.grown(ctx, job.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := fullyGrown(mark, o.trees*o.procs); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	named, err := o.stopAll(ctx, crowd)
+	took := time.Since(start)
+	if err != nil {
+		return nil, err
+	}
+	left, err := marked(mark)
+	return values{"stop": took.Seconds(), "left": float64(max(named, len(left)))}, err
+}
+
+// grown waits until a tree says that it is complete.
+func (o *ourTrees) grown(ctx context.Context, job messages.JobID) error {
+	out, err := o.node.Output(ctx, job, messages.Merged, 0)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	said := make([]byte, len(treeReady))
+	n, err := out.Read(said)
+	if string(said[:n]) != treeReady {
+		return fmt.Errorf("the tree %s said %q, want %q: %w", job, said[:n], treeReady, err)
+	}
+	return nil
+}

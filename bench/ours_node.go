@@ -1,0 +1,99 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// house is a whole troupe: a node with its engine, its store and its tree.
+type house struct {
+	node *troupe.Node
+	dir  string
+}
+
+// closeTime bounds the end of a node.
+const closeTime = 30 * time.Second
+
+func openHouse(ctx context.Context, e errand) (*house, error) {
+	dir := filepath.Join(e.Dir, "node-"+e.Scenario+"-"+string(e.Side))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, OwnProcess: e.Side == own})
+	return &house{node, dir}, err
+}
+
+// close ends all jobs at once.
+func (h *house) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return h.node.Shutdown(ctx, messages.ShutDown{Grace: -1, Reason: "the benchmark is over"})
+}
+
+// run runs a command to its end, which must be a success.
+func (h *house) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+	job, err := h.node.Run(ctx, r)
+	if err == nil && (job.Outcome != messages.Exited || job.Status.Code != 0) {
+		err = fmt.Errorf("%q ended as %s with %v (%v)", job.Command, job.Outcome, job.Status, job.Err)
+	}
+	return job, err
+}
+
+// begin starts a command in the background and returns when it runs.
+func (h *house) begin(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+	r.Background = true
+	job, err := h.node.Run(ctx, r)
+	if err == nil && job.State != messages.Running {
+		err = fmt.Errorf("%q is %s, not running (%v)", job.Command, job.State, job.Err)
+	}
+	return job, err
+}
+
+// stopAll ends all jobs of a scope without grace, and says how many processes
+// are left by the node's own account.
+func (h *house) stopAll(ctx context.Context, scope messages.ScopePath) (int, error) {
+	reply, err := h.node.Ask(ctx, messages.StopCommand{Scope: scope, Grace: -1, Reason: "benchmark"})
+	if err != nil {
+		return 0, err
+	}
+	stopped, is := reply.(messages.CommandStopped)
+	if !is {
+		return 0, fmt.Errorf("the stop was answered with %#v", reply)
+	}
+	return len(stopped.Survivors), nil
+}
+
+// notices hear of the ends of jobs.
+type notices struct{ sub *troupe.Subscription }
+
+func (h *house) subscribe(ctx context.Context) (notices, error) {
+	sub, err := h.node.Subscribe(ctx, messages.Subscribe{Now: true, Window: messages.MaxOutbox, Filter: messages.Filter{Ends: true}})
+	return notices{sub}, err
+}
+
+// next is the next job that has finished.
+func (n notices) next(ctx context.Context) (messages.Job, error) {
+	for {
+		told, err := n.sub.Next(ctx)
+		if err != nil {
+			return messages.Job{}, err
+		}
+		switch m := told.(type) {
+		case messages.FactsDropped:
+			return messages.Job{}, errors.New("notices were dropped: the subscriber is too slow for this round")
+		case messages.Notification:
+			if end, is := m.Fact.(messages.CommandFinished); is {
+				return end.Job, nil
+			}
+		}
+	}
+}

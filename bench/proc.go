@@ -1,0 +1,92 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownStatus reads a number of /proc/self/status: "Threads", or "VmRSS" in KiB.
+func ownStatus(key string) float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(text) {
+		if fields := bytes.Fields(line); len(fields) > 1 && string(fields[0]) == key+":" {
+			n, _ := strconv.ParseFloat(string(fields[1]), 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// resetPeak makes VmHWM begin again at what is in memory now.
+func resetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// marked are the processes, but zombies, with word among their arguments.
+func marked(word string) ([]int, error) {
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, name := range names {
+		text, err := os.ReadFile(name) // empty for a zombie
+		if err != nil {
+			continue // it has gone meanwhile
+		}
+		for arg := range bytes.SplitSeq(text, []byte{0}) {
+			if string(arg) == word {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids, nil
+}
+
+// ownCgroup is the directory of this process's cgroup v2.
+func ownCgroup() (string, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	member, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(member)) {
+		path, v2 := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !v2 {
+			continue
+		}
+		for line := range strings.Lines(string(mounts)) {
+			// 30 23 0:26 /root /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw
+			before, after, _ := strings.Cut(line, " - ")
+			if fields := strings.Fields(before); len(fields) > 4 && strings.HasPrefix(after, "cgroup2 ") {
+				return filepath.Join(fields[4], strings.TrimPrefix(path, strings.TrimRight(fields[3], "/"))), nil
+			}
+		}
+	}
+	return "", errors.New("no cgroup v2 is mounted")
+}
+
+// monotonic is CLOCK_MONOTONIC in nanoseconds, which all processes share.
+func monotonic() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // it cannot fail for this clock
+	return now.Nano()
+}
+
+// openNull opens /dev/null as a bare descriptor, for the loops that fork
+// without package os.
+func openNull() (int, error) { return unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0) }

@@ -1,0 +1,147 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// rawTrees puts each tree of processes into a cgroup and kills that.
+type rawTrees struct {
+	trees, procs int
+	self         string
+	null         int
+	base         string // the cgroup that holds those of the trees
+	rounds       int
+}
+
+func newRawTrees(_ context.Context, e errand) (runner, error) {
+	own, err := ownCgroup()
+	if err != nil {
+		return nil, lacking{err.Error()}
+	}
+	r := &rawTrees{trees: e.Size.Trees, procs: e.Size.Procs, base: filepath.Join(own, "troupe-bench-"+strconv.Itoa(os.Getpid()))}
+	if err := os.Mkdir(r.base, 0o755); err != nil {
+		return nil, lacking{"no writable cgroup v2: " + err.Error()}
+	}
+	if _, err := os.Stat(filepath.Join(r.base, "cgroup.kill")); err != nil {
+		return nil, errors.Join(lacking{"its cgroups cannot be killed as a whole: " + err.Error()}, os.Remove(r.base))
+	}
+	// What a tree leaves behind becomes our child, so that its end can be waited for.
+	err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	var more error
+	r.self, more = os.Executable()
+	err = errors.Join(err, more)
+	r.null, more = openNull()
+	return r, errors.Join(err, more)
+}
+
+func (r *rawTrees) round(ctx context.Context) (values, error) {
+	r.rounds++
+	mark := sleepMark(r.rounds)
+	var cgroups []string
+	defer func() {
+		_ = killTrees(cgroups) // those of a round that broke
+		removeAll(cgroups)
+	}()
+	var ready []*os.File
+	for i := range r.trees {
+		dir := filepath.Join(r.base, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, err
+		}
+		cgroups = append(cgroups, dir)
+		out, err := r.grow(dir, mark)
+		if err != nil {
+			return nil, err
+		}
+		defer out.Close()
+		ready = append(ready, out)
+	}
+	for _, out := range ready {
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != treeReady {
+			return nil, fmt.Errorf("a tree did not grow: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if err := fullyGrown(mark, r.trees*r.procs); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := killTrees(cgroups); err != nil {
+		return nil, err
+	}
+	took := time.Since(start)
+	left, err := marked(mark)
+	return values{"stop": took.Seconds(), "left": float64(len(left))}, err
+}
+
+// grow starts a tree in a cgroup and gives its output.
+func (r *rawTrees) grow(dir, mark string) (*os.File, error) {
+	cgroup, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(cgroup)
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	defer unix.Close(pipe[1])
+	out := os.NewFile(uintptr(pipe[0]), "tree")
+	_, err = syscall.ForkExec(r.self, treeArgv(r.self, r.procs, mark), &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{uintptr(r.null), uintptr(pipe[1]), uintptr(r.null)},
+		Sys: &syscall.SysProcAttr{Setsid: true, UseCgroupFD: true, CgroupFD: cgroup},
+	})
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	return out, nil
+}
+
+// killTrees kills everything in the cgroups and waits until nothing is left:
+// all of it becomes a child of this process, which is the subreaper.
+func killTrees(cgroups []string) error {
+	for _, dir := range cgroups {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err != nil {
+			return err
+		}
+	}
+	for reap(-1) {
+	}
+	return nil
+}
+
+func removeAll(dirs []string) {
+	for _, dir := range dirs {
+		_ = os.Remove(dir) // close complains of what is left
+	}
+}
+
+func (r *rawTrees) close() error { return errors.Join(os.Remove(r.base), unix.Close(r.null)) }
+
+// treeArgv is the command of a tree.
+func treeArgv(self string, procs int, mark string) []string {
+	return []string{self, treeRole, strconv.Itoa(procs), mark}
+}
+
+// fullyGrown says what is wrong unless so many processes carry the mark.
+func fullyGrown(mark string, want int) error {
+	pids, err := marked(mark)
+	if err == nil && len(pids) != want {
+		err = fmt.Errorf("%d processes are there, want %d", len(pids), want)
+	}
+	return err
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// sense says which way a figure gets better.
+type sense string
+
+const (
+	atMost  sense = "≤"
+	atLeast sense = "≥"
+)
+
+// meets says whether a figure reaches a target; what was not measured does not.
+func (s sense) meets(figure, target float64) bool {
+	if s == atLeast {
+		return figure >= target
+	}
+	return figure <= target
+}
+
+// The verdicts of a row.
+const (
+	ok      = "ok"
+	short   = "short"
+	skipped = "skip" // the machine lacks what the scenario needs
+)
+
+// row is one line of the report.
+type row struct {
+	Name    string    `json:"name"`
+	Metric  string    `json:"metric"`
+	Ours    *float64  `json:"ours"`  // the median of the rounds; null: not measured
+	Raw     *float64  `json:"raw"`   // null also where there is nothing to compare with
+	Ratio   *float64  `json:"ratio"` // the median of the rounds' ratios; null: ours itself is held against the targets
+	Sense   sense     `json:"sense"`
+	Must    float64   `json:"must"`
+	Aim     float64   `json:"aim"`
+	Verdict string    `json:"verdict"` // of the must
+	Error   string    `json:"error,omitempty"`
+	OursAll []float64 `json:"ours_rounds"`
+	RawAll  []float64 `json:"raw_rounds"`
+}
+
+// newRow holds what was measured of a line against its targets.
+func newRow(scenario string, l line, ours, raw []float64) row {
+	r := row{
+		Name: scenario + l.suffix, Metric: l.metric, Sense: l.better, Must: l.must, Aim: l.aim,
+		Ours: known(median(ours)), Raw: known(median(raw)), OursAll: ours, RawAll: raw, Verdict: short,
+	}
+	judged := r.Ours
+	if !l.alone {
+		r.Ratio = known(pairRatio(ours, raw))
+		judged = r.Ratio
+	}
+	if judged != nil && l.better.meets(*judged, l.must) {
+		r.Verdict = ok
+	}
+	return r
+}
+
+// known is a figure that JSON can hold, nil for none.
+func known(figure float64) *float64 {
+	if math.IsNaN(figure) || math.IsInf(figure, 0) {
+		return nil
+	}
+	return &figure
+}
+
+// rowFormat aligns a table that is printed while it grows, so that the widths
+// are fixed: the longest name and metric, and six digits.
+const rowFormat = "%-15s %-14s %9s %9s %7s %7s %7s  %s\n"
+
+func printHead(w io.Writer) {
+	fmt.Fprintf(w, rowFormat, "NAME", "metric", "ours", "raw", "ratio", "must", "aim", "verdict")
+}
+
+func printRow(w io.Writer, r row) {
+	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), ratio(r.Ratio),
+		string(r.Sense)+target(r.Must), string(r.Sense)+target(r.Aim), r.Verdict)
+}
+
+// figure shows about four digits: more would only be noise.
+func figure(f *float64) string {
+	switch {
+	case f == nil:
+		return "-"
+	case *f == math.Trunc(*f) || math.Abs(*f) >= 1000:
+		return strconv.FormatFloat(*f, 'f', 0, 64)
+	case math.Abs(*f) >= 100:
+		return strconv.FormatFloat(*f, 'f', 1, 64)
+	case math.Abs(*f) >= 10:
+		return strconv.FormatFloat(*f, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(*f, 'f', 3, 64)
+}
+
+func ratio(f *float64) string {
+	if f == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*f, 'f', 3, 64)
+}
+
+func target(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// report is the JSON form of a run.
+type report struct {
+	V       int       `json:"v"`
+	Started time.Time `json:"started"`
+	Took    float64   `json:"took_s"`
+	Rounds  int       `json:"rounds"`
+	Machine machine   `json:"machine"`
+	Rows    []row     `json:"rows"`
+}
+
+type machine struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kernel string `json:"kernel"`
+	CPUs   int    `json:"cpus"`
+	Go     string `json:"go"`
+}
+
+func thisMachine() machine {
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // empty where there is none
+	return machine{runtime.GOOS, runtime.GOARCH, firstLine(kernel), runtime.NumCPU(), runtime.Version()}
+}
+
+func firstLine(text []byte) string {
+	for i, c := range text {
+		if c == '\n' {
+			return string(text[:i])
+		}
+	}
+	return string(text)
+}
+
+// write puts the report into a file.
+func (r report) write(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
