@@ -56,7 +56,7 @@ func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 			if n > 0 {
 				w.hold.bytes, asked = n, n
 			} else {
-				w.flows = moved >= flowing
+				w.flows = moved == 0 || moved >= flowing
 				return moved, errUnless(moved, err)
 			}
 		}

@@ -17,9 +17,6 @@ const (
 	KeptFor   = 24 * time.Hour
 	KeptCount = 1000
 	KeptBytes = 10 << 30
-
-	// keptLeftover is when a file that never became whole is nobody's any more.
-	keptLeftover = time.Hour
 )
 
 // Keep moves the file of a log to where it outlives the node, or makes one of
@@ -136,18 +133,33 @@ func (d *Disk) trimKept() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(files, func(a, b keptFile) int { return b.used.Compare(a.used) })
-	now, total := time.Now(), int64(0)
-	for i, f := range files {
-		age := now.Sub(f.used)
-		total += f.bytes
-		whole := !strings.HasSuffix(f.name, newSuffix)
-		if age > KeptFor || !whole && age > keptLeftover || whole && i > 0 && (i >= KeptCount || total > KeptBytes) {
-			total -= f.bytes
-			_ = d.sys.Unlink(dir.fd, f.name) // another node's sweep may have been first
-		}
+	for _, f := range excessKept(files, time.Now()) {
+		_ = d.sys.Unlink(dir.fd, f.name) // another node's sweep may have been first
 	}
 	return nil
+}
+
+// excessKept are the files that go.
+func excessKept(files []keptFile, now time.Time) []keptFile {
+	slices.SortFunc(files, func(a, b keptFile) int { return b.used.Compare(a.used) })
+	var out []keptFile
+	count, total := 0, int64(0)
+	for _, f := range files {
+		age := now.Sub(f.used)
+		if strings.HasSuffix(f.name, newSuffix) {
+			if age > leftover {
+				out = append(out, f)
+			}
+			continue
+		}
+		if age > KeptFor || count > 0 && (count >= KeptCount || total+f.bytes > KeptBytes) {
+			out = append(out, f)
+			continue
+		}
+		count++
+		total += f.bytes
+	}
+	return out
 }
 
 func listKept(dir *handle, path string) ([]keptFile, error) {

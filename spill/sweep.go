@@ -2,13 +2,16 @@ package spill
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// leftover is how old something unfinished must be to be nobody's any more.
+const leftover = time.Hour
 
 // Sweep removes what is left of nodes that are dead: directories whose lock can
 // be taken, and kept files that are past their time. It returns the names of the
@@ -26,20 +29,14 @@ func (d *Disk) Sweep() ([]string, error) {
 	var swept []string
 	var errs []error
 	for _, e := range entries {
-		name, dead := strings.CutSuffix(e.Name(), deadSuffix)
-		switch {
-		case !e.IsDir() || name == d.tree.node || !validID(name):
-		case name == keptDir:
-			errs = append(errs, d.trimKept())
-		case dead:
-			errs = append(errs, removeDead(path, e.Name()))
-		default:
-			ok, err := sweepNode(path, name)
-			if ok {
-				swept = append(swept, name)
-			}
-			errs = append(errs, err)
+		if !e.IsDir() {
+			continue
 		}
+		ok, err := d.sweep(path, e)
+		if ok {
+			swept = append(swept, e.Name())
+		}
+		errs = append(errs, err)
 	}
 	return swept, errors.Join(errs...)
 }
@@ -62,9 +59,29 @@ func (t *tree) find() (string, error) {
 	return path, nil
 }
 
+// sweep looks at one directory of the root.
+func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
+	name := e.Name()
+	node, dead := strings.CutSuffix(name, deadSuffix)
+	made, unfinished := strings.CutSuffix(name, newSuffix)
+	switch {
+	case name == keptDir:
+		return false, d.trimKept()
+	case dead && validID(node):
+		return false, removeAll(root, name)
+	case unfinished && validID(made):
+		if fi, err := e.Info(); err != nil || time.Since(fi.ModTime()) < leftover {
+			return false, nil // gone, or its owner is about to name it
+		}
+		return false, removeAll(root, name)
+	case validID(name) && name != d.tree.node:
+		return sweepNode(root, name)
+	}
+	return false, nil
+}
+
 // sweepNode removes the directory of a node if its owner is dead. A directory
-// without a lock is one that its owner is making, or no node's: it goes only if
-// it is empty.
+// without a lock is no node's.
 func sweepNode(root, node string) (bool, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -72,13 +89,10 @@ func sweepNode(root, node string) (bool, error) {
 	}
 	defer dir.Close()
 	lock, err := dir.OpenFile(node+"/"+lockName, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		if isULID(node) {
-			_ = dir.Remove(node) // refused unless it is empty
-		}
-		return false, nil
-	}
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 		return false, err
 	}
 	defer lock.Close()
@@ -107,32 +121,28 @@ func tryLock(f *os.File) (bool, error) {
 }
 
 // removeNode removes a node's directory, whose lock the caller holds. The name
-// goes first, so that nobody takes the directory for a living one on its way out.
+// goes first, so that nobody takes what is left for a living node's.
 func removeNode(root, node string) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Rename(node, node+deadSuffix); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return fmt.Errorf("cannot remove the directory of a node: %w", err)
+	err = dir.Rename(node, node+deadSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil { // the lock is held: nobody else removes it
+		return dir.RemoveAll(node)
 	}
 	return dir.RemoveAll(node + deadSuffix)
 }
 
-func removeDead(root, name string) error {
+func removeAll(root, name string) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	return dir.RemoveAll(name)
-}
-
-// isULID tells the name of a node from others that may be in the root.
-func isULID(name string) bool {
-	return len(name) == 26 && strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
