@@ -169,6 +169,7 @@ func (OutputGrew) processFact()      {}
 func (InputAwaited) processFact()    {}
 func (LogBlocked) processFact()      {}
 func (LogFlagged) processFact()      {}
+func (ControlDone) processFact()     {}
 func (ControlRefused) processFact()  {}
 func (InputWritten) processFact()    {}
 func (ShellClosed) processFact()     {}
