@@ -7,7 +7,6 @@ import (
 	"troupe/actors/lifecycle"
 	"troupe/backends"
 	"troupe/messages"
-	"troupe/spill"
 )
 
 // command stands around one job: it decides by its machine, holds the process
@@ -251,18 +250,9 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 	}
 }
 
-// outputs opens the logs of the job's streams for the sink, which closes them.
+// outputs tells the sink how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
-	out := outputs{job: c.machine.Job.ID, logs: map[messages.Stream]spill.Log{}}
-	for _, s := range c.machine.Job.Output {
-		log, err := c.proc.Output(s.Stream)
-		if err != nil {
-			out.err = asError(err, messages.OutputUnavailable)
-			continue
-		}
-		out.logs[s.Stream] = log
-	}
-	return out
+	return outputs{job: c.machine.Job.ID, open: c.proc.Output, of: streams(c.machine.Job)}
 }
 
 // control is what a request asks of the process.

@@ -12,21 +12,31 @@ import (
 
 // guard is the outermost middleware of every actor. A panic is logged with its
 // stack; the client whose request was in hand is told, since the failing
-// message is lost; a panic from Stopping on is swallowed, because the library
-// would leave a zombie (libraries.md, rule 9): one over the Terminated of a
-// child would keep it from ever counting its children as gone.
+// message is lost; a panic while stopping is swallowed, because the library
+// would leave a zombie (libraries.md, rule 9).
+//
+// An actor that stops hears nothing more but that it has stopped (rule 7): a
+// request is refused, and the end of its children is no reason to put new ones
+// in their place, whom nobody would stop.
 //
 // A guard is one actor's: whoever makes Props makes them for each.
 func guard(d *Deps) actor.ReceiverMiddleware {
 	stopping := false
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-			if _, now := env.Message.(*actor.Stopping); now {
+			switch env.Message.(type) {
+			case *actor.Stopping:
 				stopping = true
+			case *actor.Stopped:
+			default:
+				if stopping {
+					refuseSender(c.ActorSystem().Root, env)
+					return
+				}
 			}
 			defer func() {
 				if reason := recover(); reason != nil {
-					d.caught(c, env, reason, stopping)
+					d.caught(c, env, reason)
 				}
 			}()
 			next(c, env)
@@ -34,7 +44,7 @@ func guard(d *Deps) actor.ReceiverMiddleware {
 	}
 }
 
-func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any, stopping bool) {
+func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any) {
 	d.Log.Error("an actor failed", slog.String("actor", c.Self().Id), slog.String("message", fmt.Sprintf("%T", env.Message)),
 		slog.Any("reason", reason), slog.String("stack", string(debug.Stack())))
 	switch env.Message.(type) {
@@ -42,9 +52,6 @@ func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reaso
 		return
 	}
 	refuseSender(c.ActorSystem().Root, env)
-	if stopping {
-		return
-	}
 	if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
 		d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
 	}

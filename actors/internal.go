@@ -168,13 +168,15 @@ type ended struct {
 	who *actor.PID
 }
 
-// outputs tells a sink where to read. A sink that was restarted asks for it.
+// outputs tells a sink where to read. A sink that was restarted asks for it. The
+// sink opens the logs itself: one that was on its way to a sink that ends would
+// never be closed.
 type (
 	outputs struct {
 		quiet
 		job    messages.JobID
-		logs   map[messages.Stream]spill.Log // the sink closes them
-		err    *messages.Error
+		open   func(messages.Stream) (spill.Log, error)
+		of     []messages.Stream
 		closed bool // no stream grows any more
 	}
 	outputsWanted struct{ quiet }
@@ -187,6 +189,15 @@ type (
 	// outputClosed says that no byte follows on any stream.
 	outputClosed struct{ quiet }
 )
+
+// streams are those that a job has.
+func streams(job messages.Job) []messages.Stream {
+	var all []messages.Stream
+	for _, o := range job.Output {
+		all = append(all, o.Stream)
+	}
+	return all
+}
 
 // sessionDown says that a session is closed and can be stopped.
 type sessionDown struct {

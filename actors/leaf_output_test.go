@@ -37,16 +37,27 @@ func (s *stage) scribe(job messages.JobID, streams ...messages.Stream) *scribe {
 	return c
 }
 
-// outputs are logs for the sink, opened for it alone.
+// outputs are logs for the sink to open.
 func (c *scribe) outputs() outputs {
-	out := outputs{job: c.job, logs: map[messages.Stream]spill.Log{}, closed: c.closed}
-	for stream := range c.writers {
+	out := outputs{job: c.job, closed: c.closed, open: func(stream messages.Stream) (spill.Log, error) {
 		log, err := c.s.store.Open(string(c.job), uint8(stream))
 		if err != nil {
 			c.s.t.Errorf("open a log: %v", err)
-			continue
 		}
-		out.logs[stream] = log
+		return log, err
+	}}
+	for stream := range c.writers {
+		out.of = append(out.of, stream)
+	}
+	return out
+}
+
+// through are outputs whose logs are what wrap makes of them.
+func through(out outputs, wrap func(spill.Log) spill.Log) outputs {
+	open := out.open
+	out.open = func(stream messages.Stream) (spill.Log, error) {
+		log, err := open(stream)
+		return wrap(log), err
 	}
 	return out
 }

@@ -42,8 +42,6 @@ func (s *scope) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		ctx.Send(ctx.Parent(), messages.ScopeOpened{Path: s.path})
-	case *actor.Stopping:
-		clear(s.holds) // the children go with it: its parent has all of it placed again
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:
@@ -111,7 +109,7 @@ func creates(request any) bool {
 
 func (s *scope) spawnScope(ctx actor.Context, name string) *actor.PID {
 	deps, path := s.deps, s.path+"/"+messages.ScopePath(name)
-	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newScope(deps, path) }), kindScope+name)
+	pid := ctx.SpawnPrefix(deps.inline(func() actor.Actor { return newScope(deps, path) }), kindScope+name)
 	s.scopes[name] = pid
 	s.holds[pid.Id] = orphaned{scope: path}
 	return pid

@@ -216,11 +216,8 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	s.closeStep(ctx)
 }
 
-// abandon lets go of the place; what it holds lives on with the engine. The
-// commands that now end are not replaced: an actor that spawns while it stops
-// would never end.
+// abandon lets go of the place; what it holds lives on with the engine.
 func (s *session) abandon() {
-	clear(s.byPID)
 	for _, t := range s.jobs {
 		if t.lone != nil {
 			t.lone.proc.Release()

@@ -169,8 +169,13 @@ func (s *sink) delay(ctx actor.Context, p pending) {
 // take begins to read. Logs that come again replace those that were there; what
 // was counted in them stays right, since offsets never change.
 func (s *sink) take(ctx actor.Context, m outputs) {
-	s.have, s.failed, s.closed = true, m.err, s.closed || m.closed
-	for stream, log := range m.logs {
+	s.have, s.failed, s.closed = true, nil, s.closed || m.closed
+	for _, stream := range m.of {
+		log, err := m.open(stream)
+		if err != nil {
+			s.failed = asError(err, messages.OutputUnavailable)
+			continue
+		}
 		b := s.books[stream]
 		if b == nil {
 			b = &book{stream: stream}

@@ -139,7 +139,7 @@ func (g gated) ReadAt(p []byte, off int64) (int, error) {
 func crowded(s *stage, c *scribe, by *client, first any, others ...any) {
 	gate := make(chan struct{})
 	out := c.outputs()
-	out.logs[messages.Merged] = gated{out.logs[messages.Merged], gate}
+	out = through(out, func(l spill.Log) spill.Log { return gated{l, gate} })
 	s.tell(out)
 	by.ask(first)
 	for _, r := range others {
@@ -203,7 +203,7 @@ func TestSinkCountsWhatIsThere(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		c.write(messages.Merged, "a\nb\n")
 		out := c.outputs()
-		out.logs[messages.Merged] = shrunk{out.logs[messages.Merged]}
+		out = through(out, func(l spill.Log) spill.Log { return shrunk{l} })
 		s.tell(out)
 		a := s.client()
 		a.ask(read(messages.ViewSize))
@@ -228,7 +228,7 @@ func TestSinkCannotRead(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		c.write(messages.Merged, "a\nb\n")
 		out := c.outputs()
-		out.logs[messages.Merged] = broken{out.logs[messages.Merged]}
+		out = through(out, func(l spill.Log) spill.Log { return broken{l} })
 		s.tell(out)
 		a := s.client()
 		for _, kind := range []messages.ViewKind{messages.ViewSize, messages.ViewTail, messages.ViewRange, messages.ViewPage} {
@@ -388,7 +388,7 @@ func TestSinkFlushes(t *testing.T) {
 		c.write(messages.Merged, strings.Repeat("x\n", 2*countStep))
 		gate := make(chan struct{})
 		out := c.outputs()
-		out.logs[messages.Merged] = gated{out.logs[messages.Merged], gate}
+		out = through(out, func(l spill.Log) spill.Log { return gated{l, gate} })
 		s.tell(out)
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewSize))
@@ -445,7 +445,9 @@ func TestSinkOfAJobThatNeverRan(t *testing.T) {
 	})
 	onStage(t, func(s *stage) { // its log is lost: that is another thing
 		s.raise(sinkProps(s.deps, "j1"), kindSink)
-		s.tell(outputs{job: "j1", closed: true, err: &messages.Error{Code: messages.OutputUnavailable}})
+		s.tell(outputs{job: "j1", closed: true, of: []messages.Stream{messages.Merged}, open: func(messages.Stream) (spill.Log, error) {
+			return nil, &messages.Error{Code: messages.OutputUnavailable}
+		}})
 		a := s.client()
 		a.ask(followFrom(0))
 		same(t, a.take(), messages.OutputEnded{})

@@ -43,7 +43,6 @@ type supervisor struct {
 
 	early    []early // requests that came before the journal was read
 	shutdown *shutdown
-	stopping bool // its children go with it: none is put in their place
 	cancels  []scheduler.CancelFunc
 }
 
@@ -86,7 +85,6 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case *actor.Started:
 		s.start(ctx)
 	case *actor.Stopping:
-		s.stopping = true
 		s.stopTimers()
 	case *actor.Stopped:
 		s.deps.stopped()
@@ -192,9 +190,6 @@ func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 
 // lost hears that a child is gone, and asks whether that was expected.
 func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
-	if s.stopping {
-		return
-	}
 	if s.recorder != nil && s.recorder.Equal(who) {
 		s.recorderLost(ctx)
 		return

@@ -22,7 +22,7 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 			return
 		}
 		deps := s.deps
-		pid = ctx.SpawnPrefix(deps.props(func() actor.Actor { return newScope(deps, messages.ScopePath(name)) }), kindScope+name)
+		pid = ctx.SpawnPrefix(deps.inline(func() actor.Actor { return newScope(deps, messages.ScopePath(name)) }), kindScope+name)
 		s.scopes[name] = pid
 	}
 	ctx.RequestWithCustomSender(pid, routed{to: to, request: request}, sender)
@@ -120,16 +120,11 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 }
 
 func (s *supervisor) archivedOutputs(e *entry) outputs {
-	out := outputs{job: e.job.ID, logs: map[messages.Stream]spill.Log{}, closed: true}
-	for _, o := range e.job.Output {
-		log, err := s.deps.Logs.Open(string(e.job.UID), uint8(o.Stream))
-		if err != nil {
-			out.err = asError(err, messages.OutputUnavailable)
-			continue
-		}
-		out.logs[o.Stream] = log
+	logs, id := s.deps.Logs, string(e.job.UID)
+	return outputs{
+		job: e.job.ID, of: streams(e.job), closed: true,
+		open: func(stream messages.Stream) (spill.Log, error) { return logs.Open(id, uint8(stream)) },
 	}
-	return out
 }
 
 // serveArchive gives an archive's sink that was restarted its logs again; what

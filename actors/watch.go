@@ -45,7 +45,6 @@ func (w *watch) Receive(ctx actor.Context) {
 	case *actor.Started:
 		w.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
-		w.over = true // who stops it has answered for it
 		w.disarm()
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the tail's last words
@@ -161,10 +160,7 @@ func (w *watch) disarm() {
 // streamsOf are the streams that a client means: the one it names, or all, if
 // it names the merged one of a job that keeps them apart.
 func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
-	var all []messages.Stream
-	for _, o := range job.Output {
-		all = append(all, o.Stream)
-	}
+	all := streams(job)
 	switch {
 	case slices.Contains(all, want):
 		return []messages.Stream{want}
