@@ -15,7 +15,7 @@ func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
-		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Umask,
+		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: run.Terminal},
 		Grace:  graceFor(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,

@@ -138,6 +138,8 @@ func (r RunCommand) checkModes() *Error {
 		return Invalid("env_policy", fmt.Sprintf("%q is no environment policy; use caller, allow or clean", r.EnvPolicy))
 	case !ok(r.Quota.Policy, "elide", "keep_head", "pause", "kill"):
 		return Invalid("max_output", fmt.Sprintf("%q is no output policy; use elide, keep_head, pause or kill", r.Quota.Policy))
+	case r.Umask != "" && r.Mask() < 0:
+		return Invalid("umask", fmt.Sprintf("%q is no umask; use octal digits, such as 0022", r.Umask))
 	case r.Quota.Bytes < 0:
 		return Invalid("max_output", "the output quota is negative; give a number of bytes")
 	case t != (Terminal{}) && (t.Rows < 1 || t.Cols < 1 || t.Rows > 65535 || t.Cols > 65535):

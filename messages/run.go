@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // The run conversation: one RunCommand, exactly one RunReply.
 //
@@ -34,7 +37,7 @@ type RunCommand struct {
 	Env       []string // "K=V", applied over what EnvPolicy gives
 	EnvPolicy EnvPolicy
 	BaseEnv   []string // the caller's environment, for EnvCaller
-	Umask     int      // negative: the host's
+	Umask     string   // octal, as "0022"; "": the host's
 
 	Streams    StreamMode
 	Stdin      StdinMode
@@ -50,6 +53,15 @@ type RunCommand struct {
 	Quota      Quota
 	Durability string // a class of package spill; "": memory
 	Persist    bool   // its output goes to a file from the first byte
+}
+
+// Mask is the umask of a request as a number, or -1 for the host's.
+func (r RunCommand) Mask() int {
+	mask, err := strconv.ParseUint(r.Umask, 8, 9)
+	if err != nil {
+		return -1
+	}
+	return int(mask)
 }
 
 // DefaultGrace is how long a stopped job may take before it is killed: what

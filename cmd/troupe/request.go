@@ -20,7 +20,7 @@ const scopeVar = "TROUPE_SCOPE"
 func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunCommand, error) {
 	r := messages.RunCommand{
 		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
-		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Umask: -1, Stdin: m.stdin(f), Streams: m.streams(f),
+		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: m.stdin(f), Streams: m.streams(f),
 		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit), Quota: f.maxOutput.Quota,
 	}
 	if err := f.check(); err != nil {
