@@ -108,7 +108,7 @@ func releaseIsSilence(b *bench) {
 // word after its release, however narrow that is.
 func manyOwners(b *bench) {
 	r := b.start("slow")
-	await[messages.ProcessStarted](r.ear)
+	r.begun()
 	for range 200 {
 		r.process.Release()
 		r.deafen()

@@ -110,15 +110,17 @@ func count[F any](facts []messages.ProcessFact) int {
 func await[F any](e *ear) (F, time.Time) {
 	e.t.Helper()
 	var found F
-	var at time.Time
+	var place int
 	e.until(fmt.Sprintf("%T", found), func(heard []messages.ProcessFact) bool {
 		for i, f := range heard {
 			if g, ok := any(f).(F); ok {
-				found, at = g, e.at[i]
+				found, place = g, i
 				return true
 			}
 		}
 		return false
 	})
-	return found, at
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return found, e.at[place]
 }

@@ -109,7 +109,7 @@ func someSignals(b *bench) {
 
 func answersInOrder(b *bench) {
 	r := b.start("cat", withInput)
-	r.wroteNothing()
+	r.begun()
 	for _, c := range []backends.Control{
 		backends.Input{Data: []byte("x")}, backends.Signal{Name: "NOSUCH"}, backends.CloseInput{}, backends.Input{Data: []byte("y")},
 	} {
@@ -132,12 +132,6 @@ func answersInOrder(b *bench) {
 		b.Errorf("the first answer: %s", show(r.all()))
 	}
 	r.over()
-}
-
-// wroteNothing waits for the start.
-func (r *run) wroteNothing() {
-	r.Helper()
-	await[messages.ProcessStarted](r.ear)
 }
 
 func controlsAfterExit(b *bench) {

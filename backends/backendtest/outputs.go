@@ -2,6 +2,8 @@ package backendtest
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -107,6 +109,9 @@ func lateOutput(b *bench) {
 	if !f.OutputOpen || f.Sizes[messages.Merged] != 4 {
 		b.Errorf("the result is %+v", f)
 	}
+	if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
 	r.wrote(messages.Merged, "now\nlate\n")
 	r.over()
 	if c, _ := await[messages.OutputClosed](r.ear); c.Sizes[messages.Merged] != 9 {
@@ -157,6 +162,7 @@ func pausedOutput(b *bench) {
 
 func logOutlives(b *bench) {
 	r := b.start("hello")
+	r.begun()
 	log, err := r.process.Output(messages.Merged)
 	if err != nil {
 		b.Fatal(err)

@@ -56,6 +56,7 @@ func (r *run) ready() *run {
 // wrote waits until a stream begins with text.
 func (r *run) wrote(s messages.Stream, text string) {
 	r.Helper()
+	r.begun()
 	have := int64(0)
 	for {
 		if got := r.read(s); len(got) >= len(text) {
@@ -68,6 +69,12 @@ func (r *run) wrote(s messages.Stream, text string) {
 		}
 		r.grown(s, have)
 	}
+}
+
+// begun waits for the start: then the output can be opened.
+func (r *run) begun() {
+	r.Helper()
+	await[messages.ProcessStarted](r.ear)
 }
 
 // grown spends one credit: it returns when the log is larger than from.

@@ -54,7 +54,9 @@ func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process
 		j.lost()
 		return stillborn(facts, unwritten(err))
 	}
-	j.script = dir // no fact is told before the start
+	if dir != "" {
+		j.scriptIn(dir)
+	}
 	h.is(b.engine.Start(spec, h.tell))
 	return h
 }
