@@ -18,6 +18,8 @@ type Command struct {
 	controls []Ticket // wait for the answer of the process, in order
 	closed   bool     // OutputClosed was heard
 	ended    bool     // TreeEnded was heard
+	kept     bool     // the journal holds what was told
+	result   uint64   // the engine's number of the result
 	seq      uint64   // the engine's last number
 }
 
@@ -47,7 +49,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 		return c.forgotten(now, e)
 	}
 	if c.Job.State.Ended() {
-		return c, nil
+		return c.again(event)
 	}
 	switch e := event.(type) {
 	case Granted:
@@ -163,7 +165,7 @@ func (c Command) draining() (Command, []Effect) {
 
 // failed ends a job of which no process exists.
 func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
-	c.seq, c.closed, c.ended = e.Seq, true, true
+	c.result, c.seq, c.closed, c.ended = e.Seq, e.Seq, true, true
 	c.Job.Ended, c.Job.Shell, c.Job.Err = e.At, e.Shell, e.Err
 	if c.Job.Cause.By != messages.ByNobody { // stopped before it could start
 		c.Job.Err = messages.Error{}
@@ -176,7 +178,7 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 // by itself while a stop was on its way was not stopped.
 func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j := &c.Job
-	c.seq = e.Seq
+	c.result, c.seq = e.Seq, max(c.seq, e.Seq)
 	j.Ended, j.Status, j.Settled, j.Shell = e.At, e.Status, true, e.Status.Shell()
 	j.Cause, j.OOM, j.Rusage = e.Cause, e.OOM, e.Rusage
 	j.OutputOpen, j.Children, j.Survivors = e.OutputOpen, e.Children, e.Survivors
@@ -191,12 +193,29 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	return c.finish(messages.Exited)
 }
 
+// again hears a result that was told before: it is replayed to the machine of an
+// actor that died, and still to be settled.
+func (c Command) again(event any) (Command, []Effect) {
+	switch e := event.(type) {
+	case messages.ProcessExited:
+		c.result, c.seq = e.Seq, max(c.seq, e.Seq)
+	case messages.ProcessFailed:
+		if c.Job.Started.IsZero() {
+			c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
+			c, todo := c.answerStoppers(nil)
+			return c.retire(todo)
+		}
+	}
+	return c, nil
+}
+
 // forgotten is the end of what the engine does not know: a job without a result
 // is lost, one with a result is over.
 func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 	c.closed, c.ended = true, true
 	if c.Job.State.Ended() {
-		return c.retire(nil)
+		c, todo := c.answerStoppers(nil)
+		return c.retire(todo)
 	}
 	c.Job.Ended, c.Job.Err, c.Job.Shell = now, e.Err, 125
 	return c.finish(messages.Lost)
@@ -216,6 +235,7 @@ func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 }
 
 // over hears that the output is closed or that the tree has ended.
+// A job that was told to be retired hears of it again when its actor died.
 func (c Command) over(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.OutputClosed:
@@ -225,20 +245,42 @@ func (c Command) over(event any) (Command, []Effect) {
 		c.seq, c.ended, c.Job.Children = max(c.seq, e.Seq), true, 0
 		c.Job.Survivors = e.Survivors
 	}
-	if c.Job.State != messages.Finished {
+	if !c.Job.State.Ended() {
 		return c, nil
 	}
 	c, todo := c.answerStoppers(nil)
 	return c.retire(todo)
 }
 
-// retire tells the last word about a job when nothing of it is left.
+// retire tells the last word about a job when nothing of it is left. Once that
+// is told, what the journal holds can be settled.
 func (c Command) retire(todo []Effect) (Command, []Effect) {
-	if c.Job.State != messages.Finished || !c.closed || !c.ended {
+	switch {
+	case !c.closed || !c.ended:
+		return c, todo
+	case c.Job.State == messages.Retired:
+		return c.settle(todo)
+	case c.Job.State != messages.Finished:
 		return c, todo
 	}
-	c.Job.State = messages.Retired
+	c.Job.State, c.kept = messages.Retired, false
 	return c, append(todo, Tell{messages.CommandRetired{Job: c.Job}})
+}
+
+// settle lets the engine forget what the journal holds, and the actor go when
+// all is said and heard: not before a rebuilt machine has heard the end again,
+// since what it does not settle is kept for ever.
+func (c Command) settle(todo []Effect) (Command, []Effect) {
+	switch {
+	case !c.kept:
+		return c, todo
+	case c.Job.State == messages.Finished:
+		return c, append(todo, Settle{c.result})
+	case !c.closed || !c.ended:
+		return c, todo
+	}
+	c.kept = false
+	return c, append(todo, Settle{c.seq}, Retire{})
 }
 
 // answerStoppers tells those who asked for the end that it has come: the tree
@@ -260,11 +302,8 @@ func (c Command) recorded() (Command, []Effect) {
 	if !c.Job.State.Ended() {
 		return c, nil
 	}
-	todo := []Effect{Settle{c.seq}}
-	if c.Job.State == messages.Retired {
-		todo = append(todo, Retire{})
-	}
-	return c, todo
+	c.kept = true
+	return c.settle(nil)
 }
 
 // sizes takes the byte counts into the streams the job has.
