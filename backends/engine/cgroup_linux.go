@@ -16,9 +16,11 @@ type cgroup struct {
 	name string
 
 	mu     sync.Mutex
-	fd     int // -1: only the name is held
-	ended  bool
+	fd     int  // -1: only the name is held
+	events int  // cgroup.events, open as long as fd is
+	asMade bool // when it was last read nobody was in it and it was not frozen
 	killed bool // it never serves again
+	ended  bool
 }
 
 // file opens one of its files.
@@ -38,11 +40,32 @@ func (g *cgroup) held() {
 	}
 }
 
-// shut closes the descriptor of a leased cgroup. Called with mu.
+// shut closes the descriptors of a leased cgroup. Called with mu.
 func (g *cgroup) shut() {
 	g.all.open.Add(-1)
-	_ = g.all.h.sys.Close(g.fd)
-	g.fd = -1
+	g.close()
+}
+
+func (g *cgroup) close() {
+	if g.fd >= 0 {
+		_ = g.all.h.sys.Close(g.fd)
+		_ = g.all.h.sys.Close(g.events)
+	}
+	g.fd, g.events = -1, -1
+}
+
+// openAt opens an emptied cgroup for a lease.
+func (c *cgroups) openAt(name string) (*cgroup, error) {
+	fd, err := c.h.sys.OpenAt(c.base, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	events, err := c.h.sys.OpenAt(fd, "cgroup.events", unix.O_RDONLY)
+	if err != nil {
+		_ = c.h.sys.Close(fd)
+		return nil, err
+	}
+	return &cgroup{all: c, name: name, fd: fd, events: events}, nil
 }
 
 // while calls f unless the lease has ended.
@@ -65,15 +88,27 @@ func (g *cgroup) read(name string) ([]byte, error) {
 
 // populated reports whether a process is in it or below it.
 func (g *cgroup) populated() (bool, error) {
-	text, err := g.read("cgroup.events")
+	text, err := g.readEvents()
 	if err == unix.ENOENT || err == unix.ENODEV {
 		return false, nil // somebody has removed it: it was empty
 	}
 	if err != nil {
 		return true, err
 	}
-	n, ok := keyed(text, "populated")
-	return n != 0 || !ok, nil
+	populated, ok := keyed(text, "populated")
+	frozen, _ := keyed(text, "frozen")
+	g.asMade = ok && populated == 0 && frozen == 0
+	return populated != 0 || !ok, nil
+}
+
+// readEvents costs one call as long as the descriptors are held.
+func (g *cgroup) readEvents() ([]byte, error) {
+	if g.fd < 0 {
+		return g.read("cgroup.events")
+	}
+	buf := make([]byte, 64)
+	n, err := g.all.h.sys.Pread(g.events, buf)
+	return buf[:max(n, 0)], err
 }
 
 // oomKills counts the processes that the kernel has killed in it for want of
@@ -181,41 +216,38 @@ func (g *cgroup) pristine() bool {
 	if g.killed {
 		return false
 	}
-	text, err := g.read("cgroup.events")
-	if err != nil {
-		return false
-	}
-	populated, ok1 := keyed(text, "populated")
-	frozen, ok2 := keyed(text, "frozen")
-	if !ok1 || populated != 0 || ok2 && frozen != 0 {
-		return false
+	if !g.asMade {
+		if populated, err := g.populated(); populated || err != nil || !g.asMade {
+			return false
+		}
 	}
 	var st unix.Stat_t
-	sys := g.all.h.sys
+	var err error
 	if g.fd >= 0 {
-		err = sys.StatAt(g.fd, ".", &st)
+		err = g.all.h.sys.StatAt(g.fd, ".", &st)
 	} else {
-		err = sys.StatAt(g.all.base, g.name, &st)
+		err = g.all.h.sys.StatAt(g.all.base, g.name, &st)
 	}
 	return err == nil && st.Nlink <= 2
 }
 
 // reuse puts the cgroup, as a new lease, into the pool.
 func (g *cgroup) reuse() bool {
-	fd := g.fd
-	if fd < 0 {
+	if !g.all.room() {
+		return false
+	}
+	next := &cgroup{all: g.all, name: g.name, fd: g.fd, events: g.events}
+	if g.fd < 0 {
 		var err error
-		if fd, err = g.all.h.sys.OpenAt(g.all.base, g.name, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
+		if next, err = g.all.openAt(g.name); err != nil {
 			return false
 		}
 	}
-	if g.all.keep(&cgroup{all: g.all, name: g.name, fd: fd}) {
-		return true
+	g.fd, g.events = -1, -1
+	if !g.all.keep(next) {
+		next.remove()
 	}
-	if g.fd < 0 {
-		_ = g.all.h.sys.Close(fd)
-	}
-	return false
+	return true
 }
 
 // spoil ends the lease of a cgroup in which no fork succeeds.
@@ -238,9 +270,7 @@ const (
 // the base directory.
 func (g *cgroup) remove() {
 	sys, base := g.all.h.sys, g.all.base
-	if g.fd >= 0 {
-		_ = sys.Close(g.fd)
-	}
+	g.close()
 	if err := sys.RmdirAt(base, g.name); err == nil || err == unix.ENOENT {
 		return
 	}

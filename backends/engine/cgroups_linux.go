@@ -80,10 +80,6 @@ func (c *cgroups) make() error {
 		return fmt.Errorf("no cgroup can be made in %s: %w", c.path, err)
 	}
 	var st unix.Stat_t
-	if err := sys.StatAt(first.fd, "cgroup.procs", &st); err != nil {
-		_ = sys.Close(first.fd)
-		return fmt.Errorf("%s is not a cgroup: %w", c.path, err)
-	}
 	c.canEnd = sys.StatAt(first.fd, "cgroup.kill", &st) == nil
 	c.memory = sys.StatAt(first.fd, "memory.events", &st) == nil
 	c.idle = append(c.idle, first)
@@ -177,12 +173,18 @@ func (c *cgroups) create() (*cgroup, error) {
 	if err := c.h.sys.MkdirAt(c.base, name); err != nil {
 		return nil, err
 	}
-	fd, err := c.h.sys.OpenAt(c.base, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	g, err := c.openAt(name)
 	if err != nil {
 		_ = c.h.sys.RmdirAt(c.base, name)
-		return nil, err
 	}
-	return &cgroup{all: c, name: name, fd: fd}, nil
+	return g, err
+}
+
+// room reports whether another emptied cgroup would be kept.
+func (c *cgroups) room() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.off && len(c.idle) < c.h.e.opt.PoolSize
 }
 
 // keep puts an emptied cgroup back, if there is room for it.
@@ -217,7 +219,7 @@ func (c *cgroups) close() {
 	c.mu.Unlock()
 	c.watch.close()
 	for _, g := range idle {
-		_ = c.h.sys.Close(g.fd)
+		g.close()
 	}
 	c.discard()
 }

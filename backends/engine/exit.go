@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -159,6 +160,7 @@ func (j *job) counted(left int, empty bool) {
 		j.main.oom = j.tree.oom(j.main.status, j.later.oom)
 		kill = !empty && j.later.onExit == messages.KillChildren && j.ladder == nil
 	})
+	runtime.Gosched() // whoever was told goes first, then the cleaning
 	if empty {
 		j.emptied()
 		return

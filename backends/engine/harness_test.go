@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		hostile(play)
 		return
 	}
+	if dir := os.Getenv(serveVar); dir != "" {
+		serving(dir)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -52,6 +56,7 @@ type rig struct {
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{t: t}
+	warmUp(t)
 	before := openFiles(t)
 	o := options(t)
 	r.store = o.Store.(*spill.Disk)
@@ -82,6 +87,16 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 		}
 	})
 	return r
+}
+
+// warmUp has the runtime open what it keeps for its netpoller.
+func warmUp(t testing.TB) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	w.Close()
 }
 
 func options(t testing.TB) Options {
@@ -118,7 +133,8 @@ func listFiles() string {
 	var b strings.Builder
 	for _, n := range names {
 		to, _ := os.Readlink("/proc/self/fd/" + n.Name())
-		fmt.Fprintf(&b, "\n  %s %s", n.Name(), to)
+		info, _ := os.ReadFile("/proc/self/fdinfo/" + n.Name())
+		fmt.Fprintf(&b, "\n  %s %s %q", n.Name(), to, info)
 	}
 	return b.String()
 }

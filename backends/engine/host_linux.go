@@ -127,16 +127,6 @@ func (h *host) verify(j *job, verified func()) {
 	})
 }
 
-// forked is a job's process in the moment of its birth.
-func (h *host) forked(j *job, pid, pidfd int, t tree, io *stdio, oom int64) {
-	j.pass(pointBorn)
-	p, _ := statProc(h.sys, pid)
-	j.born(child{
-		pid: pid, start: p.start, pidfd: pidfd, tree: t, oom: oom,
-		streams: io.streams, stdin: io.stdin, flags: io.flags,
-	})
-}
-
 // close ends what the host runs. Survivors keep the reaper of a process of our
 // own waiting.
 func (h *host) close(survivors bool) []messages.Survivor {

@@ -42,20 +42,20 @@ func (h *host) features() Features {
 }
 
 // spawn starts the process of a job, or says why there is none.
-func (h *host) spawn(j *job, spec *backends.Spec) *failure {
+func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 	if spec.Umask >= 0 {
-		return refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
+		return nil, refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
 	}
 	dir, fail := h.enter(spec)
 	if fail != nil {
-		return fail
+		return nil, fail
 	}
 	if dir != unix.AT_FDCWD {
 		defer h.sys.Close(dir)
 	}
 	path, err := lookup(h.sys, dir, spec)
 	if err != nil {
-		return unexecuted(spec.Argv[0], err)
+		return nil, unexecuted(spec.Argv[0], err)
 	}
 	io, fail := j.connect(spec, h.null)
 	if fail == nil {
@@ -63,10 +63,10 @@ func (h *host) spawn(j *job, spec *backends.Spec) *failure {
 	}
 	if fail != nil {
 		io.undo(j, fail.again)
-		return fail
+		return nil, fail
 	}
 	io.release()
-	return nil
+	return io.streams, nil
 }
 
 func (h *host) enter(spec *backends.Spec) (int, *failure) {

@@ -94,10 +94,11 @@ func newJob(e *Local, s backends.Spec, b *binding) *job {
 // update changes the state, says what has become due and cleans up behind the
 // last word. Only goroutines of the engine may call it: it tells facts.
 func (j *job) update(change func()) {
-	if j.change(change) {
+	clean := j.change(change)
+	j.tell()
+	if clean {
 		j.clean()
 	}
-	j.tell()
 	j.forgetIfOver()
 }
 

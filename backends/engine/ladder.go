@@ -23,13 +23,13 @@ const (
 // ladder is the way from TERM to KILL of one job. Its fields are guarded by
 // job.mu, but for the channels.
 type ladder struct {
-	cause  messages.Cause
-	began  time.Time
-	until  time.Time // KILL is due; it only ever comes nearer
-	all    bool      // the main process is to be ended, not only what it left
-	killed bool
-	hurry  chan struct{} // until has come nearer; capacity 1
-	gone   chan struct{} // closed: nothing is left, or the survivors are named
+	cause   messages.Cause
+	began   time.Time
+	until   time.Time     // KILL is due; it only ever comes nearer
+	all     bool          // the main process is to be ended, not only what it left
+	climbed bool          // somebody is on it
+	hurry   chan struct{} // until has come nearer; capacity 1
+	gone    chan struct{} // closed: nothing is left, or the survivors are named
 }
 
 // forAll reports whether the result waits for the end of the tree.
@@ -63,6 +63,7 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 		j.phase = forking // nobody claims it now
 		j.e.run(j, func() { j.failed(stoppedEarly()) })
 	case running, exited:
+		j.ladder.climbed = true
 		j.e.run(j, j.climb)
 	}
 }
@@ -154,7 +155,6 @@ func (j *job) rung(l *ladder, signal string, do func()) {
 	if l.all && !j.told {
 		j.cause.Signal = signal
 	}
-	l.killed = l.killed || signal == "KILL"
 	j.mu.Unlock()
 	do()
 }

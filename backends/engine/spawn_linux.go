@@ -3,6 +3,7 @@ package engine
 import (
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +23,7 @@ type launch struct {
 }
 
 // spawn starts the process of a job, or says why there is none.
-func (h *host) spawn(j *job, spec *backends.Spec) *failure {
+func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 	l := &launch{h: h, j: j, spec: spec, dir: unix.AT_FDCWD}
 	fail := l.run()
 	if l.dir != unix.AT_FDCWD {
@@ -30,7 +31,7 @@ func (h *host) spawn(j *job, spec *backends.Spec) *failure {
 	}
 	if fail == nil {
 		l.io.release()
-		return nil
+		return l.io.streams, nil
 	}
 	if l.io != nil {
 		l.io.undo(j, fail.again)
@@ -38,7 +39,7 @@ func (h *host) spawn(j *job, spec *backends.Spec) *failure {
 	if l.cg != nil {
 		l.cg.giveBack()
 	}
-	return fail
+	return nil, fail
 }
 
 func (l *launch) run() *failure {
@@ -127,7 +128,12 @@ func (l *launch) try() error {
 		ticket := l.h.own.enter()
 		defer l.h.own.leave(ticket)
 	}
-	fork := func() { pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr) }
+	var before, after time.Duration
+	fork := func() {
+		before, _ = l.h.sys.Boottime()
+		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr)
+		after, _ = l.h.sys.Boottime()
+	}
 	if l.spec.Umask < 0 {
 		fork()
 	} else if masked := l.h.mask.with(l.spec.Umask, fork); masked != nil {
@@ -140,7 +146,11 @@ func (l *launch) try() error {
 		l.cg.held()
 		l.h.cgroups.forked(true)
 	}
-	l.h.forked(l.j, pid, pidfd, l.tree(), l.io, l.oom)
+	l.j.pass(pointBorn)
+	l.j.born(child{
+		pid: pid, start: startTime(l.h.sys, pid, before, after), pidfd: pidfd, tree: l.tree(), oom: l.oom,
+		streams: l.io.streams, stdin: l.io.stdin, flags: l.io.flags,
+	})
 	if l.h.own != nil {
 		l.h.own.add(pid, l.j)
 	} else {

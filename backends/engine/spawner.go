@@ -115,10 +115,10 @@ func (j *job) launch() {
 	if spec == nil {
 		return
 	}
-	fail := j.e.host.spawn(j, spec)
+	streams, fail := j.e.host.spawn(j, spec)
 	switch {
 	case fail == nil:
-		j.begun()
+		j.begun(streams)
 	case fail.again && try < maxForks && j.release():
 		pause := forkPause
 		for range try - 1 {
@@ -195,18 +195,17 @@ func (j *job) born(c child) {
 	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
-// begun does what waited for the start.
-func (j *job) begun() {
-	j.mu.Lock()
-	streams := j.streams
-	stopped := j.ladder != nil && j.phase == running
-	j.mu.Unlock()
+// begun does what waited for the start. The process may be over by now.
+func (j *job) begun(streams []*stream) {
 	for _, s := range streams {
 		j.e.run(j, s.pump)
 	}
-	if stopped {
+	j.mu.Lock()
+	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {
+		l.climbed = true
 		j.e.run(j, j.climb)
 	}
+	j.mu.Unlock()
 	j.work()
 	j.tell()
 }

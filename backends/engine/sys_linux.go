@@ -2,6 +2,7 @@ package engine
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,7 @@ type Sys interface {
 	AccessAt(dir int, path string) error // may it be executed or entered?
 	ReadDir(fd int, buf []byte) (int, error)
 	Read(fd int, p []byte) (int, error)
+	Pread(fd int, p []byte) (int, error) // from the beginning
 	Write(fd int, p []byte) (int, error)
 	Close(fd int) error
 	SetNonblock(fd int) error
@@ -46,6 +48,7 @@ type Sys interface {
 	SealDescriptors(first int) error // close-on-exec from first on
 	OwnUmask() error                 // the thread's umask is its own from now on
 	Umask(mask int)
+	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
 // kernel is the real Sys.
@@ -121,6 +124,10 @@ func (kernel) Read(fd int, p []byte) (int, error) {
 	return againN(func() (int, error) { return unix.Read(fd, p) })
 }
 
+func (kernel) Pread(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Pread(fd, p, 0) })
+}
+
 func (kernel) Write(fd int, p []byte) (int, error) {
 	return againN(func() (int, error) { return unix.Write(fd, p) })
 }
@@ -174,6 +181,12 @@ func (kernel) SealDescriptors(first int) error {
 func (kernel) OwnUmask() error { return unix.Unshare(unix.CLONE_FS) }
 
 func (kernel) Umask(mask int) { unix.Umask(mask) }
+
+func (kernel) Boottime() (time.Duration, error) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
+	return time.Duration(ts.Nano()), err
+}
 
 // infoPid is si_pid of what Waitid reported: the first field of the union
 // behind three ints, which is aligned as a pointer is.
