@@ -65,7 +65,6 @@ func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 		io.undo(j, fail.again)
 		return nil, fail
 	}
-	io.release()
 	return io.streams, nil
 }
 
@@ -91,6 +90,7 @@ func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failur
 	if err != nil {
 		return unexecuted(spec.Argv[0], err)
 	}
+	io.release() // before the exit can be seen: or its output would look open
 	j.born(child{pid: pid, pidfd: -1, tree: &group{h: h, job: j}, streams: io.streams, stdin: io.stdin, flags: io.flags})
 	h.exits.add(pid, j)
 	return nil

@@ -30,7 +30,6 @@ func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 		_ = h.sys.Close(l.dir)
 	}
 	if fail == nil {
-		l.io.release()
 		return l.io.streams, nil
 	}
 	if l.io != nil {
@@ -142,6 +141,7 @@ func (l *launch) try() error {
 	if err != nil {
 		return err
 	}
+	l.io.release() // before the exit can be seen: or its output would look open
 	if l.cg != nil {
 		l.cg.held()
 		l.h.cgroups.forked(true)
