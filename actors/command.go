@@ -53,7 +53,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{})
 	case heardAll:
-		ctx.Respond(heardThat{})
+		ctx.Respond(heardThat{who: ctx.Self()})
 	case messages.ProcessFact:
 		c.fact(ctx, msg)
 	case lifecycle.Expired:

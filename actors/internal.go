@@ -82,6 +82,19 @@ type recorded struct {
 	job messages.JobID
 }
 
+// recordAsked asks whether the journal holds the end of a job, for an actor that
+// was put around it anew; the answer is recorded, now or when it is so.
+type recordAsked struct {
+	quiet
+	at messages.Address
+}
+
+// settled says that the engine was told to forget a job that is over.
+type settled struct {
+	quiet
+	job messages.JobID
+}
+
 // The hand-over conversation: supervisor --routed{letGo}--> session --letGone--> … supervisor.
 type (
 	letGo struct {

@@ -200,7 +200,7 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 	case letGone:
 		s.left(m.job)
 	case messages.CommandFact, messages.SessionOpened, messages.SessionReplaced, messages.ScopeOpened,
-		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned:
+		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled:
 	default:
 		unhandled(ctx, s.deps)
 		return

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -25,6 +26,7 @@ type session struct {
 	machine lifecycle.Session
 	jobs    map[messages.JobID]*ticket
 	byPID   map[string]*ticket
+	adopted time.Time // when an actor was last put around a job that existed
 	closing *closing
 }
 
@@ -143,8 +145,20 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 	adopt := job.State != messages.Queued && job.State != messages.Starting
 	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
+	if adopt {
+		s.takesUp(ctx, job)
+	}
 	if t.turn && !adopt {
 		ctx.Send(t.pid, commandGranted{})
+	}
+}
+
+// takesUp notes that a job is adopted. That the journal has its end may have
+// been told to the actor before: it is asked for again.
+func (s *session) takesUp(ctx actor.Context, job messages.Job) {
+	s.adopted = clock()
+	if job.State.Ended() {
+		ctx.Send(ctx.Parent(), recordAsked{at: messages.Address{Job: job.ID, Scope: s.open.Scope, Session: s.open.Session}})
 	}
 }
 
@@ -209,6 +223,7 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
+	ctx.Send(ctx.Parent(), settled{job: t.place.job.ID})
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
 		ctx.Stop(t.pid)
@@ -222,6 +237,9 @@ func (s *session) abandon() {
 		if t.lone != nil {
 			t.lone.proc.Release()
 		}
+	}
+	if s.closing != nil && s.closing.look != nil {
+		s.closing.look()
 	}
 	if s.shell != nil {
 		s.shell.Release()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
 
 	"troupe/actors/lifecycle"
 	"troupe/messages"
@@ -15,7 +16,8 @@ import (
 type closing struct {
 	ask       messages.CloseSession
 	shell     shellEnd
-	awaiting  int // commands that were asked whether they have heard everything
+	awaiting  map[string]bool // commands that were asked whether they have heard everything, by PID
+	look      scheduler.CancelFunc
 	survivors []messages.Survivor
 }
 
@@ -31,13 +33,24 @@ const (
 // The last question to a command: what was told before it has been heard.
 type (
 	heardAll  struct{ quiet }
-	heardThat struct{ quiet }
+	heardThat struct {
+		quiet
+		who *actor.PID
+	}
 )
+
+// replayPatience is how long the engine may take to replay the facts of a job
+// that was adopted: a handful of messages, maybe over a socket. A place that is
+// closed sooner would not end what the job left, or not tell of its end.
+const replayPatience = time.Second
+
+// closeLook goes on with the end when the replays have come.
+type closeLook struct{ quiet }
 
 // close begins the end of the session, or joins it.
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
-		s.closing = &closing{ask: r}
+		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
 		s.machine.Step(lifecycle.Closed{})
 		for _, t := range s.jobs {
 			if !t.place.job.State.Ended() {
@@ -77,6 +90,12 @@ func (s *session) closeStep(ctx actor.Context) {
 	if c == nil {
 		return
 	}
+	if wait := replayPatience - clock().Sub(s.adopted); wait > 0 && c.shell != shellSettled {
+		if c.look == nil {
+			c.look = later(ctx, wait, closeLook{})
+		}
+		return
+	}
 	if c.shell == shellOpen && s.live() == 0 {
 		c.shell = shellClosing
 		if s.shell == nil {
@@ -85,7 +104,7 @@ func (s *session) closeStep(ctx actor.Context) {
 			s.shell.Close(graceFor(c.ask.Grace))
 		}
 	}
-	if c.shell == shellClosed && c.awaiting == 0 {
+	if c.shell == shellClosed && s.haveHeard(ctx) {
 		c.shell = shellSettled
 	}
 	if c.shell == shellSettled && s.unrecorded() == 0 {
@@ -100,9 +119,12 @@ func (s *session) closingStep(ctx actor.Context, msg any) {
 		s.shellClosed(ctx, m)
 	case heardThat:
 		if s.closing != nil {
-			s.closing.awaiting--
+			s.closing.awaiting[m.who.Id] = false
 			s.closeStep(ctx)
 		}
+	case closeLook:
+		s.closing.look = nil
+		s.closeStep(ctx)
 	case messages.SessionReplaced:
 		ctx.Send(ctx.Parent(), m)
 	case messages.CommandStopped, messages.CommandRejected:
@@ -119,13 +141,25 @@ func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
 	}
 	s.closing.shell = shellClosed
 	s.closing.survived(m.Survivors)
+	s.closeStep(ctx)
+}
+
+// haveHeard asks the commands whether they have heard everything, each once,
+// and reports whether all have.
+func (s *session) haveHeard(ctx actor.Context) bool {
+	all := true
 	for _, t := range s.jobs {
-		if t.pid != nil {
-			s.closing.awaiting++
+		if t.pid == nil {
+			continue
+		}
+		awaited, asked := s.closing.awaiting[t.pid.Id]
+		if !asked {
+			s.closing.awaiting[t.pid.Id] = true
 			ctx.Request(t.pid, heardAll{})
 		}
+		all = all && asked && !awaited
 	}
-	s.closeStep(ctx)
+	return all
 }
 
 // live counts the jobs without an outcome.

@@ -62,6 +62,7 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 		}})
 		return
 	}
+	s.takesUp(ctx, job)
 	proc, err := s.shell.Adopt(job.UID, facts)
 	if err != nil {
 		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *asError(err, messages.NotFound)})

@@ -96,7 +96,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.heard(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
-	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, messages.Fact:
+	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, recordAsked, settled, messages.Fact:
 		s.fromBelow(ctx, msg)
 	case messages.FactRecorded, recorderReady, recordFailed, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
@@ -156,6 +156,12 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 		s.rebuild(ctx, m)
 	case scopeDown:
 		s.scopeDown(ctx, m)
+	case recordAsked:
+		s.recordAsked(ctx, m)
+	case settled:
+		if e, ok := s.jobs[m.job]; ok {
+			e.settled = true
+		}
 	case messages.Fact:
 		s.sessionFact(ctx, m)
 	}

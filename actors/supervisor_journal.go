@@ -101,6 +101,14 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	}
 }
 
+// recordAsked tells a command again that the journal has its job's end, if it has.
+func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
+	e, ok := s.jobs[m.at.Job]
+	if !ok || e.over || e.job.State.Ended() && e.job.Seq <= s.written() {
+		s.send(ctx, m.at, recorded{job: m.at.Job}, nil)
+	}
+}
+
 // recordFailed stops new work while the journal takes no facts: what cannot be
 // recorded must not begin.
 func (s *supervisor) recordFailed(m recordFailed) {

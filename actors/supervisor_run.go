@@ -16,13 +16,14 @@ import (
 
 // entry is what the node knows of one job.
 type entry struct {
-	job    messages.Job
-	run    messages.RunCommand
-	env    []string
-	debts  []*actor.PID // clients of the run that have not had their reply
-	key    idempotency
-	digest string // of the request, where it has a key
-	over   bool   // it has no actor any more: the node itself answers for it
+	job     messages.Job
+	run     messages.RunCommand
+	env     []string
+	debts   []*actor.PID // clients of the run that have not had their reply
+	key     idempotency
+	digest  string // of the request, where it has a key
+	over    bool   // it has no actor any more: the node itself answers for it
+	settled bool   // and its engine has been told to forget it
 }
 
 // idempotency is a key as its principal knows it.

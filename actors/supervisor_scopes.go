@@ -133,6 +133,7 @@ func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
 	for _, e := range s.sorted() {
 		if !e.over && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			s.retire(ctx, e)
+			e.settled = true // as far as it goes: its processes were told to survive
 		}
 	}
 }
@@ -194,7 +195,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 		}
 	}
 	for _, e := range s.sorted() {
-		if !e.over && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+		if !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
 		}
 	}
