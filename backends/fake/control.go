@@ -89,7 +89,7 @@ func (p *Process) answer() {
 	for len(p.answers) > 0 && p.answers[0].ready {
 		a := p.answers[0]
 		p.answers = p.answers[1:]
-		if a.by == p.owner && a.fact != nil {
+		if a.by == p.owner {
 			p.say(a.fact)
 		}
 	}
@@ -224,8 +224,4 @@ func refused(code messages.Code, text string) messages.ProcessFact {
 	return messages.ControlRefused{Err: messages.Error{Code: code, Message: text}}
 }
 
-// done is nil, and so not told, as long as ControlDone is no ProcessFact.
-func done() messages.ProcessFact {
-	fact, _ := any(messages.ControlDone{}).(messages.ProcessFact)
-	return fact
-}
+func done() messages.ProcessFact { return messages.ControlDone{} }

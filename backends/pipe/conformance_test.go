@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +100,7 @@ func conform(t *testing.T, mode string) {
 		return backendtest.Subject{
 			Backend: pipe.New(e, pipe.Options{ScriptDir: scripts}), Engine: e,
 			Reach: reach(t, mode, e.Features().Isolation), Real: true,
-			Env: slices.DeleteFunc(os.Environ(), func(entry string) bool { return !strings.HasPrefix(entry, "PATH=") }),
+			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}
 	})
 }
