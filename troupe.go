@@ -69,9 +69,22 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	n.askers = &askers{system: n.system}
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, survivorsError(p.stop(false)), p.close())
+	}
+	if err := n.opened(ctx); err != nil {
+		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutDown{Reason: "it could not be opened"}))
 	}
 	return n, nil
+}
+
+// opened waits until the node has read its journal: from then on what one
+// caller asks is taken in the order in which it was asked.
+func (n *Node) opened(ctx context.Context) error {
+	reply, err := n.Ask(ctx, messages.ListScopes{})
+	if err != nil {
+		return err
+	}
+	return refusal(reply)
 }
 
 // fail ends the node because its supervisor did.
