@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/workers"
 	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
@@ -39,6 +40,8 @@ type Deps struct {
 	Stopped func()
 	// Unhandled hears of messages that no actor should have got; nil: they are logged.
 	Unhandled func(who string, message any)
+
+	workers workers.Pool // the goroutines of all actors
 }
 
 // DefaultBackend runs the commands of sessions that name no other.

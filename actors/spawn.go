@@ -15,12 +15,9 @@ import (
 // effects, the guard outermost, and a named strategy.
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 	chain := append([]actor.ReceiverMiddleware{guard(d)}, d.Middleware...)
-	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}), actor.WithReceiverMiddleware(chain...))
+	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}),
+		actor.WithDispatcher(&d.workers), actor.WithReceiverMiddleware(chain...))
 }
-
-// throughput is how many messages an actor takes before others have a turn: the
-// library's own default.
-const throughput = 300
 
 // inline are the props of an actor that runs in the goroutine of whoever sends
 // it something, if it is idle. Those are the supervisor and the scopes: they
@@ -28,7 +25,7 @@ const throughput = 300
 // alone, never from an engine, which may hold a lock while it tells a fact. It
 // spares the road of a command, up and down, six changes of goroutine.
 func (d *Deps) inline(producer func() actor.Actor) *actor.Props {
-	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(throughput)))
+	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(d.workers.Throughput())))
 }
 
 // Spawn starts the tree of a node and returns its supervisor.
@@ -43,6 +40,7 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 
 // stopped says that the supervisor, and with it every actor below, has ended.
 func (d *Deps) stopped() {
+	d.workers.Close()
 	if d.Stopped != nil {
 		d.Stopped()
 	}
