@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func (b *bench) hostile(tree hostile.Tree) (*run, hostile.Tree) {
 
 // Nothing escapes a stop, and what is said of the end is true (F17, F21).
 func hostileTree(b *bench) {
-	r, tree := b.hostile(hostile.Tree{Roots: 20})
+	r, tree := b.hostile(hostile.Tree{Roots: cmp.Or(b.Roots, 20)})
 	r.stop(messages.ByClient, 500*time.Millisecond)
 	r.gone(messages.ByClient)
 	if left := tree.Alive(); len(left) > 0 {

@@ -97,9 +97,13 @@ func conform(t *testing.T, mode string) {
 				}
 			}
 		})
+		roots := 0
+		if need.Soak() {
+			roots = 120 // as F17 asks
+		}
 		return backendtest.Subject{
 			Backend: pipe.New(e, pipe.Options{ScriptDir: scripts}), Engine: e,
-			Reach: reach(t, mode, e.Features().Isolation), Real: true,
+			Reach: reach(t, mode, e.Features().Isolation), Real: true, Roots: roots,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}
 	})
