@@ -151,9 +151,47 @@ func (j *job) rescue() {
 // collected looks at what is left of the tree, and reports.
 func (j *job) collected() { j.tree.count(j.counted) }
 
+// lingerBound is how long an empty tree waits for the end of its output: a
+// process that somebody else in this one has just forked holds the pipe until
+// its exec.
+const lingerBound = 20 * time.Millisecond
+
 // counted takes how many processes outlived the main one; empty says that
 // nothing of the tree is left.
 func (j *job) counted(left int, empty bool) {
+	j.mu.Lock()
+	streams := j.streams
+	j.mu.Unlock()
+	if !empty || allSealed(streams) {
+		j.report(left, empty)
+		return
+	}
+	j.e.run(j, func() {
+		t := time.NewTimer(lingerBound)
+		defer t.Stop()
+		for _, s := range streams {
+			select {
+			case <-s.ended:
+				continue
+			case <-t.C:
+			}
+			break
+		}
+		j.report(left, empty)
+	})
+}
+
+func allSealed(streams []*stream) bool {
+	for _, s := range streams {
+		if !s.sealed.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// report tells the result.
+func (j *job) report(left int, empty bool) {
 	var kill bool
 	j.update(func() {
 		j.drained, j.left = true, left

@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,8 @@ type host struct {
 	walk    *walker    // with own
 	mask    *masker
 	found   Features
-	leaks   int // descriptors below it that no job may inherit are closed one by one
+	forking sync.Mutex // from a fork until our ends of its pipes are closed: the next child would hold them
+	leaks   int        // descriptors below it that no job may inherit are closed one by one
 }
 
 func newHost(e *Local) (*host, error) {

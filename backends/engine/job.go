@@ -174,14 +174,7 @@ func (j *job) sayExited() {
 }
 
 // outputClosed reports whether no log of the job will grow.
-func (j *job) outputClosed() bool {
-	for _, s := range j.streams {
-		if !s.sealed.Load() {
-			return false
-		}
-	}
-	return true
-}
+func (j *job) outputClosed() bool { return allSealed(j.streams) }
 
 // flag marks the job, once for each flag. Called with mu.
 func (j *job) flag(f messages.Flag) {

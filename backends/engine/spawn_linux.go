@@ -129,8 +129,12 @@ func (l *launch) try() error {
 	}
 	var before, after time.Duration
 	fork := func() {
+		l.h.forking.Lock()
+		defer l.h.forking.Unlock()
 		before, _ = l.h.sys.Boottime()
-		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr)
+		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr); err == nil {
+			l.io.release()
+		}
 		after, _ = l.h.sys.Boottime()
 	}
 	if l.spec.Umask < 0 {
@@ -141,7 +145,6 @@ func (l *launch) try() error {
 	if err != nil {
 		return err
 	}
-	l.io.release() // before the exit can be seen: or its output would look open
 	if l.cg != nil {
 		l.cg.held()
 		l.h.cgroups.forked(true)

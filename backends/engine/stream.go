@@ -25,7 +25,8 @@ type stream struct {
 	wake  chan struct{} // the reason of a pause is gone; capacity 1
 
 	sealed  atomic.Bool
-	crashed atomic.Bool // the pump does not run any more, and did not end
+	ended   chan struct{} // closed when it is sealed
+	crashed atomic.Bool   // the pump does not run any more, and did not end
 	blocked atomic.Pointer[messages.LogBlocked]
 
 	mu    sync.Mutex // one mover at a time
@@ -63,7 +64,7 @@ const (
 
 func newStream(j *job, which messages.Stream, file *os.File, log spill.Writer) (*stream, error) {
 	conn, err := file.SyscallConn()
-	return &stream{job: j, which: which, file: file, conn: conn, wake: make(chan struct{}, 1), log: log}, err
+	return &stream{job: j, which: which, file: file, conn: conn, wake: make(chan struct{}, 1), ended: make(chan struct{}), log: log}, err
 }
 
 // pump moves output into the log until the last writer is gone, then closes
@@ -169,6 +170,7 @@ func (s *stream) seal() {
 		s.job.fault(err)
 	}
 	s.sealed.Store(true)
+	close(s.ended)
 	s.resume() // a pump that pauses has to close the pipe
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"troupe/backends"
+	"troupe/backends/backendtest/hostile"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -29,9 +30,8 @@ func modeNow() mode {
 }
 
 func TestMain(m *testing.M) {
-	if play := os.Getenv(hostileVar); play != "" {
-		hostile(play)
-		return
+	if code, ours := hostile.Main(os.Args[1:]); ours {
+		os.Exit(code)
 	}
 	if dir := os.Getenv(serveVar); dir != "" {
 		serving(dir)

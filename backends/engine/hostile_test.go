@@ -1,5 +1,0 @@
-package engine
-
-const hostileVar = "TROUPE_ENGINE_HOSTILE"
-
-func hostile(play string) {}
