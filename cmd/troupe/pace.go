@@ -7,6 +7,7 @@ import (
 
 	"troupe"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // How far the reader of our output may be behind before the command is held
@@ -17,20 +18,24 @@ const (
 	behindAgain = 4 // a quarter of it
 )
 
-// behindFor is how far the reader may be behind: with a quota less, so that the
-// log still holds what is to be shown.
-func behindFor(quota int64) int64 {
-	if quota > 0 {
-		return min(behindMost, quota/2)
+// behindFor is how far the reader may be behind with a quota: where the log
+// drops what it has held, less than it holds; else as far as the quota goes,
+// since nothing is lost by it. 0: no bound.
+func behindFor(q messages.Quota) int64 {
+	switch {
+	case q.Bytes == 0:
+		return behindMost
+	case q.Policy == "" || q.Policy == string(spill.Elide):
+		return min(behindMost, q.Bytes/2)
 	}
-	return behindMost
+	return 0
 }
 
 // pace holds the command back while the reader of one stream is far behind.
 type pace struct {
 	relay *relay
 	hold  *brake
-	most  int64 // how far it may be behind
+	most  int64 // how far it may be behind; 0: as far as it likes
 	shown atomic.Int64
 	moved chan struct{} // shown has changed
 }
@@ -48,7 +53,7 @@ func (p *pace) reached(offset int64) {
 // the log is further ahead than it may be, so it costs nothing while the reader
 // keeps up.
 func (p *pace) keep(ctx context.Context) {
-	for {
+	for p.most > 0 {
 		size, ok := p.ahead(ctx)
 		if !ok {
 			return

@@ -78,7 +78,7 @@ func (g *foreground) tellEnd(job messages.Job) {
 	case messages.TimedOut:
 		g.screen.say("the command reached its deadline of %s and was ended", job.Timeout)
 	case messages.Cancelled:
-		if !errors.Is(g.fault, unix.EPIPE) {
+		if g.fault == nil {
 			g.screen.say("the command was ended: %s", job.Cause.Reason)
 		}
 	case messages.Signaled:
@@ -127,6 +127,7 @@ func (g *foreground) tellSurvivors(shutdown error) {
 		for _, s := range left.Survivors {
 			g.tellSurvivor(s)
 		}
+	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
 	default:
 		g.screen.say("%v", shutdown)
 	}

@@ -95,7 +95,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
 	hold := &brake{node: g.node, job: g.job}
 	for stream, to := range panes {
-		relay := newRelay(ctx, stream, to, hold, behindFor(g.request.Quota.Bytes))
+		relay := newRelay(ctx, stream, to, hold, behindFor(g.request.Quota))
 		g.relays = append(g.relays, relay)
 		go func() { g.relayed <- relay.show(ctx) }()
 	}
@@ -153,11 +153,11 @@ func (g *foreground) showed(err error) {
 func (g *foreground) interrupt(sig os.Signal) {
 	name := signalName(sig)
 	if !g.signals.first(sig) || sig == unix.SIGQUIT {
-		g.stop(-1, "killed after "+name)
+		g.stop(-1, "interrupted by "+name)
 		return
 	}
 	g.screen.say("%s: ending the command; once more kills it", name)
-	g.stop(0, "ended after "+name)
+	g.stop(0, "interrupted by "+name)
 }
 
 // stop asks for the end of the command and does not wait for it.
