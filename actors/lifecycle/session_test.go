@@ -1,0 +1,174 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"troupe/messages"
+)
+
+// said is what a session does, in few words.
+func said(todo []SessionEffect) []string {
+	var out []string
+	for _, e := range todo {
+		switch e := e.(type) {
+		case AskTurn:
+			out = append(out, "ask "+string(e.Job))
+		case Begin:
+			out = append(out, "begin "+string(e.Job))
+		case ReturnTurn:
+			out = append(out, "return "+string(e.Job))
+		case RefuseJob:
+			out = append(out, "refuse "+string(e.Job)+" "+string(e.Err.Code))
+		}
+	}
+	return out
+}
+
+// script is a list of events with what must come of each.
+type script []struct {
+	event any
+	want  string
+}
+
+func (s script) play(t *testing.T, m *Session) {
+	t.Helper()
+	for i, line := range s {
+		if got := fmt.Sprint(said(m.Step(line.event))); got != "["+line.want+"]" {
+			t.Fatalf("line %d, %T%+v: %s, want [%s]", i, line.event, line.event, got, line.want)
+		}
+	}
+}
+
+// A serial session runs one job at a time, in order, and lets so many wait.
+func TestSessionSerial(t *testing.T) {
+	s := NewSession(1, 2)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Enqueued{"b"}, ""},
+		{Enqueued{"c"}, ""},
+		{Enqueued{"d"}, "refuse d queue_full"},
+		{TurnGiven{"a"}, "begin a"},
+		{TurnGiven{"a"}, "return a"},
+		{TurnGiven{"b"}, "return b"}, // it has not asked
+		{Gone{"b"}, ""},              // it was stopped while it waited
+		{Gone{"a"}, "ask c"},
+		{Gone{"a"}, ""},
+		{Enqueued{"e"}, ""},
+		{TurnGiven{"c"}, "begin c"},
+		{Gone{"c"}, "ask e"},
+		{Gone{"e"}, ""},              // it was stopped before its turn came
+		{TurnGiven{"e"}, "return e"}, // which then is of no use
+	}.play(t, &s)
+	if run, wait := s.Counts(); run != 0 || wait != 0 {
+		t.Errorf("%d run and %d wait, want none", run, wait)
+	}
+}
+
+func TestSessionParallel(t *testing.T) {
+	s := NewSession(2, 1)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Enqueued{"b"}, "ask b"},
+		{Enqueued{"c"}, ""},
+		{Enqueued{"d"}, "refuse d queue_full"},
+		{TurnGiven{"b"}, "begin b"},
+	}.play(t, &s)
+	if run, wait := s.Counts(); run != 1 || wait != 2 {
+		t.Errorf("%d run and %d wait, want 1 and 2", run, wait)
+	}
+	script{
+		{Gone{"b"}, "ask c"},
+		{TurnGiven{"c"}, "begin c"},
+		{TurnGiven{"a"}, "begin a"},
+	}.play(t, &s)
+}
+
+// A job that runs already takes its place, even where there is none.
+func TestSessionTakes(t *testing.T) {
+	s := NewSession(1, 4)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Taken{"x"}, ""},
+		{Enqueued{"b"}, ""},
+		{TurnGiven{"a"}, "begin a"},
+		{Gone{"a"}, ""}, // x is still there
+		{Gone{"x"}, "ask b"},
+	}.play(t, &s)
+}
+
+func TestSessionClosed(t *testing.T) {
+	s := NewSession(1, 4)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Closed{}, ""},
+		{Enqueued{"b"}, "refuse b session_closed"},
+		{TurnGiven{"a"}, "begin a"}, // what is in is stopped, not refused
+	}.play(t, &s)
+}
+
+// However jobs come and go: no more run than may, they begin in their order,
+// each turn is used once or returned, and none is forgotten.
+func TestSessionOfAnyEvents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parallel, queue := rapid.IntRange(1, 3).Draw(t, "parallel"), rapid.IntRange(0, 3).Draw(t, "queue")
+		s := NewSession(parallel, queue)
+		var line, asking, running []messages.JobID // as they must be
+		next := 0
+		hear := func(todo []SessionEffect) {
+			for _, e := range todo {
+				ask, ok := e.(AskTurn)
+				if !ok {
+					t.Fatalf("%v, want only requests for turns", said(todo))
+				}
+				if line[0] != ask.Job {
+					t.Fatalf("%s asked before %s", ask.Job, line[0])
+				}
+				line, asking = line[1:], append(asking, ask.Job)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			all := slices.Concat(line, asking, running, []messages.JobID{"nobody"})
+			job := rapid.SampledFrom(all).Draw(t, "job")
+			switch rapid.IntRange(0, 2).Draw(t, "step") {
+			case 0:
+				next++
+				id := messages.JobID(fmt.Sprintf("j%d", next))
+				todo := s.Step(Enqueued{id})
+				full := len(asking)+len(running) >= parallel && len(line) >= queue
+				if refused := len(todo) > 0 && len(said(todo)[0]) > 6 && said(todo)[0][:6] == "refuse"; refused != full {
+					t.Fatalf("refused %v, full %v", refused, full)
+				} else if !refused {
+					line = append(line, id)
+					hear(todo)
+				}
+			case 1:
+				todo := fmt.Sprint(said(s.Step(TurnGiven{job})))
+				if i := slices.Index(asking, job); i >= 0 {
+					asking, running = slices.Delete(asking, i, i+1), append(running, job)
+					if todo != "[begin "+string(job)+"]" {
+						t.Fatalf("%s, want that %s begins", todo, job)
+					}
+				} else if todo != "[return "+string(job)+"]" {
+					t.Fatalf("%s, want that the turn of %s is returned", todo, job)
+				}
+			case 2:
+				is := func(j messages.JobID) bool { return j == job }
+				line, asking, running = slices.DeleteFunc(line, is), slices.DeleteFunc(asking, is), slices.DeleteFunc(running, is)
+				hear(s.Step(Gone{job}))
+			}
+			if len(asking)+len(running) > parallel {
+				t.Fatalf("%v ask and %v run, more than %d", asking, running, parallel)
+			}
+			if len(line) > 0 && len(asking)+len(running) < parallel {
+				t.Fatalf("%v wait although there is room", line)
+			}
+			if run, wait := s.Counts(); run != len(running) || wait != len(asking)+len(line) {
+				t.Fatalf("counts %d and %d, want %d and %d", run, wait, len(running), len(asking)+len(line))
+			}
+		}
+	})
+}
