@@ -117,6 +117,10 @@ type orphaned struct {
 	session messages.SessionID // "": the whole scope
 }
 
+// rebuilt says to a scope, behind the placing, that what a dead child of it held
+// was placed again.
+type rebuilt struct{ quiet }
+
 // The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
 type (
 	// recorderReady says that the recorder stands and what it has.

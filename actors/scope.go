@@ -20,6 +20,7 @@ type scope struct {
 	scopes   map[string]*actor.PID // sub-scopes, by the last element of their path
 	holds    map[string]orphaned   // what each child stands for, by PID
 	jobs     map[messages.JobID]bool
+	missing  int // children that died and are being placed again
 	closing  *scopeClosing
 }
 
@@ -75,6 +76,9 @@ func (s *scope) route(ctx actor.Context, msg routed) {
 		s.openSession(ctx, msg, r)
 	case place:
 		s.place(ctx, msg, r)
+	case rebuilt:
+		s.missing = max(s.missing-1, 0)
+		s.closeStep(ctx)
 	default:
 		s.toSession(ctx, msg)
 	}
@@ -117,12 +121,12 @@ func (s *scope) spawnScope(ctx actor.Context, name string) *actor.PID {
 
 // openSession makes a session, or finds it: it answers by what it is.
 func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
-	if s.closing != nil {
+	if s.closing != nil && ctx.Sender() != nil {
 		refuse(ctx, r.ask, scopeIsClosing(s.path))
 		return
 	}
 	pid, ok := s.sessions[msg.to.Session]
-	if !ok && s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions {
+	if !ok && ctx.Sender() != nil && s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions {
 		refuse(ctx, r.ask, exhausted("sessions", s.path, s.quota.Sessions))
 		return
 	}
@@ -157,9 +161,9 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 }
 
 // admit counts a job that goes by against the quota of this scope. A job that
-// exists already is never refused: it only changes places.
+// was told of is never refused: it only changes places.
 func (s *scope) admit(ctx actor.Context, p place) bool {
-	isNew := p.job.State == messages.Queued
+	isNew := p.job.State == messages.Queued && p.job.Seq == 0
 	switch {
 	case isNew && s.closing != nil:
 		s.unplace(ctx, p.job.ID, scopeIsClosing(s.path))

@@ -65,7 +65,7 @@ func (s *scope) scopeDown(ctx actor.Context, m scopeDown) {
 // closeStep reports the end when no child is left.
 func (s *scope) closeStep(ctx actor.Context) {
 	c := s.closing
-	if c == nil || len(s.sessions) > 0 || len(s.scopes) > 0 {
+	if c == nil || len(s.sessions) > 0 || len(s.scopes) > 0 || s.missing > 0 {
 		return
 	}
 	slices.Sort(c.stopped)
@@ -86,6 +86,7 @@ func (s *scope) lost(ctx actor.Context, who *actor.PID) {
 	} else {
 		delete(s.scopes, held.scope.Names()[len(held.scope.Names())-1])
 	}
+	s.missing++
 	ctx.Send(ctx.Parent(), held)
 }
 

@@ -35,6 +35,7 @@ type ticket struct {
 	place   place // job is kept as it was last told
 	pid     *actor.PID
 	turn    bool // it may start
+	leaving bool // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
@@ -101,6 +102,12 @@ func (s *session) place(ctx actor.Context, p place) {
 	id := p.job.ID
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
+		return
+	}
+	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
+		if !there.turn && there.place.job.State == messages.Queued {
+			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
+		}
 		return
 	}
 	t.place.job.Backend = s.open.Backend
@@ -175,6 +182,10 @@ func (s *session) replace(ctx actor.Context, who *actor.PID) {
 		return // it had said its last word
 	}
 	delete(s.byPID, who.Id)
+	if t.leaving {
+		s.letGone(ctx, t)
+		return
+	}
 	if t.crashes.add(clock()) {
 		s.standAlone(ctx, t)
 		return
@@ -219,7 +230,7 @@ func (s *session) heard(ctx actor.Context, fact messages.CommandFact) {
 
 // retire lets a command go that has nothing left to do.
 func (s *session) retire(ctx actor.Context, t *ticket) {
-	if t == nil {
+	if t == nil || t.leaving {
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
@@ -235,7 +246,7 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 func (s *session) abandon() {
 	for _, t := range s.jobs {
 		if t.lone != nil {
-			t.lone.proc.Release()
+			t.lone.release()
 		}
 	}
 	if s.closing != nil && s.closing.look != nil {

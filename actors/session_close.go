@@ -53,7 +53,7 @@ func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
 		s.machine.Step(lifecycle.Closed{})
 		for _, t := range s.jobs {
-			if !t.place.job.State.Ended() {
+			if !t.place.job.State.Ended() && !t.leaving {
 				s.stop(ctx, t, r)
 			}
 		}
@@ -149,7 +149,7 @@ func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
 func (s *session) haveHeard(ctx actor.Context) bool {
 	all := true
 	for _, t := range s.jobs {
-		if t.pid == nil {
+		if t.pid == nil || t.leaving {
 			continue
 		}
 		awaited, asked := s.closing.awaiting[t.pid.Id]
@@ -178,7 +178,7 @@ func (s *session) live() int {
 func (s *session) unrecorded() int {
 	n := 0
 	for _, t := range s.jobs {
-		if t.place.job.State == messages.Retired && t.lone == nil {
+		if t.place.job.State == messages.Retired {
 			n++
 		}
 	}

@@ -34,9 +34,15 @@ func (c *crashes) add(now time.Time) bool {
 // lone is a job without an actor.
 type lone struct {
 	machine lifecycle.Command
-	proc    backends.Process
+	proc    backends.Process // nil: the engine does not know it
 	clients map[lifecycle.Ticket]*actor.PID
 	tickets lifecycle.Ticket
+}
+
+func (l *lone) release() {
+	if l.proc != nil {
+		l.proc.Release()
+	}
 }
 
 // loneFact is what the engine says of a job without an actor.
@@ -106,7 +112,9 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 		case lifecycle.Tell:
 			s.heard(ctx, e.Fact)
 		case lifecycle.Stop:
-			t.lone.proc.Stop(e.Cause, e.Grace)
+			if t.lone.proc != nil {
+				t.lone.proc.Stop(e.Cause, e.Grace)
+			}
 		case lifecycle.Settle:
 			if t.lone.proc != nil {
 				t.lone.proc.Settle(e.Seq)

@@ -31,6 +31,12 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		s.letGo(ctx, t)
 		return
 	}
+	if t.leaving {
+		refuse(ctx, msg.request, &messages.Error{
+			Code: messages.Busy, Reason: "moving", Message: fmt.Sprintf("job %s is being handed over", msg.to.Job), Hint: "ask again",
+		})
+		return
+	}
 	s.pass(ctx, t, msg.request)
 }
 
@@ -46,18 +52,25 @@ func (s *session) pass(ctx actor.Context, t *ticket, request any) {
 // letGo gives a job away: its actor goes, its process does not notice, and the
 // place no longer counts it among its own.
 func (s *session) letGo(ctx actor.Context, t *ticket) {
+	switch {
+	case t.leaving:
+	case t.pid != nil: // its actor must be gone before another may adopt
+		t.leaving = true
+		ctx.Stop(t.pid)
+	default:
+		t.lone.release()
+		s.letGone(ctx, t)
+	}
+}
+
+// letGone says that a job that was given away has no actor here any more.
+func (s *session) letGone(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	delete(s.jobs, id)
-	if t.pid != nil {
-		delete(s.byPID, t.pid.Id)
-		ctx.Stop(t.pid)
-	}
-	if t.lone != nil {
-		t.lone.proc.Release()
-	}
 	s.shell.Yield(t.place.job.UID)
 	ctx.Send(ctx.Parent(), letGone{job: id, run: t.place.run, env: t.place.env})
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
+	s.closeStep(ctx)
 }
 
 // opened answers OpenSession: again, if the session is what was asked for.

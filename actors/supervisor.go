@@ -159,9 +159,7 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	case recordAsked:
 		s.recordAsked(ctx, m)
 	case settled:
-		if e, ok := s.jobs[m.job]; ok {
-			e.settled = true
-		}
+		s.settled(ctx, m.job)
 	case messages.Fact:
 		s.sessionFact(ctx, m)
 	}

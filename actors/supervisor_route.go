@@ -100,10 +100,13 @@ func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed
 	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
 		s.readArchive(ctx, e)
 	default:
-		refuse(ctx, r, &messages.Error{
-			Code: messages.JobFinished, Message: "job " + string(e.job.ID) + " has finished",
-			Hint: "its record and output can still be read",
-		})
+		refuse(ctx, r, jobFinished(e.job.ID))
+	}
+}
+
+func jobFinished(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.JobFinished, Message: "job " + string(id) + " has finished", Hint: "its record and output can still be read",
 	}
 }
 

@@ -204,10 +204,41 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 			s.send(ctx, at, o.request, nil)
 		}
 	}
+	s.closeAgain(ctx, lost)
+	if above := lost.above(); above != "" {
+		s.send(ctx, messages.Address{Scope: above}, rebuilt{}, nil)
+	}
 	for id := range s.moves {
 		if e := s.jobs[id]; e != nil && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.send(ctx, s.home(e), letGo{job: id}, nil)
 		}
+	}
+}
+
+// above is the scope in which the dead actor was a child, "" for the top.
+func (o orphaned) above() messages.ScopePath {
+	if o.session != "" {
+		return o.scope
+	}
+	return o.scope.Parent()
+}
+
+// closeAgain closes what was placed again within a scope that is being closed.
+func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
+	for at, o := range s.closings {
+		r, ok := o.request.(messages.CloseScope)
+		if !ok || !at.Scope.Contains(lost.above()) {
+			continue
+		}
+		to := messages.Address{Scope: lost.scope, Session: lost.session}
+		if lost.session != "" {
+			s.send(ctx, to, messages.CloseSession{
+				Scope: lost.scope, Session: lost.session, Grace: r.Grace, By: r.By, Reason: r.Reason,
+			}, nil)
+			continue
+		}
+		r.Path = lost.scope
+		s.send(ctx, to, r, nil)
 	}
 }
 
@@ -227,7 +258,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	case !ok:
 		refuse(ctx, r, noSuchJob(r.Job))
 		return
-	case e.over:
+	case e.over || e.job.State.Ended():
 		s.answerFor(ctx, e, r)
 		return
 	}
@@ -246,6 +277,22 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	}
 }
 
+// settled hears that nothing of a job is left to do: it is not handed over any
+// more either.
+func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
+	if e, ok := s.jobs[id]; ok {
+		e.settled = true
+	}
+	m, moving := s.moves[id]
+	if !moving {
+		return
+	}
+	delete(s.moves, id)
+	for _, client := range m.clients {
+		ctx.Send(client, messages.RequestRejected{Err: *jobFinished(id)})
+	}
+}
+
 func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	e, ok := s.jobs[m.job]
 	to, moving := s.moves[m.job]
@@ -256,7 +303,9 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
 	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
 	s.replace(ctx, e)
-	s.record(ctx, e, messages.CommandChanged{Job: e.job})
+	if !e.job.State.Ended() {
+		s.record(ctx, e, messages.CommandChanged{Job: e.job})
+	}
 	for _, client := range to.clients {
 		ctx.Send(client, messages.Acknowledged{})
 	}

@@ -108,6 +108,12 @@ func (s *Session) Step(event any) []SessionEffect {
 }
 
 func (s *Session) enqueue(job messages.JobID) []SessionEffect {
+	if st, again := s.active[job]; again && st == asking {
+		return []SessionEffect{AskTurn{job}} // its turn may have been forgotten with an actor on the way
+	}
+	if _, again := s.active[job]; again || slices.Contains(s.waiting, job) {
+		return nil
+	}
 	switch {
 	case s.Closing:
 		return []SessionEffect{RefuseJob{job, messages.Error{
