@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -114,7 +115,10 @@ func TestWatchOfAnyEvents(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			id := rapid.SampledFrom(ids).Draw(t, "job")
 			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, Hopeless{id}, TimeUp{}}).Draw(t, "event")
-			w, end = w.Step(event)
+			before, records := w, slices.Clone(w.jobs)
+			if w, end = w.Step(event); !reflect.DeepEqual(before.jobs, records) {
+				t.Fatal("a state that was left has changed")
+			}
 			if over {
 				if end != nil {
 					t.Fatalf("a second answer: %s", ending(end))
