@@ -102,6 +102,7 @@ func playOn(t testing.TB, play func(s *stage)) {
 	if n := s.store.Readers(); n != 0 {
 		t.Errorf("%d logs were not closed", n)
 	}
+	s.deps.workers.Close()
 	s.sys.Shutdown()
 }
 
