@@ -110,6 +110,22 @@ func TestSessionClosed(t *testing.T) {
 	}.play(t, &s)
 }
 
+// A job that is placed again is not taken twice; one that waits for its turn
+// asks for it again, in case that was forgotten.
+func TestSessionAgain(t *testing.T) {
+	s := NewSession(1, 1)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Enqueued{"a"}, "ask a"},
+		{Enqueued{"b"}, ""},
+		{Enqueued{"b"}, ""}, // though the queue is full
+		{TurnGiven{"a"}, "begin a"},
+		{Enqueued{"a"}, ""},
+		{Gone{"a"}, "ask b"},
+		{Gone{"b"}, ""},
+	}.play(t, &s)
+}
+
 // However jobs come and go: no more run than may, they begin in their order,
 // each turn is used once or returned, and none is forgotten.
 func TestSessionOfAnyEvents(t *testing.T) {
