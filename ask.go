@@ -20,11 +20,19 @@ type asker struct {
 
 // SendUserMessage implements actor.Process: it takes the reply.
 func (a *asker) SendUserMessage(_ *actor.PID, message any) {
+	reply := actor.UnwrapEnvelopeMessage(message)
+	if _, lost := reply.(*actor.DeadLetterResponse); lost {
+		reply = unheard{}
+	}
 	select {
-	case a.reply <- actor.UnwrapEnvelopeMessage(message):
+	case a.reply <- reply:
 	default: // a second reply would be a fault of ours; the first one counts
 	}
 }
+
+// unheard stands for the reply of a request that met nobody: the actor it was
+// passed on to had just gone.
+type unheard struct{}
 
 // SendSystemMessage implements actor.Process.
 func (a *asker) SendSystemMessage(*actor.PID, any) {}
@@ -89,7 +97,7 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 	select {
 	case reply := <-k.reply:
 		n.askers.give(k)
-		return reply, nil
+		return n.answer(reply, request)
 	case <-ctx.Done():
 		n.askers.drop(k)
 		return nil, ctx.Err()
@@ -97,12 +105,25 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 		select { // the reply may have come with the end
 		case reply := <-k.reply:
 			n.askers.give(k)
-			return reply, nil
+			return n.answer(reply, request)
 		default:
 		}
 		n.askers.drop(k)
 		return nil, n.cause()
 	}
+}
+
+// answer is the reply of a request, also of one that met nobody.
+func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
+	if reply != (unheard{}) {
+		return reply, nil
+	}
+	if err := n.Err(); err != nil {
+		return nil, err
+	}
+	return request.Refuse(&messages.Error{
+		Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
+	}), nil
 }
 
 // refusal is the error in a reply that refuses, or nil.

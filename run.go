@@ -43,20 +43,32 @@ func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 	for {
 		select {
 		case reply := <-k.reply:
-			n.askers.give(k)
-			job, err := n.result(reply)
-			if gaveUp != nil {
-				err = gaveUp
-			}
-			return job, err
+			return s.result(reply, gaveUp)
 		case <-done:
 			done, gaveUp = nil, ctx.Err()
 			n.tell(messages.StopCommand{Job: messages.JobID(s.UID), Reason: "its caller gave up"})
 		case <-n.over:
+			select { // the reply may have come with the end
+			case reply := <-k.reply:
+				return s.result(reply, gaveUp)
+			default:
+			}
 			n.askers.drop(k)
 			return messages.Job{UID: s.UID}, n.cause()
 		}
 	}
+}
+
+func (s *Submitted) result(reply any, gaveUp error) (messages.Job, error) {
+	s.node.askers.give(s.asker)
+	if reply == (unheard{}) {
+		return messages.Job{UID: s.UID}, s.node.cause()
+	}
+	job, err := s.node.result(reply)
+	if gaveUp != nil {
+		err = gaveUp
+	}
+	return job, err
 }
 
 // result is the record in the reply to a run, or why there is none.

@@ -42,7 +42,8 @@ type Node struct {
 
 	gone   chan struct{} // closed when no actor is left
 	over   chan struct{} // closed when nobody answers any more
-	once   sync.Once
+	once   sync.Once     // closes over
+	ended  sync.Once     // takes all apart
 	mu     sync.Mutex
 	failed error
 }
@@ -133,17 +134,16 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	if e, ok := reply.(messages.ShutdownEnded); ok {
 		left = e.Survivors
 	}
-	first := false
-	n.once.Do(func() { first = true; close(n.over) })
-	if !first && n.cause() == ErrClosed {
-		return nil // another call does the rest
-	}
-	n.askers.close()
-	n.system.Root.Stop(n.supervisor)
-	<-n.gone // actors wait for nothing: they end as soon as they have their turn
-	n.system.Shutdown()
-	left = append(left, n.parts.stop(r.KeepJobs)...)
-	return errors.Join(err, survivorsError(left), n.parts.close())
+	n.once.Do(func() { close(n.over) })
+	n.ended.Do(func() {
+		n.askers.close()
+		n.system.Root.Stop(n.supervisor)
+		<-n.gone // actors wait for nothing: they end as soon as they have their turn
+		n.system.Shutdown()
+		left = append(left, n.parts.stop(r.KeepJobs)...)
+		err = errors.Join(err, n.parts.close())
+	})
+	return errors.Join(err, survivorsError(left))
 }
 
 // SurvivorsError names processes that could not be ended.
