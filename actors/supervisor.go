@@ -147,7 +147,7 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	case turnAsked:
 		s.turnAsked(ctx, m.job)
 	case turnReturned:
-		s.give(ctx, s.admission.Done(m.job))
+		s.turnReturned(ctx, m.job)
 	case unplaced:
 		s.unplaced(ctx, m)
 	case letGone:

@@ -206,6 +206,16 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	s.give(ctx, granted)
 }
 
+// turnReturned takes a turn back that came to a session too late or too early. A
+// job that still waits may ask again.
+func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
+	granted := s.admission.Done(id)
+	if e, ok := s.jobs[id]; ok && e.job.State == messages.Queued {
+		s.admission.Again(id, e.job.Scope)
+	}
+	s.give(ctx, granted)
+}
+
 // give tells jobs that they may start.
 func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 	for _, id := range granted {
