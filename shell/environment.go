@@ -30,7 +30,7 @@ const (
 // variable that makes other programs run its code (reliability.md 5.5); a
 // person's request (EnvCaller) may name any.
 func Environment(run messages.RunCommand, host []string) (env, dropped []string, err *messages.Error) {
-	e := environment{at: map[string]int{}}
+	e := newEnvironment(len(run.BaseEnv) + len(run.Env))
 	switch run.EnvPolicy {
 	case messages.EnvCaller:
 		e.inherit(run.BaseEnv, func(string) bool { return true })
@@ -97,6 +97,13 @@ type environment struct {
 	entries []string
 	at      map[string]int // by name, into entries
 	dropped []string
+}
+
+// selfVars is how many variables WithSelf may add.
+const selfVars = 4
+
+func newEnvironment(size int) environment {
+	return environment{entries: make([]string, 0, size+selfVars), at: make(map[string]int, size)}
 }
 
 func (e *environment) set(name, entry string) {

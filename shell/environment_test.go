@@ -3,6 +3,7 @@ package shell_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(env, c.env) || !reflect.DeepEqual(dropped, c.dropped) {
+			if !slices.Equal(env, c.env) || !reflect.DeepEqual(dropped, c.dropped) {
 				t.Errorf("got  %q dropped %q\nwant %q dropped %q", env, dropped, c.env, c.dropped)
 			}
 		})
