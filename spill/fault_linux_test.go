@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -94,6 +95,11 @@ func (l *life) compare() {
 	if !bytes.Equal(got, want) {
 		l.t.Fatalf("the log differs from what was written, gaps %v", st.Gaps)
 	}
+	if st.File != "" {
+		if fi, err := os.Stat(st.File); err != nil || fi.Size() != st.Size {
+			l.t.Fatalf("the file is not where it is said to be: %v", err)
+		}
+	}
 	if l.w.plan.Policy != Elide && len(st.Gaps) > 0 || st.Flags != 0 {
 		l.t.Fatalf("a fault has made a gap: %+v", st)
 	}
@@ -130,7 +136,12 @@ func playFault(t *testing.T, plan Plan, errno unix.Errno, forGood bool, nth int)
 	t.Helper()
 	var f faulty
 	l := newLife(t, &f, plan)
-	defer l.d.Close()
+	defer func() {
+		must(t, l.d.Close())
+		if left := files(t, l.d.tree.given); len(left) > 1 {
+			t.Errorf("the store leaves %v", left)
+		}
+	}()
 	calls, failed := 0, ""
 	f.set(func(call string) error {
 		if calls++; calls == nth || forGood && calls > nth {

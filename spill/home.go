@@ -12,8 +12,9 @@ import (
 // and can take the lock knows that the owner is dead.
 func (t *tree) needHome() error {
 	if t.home != nil {
-		if st, err := t.sys.Stat(t.home.fd); err == nil && st.Links > 0 {
-			return nil
+		st, err := t.sys.Stat(t.home.fd)
+		if err != nil || st.Links > 0 {
+			return err
 		}
 		t.home.free()
 		t.lock.free()

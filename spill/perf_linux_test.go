@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -19,7 +20,7 @@ func BenchmarkSplice(b *testing.B) {
 	b.SetBytes(1 << 30)
 	for i := range b.N {
 		id := "j" + string(rune('a'+i%26))
-		w := create(b, d, id, Plan{Inline: benchInline()})
+		w := create(b, d, id, Plan{})
 		var p [2]int
 		must(b, unix.Pipe2(p[:], unix.O_CLOEXEC))
 		enlarge(p[0])
@@ -28,16 +29,12 @@ func BenchmarkSplice(b *testing.B) {
 		c.Stdout = out
 		must(b, c.Start())
 		out.Close()
-		calls, again := 0, 0
-		defer func() { b.Logf("calls %d again %d", calls, again) }()
 		for {
 			_, err := w.Splice(p[0], 1<<20)
-			calls++
 			if err == io.EOF {
 				break
 			}
 			if errors.Is(err, unix.EAGAIN) {
-				again++
 				fds := []unix.PollFd{{Fd: int32(p[0]), Events: unix.POLLIN}}
 				_, _ = unix.Poll(fds, -1)
 				continue
@@ -83,9 +80,24 @@ func producer() *exec.Cmd {
 	return c
 }
 
-func benchInline() int64 {
-	if os.Getenv("INLINE") != "" {
-		return -1
+// BenchmarkSmall is what the log costs a job that prints one line.
+func BenchmarkSmall(b *testing.B) {
+	d := newDisk(b)
+	p := newPipe(b)
+	line, buf := []byte("hi\n"), make([]byte, 100)
+	b.ReportAllocs()
+	for i := range b.N {
+		id := "j" + strconv.Itoa(i)
+		w := create(b, d, id, Plan{})
+		p.write(b, line)
+		_, err := w.Splice(p.r, 1<<20)
+		must(b, err)
+		must(b, w.Seal())
+		l, err := d.Open(id, Merged)
+		must(b, err)
+		if n, _ := l.ReadAt(buf, 0); n != len(line) {
+			b.Fatal(n)
+		}
+		must(b, l.Close())
 	}
-	return 0
 }

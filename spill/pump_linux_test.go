@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -51,6 +52,58 @@ func TestWithoutPunch(t *testing.T) {
 	p := newPipe(t)
 	push(t, w, p, text(300_000))
 	want(t, d, "j1", text(300_000), []Gap{{100_000, 300_000}}, 0)
+}
+
+// A log whose memory takes no more is a file from then on.
+func TestMemoryThatFailsBecomesAFile(t *testing.T) {
+	for _, n := range []int{0, 1000} {
+		var f faulty
+		d := newDisk(t, func(o *Options) { o.Sys = &f })
+		w := create(t, d, "j1", Plan{})
+		_, err := w.Append(text(n))
+		must(t, err)
+		f.set(func(call string) error {
+			if call == "pwrite" && w.file == nil {
+				return unix.ENOMEM
+			}
+			return nil
+		})
+		_, err = w.Append(text(2000)[n:])
+		must(t, err)
+		if w.State().File == "" {
+			t.Error("it is not")
+		}
+		want(t, d, "j1", text(2000), nil, 0)
+	}
+}
+
+// Room that could not be made is made before more is written.
+func TestAnElisionThatFailsIsMadeUpFor(t *testing.T) {
+	var f faulty
+	d := newDisk(t, func(o *Options) { o.Sys = &f })
+	const quota = 256 << 10
+	w := create(t, d, "j1", Plan{Quota: quota})
+	p := newPipe(t)
+	push(t, w, p, text(quota))
+	f.set(func(call string) error {
+		if call == "fallocate" && w.probed {
+			return unix.EIO
+		}
+		return nil
+	})
+	p.write(t, text(quota + 20_000)[quota:])
+	var blocked *Blocked
+	if _, err := w.Splice(p.r, 1<<20); !errors.As(err, &blocked) {
+		t.Fatalf("got %v", err)
+	}
+	f.set(nil)
+	if _, err := w.Splice(p.r, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if s := stat(t, w.State().File); s.Blocks*512 > quota+pageSize {
+		t.Errorf("the file takes %d bytes of a quota of %d", s.Blocks*512, quota)
+	}
+	want(t, d, "j1", text(quota+20_000), w.State().Gaps, 0)
 }
 
 // The end of a terminal is EIO (reliability.md 1.1.5).

@@ -2,6 +2,7 @@ package spill
 
 import (
 	"errors"
+	"io"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,9 @@ func (w *writer) room(src source, most int64) (int64, error) {
 	}
 	left := w.plan.Quota - w.kept()
 	if w.policy == Elide && (left <= 0 || w.punched < w.elided) {
+		if err := waits(src); err != nil {
+			return 0, err // nothing goes for nothing
+		}
 		if err := w.elide(); err != nil {
 			return 0, w.refuse(src, err)
 		}
@@ -31,6 +35,20 @@ func (w *writer) room(src source, most int64) (int64, error) {
 		return 0, err
 	}
 	return 0, nil
+}
+
+// waits is nil if src has bytes, else why it has none.
+func waits(src source) error {
+	readable, ended, err := src.poll()
+	switch {
+	case err != nil:
+		return err
+	case ended:
+		return io.EOF
+	case !readable:
+		return unix.EAGAIN
+	}
+	return nil
 }
 
 // elide takes the next step out of the middle. The gap is told before the bytes

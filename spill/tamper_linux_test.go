@@ -128,12 +128,16 @@ func TestADeletedFileIsCopiedInSteps(t *testing.T) {
 // A file that was deleted while its descriptor was closed is lost: what it held
 // is a gap, counted, and the log goes on behind it.
 func TestALostFileIsAGap(t *testing.T) {
-	for _, first := range []string{"writer", "reader"} {
+	for _, first := range []string{"writer", "reader", "replaced"} {
 		t.Run(first, func(t *testing.T) {
 			d := newDisk(t, func(o *Options) { o.Limits.Files = 1 })
 			w, path := outgrown(t, d, "j1", 100_000)
 			outgrown(t, d, "j2", 60_000) // takes the only place in the cache
-			must(t, os.Remove(path))
+			if first == "replaced" {
+				replaceFile(t, path)
+			} else {
+				must(t, os.Remove(path))
+			}
 			lost := []Gap{{0, 100_000}}
 			if first == "reader" {
 				want(t, d, "j1", text(100_000), lost, Unlinked)

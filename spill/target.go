@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"cmp"
 	"errors"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +26,8 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 			return h, min(room, w.inline()+1), nil
 		}
 	}
-	if readable, _, err := src.poll(); err != nil || !readable {
-		return nil, 0, cmp.Or(err, error(unix.EAGAIN)) // no file for no byte
+	if err := waits(src); err != nil {
+		return nil, 0, err // no file for no byte
 	}
 	if err := w.moveOut(place{group: w.plan.Group}); err != nil {
 		return nil, 0, err

@@ -116,8 +116,9 @@ func (t *tree) private(fd int, name string) error {
 // needRoot opens the root, again if it was deleted.
 func (t *tree) needRoot() error {
 	if t.root != nil {
-		if st, err := t.sys.Stat(t.root.fd); err == nil && st.Links > 0 {
-			return nil
+		st, err := t.sys.Stat(t.root.fd)
+		if err != nil || st.Links > 0 {
+			return err
 		}
 		t.root.free()
 		t.root = nil
@@ -183,8 +184,11 @@ func (t *tree) close() error {
 	defer t.mu.Unlock()
 	t.closed = true
 	var err error
-	if t.home != nil {
+	switch {
+	case t.home != nil:
 		err = removeNode(t.path, t.node)
+	case t.root != nil:
+		err = removeAll(t.path, t.node+newSuffix) // if it was begun, and refused
 	}
 	for _, h := range []*handle{t.home, t.lock, t.root} {
 		if h != nil {

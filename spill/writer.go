@@ -120,14 +120,11 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 // refuse turns an error of the store into one of the source when that has
 // nothing to give: an end must be seen even on a full disk.
 func (w *writer) refuse(src source, err error) error {
-	readable, ended, perr := src.poll()
-	switch {
-	case perr != nil:
-		return perr
-	case ended:
-		return io.EOF
-	case !readable || err == unix.EAGAIN:
-		return unix.EAGAIN
+	if err == unix.EAGAIN || err == io.EOF {
+		return err
+	}
+	if none := waits(src); none != nil {
+		return none
 	}
 	var blocked *Blocked
 	if errors.As(err, &blocked) || err == ErrPaused || err == ErrQuota || err == ErrClosed {
