@@ -306,6 +306,33 @@ func TestLogBlocked(t *testing.T) {
 	})
 }
 
+// There is no output before the begin, and a process without a log cannot run.
+func TestLogsComeWithTheBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fake.NewStore()
+		e := fake.New(fake.Options{Store: store})
+		o := &owner{}
+		proc := e.Start(backends.Spec{ID: "A", Argv: []string{"make"}}, o.facts)
+		proc.Watch(messages.Merged, 0)
+		if _, err := proc.Output(messages.Merged); !errors.Is(err, &messages.Error{Code: messages.OutputUnavailable}) {
+			t.Errorf("before the begin: %v", err)
+		}
+		p := <-e.Started
+		p.Begin()
+		p.Write(messages.Merged, "x")
+		o.expect(t, "ProcessStarted", "grew 1")
+		p.Exit(0)
+
+		store.Break(errors.New("full"))
+		o = &owner{}
+		e.Start(backends.Spec{ID: "B", Argv: []string{"make"}}, o.facts)
+		if (<-e.Started).Begin() {
+			t.Error("it began without a log")
+		}
+		o.expect(t, "ProcessFailed")
+	})
+}
+
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fake.New(fake.Options{})

@@ -102,7 +102,7 @@ func (p *Process) watch(by *binding, s messages.Stream, from int64) {
 	if by != p.owner {
 		return
 	}
-	if p.logs[s] == nil {
+	if !p.has(s) {
 		p.engine.violate("%s was asked for the growth of its %s, which it has not", p.ID, s)
 		return
 	}
@@ -110,15 +110,20 @@ func (p *Process) watch(by *binding, s messages.Stream, from int64) {
 		return
 	}
 	p.credits[s] = from
-	p.grew(s)
+	if p.phase != starting {
+		p.grew(s)
+	}
 }
 
 func (p *Process) output(s messages.Stream) (spill.Log, error) {
 	p.mu.Lock()
-	has := p.logs[s] != nil
+	made := p.logs[s] != nil
 	p.mu.Unlock()
-	if !has {
+	switch {
+	case !p.has(s):
 		return nil, unavailable(fmt.Sprintf("the job has no stream %s", s))
+	case !made:
+		return nil, unavailable("the job has not begun: it has no output yet")
 	}
 	log, err := p.engine.store.Open(string(p.ID), uint8(s))
 	if err != nil {

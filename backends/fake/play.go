@@ -20,11 +20,15 @@ type Children struct {
 // it names the survivors (reliability.md 2.2, step 4).
 const SurvivorWait = 2 * time.Second
 
-// Begin plays the start of the process.
+// Begin plays the start of the process. One whose logs cannot be made fails.
 func (p *Process) Begin() bool {
 	p.mu.Lock()
 	defer p.unlock()
 	if p.phase != starting || p.gone {
+		return false
+	}
+	if err := p.makeLogs(); err != nil {
+		p.fail(messages.Error{Code: messages.ResourceExhausted, Message: "there is no log for the output: " + err.Error()}, cannotStart)
 		return false
 	}
 	p.phase = running
@@ -43,6 +47,11 @@ func (p *Process) Fail(err messages.Error, shell int) bool {
 	if p.phase != starting || p.gone {
 		return false
 	}
+	p.fail(err, shell)
+	return true
+}
+
+func (p *Process) fail(err messages.Error, shell int) {
 	p.phase, p.due = failed, nil
 	p.ladder.end()
 	p.seal()
@@ -50,7 +59,6 @@ func (p *Process) Fail(err messages.Error, shell int) bool {
 		return messages.ProcessFailed{Seq: seq, Err: err, Shell: shell, At: time.Now()}
 	})
 	p.tellWatchers()
-	return true
 }
 
 // Leave says what will be left when the main process exits.

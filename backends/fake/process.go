@@ -83,11 +83,6 @@ func newProcess(e *Engine, s backends.Spec, c backends.Command, at backends.Plac
 		ID: s.ID, Spec: s, Command: c, Place: at, engine: e, nature: e.options.Nature, meta: s.Meta, size: s.Stdio.Terminal,
 		logs: map[messages.Stream]spill.Writer{}, credits: map[messages.Stream]int64{}, blocked: map[messages.Stream]bool{},
 	}
-	for _, stream := range p.streams() {
-		if w, err := e.store.Create(string(s.ID), uint8(stream), s.Log); err == nil {
-			p.logs[stream] = w
-		}
-	}
 	if s.Deadline > 0 {
 		p.ladder.insure(p, s.Deadline)
 	}
@@ -127,6 +122,20 @@ func (p *Process) streams() []messages.Stream {
 		return []messages.Stream{messages.Stdout, messages.Stderr}
 	}
 	return []messages.Stream{messages.Merged}
+}
+
+func (p *Process) has(s messages.Stream) bool { return slices.Contains(p.streams(), s) }
+
+// makeLogs makes the logs of a process that is about to begin.
+func (p *Process) makeLogs() error {
+	for _, s := range p.streams() {
+		w, err := p.engine.store.Create(string(p.ID), uint8(s), p.Spec.Log)
+		if err != nil {
+			return err
+		}
+		p.logs[s] = w
+	}
+	return nil
 }
 
 // over reports that nothing more will be said of the process.
