@@ -1,0 +1,211 @@
+package supervision_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+	"troupe/supervision_test/need"
+)
+
+// play is how the processes of a drama behave, by the first word of their text.
+func play(text string) *fake.Script {
+	word, _, _ := strings.Cut(text, " ")
+	switch word {
+	case "quick":
+		return &fake.Script{Begin: time.Millisecond, Steps: []fake.Step{
+			fake.Write(10*time.Millisecond, messages.Merged, text+"\n"), fake.Exit(100*time.Millisecond, 3),
+		}}
+	case "leaver":
+		return &fake.Script{Begin: time.Millisecond, Leave: fake.Children{N: 1, Output: true}, Steps: []fake.Step{
+			fake.Exit(50*time.Millisecond, 0), fake.Write(time.Second, messages.Merged, "late"), fake.EndTree(9 * time.Second),
+		}}
+	case "fail":
+		return &fake.Script{Begin: time.Millisecond, Fail: &messages.Error{Code: messages.SpawnFailed, Message: "no"}, Shell: 127}
+	}
+	return &fake.Script{Begin: time.Millisecond, Nature: fake.Obedient, Steps: []fake.Step{fake.Exit(100*time.Hour, 0)}}
+}
+
+// act is one request of a drama, and when it is made.
+type act struct {
+	at      time.Duration
+	request any
+}
+
+// drama is one of everything: jobs that end, that time out, that are promoted,
+// that leave something behind; reads, waits, controls, a hand-over, stops,
+// closings. It takes half a minute of virtual time.
+var drama = []act{
+	{0, messages.OpenScope{Path: "a/b"}},
+	{0, messages.OpenSession{Scope: "a/b", Session: "s"}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "quick 1"}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Name: "slow", Text: "slow", Background: true, Stdin: messages.StdinPipe}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "leaver"}},
+	{0, messages.RunCommand{Scope: "a/b", Session: "s", Text: "fail"}},
+	{0, messages.RunCommand{Scope: "a", Name: "late", Text: "slow late", Timeout: 2 * time.Second}},
+	{0, messages.RunCommand{Scope: "c", Text: "quick 2", PromoteAfter: 50 * time.Millisecond}},
+	{0, messages.RunCommand{Scope: "a", Name: "stopped", Text: "slow stopped", PromoteAfter: time.Hour}},
+	{500 * time.Millisecond, messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}},
+	{500 * time.Millisecond, messages.FollowOutput{Job: "slow", From: 0}},
+	{500 * time.Millisecond, messages.AwaitJobs{Jobs: []messages.JobID{"late", "slow"}, Any: true}},
+	{500 * time.Millisecond, messages.AwaitJobs{Jobs: []messages.JobID{"slow"}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Second}}},
+	{600 * time.Millisecond, messages.SignalCommand{Job: "slow", Signal: "CONT"}},
+	{600 * time.Millisecond, messages.WriteInput{Job: "slow", Data: []byte("x")}},
+	{600 * time.Millisecond, messages.ChangeDeadline{Job: "slow", After: time.Hour}},
+	{700 * time.Millisecond, messages.PromoteCommand{Job: "stopped"}},
+	{3 * time.Second, messages.HandOver{Job: "slow", To: "c"}},
+	{4 * time.Second, messages.StopCommand{Job: "slow"}},
+	{5 * time.Second, messages.StopCommand{Scope: "a"}},
+	{6 * time.Second, messages.CloseSession{Scope: "a/b", Session: "s"}},
+	{7 * time.Second, messages.CloseScope{Path: "a"}},
+}
+
+// perform plays a drama. A client whose request is lost asks again after half a
+// minute, as its deadline tells it, and so does one that hears of a fault; a run
+// is never asked for twice.
+func (h *house) perform(acts []act) {
+	h.Helper()
+	begin := h.since()
+	var asked []*client
+	for _, a := range acts {
+		if wait := begin + a.at - h.since(); wait > 0 {
+			h.after(wait)
+		}
+		asked = append(asked, h.send(a.request))
+	}
+	for range 3 {
+		h.after(30 * time.Second)
+		for i, c := range asked {
+			if _, run := c.request.(messages.RunCommand); !run && c.unheard() {
+				asked[i] = h.send(c.request)
+			}
+		}
+	}
+	h.after(30 * time.Second)
+	for _, c := range asked {
+		if len(c.heard()) == 0 {
+			h.Errorf("%T %s was never answered", c.request, brief(c.request))
+		}
+	}
+}
+
+// unheard says whether a request must be made again.
+func (c *client) unheard() bool {
+	heard := c.heard()
+	if len(heard) == 0 {
+		return true
+	}
+	err, _ := refusal(heard[0])
+	return err.Code == messages.Internal
+}
+
+// dramaticOutcomes are the ends of the jobs of the drama, by text. Whatever
+// fails, these stay.
+var dramaticOutcomes = map[string]string{
+	"quick 1": "exited 3", "quick 2": "exited 3", "leaver": "exited 0", "fail": "failed_to_start 127",
+	"slow": "cancelled 143", "slow late": "timed_out 143", "slow stopped": "cancelled 143",
+}
+
+func (h *house) checkDrama() {
+	h.Helper()
+	for _, j := range reply[messages.JobList](h.ask(messages.ListJobs{Finished: true})).Jobs {
+		got, want := fmt.Sprintf("%s %d", j.Outcome, j.Shell), dramaticOutcomes[j.Command]
+		if got != want || j.State != messages.Retired {
+			h.Errorf("%s %q is %s with %s, want %s", j.ID, j.Command, j.State, got, want)
+		}
+	}
+	c := h.ask(messages.RunCommand{Scope: "a/b", Session: "s", Text: "quick again"})
+	h.after(time.Second)
+	want(h, "the next", finished(c).Shell, 3)
+}
+
+// rehearse plays the drama once with a fault, or none.
+func rehearse(t *testing.T, f fault) (seen map[point]int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, plan{fake: fake.Options{Auto: play, Can: backends.Capabilities{
+			Parallel: 3, Queue: 8, Input: true, Separate: true, Signals: true, Attribute: true,
+		}}})
+		h.stage.fault, h.lossy = f, f.nth > 0
+		sub := h.subscribe(messages.Subscribe{}, true)
+		h.perform(drama)
+		h.checkDrama()
+		if s := h.stage; f.kind != "channel" || s.fired == 0 {
+			wantList(h, "told", sub.numbers(), through(1, h.ledger.last())...)
+		} else {
+			wantList(h, "told", slices.Compact(slices.Sorted(slices.Values(sub.numbers()))), through(1, h.ledger.last())...)
+		}
+		h.end()
+		seen = h.stage.seen
+	})
+	return seen
+}
+
+// An actor may fail over any message it ever gets, before it has done anything
+// about it or behind all that it did: every job ends once and as it would have,
+// and every request is answered, at the second try at the latest.
+func TestCrashAnywhere(t *testing.T) {
+	seen := rehearse(t, fault{})
+	if t.Failed() {
+		return
+	}
+	faults := faultsOver(seen)
+	step, from := sampleStep, time.Now().YearDay()%sampleStep
+	if need.Soak() {
+		step, from = 1, 0
+	}
+	for i := from; i < len(faults); i += step {
+		t.Run(faults[i].String(), func(t *testing.T) { rehearse(t, faults[i]) })
+	}
+}
+
+// sampleStep is which part of the faults a short run tries: another one each
+// day. The long run tries all.
+const sampleStep = 4
+
+// faultsOver are the faults at the first, second and last delivery of each kind.
+func faultsOver(seen map[point]int) []fault {
+	var all []fault
+	for p, n := range seen {
+		if p.kind == "supervisor" {
+			continue // that is the end of the node: see TestCrashOfTheSupervisor
+		}
+		for _, nth := range slices.Compact([]int{1, min(2, n), n}) {
+			all = append(all, fault{p, nth, false, 1}, fault{p, nth, true, 1})
+		}
+	}
+	slices.SortFunc(all, func(a, b fault) int { return cmp.Compare(a.String(), b.String()) })
+	return all
+}
+
+// A journal that cannot be read when the node opens, or fails later, stops new
+// work with a reason, and work goes on when it is well.
+func TestCrashOfTheJournal(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a"})
+		h.ledger.fail(errors.New("no space left on device"))
+		p.Exit(0)
+		h.after(time.Minute)
+		want(h, "outcome", finished(c).Outcome, messages.Exited) // clients do not wait for the journal
+		err := refused(h.run(messages.RunCommand{Text: "b"}), messages.ResourceExhausted)
+		want(h, "reason", err.Reason, "journal")
+		h.ledger.fail(nil)
+		h.after(time.Minute)
+		h.wantFacts("j1", "started finished:exited retired")
+		c, p = h.start(messages.RunCommand{Text: "b"})
+		p.Exit(0)
+		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		if _, err := h.node.Jobs(context.Background(), "", true); err != nil {
+			h.Error(err)
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package supervision_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/rs/zerolog"
+
+	"troupe"
+	"troupe/actors"
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// house is a whole node whose processes are played by the test, in virtual
+// time. Whatever the test does, the promises that hold for every node are
+// checked at its end: see house.end and ledger.check.
+type house struct {
+	*testing.T
+	node   *troupe.Node
+	engine *fake.Engine
+	store  *fake.Store
+	ledger *ledger
+	stage  *stage
+	began  time.Time
+
+	clients []*client
+	subs    []*subscriber
+	lossy   bool // an actor was made to fail: a control request may be lost with it
+	over    bool // the test has ended the node itself
+	left    bool // … and left jobs with the engine
+}
+
+// plan says how a house is made. The zero value has a fake engine whose
+// processes are all left to the test, and limits as by default.
+type plan struct {
+	fake   fake.Options
+	limits actors.Limits
+	keep   int // facts the journal holds; 0: all
+	more   map[string]fake.Options
+}
+
+// inHouse opens a node in virtual time, lets the test play, and ends it.
+func inHouse(t *testing.T, body func(h *house), plans ...plan) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var p plan
+		for _, p = range plans { //nolint:revive // the last one counts
+		}
+		h := open(t, p)
+		body(h)
+		h.end()
+	})
+}
+
+// starts is how many starts are under way at a time, unless a test says
+// otherwise: enough not to be in its way.
+const starts = 64
+
+func open(t *testing.T, p plan) *house {
+	t.Helper()
+	h := &house{T: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep}, stage: newStage(), began: time.Now()}
+	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
+	p.fake.Store = h.store
+	h.engine = fake.New(p.fake)
+	kinds := map[string]backends.Backend{actors.DefaultBackend: h.engine.Backend()}
+	for name, o := range p.more {
+		o.Name, o.Store = name, h.store
+		kinds[name] = fake.New(o).Backend()
+	}
+	if p.limits.Starts == 0 {
+		p.limits.Starts = starts
+	}
+	log := zerolog.Logger{}
+	if os.Getenv("TROUPE_TEST_LOG") != "" {
+		log = zerolog.New(zerolog.NewTestWriter(t))
+	}
+	node, err := troupe.Open(context.Background(), troupe.Options{
+		WorkDir: "/work", Limits: p.limits, Log: log, Backends: kinds, Logs: h.store, Journal: h.ledger,
+		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.node = node
+	h.after(0)
+	return h
+}
+
+// after lets virtual time pass, and waits until nothing moves any more.
+func (h *house) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// since is how long the house has stood, in virtual time.
+func (h *house) since() time.Duration { return time.Since(h.began) }
+
+// system is the actor system of the node.
+func (h *house) system() *actor.ActorSystem { return h.stage.system }
+
+// top is the supervisor.
+func (h *house) top() *actor.PID { return actor.NewPID(h.system().Address(), "supervisor") }
+
+// proc gives the last started process of a text.
+func (h *house) proc(text string) *fake.Process {
+	h.Helper()
+	p := h.engine.Find(text)
+	if p == nil {
+		h.Fatalf("no process of %q was started", text)
+	}
+	return p
+}
+
+// run asks for a command, and waits until nothing moves.
+func (h *house) run(r messages.RunCommand) *client {
+	h.Helper()
+	return h.ask(r)
+}
+
+// start runs a command and plays the begin of its process.
+func (h *house) start(r messages.RunCommand) (*client, *fake.Process) {
+	h.Helper()
+	c := h.run(r)
+	p := h.proc(textOf(r))
+	if !p.Begin() {
+		h.Fatalf("%q began before", textOf(r))
+	}
+	h.after(0)
+	return c, p
+}
+
+func textOf(r messages.RunCommand) string {
+	if r.Text != "" {
+		return r.Text
+	}
+	return strings.Join(r.Argv, " ")
+}
+
+// job is what the node tells of a job, by id, uid or name.
+func (h *house) job(id messages.JobID) messages.Job {
+	h.Helper()
+	return reply[messages.JobFound](h.ask(messages.FindJob{Job: id})).Job
+}
+
+// facts are the facts about a job as words: "started promoted finished:exited".
+func (h *house) facts(id messages.JobID) string { return h.ledger.words(id) }
+
+// wantFacts compares them.
+func (h *house) wantFacts(id messages.JobID, want string) {
+	h.Helper()
+	if got := h.facts(id); got != want {
+		h.Errorf("of %s was told %q, want %q", id, got, want)
+	}
+}
+
+// want compares anything that prints well.
+func want[T comparable](h *house, what string, got, want T) {
+	h.Helper()
+	if got != want {
+		h.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// wantList compares lists.
+func wantList[T comparable](h *house, what string, got []T, want ...T) {
+	h.Helper()
+	if !slices.Equal(got, want) {
+		h.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// wantSignals compares the signals a process was sent.
+func (h *house) wantSignals(p *fake.Process, names ...string) {
+	h.Helper()
+	if got := p.Signalled(); !slices.Equal(got, names) {
+		h.Errorf("%q got the signals %v, want %v", p.Text(), got, names)
+	}
+}
+
+// shutdown ends the node in order and gives the error of the call.
+func (h *house) shutdown(r messages.ShutDown) error {
+	h.Helper()
+	h.over, h.left = true, r.KeepJobs
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	err := h.node.Shutdown(ctx, r)
+	synctest.Wait()
+	return err
+}
+
+// aYear is longer than anything a test arms: what fires in it was left behind.
+const aYear = 365 * 24 * time.Hour
+
+// end ends the node, unless the test did, and holds it to what every node
+// promises: one outcome for each job and one reply for each request, an orderly
+// journal, no process without an owner, nothing left in the actor system, no
+// timer, no reader, no message that nobody took.
+func (h *house) end() {
+	h.Helper()
+	if !h.over {
+		for _, p := range h.engine.Live() {
+			p.Begin() // what never began can only be ended when it has
+		}
+		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+			h.Errorf("the end of the node: %v", err)
+		}
+	}
+	h.after(aYear)
+	h.checkProcesses()
+	h.ledger.check(h.T)
+	if open := h.ledger.unfinished(); len(open) > 0 && !h.left {
+		h.Errorf("without an outcome: %v", open)
+	}
+	h.checkReplies()
+	h.checkSystem()
+}
+
+func (h *house) checkProcesses() {
+	h.Helper()
+	for _, v := range h.engine.Violations() {
+		h.Errorf("the engine was misused: %s", v)
+	}
+	if h.left {
+		return
+	}
+	for _, p := range h.engine.Unsettled() {
+		if p.Spec.OnExit == messages.KeepChildren {
+			continue // it outlived its session: the engine keeps it until the node ends
+		}
+		h.Errorf("the end of %q was never settled: its engine keeps it for ever", p.Text())
+	}
+	for _, p := range h.engine.Live() {
+		h.Errorf("the process of %q outlives its node (owned: %v, signals %v)", p.Text(), p.Owned(), p.Signalled())
+	}
+}
+
+func (h *house) checkReplies() {
+	h.Helper()
+	for _, c := range h.clients {
+		heard := c.heard()
+		_, isRun := c.request.(messages.RunCommand)
+		if n := len(heard); (n > 1 || n == 0 && (isRun || !h.lossy)) && !h.stage.brokeBehind(heard) {
+			h.Errorf("%T %s had %d replies: %s", c.request, brief(c.request), n, brief(heard))
+		}
+		h.system().ProcessRegistry.Remove(c.pid)
+	}
+	for _, s := range h.subs {
+		h.system().ProcessRegistry.Remove(s.pid)
+	}
+}
+
+// ofTheLibrary are the names that an actor system keeps registered for itself
+// (libraries.md, rule 44) and for the guardian of its top actors.
+var ofTheLibrary = []string{"deadletter", "eventstream", "guardian"}
+
+func (h *house) checkSystem() {
+	h.Helper()
+	for _, shard := range h.system().ProcessRegistry.LocalPIDs.LocalPIDs {
+		for _, name := range shard.Keys() {
+			if first, _, _ := strings.Cut(name, "$"); !slices.Contains(ofTheLibrary, first) {
+				h.Errorf("left in the registry: %s", name)
+			}
+		}
+	}
+	for _, complaint := range h.stage.complaints() {
+		h.Error(complaint)
+	}
+	if h.Failed() {
+		for _, l := range h.stage.log {
+			h.Log(l)
+		}
+		for _, f := range h.ledger.all() {
+			about := ""
+			if fact, ok := f.Fact.(messages.CommandFact); ok {
+				about = string(fact.Record().ID)
+			}
+			h.Logf("fact %d: %s %s", f.Seq, about, word(f.Fact))
+		}
+	}
+	if n := h.store.Readers(); n > 0 {
+		h.Errorf("%d logs were opened and not closed", n)
+	}
+}
+
+// brief prints a message for a complaint.
+func brief(v any) string {
+	s := fmt.Sprintf("%+v", v)
+	if len(s) > 300 {
+		s = s[:300] + "…"
+	}
+	return s
+}
+
+// locked is a list that many goroutines may add to.
+type locked[T any] struct {
+	mu   sync.Mutex
+	list []T
+}
+
+func (l *locked[T]) add(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, v)
+}
+
+func (l *locked[T]) all() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
+}

@@ -1,0 +1,136 @@
+package supervision_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// serial is a kind of sessions that run one job at a time.
+var serial = fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 4, Input: true, Separate: true, Signals: true, Attribute: true}}
+
+// A foreground job whose budget is spent goes on in the background; its client
+// hears that, and nothing else.
+func TestPromoteByBudget(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute, Timeout: time.Hour})
+		h.after(time.Minute - 1)
+		silent(c)
+		h.after(1)
+		job := reply[messages.CommandPromoted](c).Job
+		want(h, "background", job.Background, true)
+		want(h, "state", job.State, messages.Running)
+		h.wantSignals(p)
+		h.after(10 * time.Minute)
+		p.Exit(0)
+		h.after(0)
+		reply[messages.CommandPromoted](c)
+		h.wantFacts("j1", "started promoted finished:exited retired")
+		want(h, "background", h.job("j1").Background, true)
+	})
+}
+
+// A job that ends within its budget is never promoted, not even late.
+func TestPromoteNotAfterTheEnd(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute})
+		p.Leave(fake.Children{N: 1, Output: true})
+		h.after(time.Minute - 1)
+		p.Exit(0)
+		want(h, "background", finished(c).Background, false)
+		h.after(time.Hour)
+		finished(c)
+		refused(h.ask(messages.PromoteCommand{Job: "j1"}), messages.JobFinished)
+		h.wantFacts("j1", "started finished:exited")
+	})
+}
+
+// Somebody may ask: both are answered, each once; asking again is harmless, and
+// the budget is not spent a second time.
+func TestPromoteByRequest(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute})
+		h.after(time.Second)
+		ask := h.ask(messages.PromoteCommand{Job: "j1"})
+		want(h, "background", reply[messages.CommandPromoted](ask).Job.Background, true)
+		reply[messages.CommandPromoted](c)
+		reply[messages.CommandPromoted](h.ask(messages.PromoteCommand{Job: "j1"}))
+		h.after(time.Hour)
+		p.Exit(0)
+		h.after(0)
+		h.wantFacts("j1", "started promoted finished:exited retired")
+		refused(h.ask(messages.PromoteCommand{Job: "j9"}), messages.NotFound)
+	})
+}
+
+// The budget runs from the submission, so a job may be promoted that has not
+// even started.
+func TestPromoteWhileQueued(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(messages.RunCommand{Text: "first"})
+		second := h.run(messages.RunCommand{Text: "second", PromoteAfter: time.Minute})
+		third := h.run(messages.RunCommand{Text: "third"})
+		h.after(time.Minute)
+		job := reply[messages.CommandPromoted](second).Job
+		want(h, "state", job.State, messages.Queued)
+		reply[messages.CommandPromoted](h.ask(messages.PromoteCommand{Job: "j3"}))
+		want(h, "state", reply[messages.CommandPromoted](third).Job.State, messages.Queued)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		p.Exit(0)
+		finished(first)
+		for _, text := range []string{"second", "third"} {
+			p := h.proc(text)
+			p.Begin()
+			p.Exit(0)
+			h.after(0)
+		}
+		h.wantFacts("j2", "queued promoted started finished:exited retired")
+		h.wantFacts("j3", "queued promoted started finished:exited retired")
+	}, plan{fake: serial})
+}
+
+// A background job answers when it has started, not before, and only once.
+func TestPromoteFromTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Text: "serve", Background: true, PromoteAfter: time.Minute})
+		h.after(time.Hour)
+		silent(c) // it has a budget, but nobody waits for it
+		p := h.proc("serve")
+		p.Begin()
+		job := reply[messages.CommandPromoted](c).Job
+		want(h, "background", job.Background, true)
+		want(h, "mode", job.Mode, messages.ModeAsync)
+		want(h, "pid", job.PID > 0, true)
+		p.Exit(0)
+		h.after(0)
+		h.wantFacts("j1", "started promoted finished:exited retired")
+	})
+}
+
+// A background job that cannot start has ended before it could answer.
+func TestPromoteFromAStartThatFails(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Text: "serve", Background: true})
+		h.proc("serve").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 126)
+		job := finished(c)
+		want(h, "outcome", job.Outcome, messages.FailedToStart)
+		want(h, "status", job.ExitCode(), 126)
+	})
+}
+
+// A background job that is stopped before it starts has its one reply, too.
+func TestPromoteOfAStoppedStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "first"})
+		c := h.run(messages.RunCommand{Text: "second", Background: true})
+		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j2"}))
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		p.Exit(0)
+		h.after(0)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		h.wantFacts("j2", "queued finished:cancelled retired")
+	}, plan{fake: serial})
+}
