@@ -158,9 +158,9 @@ func TestLadder(t *testing.T) {
 		proc.Stop(client, time.Minute) // a longer grace changes nothing
 		proc.Stop(client, 4*time.Second)
 		o.expect(t)
-		time.Sleep(4*time.Second - 1)
+		time.Sleep(4*time.Second - time.Nanosecond)
 		o.expect(t)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		o.expect(t, "MainExited", "exited signal KILL by deadline KILL", "OutputClosed", "ended 0")
 		s := p.Signals()
 		if len(s) != 2 || s[0].Name != "TERM" || !s[0].At.Equal(at) || s[1].Name != "KILL" || s[1].At.Sub(at) != 5*time.Second {
@@ -194,9 +194,9 @@ func TestLeftovers(t *testing.T) {
 		p.Exit(0)
 		o.expect(t, "MainExited", "exited exit 0 open children 1")
 		proc.Stop(client, time.Second)
-		time.Sleep(time.Second - 1)
+		time.Sleep(time.Second - time.Nanosecond)
 		o.expect(t)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		o.expect(t, "OutputClosed", "ended 0")
 		if len(e.Live()) != 0 || len(e.Unsettled()) != 1 {
 			t.Error("it is not over")
@@ -245,11 +245,11 @@ func TestDeadlineInsurance(t *testing.T) {
 		p, proc, o := started(t, e, backends.Spec{Deadline: time.Minute, Grace: time.Second})
 		time.Sleep(30 * time.Second)
 		proc.Do(backends.Deadline{After: time.Minute})
-		time.Sleep(time.Minute - 1)
+		time.Sleep(time.Minute - time.Nanosecond)
 		if p.Deadline() != 1 || len(p.Signals()) > 0 {
 			t.Errorf("%s left, %v", p.Deadline(), p.Signals())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := p.Signalled(); !reflect.DeepEqual(got, []string{"TERM"}) {
 			t.Errorf("signals %q", got)
