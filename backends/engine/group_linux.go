@@ -56,14 +56,11 @@ func (g *group) members() []proc {
 	pid, start, gone := r.pid, r.start, r.gone
 	r.mu.Unlock()
 	var procs []proc
-	for _, p := range everyProcess(g.h.sys) {
-		switch {
-		case p.dead() || p.sid != pid:
-		case p.pid == pid && (gone || p.start != start):
+	for _, p := range g.h.census.take(pid) {
+		if p.pid == pid && (gone || p.start != start) {
 			return nil // the number is another's: of ours nobody is left
-		default:
-			procs = append(procs, p)
 		}
+		procs = append(procs, p)
 	}
 	return procs
 }
@@ -73,26 +70,30 @@ func (g *group) count(tell func(int, bool)) {
 		tell(0, true)
 		return
 	}
-	n := len(g.members())
-	tell(n, n == 0)
+	g.h.e.run(g.job, func() {
+		n := len(g.members())
+		tell(n, n == 0)
+	})
 }
 
 // await watches one of those who are left, then the next.
-func (g *group) await(empty func()) {
+func (g *group) await(empty func()) { g.h.e.run(g.job, func() { g.watchNext(empty) }) }
+
+func (g *group) watchNext(empty func()) {
 	procs := g.members()
 	if len(procs) == 0 {
-		g.h.e.run(g.job, empty)
+		empty()
 		return
 	}
 	fd, err := g.h.sys.PidfdOpen(procs[0].pid)
 	if err == nil {
 		err = g.h.pidfds.watch(fd, func() {
 			_ = g.h.sys.Close(fd)
-			g.h.e.run(g.job, func() { g.await(empty) })
+			g.await(empty)
 		})
 	}
 	if err == unix.ESRCH {
-		g.h.e.run(g.job, func() { g.await(empty) })
+		g.await(empty)
 		return
 	}
 	if err != nil {

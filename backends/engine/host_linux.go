@@ -20,6 +20,7 @@ type host struct {
 	self    proc     // this process
 	cgroups *cgroups // nil: none, and noCgroup says why
 	pidfds  *pidfds
+	census  *census
 	own     *ownReaper // nil: we wait for what we started only
 	walk    *walker    // with own
 	mask    *masker
@@ -37,7 +38,7 @@ func newHost(e *Local) (*host, error) {
 	h.self, _ = statProc(h.sys, os.Getpid())
 	h.self.pid, h.self.threads = os.Getpid(), 0
 	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
-	h.pidfds = newPidfds(h)
+	h.pidfds, h.census = newPidfds(h), &census{h: h}
 	h.mask = &masker{h: h}
 	h.findCgroups()
 	h.shutOut()

@@ -130,8 +130,10 @@ func TestHostileTreeEnds(t *testing.T) {
 				e.proc.Stop(client(), grace)
 				x, end := await[messages.ProcessExited](e), await[messages.TreeEnded](e)
 				if r.e.Features().Isolation == messages.Group {
-					endTree(tree)
-					e.over()
+					until(t, func() bool { // a hopper between two places has no name
+						endTree(tree)
+						return has[messages.OutputClosed](e)
+					})
 					if !leave && !strings.Contains(fmt.Sprint(x.Flags), string(messages.FlagTreeUnverified)) {
 						t.Errorf("%+v", x)
 					}

@@ -1,0 +1,56 @@
+package engine
+
+import "sync"
+
+// census reads the process table for those who need all of it. One reading
+// serves everybody who asked before it began: a hundred jobs that are stopped
+// together cost one or two.
+type census struct {
+	h *host
+
+	mu      sync.Mutex
+	next    *reading // not begun
+	running bool
+}
+
+// reading is one look at the table: processes that live, by session.
+type reading struct {
+	done     chan struct{}
+	sessions map[int][]proc
+}
+
+// take gives the processes of a session, seen after the call.
+func (c *census) take(sid int) []proc {
+	c.mu.Lock()
+	if c.next == nil {
+		c.next = &reading{done: make(chan struct{})}
+	}
+	mine := c.next
+	if !c.running {
+		c.running = true
+		c.h.e.background(c.loop)
+	}
+	c.mu.Unlock()
+	<-mine.done
+	return mine.sessions[sid]
+}
+
+func (c *census) loop() {
+	for {
+		c.mu.Lock()
+		now := c.next
+		c.next = nil
+		c.running = now != nil
+		c.mu.Unlock()
+		if now == nil {
+			return
+		}
+		now.sessions = make(map[int][]proc)
+		for _, p := range everyProcess(c.h.sys) {
+			if !p.dead() {
+				now.sessions[p.sid] = append(now.sessions[p.sid], p)
+			}
+		}
+		close(now.done)
+	}
+}
