@@ -82,8 +82,12 @@ func (n *Node) result(reply any) (messages.Job, error) {
 	return messages.Job{}, refusal(reply)
 }
 
-// tell sends a request whose answer nobody waits for.
-func (n *Node) tell(request any) { n.system.Root.Send(n.supervisor, request) }
+// tell sends a request whose answer nobody waits for, if anybody hears it.
+func (n *Node) tell(request any) {
+	if n.Err() == nil {
+		n.system.Root.Send(n.supervisor, request)
+	}
+}
 
 // Job finds a job by its id, its ULID or its name.
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
