@@ -92,6 +92,7 @@ func open(t *testing.T, p plan) *house {
 		t.Fatal(err)
 	}
 	h.node = node
+	t.Cleanup(h.abort)
 	h.after(0)
 	return h
 }
@@ -196,6 +197,16 @@ func (h *house) shutdown(r messages.ShutDown) error {
 	err := h.node.Shutdown(ctx, r)
 	synctest.Wait()
 	return err
+}
+
+// abort takes the node apart where a test gave up, so that its complaint is not
+// buried under goroutines that wait for ever.
+func (h *house) abort() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = h.node.Shutdown(ctx, messages.ShutDown{})
+	h.engine.Close(false)
+	synctest.Wait()
 }
 
 // aYear is longer than anything a test arms: what fires in it was left behind.

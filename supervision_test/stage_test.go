@@ -222,16 +222,26 @@ func nameOf(message any) string {
 	return name
 }
 
-// find gives the youngest living actor of a kind.
-func (s *stage) find(kind string) *actor.PID {
+// all are the living actors of a kind, the eldest first.
+func (s *stage) all(kind string) []*actor.PID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.order) - 1; i >= 0; i-- {
-		if pid := s.alive[s.order[i]]; pid != nil && kindOf(pid) == kind {
-			return pid
+	var all []*actor.PID
+	for _, id := range s.order {
+		if pid := s.alive[id]; pid != nil && kindOf(pid) == kind {
+			all = append(all, pid)
 		}
 	}
-	return nil
+	return all
+}
+
+// find gives the youngest living actor of a kind.
+func (s *stage) find(kind string) *actor.PID {
+	all := s.all(kind)
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
 }
 
 // fail asks for a fault, counted from now.

@@ -1,0 +1,185 @@
+package supervision_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// A running job changes its owner and does not notice: it is not signalled, not
+// started again, its client has its one reply, its deadline stays.
+func TestHandoverOfALiveJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "make", Timeout: time.Hour, PromoteAfter: 2 * time.Minute, Stdin: messages.StdinPipe})
+		h.after(time.Minute)
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b/c"}))
+		job := h.job("j1")
+		want(h, "scope", job.Scope, messages.ScopePath("b/c"))
+		want(h, "session", job.Session, messages.DefaultSession)
+		want(h, "state", job.State, messages.Running)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		h.wantSignals(p)
+		want(h, "owned", p.Owned(), true)
+
+		reply[messages.InputWritten](h.ask(messages.WriteInput{Job: "j1", Data: []byte("x")}))
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"})) // it is none of that scope's any more
+		h.wantSignals(p)
+		silent(c)
+		h.after(time.Minute)
+		reply[messages.CommandPromoted](c)
+		h.after(58*time.Minute - 1)
+		h.wantSignals(p)
+		h.after(1)
+		h.wantSignals(p, "TERM")
+		p.Exit(0)
+		h.after(0)
+		want(h, "outcome", h.job("j1").Outcome, messages.TimedOut)
+		h.wantFacts("j1", "started changed promoted stopping finished:timed_out retired")
+	})
+}
+
+// The new owner's end is the job's.
+func TestHandoverChangesWhoEndsIt(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		d, q := h.start(messages.RunCommand{Scope: "a", Text: "test"})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "a", Grace: -1}))
+		want(h, "stayed", finished(d).Outcome, messages.Cancelled)
+		h.wantSignals(q, "KILL")
+		h.wantSignals(p)
+		h.after(time.Second) // a place that has just adopted a job is not closed at once
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "b", Grace: -1}))
+		h.wantSignals(p, "KILL")
+		want(h, "moved", finished(c).Outcome, messages.Cancelled)
+	})
+}
+
+// What waits in a queue can be moved, and starts at its new place.
+func TestHandoverOfAQueuedJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
+		second := h.run(messages.RunCommand{Scope: "a", Text: "second", Timeout: time.Minute})
+		third := h.run(messages.RunCommand{Scope: "a", Text: "third"})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
+		q := h.proc("second")
+		q.Begin()
+		h.after(time.Minute)
+		h.wantSignals(q, "TERM") // its limits went with it
+		q.Exit(0)
+		want(h, "second", finished(second).Outcome, messages.TimedOut)
+		p.Exit(0)
+		h.after(0)
+		r := h.proc("third")
+		r.Begin()
+		r.Exit(0)
+		want(h, "third", finished(third).Outcome, messages.Exited)
+		h.wantFacts("j2", "queued changed started stopping finished:timed_out retired")
+	}, plan{fake: serial})
+}
+
+// A job that starts may be moved, too: it is started once.
+func TestHandoverOfAStartingJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Scope: "a", Text: "make", Background: true})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		want(h, "processes", len(h.engine.Ever()), 1)
+		p := h.proc("make")
+		p.Begin()
+		job := reply[messages.CommandPromoted](c).Job
+		want(h, "scope", job.Scope, messages.ScopePath("b"))
+		p.Exit(3)
+		h.after(0)
+		want(h, "status", h.job("j1").Shell, 3)
+	})
+}
+
+// A job that is being stopped goes on being stopped.
+func TestHandoverOfAStoppingJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		refused(stop, messages.Internal) // who held it is gone; asking again is harmless
+		again := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute})
+		h.after(time.Minute)
+		h.wantSignals(p, "TERM", "KILL")
+		reply[messages.CommandStopped](again)
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		h.wantFacts("j1", "started stopping changed finished:cancelled retired")
+	})
+}
+
+// What has finished stays where it was; what is not there cannot be moved.
+func TestHandoverRefused(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		p.Leave(fake.Children{N: 1, Output: true})
+		p.Exit(0)
+		finished(c)
+		refused(h.ask(messages.HandOver{Job: "j1", To: "b"}), messages.JobFinished)
+		p.EndTree()
+		h.after(0)
+		refused(h.ask(messages.HandOver{Job: "j1", To: "b"}), messages.JobFinished)
+		refused(h.ask(messages.HandOver{Job: "j7", To: "b"}), messages.NotFound)
+		d, p := h.start(messages.RunCommand{Scope: "a", Text: "test"})
+		refused(h.ask(messages.HandOver{Job: "j2", To: "no//path"}), messages.InvalidParams)
+		want(h, "scope", h.job("j2").Scope, messages.ScopePath("a"))
+		p.Exit(0)
+		finished(d)
+		h.wantFacts("j1", "started finished:exited retired")
+	})
+}
+
+// Two who want the same job get it one after the other, or share its move.
+func TestHandoverTwice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		one, two := h.send(messages.HandOver{Job: "j1", To: "b"}), h.send(messages.HandOver{Job: "j1", To: "c"})
+		reply[messages.Acknowledged](one)
+		reply[messages.Acknowledged](two)
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "d"}))
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "d"}))
+		want(h, "scope", h.job("j1").Scope, messages.ScopePath("d"))
+		p.Exit(0)
+		want(h, "outcome", finished(c).Outcome, messages.Exited)
+		want(h, "processes", len(h.engine.Ever()), 1)
+	})
+}
+
+// A job that ends while it is moved ends once, and whoever moved it hears one
+// answer.
+func TestHandoverOfAJobThatEnds(t *testing.T) {
+	for range 20 { // the two race
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+			move := h.send(messages.HandOver{Job: "j1", To: "b"})
+			p.Exit(3)
+			h.after(time.Minute)
+			want(h, "answers", len(move.heard()), 1)
+			want(h, "status", finished(c).Shell, 3)
+			want(h, "state", h.job("j1").State, messages.Retired)
+		})
+	}
+}
+
+// The quota of the new owner counts it, and does not refuse it: it exists.
+func TestHandoverIntoAFullScope(t *testing.T) {
+	inHouse(t, func(h *house) {
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "b", Quota: messages.ScopeQuota{Jobs: 1}}))
+		_, p := h.start(messages.RunCommand{Scope: "a", Text: "x", Background: true})
+		_, q := h.start(messages.RunCommand{Scope: "b", Text: "y", Background: true})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
+		p.Exit(0)
+		h.after(0)
+		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
+		q.Exit(0)
+		h.after(0)
+		c, p := h.start(messages.RunCommand{Scope: "b", Text: "z"})
+		p.Exit(0)
+		finished(c)
+	})
+}
