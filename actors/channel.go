@@ -133,7 +133,6 @@ func (c *channel) acknowledge(ctx actor.Context, seq messages.Seq) {
 func (c *channel) proceed(ctx actor.Context) {
 	if !c.listens(ctx) {
 		c.fallBehind()
-		c.unacked = nil
 		c.answerFlush(ctx)
 		return
 	}

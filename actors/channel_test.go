@@ -150,6 +150,9 @@ func TestChannelReadsOnFromTheJournal(t *testing.T) {
 		if n := len(h.made.outbox); n > messages.MaxOutbox {
 			t.Fatalf("the outbox holds %d facts", n)
 		}
+		if h.reads > 0 || len(h.made.outbox) > 0 {
+			t.Errorf("%d pages were read and %d facts held for a subscriber that acknowledges none", h.reads, len(h.made.outbox))
+		}
 		told := h.notes()
 		for len(told) < 2000 {
 			h.ack(told[len(told)-1])
@@ -243,6 +246,28 @@ func TestChannelFilters(t *testing.T) {
 		h.ack(1000)
 		h.happenTo(3, fact)
 		same(t, h.client.take())
+	})
+}
+
+// What a filter held back is not said to be dropped, either, when the journal
+// has forgotten it by the time that the channel reads on.
+func TestChannelDropsNothingThatWasFiltered(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.journal = journal.NewMemory(300)
+		playChannel(s, channelSpec{window: 1, filter: messages.Filter{Job: "j1"}}, func(h *herald) {
+			h.open()
+			h.happen(1)
+			h.happenTo(500, func(n messages.Seq) messages.FactRecorded {
+				return messages.FactRecorded{Seq: n, Fact: messages.ScopeOpened{Path: "main"}}
+			})
+			h.happen(messages.MaxOutbox + 1) // more than the outbox takes
+			h.client.take()
+			h.ack(1)
+			got := h.client.take()
+			if len(got) != 1 || of[messages.Notification](got)[0].Seq != 502 {
+				t.Fatalf("got %s\nwant the next that passes", listed(got))
+			}
+		})
 	})
 }
 

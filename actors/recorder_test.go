@@ -105,7 +105,8 @@ func TestRecorderBoundsAGroup(t *testing.T) {
 		s.raise(recorderProps(s.deps), kindRecorder)
 		gate := make(chan struct{})
 		j.set(func(j *testJournal) { j.gate = gate })
-		for n := messages.Seq(1); n <= maxCommit+2; n++ {
+		s.tell(record{fact: fact(1)})
+		for n := messages.Seq(2); n <= maxCommit+2; n++ {
 			s.sys.Root.Send(s.kid, record{fact: fact(n)})
 		}
 		s.settle()
