@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary stand for the program: scripts and tests start
+// it as "troupe", a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"troupe": main})
+}
+
+// TestScripts runs the program as a user would, one file of testdata for each
+// promise.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("LC_ALL", "C.UTF-8")
+			e.Setenv("HOME", e.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "json": jsonIs, "gone": gone, "mode": mode,
+		},
+	})
+}
+
+// exits STATUS PROG ARG... runs a program and checks its exit status.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// jsonIs PATH VALUE checks one field of the object that the last command wrote
+// to stdout: the path joined by dots, the value as JSON, where a string
+// needs no quotes.
+func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
+	out := ts.ReadFile("stdout")
+	d := json.NewDecoder(strings.NewReader(out))
+	d.UseNumber()
+	var v any
+	ts.Check(d.Decode(&v))
+	if d.More() || strings.Count(out, "\n") != 1 {
+		ts.Fatalf("stdout has more than one object on one line")
+	}
+	for _, key := range strings.Split(args[0], ".") {
+		m, ok := v.(map[string]any)
+		if ok {
+			v, ok = m[key]
+		}
+		if !ok {
+			ts.Fatalf("there is no %s in it", args[0])
+		}
+	}
+	got, ok := v.(string)
+	if !ok {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		got = string(b)
+	}
+	if len(args) == 1 {
+		return // it is there
+	}
+	want := args[1]
+	if strings.HasPrefix(want, `"`) {
+		ts.Check(json.Unmarshal([]byte(want), &want))
+	}
+	if (got == want) == neg {
+		ts.Fatalf("%s is %q, want %q", args[0], got, want)
+	}
+}
+
+// gone FILE checks that no process lives whose id stands in the file.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	pids := strings.Fields(ts.ReadFile(args[0]))
+	if len(pids) == 0 {
+		ts.Fatalf("%s names no process", args[0])
+	}
+	for _, pid := range pids {
+		if alive(pid) != neg {
+			ts.Fatalf("process %s: alive is %v", pid, !neg)
+		}
+	}
+}
+
+// alive reports whether a process runs: one that has ended and was not reaped,
+// by whoever inherited it, does not.
+func alive(pid string) bool {
+	b, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	after := b[bytes.LastIndexByte(b, ')')+1:]
+	return !bytes.HasPrefix(bytes.TrimSpace(after), []byte("Z"))
+}
+
+// mode MODE FILE... checks the permissions of files.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args[1:] {
+		info, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+			ts.Fatalf("%s has mode %s", name, got)
+		}
+	}
+}
