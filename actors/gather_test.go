@@ -15,9 +15,10 @@ import (
 type crew struct {
 	refuses map[messages.JobID]refusal
 	loses   map[messages.JobID]int           // so many requests
-	slow    map[messages.JobID]time.Duration // before it has ended
+	slow    map[messages.JobID]time.Duration // before it has ended, from when it is first asked
 	already bool
 	asked   map[messages.JobID]int
+	ends    map[messages.JobID]time.Time
 }
 
 // refusal is what a job says instead, so many times; 0: always.
@@ -30,7 +31,7 @@ type refusal struct {
 func gatherers(t *testing.T, n int, c *crew, play func(s *stage, by *client)) {
 	t.Helper()
 	onStage(t, func(s *stage) {
-		c.asked = map[messages.JobID]int{}
+		c.asked, c.ends = map[messages.JobID]int{}, map[messages.JobID]time.Time{}
 		s.react = c.receive
 		by := s.client()
 		var each []messages.StopCommand
@@ -66,8 +67,11 @@ func (c *crew) receive(ctx actor.Context) {
 	case refuses && (no.times == 0 || c.asked[r.Job] <= no.times):
 		ctx.Respond(messages.CommandRejected{Err: messages.Error{Code: no.code, Message: "no"}})
 	case c.slow[r.Job] > 0:
+		if c.ends[r.Job].IsZero() {
+			c.ends[r.Job] = time.Now().Add(c.slow[r.Job])
+		}
 		root, to, reply := ctx.ActorSystem().Root, ctx.Sender(), c.stopped(r.Job)
-		time.AfterFunc(c.slow[r.Job], func() { root.Send(to, reply) })
+		time.AfterFunc(time.Until(c.ends[r.Job]), func() { root.Send(to, reply) }) // its end answers all who asked
 	default:
 		ctx.Respond(c.stopped(r.Job))
 	}

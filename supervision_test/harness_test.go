@@ -25,7 +25,7 @@ import (
 // time. Whatever the test does, the promises that hold for every node are
 // checked at its end: see house.end and ledger.check.
 type house struct {
-	*testing.T
+	testing.TB
 	node   *troupe.Node
 	engine *fake.Engine
 	store  *fake.Store
@@ -66,9 +66,9 @@ func inHouse(t *testing.T, body func(h *house), plans ...plan) {
 // otherwise: enough not to be in its way.
 const starts = 64
 
-func open(t *testing.T, p plan) *house {
+func open(t testing.TB, p plan) *house {
 	t.Helper()
-	h := &house{T: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep}, stage: newStage(), began: time.Now()}
+	h := &house{TB: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep}, stage: newStage(), began: time.Now()}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	p.fake.Store = h.store
 	h.engine = fake.New(p.fake)
@@ -228,7 +228,7 @@ func (h *house) end() {
 	}
 	h.after(aYear)
 	h.checkProcesses()
-	h.ledger.check(h.T)
+	h.ledger.check(h.TB)
 	if open := h.ledger.unfinished(); len(open) > 0 && !h.left {
 		h.Errorf("without an outcome: %v", open)
 	}

@@ -126,7 +126,7 @@ func word(fact messages.Fact) string {
 // check holds the journal to what is true of every node: numbers without holes,
 // and for each job at most one start, one promotion, one stop and one outcome,
 // in this order, and behind the outcome nothing but the retirement.
-func (l *ledger) check(t *testing.T) {
+func (l *ledger) check(t testing.TB) {
 	t.Helper()
 	l.mu.Lock()
 	wrong := slices.Clone(l.wrong)
