@@ -199,6 +199,24 @@ func TestKillTellsOnce(t *testing.T) {
 	want(t, d, "j1", text(6000), []Gap{{1000, 6000}}, 0)
 }
 
+// The quota is told even if it is met in the middle of a call, whose answer is
+// how much was moved: the next call says it.
+func TestKillTellsAfterAMove(t *testing.T) {
+	d := newDisk(t)
+	w := create(t, d, "j1", Plan{Quota: 1000, Policy: Kill})
+	p := newPipe(t)
+	p.write(t, text(3000))
+	if n, err := w.Splice(p.r, 1<<20); n != 1000 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if n, err := w.Splice(p.r, 1<<20); n != 0 || err != ErrQuota {
+		t.Fatalf("%d, %v", n, err)
+	}
+	if n, err := w.Splice(p.r, 1<<20); n != 2000 || err != nil {
+		t.Fatalf("%d, %v", n, err)
+	}
+}
+
 // Under pause the bytes stay in the pipe, and an end is still seen.
 func TestPauseKeepsThePipe(t *testing.T) {
 	d := newDisk(t)

@@ -30,9 +30,7 @@ func (w *writer) room(src source, most int64) (int64, error) {
 	case w.policy == Pause:
 		return 0, w.refuse(src, ErrPaused)
 	case w.policy == Kill && !w.told:
-		err := w.refuse(src, ErrQuota)
-		w.told = err == ErrQuota
-		return 0, err
+		return 0, w.refuse(src, ErrQuota)
 	}
 	return 0, nil
 }

@@ -17,7 +17,7 @@ type writer struct {
 	elided  int64  // end of what Elide took out; it begins at plan.head()
 	punched int64  // how far the file system has freed it
 	probed  bool   // that it can
-	told    bool   // ErrQuota
+	told    bool   // ErrQuota was returned
 
 	noMemory bool  // memory failed: go to a file
 	pump     *pump // splice does not work here
@@ -46,6 +46,7 @@ func (w *writer) Splice(from int, most int64) (int64, error) {
 	if n > 0 {
 		err = nil // it comes again
 	}
+	w.told = w.told || err == ErrQuota
 	return n, err
 }
 
@@ -57,6 +58,7 @@ func (w *writer) Append(p []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := w.fill(&piece{sys: w.disk.sys, p: p}, int64(len(p)))
+	w.told = w.told || err == ErrQuota
 	return int(n), err
 }
 

@@ -58,10 +58,13 @@ func (j *job) do(by *binding, c backends.Control) {
 	}
 	a := &answer{by: by}
 	j.controls.answers = append(j.controls.answers, a)
-	if in, ok := c.(backends.Input); ok {
+	switch in := c.(type) {
+	case backends.Input:
 		if a.fact = j.input.admit(len(in.Data)); a.fact != nil {
 			c = nil
 		}
+	case backends.CloseInput:
+		j.input.last = true
 	}
 	j.controls.todo = append(j.controls.todo, control{c, a})
 	if j.phase >= running && !j.controls.busy {
@@ -114,10 +117,10 @@ func (j *job) performOne(c control) {
 		j.answer(c.to, j.signal(what))
 	case backends.Deadline:
 		j.insure(what.After)
-		j.answer(c.to, done())
+		j.answer(c.to, messages.ControlDone{})
 	case backends.Pause:
 		j.paused.Store(true)
-		j.answer(c.to, done())
+		j.answer(c.to, messages.ControlDone{})
 	case backends.Resume:
 		j.paused.Store(false)
 		j.mu.Lock()
@@ -125,7 +128,7 @@ func (j *job) performOne(c control) {
 			s.resume()
 		}
 		j.mu.Unlock()
-		j.answer(c.to, done())
+		j.answer(c.to, messages.ControlDone{})
 	case backends.Resize, backends.ResetTerminal:
 		j.answer(c.to, refusal(messages.Unsupported, "the job has no terminal; start it on one"))
 	default:
@@ -152,7 +155,7 @@ func (j *job) sayAnswers() {
 	for len(j.controls.answers) > 0 && j.controls.answers[0].fact != nil {
 		a := j.controls.answers[0]
 		j.controls.answers = j.controls.answers[1:]
-		if _, silent := a.fact.(unsaid); a.by != nil && a.by == owner && j.phase != over && !silent {
+		if a.by != nil && a.by == owner && j.phase != over {
 			j.say(a.fact)
 		}
 	}
@@ -166,12 +169,12 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	}
 	if s.Tree {
 		j.tree.signal(sig)
-		return done()
+		return messages.ControlDone{}
 	}
 	if !j.root.signal(sig, false) {
 		return refusal(messages.JobFinished, "the process has exited")
 	}
-	return done()
+	return messages.ControlDone{}
 }
 
 // signalNumber takes "INT", "SIGINT" and "2"; 0 is no signal.
@@ -196,15 +199,3 @@ func signalName(s syscall.Signal) string {
 func refusal(code messages.Code, text string) messages.ProcessFact {
 	return messages.ControlRefused{Err: messages.Error{Code: code, Message: text}}
 }
-
-// done is ControlDone, if that can be told as a fact.
-func done() messages.ProcessFact {
-	fact, ok := any(messages.ControlDone{}).(messages.ProcessFact)
-	if !ok {
-		return unsaid{}
-	}
-	return fact
-}
-
-// unsaid takes the place of an answer that is not told.
-type unsaid struct{ messages.ProcessFact }

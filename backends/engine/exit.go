@@ -79,6 +79,7 @@ func (j *job) ended(end ending) {
 		return
 	}
 	j.main, j.phase = end, exited
+	j.input.account()
 	j.controls.refuseRest()
 	j.sayAnswers()
 	stdin := j.input.shut()

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"troupe/backends"
 	"troupe/backends/backendtest/hostile"
@@ -145,10 +148,9 @@ type ear struct {
 	id   messages.UID
 	proc backends.Process
 
-	mu     sync.Mutex
-	facts  []messages.ProcessFact
-	heard  chan struct{} // closed and made anew at each fact
-	passed int           // facts that await has gone by
+	mu    sync.Mutex
+	facts []messages.ProcessFact
+	heard chan struct{} // closed and made anew at each fact
 }
 
 func newEar(t testing.TB) *ear { return &ear{t: t, heard: make(chan struct{})} }
@@ -164,7 +166,7 @@ func (e *ear) hear(f messages.ProcessFact) {
 func (e *ear) all() []messages.ProcessFact {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]messages.ProcessFact(nil), e.facts...)
+	return slices.Clone(e.facts)
 }
 
 // await waits for a fact of the type T, wherever it stands.
@@ -175,22 +177,34 @@ func await[T messages.ProcessFact](e *ear) T {
 
 func awaitThat[T messages.ProcessFact](e *ear, is func(T) bool) T {
 	e.t.Helper()
+	var want T
+	e.hears(fmt.Sprintf("%T", want), func(facts []messages.ProcessFact) bool {
+		for _, f := range facts {
+			if w, ok := f.(T); ok && is(w) {
+				want = w
+				return true
+			}
+		}
+		return false
+	})
+	return want
+}
+
+// hears waits until what was told is what is waited for.
+func (e *ear) hears(what string, is func([]messages.ProcessFact) bool) {
+	e.t.Helper()
 	expired := time.After(patience)
 	for {
 		e.mu.Lock()
-		heard := e.heard
-		for _, f := range e.facts {
-			if want, ok := f.(T); ok && is(want) {
-				e.mu.Unlock()
-				return want
-			}
-		}
+		heard, facts := e.heard, slices.Clone(e.facts)
 		e.mu.Unlock()
+		if is(facts) {
+			return
+		}
 		select {
 		case <-heard:
 		case <-expired:
-			var want T
-			e.t.Fatalf("%s: no %T came; heard %+v", e.id, want, e.all())
+			e.t.Fatalf("%s: no %s came; heard %+v", e.id, what, e.all())
 		}
 	}
 }
@@ -259,4 +273,40 @@ func (e *ear) grown(s messages.Stream, from int64) int64 {
 	e.t.Helper()
 	e.proc.Watch(s, from)
 	return awaitThat(e, func(g messages.OutputGrew) bool { return g.Stream == s && g.Size > from }).Size
+}
+
+// gate is a place at which a job waits: "read x < PATH" returns when open is
+// called.
+type gate struct {
+	t    testing.TB
+	path string
+}
+
+func newGate(t testing.TB) gate {
+	t.Helper()
+	g := gate{t, filepath.Join(t.TempDir(), "gate")}
+	if err := unix.Mkfifo(g.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g gate) open() {
+	g.t.Helper()
+	f, err := os.OpenFile(g.path, os.O_WRONLY, 0) // waits for the job
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	f.Close()
+}
+
+// within takes what comes next, if it comes in time.
+func within[T any](t testing.TB, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(patience):
+		t.Fatalf("no %T came", v)
+	}
+	return v
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,17 +35,36 @@ type input struct {
 	wanted  bool     // the job has a pipe for it
 	end     *pipeEnd // nil: not yet, or no more
 	closed  bool
-	queue   []piece
+	last    bool // its end was asked for: nothing is admitted behind that
+	queue   []*piece
 	queued  int // bytes admitted and not yet written
 	through int64
 	feeding bool
 	closing *answer // CloseInput, behind the queue
+
+	now     *piece     // in the hands of the goroutine
+	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
 }
 
 // piece is one Input.
 type piece struct {
-	data []byte
-	to   *answer
+	data  []byte
+	to    *answer
+	taken int // by the kernel; guarded by input.writing
+}
+
+// account answers the piece that is being written, if the kernel has all of it.
+func (in *input) account() {
+	p := in.now
+	if p == nil || p.to.fact != nil {
+		return
+	}
+	in.writing.Lock()
+	defer in.writing.Unlock()
+	if p.taken == len(p.data) {
+		in.through += int64(len(p.data))
+		p.to.fact = messages.InputWritten{Through: in.through}
+	}
 }
 
 // admit reports why n more bytes cannot be taken, or counts them.
@@ -52,7 +72,7 @@ func (in *input) admit(n int) messages.ProcessFact {
 	switch {
 	case !in.wanted:
 		return refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe")
-	case in.closed || in.closing != nil:
+	case in.closed || in.last:
 		return refusal(messages.NoInput, "the standard input of the job is closed")
 	case n > messages.MaxInput:
 		return refusal(messages.TooLarge, "the input is too large; give at most 256 KiB at once")
@@ -78,7 +98,7 @@ func (in *input) shut() *pipeEnd {
 func (j *job) feed(data []byte, to *answer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.input.queue = append(j.input.queue, piece{data, to})
+	j.input.queue = append(j.input.queue, &piece{data: data, to: to})
 	j.startFeeding()
 }
 
@@ -93,7 +113,7 @@ func (j *job) closeInput(to *answer) {
 			j.answer(to, refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe"))
 			return
 		}
-		j.answer(to, done())
+		j.answer(to, messages.ControlDone{})
 		return
 	}
 	in.closing = to
@@ -120,57 +140,66 @@ func (j *job) writeInput() {
 			var end *pipeEnd
 			if to != nil {
 				end = in.shut()
+				if to.fact == nil {
+					to.fact = messages.ControlDone{} // before the job can see it and exit
+				}
 			}
 			j.mu.Unlock()
 			end.close()
 			if to != nil {
-				j.answer(to, done())
+				j.answer(to, nil)
 			}
 			return
 		}
 		p, end := in.queue[0], in.end
-		in.queue = in.queue[1:]
+		in.queue, in.now = in.queue[1:], p
 		j.mu.Unlock()
-		j.wrote(p, j.writePiece(end, p.data))
+		j.wrote(p, j.writePiece(end, p))
 	}
 }
 
-// writePiece writes all of data, waiting in the netpoller for room.
-func (j *job) writePiece(end *pipeEnd, data []byte) error {
+// writePiece writes all of a piece, waiting in the netpoller for room.
+func (j *job) writePiece(end *pipeEnd, p *piece) error {
 	if end == nil {
 		return os.ErrClosed
 	}
 	var failed error
 	err := end.conn.Write(func(fd uintptr) bool {
-		for len(data) > 0 {
-			n, err := j.e.opt.Sys.Write(int(fd), data)
-			switch {
-			case err == unix.EAGAIN:
-				return false
-			case err != nil:
-				failed = err
-				return true
-			}
-			data = data[n:]
-		}
-		return true
+		failed = j.writeSome(int(fd), p)
+		return failed != unix.EAGAIN
 	})
 	return errors.Join(err, failed)
 }
 
+// writeSome writes what the pipe has room for.
+func (j *job) writeSome(fd int, p *piece) error {
+	j.input.writing.Lock()
+	defer j.input.writing.Unlock()
+	for p.taken < len(p.data) {
+		n, err := j.e.opt.Sys.Write(fd, p.data[p.taken:])
+		if err != nil {
+			return err
+		}
+		p.taken += n
+	}
+	return nil
+}
+
 // wrote answers an Input. After a failure the pipe is of no use any more.
-func (j *job) wrote(p piece, err error) {
+func (j *job) wrote(p *piece, err error) {
 	j.mu.Lock()
 	in := &j.input
 	in.queued -= len(p.data)
+	in.account()
+	in.now = nil
 	var fact messages.ProcessFact
 	var end *pipeEnd
 	switch {
 	case err == nil:
-		in.through += int64(len(p.data))
-		fact = messages.InputWritten{Through: in.through}
 	case j.phase >= exited:
 		fact = refusal(messages.JobFinished, "the process exited before it took what it was given")
+	case j.ladder != nil: // a killed process closes its pipe before its exit is seen
+		fact = refusal(messages.JobFinished, "the job is being ended and takes no more")
 	default:
 		end = in.shut()
 		fact = messages.ControlRefused{Err: messages.Error{

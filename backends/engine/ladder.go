@@ -187,6 +187,7 @@ func (j *job) nameSurvivors() {
 		if !j.main.seen {
 			j.main = ending{seen: true, at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
 			j.phase, j.drained = exited, true
+			j.input.account()
 			j.controls.refuseRest()
 		}
 		j.mu.Unlock()
