@@ -220,7 +220,6 @@ func (b *body) reader() *reader {
 // reader is a Log.
 type reader struct {
 	body *body
-	once sync.Once
 	mu   sync.RWMutex
 	shut bool
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/supervision_test/need"
 )
 
 // Ten thousand silent logs hold no descriptor, and as many files at most what
@@ -105,9 +107,7 @@ func mountTmpfs(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
 	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size))
-	if err != nil {
-		t.Skipf("needs root: mount tmpfs: %v", err)
-	}
+	need.Feature(t, err == nil, "the right to mount a file system")
 	t.Cleanup(func() { must(t, unix.Unmount(dir, 0)) })
 	return dir
 }

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -62,7 +63,8 @@ func (t *tree) find() (string, error) {
 // sweep looks at one directory of the root.
 func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 	name := e.Name()
-	node, dead := strings.CutSuffix(name, deadSuffix)
+	gone, dead := strings.CutSuffix(name, deadSuffix)
+	node, _, _ := strings.Cut(gone, ".")
 	made, unfinished := strings.CutSuffix(name, newSuffix)
 	switch {
 	case name == keptDir:
@@ -99,10 +101,25 @@ func sweepNode(root, node string) (bool, error) {
 	if ok, err := tryLock(lock); !ok {
 		return false, err
 	}
+	if !owns(dir, lock, node) {
+		return false, nil
+	}
 	if err := removeNode(root, node); err != nil {
 		return false, err
 	}
 	return true, nil
+}
+
+// owns reports whether lock, which is taken, is that of the node's directory. The
+// directory may have gone since the file was opened, with its lock, and another
+// of that name, whose owner is alive, be in its place.
+func owns(dir *os.Root, lock *os.File, node string) bool {
+	held, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := dir.Lstat(node + "/" + lockName)
+	return err == nil && os.SameFile(held, named)
 }
 
 func tryLock(f *os.File) (bool, error) {
@@ -121,21 +138,24 @@ func tryLock(f *os.File) (bool, error) {
 }
 
 // removeNode removes a node's directory, whose lock the caller holds. The name
-// goes first, so that nobody takes what is left for a living node's.
+// goes first, so that nobody takes what is left for a living node's. What it is
+// called then is used once: others may remove it at the same time, and must never
+// meet a second directory under that name.
 func removeNode(root, node string) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	err = dir.Rename(node, node+deadSuffix)
+	dead := node + "." + rand.Text() + deadSuffix
+	err = dir.Rename(node, dead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil { // the lock is held: nobody else removes it
 		return dir.RemoveAll(node)
 	}
-	return dir.RemoveAll(node + deadSuffix)
+	return dir.RemoveAll(dead)
 }
 
 func removeAll(root, name string) error {

@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/supervision_test/need"
 )
 
 const deadNode = "01JD0000000000000000000001"
@@ -100,9 +103,7 @@ func TestTheRootIsOursOrAnother(t *testing.T) {
 		"a queue": func(t *testing.T, path string) { must(t, unix.Mkfifo(path, 0o600)) },
 		"another's": func(t *testing.T, path string) {
 			must(t, os.Mkdir(path, 0o700))
-			if err := os.Chown(path, 12345, 12345); err != nil {
-				t.Skipf("needs root: chown: %v", err)
-			}
+			need.Feature(t, os.Chown(path, 12345, 12345) == nil, "the right to give files away")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,29 +187,32 @@ func TestSweepRemovesWhatDeadNodesLeft(t *testing.T) {
 	}
 }
 
-// Nodes that begin while others sweep keep their directories.
+// Nodes that begin and end while others sweep keep their directories, and none
+// hears of it. They have one name, so that each can be mistaken for the last.
 func TestSweepSparesANodeThatBegins(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	must(t, os.Mkdir(root, 0o700))
-	stop, done := make(chan struct{}), make(chan struct{})
-	sweeper := newDisk(t, func(o *Options) { o.Root, o.Node = root, deadNode })
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
+	stop := make(chan struct{})
+	var sweepers sync.WaitGroup
+	for _, node := range []string{deadNode, "01JD0000000000000000000002"} {
+		sweeper := newDisk(t, func(o *Options) { o.Root, o.Node = root, node })
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := sweeper.Sweep(); err != nil {
+					t.Error(err)
+					return
+				}
 			}
-			if _, err := sweeper.Sweep(); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	}()
+		})
+	}
 	defer func() {
 		close(stop)
-		<-done
+		sweepers.Wait()
 	}()
 	for range 200 {
 		d, err := OpenStore(Options{Root: root, Node: testNode})
@@ -217,6 +221,33 @@ func TestSweepSparesANodeThatBegins(t *testing.T) {
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, "script"), nil, 0o600))
 		must(t, d.Close())
+	}
+}
+
+// A lock that was taken after its directory went says nothing of the directory
+// that has the name now.
+func TestSweepLooksAtTheLockThatIsThere(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	must(t, err)
+	defer root.Close()
+	begin := func() *os.File {
+		must(t, root.Mkdir(deadNode, 0o700))
+		lock, err := root.Create(deadNode + "/" + lockName)
+		must(t, err)
+		t.Cleanup(func() { lock.Close() })
+		return lock
+	}
+	first := begin()
+	if !owns(root, first, deadNode) {
+		t.Error("the lock of the directory is not known")
+	}
+	must(t, root.RemoveAll(deadNode))
+	if owns(root, first, deadNode) {
+		t.Error("the lock of a directory that is gone is good for its name")
+	}
+	begin()
+	if owns(root, first, deadNode) {
+		t.Error("the lock of a directory that is gone is good for the next")
 	}
 }
 
