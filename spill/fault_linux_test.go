@@ -53,11 +53,17 @@ func (l *life) drain(tries int) error {
 	}
 }
 
-var script = []int{1, 5000, InlineLimit - 5001, 1, 70_000, 200_000, 3, 300_000, 100_000}
+// The sizes are small, since a life is lived once for each call that can fail.
+const (
+	lifeInline = 8 << 10
+	lifeQuota  = 64 << 10
+)
+
+var script = []int{1, 5000, lifeInline - 5001, 1, 10_000, 40_000, 3, 60_000, 20_000}
 
 // run plays the script with at most tries for each step.
 func (l *life) run(tries int) {
-	all := text(1 << 20)
+	all := text(256 << 10)
 	for _, n := range script {
 		off := len(l.written)
 		_ = l.say(all[off:off+n], tries)
@@ -71,7 +77,7 @@ func (l *life) run(tries int) {
 func (l *life) check(err error) {
 	l.t.Helper()
 	waiting := int64(0)
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, 32<<10)
 	for {
 		n, err := unix.Read(l.p.r, buf)
 		if n <= 0 || err != nil {
@@ -109,13 +115,14 @@ func (l *life) compare() {
 // silence (reliability.md 6.0).
 func TestTheNthCallFails(t *testing.T) {
 	plans := map[string]Plan{
-		"memory":    {},
-		"elide":     {Quota: 256 << 10, Policy: Elide},
+		"memory":    {Inline: lifeInline},
+		"elide":     {Inline: lifeInline, Quota: lifeQuota, Policy: Elide},
 		"from zero": {Inline: -1},
 		"os-crash":  {Durability: OSCrash},
 	}
 	for name, plan := range plans {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait for the disk
 			for _, c := range []struct {
 				errno   unix.Errno
 				forGood bool

@@ -2,14 +2,18 @@ package spill
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/supervision_test/need"
 )
 
 const testNode = "01JD0000000000000000000000"
@@ -34,6 +38,19 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// rounds sets how often rapid.Check tries for the rest of the test.
+func rounds(t *testing.T, short, long int) {
+	t.Helper()
+	n := short
+	if need.Soak() {
+		n = long
+	}
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	must(t, f.Value.Set(strconv.Itoa(n)))
+	t.Cleanup(func() { must(t, f.Value.Set(before)) })
+}
+
 // create makes a log for a test.
 func create(t testing.TB, d *Disk, id string, p Plan) *writer {
 	t.Helper()
@@ -53,9 +70,12 @@ func content(t testing.TB, d *Disk, id string) []byte {
 
 func readAll(t testing.TB, l Log) []byte {
 	t.Helper()
-	b, err := io.ReadAll(io.NewSectionReader(l, 0, l.State().Size))
-	must(t, err)
-	return b
+	b := make([]byte, l.State().Size)
+	n, err := l.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	return b[:n]
 }
 
 // corpus is text that differs from place to place.

@@ -28,6 +28,7 @@ func pieces(t testing.TB, d *Disk, id string) ([]Piece, bool) {
 // The order of two streams is that of their arrival, however long it is.
 func TestOrder(t *testing.T) {
 	d := newDisk(t)
+	rounds(t, 25, 500)
 	rapid.Check(t, func(rt *rapid.T) {
 		id := "j" + rapid.StringMatching("[a-z0-9]{20}").Draw(rt, "id")
 		var w [2]*writer
