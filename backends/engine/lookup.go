@@ -41,9 +41,13 @@ func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
 }
 
 // executable reports why a file cannot be executed, as far as its name tells.
+// What is in a directory that may not be entered is not there, as for a shell:
+// the PATH of a user may have those of another in it.
 func executable(sys Sys, dir int, path string) error {
 	var st unix.Stat_t
-	if err := sys.StatAt(dir, path, &st); err != nil {
+	if err := sys.StatAt(dir, path, &st); err == unix.EACCES {
+		return unix.ENOENT
+	} else if err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {

@@ -146,6 +146,9 @@ func TestQuotaPauses(t *testing.T) {
 	r := newRig(t)
 	e := r.quota("yes", spill.Pause, 100_000)
 	e.grown(messages.Merged, 99_999)
+	if b := await[messages.LogBlocked](e); !b.Blocked {
+		t.Errorf("it waits for room, and was told %+v", b)
+	}
 	e.proc.Stop(client(), 0)
 	if x := e.over(); x.Sizes[0] != 100_000 || x.Cause.By != messages.ByClient {
 		t.Errorf("%+v", x)

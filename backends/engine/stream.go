@@ -153,7 +153,8 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grew bool) {
 		s.seal()
 		return ended, grew
 	case errors.Is(err, spill.ErrPaused):
-		return capped, grew
+		s.refused(err) // the job waits for room that never comes: that has to be known
+		return capped, true
 	case errors.Is(err, spill.ErrQuota):
 		s.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, s.job.later.grace)
 		return more, grew
