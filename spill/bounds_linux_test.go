@@ -16,7 +16,7 @@ import (
 
 // Ten thousand silent logs hold no descriptor, and as many files at most what
 // the cache may keep (reliability.md 4).
-func TestManyLogsHoldFewDescriptors(t *testing.T) {
+func TestFaultManyLogsHoldFewDescriptors(t *testing.T) {
 	base := openFiles()
 	d := newDisk(t, func(o *Options) { o.Limits.Files = 32 })
 	p := newPipe(t)
@@ -50,7 +50,7 @@ func TestManyLogsHoldFewDescriptors(t *testing.T) {
 }
 
 // M4: beyond the bounds of memory a log is a file from its first byte.
-func TestMemoryIsBounded(t *testing.T) {
+func TestFaultMemoryIsBounded(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"logs":  {Memfds: 3},
 		"bytes": {Memory: 3 * 1000},
@@ -85,7 +85,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 // Logs that grow together beyond the bound move out one by one.
-func TestMemoryIsBoundedWhileLogsGrow(t *testing.T) {
+func TestFaultMemoryIsBoundedWhileLogsGrow(t *testing.T) {
 	d := newDisk(t, func(o *Options) { o.Limits.Memory = 50_000 })
 	var ws []*writer
 	for i := range 4 {
@@ -114,7 +114,7 @@ func mountTmpfs(t *testing.T, size int) string {
 
 // F31, M3: on a disk that is full the bytes stay in the pipe, and go on when
 // there is room; memory that cannot move stays the log.
-func TestNoSpace(t *testing.T) {
+func TestFaultNoSpace(t *testing.T) {
 	for name, plan := range map[string]Plan{"from memory": {}, "a file": {Inline: -1}} {
 		t.Run(name, func(t *testing.T) {
 			root := mountTmpfs(t, 1<<20)
@@ -150,7 +150,7 @@ func TestNoSpace(t *testing.T) {
 }
 
 // F41: a file system that becomes read-only and writable again.
-func TestReadOnly(t *testing.T) {
+func TestFaultReadOnly(t *testing.T) {
 	root := mountTmpfs(t, 1<<20)
 	d, err := OpenStore(Options{Root: root, Node: testNode})
 	must(t, err)

@@ -113,7 +113,7 @@ func (l *life) compare() {
 
 // Whatever call fails, once or for good, no byte is lost and none is dropped in
 // silence (reliability.md 6.0).
-func TestTheNthCallFails(t *testing.T) {
+func TestFaultInAnyCall(t *testing.T) {
 	plans := map[string]Plan{
 		"memory":    {Inline: lifeInline},
 		"elide":     {Inline: lifeInline, Quota: lifeQuota, Policy: Elide},
@@ -195,7 +195,7 @@ func playFault(t *testing.T, plan Plan, errno unix.Errno, forGood bool, nth int)
 }
 
 // What a full disk refuses is told as such, and stays where it was.
-func TestAFullDiskBlocks(t *testing.T) {
+func TestFaultFullDiskBlocks(t *testing.T) {
 	var f faulty
 	l := newLife(t, &f, Plan{})
 	defer l.d.Close()

@@ -3,6 +3,7 @@ package spill
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,17 +56,21 @@ func (f *file) open() (*handle, error) {
 		return nil, errGone
 	}
 	h, err := f.reopen()
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+	if lost(err) {
+		f.vanish()
 		err = errGone
 	}
 	if err != nil {
-		if errors.Is(err, errGone) {
-			f.vanish()
-		}
 		return nil, err
 	}
 	f.disk.cache.put(&f.slot, h.hold())
 	return h, nil
+}
+
+// lost reports whether there is nothing, or something else, where the file was.
+func lost(err error) bool {
+	return slices.ContainsFunc([]error{errGone, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EISDIR, unix.ENXIO},
+		func(target error) bool { return errors.Is(err, target) })
 }
 
 // reopen opens the file by its path and makes sure that it is the one we made.

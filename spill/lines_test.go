@@ -92,7 +92,7 @@ func checkMarks(t interface{ Fatalf(string, ...any) }, l *Lines, s string) {
 }
 
 // The index is small whatever the log is, and its marks are never far apart.
-func TestLinesIndexIsBounded(t *testing.T) {
+func TestFaultLinesIndexIsBounded(t *testing.T) {
 	var b strings.Builder
 	for i := range 400_000 {
 		fmt.Fprintln(&b, i)

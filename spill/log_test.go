@@ -9,7 +9,7 @@ import (
 )
 
 // M1 and M2 of reliability.md 6.1.
-func TestALogBecomesAFileWhenItOutgrowsItsMemory(t *testing.T) {
+func TestFaultLogOutgrowsItsMemory(t *testing.T) {
 	for _, how := range []string{"splice", "append"} {
 		t.Run(how, func(t *testing.T) {
 			d := newDisk(t)

@@ -78,7 +78,7 @@ func TestOrder(t *testing.T) {
 }
 
 // An index is bounded: beyond its limit it says that it is not whole.
-func TestOrderIsBounded(t *testing.T) {
+func TestFaultOrderIsBounded(t *testing.T) {
 	d := newDisk(t)
 	out, err := apart(t, d, "j1")
 	for i := 0; i < 3_000_000; i++ {

@@ -1,18 +1,20 @@
 package spill
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/supervision_test/need"
 )
 
 // Where a file system cannot splice, and on a terminal, bytes go by read and
 // write; what was read and could not be written is not lost.
-func TestWithoutSplice(t *testing.T) {
+func TestFaultWithoutSplice(t *testing.T) {
 	var f faulty
 	l := newLife(t, &f, Plan{})
 	defer l.d.Close()
@@ -39,7 +41,7 @@ func TestWithoutSplice(t *testing.T) {
 }
 
 // Where nothing can be punched out of a file, Elide keeps the beginning.
-func TestWithoutPunch(t *testing.T) {
+func TestFaultWithoutPunch(t *testing.T) {
 	var f faulty
 	d := newDisk(t, func(o *Options) { o.Sys = &f })
 	f.set(func(call string) error {
@@ -55,7 +57,7 @@ func TestWithoutPunch(t *testing.T) {
 }
 
 // A log whose memory takes no more is a file from then on.
-func TestMemoryThatFailsBecomesAFile(t *testing.T) {
+func TestFaultMemoryThatFailsBecomesAFile(t *testing.T) {
 	for _, n := range []int{0, 1000} {
 		var f faulty
 		d := newDisk(t, func(o *Options) { o.Sys = &f })
@@ -78,7 +80,7 @@ func TestMemoryThatFailsBecomesAFile(t *testing.T) {
 }
 
 // Room that could not be made is made before more is written.
-func TestAnElisionThatFailsIsMadeUpFor(t *testing.T) {
+func TestFaultElisionIsMadeUpFor(t *testing.T) {
 	var f faulty
 	d := newDisk(t, func(o *Options) { o.Sys = &f })
 	const quota = 256 << 10
@@ -109,14 +111,12 @@ func TestAnElisionThatFailsIsMadeUpFor(t *testing.T) {
 // The end of a terminal is EIO (reliability.md 1.1.5).
 func TestATerminalEnds(t *testing.T) {
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Skipf("needs a terminal: open /dev/ptmx: %v", err)
-	}
+	need.Feature(t, err == nil, "a terminal: /dev/ptmx")
 	defer unix.Close(master)
 	must(t, unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
 	must(t, err)
-	slave, err := os.OpenFile("/dev/pts/"+itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	must(t, err)
 	_, err = slave.WriteString("hello\n")
 	must(t, err)
@@ -137,18 +137,8 @@ func TestATerminalEnds(t *testing.T) {
 	}
 }
 
-func itoa(n int) string {
-	var b bytes.Buffer
-	for d := 1000; d > 0; d /= 10 {
-		if n >= d || d == 1 {
-			b.WriteByte('0' + byte(n/d%10))
-		}
-	}
-	return b.String()
-}
-
 // A log that is sealed while its bytes cannot be stored counts them as a gap.
-func TestWhatCannotBeSavedIsCounted(t *testing.T) {
+func TestFaultWhatCannotBeSavedIsCounted(t *testing.T) {
 	var f faulty
 	l := newLife(t, &f, Plan{Inline: -1})
 	defer l.d.Close()
@@ -177,7 +167,7 @@ func TestWhatCannotBeSavedIsCounted(t *testing.T) {
 
 // Under kill the quota is told once; what comes after it is counted and dropped,
 // so that the pipe can be drained.
-func TestKillTellsOnce(t *testing.T) {
+func TestFaultQuotaKillIsToldOnce(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{Quota: 1000, Policy: Kill})
 	p := newPipe(t)
@@ -201,7 +191,7 @@ func TestKillTellsOnce(t *testing.T) {
 
 // The quota is told even if it is met in the middle of a call, whose answer is
 // how much was moved: the next call says it.
-func TestKillTellsAfterAMove(t *testing.T) {
+func TestFaultQuotaKillIsToldAfterAMove(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{Quota: 1000, Policy: Kill})
 	p := newPipe(t)
@@ -218,7 +208,7 @@ func TestKillTellsAfterAMove(t *testing.T) {
 }
 
 // Under pause the bytes stay in the pipe, and an end is still seen.
-func TestPauseKeepsThePipe(t *testing.T) {
+func TestFaultQuotaPauseKeepsThePipe(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{Quota: 1000, Policy: Pause})
 	p := newPipe(t)

@@ -58,7 +58,7 @@ func want(t *testing.T, d *Disk, id string, b []byte, gaps []Gap, flags Flags) {
 }
 
 // F37: a file that is deleted beneath us is made anew, with all it had.
-func TestADeletedFileIsMadeAnew(t *testing.T) {
+func TestFaultDeletedLogIsMadeAnew(t *testing.T) {
 	for name, dead := range map[string]func(t *testing.T, d *Disk, path string){
 		"the file":            func(t *testing.T, _ *Disk, path string) { must(t, os.Remove(path)) },
 		"its directory":       func(t *testing.T, _ *Disk, path string) { must(t, os.RemoveAll(filepath.Dir(path))) },
@@ -88,7 +88,7 @@ func replaceFile(t *testing.T, path string) {
 }
 
 // The copy is made in steps, while more arrives, and again after it failed.
-func TestADeletedFileIsCopiedInSteps(t *testing.T) {
+func TestFaultDeletedLogIsCopiedInSteps(t *testing.T) {
 	var f faulty
 	d := newDisk(t, func(o *Options) { o.Sys = &f })
 	const size = 3*mendStep + 1000
@@ -127,7 +127,7 @@ func TestADeletedFileIsCopiedInSteps(t *testing.T) {
 
 // A file that was deleted while its descriptor was closed is lost: what it held
 // is a gap, counted, and the log goes on behind it.
-func TestALostFileIsAGap(t *testing.T) {
+func TestFaultLostLogIsAGap(t *testing.T) {
 	for _, first := range []string{"writer", "reader", "replaced"} {
 		t.Run(first, func(t *testing.T) {
 			d := newDisk(t, func(o *Options) { o.Limits.Files = 1 })
@@ -154,7 +154,7 @@ func TestALostFileIsAGap(t *testing.T) {
 }
 
 // A descriptor whose file has no name is not closed to make room.
-func TestTheCacheKeepsWhatHasNoName(t *testing.T) {
+func TestFaultDeletedLogKeepsItsDescriptor(t *testing.T) {
 	d := newDisk(t, func(o *Options) { o.Limits.Files = 1 })
 	w, path := outgrown(t, d, "j1", 100_000)
 	must(t, os.Remove(path))
@@ -168,7 +168,7 @@ func TestTheCacheKeepsWhatHasNoName(t *testing.T) {
 	}
 }
 
-func TestATruncatedFileIsAGap(t *testing.T) {
+func TestFaultTruncatedLogIsAGap(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(t *testing.T, path string)
 		gaps   []Gap

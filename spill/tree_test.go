@@ -35,7 +35,7 @@ func TestASmallNodeMakesNoFile(t *testing.T) {
 	}
 }
 
-func TestFilesAreOursAlone(t *testing.T) {
+func TestSecurityFilesAreOursAlone(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{Group: "../../etc"})
 	_, err := w.Append(text(InlineLimit + 1))
@@ -60,7 +60,7 @@ func TestFilesAreOursAlone(t *testing.T) {
 	}
 }
 
-func TestSessionNamesStayInTheirDirectory(t *testing.T) {
+func TestSecuritySessionNamesStayInTheirDirectory(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{
 		"", "build", "a.b-c_d", "..", ".", ".hidden", "../x", "a/b", "a_b", "/etc", "a\x00b", "ä", strings.Repeat("x", 64), strings.Repeat("x", 65),
@@ -80,7 +80,7 @@ func TestSessionNamesStayInTheirDirectory(t *testing.T) {
 	}
 }
 
-func TestIdsAreNoPaths(t *testing.T) {
+func TestBadInputIdsAreNoPaths(t *testing.T) {
 	d := newDisk(t)
 	for _, id := range []string{"", ".", "..", "../x", "a/b", "a.b", "a\x00", strings.Repeat("x", 65)} {
 		if _, err := d.Create(id, Merged, Plan{}); err == nil {
@@ -93,7 +93,7 @@ func TestIdsAreNoPaths(t *testing.T) {
 }
 
 // A name in the temporary directory that somebody else has taken is left alone.
-func TestTheRootIsOursOrAnother(t *testing.T) {
+func TestSecurityRootIsOursOrAnother(t *testing.T) {
 	for name, take := range map[string]func(t *testing.T, path string){
 		"free":    func(*testing.T, string) {},
 		"ours":    func(t *testing.T, path string) { must(t, os.Mkdir(path, 0o700)) },
@@ -134,7 +134,7 @@ func TestTheRootIsOursOrAnother(t *testing.T) {
 	}
 }
 
-func TestAGivenRootIsRefusedByName(t *testing.T) {
+func TestSecurityGivenRootIsRefusedByName(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o755))
 	d := newDisk(t, func(o *Options) { o.Root = dir })
@@ -146,7 +146,7 @@ func TestAGivenRootIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestSweepRemovesWhatDeadNodesLeft(t *testing.T) {
+func TestFaultSweepRemovesWhatDeadNodesLeft(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	alive := newDisk(t, func(o *Options) { o.Root = root })
 	path := make(map[string]string)
@@ -189,7 +189,7 @@ func TestSweepRemovesWhatDeadNodesLeft(t *testing.T) {
 
 // Nodes that begin and end while others sweep keep their directories, and none
 // hears of it. They have one name, so that each can be mistaken for the last.
-func TestSweepSparesANodeThatBegins(t *testing.T) {
+func TestFaultSweepSparesANodeThatBegins(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	must(t, os.Mkdir(root, 0o700))
 	stop := make(chan struct{})
@@ -226,7 +226,7 @@ func TestSweepSparesANodeThatBegins(t *testing.T) {
 
 // A lock that was taken after its directory went says nothing of the directory
 // that has the name now.
-func TestSweepLooksAtTheLockThatIsThere(t *testing.T) {
+func TestFaultSweepLooksAtTheLockThatIsThere(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	must(t, err)
 	defer root.Close()
@@ -278,7 +278,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestFaultKeptFilesAreBounded(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{})
 	_, err := w.Append(text(1000))

@@ -14,7 +14,7 @@ func clean(c Cleaner, pieces ...string) string {
 	return string(c.End(out))
 }
 
-func TestCleaner(t *testing.T) {
+func TestSecurityCleaner(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n":                      "plain\ttext\n",
 		"\x1b[1;31mred\x1b[0m":               "red",
@@ -47,7 +47,7 @@ func TestCleaner(t *testing.T) {
 	}
 }
 
-func TestCleanerLeavesColoursIn(t *testing.T) {
+func TestSecurityCleanerLeavesColoursIn(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b[1;31mred\x1b[0m":    "\x1b[1;31mred\x1b[0m",
 		"\x1b[mx":                 "\x1b[mx",

@@ -64,7 +64,7 @@ func TestInterleave(t *testing.T) {
 }
 
 // An interleaved view is bounded however often the streams change.
-func TestInterleaveIsBounded(t *testing.T) {
+func TestFaultInterleaveIsBounded(t *testing.T) {
 	var texts []string
 	for range 100_000 {
 		texts = append(texts, "1a", "2\xff")
