@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -66,8 +67,15 @@ type streamJSON struct {
 	Elided     []OutputGap `json:"elided"`
 }
 
-// MarshalJSON writes the job object of design.md 7.
-func (j Job) MarshalJSON() ([]byte, error) { return json.Marshal(j.object()) }
+// MarshalJSON writes the job object of design.md 7. Whether & and < in it are
+// escaped is the choice of the encoder that asks.
+func (j Job) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(j.object())
+	return b.Bytes(), err
+}
 
 func (j Job) object() jobJSON {
 	o := jobJSON{
