@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -55,11 +57,16 @@ func exitStatus(err *messages.Error) int {
 	return statusOwn
 }
 
-// coded finds the code in an error; one without is a fault of ours.
+// coded finds the code in an error; one without is a fault of ours, or of where
+// we write.
 func coded(err error) *messages.Error {
 	var e *messages.Error
-	if errors.As(err, &e) {
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &e):
 		return e
+	case errors.As(err, &at) && at.Op == "write":
+		err = &outputError{err}
 	}
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
 }
@@ -82,7 +89,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// wantsJSON looks for --json among the flags, which may be wrong themselves.
+// asJSON says whether an error is told as an object: as the flag says or, where
+// the flags could not be read, as far as they can be guessed.
+func (m *Main) asJSON(cmd *cobra.Command, args []string) bool {
+	if m.misread || cmd.DisableFlagParsing {
+		return wantsJSON(args)
+	}
+	flag := cmd.Flags().Lookup("json")
+	return flag != nil && flag.Value.String() == "true"
+}
+
+// wantsJSON looks for --json among flags that may be wrong themselves.
 func wantsJSON(args []string) bool {
 	if len(args) > 0 {
 		args = args[1:] // the verb
@@ -106,10 +123,19 @@ func wantsJSON(args []string) bool {
 // writeJSON writes one object and a newline. What a terminal could take for a
 // command is escaped; the value is the same.
 func writeJSON(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
+	b, err := plainJSON(v)
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(append(escapeJSON(b), '\n'))
 	return err
+}
+
+// plainJSON is json.Marshal for readers that are no browsers: & stays &.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -17,8 +17,7 @@ type runFlags struct {
 	shell   string
 
 	timeout, grace, promoteAfter duration
-	onExit                       string
-	streams                      string
+	onExit, streams              word
 	maxOutput                    quota
 	noStdin, interactive         bool
 	json                         bool
@@ -37,24 +36,37 @@ var laterFlags = []struct{ name, short, help, why string }{
 	{"detach-keys", "", "keys that leave a terminal", "commands on a terminal of their own are not there yet"},
 }
 
-const runExamples = `  troupe run 'echo hi; exit 3'                   one argument is shell text
-  troupe run ls -la /                            several are a program and its arguments
-  troupe run -- 'my program'                     after -- there is no shell
-  troupe run --timeout 10m --json 'go test ./...'
-  seq 3 | troupe run -C /tmp -e LANG=C cat`
+const runUse = `run [flags] 'SHELL TEXT'
+troupe run [flags] PROG ARG...
+troupe run [flags] -f FILE`
+
+const runLong = `Run a command, show what it prints, end everything it started, and exit as it
+did.
+
+One argument is text for a shell; several are a program and its arguments, which
+no shell sees. The flags end at the first argument; after -- there is no shell.`
+
+const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
+  troupe run ls -la '/my files'              a program and its arguments
+  troupe run -- 'my program'                 a program, not a text
+  troupe run --timeout 10m go test ./...     TERM after 10m, KILL 5s later
+  troupe run --json 'make' | jq .outcome     the result as one object
+  seq 3 | troupe run -C /tmp -e LANG=C cat   input, directory, environment
+  troupe run -f build.sh                     the text of a file`
+
+// runStatuses stands at the end of the help. The whole table is in docs/cli.md.
+const runStatuses = `Exit status:
+  the command's own, or 128+n when signal n ended it. Further:
+  124   its deadline ended it             2     the flags make no sense
+  130   Ctrl-C ended it (128+SIGINT)      125   troupe failed
+  126   it cannot be executed             127   it was not found`
 
 func (m *Main) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
-		Use:   "run [flags] 'SHELL TEXT' | PROG ARG... | -f FILE",
-		Short: "Run a command to its end",
-		Long: `Run a command, show what it prints, end everything it started, and exit as it did.
-
-The flags end at the first argument. The exit status is the command's own; 128+n
-when signal n ended it, 124 at its deadline, 130 after Ctrl-C, 126 or 127 when it
-could not be executed, 125 when troupe failed, 2 when the flags make no sense.`,
-		Example: runExamples,
-		Args:    cobra.ArbitraryArgs,
+		Use: runUse, Short: "Run a command to its end", Long: runLong, Example: runExamples,
+		Annotations: map[string]string{helpEnd: runStatuses},
+		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.run(f, args, cmd.ArgsLenAtDash() == 0)
 		},
@@ -66,27 +78,28 @@ could not be executed, 125 when troupe failed, 2 when the flags make no sense.`,
 
 func (f *runFlags) define() {
 	f.timeout, f.grace, f.promoteAfter = duration{name: "timeout"}, duration{name: "grace", zero: true}, duration{name: "promote-after"}
+	f.onExit, f.streams = word{kind: "keep|kill|adopt"}, word{kind: "merged|separate"}
 	set := f.cmd.Flags()
 	set.SetInterspersed(false)
 	set.SortFlags = false
-	set.StringVarP(&f.file, "file", "f", "", "take the shell text from `FILE`, - for standard input")
+	set.StringVarP(&f.file, "file", "f", "", "take the shell text from `FILE`; - is standard input")
 	set.StringVarP(&f.cwd, "cwd", "C", "", "run in `DIR`")
-	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`, K alone takes the caller's value")
-	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `F`, one K[=V] a line")
-	set.StringVar(&f.shell, "shell", "", "bash, zsh, sh or fish, or an absolute path (bash)")
-	set.Var(&f.timeout, "timeout", "deadline of the whole job")
-	set.Var(&f.grace, "grace", "from TERM to KILL (5s)")
-	set.StringVar(&f.onExit, "on-exit", "", "what becomes of processes left behind: `keep|kill|adopt` (adopt: ended with troupe)")
-	set.StringVar(&f.streams, "streams", "", "`merged|separate` (merged if both go to the same place)")
-	set.Var(&f.maxOutput, "max-output", "keep at most N bytes; at the limit: elide, keep_head, pause or kill")
+	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`; K alone has the caller's value")
+	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `FILE`, one K[=V] a line")
+	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, fish, or an absolute path (default bash)")
 	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
-	set.BoolVarP(&f.interactive, "interactive", "i", false, "give it the terminal's input")
+	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
+	set.Var(&f.timeout, "timeout", "end it after D, like 90s, 10m or 1h30m")
+	set.Var(&f.grace, "grace", "from TERM to KILL when it is ended (default 5s)")
+	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep needs a daemon (default adopt)")
+	set.Var(&f.streams, "streams", "one pipe in true order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
+	set.Var(&f.maxOutput, "max-output", "keep at most N bytes, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
 	set.BoolVar(&f.json, "json", false, "print the result as one object, and nothing else")
-	set.StringVar(&f.scope, "scope", "", "the owner, a `PATH` like main/build")
-	set.StringVar(&f.name, "name", "", "call the job `N`")
-	set.StringVar(&f.description, "description", "", "say what it is for: `T`")
-	set.StringVar(&f.key, "key", "", "do it once for `K`")
-	set.Var(&f.promoteAfter, "promote-after", "foreground budget; without a daemon it has no effect")
+	set.StringVar(&f.name, "name", "", "call the job `NAME`")
+	set.StringVar(&f.description, "description", "", "`TEXT` that says what it is for")
+	set.StringVar(&f.scope, "scope", "", "owner of the job, a `PATH` like main/build (default that of the job around it, or main)")
+	set.StringVar(&f.key, "key", "", "run once for each `KEY`; within one node, so of no effect here")
+	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background after D; needs a daemon, so of no effect here")
 	set.Bool("no-daemon", false, "run in this process, which is the only way so far")
 	for _, l := range laterFlags {
 		if l.name == "session" || l.name == "on-finish" || l.name == "detach-keys" {
@@ -106,6 +119,8 @@ func (f *runFlags) check() *messages.Error {
 		}
 	}
 	switch {
+	case messages.OnExit(f.onExit.value) == messages.KeepChildren:
+		return unsupported("on_exit", "--on-exit keep does not work yet: "+needsDaemon, "leave it out, and what is left behind ends with troupe")
 	case f.noStdin && f.interactive:
 		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
 	case f.file == "-" && f.interactive:

@@ -6,10 +6,7 @@
 // is how they fail (errors.go) and how they speak on a terminal (screen.go).
 package main
 
-import (
-	"context"
-	"os"
-)
+import "os"
 
 // version is set by the linker (see the Makefile); "" is a plain go build.
 var version string
@@ -19,6 +16,9 @@ type Main struct {
 	In, Out, Err *os.File
 	Env          []string // as os.Environ
 	Version      string
+
+	misread bool  // the flags could not be read
+	helped  error // what became of the help that was asked for
 }
 
 func main() {
@@ -30,7 +30,11 @@ func main() {
 func (m *Main) Run(args []string) int {
 	root := m.root()
 	root.SetArgs(args)
-	return m.finish(root.ExecuteContext(context.Background()), wantsJSON(args))
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		err = m.helped
+	}
+	return m.finish(err, m.asJSON(cmd, args))
 }
 
 // getenv is the caller's value of a variable.

@@ -57,13 +57,13 @@ func (g *foreground) drawProgress(ctx context.Context, begun time.Time) {
 }
 
 func progressLine(job messages.Job, since time.Duration) string {
-	line := fmt.Sprintf("%s %s", job.State, since.Truncate(time.Second))
+	line := fmt.Sprintf("troupe: %s %s", job.State, since.Truncate(time.Second))
 	bytes := int64(0)
 	for _, out := range job.Output {
 		bytes += out.Bytes
 	}
 	if bytes > 0 {
-		line += ", " + humanize.IBytes(uint64(bytes))
+		line += ", " + humanize.IBytes(uint64(bytes)) + " so far"
 	}
 	if job.PID > 0 {
 		line += fmt.Sprintf(", pid %d", job.PID)

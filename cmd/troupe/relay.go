@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"strings"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 
 	"troupe"
 	"troupe/messages"
@@ -40,7 +44,17 @@ func newRelay(ctx context.Context, stream messages.Stream, to *pane, hold *brake
 // (EPIPE), its disk is full.
 type outputError struct{ err error }
 
-func (e *outputError) Error() string { return "its output cannot be written: " + e.err.Error() }
+func (e *outputError) Error() string {
+	var at *fs.PathError
+	if !errors.As(e.err, &at) {
+		return "the output cannot be written: " + e.err.Error()
+	}
+	name := strings.TrimPrefix(at.Path, "/dev/")
+	if errors.Is(at, unix.ENOSPC) {
+		return name + " cannot be written: there is no space left (free some, or send it elsewhere)"
+	}
+	return name + " cannot be written: " + at.Err.Error()
+}
 func (e *outputError) Unwrap() error { return e.err }
 
 // show copies until the end. ctx ends it early.

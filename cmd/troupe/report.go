@@ -15,7 +15,7 @@ import (
 // leftovers is how many processes the command has left behind that will end with
 // the node.
 func (g *foreground) leftovers(job messages.Job) int {
-	if job.Children == 0 || g.request.OnExit == messages.KeepChildren {
+	if job.Children == 0 {
 		return 0
 	}
 	if now, err := g.node.Job(context.Background(), g.job); err == nil && now.State == messages.Retired {
@@ -29,7 +29,9 @@ func (g *foreground) shutdown() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	end := make(chan error, 1)
-	go func() { end <- g.node.Shutdown(ctx, messages.ShutDown{Reason: "the command has ended"}) }()
+	go func() {
+		end <- g.node.Shutdown(ctx, messages.ShutDown{Reason: "the command has ended", Grace: g.request.Grace})
+	}()
 	for {
 		select {
 		case err := <-end:
@@ -89,6 +91,9 @@ func (g *foreground) tellEnd(job messages.Job) {
 		g.screen.say("the command was ended by signal %s%s", job.Status.Signal, why)
 	case messages.FailedToStart, messages.Lost:
 		g.screen.say("%v", &job.Err)
+	}
+	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen {
+		g.screen.say("there was no room for the end of the output: it is missing")
 	}
 	for _, s := range job.Survivors {
 		g.tellSurvivor(s)

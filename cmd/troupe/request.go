@@ -21,7 +21,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	r := messages.RunCommand{
 		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
 		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: m.stdin(f), Streams: m.streams(f),
-		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit), Quota: f.maxOutput.Quota,
+		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit.value), Quota: f.maxOutput.Quota,
 	}
 	if err := f.check(); err != nil {
 		return r, err
@@ -73,15 +73,22 @@ func (m *Main) text(file string) (string, error) {
 	if file != "-" {
 		var err error
 		if from, err = os.Open(file); err != nil {
-			return "", messages.Invalid("file", "the shell text cannot be read: "+err.Error())
+			return "", unreadable("file", "the shell text", err)
 		}
 		defer from.Close()
 	}
 	b, err := io.ReadAll(io.LimitReader(from, messages.MaxText+1))
 	if err != nil {
-		return "", messages.Invalid("file", "the shell text cannot be read: "+err.Error())
+		return "", unreadable("file", "the shell text", err)
 	}
 	return string(b), nil
+}
+
+// unreadable refuses a file that a flag names.
+func unreadable(reason, what string, err error) *messages.Error {
+	e := messages.Invalid(reason, what+" cannot be read: "+err.Error())
+	e.Hint = "name a file that is there and may be read"
+	return e
 }
 
 // workDir makes -C absolute; whether it is there is seen at the start.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"troupe/messages"
@@ -24,11 +23,11 @@ type resultText struct {
 
 // MarshalJSON implements json.Marshaler: the fields of both, in one object.
 func (o *resultObject) MarshalJSON() ([]byte, error) {
-	job, err := json.Marshal(o.job)
+	job, err := plainJSON(o.job)
 	if err != nil {
 		return nil, err
 	}
-	more, err := json.Marshal(o.more)
+	more, err := plainJSON(o.more)
 	if err != nil {
 		return nil, err
 	}

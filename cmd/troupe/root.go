@@ -10,26 +10,40 @@ import (
 
 // root is the command line with its verbs.
 func (m *Main) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
-		Use:   "troupe",
+		Use:   "troupe VERB [flags] [ARG...]",
 		Short: "A supervisor of shell jobs",
 		Long: `troupe runs a command, keeps every byte it prints, ends it and everything it
 started when told to, and reports how it ended exactly once.`,
 		Example: `  troupe run 'make test 2>&1 | tail'      one argument is shell text
   troupe run --timeout 10m go test ./...  several are a program and its arguments
   troupe doctor                           what this machine allows`,
-		Args:              noSuchVerb,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args: noSuchVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return m.printVersion()
+			}
+			return m.help(cmd)
+		},
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetIn(m.In)
 	root.SetOut(m.Out)
 	root.SetErr(m.Err)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		m.misread = true
+		return flagError(cmd, err)
+	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = m.help(cmd) })
+	root.SetHelpCommand(m.helpCommand(root))
+	root.Flags().BoolVar(&version, "version", false, "say which troupe this is")
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false
+	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
 	root.AddCommand(m.runCommand(), m.doctorCommand(), m.versionCommand())
 	root.AddCommand(m.missing()...)
 	return root

@@ -25,10 +25,15 @@ type foreground struct {
 
 	job     messages.JobID // its ULID, which names it from the start
 	relays  []*relay
-	relayed chan error // each relay says once how it ended
-	showing int        // relays that have not
-	fault   error      // the first error of one
+	relayed chan error       // each relay says once how it ended
+	showing int              // relays that have not
+	fault   error            // the first error of one
+	asked   <-chan time.Time // the command was asked to end a while ago
 }
+
+// askedFor is how long the command may take to end before it is told that it was
+// asked to, and how to kill it. Most end at once.
+const askedFor = 500 * time.Millisecond
 
 // run runs one command in a node of this process, and ends as it did.
 func (m *Main) run(f *runFlags, args []string, argv bool) error {
@@ -52,9 +57,11 @@ func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	end := g.submit(ctx)
+	deaf := g.tellHeld(ctx)
 	quiet := g.progress(ctx)
 	e := g.wait(end)
 	quiet()
+	deaf()
 	if e.err != nil {
 		cancel()
 		g.tellSurvivors(g.shutdown())
@@ -110,6 +117,8 @@ func (g *foreground) wait(end <-chan ended) ended {
 			return e
 		case sig := <-g.signals.heard:
 			g.interrupt(sig)
+		case <-g.asked:
+			g.screen.say("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
 		case err := <-g.relayed:
 			g.showed(err)
 		}
@@ -151,13 +160,15 @@ func (g *foreground) showed(err error) {
 
 // interrupt stops the command: politely at first, then at once.
 func (g *foreground) interrupt(sig os.Signal) {
-	name := signalName(sig)
+	g.screen.echoed(sig)
+	reason := "interrupted by " + signalName(sig)
 	if !g.signals.first(sig) || sig == unix.SIGQUIT {
-		g.stop(-1, "interrupted by "+name)
+		g.asked = nil
+		g.stop(-1, reason)
 		return
 	}
-	g.screen.say("%s: ending the command; once more kills it", name)
-	g.stop(0, "interrupted by "+name)
+	g.asked = time.After(askedFor)
+	g.stop(0, reason)
 }
 
 // stop asks for the end of the command and does not wait for it.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // screen is where the program shows things: what the command prints, its own
@@ -60,6 +62,18 @@ func (s *screen) say(format string, args ...any) {
 		text, s.open = "\n"+text, false
 	}
 	_, _ = s.err.file.WriteString(text)
+}
+
+// echoed says that a signal came which has its key: the terminal has shown ^C,
+// and its line has no end.
+func (s *screen) echoed(sig os.Signal) {
+	if sig != unix.SIGINT && sig != unix.SIGQUIT {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.open = true
 }
 
 // draw shows the line, if the command has been silent for long and has left the

@@ -24,8 +24,8 @@ func (m *Main) stdin(f *runFlags) messages.StdinMode {
 // same place only one pipe keeps their order.
 func (m *Main) streams(f *runFlags) messages.StreamMode {
 	switch {
-	case f.streams != "":
-		return messages.StreamMode(f.streams)
+	case f.streams.value != "":
+		return messages.StreamMode(f.streams.value)
 	case f.json, sameFile(m.Out, m.Err):
 		return messages.MergedStreams
 	}

@@ -39,19 +39,39 @@ func (d *duration) Set(s string) error {
 		e.Hint = "write a number and its unit: 500ms, 90s, 10m, 1h30m"
 		return e
 	case v < 0:
-		return messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is negative", d.name, s))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is negative", d.name, s))
+		e.Hint = "write how long it may take, like 90s"
+		return e
 	case v == 0 && !d.zero:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s 0 would end the command before it begins", d.name))
 		e.Hint = "leave it out for none"
 		return e
 	case v > messages.MaxDuration:
-		return messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is more than ten years", d.name, s))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is more than ten years", d.name, s))
+		e.Hint = "leave it out for none"
+		return e
 	}
 	d.d, d.set = v, true
 	return nil
 }
 
 func (d *duration) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
+
+// word is a flag whose value is one of a few words, which the help shows. It is
+// checked with the request.
+type word struct{ kind, value string }
+
+// String implements pflag.Value.
+func (w *word) String() string { return w.value }
+
+// Type implements pflag.Value.
+func (w *word) Type() string { return w.kind }
+
+// Set implements pflag.Value.
+func (w *word) Set(s string) error {
+	w.value = s
+	return nil
+}
 
 // quota is the flag --max-output: N, or N:POLICY.
 type quota struct{ messages.Quota }

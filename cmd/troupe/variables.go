@@ -50,15 +50,15 @@ func (m *Main) variable(r *messages.RunCommand, kv string) error {
 func (m *Main) envFile(r *messages.RunCommand, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return messages.Invalid("env_file", "the environment file cannot be read: "+err.Error())
+		return unreadable("env_file", "the environment file", err)
 	}
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, maxEnvFile+1))
 	switch {
 	case err != nil:
-		return messages.Invalid("env_file", "the environment file cannot be read: "+err.Error())
+		return unreadable("env_file", "the environment file", err)
 	case len(b) > maxEnvFile:
-		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("%s is larger than %d bytes", name, maxEnvFile)}
+		return &messages.Error{Code: messages.TooLarge, Reason: "env_file", Message: fmt.Sprintf("%s is larger than %d bytes", name, maxEnvFile), Hint: "the kernel takes no larger environment"}
 	}
 	for n, line := range strings.Split(string(b), "\n") {
 		line = strings.TrimSuffix(line, "\r")

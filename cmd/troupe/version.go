@@ -27,16 +27,20 @@ func (m *Main) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say which troupe this is", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := m.describe()
 			if asJSON {
-				return writeJSON(m.Out, v)
+				return writeJSON(m.Out, m.describe())
 			}
-			_, err := fmt.Fprintf(m.Out, "troupe %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
-			return err
+			return m.printVersion()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one object")
 	return cmd
+}
+
+func (m *Main) printVersion() error {
+	v := m.describe()
+	_, err := fmt.Fprintf(m.Out, "troupe %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+	return err
 }
 
 // describe reads what the linker and the go command left in the binary.
