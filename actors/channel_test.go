@@ -143,7 +143,7 @@ func TestChannelBoundsItsWindow(t *testing.T) {
 }
 
 // A subscriber that is slow costs no memory and misses nothing.
-func TestChannelReadsOnFromTheJournal(t *testing.T) {
+func TestFaultChannelReadsOnFromTheJournal(t *testing.T) {
 	withChannel(t, channelSpec{window: 10}, func(h *herald) {
 		h.openWatched()
 		h.happen(2000)
@@ -190,7 +190,7 @@ func (h *herald) openWatched() {
 }
 
 // What the journal has forgotten is said, in one word and exactly.
-func TestChannelSaysWhatIsDropped(t *testing.T) {
+func TestFaultChannelSaysWhatIsDropped(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.journal = journal.NewMemory(100)
 		playChannel(s, channelSpec{after: 50}, func(h *herald) {

@@ -107,7 +107,7 @@ func TestGatherStopsAll(t *testing.T) {
 
 // A job whose actor died over the request is asked again, and so is one whose
 // answer does not come.
-func TestGatherAsksAgain(t *testing.T) {
+func TestFaultGatherAsksAgain(t *testing.T) {
 	c := &crew{refuses: map[messages.JobID]refusal{"j1": {messages.Internal, 2}}, loses: map[messages.JobID]int{"j3": 3}}
 	gatherers(t, 3, c, func(s *stage, by *client) {
 		s.after(2*gatherPause + gatherPatience)

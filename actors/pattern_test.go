@@ -89,7 +89,7 @@ func TestPatternOverGaps(t *testing.T) {
 }
 
 // A finder holds little, whatever the stream is.
-func TestPatternHoldsLittle(t *testing.T) {
+func TestFaultPatternHoldsLittle(t *testing.T) {
 	lines := strings.Repeat("a line of a log\n", 1000)
 	for _, c := range []struct {
 		pattern, text string
@@ -112,7 +112,7 @@ func TestPatternHoldsLittle(t *testing.T) {
 	}
 }
 
-func TestPatternRefused(t *testing.T) {
+func TestBadInputPatternRefused(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
 		want    messages.Code

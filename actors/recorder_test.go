@@ -125,7 +125,7 @@ func TestRecorderBoundsAGroup(t *testing.T) {
 }
 
 // A journal that fails is tried again, later and later; nothing is lost.
-func TestRecorderRetries(t *testing.T) {
+func TestFaultRecorderRetries(t *testing.T) {
 	withRecorder(t, func(s *stage, j *testJournal) {
 		s.raise(recorderProps(s.deps), kindRecorder)
 		s.heard.take()
@@ -153,7 +153,7 @@ func TestRecorderRetries(t *testing.T) {
 }
 
 // A journal that cannot be opened at first keeps the node waiting, no longer.
-func TestRecorderOpensLater(t *testing.T) {
+func TestFaultRecorderOpensLater(t *testing.T) {
 	withRecorder(t, func(s *stage, j *testJournal) {
 		_ = s.journal.Append([]messages.FactRecorded{fact(1), fact(2)})
 		locked := errors.New("locked")
@@ -176,7 +176,7 @@ func TestRecorderOpensLater(t *testing.T) {
 
 // A recorder that dies over a commit is made again. Facts that had queued up
 // behind those that died with it must not overtake them.
-func TestRecorderRestarts(t *testing.T) {
+func TestFaultRecorderRestarts(t *testing.T) {
 	withRecorder(t, func(s *stage, j *testJournal) {
 		unwritten := []messages.FactRecorded{}
 		s.react = func(ctx actor.Context) { // as the supervisor does

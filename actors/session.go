@@ -98,14 +98,18 @@ func (s *session) start(ctx actor.Context) {
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
-	t := &ticket{place: p}
+	t := &ticket{place: p, turn: p.job.State == messages.Starting}
 	id := p.job.ID
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
 		return
 	}
 	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
-		if !there.turn && there.place.job.State == messages.Queued {
+		switch {
+		case there.turn || there.place.job.State != messages.Queued:
+		case p.job.State == messages.Starting: // its turn was lost on the way
+			s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: id}))
+		default:
 			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
 		}
 		return

@@ -96,7 +96,7 @@ func TestSinkShowsViews(t *testing.T) {
 	})
 }
 
-func TestSinkRefuses(t *testing.T) {
+func TestBadInputSinkRefuses(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		s.tell(c.outputs())
 		reader := s.client()
@@ -176,7 +176,7 @@ func TestSinkCountsInSteps(t *testing.T) {
 	})
 }
 
-func TestSinkBoundsWhoWaits(t *testing.T) {
+func TestFaultSinkBoundsWhoWaits(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		c.write(messages.Merged, strings.Repeat("x\n", countStep)) // two steps
 		reader := s.client()
@@ -199,7 +199,7 @@ func TestSinkBoundsWhoWaits(t *testing.T) {
 }
 
 // A log that shrinks beneath the count is counted as far as it is there.
-func TestSinkCountsWhatIsThere(t *testing.T) {
+func TestFaultSinkCountsWhatIsThere(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		c.write(messages.Merged, "a\nb\n")
 		out := c.outputs()
@@ -224,7 +224,7 @@ func (c shrunk) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // A log that cannot be read is said to be unavailable, in every view.
-func TestSinkCannotRead(t *testing.T) {
+func TestFaultSinkCannotRead(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		c.write(messages.Merged, "a\nb\n")
 		out := c.outputs()
@@ -329,7 +329,7 @@ func TestSinkForgetsFollowersThatLeft(t *testing.T) {
 	})
 }
 
-func TestSinkBoundsFollowers(t *testing.T) {
+func TestFaultSinkBoundsFollowers(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		s.tell(c.outputs())
 		for range maxFollowers {
@@ -343,7 +343,7 @@ func TestSinkBoundsFollowers(t *testing.T) {
 
 // A sink that dies is made again: nobody who waited is forgotten, and the logs
 // are asked for when somebody needs them.
-func TestSinkRestarts(t *testing.T) {
+func TestFaultSinkRestarts(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		s.tell(c.outputs())
 		c.write(messages.Merged, "hello\n")

@@ -22,6 +22,7 @@ type entry struct {
 	debts   []*actor.PID // clients of the run that have not had their reply
 	key     idempotency
 	digest  string // of the request, where it has a key
+	turn    bool   // it was given its turn: its engine is asked, or was
 	over    bool   // it has no actor any more: the node itself answers for it
 	settled bool   // and its engine has been told to forget it
 }
@@ -211,6 +212,7 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Done(id)
 	if e, ok := s.jobs[id]; ok && e.job.State == messages.Queued {
+		e.turn = false
 		s.admission.Again(id, e.job.Scope)
 	}
 	s.give(ctx, granted)
@@ -224,6 +226,7 @@ func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 			s.give(ctx, s.admission.Done(id))
 			continue
 		}
+		e.turn = true
 		s.send(ctx, s.home(e), turnGiven{job: id}, nil)
 	}
 }

@@ -242,9 +242,14 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
 	}
 }
 
-// replace places a job again. One that has not started asks for its turn anew.
+// replace places a job again. One that waits asks for its turn anew. One that
+// had its turn keeps it: its engine may have been asked already, and a process
+// that is about to begin must not be without an owner meanwhile.
 func (s *supervisor) replace(ctx actor.Context, e *entry) {
-	if e.job.State == messages.Queued {
+	switch {
+	case e.job.State == messages.Queued && e.turn:
+		e.job.State = messages.Starting
+	case e.job.State == messages.Queued:
 		s.give(ctx, s.admission.Done(e.job.ID))
 		s.admission.Again(e.job.ID, e.job.Scope)
 	}

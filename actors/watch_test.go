@@ -458,7 +458,7 @@ func TestWatchOfAClientThatLeft(t *testing.T) {
 	})
 }
 
-func TestCheckAwait(t *testing.T) {
+func TestBadInputCheckAwait(t *testing.T) {
 	one := []messages.JobID{"j1"}
 	for _, c := range []struct {
 		name string

@@ -39,6 +39,17 @@ var situations = []situation{
 		p.Begin()
 		p.Exit(3)
 	}, messages.Exited, "started finished:exited retired"},
+	{"starting in the background", func(h *house, at messages.RunCommand) *client {
+		at.PromoteAfter = time.Minute
+		c := h.run(at)
+		h.after(time.Minute)
+		reply[messages.CommandPromoted](c)
+		return c
+	}, func(h *house, p *fake.Process) {
+		want(h, "owned", p.Owned(), true)
+		p.Begin()
+		p.Exit(3)
+	}, messages.Exited, "promoted started finished:exited retired"},
 	{"starting in vain", func(h *house, at messages.RunCommand) *client {
 		return h.run(at)
 	}, func(h *house, p *fake.Process) {

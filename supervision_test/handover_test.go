@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/backends/fake"
 	"troupe/messages"
 )
@@ -94,6 +95,32 @@ func TestHandoverOfAStartingJob(t *testing.T) {
 		h.after(0)
 		want(h, "status", h.job("j1").Shell, 3)
 	})
+}
+
+// A job that starts keeps its turn when it is moved, wherever it comes to: no
+// process is without an owner meanwhile, and a stop finds it.
+func TestHandoverOfAStartingJobIntoAFullPlace(t *testing.T) {
+	inHouse(t, func(h *house) {
+		other, q := h.start(messages.RunCommand{Scope: "b", Text: "other"})
+		c := h.run(messages.RunCommand{Scope: "a", Text: "make"})
+		p := h.proc("make")
+		waits := h.run(messages.RunCommand{Scope: "c", Text: "waits for its turn"})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
+		want(h, "owned", p.Owned(), true)
+		stop := h.ask(messages.StopCommand{Job: "j2", Grace: -1})
+		silent(stop)
+		want(h, "processes", len(h.engine.Ever()), 2)
+		p.Begin()
+		reply[messages.CommandStopped](stop)
+		h.wantSignals(p, "KILL")
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		h.wantFacts("j2", "changed stopping started finished:cancelled retired")
+		h.proc("waits for its turn").Begin()
+		h.proc("waits for its turn").Exit(0)
+		finished(waits)
+		q.Exit(0)
+		finished(other)
+	}, plan{fake: serial, limits: actors.Limits{Starts: 1}})
 }
 
 // A job that is being stopped goes on being stopped.
