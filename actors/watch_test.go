@@ -481,9 +481,11 @@ func TestBadInputCheckAwait(t *testing.T) {
 		{"a port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, messages.Unsupported},
 		{"the moon", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: "moon"}}, messages.InvalidParams},
 	} {
-		err := checkAwait(c.ask)
-		if (err == nil) != (c.want == "") || err != nil && err.Code != c.want {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			err := checkAwait(c.ask)
+			if (err == nil) != (c.want == "") || err != nil && err.Code != c.want {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
 	}
 }

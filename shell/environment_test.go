@@ -74,7 +74,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestDangerousNamesAreRefusedFromAfar(t *testing.T) {
+func TestBadInputDangerousNames(t *testing.T) {
 	for _, name := range []string{
 		"LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP", "BASH_FUNC_ls",
 	} {
@@ -92,7 +92,7 @@ func TestDangerousNamesAreRefusedFromAfar(t *testing.T) {
 	}
 }
 
-func TestBrokenEnvIsRefused(t *testing.T) {
+func TestBadInputBrokenEnv(t *testing.T) {
 	for _, entry := range []string{"A", "=1", "A=\x00", ""} {
 		_, _, err := shell.Environment(messages.RunCommand{EnvPolicy: messages.EnvCaller, Env: []string{entry}}, nil)
 		if !errors.Is(err, &messages.Error{Code: messages.EnvRefused}) {
@@ -101,7 +101,7 @@ func TestBrokenEnvIsRefused(t *testing.T) {
 	}
 }
 
-func TestSecret(t *testing.T) {
+func TestSecuritySecretNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"OPENAI_API_KEY": true, "GITHUB_TOKEN": true, "TOKENIZERS_PARALLELISM": true, "my_secret": true, "DB_PASSWORD": true,
 		"GOOGLE_APPLICATION_CREDENTIALS": true, "API_KEY_ID": false, "PATH": false, "MONKEY": false,

@@ -23,7 +23,7 @@ func open(t *testing.T, e backends.Engine, o pipe.Options, at backends.Place) ba
 	return s
 }
 
-func TestCheck(t *testing.T) {
+func TestBadInputCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	loop := filepath.Join(dir, "loop")
@@ -64,21 +64,23 @@ func TestCheck(t *testing.T) {
 		{"not installed, by path", backends.Command{Text: "true", Shell: dir + "/bash"}, messages.SpawnFailed, "ENOENT", "is not installed"},
 		{"a shell without files", backends.Command{Text: long, Shell: "odd"}, messages.TooLarge, "command", ""},
 	} {
-		err := s.Check(c.command)
-		if c.code == "" {
-			if err != nil {
-				t.Errorf("%s: %v", c.name, err)
+		t.Run(c.name, func(t *testing.T) {
+			err := s.Check(c.command)
+			if c.code == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
 			}
-			continue
-		}
-		if !errors.Is(err, &messages.Error{Code: c.code, Reason: c.reason}) || !strings.Contains(err.Message, c.text) {
-			t.Errorf("%s: %+v", c.name, err)
-		}
+			if !errors.Is(err, &messages.Error{Code: c.code, Reason: c.reason}) || !strings.Contains(err.Message, c.text) {
+				t.Errorf("got %+v", err)
+			}
+		})
 	}
 }
 
 // A directory that may not be entered is refused; root may enter all.
-func TestCheckForbiddenDirectory(t *testing.T) {
+func TestBadInputForbiddenDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	if err := os.Mkdir(dir, 0o600); err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func TestLongTextTravelsInAFile(t *testing.T) {
 	}
 }
 
-func TestTextThatCannotBeWritten(t *testing.T) {
+func TestFaultTextThatCannotBeWritten(t *testing.T) {
 	e := fake.New(fake.Options{})
 	s := open(t, e, pipe.Options{ScriptDir: "/nowhere"}, backends.Place{})
 	heard := make(chan messages.ProcessFact, 1)

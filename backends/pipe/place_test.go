@@ -128,7 +128,7 @@ func TestCloseEndsWhatIsNotKept(t *testing.T) {
 	})
 }
 
-func TestCloseNamesSurvivors(t *testing.T) {
+func TestFaultCloseNamesSurvivors(t *testing.T) {
 	inPlace(t, func(s *scene) {
 		p, _ := s.run("A", "")
 		p.Leave(fake.Children{Survivors: []messages.Survivor{{PID: 7, State: "D"}}})
