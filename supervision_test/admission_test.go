@@ -73,7 +73,7 @@ func TestAdmissionBoundsStarts(t *testing.T) {
 
 // The node takes 1,024 commands that have not started; more are refused, and
 // make no job.
-func TestAdmissionBusy(t *testing.T) {
+func TestFaultAdmissionBusy(t *testing.T) {
 	inHouse(t, func(h *house) {
 		session := func(i int) messages.SessionID { return messages.SessionID(fmt.Sprintf("s%d", i/64)) }
 		for i := range actors.MaxUnstarted {
@@ -95,7 +95,7 @@ func TestAdmissionBusy(t *testing.T) {
 }
 
 // A session has a queue; behind its end is queue_full.
-func TestAdmissionQueueFull(t *testing.T) {
+func TestBadInputAdmissionQueueFull(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first, p := h.start(messages.RunCommand{Text: "first"})
 		var waiting []*client
@@ -174,7 +174,7 @@ func TestAdmissionQuotas(t *testing.T) {
 
 // A quota survives the failure of the scope that keeps it, and counts what was
 // there.
-func TestAdmissionQuotaSurvivesACrash(t *testing.T) {
+func TestFaultAdmissionQuotaSurvivesACrash(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 1}}))
 		_, p := h.start(messages.RunCommand{Scope: "a", Text: "one", Background: true})

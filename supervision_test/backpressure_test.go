@@ -12,7 +12,7 @@ import (
 
 // A subscriber that acknowledges nothing gets its window and no more, whatever
 // happens; it delays nobody, and when it goes on it misses nothing.
-func TestBackpressureOfASlowSubscriber(t *testing.T) {
+func TestFaultBackpressureOfASlowSubscriber(t *testing.T) {
 	inHouse(t, func(h *house) {
 		slow := h.subscribe(messages.Subscribe{Channel: "slow", Window: 4}, false)
 		quick := h.subscribe(messages.Subscribe{}, true)
@@ -41,7 +41,7 @@ func TestBackpressureOfASlowSubscriber(t *testing.T) {
 }
 
 // The window is bounded whatever a client asks for, and so are the channels.
-func TestBackpressureBounds(t *testing.T) {
+func TestFaultBackpressureBounds(t *testing.T) {
 	inHouse(t, func(h *house) {
 		greedy := h.subscribe(messages.Subscribe{Window: 1 << 30}, false)
 		usual := h.subscribe(messages.Subscribe{}, false)
@@ -56,7 +56,7 @@ func TestBackpressureBounds(t *testing.T) {
 
 // A journal that cannot be read for a while delays the one who needs it, who
 // then reads on.
-func TestBackpressureReadsOnFromTheJournal(t *testing.T) {
+func TestFaultBackpressureReadsOnFromTheJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		slow := h.subscribe(messages.Subscribe{Window: 2}, false)
 		h.runMany(messages.MaxOutbox/2, "job")
@@ -80,7 +80,7 @@ func TestBackpressureReadsOnFromTheJournal(t *testing.T) {
 
 // A reader of output that does not read holds nothing back: the engine tells of
 // growth once, and the log grows on.
-func TestBackpressureOfOutput(t *testing.T) {
+func TestFaultBackpressureOfOutput(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "yes"})
 		first := h.ask(messages.FollowOutput{Job: "j1"})

@@ -165,7 +165,7 @@ func TestCascadeStopOfASession(t *testing.T) {
 }
 
 // Who survives is named: to who stopped, to who closed, in the record.
-func TestCascadeNamesSurvivors(t *testing.T) {
+func TestFaultCascadeNamesSurvivors(t *testing.T) {
 	stuck := messages.Survivor{PID: 77, State: "D", Wchan: "nfs_wait"}
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "x"})
@@ -275,7 +275,7 @@ func TestCascadeOverStarts(t *testing.T) {
 
 // A session whose place ends by itself refuses, tells why, and does not take
 // the node with it.
-func TestCascadeOfAPlaceThatCannotOpen(t *testing.T) {
+func TestFaultCascadeOfAPlaceThatCannotOpen(t *testing.T) {
 	inHouse(t, func(h *house) {
 		refused(h.ask(messages.OpenSession{Session: "s", Backend: "nothing"}), messages.Unsupported)
 		refused(h.run(messages.RunCommand{Session: "s", Text: "a"}), messages.Unsupported)

@@ -16,7 +16,7 @@ import (
 
 // A command whose actors fail again and again is not given another: the job
 // runs on, is marked, can only be stopped, and ends as any other.
-func TestCrashTooOften(t *testing.T) {
+func TestFaultCrashTooOften(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		end     func(h *house, p *fake.Process)
@@ -75,7 +75,7 @@ func TestCrashTooOften(t *testing.T) {
 }
 
 // Crashes that are far apart are none too many.
-func TestCrashNowAndThen(t *testing.T) {
+func TestFaultCrashNowAndThen(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "make"})
 		for range 12 {
@@ -90,7 +90,7 @@ func TestCrashNowAndThen(t *testing.T) {
 }
 
 // A foreground job without supervision still answers its client when it ends.
-func TestCrashTooOftenInTheForeground(t *testing.T) {
+func TestFaultCrashTooOftenInTheForeground(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Hour})
 		for range 4 {
@@ -104,7 +104,7 @@ func TestCrashTooOftenInTheForeground(t *testing.T) {
 
 // A job that has not started when its actors fail too often never starts: it is
 // ended, since nobody could look after it.
-func TestCrashTooOftenInTheQueue(t *testing.T) {
+func TestFaultCrashTooOftenInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
 		c := h.run(messages.RunCommand{Text: "second"})
@@ -123,7 +123,7 @@ func TestCrashTooOftenInTheQueue(t *testing.T) {
 
 // While a job is starting its actors may fail too often, too: it goes on, and
 // is heard of when it begins.
-func TestCrashTooOftenWhileStarting(t *testing.T) {
+func TestFaultCrashTooOftenWhileStarting(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		inHouse(t, func(h *house) {
 			c := h.run(messages.RunCommand{Text: "make", Background: background})
@@ -146,7 +146,7 @@ func TestCrashTooOftenWhileStarting(t *testing.T) {
 }
 
 // Lost is said only of a job that the engine no longer knows.
-func TestCrashOfAForgottenJob(t *testing.T) {
+func TestFaultCrashOfAForgottenJob(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, _ := h.start(messages.RunCommand{Text: "make"})
 		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Hour})
@@ -167,7 +167,7 @@ func TestCrashOfAForgottenJob(t *testing.T) {
 }
 
 // So it is when the session or the scope has to be made anew.
-func TestCrashOfWhatHeldAForgottenJob(t *testing.T) {
+func TestFaultCrashOfWhatHeldAForgottenJob(t *testing.T) {
 	for _, kind := range []string{"session", "scope"} {
 		inHouse(t, func(h *house) {
 			c, p := h.start(messages.RunCommand{Text: "make"})
@@ -183,7 +183,7 @@ func TestCrashOfWhatHeldAForgottenJob(t *testing.T) {
 }
 
 // A request in the hands of an actor that fails is refused, not lost.
-func TestCrashRefusesWhatItHeld(t *testing.T) {
+func TestFaultCrashRefusesWhatItHeld(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "cat", Background: true, Stdin: messages.StdinPipe})
 		p.FillInput(true)
@@ -203,7 +203,7 @@ func TestCrashRefusesWhatItHeld(t *testing.T) {
 }
 
 // A sink that fails too often is given up: reads say so, the job does not care.
-func TestCrashOfASinkTooOften(t *testing.T) {
+func TestFaultCrashOfASinkTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "make"})
 		p.Write(messages.Merged, "hello")
@@ -223,7 +223,7 @@ func TestCrashOfASinkTooOften(t *testing.T) {
 
 // A recorder that fails too often ends new work, and says why; what runs is
 // ended in order.
-func TestCrashOfTheRecorderTooOften(t *testing.T) {
+func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "make"})
 		for range 6 {
@@ -244,7 +244,7 @@ func TestCrashOfTheRecorderTooOften(t *testing.T) {
 
 // A channel that fails too often ends, and its subscriber hears that it must
 // come again.
-func TestCrashOfAChannelTooOften(t *testing.T) {
+func TestFaultCrashOfAChannelTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
 		s := h.subscribe(messages.Subscribe{Channel: "c"}, true)
 		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
@@ -264,7 +264,7 @@ func TestCrashOfAChannelTooOften(t *testing.T) {
 
 // The failure of the supervisor is the failure of the node: whoever waits hears
 // it, whoever asks later hears it, and nothing hangs.
-func TestCrashOfTheSupervisor(t *testing.T) {
+func TestFaultCrashOfTheSupervisor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, plan{})
 		for _, text := range []string{"a", "b", "c"} {

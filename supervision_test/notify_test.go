@@ -114,7 +114,7 @@ func scopeOf(f messages.Fact) messages.ScopePath {
 // A subscriber that dies and comes back by the name of its channel hears what it
 // has not acknowledged, again, and then the rest: nothing is lost, nothing is
 // out of order.
-func TestNotifyResume(t *testing.T) {
+func TestFaultNotifyResume(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.subscribe(messages.Subscribe{Channel: "me"}, false)
 		h.runMany(2, "first")
@@ -136,7 +136,7 @@ func TestNotifyResume(t *testing.T) {
 
 // What the journal no longer holds is said to be dropped, never left out in
 // silence.
-func TestNotifyFactsDropped(t *testing.T) {
+func TestFaultNotifyFactsDropped(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.runMany(10, "old")
 		last := h.ledger.last()

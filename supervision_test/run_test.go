@@ -77,7 +77,7 @@ func TestRunTellsTheStatus(t *testing.T) {
 }
 
 // A program that cannot be executed is a job with an outcome.
-func TestRunFailsToStart(t *testing.T) {
+func TestBadInputRunFailsToStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Argv: []string{"mkae", "all"}})
 		h.proc("mkae all").Fail(messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "no mkae"}, 127)
@@ -96,7 +96,7 @@ func TestRunFailsToStart(t *testing.T) {
 }
 
 // What is refused before the start makes no job: no record, no fact, no process.
-func TestRunRefusals(t *testing.T) {
+func TestBadInputRunRefusals(t *testing.T) {
 	dirs := fake.Options{Check: func(c backends.Command) *messages.Error {
 		if c.Dir == "/nowhere" {
 			return &messages.Error{Code: messages.CwdNotFound, Message: "there is no /nowhere"}

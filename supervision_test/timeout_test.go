@@ -10,7 +10,7 @@ import (
 
 // A stubborn command is promoted, asked to stop, killed after the grace, and
 // its end is told once.
-func TestTimeoutLadder(t *testing.T) {
+func TestFaultTimeoutLadder(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "sleep 1h", PromoteAfter: time.Minute, Timeout: time.Hour})
 		h.after(time.Hour - 1)
@@ -82,7 +82,7 @@ func TestTimeoutGrace(t *testing.T) {
 
 // The first cause stays: a job that timed out is not cancelled any more, and one
 // that was being stopped does not time out.
-func TestTimeoutFirstCauseStays(t *testing.T) {
+func TestFaultTimeoutFirstCauseStays(t *testing.T) {
 	inHouse(t, func(h *house) {
 		a, _ := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute, Grace: time.Hour})
 		b, _ := h.start(messages.RunCommand{Text: "b", Timeout: time.Minute, Grace: time.Hour})
@@ -144,7 +144,7 @@ func TestTimeoutChangeOfDeadline(t *testing.T) {
 }
 
 // A change that means nothing changes nothing.
-func TestTimeoutBadChanges(t *testing.T) {
+func TestBadInputTimeoutBadChanges(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "a", Timeout: time.Minute, Grace: time.Hour})
 		h.start(messages.RunCommand{Text: "b"})
