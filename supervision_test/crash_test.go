@@ -132,7 +132,7 @@ var kinds = []string{"command", "sink", "session", "scope", "subscope", "recorde
 // Whatever actor fails, and whatever the job is doing: the job does not notice,
 // it is not started again, its end is told once and as it was, its client has
 // one reply, and the session goes on.
-func TestCrashOfAnyActorInAnyPhase(t *testing.T) {
+func TestFaultCrashOfAnyActorInAnyPhase(t *testing.T) {
 	for _, s := range situations {
 		for _, kind := range kinds {
 			t.Run(s.name+"/"+kind, func(t *testing.T) {
