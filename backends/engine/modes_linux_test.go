@@ -1,14 +1,10 @@
 package engine
 
 import (
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
+	"troupe/backends/backendtest"
 	"troupe/messages"
 	"troupe/supervision_test/need"
 )
@@ -17,16 +13,11 @@ import (
 // jobs.
 const holdsVar = "TROUPE_ENGINE_HOLDS"
 
-// nobody is a user without rights of its own, and without cgroups it may write.
-const nobody = 65534
-
 // costly are tests that are as good in one mode as in all: the modes differ in
 // how trees are found and ended, not in how bytes are moved.
 const costly = "^TestModes$|^TestFlood|^TestFullStore"
 
-// The tests of the other modes run in processes of their own: an engine whose
-// process is its own reaps every child there is, and a user is changed for
-// good.
+// The tests of the other modes run in processes of their own.
 func TestModes(t *testing.T) {
 	if os.Getenv(modeVar) != "" {
 		return // this is one of them
@@ -47,61 +38,19 @@ func TestModes(t *testing.T) {
 			if c.cgroup {
 				need.Cgroup(t)
 			}
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.timeout=5m")
-			if !need.Soak() {
-				cmd.Args = append(cmd.Args, "-test.skip="+costly)
-			}
-			cmd.Env = append(os.Environ(), modeVar+"="+c.mode, holdsVar+"="+string(c.holds))
 			if c.ordinary {
 				need.Root(t)
-				asNobody(t, cmd)
 			}
 			t.Parallel()
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
+			run := backendtest.Alone{
+				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds)},
+				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestHostileTreeEnds"},
 			}
-			for _, test := range []string{"TestModeHolds", "TestHostileTreeEnds"} {
-				if !strings.Contains(string(out), "--- PASS: "+test+" ") {
-					t.Errorf("%s was not run:\n%s", test, out)
-				}
+			if !need.Soak() {
+				run.Args = []string{"-test.skip=" + costly}
 			}
+			run.Run(t)
 		})
-	}
-}
-
-// asNobody has a test binary run as an ordinary user, from a copy: the place of
-// the original is its builder's alone.
-func asNobody(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "ordinary")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Path = filepath.Join(dir, filepath.Base(cmd.Path))
-	copyProgram(t, cmd.Path, os.Args[0])
-	cmd.Dir, cmd.Env = dir, append(cmd.Env, "TMPDIR="+dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-}
-
-func copyProgram(t *testing.T, to, from string) {
-	t.Helper()
-	src, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(dst, src)
-	if closed := dst.Close(); err != nil || closed != nil {
-		t.Fatal(err, closed)
 	}
 }
 

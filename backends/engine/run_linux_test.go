@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -205,7 +206,7 @@ func TestJobCannotStart(t *testing.T) {
 	plain := write("plain", "echo hi", 0o644)
 	odd := write("odd", "\x00\x01", 0o755)
 	lost := write("lost", "#!/no/such/interpreter\n", 0o755)
-	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
+	if err := errors.Join(os.Symlink("loop", filepath.Join(dir, "loop")), os.Mkdir(filepath.Join(dir, "locked"), 0)); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -215,6 +216,7 @@ func TestJobCannotStart(t *testing.T) {
 		shell  int
 	}{
 		"no such program":      {func(s *backends.Spec) { s.Argv = []string{"no-such-program"} }, messages.SpawnFailed, "ENOENT", 127},
+		"in no open directory": {func(s *backends.Spec) { s.Env = []string{"PATH=" + dir + "/locked"} }, messages.SpawnFailed, "ENOENT", 127},
 		"no such path":         {func(s *backends.Spec) { s.Argv = []string{"/no/such/program"} }, messages.SpawnFailed, "ENOENT", 127},
 		"no such interpreter":  {func(s *backends.Spec) { s.Argv = []string{lost} }, messages.SpawnFailed, "ENOENT", 127},
 		"not executable":       {func(s *backends.Spec) { s.Argv = []string{plain} }, messages.SpawnFailed, "EACCES", 126},

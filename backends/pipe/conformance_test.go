@@ -3,7 +3,6 @@ package pipe_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// modeVar says in which way the engine runs. An engine whose process is its own
-// reaps every child there is, so such a run has a process to itself.
+// modeVar says in which way the engine runs; each has a process to itself.
 const modeVar = "TROUPE_PIPE_MODE"
 
 const (
@@ -40,28 +38,34 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	t.Run(library, func(t *testing.T) {
-		need.Cgroup(t)
-		conform(t, library)
-	})
-	t.Run(library+" "+noCgroups, func(t *testing.T) { conform(t, library+" "+noCgroups) })
-	t.Run(own, func(t *testing.T) {
-		need.Cgroup(t)
-		again(t, own)
-	})
-	t.Run(own+" "+noCgroups, func(t *testing.T) { again(t, own+" "+noCgroups) })
-}
-
-// again runs the suite in a process of its own.
-func again(t *testing.T, mode string) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestConformance$", "-test.v", "-test.timeout=8m")
-	cmd.Env = append(os.Environ(), modeVar+"="+mode)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if !strings.Contains(string(out), "--- PASS: TestConformance/a_hostile_tree ") {
-		t.Errorf("the suite was not run:\n%s", out)
+	for _, c := range []struct {
+		mode             string
+		cgroup, ordinary bool
+	}{
+		{library, true, false},
+		{library + " " + noCgroups, false, false},
+		{own, true, false},
+		{own + " " + noCgroups, false, false},
+		{library + " " + noCgroups, false, true},
+		{own + " " + noCgroups, false, true},
+	} {
+		name := c.mode
+		if c.ordinary {
+			name += ", as an ordinary user"
+		}
+		t.Run(name, func(t *testing.T) {
+			if c.cgroup {
+				need.Cgroup(t)
+			}
+			if c.ordinary {
+				need.Root(t)
+			}
+			t.Parallel()
+			backendtest.Alone{
+				Args: []string{"-test.run=^TestConformance$"}, Env: []string{modeVar + "=" + c.mode},
+				Ordinary: c.ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
+			}.Run(t)
+		})
 	}
 }
 

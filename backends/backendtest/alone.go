@@ -1,0 +1,76 @@
+package backendtest
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Alone is a run of this test program in a process of its own. What a test does
+// to its children, its counts or its rights concerns nobody else there: an
+// engine whose process is its own reaps every child there is, and a user is
+// changed for good.
+type Alone struct {
+	Args     []string // of the test program
+	Env      []string // added to that of this process
+	Ordinary bool     // as a user without rights, which takes root
+	Passes   []string // tests that must be among those that passed
+}
+
+// nobody is a user without rights of its own, and without a cgroup it may write.
+const nobody = 65534
+
+// Run fails the test unless the run passes.
+func (a Alone) Run(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.v", "-test.timeout=9m"}, a.Args...)...)
+	cmd.Env = append(os.Environ(), a.Env...)
+	if a.Ordinary {
+		asNobody(t, cmd)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, test := range a.Passes {
+		if !strings.Contains(string(out), "--- PASS: "+test+" ") {
+			t.Errorf("%s was not run:\n%s", test, out)
+		}
+	}
+}
+
+// asNobody has the program run as an ordinary user, from a copy: the place of
+// the original is its builder's alone.
+func asNobody(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ordinary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	program := filepath.Join(dir, filepath.Base(cmd.Path))
+	if err := errors.Join(copyProgram(program, cmd.Path), os.Chown(dir, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path, cmd.Dir, cmd.Env = program, dir, append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
+func copyProgram(to, from string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Chmod(0o755), dst.Close())
+}
