@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,8 +25,21 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as a user would, one file of testdata for each
 // promise.
 func TestScripts(t *testing.T) {
+	scripts(t, func(name string) bool { return !strings.HasPrefix(name, "bad") })
+}
+
+// TestBadInputScripts runs those of what is refused.
+func TestBadInputScripts(t *testing.T) {
+	scripts(t, func(name string) bool { return strings.HasPrefix(name, "bad") })
+}
+
+func scripts(t *testing.T, which func(name string) bool) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               slices.DeleteFunc(files, func(path string) bool { return !which(filepath.Base(path)) }),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
