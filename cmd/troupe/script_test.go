@@ -25,12 +25,17 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as a user would, one file of testdata for each
 // promise.
 func TestScripts(t *testing.T) {
-	scripts(t, func(name string) bool { return !strings.HasPrefix(name, "bad") })
+	scripts(t, func(name string) bool { return !strings.HasPrefix(name, "bad") && !strings.HasPrefix(name, "security") })
 }
 
 // TestBadInputScripts runs those of what is refused.
 func TestBadInputScripts(t *testing.T) {
 	scripts(t, func(name string) bool { return strings.HasPrefix(name, "bad") })
+}
+
+// TestSecurityScripts runs those of what nobody may get at.
+func TestSecurityScripts(t *testing.T) {
+	scripts(t, func(name string) bool { return strings.HasPrefix(name, "security") })
 }
 
 func scripts(t *testing.T, which func(name string) bool) {
@@ -48,7 +53,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonIs, "gone": gone, "mode": mode,
+			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode,
 		},
 	})
 }
@@ -108,8 +113,8 @@ func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// gone FILE checks that no process lives whose id stands in the file.
-func gone(ts *testscript.TestScript, neg bool, args []string) {
+// goneScript is "gone FILE": it checks that no process lives whose id stands in the file.
+func goneScript(ts *testscript.TestScript, neg bool, args []string) {
 	pids := strings.Fields(ts.ReadFile(args[0]))
 	if len(pids) == 0 {
 		ts.Fatalf("%s names no process", args[0])
