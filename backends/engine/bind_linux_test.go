@@ -210,7 +210,7 @@ func TestFactsAreSerial(t *testing.T) {
 }
 
 // A fault of the listener is not the engine's.
-func TestListenerMayPanic(t *testing.T) {
+func TestFaultListenerMayPanic(t *testing.T) {
 	faults := make(chan error, 10)
 	r := newRig(t, func(o *Options) {
 		o.Fault = func(_ messages.UID, err error) { faults <- err }

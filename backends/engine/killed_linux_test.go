@@ -8,7 +8,7 @@ import (
 
 // A job that was killed leaves a cgroup in which the kernel would kill the next
 // one at its birth: it exited by itself only if it got another.
-func TestAKilledCgroupKillsNobodyElse(t *testing.T) {
+func TestFaultAKilledCgroupKillsNobodyElse(t *testing.T) {
 	r := newRig(t)
 	for range 3 {
 		e := r.start(r.spec("echo up; sleep 100"))

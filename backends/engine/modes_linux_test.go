@@ -15,7 +15,7 @@ const holdsVar = "TROUPE_ENGINE_HOLDS"
 
 // costly are tests that are as good in one mode as in all: the modes differ in
 // how trees are found and ended, not in how bytes are moved.
-const costly = "^TestModes$|^TestFlood|^TestFullStore"
+const costly = "^TestModes$|^TestFaultFlood|^TestFaultFullStore"
 
 // The tests of the other modes run in processes of their own.
 func TestModes(t *testing.T) {
@@ -44,7 +44,7 @@ func TestModes(t *testing.T) {
 			t.Parallel()
 			run := backendtest.Alone{
 				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds)},
-				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestHostileTreeEnds"},
+				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestFaultHostileTreeEnds"},
 			}
 			if !need.Soak() {
 				run.Args = []string{"-test.skip=" + costly}

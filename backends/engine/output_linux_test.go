@@ -65,7 +65,7 @@ func TestWatchIsOneCredit(t *testing.T) {
 }
 
 // A flood is captured byte by byte, through memory, file and large pipe.
-func TestFloodIsCaptured(t *testing.T) {
+func TestFaultFloodIsCaptured(t *testing.T) {
 	r := newRig(t)
 	const n = 3_000_000
 	e, x := r.run(fmt.Sprintf("seq 1 %d", n))
@@ -200,7 +200,7 @@ func (w blockableWriter) Splice(from int, most int64) (int64, error) {
 
 // A full store holds a job back and loses nothing (F31): it is told once, and
 // once that it is over.
-func TestFullStoreHoldsTheJob(t *testing.T) {
+func TestFaultFullStoreHoldsTheJob(t *testing.T) {
 	b := &blockable{}
 	r := newRig(t, func(o *Options) {
 		b.Disk = o.Store.(*spill.Disk)
@@ -227,7 +227,7 @@ func TestFullStoreHoldsTheJob(t *testing.T) {
 }
 
 // The result of a job that has ended waits for a full store, for a while.
-func TestFullStoreHoldsTheResult(t *testing.T) {
+func TestFaultFullStoreHoldsTheResult(t *testing.T) {
 	b := &blockable{}
 	r := newRig(t, func(o *Options) {
 		b.Disk = o.Store.(*spill.Disk)
@@ -277,7 +277,7 @@ func TestFaultOfOneJobIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestUnknownStream(t *testing.T) {
+func TestBadInputUnknownStream(t *testing.T) {
 	r := newRig(t)
 	e, _ := r.run("echo hi")
 	_, err := e.proc.Output(messages.Stderr)

@@ -60,7 +60,7 @@ func TestJobEndsBySignal(t *testing.T) {
 }
 
 // The start is said before the exit, however soon that comes (F45).
-func TestJobStartsBeforeItEnds(t *testing.T) {
+func TestFaultJobStartsBeforeItEnds(t *testing.T) {
 	r := newRig(t)
 	var ears []*ear
 	for range 300 {
@@ -139,7 +139,7 @@ func TestJobIsPlaced(t *testing.T) {
 
 // What the host left open by mistake is no job's (I8). In a process that is
 // the engine's own that holds even for what was opened after its start.
-func TestJobInheritsNothing(t *testing.T) {
+func TestSecurityJobInheritsNothing(t *testing.T) {
 	leak := func() int {
 		fd, err := dupLeaking(0)
 		if err != nil {
@@ -193,7 +193,7 @@ func TestJobLeadsASession(t *testing.T) {
 }
 
 // failing jobs, and what is said of each.
-func TestJobCannotStart(t *testing.T) {
+func TestBadInputJobCannotStart(t *testing.T) {
 	r := newRig(t)
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -270,7 +270,7 @@ func TestJobIsFoundInItsOwnPath(t *testing.T) {
 }
 
 // Completion is the exit of the main process, never the end of the output (F27).
-func TestJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
+func TestFaultJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
 	r := newRig(t)
 	began := time.Now()
 	e := r.start(r.spec("sleep 100 & echo hi"))
@@ -293,7 +293,7 @@ func TestJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
 
 // What a background process writes later is captured (F28), and the tree ends
 // when it does, without anybody looking.
-func TestJobGoesOnInTheBackground(t *testing.T) {
+func TestFaultJobGoesOnInTheBackground(t *testing.T) {
 	r := newRig(t)
 	gate := filepath.Join(t.TempDir(), "gate")
 	s := r.spec("(until [ -e " + gate + " ]; do sleep 0.02; done; echo late) & echo early")
@@ -316,7 +316,7 @@ func TestJobGoesOnInTheBackground(t *testing.T) {
 
 // Every byte that the main process wrote is in the log before its exit is
 // told (F29), whatever the size of the pipe, and though others write on.
-func TestJobIsDrained(t *testing.T) {
+func TestFaultJobIsDrained(t *testing.T) {
 	r := newRig(t)
 	for _, n := range []int{1, 4096, 60_000, 65_536, 300_000} {
 		e := r.start(r.spec(fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; sleep 100 & exit 7", n)))

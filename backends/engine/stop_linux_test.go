@@ -52,7 +52,7 @@ func TestTermComesOnce(t *testing.T) {
 }
 
 // KILL comes at the end of the grace and never before it (F19).
-func TestJobThatIgnoresTermIsKilled(t *testing.T) {
+func TestFaultJobThatIgnoresTermIsKilled(t *testing.T) {
 	r := newRig(t)
 	e := r.up("trap '' TERM; echo up; while :; do sleep 0.05; done")
 	const grace = 500 * time.Millisecond
@@ -68,7 +68,7 @@ func TestJobThatIgnoresTermIsKilled(t *testing.T) {
 	}
 }
 
-func TestStoppedJobIsWokenToEnd(t *testing.T) {
+func TestFaultStoppedJobIsWokenToEnd(t *testing.T) {
 	r := newRig(t)
 	e := r.up("trap 'exit 5' TERM; echo up; kill -STOP $$; sleep 100")
 	pid := await[messages.ProcessStarted](e).PID
@@ -96,7 +96,7 @@ func until(t testing.TB, is func() bool) {
 
 // A main process that obeys does not save its children, which do not: the
 // ladder is walked to its end, and the result waits for it.
-func TestTreeOfAnObedientLeaderEnds(t *testing.T) {
+func TestFaultTreeOfAnObedientLeaderEnds(t *testing.T) {
 	r := newRig(t)
 	e := r.up("(trap '' TERM; echo up; while :; do sleep 0.05; done) & trap 'exit 0' TERM; wait")
 	began := time.Now()
@@ -113,7 +113,7 @@ func TestTreeOfAnObedientLeaderEnds(t *testing.T) {
 // The hostile tree (F17): whoever ignores, escapes, stops or multiplies is gone
 // when the result comes. A library's host without cgroups reaches the session
 // only, and says so.
-func TestHostileTreeEnds(t *testing.T) {
+func TestFaultHostileTreeEnds(t *testing.T) {
 	for _, grace := range []time.Duration{0, 300 * time.Millisecond} {
 		for _, leave := range []bool{false, true} {
 			t.Run(fmt.Sprintf("grace %s, leader leaves %t", grace, leave), func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestJobIsStoppedInItsStart(t *testing.T) {
 }
 
 // The first cause stays; the shorter grace wins.
-func TestFirstCauseStays(t *testing.T) {
+func TestFaultFirstCauseStays(t *testing.T) {
 	r := newRig(t)
 	e := r.up("trap '' TERM; echo up; while :; do sleep 0.05; done")
 	began := time.Now()
@@ -243,7 +243,7 @@ func TestFirstCauseStays(t *testing.T) {
 
 // A main process that has gone by itself was not stopped, whatever is done
 // about what it left.
-func TestStopAfterTheExitChangesNoCause(t *testing.T) {
+func TestFaultStopAfterTheExitChangesNoCause(t *testing.T) {
 	r := newRig(t)
 	e := r.start(r.spec("sleep 100 & exit 6"))
 	x := await[messages.ProcessExited](e)
@@ -265,7 +265,7 @@ func TestJobHasADeadline(t *testing.T) {
 }
 
 // Nobody but the job is signalled: not the group of this process.
-func TestStopSparesTheHost(t *testing.T) {
+func TestSecurityStopSparesTheHost(t *testing.T) {
 	r := newRig(t)
 	a, b := r.up("echo up; sleep 100"), r.up("echo up; sleep 100")
 	a.proc.Stop(client(), 0)
@@ -278,7 +278,7 @@ func TestStopSparesTheHost(t *testing.T) {
 	b.over()
 }
 
-func TestManyAreStoppedAtOnce(t *testing.T) {
+func TestFaultManyAreStoppedAtOnce(t *testing.T) {
 	r := newRig(t)
 	var ears []*ear
 	for range 150 {
