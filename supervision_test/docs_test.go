@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"go/ast"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,6 +125,34 @@ func TestDocsJustifyEachDependency(t *testing.T) {
 			if strings.Contains(first, ".") && !known {
 				t.Errorf("%s imports %s, which decision 005 does not justify", f.path, path)
 			}
+		}
+	}
+}
+
+// TestDocsFaultsAreTested: each test that the page of faults names is there, and
+// each that is counted with the catalogue is on the page.
+func TestDocsFaultsAreTested(t *testing.T) {
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(readDoc(t, "docs", "faults.md"), -1) {
+		named[m[1]] = true
+	}
+	counted := regexp.MustCompile("^Test(Fault|BadInput|Security).")
+	there := map[string]bool{}
+	for _, f := range houseTree(t, "..") {
+		for _, decl := range f.ast.Decls {
+			test, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.test || test.Recv != nil {
+				continue
+			}
+			there[test.Name.Name] = true
+			if counted.MatchString(test.Name.Name) && !named[test.Name.Name] {
+				t.Errorf("%s: docs/faults.md does not tell of %s", f.path, test.Name.Name)
+			}
+		}
+	}
+	for name := range named {
+		if counted.MatchString(name) && !there[name] {
+			t.Errorf("docs/faults.md tells of %s, which is not there", name)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestInputReachesTheJob(t *testing.T) {
 
 // A job that does not read has its input wait, up to a bound; what is beyond
 // is refused and changes nothing. Order is kept.
-func TestBadInputInputIsBounded(t *testing.T) {
+func TestBadInputIsBounded(t *testing.T) {
 	r := newRig(t)
 	g := newGate(t)
 	e := r.fed("read x < " + g.path + "; cksum")
@@ -73,7 +73,7 @@ func TestBadInputInputIsBounded(t *testing.T) {
 	}
 }
 
-func TestBadInputInputOfAJobWithoutAny(t *testing.T) {
+func TestBadInputOfAJobWithoutAny(t *testing.T) {
 	r := newRig(t)
 	e := r.up("echo up; sleep 100")
 	e.proc.Do(backends.Input{Data: []byte("x")})
@@ -92,7 +92,7 @@ func TestBadInputInputOfAJobWithoutAny(t *testing.T) {
 }
 
 // A job that closes its input, or ends, refuses what it did not take.
-func TestBadInputInputThatIsNotTaken(t *testing.T) {
+func TestBadInputThatIsNotTaken(t *testing.T) {
 	r := newRig(t)
 	e := r.fed("exec 0<&-; echo up; sleep 100")
 	e.grown(messages.Merged, 0)
