@@ -126,8 +126,8 @@ func (g *foreground) wait(end <-chan ended) ended {
 }
 
 // flush shows the rest of what the command had written when it ended. What
-// processes that it left behind write later is not shown. A signal ends it:
-// the reader may never come back.
+// processes that it left behind write later is not shown. A signal ends it, and
+// one that came before leaves little time: the reader may never come back.
 func (g *foreground) flush(job messages.Job) {
 	sizes := map[messages.Stream]int64{}
 	for _, out := range job.Output {
@@ -136,16 +136,28 @@ func (g *foreground) flush(job messages.Job) {
 	for _, relay := range g.relays {
 		relay.finish(sizes[relay.stream])
 	}
+	var late <-chan time.Time
+	if g.signals.got != 0 {
+		late = time.After(readerPatience)
+	}
 	for g.showing > 0 {
 		select {
 		case err := <-g.relayed:
 			g.showed(err)
+			continue
 		case sig := <-g.signals.heard:
 			g.signals.first(sig)
-			return
+		case <-late:
 		}
+		g.screen.say("nobody reads the end of the output: it was not shown")
+		return
 	}
 }
+
+// readerPatience is how long a reader may take for the rest of what a command
+// has written that a signal ended: enough for one that reads, and none can hold
+// us.
+const readerPatience = 2 * time.Second
 
 // showed takes the end of a relay. Without a reader the command goes on for
 // nobody, as it would not if it wrote to the reader itself.

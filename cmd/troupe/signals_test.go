@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// deaf is a command that notices TERM and does not end of it, with a child that
+// does not even notice; both say their ids.
+const deaf = `trap "echo asked" TERM; (trap "" TERM INT HUP QUIT; echo $BASHPID; exec sleep 600) & echo $$; while :; do wait; done`
+
+// pids reads the ids of a command's two processes.
+func (p *process) pids() []string {
+	p.t.Helper()
+	return []string{p.line(), p.line()}
+}
+
+func TestOneSignalAsksThenKills(t *testing.T) {
+	t.Parallel()
+	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		t.Run(signalName(sig), func(t *testing.T) {
+			t.Parallel()
+			const grace = 1500 * time.Millisecond
+			p := program(t, "run", "--grace", grace.String(), deaf).start()
+			tree := p.pids()
+			asked := time.Now()
+			p.send(sig)
+			if got := p.line(); got != "asked" {
+				t.Errorf("the command was told %q", got)
+			}
+			p.err.has(t, "troupe: "+signalName(sig)+": the command was asked to end; once more kills it\n")
+			p.ends(status)
+			gone(t, tree...)
+			if took := time.Since(asked); took < grace {
+				t.Errorf("it was killed after %v, within its grace", took)
+			}
+			if want := "troupe: the command was ended: interrupted by " + signalName(sig) + "\n"; !strings.HasSuffix(p.err.String(), want) {
+				t.Errorf("the report is %q", p.err)
+			}
+		})
+	}
+}
+
+func TestTheSecondSignalKills(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--grace", "1h", deaf).start()
+	tree := p.pids()
+	p.send(syscall.SIGINT)
+	if got := p.line(); got != "asked" {
+		t.Errorf("the command was told %q", got)
+	}
+	p.send(syscall.SIGINT)
+	p.ends(130)
+	gone(t, tree...)
+}
+
+// A second signal of another kind kills, too; the first one is the status.
+func TestSignalsOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--grace", "1h", deaf).start()
+	tree := p.pids()
+	p.send(syscall.SIGTERM)
+	p.line()
+	p.send(syscall.SIGINT)
+	p.ends(143)
+	gone(t, tree...)
+}
+
+func TestQuitKillsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--grace", "1h", deaf).start()
+	tree := p.pids()
+	p.send(syscall.SIGQUIT)
+	p.ends(131)
+	gone(t, tree...)
+}
+
+// A command that ends when it is asked is one line, whatever status it chose.
+func TestAPoliteCommandIsOneLine(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", `trap "exit 7" TERM; echo $$; sleep 600 & wait`).start()
+	pid := p.line()
+	p.send(syscall.SIGINT)
+	p.ends(130)
+	gone(t, pid)
+	if got := p.err.String(); got != "troupe: the command was ended: interrupted by SIGINT\n" {
+		t.Errorf("the report is %q", got)
+	}
+}
+
+func TestASignalledRunIsAnObject(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "--streams", "separate", "--grace", "100ms", `trap "" TERM; echo out; echo $$ > pid; echo > up; while :; do sleep 600; done`)
+	up := post(t, p.file("up"))
+	p.start()
+	up()
+	p.send(syscall.SIGINT)
+	var got struct {
+		Outcome string
+		Signal  string
+		Cause   struct{ By, Reason, Signal string }
+		Text    string
+	}
+	out := p.rest()
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if got.Outcome != "cancelled" || got.Signal != "KILL" || got.Cause.Reason != "interrupted by SIGINT" || got.Text != "out\n" {
+		t.Errorf("%+v", got)
+	}
+	p.ends(130)
+}
+
+// Under nohup, and in the background of a script, a signal stays ignored, for
+// troupe and for the command.
+func TestAnIgnoredSignalStaysIgnored(t *testing.T) {
+	t.Parallel()
+	p := program(t).bash(`trap "" HUP INT; exec troupe run 'echo up; read x; kill -HUP $$; kill -INT $$; echo $x'`)
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	p.line()
+	p.send(syscall.SIGHUP)
+	p.send(syscall.SIGINT)
+	_, _ = in.Write([]byte("still here\n"))
+	if got := p.line(); got != "still here" {
+		t.Errorf("got %q", got)
+	}
+	p.ends(0)
+}
+
+// The command is started with the signals as the caller had them.
+func TestTheCommandHasTheCallersSignals(t *testing.T) {
+	t.Parallel()
+	look := []string{"grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status"}
+	want, err := exec.CommandContext(t.Context(), look[0], look[1:]...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program(t, append([]string{"run"}, look...)...).start()
+	if got := p.rest(); got != string(want) {
+		t.Errorf("its signals are\n%swant\n%s", got, want)
+	}
+	p.ends(0)
+}
+
+// While it waits for a reader that does not come, a signal ends it.
+func TestASignalEndsTheWaitForAReader(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]string{"of a command that runs": "exec yes", "of a command that ends": "exit 0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, "run", "echo $$; seq 1 100000; echo > written; "+then) // more than a pipe holds
+			written := post(t, p.file("written"))
+			p.start()
+			pid := p.line()
+			written()
+			p.send(syscall.SIGINT)
+			p.ends(130)
+			gone(t, pid)
+			p.err.has(t, "troupe: nobody reads the end of the output: it was not shown\n")
+		})
+	}
+}
