@@ -30,6 +30,7 @@ type process struct {
 	out   *bufio.Reader // its stdout, unless the test has given it another
 	pipe  io.Closer
 	err   *lines
+	seen  <-chan struct{} // what it wrote has been read; nil: at once
 	ended chan struct{}
 	fault error
 }
@@ -65,6 +66,9 @@ func (p *process) start() *process {
 	}
 	go func() {
 		p.fault = p.Cmd.Wait()
+		if p.seen != nil {
+			<-p.seen
+		}
 		close(p.ended)
 	}()
 	p.t.Cleanup(func() {

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A reader that has seen enough ends the command, as it would end one that
+// wrote to it by itself.
+func TestAReaderThatLeavesEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", `sleep 600 & echo $!; echo $$; exec yes`).start()
+	tree := p.pids()
+	_ = p.pipe.Close()
+	p.ends(128 + int(unix.SIGPIPE))
+	gone(t, tree...)
+	if got := p.err.String(); got != "" {
+		t.Errorf("it says %q, which nobody wants to know", got)
+	}
+}
+
+func TestHeadOfYes(t *testing.T) {
+	t.Parallel()
+	p := program(t).bash(`troupe run yes | head -1; echo ${PIPESTATUS[0]}`).start()
+	if got := p.rest(); got != "y\n141\n" {
+		t.Errorf("got %q", got)
+	}
+	p.ends(0)
+}
+
+// A full disk under stdout is told; the command does not go on for nobody.
+func TestAFullStdoutIsTold(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{
+		"live": {"run", `echo $$ > pid; exec yes`}, "short": {"run", `echo $$ > pid; echo hi`}, "object": {"run", "--json", `echo $$ > pid; echo hi`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer full.Close()
+			p := program(t, flags...)
+			p.Stdout = full
+			p.start().ends(statusOwn)
+			if got, want := p.err.String(), "troupe: stdout cannot be written: there is no space left (free some, or send it elsewhere)\n"; got != want {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+			pid, err := os.ReadFile(p.file("pid"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone(t, strings.TrimSpace(string(pid)))
+		})
+	}
+}
+
+// sequence writes what seq 1 n does.
+func sequence(w io.Writer, n int) {
+	buf := make([]byte, 0, 64<<10)
+	for i := 1; i <= n; i++ {
+		if buf = append(strconv.AppendInt(buf, int64(i), 10), '\n'); len(buf) > cap(buf)-32 {
+			_, _ = w.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	_, _ = w.Write(buf)
+}
+
+func sum(h hash.Hash) string { return fmt.Sprintf("%x", h.Sum(nil)) }
+
+// A slow reader gets every byte. The command waits for it, as it would if it
+// wrote to it by itself, and the memory of troupe does not grow.
+func TestASlowReaderLosesNothing(t *testing.T) {
+	t.Parallel()
+	const n = 12_000_000 // 97 MB
+	const most = 48 << 10
+	p := program(t, "run", fmt.Sprintf("echo $$; exec seq 1 %d", n)).start()
+	pid := p.line()
+	waits(t, pid)
+	got := sha256.New()
+	buf := make([]byte, 16<<10)
+	read, size := 0, 0
+	for {
+		k, err := p.out.Read(buf)
+		got.Write(buf[:k])
+		if read += k; read > 80<<20 && size == 0 {
+			size = peak(t, p.Process.Pid) // it cannot have ended: there is more to write than a pipe holds
+		}
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.ends(0)
+	want := sha256.New()
+	sequence(want, n)
+	if sum(got) != sum(want) {
+		t.Errorf("%d bytes came, and they are others", read)
+	}
+	if size == 0 || size > most {
+		t.Errorf("troupe has used %d KiB of memory, want at most %d", size, most)
+	}
+}
+
+// waits returns when a process that writes waits for its reader: it is not
+// running, and stays where it is. There is no event for it.
+func waits(t *testing.T, pid string) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	before := ""
+	for deadline := time.Now().Add(tooLong); time.Now().Before(deadline); <-tick.C {
+		b, err := os.ReadFile("/proc/" + pid + "/io")
+		if err != nil {
+			t.Fatalf("the command has ended and waited for nobody: %v", err)
+		}
+		if string(b) == before && strings.Contains(before, "wchar") {
+			return
+		}
+		before = string(b)
+	}
+	t.Fatal("the command never waited for its reader")
+}
+
+// peak is the most memory that a process has had, in KiB.
+func peak(t *testing.T, pid int) (kib int) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(b), "VmHWM:")
+	if _, err := fmt.Sscan(after, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
