@@ -92,7 +92,7 @@ func (p *player) start(k Kind) error {
 	case Stopped:
 		var pid int
 		if pid, err = p.leaf(nil); err == nil {
-			err = syscall.Kill(pid, syscall.SIGSTOP)
+			err = halt(pid)
 		}
 	case Orphan:
 		err = p.run(k, &syscall.SysProcAttr{Setsid: true})
@@ -147,6 +147,24 @@ func (p *player) become() error {
 		return err
 	}
 	return syscall.Exec(path, argv, os.Environ())
+}
+
+// halt stops a child and returns when it stands still: one that has not run since
+// would take a TERM that comes later first.
+func halt(pid int) error {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		var is syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &is, syscall.WUNTRACED, nil)
+		if err == nil && !is.Stopped() {
+			return fmt.Errorf("process %d ended instead of stopping", pid)
+		}
+		if err != syscall.EINTR {
+			return err
+		}
+	}
 }
 
 // run plays a role that starts others and ends; it waits for that.
