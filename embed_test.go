@@ -27,7 +27,7 @@ func main() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"sh", "-c", "exit 5"}})
+	job, err := node.Run(ctx, messages.RunCommand{Argv: []string{"bash", "-c", "exit 5"}})
 	fmt.Println(job.Outcome, job.Shell, err, node.Shutdown(ctx, messages.ShutDown{}))
 }
 `
