@@ -51,7 +51,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case commandGranted:
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
-		c.step(ctx, lifecycle.Recorded{})
+		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
 	case heardAll:
 		ctx.Respond(heardThat{who: ctx.Self()})
 	case messages.ProcessFact:

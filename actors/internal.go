@@ -79,7 +79,8 @@ type (
 // recorded says that the journal holds the end of a job: its command may settle.
 type recorded struct {
 	quiet
-	job messages.JobID
+	job     messages.JobID
+	retired bool // the last word about it, not only its result
 }
 
 // recordAsked asks whether the journal holds the end of a job, for an actor that

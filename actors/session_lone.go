@@ -87,7 +87,7 @@ func (s *session) loneFact(ctx actor.Context, msg loneFact) {
 func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
 	switch r := request.(type) {
 	case recorded:
-		s.stepLone(ctx, t, lifecycle.Recorded{})
+		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired})
 	case messages.StopCommand:
 		by := lifecycle.Ticket(0)
 		if ctx.Sender() != nil {

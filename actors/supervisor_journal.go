@@ -96,7 +96,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 			s.send(ctx, s.home(e), recorded{job: e.job.ID}, nil)
 		}
 	case messages.CommandRetired:
-		s.send(ctx, s.home(e), recorded{job: e.job.ID}, nil)
+		s.send(ctx, s.home(e), recorded{job: e.job.ID, retired: true}, nil)
 		s.retire(ctx, e)
 	}
 }
@@ -105,7 +105,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
 	e, ok := s.jobs[m.at.Job]
 	if !ok || e.over || e.job.State.Ended() && e.job.Seq <= s.written() {
-		s.send(ctx, m.at, recorded{job: m.at.Job}, nil)
+		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 	case Asked:
 		return c.asked(now, e)
 	case Recorded:
-		return c.recorded()
+		return c.recorded(e)
 	case messages.InputWritten, messages.ControlDone, messages.ControlRefused:
 		return c.answered(e)
 	case messages.InputAwaited, messages.LogBlocked, messages.LogFlagged:
@@ -297,9 +297,11 @@ func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	return c, todo
 }
 
-// recorded lets the engine forget, and the actor go when all is said.
-func (c Command) recorded() (Command, []Effect) {
-	if !c.Job.State.Ended() {
+// recorded lets the engine forget, and the actor go when all is said: not
+// before the node answers for the job itself, which it does from its last word
+// on, since who asks in between would meet nobody.
+func (c Command) recorded(e Recorded) (Command, []Effect) {
+	if !c.Job.State.Ended() || c.Job.State == messages.Retired && !e.Retired {
 		return c, nil
 	}
 	c.kept = true

@@ -30,6 +30,11 @@ var commandTable = map[string]map[string]string{
 		"finished": "settle 3",
 		"closed":   "settle 3",
 		"ended":    "settle 3",
+	},
+	"last word": {
+		"finished": "settle 3",
+		"closed":   "settle 3",
+		"ended":    "settle 3",
 		"retired":  "settle 5, retire",
 	},
 	"forgotten": {

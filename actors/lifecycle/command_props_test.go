@@ -56,7 +56,7 @@ func (j *judge) take(event any) []Effect {
 	if again, same := before.Step(j.now, event); !reflect.DeepEqual(again, j.c) || !reflect.DeepEqual(same, todo) {
 		j.fail("the same state, event and time gave another answer")
 	}
-	if _, recorded := event.(Recorded); recorded && before.Job.State.Ended() {
+	if r, recorded := event.(Recorded); recorded && before.Job.State.Ended() && (r.Retired || before.Job.State != messages.Retired) {
 		j.kept = true
 	}
 	for _, e := range todo {

@@ -54,6 +54,7 @@ var events = []struct {
 	{"budget", Budget},
 	{"deadline", Deadline},
 	{"recorded", Recorded{}},
+	{"last word", Recorded{Retired: true}},
 	{"forgotten", Forgotten{Err: messages.Error{Code: messages.NotFound}}},
 	{"stop", asked(messages.StopCommand{By: messages.ByScope, Grace: time.Second})},
 	{"promote", asked(messages.PromoteCommand{})},

@@ -19,7 +19,7 @@ type world struct {
 	granted   bool
 	record    messages.Job     // as it was last told, or first made
 	unwritten []messages.State // ends that were told and are not recorded
-	word      int              // Recorded is on its way
+	words     []messages.State // that these are recorded is on its way
 	gone      bool             // the actor has left for good
 
 	engine engine
@@ -138,7 +138,7 @@ func (w *world) crash() {
 		w.fail("nobody answered %v", w.open)
 	}
 	clear(w.armed)
-	w.kept, w.word = false, 0 // what was on its way to the one that died is lost
+	w.kept, w.words = false, nil // what was on its way to the one that died is lost
 	w.engine.owed = 0         // answers that are due to the one that died are not told
 	w.c = Rebuild(w.record, w.limits)
 	w.do(Placed{})
@@ -153,7 +153,7 @@ func (w *world) crash() {
 		w.do(Forgotten{Err: messages.Error{Code: messages.NotFound}})
 	}
 	if len(w.unwritten) == 0 && w.record.State.Ended() {
-		w.word++ // the session asks for it again
+		w.words = append(w.words, w.record.State) // the session asks for it again
 	}
 }
 
@@ -264,15 +264,16 @@ func (w *world) journal() {
 		end := w.unwritten[0]
 		w.unwritten = w.unwritten[1:]
 		if end == messages.Retired || w.record.State != messages.Retired {
-			w.word++
+			w.words = append(w.words, end)
 		}
 	}
 }
 
 func (w *world) hear() {
-	if w.word > 0 && !w.gone {
-		w.word--
-		w.do(Recorded{})
+	if len(w.words) > 0 && !w.gone {
+		word := w.words[0]
+		w.words = w.words[1:]
+		w.do(Recorded{Retired: word == messages.Retired})
 	}
 }
 

@@ -46,8 +46,9 @@ type (
 		Timer Timer
 		Gen   int
 	}
-	// Recorded says that the journal holds the last fact that was told.
-	Recorded struct{}
+	// Recorded says that the journal holds the job's result, or its last word. That
+	// of the result may come when the last word has been told, and is not its.
+	Recorded struct{ Retired bool }
 	// Forgotten says that the engine no longer knows the job and nothing of it
 	// is left.
 	Forgotten struct{ Err messages.Error }
