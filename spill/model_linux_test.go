@@ -51,7 +51,7 @@ func (m *model) drain(t *rapid.T, most int64) {
 func TestLogModel(t *testing.T) {
 	src := text(8 << 20)
 	dir := t.TempDir()
-	rounds(t, 40, 2000)
+	rounds(t, 25, 2000)
 	rapid.Check(t, func(t *rapid.T) {
 		base := openFiles()
 		m := newModel(t, dir, src)
