@@ -81,6 +81,7 @@ type Process interface {
 type Spec struct {
 	ID       messages.UID // nonce, name of the logs, key of the journal
 	Argv     []string     // Argv[0] is looked up in Env's PATH, relative to Dir, if it has no slash
+	Program  string       // the file of Argv[0], absolute, if it was looked up before; "": it was not
 	Env      []string     // whole: nothing is added
 	Dir      string       // absolute; "": the engine's own
 	Umask    int          // negative: the engine's own

@@ -55,8 +55,9 @@ type ProcessFailed struct {
 	At    time.Time
 }
 
-// MainExited reports that the main process has exited; its output is being
-// drained. It informs only: ProcessExited is the result.
+// MainExited reports that the main process has exited and that its result takes
+// a while: its output is being drained, or its tree ended. It informs only and
+// is left out where ProcessExited, the result, follows at once.
 type MainExited struct {
 	quiet
 	Status ExitStatus

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -259,30 +258,8 @@ func (g *cgroup) spoil() {
 	g.remove()
 }
 
-// The removal of a cgroup may have to wait until the kernel has let go of its
-// last process (reliability.md 2.2, step 6).
-const (
-	removePause = 2 * time.Millisecond
-	removeTries = 9 // doubling: one second in all
-)
-
-// remove removes the cgroup, now or soon; what nobody could empty goes with
-// the base directory.
+// remove gives the cgroup to the janitor.
 func (g *cgroup) remove() {
-	sys, base := g.all.h.sys, g.all.base
 	g.close()
-	if err := sys.RmdirAt(base, g.name); err == nil || err == unix.ENOENT {
-		return
-	}
-	g.all.h.e.background(func() {
-		pause := removePause
-		for range removeTries {
-			removeCgroup(sys, base, g.name)
-			var st unix.Stat_t
-			if sys.StatAt(base, g.name, &st) == unix.ENOENT || !g.all.h.rest(pause) {
-				return
-			}
-			pause *= 2
-		}
-	})
+	g.all.waste.remove(g.name)
 }

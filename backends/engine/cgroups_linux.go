@@ -28,6 +28,7 @@ type cgroups struct {
 	last  atomic.Int64 // name of the newest
 	open  atomic.Int64 // descriptors that leased cgroups hold
 	watch *watcher
+	waste *janitor
 
 	mu     sync.Mutex
 	idle   []*cgroup
@@ -56,6 +57,7 @@ func newCgroups(h *host) (*cgroups, error) {
 	}
 	c := &cgroups{h: h, parent: parent, base: -1, name: "troupe-" + h.e.opt.Node + "-" + h.owner()}
 	c.path = filepath.Join(root, c.name)
+	c.waste = &janitor{all: c}
 	c.sweep()
 	if err := c.make(); err != nil {
 		c.discard()

@@ -84,7 +84,6 @@ func (j *job) ended(end ending) {
 	j.sayAnswers()
 	stdin := j.input.shut()
 	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
-	j.say(messages.MainExited{Status: end.status, At: end.at})
 	t, streams := j.tree, j.streams
 	j.mu.Unlock()
 	if t.isolation() != messages.Group {
@@ -95,11 +94,19 @@ func (j *job) ended(end ending) {
 	}
 	stdin.close()
 	if slow || !quick(streams) {
-		j.tell()
+		j.waits()
 		j.e.run(j, func() { j.drain(streams) })
 		return
 	}
 	j.collected()
+}
+
+// waits says that the main process has exited although its result is not there.
+func (j *job) waits() {
+	j.mu.Lock()
+	j.sayMain()
+	j.mu.Unlock()
+	j.tell()
 }
 
 // quick drains streams that take no time: their pipes are empty, or little is
@@ -167,6 +174,7 @@ func (j *job) counted(left int, empty bool) {
 		j.report(left, empty)
 		return
 	}
+	j.waits()
 	j.e.run(j, func() {
 		t := time.NewTimer(lingerBound)
 		defer t.Stop()

@@ -58,7 +58,7 @@ type job struct {
 	survivors []messages.Survivor
 	flags     []messages.Flag
 
-	told, toldClosed, toldEnded bool // ProcessExited, OutputClosed, TreeEnded
+	toldMain, told, toldClosed, toldEnded bool // MainExited, ProcessExited, OutputClosed, TreeEnded
 }
 
 // later is what of a Spec is needed after the fork.
@@ -127,6 +127,9 @@ func (j *job) advance() {
 		j.sayExited()
 	}
 	if !j.told {
+		if j.drained { // it waits for the end of the tree
+			j.sayMain()
+		}
 		return
 	}
 	closed := j.outputClosed()
@@ -150,6 +153,14 @@ func (j *job) advance() {
 // output is one more that lives.
 func (j *job) certain() bool {
 	return j.ladder != nil || j.tree == nil || j.tree.isolation() != messages.Group
+}
+
+// sayMain says, once, that the result waits for something. Called with mu.
+func (j *job) sayMain() {
+	if !j.toldMain && !j.told {
+		j.toldMain = true
+		j.say(messages.MainExited{Status: j.main.status, At: j.main.at})
+	}
 }
 
 func (j *job) sayExited() {

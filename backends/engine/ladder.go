@@ -18,6 +18,10 @@ const (
 	// killBound is how long a killed tree may take to be gone. Who is left then
 	// sleeps where no signal reaches it, and is named.
 	killBound = 2 * time.Second
+
+	// backlogBounds is how many times as long a dead tree may wait for the engine,
+	// which may have thousands to bury.
+	backlogBounds = 15
 )
 
 // ladder is the way from TERM to KILL of one job. Its fields are guarded by
@@ -89,19 +93,36 @@ func (j *job) climb() {
 		}
 	}
 	j.rung(l, "KILL", j.killAll)
-	bound := time.NewTimer(killBound)
-	defer bound.Stop()
-	select {
-	case <-l.gone:
-	case <-bound.C:
+	if !j.comesDown(l) {
 		j.nameSurvivors()
 	}
+}
+
+// comesDown waits for the end of a killed tree, and reports whether it came.
+// One that is dead, and that a busy engine has not got round to, is no survivor.
+func (j *job) comesDown(l *ladder) bool {
+	bound := time.NewTimer(killBound)
+	defer bound.Stop()
+	for range backlogBounds {
+		select {
+		case <-l.gone:
+			return true
+		case <-bound.C:
+		}
+		if !j.e.host.hasExited(&j.root) || len(j.tree.survivors()) > 0 {
+			return false
+		}
+		bound.Reset(killBound)
+	}
+	return false
 }
 
 // blame makes the cause of the ladder the job's, unless the main process had
 // already exited by itself.
 func (j *job) blame(l *ladder) {
+	j.e.stops <- struct{}{}
 	exited := j.e.host.hasExited(&j.root)
+	<-j.e.stops
 	j.update(func() {
 		if j.main.seen || exited {
 			l.all = l.all && !exited && !j.main.seen

@@ -27,8 +27,9 @@ type Local struct {
 }
 
 // stopsAtOnce bounds the rungs that are climbed at a time: a rung is a few
-// short system calls, and each may hold a thread (reliability.md 2.2).
-const stopsAtOnce = 64
+// short system calls, and each may hold a thread (reliability.md 2.2). Kills of
+// cgroups wait for one lock of the kernel: more at once end nothing sooner.
+const stopsAtOnce = 16
 
 // New makes an engine. It kills and removes what a dead engine has left in
 // cgroups beside its own, and never fails for what is missing: Features says

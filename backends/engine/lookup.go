@@ -14,8 +14,12 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // lookup finds the program of a job as a shell does: in the PATH of the job's
 // own environment, relative to its own directory dir. A name with a slash is a
-// path already; what is wrong with it the exec will say.
+// path already; what is wrong with it the exec will say. What was looked up
+// before is not looked up again.
 func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
+	if spec.Program != "" {
+		return spec.Program, nil
+	}
 	program := spec.Argv[0]
 	if strings.ContainsRune(program, '/') {
 		return program, nil

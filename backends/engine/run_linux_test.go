@@ -16,18 +16,20 @@ import (
 	"troupe/messages"
 )
 
-// words are the facts in their order, without those that are told on credit.
+// words are the facts in their order, without those that inform only.
 func words(e *ear) string {
 	var s []string
 	for _, f := range e.all() {
-		if _, ok := f.(messages.OutputGrew); !ok {
-			s = append(s, strings.TrimPrefix(fmt.Sprintf("%T", f), "messages."))
+		switch f.(type) {
+		case messages.OutputGrew, messages.MainExited:
+			continue
 		}
+		s = append(s, strings.TrimPrefix(fmt.Sprintf("%T", f), "messages."))
 	}
 	return strings.Join(s, " ")
 }
 
-const wholeLife = "ProcessStarted MainExited ProcessExited OutputClosed TreeEnded"
+const wholeLife = "ProcessStarted ProcessExited OutputClosed TreeEnded"
 
 func TestJobRunsToItsEnd(t *testing.T) {
 	r := newRig(t)
@@ -269,6 +271,31 @@ func TestJobIsFoundInItsOwnPath(t *testing.T) {
 	}
 }
 
+// A program that was looked up before is run from there, and is looked for
+// again if it has moved meanwhile.
+func TestJobIsFoundWhereItWas(t *testing.T) {
+	r := newRig(t)
+	dir := t.TempDir()
+	script := []byte("#!/bin/bash\necho found ${0##*/}\n")
+	if err := os.WriteFile(filepath.Join(dir, "here"), script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{dir + "/here", dir + "/moved/away"} {
+		s := r.argv("here")
+		s.Program, s.Env = at, []string{"PATH=/none:" + dir}
+		e := r.start(s)
+		if x := e.over(); x.Status != (messages.ExitStatus{}) || r.output(e, messages.Merged) != "found here\n" {
+			t.Errorf("%s: %v, %q", at, x.Status, r.output(e, messages.Merged))
+		}
+	}
+	s := r.argv("nowhere")
+	s.Program, s.Env = dir+"/nowhere", []string{"PATH=/none"}
+	e := r.start(s)
+	if f := await[messages.ProcessFailed](e); f.Err.Reason != "ENOENT" || f.Shell != 127 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // Completion is the exit of the main process, never the end of the output (F27).
 func TestFaultJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
 	r := newRig(t)
@@ -286,7 +313,7 @@ func TestFaultJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
 	}
 	e.proc.Stop(messages.Cause{By: messages.ByScope}, 0)
 	e.over()
-	if got := words(e); !strings.HasPrefix(got, "ProcessStarted MainExited ProcessExited ") {
+	if got := words(e); !strings.HasPrefix(got, "ProcessStarted ProcessExited ") {
 		t.Errorf("facts: %s", got)
 	}
 }

@@ -89,6 +89,13 @@ func (l *launch) find() *failure {
 // or an odd hierarchy may refuse CLONE_INTO_CGROUP (runc#4812).
 func (l *launch) fork() *failure {
 	err := l.try()
+	if err == unix.ENOENT && l.spec.Program != "" { // it was there when it was looked up
+		l.spec.Program = ""
+		if fail := l.find(); fail != nil {
+			return fail
+		}
+		err = l.try()
+	}
 	if err != nil && l.cg != nil && mayBeCgroup(err) {
 		l.cg.spoil()
 		l.cg = nil

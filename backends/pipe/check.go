@@ -34,7 +34,7 @@ func (p *place) Check(c backends.Command) *messages.Error {
 	if len(c.Argv) > 0 {
 		return nil
 	}
-	words, err := p.backend.shells.resolve(p.shell(c), c.Env)
+	words, _, err := p.backend.shells.resolve(p.shell(c), c.Env)
 	if err == nil && len(c.Text) > MaxWord && words[len(words)-1] != textFlag {
 		return &messages.Error{
 			Code: messages.TooLarge, Reason: "command",
@@ -54,15 +54,12 @@ func checkDir(dir string) *messages.Error {
 	if !filepath.IsAbs(dir) {
 		return messages.Invalid("cwd", fmt.Sprintf("the working directory %q is not absolute", dir))
 	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		return &messages.Error{Code: messages.CwdNotDir, Reason: "ENOTDIR", Message: "Working directory is not a directory: " + dir, Hint: "name a directory"}
-	}
-	if err == nil {
-		err = unix.Access(dir, unix.X_OK)
-	}
+	err := unix.Faccessat(unix.AT_FDCWD, dir+"/.", unix.X_OK, unix.AT_EACCESS)
 	if err == nil {
 		return nil
+	}
+	if info, e := os.Stat(dir); e == nil && !info.IsDir() {
+		return &messages.Error{Code: messages.CwdNotDir, Reason: "ENOTDIR", Message: "Working directory is not a directory: " + dir, Hint: "name a directory"}
 	}
 	text := "Working directory does not exist: " + dir
 	if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {

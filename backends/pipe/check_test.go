@@ -130,6 +130,9 @@ func TestArgv(t *testing.T) {
 		if !slices.Equal(s.Argv, c.want) || s.Dir != "/" {
 			t.Errorf("%q in %q: %q in %s", c.shell, c.session, s.Argv, s.Dir)
 		}
+		if want := filepath.Join(dir, filepath.Base(c.want[0])); s.Program != want && s.Argv[0] != want {
+			t.Errorf("%q in %q: run from %q", c.shell, c.session, s.Program)
+		}
 	}
 	s := started(t, pipe.Options{}, backends.Place{Dir: "/"}, backends.Command{Argv: []string{"a", "b c"}, Dir: "/tmp"})
 	if !slices.Equal(s.Argv, []string{"a", "b c"}) || s.Dir != "/tmp" {

@@ -71,10 +71,11 @@ func (p *place) spec(c backends.Command) (s backends.Spec, dir string, err error
 	if len(c.Argv) > 0 {
 		return s, "", nil
 	}
-	words, e := p.backend.shells.resolve(p.shell(c), c.Env)
+	words, file, e := p.backend.shells.resolve(p.shell(c), c.Env)
 	if e != nil {
 		return s, "", e
 	}
+	s.Program = file
 	if len(c.Text) <= MaxWord {
 		s.Argv = append(words, c.Text)
 		return s, "", nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"troupe/messages"
 )
 
@@ -44,8 +46,9 @@ type shells struct {
 	found map[string]found // the last look-up, by program
 }
 
-// found is where a program was found in a PATH; where is Argv[0].
-type found struct{ path, where string }
+// found is where a program was found in a PATH: its name for Argv[0], and its
+// file, "" if that is the name.
+type found struct{ path, name, file string }
 
 func newShells(more map[string][]string) shells {
 	words := known()
@@ -53,13 +56,13 @@ func newShells(more map[string][]string) shells {
 	return shells{words: words, mu: &sync.Mutex{}, found: map[string]found{}}
 }
 
-// resolve gives the words before a text for a shell: a name, or the absolute
-// path of a program with such a name.
-func (s shells) resolve(shell string, env []string) ([]string, *messages.Error) {
+// resolve gives the words before a text for a shell, a name or the absolute
+// path of a program with such a name, and the shell's file, if it is known.
+func (s shells) resolve(shell string, env []string) (words []string, file string, err *messages.Error) {
 	if shell == "" {
 		shell = DefaultShell
 	}
-	words := s.words[shell]
+	words = s.words[shell]
 	program := ""
 	if len(words) > 0 {
 		program = words[0]
@@ -67,56 +70,56 @@ func (s shells) resolve(shell string, env []string) ([]string, *messages.Error) 
 		words, program = s.words[filepath.Base(shell)], shell
 	}
 	if len(words) == 0 {
-		return nil, &messages.Error{
+		return nil, "", &messages.Error{
 			Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("%q is no shell", shell),
 			Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(s.words)), ", ") + ", or the absolute path of one",
 		}
 	}
-	where := s.look(program, env)
-	if where == "" {
-		return nil, &messages.Error{
+	at := s.look(program, env)
+	if at.name == "" {
+		return nil, "", &messages.Error{
 			Code: messages.SpawnFailed, Reason: "ENOENT", Message: fmt.Sprintf("the shell %s is not installed on this machine", program),
 			Hint: fmt.Sprintf("install the package %s, or use another shell", filepath.Base(program)),
 		}
 	}
-	return append([]string{where}, words[1:]...), nil
+	return append([]string{at.name}, words[1:]...), at.file, nil
 }
 
-// look finds a program, "" if it is not there. One that is in the PATH of env
-// keeps its name, so that its messages begin with that.
-func (s shells) look(program string, env []string) string {
+// look finds a program; it has no name if it is not there. One that is in the
+// PATH of env keeps its name, so that its messages begin with that.
+func (s shells) look(program string, env []string) found {
 	if strings.ContainsRune(program, '/') {
 		if executable(program) {
-			return program
+			return found{name: program}
 		}
-		return ""
+		return found{}
 	}
 	path := pathOf(env)
 	s.mu.Lock()
 	last := s.found[program]
 	s.mu.Unlock()
-	if last.where != "" && last.path == path {
-		return last.where
+	if last.name != "" && last.path == path {
+		return last
 	}
-	where := search(program, path)
+	at := search(program, path)
 	s.mu.Lock()
-	s.found[program] = found{path, where}
+	s.found[program] = at
 	s.mu.Unlock()
-	return where
+	return at
 }
 
-func search(program, path string) string {
+func search(program, path string) found {
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && executable(filepath.Join(dir, program)) {
-			return program
+		if file := filepath.Join(dir, program); filepath.IsAbs(dir) && executable(file) {
+			return found{path, program, file}
 		}
 	}
 	for _, dir := range usual() {
-		if p := filepath.Join(dir, program); executable(p) {
-			return p
+		if file := filepath.Join(dir, program); executable(file) {
+			return found{path, file, ""}
 		}
 	}
-	return ""
+	return found{path: path}
 }
 
 func pathOf(env []string) string {
@@ -130,5 +133,5 @@ func pathOf(env []string) string {
 
 func executable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
 }
