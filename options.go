@@ -108,6 +108,9 @@ func (o Options) build() (parts, error) {
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
+	if swept, err := p.store.Sweep(); err != nil || len(swept) > 0 { // what cannot be removed hinders nobody
+		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
+	}
 	p.engine = local
 	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells})
 	return p, nil
