@@ -52,6 +52,8 @@ func (c *command) Receive(ctx actor.Context) {
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
+	case yield:
+		c.leave(ctx)
 	case heardAll:
 		ctx.Respond(heardThat{who: ctx.Self()})
 	case messages.ProcessFact:
@@ -140,7 +142,9 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 func (c *command) reply(ctx actor.Context, r lifecycle.Reply) {
 	if client := c.clients[r.To]; client != nil {
 		delete(c.clients, r.To)
-		ctx.Send(client, r.Reply)
+		if reachable(ctx, client) {
+			ctx.Send(client, r.Reply)
+		}
 	}
 }
 
@@ -208,9 +212,6 @@ func (c *command) askSink(ctx actor.Context) {
 	if c.sink == nil {
 		deps, id := c.deps, c.machine.Job.ID
 		c.sink = ctx.SpawnPrefix(sinkProps(deps, id), kindSink+string(id))
-		if c.born {
-			ctx.Send(c.sink, c.outputs())
-		}
 	}
 	ctx.Forward(c.sink)
 }
@@ -235,18 +236,20 @@ func (c *command) sinkLost(ctx actor.Context) {
 
 // serveSink does what the sink asks for.
 func (c *command) serveSink(ctx actor.Context, msg any) {
-	if _, done := msg.(flushed); done {
-		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
-		return
-	}
-	if !c.born {
-		return // it hears of its logs when the job has started
-	}
 	switch m := msg.(type) {
 	case watchOutput:
-		c.proc.Watch(m.stream, m.from)
+		if c.born {
+			c.proc.Watch(m.stream, m.from)
+		}
 	case outputsWanted:
-		ctx.Send(ctx.Sender(), c.outputs())
+		if c.born { // else it hears of them when the job has started
+			ctx.Send(ctx.Sender(), c.outputs())
+		}
+		if c.leaving && c.sink != nil {
+			ctx.Request(c.sink, flush{})
+		}
+	case flushed:
+		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
 	}
 }
 

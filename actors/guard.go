@@ -66,7 +66,7 @@ func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope) {
 		request = r.request
 	}
 	refusable, ok := request.(messages.Refusable)
-	if !ok || env.Sender == nil {
+	if !ok || env.Sender == nil || !reachable(root, env.Sender) {
 		return
 	}
 	root.Send(env.Sender, refusable.Refuse(internalError()))

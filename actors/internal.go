@@ -96,8 +96,10 @@ type settled struct {
 	job messages.JobID
 }
 
-// The hand-over conversation: supervisor --routed{letGo}--> session --letGone--> … supervisor.
+// The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command
+// --ended--> session --letGone--> … supervisor.
 type (
+	yield struct{ quiet }
 	letGo struct {
 		quiet
 		job messages.JobID

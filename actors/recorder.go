@@ -189,7 +189,7 @@ func (r *recorder) abandon() {
 
 // reachable reports whether somebody still listens at pid. Clients leave
 // without a word; what would be told to one that has left is not sent at all.
-func reachable(ctx actor.Context, pid *actor.PID) bool {
+func reachable(ctx interface{ ActorSystem() *actor.ActorSystem }, pid *actor.PID) bool {
 	_, ok := ctx.ActorSystem().ProcessRegistry.Get(pid)
 	return ok
 }

@@ -151,7 +151,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 	}
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
-		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && !p.job.State.Ended() {
+		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && isNew(p.job) {
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
 			return
 		}
@@ -163,12 +163,11 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 // admit counts a job that goes by against the quota of this scope. A job that
 // was told of is never refused: it only changes places.
 func (s *scope) admit(ctx actor.Context, p place) bool {
-	isNew := p.job.State == messages.Queued && p.job.Seq == 0
 	switch {
-	case isNew && s.closing != nil:
+	case isNew(p.job) && s.closing != nil:
 		s.unplace(ctx, p.job.ID, scopeIsClosing(s.path))
 		return false
-	case isNew && s.quota.Jobs > 0 && len(s.jobs) >= s.quota.Jobs && !s.jobs[p.job.ID]:
+	case isNew(p.job) && s.quota.Jobs > 0 && len(s.jobs) >= s.quota.Jobs && !s.jobs[p.job.ID]:
 		s.unplace(ctx, p.job.ID, exhausted("jobs", s.path, s.quota.Jobs))
 		return false
 	}
@@ -177,6 +176,9 @@ func (s *scope) admit(ctx actor.Context, p place) bool {
 	}
 	return true
 }
+
+// isNew says whether nobody was told of a job yet.
+func isNew(job messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
 
 func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})

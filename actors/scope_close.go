@@ -38,7 +38,7 @@ func (s *scope) sessionDown(ctx actor.Context, m sessionDown) {
 	if pid := s.sessions[m.fact.Session]; pid != nil && pid.Equal(m.who) {
 		delete(s.sessions, m.fact.Session)
 	}
-	ctx.Stop(m.who)
+	dismiss(ctx, m.who)
 	ctx.Send(ctx.Parent(), m.fact)
 	if s.closing != nil {
 		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)
@@ -54,7 +54,7 @@ func (s *scope) scopeDown(ctx actor.Context, m scopeDown) {
 			delete(s.scopes, name)
 		}
 	}
-	ctx.Stop(m.who)
+	dismiss(ctx, m.who)
 	ctx.Send(ctx.Parent(), m.fact)
 	if s.closing != nil {
 		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)

@@ -124,8 +124,11 @@ func (s *session) place(ctx actor.Context, p place) {
 		}
 	}
 	event := any(lifecycle.Enqueued{Job: id})
-	if p.job.State != messages.Queued {
+	switch {
+	case p.job.State != messages.Queued:
 		event = lifecycle.Taken{Job: id}
+	case p.job.Seq > 0:
+		event = lifecycle.Moved{Job: id}
 	}
 	todo := s.machine.Step(event)
 	if len(todo) > 0 {
@@ -192,9 +195,12 @@ func (s *session) replace(ctx actor.Context, who *actor.PID) {
 	}
 	if t.crashes.add(clock()) {
 		s.standAlone(ctx, t)
-		return
+	} else {
+		s.spawn(ctx, t)
 	}
-	s.spawn(ctx, t)
+	if s.closing != nil && !t.place.job.State.Ended() {
+		s.stop(ctx, t, s.closing.ask) // it may have been told to the actor that died
+	}
 }
 
 func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
@@ -234,14 +240,18 @@ func (s *session) heard(ctx actor.Context, fact messages.CommandFact) {
 
 // retire lets a command go that has nothing left to do.
 func (s *session) retire(ctx actor.Context, t *ticket) {
-	if t == nil || t.leaving {
+	switch {
+	case t == nil:
+		return
+	case t.leaving:
+		dismiss(ctx, t.pid)
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
 	ctx.Send(ctx.Parent(), settled{job: t.place.job.ID})
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
-		ctx.Stop(t.pid)
+		dismiss(ctx, t.pid)
 	}
 	s.closeStep(ctx)
 }

@@ -122,7 +122,9 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 		case lifecycle.Reply:
 			if client := t.lone.clients[e.To]; client != nil {
 				delete(t.lone.clients, e.To)
-				ctx.Send(client, e.Reply)
+				if reachable(ctx, client) {
+					ctx.Send(client, e.Reply)
+				}
 			}
 		case lifecycle.Retire:
 			s.retire(ctx, t)

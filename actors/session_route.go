@@ -56,7 +56,7 @@ func (s *session) letGo(ctx actor.Context, t *ticket) {
 	case t.leaving:
 	case t.pid != nil: // its actor must be gone before another may adopt
 		t.leaving = true
-		ctx.Stop(t.pid)
+		ctx.Send(t.pid, yield{})
 	default:
 		t.lone.release()
 		s.letGone(ctx, t)

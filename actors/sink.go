@@ -23,7 +23,6 @@ type sink struct {
 	archive bool
 
 	have   bool // the logs came
-	asked  bool // for them
 	failed *messages.Error
 	closed bool // no stream grows any more
 	books  map[messages.Stream]*book
@@ -107,10 +106,13 @@ func (s *sink) Receive(ctx actor.Context) {
 	}
 }
 
+// start asks for the logs, each time: what else was told to this actor before it
+// failed, its parent tells again.
 func (s *sink) start(ctx actor.Context) {
 	if s.archive {
 		s.idle = later(ctx, archiveIdle, archiveLook{})
 	}
+	ctx.Request(ctx.Parent(), outputsWanted{})
 }
 
 // look ends an archive that nobody has used lately. It still answers until its
@@ -152,10 +154,6 @@ func (s *sink) request(ctx actor.Context, p pending) {
 // delay keeps a request until the logs come: the job waits for its start, or
 // this actor was restarted.
 func (s *sink) delay(ctx actor.Context, p pending) {
-	if !s.asked {
-		s.asked = true
-		ctx.Request(ctx.Parent(), outputsWanted{})
-	}
 	if len(s.early) >= maxWaiting {
 		s.refuse(ctx, p, &messages.Error{
 			Code: messages.OutputUnavailable, Reason: "waiting",

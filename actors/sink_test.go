@@ -21,6 +21,17 @@ func withSink(t *testing.T, play func(s *stage, c *scribe)) {
 	})
 }
 
+// withEarlySink has a sink whose job has not started: its logs do not come.
+func withEarlySink(t *testing.T, play func(s *stage, c *scribe)) {
+	t.Helper()
+	onStage(t, func(s *stage) {
+		c := s.scribe("j1", messages.Merged)
+		c.mute, s.react = true, c.serve
+		s.raise(sinkProps(s.deps, "j1"), kindSink)
+		play(s, c)
+	})
+}
+
 func read(kind messages.ViewKind) messages.ReadOutput {
 	return messages.ReadOutput{Job: "j1", View: messages.View{Kind: kind}}
 }
@@ -245,8 +256,7 @@ func (broken) ReadAt([]byte, int64) (int, error) { return 0, errors.New("input/o
 
 // Requests that come before the job has started wait for it; not too many.
 func TestSinkWaitsForTheStart(t *testing.T) {
-	withSink(t, func(s *stage, c *scribe) {
-		c.mute = true
+	withEarlySink(t, func(s *stage, c *scribe) {
 		reader, followers := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
 		for range maxWaiting - 1 {
@@ -341,8 +351,8 @@ func TestFaultSinkBoundsFollowers(t *testing.T) {
 	})
 }
 
-// A sink that dies is made again: nobody who waited is forgotten, and the logs
-// are asked for when somebody needs them.
+// A sink that dies is made again: nobody who waited is forgotten, it has let its
+// logs go, and it says to its parent that it stands anew.
 func TestFaultSinkRestarts(t *testing.T) {
 	withSink(t, func(s *stage, c *scribe) {
 		s.tell(c.outputs())
@@ -351,7 +361,7 @@ func TestFaultSinkRestarts(t *testing.T) {
 		a.ask(followFrom(6))
 		s.tell(poison{})
 		same(t, a.take(), messages.OutputGrew{Size: 6}) // so that it asks again
-		if n := s.store.Readers(); n != 0 {
+		if n := s.store.Readers(); n != 1 {
 			t.Errorf("%d logs are open", n)
 		}
 		a.ask(followFrom(6))
@@ -362,16 +372,15 @@ func TestFaultSinkRestarts(t *testing.T) {
 		if p := a.page(); p.Lines != 2 {
 			t.Errorf("got %+v, want 2 lines", p)
 		}
-		if c.wanted != 1 {
-			t.Errorf("the logs were asked for %d times, want once", c.wanted)
+		if c.wanted != 2 {
+			t.Errorf("the logs were asked for %d times, want once by each", c.wanted)
 		}
 	})
 }
 
 // Who waits for a sink that goes is told to ask again: the next one answers.
 func TestSinkDismissesWhoWaits(t *testing.T) {
-	withSink(t, func(s *stage, c *scribe) {
-		c.mute = true
+	withEarlySink(t, func(s *stage, _ *scribe) {
 		reader, follower := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
 		follower.ask(followFrom(3))
@@ -402,8 +411,7 @@ func TestSinkFlushes(t *testing.T) {
 		reader.ask(read(messages.ViewSize)) // it still answers until it is stopped
 		reader.page()
 	})
-	withSink(t, func(s *stage, c *scribe) {
-		c.mute = true
+	withEarlySink(t, func(s *stage, _ *scribe) {
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
 		command.ask(flush{})
@@ -461,9 +469,9 @@ func TestArchiveGoes(t *testing.T) {
 	onStage(t, func(s *stage) {
 		c := s.scribe("j1", messages.Merged)
 		c.write(messages.Merged, "x\n")
+		c.closed, s.react = true, c.serve
 		s.raise(archiveProps(s.deps, "j1"), kindSink+"archive")
-		c.closed = true
-		s.tell(c.outputs())
+		s.heard.take() // it asks for its logs
 		a := s.client()
 		a.ask(read(messages.ViewSize))
 		if p := a.page(); p.Lines != 1 || !p.Closed {

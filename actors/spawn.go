@@ -67,6 +67,10 @@ func later(ctx actor.Context, after time.Duration, message any) scheduler.Cancel
 	return scheduler.NewTimerScheduler(ctx.ActorSystem().Root).SendOnce(after, ctx.Self(), message)
 }
 
+// dismiss stops a child behind what was passed on to it before: a stop would
+// overtake it, and who asked would never hear.
+func dismiss(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
+
 // refuse answers a request in its own sealed replies, if somebody asked.
 func refuse(ctx actor.Context, request any, err *messages.Error) {
 	if r, ok := request.(messages.Refusable); ok && ctx.Sender() != nil {

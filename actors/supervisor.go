@@ -188,7 +188,7 @@ func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 			delete(s.archives, id)
 		}
 	}
-	ctx.Stop(who)
+	dismiss(ctx, who)
 	s.shutdownStep(ctx)
 }
 

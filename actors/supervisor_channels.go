@@ -142,7 +142,10 @@ const flushPatience = 2 * time.Second
 // flushChannels lets every subscriber have what was recorded.
 func (s *supervisor) flushChannels(ctx actor.Context) {
 	s.phase = flushingRest
-	s.shutdown.flushing = len(s.channels.byID)
+	s.shutdown.flushing = len(s.channels.byID) + len(s.archives)
+	for _, pid := range s.archives {
+		ctx.Request(pid, flush{}) // what was asked of them is answered
+	}
 	for _, c := range s.channels.byID {
 		ctx.Request(c.pid, flush{})
 	}

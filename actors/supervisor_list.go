@@ -112,7 +112,7 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.archived = slices.DeleteFunc(s.archived, func(id messages.JobID) bool { return id == e.job.ID })
 	if pid, ok := s.archives[e.job.ID]; ok {
 		delete(s.archives, e.job.ID)
-		ctx.Stop(pid)
+		dismiss(ctx, pid)
 	}
 	m := forget{uid: e.job.UID}
 	for _, o := range e.job.Output {

@@ -98,6 +98,10 @@ func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed
 	case messages.StopCommand:
 		ctx.Respond(messages.CommandStopped{Jobs: []messages.JobID{e.job.ID}, Survivors: e.job.Survivors, Already: true})
 	case messages.ReadOutput, messages.FollowOutput, messages.ReadScreen:
+		if s.phase >= flushingRest {
+			refuse(ctx, r, shuttingDown())
+			return
+		}
 		s.readArchive(ctx, e)
 	default:
 		refuse(ctx, r, jobFinished(e.job.ID))
@@ -117,7 +121,6 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 	if !ok {
 		pid = ctx.SpawnPrefix(archiveProps(s.deps, e.job.ID), kindSink+"archive")
 		s.archives[e.job.ID] = pid
-		ctx.Send(pid, s.archivedOutputs(e))
 	}
 	ctx.Forward(pid)
 }
@@ -130,8 +133,7 @@ func (s *supervisor) archivedOutputs(e *entry) outputs {
 	}
 }
 
-// serveArchive gives an archive's sink that was restarted its logs again; what
-// is over never grows.
+// serveArchive gives an archive's sink its logs; what is over never grows.
 func (s *supervisor) serveArchive(ctx actor.Context, msg any) {
 	if _, ok := msg.(outputsWanted); !ok {
 		return

@@ -183,12 +183,29 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 	if e.job.State != messages.Queued || !e.job.Started.IsZero() {
 		return // it exists: it is only refused a place it was moved to
 	}
+	if e.job.Seq > 0 {
+		s.stillborn(ctx, e, m.err)
+		return
+	}
 	s.drop(e)
 	for _, client := range e.debts {
 		ctx.Send(client, messages.CommandRejected{Err: m.err})
 	}
 	s.give(ctx, s.admission.Done(m.job))
 }
+
+// stillborn ends a job that was told of and cannot be placed anew.
+func (s *supervisor) stillborn(ctx actor.Context, e *entry, err messages.Error) {
+	job := e.job
+	job.State, job.Outcome, job.Ended, job.Err, job.Shell = messages.Finished, messages.FailedToStart, clock(), err, cannotRun
+	s.heard(ctx, messages.CommandFinished{Job: job})
+	job.State = messages.Retired
+	s.heard(ctx, messages.CommandRetired{Job: job})
+	s.settled(ctx, job.ID)
+}
+
+// cannotRun is a shell's status for a program that is there and cannot run.
+const cannotRun = 126
 
 // drop removes a job from the tables.
 func (s *supervisor) drop(e *entry) {

@@ -14,12 +14,7 @@ import (
 type owed struct {
 	request any
 	clients []*actor.PID
-}
-
-// move is a hand-over that is on its way.
-type move struct {
-	to      messages.ScopePath
-	clients []*actor.PID
+	held    bool // until the jobs that are being moved there have come
 }
 
 // arrange opens and closes parts of the tree, and moves jobs between them.
@@ -70,9 +65,11 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, client *actor.PID) {
 	o, ok := s.closings[at]
 	if !ok {
-		o = &owed{request: request}
+		o = &owed{request: request, held: s.awaits(at)}
 		s.closings[at] = o
-		s.send(ctx, at, request, nil)
+		if !o.held {
+			s.send(ctx, at, request, nil)
+		}
 	}
 	if client != nil {
 		o.clients = append(o.clients, client)
@@ -133,7 +130,7 @@ func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
 	for _, e := range s.sorted() {
 		if !e.over && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			s.retire(ctx, e)
-			e.settled = true // as far as it goes: its processes were told to survive
+			s.settled(ctx, e.job.ID) // as far as it goes: its processes were told to survive
 		}
 	}
 }
@@ -153,7 +150,7 @@ func (s *supervisor) scopeDown(ctx actor.Context, m scopeDown) {
 	if pid := s.scopes[name]; pid != nil && pid.Equal(m.who) {
 		delete(s.scopes, name)
 	}
-	ctx.Stop(m.who)
+	dismiss(ctx, m.who)
 	s.sessionFact(ctx, m.fact)
 	if s.shutdown != nil {
 		s.shutdown.survivors = append(s.shutdown.survivors, m.fact.Survivors...)
@@ -163,7 +160,7 @@ func (s *supervisor) scopeDown(ctx actor.Context, m scopeDown) {
 
 // scopeLost rebuilds a top scope that died.
 func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
-	if s.shutdown != nil && s.shutdown.ask.KeepJobs {
+	if s.letting() {
 		s.shutdownStep(ctx)
 		return
 	}
@@ -174,6 +171,9 @@ func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
 // engine, and actors are put around them. Closings that were on their way are
 // asked for again, last.
 func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
+	if s.letting() {
+		return
+	}
 	inside := func(at messages.Address) bool {
 		if lost.session != "" {
 			return at.Scope == lost.scope && at.Session == lost.session
@@ -200,7 +200,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 		}
 	}
 	for at, o := range s.closings {
-		if inside(at) {
+		if inside(at) && !o.held {
 			s.send(ctx, at, o.request, nil)
 		}
 	}
@@ -227,7 +227,7 @@ func (o orphaned) above() messages.ScopePath {
 func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
 	for at, o := range s.closings {
 		r, ok := o.request.(messages.CloseScope)
-		if !ok || !at.Scope.Contains(lost.above()) {
+		if !ok || o.held || !at.Scope.Contains(lost.above()) {
 			continue
 		}
 		to := messages.Address{Scope: lost.scope, Session: lost.session}
@@ -254,64 +254,4 @@ func (s *supervisor) replace(ctx actor.Context, e *entry) {
 		s.admission.Again(e.job.ID, e.job.Scope)
 	}
 	s.place(ctx, e)
-}
-
-// handOver moves a live job: its old place lets go, its new one adopts.
-func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
-	e, ok := s.find(r.Job)
-	switch {
-	case !ok:
-		refuse(ctx, r, noSuchJob(r.Job))
-		return
-	case e.over || e.job.State.Ended():
-		s.answerFor(ctx, e, r)
-		return
-	}
-	if err := cmp.Or(r.To.Check(), s.isClosing(messages.Address{Scope: r.To, Session: messages.DefaultSession})); err != nil {
-		refuse(ctx, r, err)
-		return
-	}
-	m, moving := s.moves[e.job.ID]
-	if !moving {
-		m = &move{to: r.To}
-		s.moves[e.job.ID] = m
-		s.send(ctx, s.home(e), letGo{job: e.job.ID}, nil)
-	}
-	if ctx.Sender() != nil {
-		m.clients = append(m.clients, ctx.Sender())
-	}
-}
-
-// settled hears that nothing of a job is left to do: it is not handed over any
-// more either.
-func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
-	if e, ok := s.jobs[id]; ok {
-		e.settled = true
-	}
-	m, moving := s.moves[id]
-	if !moving {
-		return
-	}
-	delete(s.moves, id)
-	for _, client := range m.clients {
-		ctx.Send(client, messages.RequestRejected{Err: *jobFinished(id)})
-	}
-}
-
-func (s *supervisor) letGone(ctx actor.Context, m letGone) {
-	e, ok := s.jobs[m.job]
-	to, moving := s.moves[m.job]
-	if !ok || !moving {
-		return
-	}
-	delete(s.moves, m.job)
-	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
-	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
-	s.replace(ctx, e)
-	if !e.job.State.Ended() {
-		s.record(ctx, e, messages.CommandChanged{Job: e.job})
-	}
-	for _, client := range to.clients {
-		ctx.Send(client, messages.Acknowledged{})
-	}
 }

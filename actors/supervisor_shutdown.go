@@ -15,7 +15,8 @@ type shutdown struct {
 	ask       messages.ShutDown
 	clients   []*actor.PID
 	survivors []messages.Survivor
-	flushing  int // channels that have not answered
+	letting   bool // the jobs are left to the engine
+	flushing  int  // channels that have not answered
 }
 
 // shutdownLate says that a phase of the end has lasted too long.
@@ -44,16 +45,30 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	if r.KeepJobs {
 		s.letAllGo(ctx)
 	} else {
-		for name := range s.scopes {
-			path := messages.ScopePath(name)
+		for path := range s.tops() {
 			s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByShutdown, Reason: r.Reason}, nil)
 		}
 	}
 	s.shutdownStep(ctx)
 }
 
-// letAllGo leaves the jobs to the engine and tells those who wait for them.
+// tops are the scopes at the top: those that are there, and those that a job is
+// on its way to.
+func (s *supervisor) tops() map[messages.ScopePath]bool {
+	tops := map[messages.ScopePath]bool{}
+	for name := range s.scopes {
+		tops[messages.ScopePath(name)] = true
+	}
+	for _, m := range s.moves {
+		tops[messages.ScopePath(m.to.Names()[0])] = true
+	}
+	return tops
+}
+
+// letAllGo leaves the jobs to the engine and tells those who wait for them, or
+// for anything else of the tree: nobody is left below who would answer.
 func (s *supervisor) letAllGo(ctx actor.Context) {
+	s.shutdown.letting = true
 	for _, pid := range s.scopes {
 		ctx.Stop(pid)
 	}
@@ -62,7 +77,23 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(e.job.ID) + " goes on", Hint: "ask the next one",
 		}})
 	}
+	var waiting []*actor.PID
+	for _, o := range s.closings {
+		waiting = append(waiting, o.clients...)
+	}
+	for _, m := range s.moves {
+		waiting = append(waiting, m.clients...)
+	}
+	for _, client := range waiting {
+		ctx.Send(client, messages.RequestRejected{Err: *shuttingDown()})
+	}
+	clear(s.closings)
+	clear(s.moves)
 }
+
+// letting says whether the jobs were left to the engine: nothing is placed any
+// more.
+func (s *supervisor) letting() bool { return s.shutdown != nil && s.shutdown.letting }
 
 // shutdownStep goes on with the end as far as it can.
 func (s *supervisor) shutdownStep(ctx actor.Context) {
@@ -101,9 +132,7 @@ func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
 	}
 	switch s.phase {
 	case closingScopes:
-		for _, pid := range s.scopes {
-			ctx.Stop(pid)
-		}
+		s.letAllGo(ctx)
 		clear(s.scopes)
 	case flushingRest:
 		s.shutdown.flushing = 0

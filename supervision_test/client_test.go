@@ -1,8 +1,8 @@
 package supervision_test
 
 import (
-	"fmt"
 	"testing/synctest"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -16,12 +16,14 @@ type client struct {
 	pid     *actor.PID
 	request any
 	replies locked[any]
+	sent    time.Time
+	unmet   bool // the node was gone when it asked
 }
 
 // send asks and does not wait.
 func (h *house) send(request any) *client {
 	h.Helper()
-	c := &client{h: h, request: request}
+	c := &client{h: h, request: request, sent: time.Now()}
 	c.pid = h.register(c, "client")
 	h.clients = append(h.clients, c)
 	h.system().Root.RequestWithCustomSender(h.top(), request, c.pid)
@@ -58,6 +60,7 @@ func (c *client) heard() []any { return c.replies.all() }
 func (c *client) SendUserMessage(_ *actor.PID, message any) {
 	m := actor.UnwrapEnvelopeMessage(message)
 	if _, lost := m.(*actor.DeadLetterResponse); lost {
+		c.unmet = true
 		return // the library says that the request met nobody: that is no reply
 	}
 	c.replies.add(m)
@@ -128,12 +131,15 @@ type subscriber struct {
 	pid   *actor.PID
 	said  locked[any]
 	eager bool // acknowledges each fact when it comes
+
+	asked    messages.Subscribe
+	replaced bool // its channel was ended, or taken by another
 }
 
 // subscribe opens a channel, or resumes one.
 func (h *house) subscribe(r messages.Subscribe, eager bool) *subscriber {
 	h.Helper()
-	s := &subscriber{h: h, eager: eager}
+	s := &subscriber{h: h, eager: eager, asked: r}
 	s.pid = h.register(s, "subscriber")
 	h.subs = append(h.subs, s)
 	h.system().Root.RequestWithCustomSender(h.top(), r, s.pid)
@@ -159,12 +165,20 @@ func (s *subscriber) Stop(*actor.PID) {}
 // channel is the name of its channel.
 func (s *subscriber) channel() messages.ChannelID {
 	s.h.Helper()
+	name := s.name()
+	if name == "" {
+		s.h.Fatalf("no channel was opened: %s", brief(s.said.all()))
+	}
+	return name
+}
+
+// name is that of its channel, "" if it has none.
+func (s *subscriber) name() messages.ChannelID {
 	for _, m := range s.said.all() {
 		if open, ok := m.(messages.Subscribed); ok {
 			return open.Channel
 		}
 	}
-	s.h.Fatalf("no channel was opened: %s", brief(s.said.all()))
 	return ""
 }
 
@@ -214,6 +228,3 @@ func through(from, to messages.Seq) []messages.Seq {
 	}
 	return all
 }
-
-// commands names jobs for requests and complaints: j1, j2, …
-func jobID(n int) messages.JobID { return messages.JobID(fmt.Sprintf("j%d", n)) }

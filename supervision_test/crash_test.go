@@ -178,6 +178,23 @@ func (s situation) survives(h *house, kind string) {
 	want(h, "outcome of the next", finished(next).Outcome, messages.Exited)
 }
 
+// What ends a session is told again to the actor of a job whose first one died
+// over it: nothing is forgotten in a place that closes.
+func TestCrashOverTheClosing(t *testing.T) {
+	for _, crashes := range []int{1, 4} { // the last leaves it without an actor
+		for _, behind := range []bool{false, true} {
+			inHouse(t, func(h *house) {
+				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				h.lossy = true
+				h.stage.fail(fault{point{"command", "messages.StopCommand"}, 1, behind, crashes})
+				reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a", Grace: -1}))
+				h.wantSignals(p, "KILL")
+				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+			})
+		}
+	}
+}
+
 // signalled is how many signals a process of a text got, 0 if there is none.
 func (h *house) signalled(text string) int {
 	if p := h.engine.Find(text); p != nil {

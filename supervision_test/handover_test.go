@@ -1,10 +1,12 @@
 package supervision_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"troupe/actors"
+	"troupe/backends"
 	"troupe/backends/fake"
 	"troupe/messages"
 )
@@ -192,20 +194,132 @@ func TestHandoverOfAJobThatEnds(t *testing.T) {
 	}
 }
 
+// Closing the new place while the job is on its way ends the job, wherever the
+// closing meets it: a session, a scope, a scope that is made for it.
+func TestHandoverIntoAClosingPlace(t *testing.T) {
+	for _, closing := range []any{
+		messages.CloseScope{Path: "b", Grace: -1}, messages.CloseScope{Path: "b/c", Grace: -1}, messages.CloseSession{Scope: "b/c", Grace: -1},
+	} {
+		for range 10 { // the move and the closing race
+			inHouse(t, func(h *house) {
+				h.start(messages.RunCommand{Scope: "b/c", Text: "there", Background: true})
+				c, _ := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				move, end := h.send(messages.HandOver{Job: "j2", To: "b/c"}), h.send(closing)
+				h.after(time.Minute)
+				reply[messages.Acknowledged](move)
+				want(h, "answers", len(end.heard()), 1)
+				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+				want(h, "living", len(h.engine.Live()), 0)
+			})
+		}
+	}
+}
+
+// So does the end of the node.
+func TestHandoverIntoTheEnd(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		for range 10 {
+			inHouse(t, func(h *house) {
+				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+				h.lossy = keep
+				move := h.send(messages.HandOver{Job: "j1", To: "b/c"})
+				if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
+					h.Error(err)
+				}
+				want(h, "answers", len(move.heard()), 1)
+				want(h, "answers of the run", len(c.heard()), 1)
+				want(h, "lives", p.Alive(), keep)
+				want(h, "owned", p.Owned(), false)
+				h.engine.Close(false)
+			})
+		}
+	}
+}
+
+// Whoever asked something of the job before it was moved is answered.
+func TestHandoverLosesNoRequest(t *testing.T) {
+	for range 20 {
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Scope: "a", Text: "make", Stdin: messages.StdinPipe})
+			asked := []*client{
+				h.send(messages.PromoteCommand{Job: "j1"}), h.send(messages.FollowOutput{Job: "j1"}),
+				h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.ChangeDeadline{Job: "j1", After: time.Hour}),
+			}
+			reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+			for _, a := range asked {
+				want(h, "answers", len(a.heard()), 1)
+			}
+			p.Exit(0)
+			h.after(0)
+			reply[messages.CommandPromoted](c)
+		})
+	}
+}
+
+// A sink that fails as the job leaves does not hold it.
+func TestHandoverPastASinkThatFails(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+		h.lossy = true
+		h.ask(messages.FollowOutput{Job: "j1"})
+		h.stage.fail(fault{point: point{"sink", "actors.flush"}, nth: 1})
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		h.ask(messages.FollowOutput{Job: "j1"})
+		h.stage.fail(fault{point: point{"sink", "actors.flush"}, nth: 1})
+		p.Exit(0)
+		finished(c)
+		h.wantFacts("j1", "started changed finished:exited retired")
+		want(h, "sinks", len(h.stage.all("command")), 0)
+	})
+}
+
+// A job that waits is moved though the queue of its new place is full; one that
+// its new place cannot take has an outcome: it was told of.
+func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
+		_, q := h.start(messages.RunCommand{Scope: "b", Text: "other", Background: true})
+		moved, lost := h.run(messages.RunCommand{Scope: "a", Text: "moved"}), h.run(messages.RunCommand{Scope: "a", Text: "lost"})
+		for i := range 4 {
+			h.run(messages.RunCommand{Scope: "b", Text: fmt.Sprintf("waits %d", i)})
+		}
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j3", To: "b"}))
+		silent(moved)
+		refused(h.run(messages.RunCommand{Scope: "b", Text: "too many"}), messages.QueueFull)
+
+		h.ask(messages.HandOver{Job: "j4", To: "broken"})
+		job := finished(lost)
+		want(h, "outcome", job.Outcome, messages.FailedToStart)
+		want(h, "why", job.Err.Code, messages.SpawnFailed)
+		h.wantFacts("j4", "queued changed finished:failed_to_start retired")
+		want(h, "state", h.job("j4").State, messages.Retired)
+		reply[messages.CommandStopped](h.ask(messages.StopCommand{Scope: "b", Grace: -1}))
+		want(h, "outcome", finished(moved).Outcome, messages.Cancelled)
+		h.wantSignals(q, "KILL")
+		p.Exit(0)
+	}, plan{fake: fake.Options{Can: serial.Can, OpenFails: func(at backends.Place) error {
+		if at.Scope == "broken" {
+			return &messages.Error{Code: messages.SpawnFailed, Message: "no shell"}
+		}
+		return nil
+	}}})
+}
+
 // The quota of the new owner counts it, and does not refuse it: it exists.
 func TestHandoverIntoAFullScope(t *testing.T) {
 	inHouse(t, func(h *house) {
-		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "b", Quota: messages.ScopeQuota{Jobs: 1}}))
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "b", Quota: messages.ScopeQuota{Jobs: 1, Sessions: 1}}))
 		_, p := h.start(messages.RunCommand{Scope: "a", Text: "x", Background: true})
-		_, q := h.start(messages.RunCommand{Scope: "b", Text: "y", Background: true})
+		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "y", Background: true})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
+		want(h, "owned", p.Owned(), true)
 		p.Exit(0)
 		h.after(0)
 		refused(h.run(messages.RunCommand{Scope: "b", Text: "z"}), messages.ResourceExhausted)
 		q.Exit(0)
 		h.after(0)
-		c, p := h.start(messages.RunCommand{Scope: "b", Text: "z"})
+		c, p := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "z"})
 		p.Exit(0)
 		finished(c)
 	})

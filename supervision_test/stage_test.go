@@ -26,13 +26,16 @@ type stage struct {
 	seen   map[point]int
 	fault  fault
 	fired  int
+	broke  bool // an actor was made to fail behind the handling of a message
+	spoil  func(who *actor.PID, message any) int
 	wrong  []string
 	trace  bool
 	log    []string
 	pardon []func(dead *actor.DeadLetterEvent) bool
 }
 
-// point names a kind of delivery: what arrives at which kind of actor.
+// point names a kind of delivery: what arrives at which kind of actor; without a
+// message, anything.
 type point struct{ kind, message string }
 
 // fault is one failure that a test asks for: when the nth message of a kind
@@ -69,11 +72,22 @@ func (s *stage) middleware(next actor.ReceiverFunc) actor.ReceiverFunc {
 		if before {
 			panic("a fault that the test asked for")
 		}
-		next(c, env)
+		for range s.times(c.Self(), env.Message) {
+			next(c, env)
+		}
 		if behind {
 			panic("a fault that the test asked for, behind the handling")
 		}
 	}
+}
+
+// times says how often a message is handled: once, unless a test spoils it to
+// play a tree that is wrong.
+func (s *stage) times(who *actor.PID, message any) int {
+	if s.spoil == nil {
+		return 1
+	}
+	return s.spoil(who, message)
 }
 
 // timers are what actors send themselves later. A timer cannot be taken back
@@ -91,7 +105,8 @@ func (s *stage) listen(system *actor.ActorSystem) {
 		if !ok {
 			return
 		}
-		if _, again := dead.Message.(*actor.Stop); again {
+		switch dead.Message.(type) {
+		case *actor.Stop, *actor.PoisonPill:
 			return // a parent that ends stops a child once more that it has just stopped: nothing is lost
 		}
 		s.mu.Lock()
@@ -157,12 +172,15 @@ func (s *stage) meet(who *actor.PID, message any) (before, behind bool) {
 	if s.trace {
 		s.log = append(s.log, fmt.Sprintf("%s %s %s", who.Id, p.message, brief(message)))
 	}
+	anything := point{kind: p.kind}
 	s.seen[p]++
+	s.seen[anything]++
 	f := s.fault
-	if f.point != p || s.seen[p] < f.nth || s.fired > f.times-1 && s.fired > 0 {
+	if f.point != p && f.point != anything || s.seen[f.point] < f.nth || s.fired > f.times-1 && s.fired > 0 {
 		return false, false
 	}
 	s.fired++
+	s.broke = s.broke || f.behind
 	s.fall(who)
 	return !f.behind, f.behind
 }
@@ -191,7 +209,7 @@ func (s *stage) fellBefore(to *actor.PID) bool {
 func (s *stage) brokeBehind(replies []any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.fault.behind || s.fired == 0 || len(replies) != 2 {
+	if !s.broke || len(replies) < 2 {
 		return false
 	}
 	for _, reply := range replies {

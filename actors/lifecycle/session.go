@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"troupe/messages"
@@ -30,6 +31,9 @@ const (
 type (
 	// Enqueued says that a job was placed.
 	Enqueued struct{ Job messages.JobID }
+	// Moved says that a job that waits was placed anew: by hand-over, or because an
+	// actor died. It was told of, and is not refused for want of room.
+	Moved struct{ Job messages.JobID }
 	// TurnGiven says that the node lets the job start.
 	TurnGiven struct{ Job messages.JobID }
 	// Taken says that a running job came from elsewhere: by hand-over or after
@@ -88,7 +92,9 @@ func (s *Session) Counts() (run, wait int) {
 func (s *Session) Step(event any) []SessionEffect {
 	switch e := event.(type) {
 	case Enqueued:
-		return s.enqueue(e.Job)
+		return s.enqueue(e.Job, s.Queue)
+	case Moved:
+		return s.enqueue(e.Job, math.MaxInt)
 	case TurnGiven:
 		if st, ok := s.active[e.Job]; !ok || st != asking {
 			return []SessionEffect{ReturnTurn(e)}
@@ -107,7 +113,7 @@ func (s *Session) Step(event any) []SessionEffect {
 	return nil
 }
 
-func (s *Session) enqueue(job messages.JobID) []SessionEffect {
+func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	if st, again := s.active[job]; again && st == asking {
 		return []SessionEffect{AskTurn{job}} // its turn may have been forgotten with an actor on the way
 	}
@@ -119,7 +125,7 @@ func (s *Session) enqueue(job messages.JobID) []SessionEffect {
 		return []SessionEffect{RefuseJob{job, messages.Error{
 			Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again",
 		}}}
-	case len(s.active) >= s.Parallel && len(s.waiting) >= s.Queue:
+	case len(s.active) >= s.Parallel && len(s.waiting) >= room:
 		return []SessionEffect{RefuseJob{job, messages.Error{
 			Code:    messages.QueueFull,
 			Message: fmt.Sprintf("the session runs %d jobs and %d more are waiting, which is all it takes", len(s.active), len(s.waiting)),

@@ -100,6 +100,24 @@ func TestSessionTakes(t *testing.T) {
 	}.play(t, &s)
 }
 
+// A job that was told of is never refused for want of room: it changes its place.
+func TestSessionOfAMovedJob(t *testing.T) {
+	s := NewSession(1, 1)
+	script{
+		{Enqueued{"a"}, "ask a"},
+		{Enqueued{"b"}, ""},
+		{Moved{"c"}, ""},
+		{Moved{"c"}, ""},
+		{Enqueued{"d"}, "refuse d queue_full"},
+		{Gone{"a"}, "ask b"},
+		{Gone{"b"}, "ask c"},
+		{Moved{"c"}, "ask c"},
+		{TurnGiven{"c"}, "begin c"},
+		{Closed{}, ""},
+		{Moved{"e"}, "refuse e session_closed"},
+	}.play(t, &s)
+}
+
 func TestSessionClosed(t *testing.T) {
 	s := NewSession(1, 4)
 	script{

@@ -1,0 +1,97 @@
+package actors
+
+import (
+	"cmp"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// move is a hand-over that is on its way.
+type move struct {
+	to      messages.ScopePath
+	clients []*actor.PID
+}
+
+// handOver moves a live job: its old place lets go, its new one adopts.
+func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
+	e, ok := s.find(r.Job)
+	switch {
+	case !ok:
+		refuse(ctx, r, noSuchJob(r.Job))
+		return
+	case e.over || e.job.State.Ended():
+		s.answerFor(ctx, e, r)
+		return
+	}
+	if err := cmp.Or(r.To.Check(), s.isClosing(messages.Address{Scope: r.To, Session: messages.DefaultSession})); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
+	m, moving := s.moves[e.job.ID]
+	if !moving {
+		m = &move{to: r.To}
+		s.moves[e.job.ID] = m
+		s.send(ctx, s.home(e), letGo{job: e.job.ID}, nil)
+	}
+	if ctx.Sender() != nil {
+		m.clients = append(m.clients, ctx.Sender())
+	}
+}
+
+// settled hears that nothing of a job is left to do: it is not handed over any
+// more either.
+func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
+	if e, ok := s.jobs[id]; ok {
+		e.settled = true
+	}
+	m, moving := s.moves[id]
+	if !moving {
+		return
+	}
+	s.arrived(ctx, id)
+	for _, client := range m.clients {
+		ctx.Send(client, messages.RequestRejected{Err: *jobFinished(id)})
+	}
+}
+
+func (s *supervisor) letGone(ctx actor.Context, m letGone) {
+	e, ok := s.jobs[m.job]
+	to, moving := s.moves[m.job]
+	if !ok || !moving {
+		return
+	}
+	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
+	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
+	s.replace(ctx, e)
+	s.arrived(ctx, m.job)
+	if !e.job.State.Ended() {
+		s.record(ctx, e, messages.CommandChanged{Job: e.job})
+	}
+	for _, client := range to.clients {
+		ctx.Send(client, messages.Acknowledged{})
+	}
+}
+
+// awaits says whether a job is being moved into a part of the tree. It is closed
+// when the job has come: what is closing takes nothing in.
+func (s *supervisor) awaits(at messages.Address) bool {
+	for _, m := range s.moves {
+		if at.Session == "" && at.Scope.Contains(m.to) || at.Scope == m.to && at.Session == messages.DefaultSession {
+			return true
+		}
+	}
+	return false
+}
+
+// arrived ends a move, and begins the closings that waited for it.
+func (s *supervisor) arrived(ctx actor.Context, id messages.JobID) {
+	delete(s.moves, id)
+	for at, o := range s.closings {
+		if o.held && !s.awaits(at) {
+			o.held = false
+			s.send(ctx, at, o.request, nil)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package supervision_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"troupe"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// ending is how a schedule ends, with whatever is outstanding then.
+type ending struct {
+	name string
+	play func(x *explorer)
+}
+
+var endings = []ending{
+	{"ends in order", func(x *explorer) { x.shutDown(messages.ShutDown{Grace: pick(x, -1, 0, time.Second)}) }},
+	{"ends in order while clients ask on", func(x *explorer) { x.shutDownAmong(time.Hour) }},
+	{"ends when all is done", (*explorer).playOn},
+	{"leaves its jobs", func(x *explorer) { x.shutDown(messages.ShutDown{KeepJobs: true}) }},
+	{"is forced to end", func(x *explorer) {
+		x.cut = true
+		x.shutDownAmong(x.while())
+	}},
+	{"fails", (*explorer).supervisorFails},
+}
+
+// untilAllIsDone is longer than all jobs of a schedule take, one after the other.
+const untilAllIsDone = 100 * 24 * time.Hour
+
+// playOn lets everything that ends by itself end, and looks at the records.
+func (x *explorer) playOn() {
+	x.note("all that ends by itself ends")
+	for range 4 {
+		x.after(30 * time.Second)
+		x.look()
+	}
+	x.after(untilAllIsDone)
+	x.look()
+	x.checkRecords()
+	x.shutDown(messages.ShutDown{})
+}
+
+// shutDown ends the node.
+func (x *explorer) shutDown(r messages.ShutDown) {
+	x.note("%s", say(r))
+	x.beginEnd(r.KeepJobs)
+	x.endWithin(r, time.Hour)
+}
+
+// shutDownAmong ends the node while clients ask on.
+func (x *explorer) shutDownAmong(within time.Duration) {
+	x.note("Shutdown within %s, and meanwhile:", within)
+	x.beginEnd(x.cut)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		x.endWithin(messages.ShutDown{}, within)
+	}()
+	for range 6 {
+		x.op()
+	}
+	<-done
+}
+
+func (x *explorer) beginEnd(leaves bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over, x.left, x.closing = true, leaves, true
+	x.lossy = x.lossy || leaves // a control that is on its way meets nobody; a run is answered
+	x.failedAtEnd = x.failing || time.Since(x.mended) < recordRetry
+}
+
+// endsWithin is how long an ordered end may take: the grace of the jobs, and
+// what the supervisor allows each phase.
+const endsWithin = time.Minute
+
+func (x *explorer) endWithin(r messages.ShutDown, within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	began := time.Now()
+	err := x.node.Shutdown(ctx, r)
+	if took := time.Since(began); took > min(within, endsWithin) {
+		x.Errorf("the end of the node took %s", took)
+	}
+	var survivors *troupe.SurvivorsError
+	if err != nil && !x.cut && !errors.As(err, &survivors) {
+		x.Errorf("the end of the node: %v", err)
+	}
+	if x.left {
+		return
+	}
+	for _, p := range x.engine.Live() {
+		if !kept(p) {
+			x.Errorf("%q lives when the node has ended in order (%v)", p.Text(), p.Signalled())
+		}
+	}
+}
+
+// kept says whether what is left of a process was told to outlive its session.
+func kept(p *fake.Process) bool {
+	return p.Spec.OnExit == messages.KeepChildren && result(p) != nil
+}
+
+// supervisorFails ends the node by its failure.
+func (x *explorer) supervisorFails() {
+	x.note("the supervisor fails")
+	x.beginEnd(true)
+	x.cut = true
+	x.system().Root.Send(x.top(), boom{})
+	<-x.node.Failed()
+	if err := x.node.Shutdown(context.Background(), messages.ShutDown{}); err == nil {
+		x.Errorf("the end of a failed node is told as a success")
+	}
+}
