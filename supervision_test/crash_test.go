@@ -187,7 +187,9 @@ func TestCrashOverTheClosing(t *testing.T) {
 				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
 				h.lossy = true
 				h.stage.fail(fault{point{"command", "messages.StopCommand"}, 1, behind, crashes})
-				reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a", Grace: -1}))
+				closing := h.ask(messages.CloseScope{Path: "a", Grace: -1})
+				h.after(time.Second) // a place that has just adopted a job is not closed at once
+				reply[messages.ScopeClosed](closing)
 				h.wantSignals(p, "KILL")
 				want(h, "outcome", finished(c).Outcome, messages.Cancelled)
 			})
