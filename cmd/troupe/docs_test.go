@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// manual is a section of docs/cli.md, "" for the beginning.
+func manual(t *testing.T, section string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "## \n" + string(b)
+	_, text, found := strings.Cut(text, "## "+section+"\n")
+	if !found {
+		t.Fatalf("docs/cli.md has no section %q", section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// code is what stands as code in the first column of a section's table rows, and
+// whether the second column has anything.
+func code(t *testing.T, section string) map[string]bool {
+	t.Helper()
+	word := regexp.MustCompile("`([^`]+)`")
+	told := map[string]bool{}
+	for line := range strings.Lines(manual(t, section)) {
+		cells := strings.Split(strings.ReplaceAll(line, `\|`, " "), "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, m := range word.FindAllStringSubmatch(cells[1], -1) {
+			told[m[1]] = strings.TrimSpace(cells[2]) != ""
+		}
+	}
+	return told
+}
+
+// same compares what is told with what is there.
+func same(t *testing.T, what string, told, there []string) {
+	t.Helper()
+	for _, name := range told {
+		if !slices.Contains(there, name) {
+			t.Errorf("docs/cli.md tells of the %s %s, which is not there", what, name)
+		}
+	}
+	for _, name := range there {
+		if !slices.Contains(told, name) {
+			t.Errorf("docs/cli.md does not tell of the %s %s", what, name)
+		}
+	}
+}
+
+// verb finds a command of the program as it is built.
+func verb(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	root := (&Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}).root()
+	root.InitDefaultHelpCmd()
+	cmd, _, err := root.Find([]string{name})
+	if err != nil || cmd == root && name != "" {
+		t.Fatalf("there is no %q: %v", name, err)
+	}
+	cmd.InitDefaultHelpFlag()
+	return cmd
+}
+
+// helpFlags are the flags that a help shows, with their values.
+func helpFlags(help string) map[string]bool {
+	there := map[string]bool{}
+	line := regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[\w-]+) (\S+)?`)
+	for _, m := range line.FindAllStringSubmatch(help, -1) {
+		for _, name := range m[1:3] {
+			if name != "" {
+				there[name] = m[3] != ""
+			}
+		}
+	}
+	return there
+}
+
+func TestTheManualHasTheFlagsOfTheHelp(t *testing.T) {
+	t.Parallel()
+	told, there := code(t, "troupe run"), helpFlags(verb(t, "run").Flags().FlagUsagesWrapped(helpWidth))
+	same(t, "flag", slices.Collect(maps.Keys(told)), slices.Collect(maps.Keys(there)))
+	for name, value := range told {
+		if value != there[name] {
+			t.Errorf("whether %s takes a value: docs/cli.md says %v, the help %v", name, value, there[name])
+		}
+	}
+}
+
+func TestTheManualHasTheVerbs(t *testing.T) {
+	t.Parallel()
+	var told, there []string
+	for name := range code(t, "") {
+		told = append(told, strings.TrimPrefix(name, "troupe "))
+	}
+	for _, cmd := range verb(t, "").Commands() {
+		if !cmd.Hidden {
+			there = append(there, cmd.Name())
+		}
+	}
+	same(t, "verb", told, there)
+}
+
+func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "--timeout", "1h", "true").start()
+	var record map[string]any
+	if err := json.Unmarshal([]byte(p.rest()), &record); err != nil {
+		t.Fatal(err)
+	}
+	p.ends(0)
+	same(t, "field", slices.Collect(maps.Keys(code(t, "The record"))), slices.Collect(maps.Keys(record)))
+}
+
+// What the README shows is what happens, with the binary that it says to make.
+func TestTheReadmeRuns(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^go run \./cmd/troupe run '([^']+)'`).FindSubmatch(readme)
+	if m == nil {
+		t.Fatal("the README has no first command")
+	}
+	bin := filepath.Join(t.TempDir(), "troupe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-s -w -X main.version=v1.2.3", "-o", bin, "../../cmd/troupe")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	static(t, bin)
+	p := program(t, "run", string(m[1]))
+	p.Path = bin
+	p.start()
+	if got := p.rest(); got != "hello from troupe\n" {
+		t.Errorf("it printed %q", got)
+	}
+	p.ends(3)
+	p = program(t).bash("go run . run '" + string(m[1]) + "'")
+	p.Dir = "." // the README says ./cmd/troupe, from the root
+	p.start()
+	if got := p.rest(); got != "hello from troupe\n" {
+		t.Errorf("by go run it printed %q", got)
+	}
+	p.ends(1)
+	p = program(t, "version")
+	p.Path = bin
+	p.start()
+	if got := p.rest(); !strings.HasPrefix(got, "troupe v1.2.3 (go") {
+		t.Errorf("it printed %q", got)
+	}
+	p.ends(0)
+	for _, word := range []string{"--json", "--timeout", "run --help", "troupe doctor", "docs/cli.md"} {
+		if !bytes.Contains(readme, []byte(word)) {
+			t.Errorf("the README says nothing of %s", word)
+		}
+	}
+}
+
+// static checks that a program needs no other file to run.
+func static(t *testing.T, bin string) {
+	t.Helper()
+	f, err := elf.Open(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, prog := range f.Progs {
+		if prog.Type == elf.PT_INTERP {
+			t.Error("the binary is not static")
+		}
+	}
+}
