@@ -40,7 +40,7 @@ catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts
 	@.bin/testsum -catalogue ./...
 
 soak: .bin/testsum ## the long forms of the tests that have one
-	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(RACED)
+	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(RACED) .
 
 stress: .bin/testsum ## what races would break, a hundred times
 	@$(TESTSUM) -count 100 -timeout 90m ./supervision_test ./backends/...
