@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -43,7 +45,12 @@ func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
 	ctx.Respond(messages.JobFound{Job: e.job})
 }
 
+// missing tells a job that was forgotten from one that never was.
 func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
+	number, named := strings.CutPrefix(string(id), s.deps.prefix())
+	if n, err := strconv.Atoi(number); named && err == nil && n > 0 && n <= s.count {
+		return messages.JobMissing{Category: "removed", Err: *noSuchJob(id)}
+	}
 	return messages.JobMissing{Category: "unknown", Err: *noSuchJob(id)}
 }
 

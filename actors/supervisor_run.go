@@ -43,10 +43,10 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		refuse(ctx, r, err)
 		return
 	}
+	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	if r.Key != "" && s.again(ctx, r) {
 		return
 	}
-	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	if err := s.isClosing(r.Address()); err != nil {
 		refuse(ctx, r, err)
 		return
@@ -85,6 +85,7 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 	}
 	e := s.jobs[id]
 	switch {
+	case ctx.Sender() == nil: // nobody asks how it ends
 	case e.digest != digest(r):
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
@@ -102,7 +103,7 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 
 // digest tells two requests apart.
 func digest(r messages.RunCommand) string {
-	r.BaseEnv = nil // a caller's environment may change between two tries
+	r.BaseEnv, r.UID = nil, "" // they may be others at another try
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Sprint(r)

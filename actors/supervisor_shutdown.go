@@ -29,6 +29,10 @@ type shutdownLate struct {
 // engine's own bound is 2.5 s, and 1,000 jobs may take 5 s (reliability.md 2.2).
 const shutdownPatience = 20 * time.Second
 
+// recordPatience is how long the end waits for a journal that takes no facts:
+// its writer has tried once more by then.
+const recordPatience = recordRetryMost + time.Second
+
 // shutDown begins the end of the node, or joins it.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	if s.shutdown != nil {
@@ -106,10 +110,11 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	}
 	if s.phase == endingWaits && len(s.watches) == 0 {
 		s.phase = recordingRest
-		if len(s.unwritten) == 0 || s.recorder == nil || s.broken != nil {
+		if len(s.unwritten) == 0 || s.recorder == nil {
 			s.flushChannels(ctx)
 			return
 		}
+		s.cancels = append(s.cancels, later(ctx, recordPatience, shutdownLate{phase: recordingRest}))
 	}
 	if s.phase == flushingRest && s.shutdown.flushing <= 0 {
 		s.phase = down
@@ -134,6 +139,8 @@ func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
 	case closingScopes:
 		s.letAllGo(ctx)
 		clear(s.scopes)
+	case recordingRest:
+		s.flushChannels(ctx)
 	case flushingRest:
 		s.shutdown.flushing = 0
 	}

@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"fmt"
 	"testing/synctest"
 	"time"
 
@@ -228,3 +229,6 @@ func through(from, to messages.Seq) []messages.Seq {
 	}
 	return all
 }
+
+// jobID is the id of the nth job of a node.
+func jobID(n int) messages.JobID { return messages.JobID(fmt.Sprintf("j%d", n)) }

@@ -72,12 +72,17 @@ func (x *explorer) hear() {
 
 // subscribeAs subscribes, and forgets the subscribers that it replaces.
 func (x *explorer) subscribeAs(r messages.Subscribe, eager bool) {
-	for _, s := range x.subs {
-		if r.Channel != "" && s.name() == r.Channel {
-			s.replaced = true
-		}
+	if r.Channel != "" {
+		x.replaced(r.Channel)
 	}
 	x.subscribe(r, eager)
+}
+
+// replaced notes that who hears a channel hears it no more.
+func (x *explorer) replaced(name messages.ChannelID) {
+	for _, s := range x.subs {
+		s.replaced = s.replaced || s.name() == name
+	}
 }
 
 func (x *explorer) acknowledgeSome() {
@@ -101,6 +106,7 @@ func (x *explorer) subscriberGoes() {
 	}
 	s.replaced = true
 	if x.chance(50) {
+		x.replaced(s.name())
 		x.request(messages.Unsubscribe{Channel: s.name()})
 		return
 	}

@@ -1,0 +1,169 @@
+package supervision_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"troupe/messages"
+)
+
+// keyed is a request under a key.
+func keyed(key, text string) messages.RunCommand {
+	return messages.RunCommand{Key: key, Text: text, PromoteAfter: time.Minute}
+}
+
+// The same key and request again get the same job, whatever phase it is in:
+// while it runs, in the background, when it has ended.
+func TestIdempotencyOfTheSameRequest(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(keyed("k", "make"))
+		second := h.run(keyed("k", "make"))
+		silent(first)
+		silent(second)
+		h.after(time.Minute)
+		for _, c := range []*client{first, second, h.run(keyed("k", "make"))} {
+			want(h, "job", reply[messages.CommandPromoted](c).Job.ID, "j1")
+		}
+		p.Exit(3)
+		h.after(0)
+		late := h.run(keyed("k", "make"))
+		want(h, "job", finished(late).ID, "j1")
+		want(h, "status", finished(late).Shell, 3)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		h.wantFacts("j1", "started promoted finished:exited retired")
+	})
+}
+
+// All who asked for a job that is queued, or starting, hear how it ended.
+func TestIdempotencyBeforeTheStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		before, p := h.start(messages.RunCommand{Text: "before"})
+		var all []*client
+		for range 3 {
+			all = append(all, h.run(keyed("k", "make")))
+		}
+		p.Exit(0)
+		finished(before)
+		all = append(all, h.run(keyed("k", "make"))) // it starts
+		q := h.proc("make")
+		q.Begin()
+		q.Exit(1)
+		for _, c := range all {
+			want(h, "job", finished(c).ID, "j2")
+		}
+		want(h, "processes", len(h.engine.Ever()), 2)
+	}, plan{fake: serial})
+}
+
+// Another request under a key that was used is a conflict, and starts nothing.
+func TestIdempotencyConflicts(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(keyed("k", "make"))
+		for _, other := range []func(r *messages.RunCommand){
+			func(r *messages.RunCommand) { r.Text = "make test" },
+			func(r *messages.RunCommand) { r.Scope = "elsewhere" },
+			func(r *messages.RunCommand) { r.Timeout = time.Second },
+			func(r *messages.RunCommand) { r.Env = []string{"A=1"} },
+		} {
+			r := keyed("k", "make")
+			other(&r)
+			err := refused(h.run(r), messages.Conflict)
+			want(h, "reason", err.Reason, "key")
+		}
+		silent(c)
+		p.Exit(0)
+		finished(c)
+		refused(h.run(keyed("k", "other")), messages.Conflict)
+		want(h, "processes", len(h.engine.Ever()), 1)
+	})
+}
+
+// A key is its principal's own; where the caller's environment differs between
+// two tries, they are the same request still.
+func TestIdempotencyOfWhom(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for i, who := range []messages.Principal{"ann", "bob"} {
+			r := keyed("k", "make "+string(who))
+			r.Principal, r.EnvPolicy, r.BaseEnv = who, messages.EnvCaller, []string{"TIME=1"}
+			c, p := h.start(r)
+			r.BaseEnv = []string{"TIME=2"}
+			again := h.run(r)
+			p.Exit(0)
+			want(h, "job", finished(c).ID, jobID(i+1))
+			want(h, "job", finished(again).ID, jobID(i+1))
+		}
+	})
+}
+
+// What was refused has used no key; nor has what was removed.
+func TestIdempotencyIsFreed(t *testing.T) {
+	inHouse(t, func(h *house) {
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "full", Quota: messages.ScopeQuota{Jobs: 1}}))
+		_, p := h.start(messages.RunCommand{Scope: "full", Text: "there", Background: true})
+		r := keyed("k", "make")
+		r.Scope = "full"
+		refused(h.run(r), messages.ResourceExhausted)
+		p.Exit(0)
+		h.after(0)
+		c, p := h.start(r)
+		p.Exit(0)
+		first := finished(c).ID
+		reply[messages.JobFound](h.ask(messages.RemoveJob{Job: first}))
+		c, p = h.start(r)
+		p.Exit(0)
+		want(h, "another job", finished(c).ID != first, true)
+	})
+}
+
+// The answer holds when what stands around the job fails in between.
+func TestIdempotencyPastACrash(t *testing.T) {
+	for _, kind := range []string{"command", "session", "scope"} {
+		inHouse(t, func(h *house) {
+			first, p := h.start(keyed("k", "make"))
+			h.crash(kind)
+			second := h.run(keyed("k", "make"))
+			p.Exit(3)
+			want(h, "status", finished(first).Shell, 3)
+			want(h, "job", finished(second).ID, finished(first).ID)
+			want(h, "processes", len(h.engine.Ever()), 1)
+		})
+	}
+}
+
+// The door of the library makes another ULID for each try: the job is one.
+func TestIdempotencyByTheDoor(t *testing.T) {
+	inHouse(t, func(h *house) {
+		jobs := make(chan messages.Job, 2)
+		for range 2 {
+			go func() {
+				job, err := h.node.Run(context.Background(), keyed("k", "make"))
+				if err != nil {
+					h.Error(err)
+				}
+				jobs <- job
+			}()
+		}
+		h.after(0)
+		p := h.proc("make")
+		p.Begin()
+		p.Exit(3)
+		one, two := <-jobs, <-jobs
+		want(h, "job", one.UID, two.UID)
+		want(h, "status", one.Shell, 3)
+		want(h, "processes", len(h.engine.Ever()), 1)
+	})
+}
+
+// A ULID names one job: a second one of it is refused.
+func TestIdempotencyOfAULID(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{UID: uid(1), Text: "make"})
+		err := refused(h.run(messages.RunCommand{UID: uid(1), Text: "make"}), messages.Conflict)
+		want(h, "reason", err.Reason, "uid")
+		p.Exit(0)
+		want(h, "uid", finished(c).UID, uid(1))
+		refused(h.run(messages.RunCommand{UID: uid(1), Text: "make"}), messages.Conflict)
+		want(h, "room for starts", len(h.engine.Ever()), 1)
+	})
+}
