@@ -74,11 +74,12 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 		out.Jobs = append(out.Jobs, j)
 	}
 	for _, t := range slices.SortedFunc(maps.Values(s.tasks), func(a, b messages.Task) int { return cmp.Compare(a.ID, b.ID) }) {
-		if r.Scope == "" || r.Scope.Contains(t.Scope) {
-			out.Tasks = append(out.Tasks, t)
+		if r.Scope != "" && !r.Scope.Contains(t.Scope) {
+			continue
 		}
+		out.Tasks = append(out.Tasks, t)
 		if t.Ended {
-			delete(s.tasks, t.ID)
+			delete(s.tasks, t.ID) // it was shown once more
 		}
 	}
 	return out

@@ -1,0 +1,183 @@
+package supervision_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// listed are the ids that a list has.
+func (h *house) listed(r messages.ListJobs) []messages.JobID {
+	h.Helper()
+	var ids []messages.JobID
+	for _, job := range reply[messages.JobList](h.ask(r)).Jobs {
+		ids = append(ids, job.ID)
+	}
+	return ids
+}
+
+// ended runs a short job to its end.
+func (h *house) ended(r messages.RunCommand) messages.Job {
+	h.Helper()
+	c, p := h.start(r)
+	p.Exit(0)
+	return finished(c)
+}
+
+// A list has the jobs of a scope with its sub-scopes, the oldest first; those
+// that have ended only if they are asked for.
+func TestListFilters(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true}) // j1
+		h.run(messages.RunCommand{Scope: "a", Text: "waits"})                     // j2
+		h.ended(messages.RunCommand{Scope: "a/b", Text: "done"})                  // j3
+		h.start(messages.RunCommand{Scope: "ab", Text: "other"})                  // j4
+		c, p := h.start(messages.RunCommand{Scope: "c", Text: "leaves"})          // j5
+		p.Leave(fake.Children{N: 1})
+		p.Exit(0)
+		finished(c)
+		for _, l := range []struct {
+			ask  messages.ListJobs
+			want []messages.JobID
+		}{
+			{messages.ListJobs{}, []messages.JobID{"j1", "j2", "j4"}},
+			{messages.ListJobs{Finished: true}, []messages.JobID{"j1", "j2", "j3", "j4", "j5"}},
+			{messages.ListJobs{Scope: "a"}, []messages.JobID{"j1", "j2"}},
+			{messages.ListJobs{Scope: "a", Finished: true}, []messages.JobID{"j1", "j2", "j3"}},
+			{messages.ListJobs{Scope: "a/b", Finished: true}, []messages.JobID{"j3"}},
+			{messages.ListJobs{States: []messages.State{messages.Queued}}, []messages.JobID{"j2"}},
+			{messages.ListJobs{States: []messages.State{messages.Running, messages.Queued}, Scope: "a"}, []messages.JobID{"j1", "j2"}},
+			{messages.ListJobs{States: []messages.State{messages.Finished}}, []messages.JobID{"j3", "j5"}}, // the retired have finished
+			{messages.ListJobs{States: []messages.State{messages.Retired}}, []messages.JobID{"j3"}},
+			{messages.ListJobs{Scope: "nowhere", Finished: true}, nil},
+		} {
+			wantList(h, fmt.Sprintf("%+v", l.ask), h.listed(l.ask), l.want...)
+		}
+	}, plan{fake: fake.Options{Can: serial.Can, Nature: fake.Obedient}})
+}
+
+// A job is found by its id, its ULID in either case, and its name; of one name,
+// the youngest.
+func TestListFindsOne(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.ended(messages.RunCommand{Text: "a", Name: "build", UID: uid(1)})
+		second := h.ended(messages.RunCommand{Text: "b", Name: "build", UID: uid(2)})
+		for _, c := range []struct{ id, want messages.JobID }{
+			{first.ID, first.ID},
+			{messages.JobID(first.UID), first.ID},
+			{"01exp000000000000000000002", second.ID},
+			{"build", second.ID},
+		} {
+			want(h, string(c.id), h.job(c.id).ID, c.want)
+		}
+		for _, id := range []messages.JobID{"", "j9", "j0", "make", "j", "jx"} {
+			m := reply[messages.JobMissing](h.ask(messages.FindJob{Job: id}))
+			want(h, string(id), m.Err.Code, messages.NotFound)
+			want(h, string(id), m.Category, "unknown")
+		}
+	})
+}
+
+// A job that is over can be forgotten with its output; one that is not cannot.
+func TestListRemoves(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "a", Name: "build"})
+		p.Leave(fake.Children{N: 1, Output: true})
+		err := refused(h.ask(messages.RemoveJob{Job: "j1"}), messages.Refused)
+		want(h, "reason", err.Reason, "running")
+		p.Write(messages.Merged, "x")
+		p.Exit(0)
+		h.after(0)
+		refused(h.ask(messages.RemoveJob{Job: "j1"}), messages.Refused) // its children live
+		p.EndTree()
+		h.after(0)
+		reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}))
+		removed := reply[messages.JobFound](h.ask(messages.RemoveJob{Job: "build"}))
+		want(h, "removed", removed.Job.ID, "j1")
+		want(h, "logs", h.store.Logs(), 0)
+		want(h, "listed", len(h.listed(messages.ListJobs{Finished: true})), 0)
+		want(h, "missing", reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j1"})).Category, "removed")
+		want(h, "missing", reply[messages.JobMissing](h.ask(messages.RemoveJob{Job: "j1"})).Category, "removed")
+		refused(h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), messages.NotFound)
+		want(h, "the next", h.ended(messages.RunCommand{Text: "b"}).ID, "j2") // no id is used again
+	})
+}
+
+// Of the jobs that are over, so many are kept as the limit says, with their
+// output; those that live are none of them.
+func TestListKeepsTheYoungest(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Text: "lives", Background: true})
+		for i := range 5 {
+			c, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", i)})
+			p.Write(messages.Merged, "x")
+			p.Exit(0)
+			finished(c)
+		}
+		wantList(h, "kept", h.listed(messages.ListJobs{Finished: true}), "j1", "j5", "j6")
+		want(h, "logs", h.store.Logs(), 3)
+	}, plan{limits: actors.Limits{Finished: 2}, fake: fake.Options{Nature: fake.Obedient}})
+}
+
+// A host's own tasks are shown beside the jobs; one that has ended is shown once
+// more.
+func TestListTasks(t *testing.T) {
+	inHouse(t, func(h *house) {
+		tasks := func(scope messages.ScopePath) (ids []messages.TaskID) {
+			for _, task := range reply[messages.JobList](h.ask(messages.ListJobs{Scope: scope})).Tasks {
+				ids = append(ids, task.ID)
+			}
+			return ids
+		}
+		refused(h.ask(messages.UpdateTask{Task: messages.Task{ID: "t1"}}), messages.NotFound)
+		for _, task := range []messages.Task{{ID: "t2", Scope: "a/b"}, {ID: "t1", Scope: "a"}, {ID: "t3", Scope: "c"}} {
+			reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: task}))
+		}
+		wantList(h, "all", tasks(""), "t1", "t2", "t3")
+		wantList(h, "of a", tasks("a"), "t1", "t2")
+		reply[messages.Acknowledged](h.ask(messages.UpdateTask{Task: messages.Task{ID: "t1", Scope: "a", Ended: true}}))
+		wantList(h, "of another", tasks("c"), "t3")
+		wantList(h, "once more", tasks(""), "t1", "t2", "t3")
+		wantList(h, "then no more", tasks(""), "t2", "t3")
+		for i := range messages.MaxTasks - 2 {
+			reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: messages.Task{ID: messages.TaskID(fmt.Sprintf("x%d", i))}}))
+		}
+		refused(h.ask(messages.AnnounceTask{Task: messages.Task{ID: "one too many"}}), messages.ResourceExhausted)
+		reply[messages.Acknowledged](h.ask(messages.AnnounceTask{Task: messages.Task{ID: "t2"}})) // again is no other
+	})
+}
+
+// Sessions and scopes are listed with what is in them, sub-scopes counted in.
+func TestListSessionsAndScopes(t *testing.T) {
+	inHouse(t, func(h *house) {
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 9}}))
+		h.start(messages.RunCommand{Scope: "a/b", Session: "s", Text: "runs", Background: true})
+		h.run(messages.RunCommand{Scope: "a/b", Session: "s", Text: "waits"})
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "leaves", Dir: "/x"})
+		p.Leave(fake.Children{N: 1})
+		p.Exit(0)
+		finished(c)
+		h.ended(messages.RunCommand{Scope: "c", Text: "done"})
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "c", Session: "t", Dir: "/there"}))
+
+		var lines []string
+		for _, s := range reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions {
+			lines = append(lines, fmt.Sprintf("%s:%s %s %d: %d run, %d wait, %d left %s", s.Scope, s.Session, s.Backend, s.Parallel, s.Running, s.Queued, s.Adopted, s.Dir))
+		}
+		wantList(h, "sessions", lines,
+			"a:default pipe 1: 0 run, 0 wait, 1 left ", "a/b:s pipe 1: 1 run, 1 wait, 0 left ",
+			"c:default pipe 1: 0 run, 0 wait, 0 left ", "c:t pipe 1: 0 run, 0 wait, 0 left /there")
+		want(h, "of a/b", len(reply[messages.SessionList](h.ask(messages.ListSessions{Scope: "a/b"})).Sessions), 1)
+		wantList(h, "scopes", reply[messages.ScopeList](h.ask(messages.ListScopes{})).Scopes,
+			messages.ScopeInfo{Path: "a", Jobs: 2, Sessions: 2, Quota: messages.ScopeQuota{Jobs: 9}},
+			messages.ScopeInfo{Path: "a/b", Jobs: 2, Sessions: 1}, messages.ScopeInfo{Path: "c", Sessions: 2})
+		wantList(h, "scopes of a", reply[messages.ScopeList](h.ask(messages.ListScopes{Path: "a/b"})).Scopes,
+			messages.ScopeInfo{Path: "a/b", Jobs: 2, Sessions: 1})
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a", Grace: time.Second}))
+		want(h, "when it is closed", len(reply[messages.ScopeList](h.ask(messages.ListScopes{})).Scopes), 1)
+	}, plan{fake: fake.Options{Can: serial.Can, Nature: fake.Obedient}})
+}

@@ -1,0 +1,191 @@
+package supervision_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/messages"
+)
+
+// await waits for jobs to meet a condition.
+func (h *house) await(any bool, until messages.Condition, jobs ...messages.JobID) *client {
+	h.Helper()
+	return h.ask(messages.AwaitJobs{Jobs: jobs, Any: any, Condition: until})
+}
+
+// wantWait compares the one answer of a wait: how it ended, and by whom.
+func wantWait(c *client, how string, met ...messages.JobID) messages.AwaitEnded {
+	c.h.Helper()
+	end := reply[messages.AwaitEnded](c)
+	got := "nothing"
+	switch {
+	case end.Satisfied:
+		got = "satisfied"
+	case end.TimedOut:
+		got = "timed out"
+	case end.Impossible:
+		got = "impossible"
+	}
+	want(c.h, "the wait", got, how)
+	wantList(c.h, "met", end.Met, met...)
+	return end
+}
+
+// Waiting for all is waiting for the last, for any is for the first; the answer
+// has the records of all.
+func TestWaitForTheEnd(t *testing.T) {
+	inHouse(t, func(h *house) {
+		a, p := h.start(messages.RunCommand{Text: "a", Name: "build"})
+		b, q := h.start(messages.RunCommand{Text: "b"})
+		all, one := h.await(false, messages.Condition{}, "build", "j2"), h.await(true, messages.Condition{Kind: messages.UntilExit}, "j1", "j2")
+		twice := h.await(false, messages.Condition{}, "j1", "build", messages.JobID(h.job("j1").UID)) // one job by three names
+		h.after(time.Hour)
+		silent(all)
+		silent(one)
+		p.Exit(3)
+		end := wantWait(one, "satisfied", "j1")
+		want(h, "records", len(end.Jobs), 2)
+		want(h, "status", end.Jobs[0].Shell, 3)
+		want(h, "the other", end.Jobs[1].State, messages.Running)
+		want(h, "records", len(wantWait(twice, "satisfied", "j1").Jobs), 1)
+		silent(all)
+		q.Exit(0)
+		wantWait(all, "satisfied", "j1", "j2")
+		wantWait(h.await(false, messages.Condition{}, "j2", "j1"), "satisfied", "j2", "j1") // they have ended
+		finished(a)
+		finished(b)
+	})
+}
+
+// A wait lasts as long as its client wants: the jobs go on.
+func TestWaitTimesOut(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a"})
+		wait := h.ask(messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
+		h.after(time.Minute - 1)
+		silent(wait)
+		h.after(1)
+		want(h, "state", wantWait(wait, "timed out").Jobs[0].State, messages.Running)
+		h.wantSignals(p)
+		p.Exit(0)
+		finished(c)
+		h.after(0)
+		want(h, "watches", len(h.stage.all("watch")), 0)
+	})
+}
+
+// A pattern is met by what is written, at once if it was already, across writes
+// and across an actor that fails; it cannot be met by a job that has ended.
+func TestWaitForAPattern(t *testing.T) {
+	ready := messages.Condition{Kind: messages.UntilPattern, Pattern: `(?m)^ready on \d+\n`}
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "serve"})
+		wait := h.await(false, ready, "j1")
+		p.Write(messages.Merged, "not ready on 1\nready ")
+		silent(wait)
+		h.lossy = true
+		h.crash("command")
+		h.after(time.Minute) // a question that was lost with an actor is asked again
+		h.crash("sink")
+		p.Write(messages.Merged, "on 80")
+		silent(wait)
+		p.Write(messages.Merged, "80\n")
+		wantWait(wait, "satisfied", "j1")
+		wantWait(h.await(false, ready, "j1"), "satisfied", "j1")
+		never := h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "never"}, "j1")
+		p.Exit(0)
+		wantWait(never, "impossible")
+		wantWait(h.await(false, ready, "j1"), "satisfied", "j1") // it is still written there
+		wantWait(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "never"}, "j1"), "impossible")
+		finished(c)
+	})
+}
+
+// A pattern is looked for in the stream that is named, or in all.
+func TestWaitForAPatternInAStream(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Streams: messages.SeparateStreams})
+		stdout := h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: messages.Stdout}, "j1")
+		both := h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}, "j1")
+		p.Write(messages.Stderr, "x\n")
+		wantWait(both, "satisfied", "j1")
+		silent(stdout)
+		p.Write(messages.Stdout, "x\n")
+		wantWait(stdout, "satisfied", "j1")
+		p.Exit(0)
+		finished(c)
+		h.ended(messages.RunCommand{Text: "b"})
+		refused(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: messages.Stderr}, "j2"), messages.InvalidParams)
+	})
+}
+
+// A job is quiet when it has written nothing for so long: each write begins that
+// anew; one that asks for input is waited for until it does.
+func TestWaitForQuietAndInput(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		quiet := h.await(false, messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Minute}, "j1")
+		input := h.await(false, messages.Condition{Kind: messages.UntilInput}, "j1")
+		for range 3 {
+			h.after(40 * time.Second)
+			p.Write(messages.Merged, ".")
+			silent(quiet)
+		}
+		h.after(time.Minute - 1)
+		silent(quiet)
+		h.after(1)
+		wantWait(quiet, "satisfied", "j1")
+		silent(input)
+		p.AwaitInput(true)
+		wantWait(input, "satisfied", "j1")
+		p.AwaitInput(false)
+		h.after(0)
+		input = h.await(true, messages.Condition{Kind: messages.UntilInput}, "j1")
+		p.Exit(0)
+		wantWait(input, "impossible")
+		finished(c)
+	})
+}
+
+// A wait holds while its job is moved, and is answered when the job is ended
+// with its scope.
+func TestWaitPastAHandover(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "a"})
+		end, text := h.await(false, messages.Condition{}, "j1"), h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}, "j1")
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+		p.Write(messages.Merged, "x")
+		wantWait(text, "satisfied", "j1")
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))
+		silent(end)
+		h.after(time.Second)
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "b", Grace: -1}))
+		wantWait(end, "satisfied", "j1")
+		finished(c)
+	})
+}
+
+// What cannot be waited for is refused at once; and so is one wait too many.
+func TestWaitRefused(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Text: "a", Background: true})
+		refused(h.await(false, messages.Condition{}, "j1", "j2"), messages.NotFound)
+		refused(h.await(false, messages.Condition{}), messages.InvalidParams)
+		refused(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "("}, "j1"), messages.InvalidParams)
+		refused(h.await(false, messages.Condition{Kind: messages.UntilPort, Port: 80}, "j1"), messages.Unsupported)
+		var waits []*client
+		for range 3 {
+			waits = append(waits, h.await(false, messages.Condition{}, "j1"))
+		}
+		err := refused(h.await(false, messages.Condition{}, "j1"), messages.ResourceExhausted)
+		want(h, "limit", err.Reason, "watches")
+		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j1", Grace: -1}))
+		for i, w := range waits {
+			want(h, fmt.Sprintf("wait %d", i), reply[messages.AwaitEnded](w).Satisfied, true)
+		}
+		h.after(0)
+		wantWait(h.await(false, messages.Condition{}, "j1"), "satisfied", "j1")
+	}, plan{limits: actors.Limits{Watches: 3}})
+}
