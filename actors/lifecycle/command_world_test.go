@@ -139,7 +139,7 @@ func (w *world) crash() {
 	}
 	clear(w.armed)
 	w.kept, w.words = false, nil // what was on its way to the one that died is lost
-	w.engine.owed = 0         // answers that are due to the one that died are not told
+	w.engine.owed = 0            // answers that are due to the one that died are not told
 	w.c = Rebuild(w.record, w.limits)
 	w.do(Placed{})
 	switch {
