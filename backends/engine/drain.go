@@ -29,7 +29,7 @@ func (s *stream) drainQuickly() (done bool) {
 // drain moves what the pipe held when it was called: no byte that the main
 // process wrote is in it afterwards (I6). What other processes write then is
 // the pump's. It reports whether that could be done before expired.
-func (s *stream) drain(expired <-chan time.Time) bool {
+func (s *stream) drain(expired <-chan struct{}) bool {
 	target := s.target()
 	pause := retryFirst
 	for {

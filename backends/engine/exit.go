@@ -129,11 +129,11 @@ func (j *job) drain(streams []*stream) {
 	defer j.rescue()
 	j.pass(pointDrain)
 	j.removeScratch()
-	expired := time.NewTimer(drainBound)
-	defer expired.Stop()
+	expired, done := j.patience()
+	defer done()
 	stuck := false
 	for _, s := range streams {
-		stuck = !s.drain(expired.C) || stuck
+		stuck = !s.drain(expired) || stuck
 	}
 	if j.later.sync {
 		for _, s := range streams {
@@ -146,6 +146,32 @@ func (j *job) drain(streams []*stream) {
 	j.stuck = stuck
 	j.mu.Unlock()
 	j.collected()
+}
+
+// patience ends after drainBound, and for a job that is being stopped, before or
+// meanwhile, soon: whoever stops it wants its end, not its output.
+func (j *job) patience() (expired <-chan struct{}, done func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	bound := drainBound
+	if j.ladder != nil {
+		bound = lastDrainBound
+	}
+	end := make(chan struct{})
+	j.draining = time.AfterFunc(bound, func() { close(end) })
+	return end, func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.draining.Stop()
+		j.draining = nil
+	}
+}
+
+// hasten shortens the patience of a drain. Called with mu.
+func (j *job) hasten() {
+	if j.draining != nil && j.draining.Stop() {
+		j.draining.Reset(lastDrainBound)
+	}
 }
 
 // rescue tells a result whose drain has failed: a job ends, whatever happens.
@@ -242,10 +268,10 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 		return
 	}
 	j.e.run(j, func() {
-		expired := time.NewTimer(lastDrainBound)
-		defer expired.Stop()
+		expired := make(chan struct{}) // for every stream
+		defer time.AfterFunc(lastDrainBound, func() { close(expired) }).Stop()
 		for _, s := range streams {
-			s.drain(expired.C)
+			s.drain(expired)
 		}
 		j.treeEnded(streams, survivors)
 	})

@@ -51,10 +51,11 @@ type job struct {
 	ladder    *ladder
 	cause     messages.Cause
 	main      ending
-	drained   bool // every byte of the main process is in the logs
-	stuck     bool // but for what a full store left in a pipe
-	treeGone  bool // or survivors are named
-	left      int  // processes that outlived the main process
+	draining  *time.Timer // the end of its patience, while it goes on
+	drained   bool        // every byte of the main process is in the logs
+	stuck     bool        // but for what a full store left in a pipe
+	treeGone  bool        // or survivors are named
+	left      int         // processes that outlived the main process
 	survivors []messages.Survivor
 	flags     []messages.Flag
 

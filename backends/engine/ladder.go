@@ -62,6 +62,7 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 		cause: c, began: now, until: until, all: j.phase != exited,
 		hurry: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
+	j.hasten()
 	switch j.phase {
 	case waiting:
 		j.phase = forking // nobody claims it now

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -243,6 +244,38 @@ func TestFaultFullStoreHoldsTheResult(t *testing.T) {
 	b.full.Store(false)
 	if x := e.over(); x.Sizes[0] != 3 {
 		t.Errorf("%+v", x)
+	}
+}
+
+// A full store does not hold back a stop: neither one that ends the job nor one
+// that comes while its result waits, whichever of its streams are full.
+func TestFaultFullStoreHoldsNoStop(t *testing.T) {
+	for name, text := range map[string]string{"running": "yes & yes >&2", "drained": "echo out; echo err >&2"} {
+		t.Run(name, func(t *testing.T) {
+			b := &blockable{}
+			r := newRig(t, func(o *Options) {
+				b.Disk = o.Store.(*spill.Disk)
+				o.Store = b
+			})
+			b.full.Store(true)
+			s := r.spec(text)
+			s.Stdio.Streams = messages.SeparateStreams
+			e := r.start(s)
+			if name == "running" {
+				awaitThat(e, func(l messages.LogBlocked) bool { return l.Blocked })
+			} else {
+				await[messages.MainExited](e)
+			}
+			asked := time.Now()
+			e.proc.Stop(client(), 0)
+			await[messages.ProcessExited](e)
+			await[messages.TreeEnded](e)
+			if took := time.Since(asked); took > drainBound/2 {
+				t.Errorf("it took %v", took)
+			}
+			b.full.Store(false)
+			e.over()
+		})
 	}
 }
 
