@@ -97,7 +97,7 @@ func (m *Main) examine() *checkup {
 	c.Directories = c.directories(store)
 	c.Shells = shells()
 	if c.Shells[0].Path == "" {
-		c.problem("there is no bash: shell texts need --shell with one that is there")
+		c.problem("there is no bash: install it, or name a shell that is there with --shell")
 	}
 	c.OK = len(c.Problems) == 0
 	return c

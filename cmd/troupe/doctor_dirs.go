@@ -43,7 +43,7 @@ func (c *checkup) directories(store *spill.Disk) []directory {
 		if err != nil {
 			d.Why = err.Error()
 		}
-		c.problem("there is no place for outputs above %d bytes: %s", spill.InlineLimit, d.Why)
+		c.problem("there is no place for outputs above %d bytes: %s; set TMPDIR to a directory of yours", spill.InlineLimit, d.Why)
 		return []directory{d}
 	}
 	return []directory{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/dustin/go-humanize"
 
@@ -24,7 +25,7 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 		}
 		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
 		if g.awaitHeld(ctx, facts) {
-			g.screen.say("%s", heldText(g.request.Quota))
+			g.screen.say("%s", heldText(g.request.Quota, os.TempDir()))
 		}
 	}()
 	return func() {
@@ -47,9 +48,11 @@ func (g *foreground) awaitHeld(ctx context.Context, facts *troupe.Subscription) 
 	}
 }
 
-func heldText(q messages.Quota) string {
+// heldText says what the command waits for: a limit that was asked for, or a
+// place that takes no more, whose path is in TMPDIR.
+func heldText(q messages.Quota, dir string) string {
 	if q.Policy == string(spill.Pause) {
 		return "the output has reached its limit of " + humanize.IBytes(uint64(q.Bytes)) + ": the command waits; Ctrl-C ends it"
 	}
-	return "there is no room for the output: the command waits until there is; free some, or Ctrl-C ends it"
+	return "the output cannot be stored in " + dir + ": the command waits until it can; troupe doctor may say why, Ctrl-C ends it"
 }
