@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"troupe/messages"
 	"troupe/spill"
@@ -45,7 +46,15 @@ type Follower struct {
 	limit  int64 // 0: none; else read no further than this byte
 	log    spill.Log
 	gaps   []messages.OutputGap
+	again  int // questions in a row that met a part of the node that is made anew
 }
+
+// followPatience is how long a question is believed to be held: it may have been
+// lost with an actor.
+const followPatience = 30 * time.Second
+
+// maxAgain bounds those questions: more than an actor may fail in a row.
+const maxAgain = 16
 
 // Until ends the reader with io.EOF at the byte end, although more may come.
 func (f *Follower) Until(end int64) *Follower {
@@ -127,14 +136,32 @@ func (f *Follower) skip(st spill.State) int64 {
 
 // wait asks the job's sink to be told when there is more.
 func (f *Follower) wait() error {
-	reply, err := f.node.Ask(f.ctx, messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset})
-	if err != nil {
+	ctx, cancel := context.WithTimeout(f.ctx, followPatience)
+	defer cancel()
+	reply, err := f.node.Ask(ctx, messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && f.ctx.Err() == nil:
+		return nil // look again
+	case err != nil:
 		return err
 	}
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	return refusal(reply)
+	err = refusal(reply)
+	if passing(err) && f.again < maxAgain {
+		f.again++
+		return nil
+	}
+	f.again = 0
+	return err
+}
+
+// passing says whether a refusal is of a part of the node that is being made
+// anew: the log is unharmed, and the question can be asked again.
+func passing(err error) bool {
+	return errors.Is(err, &messages.Error{Code: messages.Internal}) ||
+		errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: "moved"})
 }
 
 // Close implements io.Closer.

@@ -21,6 +21,7 @@ type command struct {
 
 	proc    backends.Process
 	born    bool // the process exists or has failed: its logs are there if they ever will be
+	closed  bool // no byte follows
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
 	leaving bool // all is said
@@ -96,6 +97,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 		}
 		return
 	case messages.OutputClosed, messages.ProcessFailed:
+		c.closed = true
 		c.open(ctx)
 		if c.sink != nil {
 			ctx.Send(c.sink, outputClosed{})
@@ -255,7 +257,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 
 // outputs tells the sink how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
-	return outputs{job: c.machine.Job.ID, open: c.proc.Output, of: streams(c.machine.Job)}
+	return outputs{job: c.machine.Job.ID, open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed}
 }
 
 // control is what a request asks of the process.

@@ -72,6 +72,20 @@ func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope) {
 	root.Send(env.Sender, refusable.Refuse(internalError()))
 }
 
+// missing is the refusal of what met nobody on its way down: err, unless it is
+// about a job. A job that was not known would not have been looked for: what held
+// it has just died, and is being made anew.
+func missing(to messages.Address, err *messages.Error) *messages.Error {
+	if to.Job == "" {
+		return err
+	}
+	return &messages.Error{
+		Code: messages.Internal, Reason: "remade",
+		Message: fmt.Sprintf("the part of troupe that holds job %s is being made anew; the job itself is unharmed", to.Job),
+		Hint:    "ask again",
+	}
+}
+
 func internalError() *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "actor_failed",

@@ -91,7 +91,7 @@ func (s *scope) routeBelow(ctx actor.Context, msg routed) {
 	child, ok := s.scopes[name]
 	if !ok {
 		if !creates(msg.request) {
-			refuse(ctx, msg.request, noSuchScope(msg.to.Scope))
+			refuse(ctx, msg.request, missing(msg.to, noSuchScope(msg.to.Scope)))
 			return
 		}
 		child = s.spawnScope(ctx, name)
@@ -187,10 +187,10 @@ func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Erro
 func (s *scope) toSession(ctx actor.Context, msg routed) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
-		refuse(ctx, msg.request, &messages.Error{
+		refuse(ctx, msg.request, missing(msg.to, &messages.Error{
 			Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %s in scope %s", msg.to.Session, s.path),
 			Hint: "list the sessions to see what there is",
-		})
+		}))
 		return
 	}
 	ctx.RequestWithCustomSender(pid, msg, ctx.Sender())

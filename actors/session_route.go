@@ -24,7 +24,7 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	}
 	t, ok := s.jobs[msg.to.Job]
 	if !ok {
-		refuse(ctx, msg.request, noSuchJob(msg.to.Job))
+		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}
 	if _, away := msg.request.(letGo); away {

@@ -12,6 +12,17 @@ import (
 type move struct {
 	to      messages.ScopePath
 	clients []*actor.PID
+	early   []early // what was asked of the job meanwhile
+}
+
+// wait keeps a request about a job that is on its way: it is passed on, in its
+// turn, when the job has come.
+func (m *move) wait(ctx actor.Context, r messages.Addressed) {
+	if len(m.early) >= maxEarly {
+		refuse(ctx, r, &messages.Error{Code: messages.Busy, Reason: "moving", Message: "the job is being handed over", Hint: "ask again"})
+		return
+	}
+	m.early = append(m.early, early{r, ctx.Sender()})
 }
 
 // handOver moves a live job: its old place lets go, its new one adopts.
@@ -54,6 +65,9 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	for _, client := range m.clients {
 		ctx.Send(client, messages.RequestRejected{Err: *jobFinished(id)})
 	}
+	for _, q := range m.early {
+		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
+	}
 }
 
 func (s *supervisor) letGone(ctx actor.Context, m letGone) {
@@ -71,6 +85,9 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	}
 	for _, client := range to.clients {
 		ctx.Send(client, messages.Acknowledged{})
+	}
+	for _, q := range to.early {
+		s.send(ctx, s.home(e), q.request, q.sender)
 	}
 }
 

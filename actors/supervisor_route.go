@@ -17,7 +17,7 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 	if !ok {
 		if !creates(request) {
 			if r, ok := request.(messages.Refusable); ok && sender != nil {
-				ctx.Send(sender, r.Refuse(noSuchScope(to.Scope)))
+				ctx.Send(sender, r.Refuse(missing(to, noSuchScope(to.Scope))))
 			}
 			return
 		}
@@ -61,6 +61,10 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	}
 	if e.over {
 		s.answerFor(ctx, e, r)
+		return
+	}
+	if m, moving := s.moves[e.job.ID]; moving {
+		m.wait(ctx, r)
 		return
 	}
 	s.send(ctx, s.home(e), r, ctx.Sender())

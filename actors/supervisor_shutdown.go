@@ -87,6 +87,11 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 	}
 	for _, m := range s.moves {
 		waiting = append(waiting, m.clients...)
+		for _, q := range m.early {
+			if r, ok := q.request.(messages.Refusable); ok && q.sender != nil {
+				ctx.Send(q.sender, r.Refuse(shuttingDown()))
+			}
+		}
 	}
 	for _, client := range waiting {
 		ctx.Send(client, messages.RequestRejected{Err: *shuttingDown()})
