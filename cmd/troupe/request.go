@@ -9,10 +9,8 @@ import (
 	"syscall"
 
 	"troupe/messages"
+	"troupe/shell"
 )
-
-// scopeVar names the scope of the job that this process runs in (design.md 7).
-const scopeVar = "TROUPE_SCOPE"
 
 // request makes the request of the flags and arguments. Nothing is started for
 // one that makes no sense. argv says that the arguments are no shell text, were
@@ -29,7 +27,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	if f.grace.set && r.Grace == 0 {
 		r.Grace = -1 // of a request, 0 is the default
 	}
-	if outer, ok := m.getenv(scopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
+	if outer, ok := m.getenv(shell.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
 		r.Scope = messages.ScopePath(outer)
 	}
 	for _, fill := range []func(*messages.RunCommand) error{
