@@ -49,7 +49,7 @@ func channelProps(d *Deps, spec channelSpec) *actor.Props {
 	}
 	spec.window = min(spec.window, messages.MaxOutbox)
 	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
-	return d.props(func() actor.Actor {
+	return d.inline(func() actor.Actor {
 		return &channel{deps: d, spec: spec, told: spec.after, held: spec.after, last: spec.last}
 	})
 }

@@ -52,7 +52,9 @@ func (s *session) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		s.abandon()
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
+		if s.byPID[msg.Who.Id] != nil {
+			ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
+		}
 	case gone:
 		s.replace(ctx, msg.who)
 	case place:

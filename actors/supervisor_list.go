@@ -117,7 +117,9 @@ func (s *supervisor) retire(ctx actor.Context, e *entry) {
 // forget drops a job that is over, and its output.
 func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.drop(e)
-	s.archived = slices.DeleteFunc(s.archived, func(id messages.JobID) bool { return id == e.job.ID })
+	if i := slices.Index(s.archived, e.job.ID); i >= 0 { // the oldest go first
+		s.archived = slices.Delete(s.archived, i, i+1)
+	}
 	if pid, ok := s.archives[e.job.ID]; ok {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)
