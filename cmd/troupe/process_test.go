@@ -114,7 +114,11 @@ func (p *process) ends(want int) {
 	if p.fault != nil && !errors.As(p.fault, &exit) {
 		p.t.Errorf("it could not be waited for: %v", p.fault)
 	}
-	if got := p.ProcessState.ExitCode(); got != want {
+	got := p.ProcessState.ExitCode()
+	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		got = signalBase + int(status.Signal()) // as a shell says it
+	}
+	if got != want {
 		p.t.Errorf("exit status %d (%v), want %d; stderr:\n%s", got, p.ProcessState, want, p.err)
 	}
 }

@@ -45,6 +45,7 @@ func (g *foreground) shutdown() error {
 
 // report says what became of the command, and is its exit status.
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
+	g.signals.release()
 	if left > 0 {
 		g.screen.say("ended %s that the command left behind", plural(left, "background process"))
 	}

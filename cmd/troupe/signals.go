@@ -42,6 +42,10 @@ func (s *signals) first(sig os.Signal) bool {
 	return true
 }
 
+// release gives the signals back: when all that is left is to say what happened,
+// they end this program as they end any.
+func (s *signals) release() { signal.Stop(s.heard) }
+
 func (s *signals) close() {
 	signal.Stop(s.heard)
 	signal.Stop(s.pipe)

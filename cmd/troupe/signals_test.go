@@ -168,3 +168,14 @@ func TestASignalEndsTheWaitForAReader(t *testing.T) {
 		})
 	}
 }
+
+// Neither does it wait for the reader of an object.
+func TestASignalEndsTheWaitForAReaderOfTheObject(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "head -c 51200 /dev/zero").start() // six bytes of JSON for each
+	if _, err := p.out.ReadByte(); err != nil {
+		t.Fatal(err)
+	}
+	p.send(syscall.SIGINT)
+	p.ends(130)
+}
