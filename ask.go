@@ -92,6 +92,9 @@ func (a *askers) close() {
 // reply. It ends early with ctx, whose end means that the answer is unknown,
 // not that it is no, and when the node fails or is shut down.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	if err := n.Err(); err != nil {
+		return nil, err
+	}
 	k := n.askers.take()
 	n.system.Root.RequestWithCustomSender(n.supervisor, request, k.pid)
 	select {

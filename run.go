@@ -31,7 +31,9 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 		r.UID = newUID()
 	}
 	s := &Submitted{UID: r.UID, node: n, asker: n.askers.take()}
-	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
+	if n.Err() == nil { // else Wait says why not
+		n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
+	}
 	return s
 }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // close ends everything in the scope, leaves and roots at the same time, or
-// joins an end that is on its way.
+// joins an end that is on its way, which may be given less time.
 func (s *scope) close(ctx actor.Context, r messages.CloseScope) {
 	if s.closing == nil {
 		s.closing = &scopeClosing{ask: r}
-		s.closeChildren(ctx, r)
 	}
+	s.closeChildren(ctx, r)
 	s.closeStep(ctx)
 }
 

@@ -47,15 +47,18 @@ const replayPatience = time.Second
 // closeLook goes on with the end when the replays have come.
 type closeLook struct{ quiet }
 
-// close begins the end of the session, or joins it.
+// close begins the end of the session, or joins it: the shortest grace counts.
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
 		s.machine.Step(lifecycle.Closed{})
-		for _, t := range s.jobs {
-			if !t.place.job.State.Ended() && !t.leaving {
-				s.stop(ctx, t, r)
-			}
+	}
+	if graceFor(r.Grace) < graceFor(s.closing.ask.Grace) {
+		s.closing.ask.Grace = r.Grace
+	}
+	for _, t := range s.jobs {
+		if !t.place.job.State.Ended() && !t.leaving {
+			s.stop(ctx, t, r)
 		}
 	}
 	s.closeStep(ctx)

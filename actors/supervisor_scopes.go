@@ -67,9 +67,9 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 	if !ok {
 		o = &owed{request: request, held: s.awaits(at)}
 		s.closings[at] = o
-		if !o.held {
-			s.send(ctx, at, request, nil)
-		}
+	}
+	if !o.held { // again, too: a shorter grace counts
+		s.send(ctx, at, request, nil)
 	}
 	if client != nil {
 		o.clients = append(o.clients, client)

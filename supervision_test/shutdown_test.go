@@ -1,0 +1,235 @@
+package supervision_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// ending ends the node beside the test; the error of the call comes when it has.
+func (h *house) ending(ctx context.Context, r messages.ShutDown) <-chan error {
+	h.Helper()
+	h.over, h.left = true, r.KeepJobs
+	done := make(chan error, 1)
+	go func() { done <- h.node.Shutdown(ctx, r) }()
+	synctest.Wait()
+	return done
+}
+
+// An ordered end takes nothing new in, answers what is asked of what is there,
+// and ends every job as it would be stopped.
+func TestShutdownInOrder(t *testing.T) {
+	inHouse(t, func(h *house) {
+		running, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running"})
+		starting := h.run(messages.RunCommand{Scope: "c", Text: "starting"})
+		queued := h.run(messages.RunCommand{Scope: "c", Text: "queued"})
+		done := h.ending(context.Background(), messages.ShutDown{Reason: "enough"})
+		h.wantSignals(p, "TERM")
+		want(h, "queued", finished(queued).Outcome, messages.Cancelled)
+		for _, r := range []any{
+			messages.RunCommand{Scope: "a", Text: "more"},
+			messages.OpenScope{Path: "d"},
+			messages.OpenSession{Session: "s"},
+			messages.CloseScope{Path: "a"},
+			messages.HandOver{Job: "j1", To: "c"},
+			messages.Subscribe{},
+			messages.AwaitJobs{Jobs: []messages.JobID{"j1"}},
+		} {
+			refused(h.ask(r), messages.ShuttingDown)
+		}
+		want(h, "jobs", len(h.listed(messages.ListJobs{Finished: true})), 3)
+		want(h, "state", h.job("j1").State, messages.Stopping)
+		reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}))
+		h.after(time.Second)
+		h.proc("starting").Begin()
+		h.after(messages.DefaultGrace - time.Second)
+		h.wantSignals(p, "TERM", "KILL")
+		if err := <-done; err != nil {
+			h.Error(err)
+		}
+		for _, c := range []*client{running, starting} {
+			job := finished(c)
+			want(h, "outcome", job.Outcome, messages.Cancelled)
+			want(h, "by", job.Cause.By, messages.ByShutdown)
+			want(h, "why", job.Cause.Reason, "enough")
+		}
+		want(h, "processes", len(h.engine.Ever()), 2)
+		want(h, "took", h.since(), messages.DefaultGrace)
+		if _, err := h.node.Run(context.Background(), messages.RunCommand{Text: "late"}); !errors.Is(err, troupe.ErrClosed) {
+			h.Errorf("a node that has ended ran a command: %v", err)
+		}
+	}, plan{fake: serial})
+}
+
+// Everything that waits is answered: waits, followers, closings that are on
+// their way, calls of the library, subscribers up to the last fact.
+func TestShutdownGivesEveryReply(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		inHouse(t, func(h *house) {
+			s := h.subscribe(messages.Subscribe{}, true)
+			run, _ := h.start(messages.RunCommand{Scope: "a", Text: "a"})
+			h.start(messages.RunCommand{Scope: "b", Text: "b", Background: true})
+			called := make(chan error, 1)
+			go func() {
+				_, err := h.node.Run(context.Background(), messages.RunCommand{Scope: "c", Text: "c"})
+				called <- err
+			}()
+			h.after(0)
+			asked := []*client{
+				h.ask(messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}}),
+				h.ask(messages.FollowOutput{Job: "j1"}), h.ask(messages.StopCommand{Scope: "a", Grace: time.Hour}),
+				h.ask(messages.CloseSession{Scope: "a", Grace: time.Hour}), h.ask(messages.CloseScope{Path: "b", Grace: time.Hour}),
+			}
+			if !keep {
+				h.proc("c").Begin()
+			}
+			h.lossy = keep // a control that an actor holds is lost with it
+			if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
+				h.Error(err)
+			}
+			for _, c := range asked {
+				want(h, "answers to "+say(c.request), len(c.heard()), 1)
+			}
+			want(h, "living", len(h.engine.Live()) > 0, keep)
+			wantList(h, "told", s.numbers(), through(1, h.ledger.last())...)
+			err := <-called
+			if keep {
+				refused(run, messages.ShuttingDown)
+				want(h, "the call", errors.Is(err, &messages.Error{Code: messages.ShuttingDown}), true)
+			} else {
+				want(h, "outcome", finished(run).Outcome, messages.Cancelled)
+				want(h, "the call", err == nil, true)
+			}
+			h.engine.Close(false)
+		})
+	}
+}
+
+// Jobs that are left go on: they are not signalled, nobody owns them, and the
+// engine has them for the next node.
+func TestShutdownLeavesJobs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running", Background: true, Timeout: time.Hour})
+		starting := h.run(messages.RunCommand{Text: "starting"})
+		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+			h.Error(err)
+		}
+		reply[messages.CommandPromoted](c)
+		refused(starting, messages.ShuttingDown)
+		h.wantSignals(p)
+		want(h, "unowned", len(h.engine.Unowned()), 2)
+		h.proc("starting").Begin()
+		h.wantFacts("j1", "started promoted")
+		h.after(time.Hour)
+		h.wantSignals(p, "TERM") // the engine keeps the deadline
+		h.engine.Close(false)
+		want(h, "living", len(h.engine.Live()), 0)
+	})
+}
+
+// An end that is cut short by its caller returns at once; what is left is the
+// engine's to end. Asking again is harmless.
+func TestShutdownForced(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "stubborn"})
+		h.cut = true
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		begin := h.since()
+		done := h.ending(ctx, messages.ShutDown{Grace: time.Hour})
+		if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
+			h.Errorf("an end that was cut short: %v", err)
+		}
+		want(h, "took", h.since()-begin, time.Second)
+		h.wantSignals(p, "TERM")
+		want(h, "owned", p.Owned(), false)
+		if err := h.node.Shutdown(context.Background(), messages.ShutDown{}); err != nil {
+			h.Errorf("the end again: %v", err)
+		}
+		h.left = true
+		h.engine.Close(false)
+		h.wantSignals(p, "TERM", "KILL")
+		want(h, "answers", len(c.heard()), 0)
+	})
+}
+
+// Two who end the node end it once, and both hear that it has ended.
+func TestShutdownTwice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a"})
+		one := h.ending(context.Background(), messages.ShutDown{})
+		two := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		h.wantSignals(p, "TERM") // the first one's grace
+		p.Exit(0)
+		if err := errors.Join(<-one, <-two); err != nil {
+			h.Error(err)
+		}
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+	})
+}
+
+// Who survives is named in the error; a start that never comes about holds the
+// end no longer than its patience.
+func TestShutdownNamesSurvivors(t *testing.T) {
+	stuck := messages.Survivor{PID: 77, State: "D"}
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a"})
+		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
+		err := h.shutdown(messages.ShutDown{Grace: -1})
+		var named *troupe.SurvivorsError
+		if !errors.As(err, &named) || len(named.Survivors) != 1 || named.Survivors[0] != stuck {
+			h.Errorf("the end of the node: %v", err)
+		}
+		wantList(h, "survivors", finished(c).Survivors, stuck)
+	})
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Text: "never begins"})
+		move := h.send(messages.CloseScope{Path: "main"})
+		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+			h.Error(err)
+		}
+		if h.since() > time.Minute {
+			h.Errorf("the end took %s", h.since())
+		}
+		refused(c, messages.ShuttingDown)
+		refused(move, messages.ShuttingDown)
+		h.left = true
+		h.engine.Close(false)
+		want(h, "living", len(h.engine.Live()), 0)
+	})
+}
+
+// A journal that fails as the node ends gets another try; one that stays so does
+// not hold the end.
+func TestShutdownWithAJournalThatFails(t *testing.T) {
+	for _, mended := range []bool{true, false} {
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Text: "a"})
+			h.ledger.fail(errJournal)
+			if mended {
+				time.AfterFunc(7*time.Second, func() { h.ledger.fail(nil) })
+			}
+			done := h.ending(context.Background(), messages.ShutDown{Grace: time.Second})
+			h.after(time.Second)
+			h.wantSignals(p, "TERM", "KILL")
+			want(h, "outcome", finished(c).Outcome, messages.Cancelled) // a client does not wait for it
+			if err := <-done; err != nil {
+				h.Error(err)
+			}
+			if h.since() > time.Minute {
+				h.Errorf("the end took %s", h.since())
+			}
+			want(h, "living", len(h.engine.Live()), 0)
+			h.left = true // what the journal does not hold, the engine keeps
+			if mended {
+				h.wantFacts("j1", "started stopping finished:cancelled retired")
+			}
+		})
+	}
+}
