@@ -2,6 +2,7 @@ package supervision_test
 
 import (
 	"slices"
+	"strings"
 
 	"troupe/messages"
 )
@@ -52,6 +53,29 @@ func (x *explorer) journalFailsForAWhile() {
 	d := x.while()
 	x.note("the journal fails for %s", d)
 	x.breakJournal(d)
+}
+
+// engineForgets has the engine lose a job. That is found out when an actor adopts
+// it: so its actor fails, too.
+func (x *explorer) engineForgets() {
+	living := x.living()
+	if len(living) == 0 {
+		return
+	}
+	p := pick(x, living...)
+	t := x.tales()[p.ID]
+	if t == nil || t.last.Started.IsZero() {
+		return // one that was not heard to start may be started again
+	}
+	for _, pid := range x.stage.all("command") {
+		if strings.Contains(pid.Id, "/command-"+string(t.last.ID)+"$") && x.mayCrash() {
+			x.note("the engine forgets %s, and its actor fails", p.Text())
+			x.lost[p.ID] = true
+			x.engine.Forget(p.ID)
+			x.system().Root.Send(pid, boom{})
+			return
+		}
+	}
 }
 
 // hear subscribes: to all, to some, or again.

@@ -71,6 +71,9 @@ func (x *explorer) checkEnd(p *fake.Process, t *tale) {
 		x.Errorf("%q was started and nothing is told of it", p.Text())
 		return
 	}
+	if x.lost[p.ID] && t.end.Outcome == messages.Lost {
+		return
+	}
 	want, shell := messages.Outcome(""), 0
 	switch f := result(p).(type) {
 	case nil:

@@ -57,6 +57,7 @@ var ops = []op{
 	{4, (*explorer).crashNow},
 	{6, (*explorer).crashLater},
 	{1, (*explorer).journalFailsForAWhile},
+	{1, (*explorer).engineForgets},
 }
 
 // pass lets time pass.

@@ -30,8 +30,9 @@ type explorer struct {
 	end     ending
 
 	runs    []*client
-	keyed   map[string]bool // by the key: the same request was made again
-	away    map[string]bool // clients that went away, by PID
+	lost    map[messages.UID]bool // jobs that the engine forgot
+	keyed   map[string]bool       // by the key: the same request was made again
+	away    map[string]bool       // clients that went away, by PID
 	calls   []*call
 	unheard []*client // that wait for their reply
 	closing bool      // the end has begun
@@ -59,7 +60,7 @@ type call struct {
 const maxCrashes = 5
 
 func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
-	x := &explorer{rng: rng, keyed: map[string]bool{}, away: map[string]bool{}, lives: map[string]*course{}}
+	x := &explorer{rng: rng, lost: map[messages.UID]bool{}, keyed: map[string]bool{}, away: map[string]bool{}, lives: map[string]*course{}}
 	x.faulty = x.chance(60)
 	x.end = pick(x, endings...)
 	parallel, queue, records := pick(x, 1, 2, 3, 64), pick(x, 1, 4, 32), pick(x, 2, 100)
