@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe"
+	"troupe/actors"
 	"troupe/messages"
 )
 
@@ -218,4 +219,29 @@ func TestNotifyByTheDoor(t *testing.T) {
 		}
 		wantList(h, "told by the end", <-done, "session-main:default", "scope-main")
 	})
+}
+
+// A subscription that is closed, or given up before it was open, leaves no
+// channel behind.
+func TestNotifyByTheDoorLeavesNothing(t *testing.T) {
+	inHouse(t, func(h *house) {
+		ctx, gaveUp := context.WithCancel(context.Background())
+		gaveUp()
+		for range 5 {
+			s, err := h.node.Subscribe(context.Background(), messages.Subscribe{})
+			if err != nil {
+				h.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				h.Error(err)
+			}
+			if s, err := h.node.Subscribe(ctx, messages.Subscribe{}); err == nil {
+				_ = s.Close()
+			} else if !errors.Is(err, context.Canceled) {
+				h.Error(err)
+			}
+			h.after(0)
+		}
+		want(h, "channels", len(h.stage.all("channel")), 0)
+	}, plan{limits: actors.Limits{Channels: 3}})
 }

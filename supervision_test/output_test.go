@@ -189,6 +189,29 @@ func TestOutputCredit(t *testing.T) {
 	})
 }
 
+// Whoever asks in the instant in which the job ends is answered, once: by the
+// reader that goes, or by the next one.
+func TestOutputAskedAtTheEnd(t *testing.T) {
+	for range 30 { // they race
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Text: "make"})
+			p.Write(messages.Merged, "x")
+			h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}})
+			var asked []*client
+			p.Exit(0)
+			for range 8 {
+				asked = append(asked, h.send(messages.FollowOutput{Job: "j1", From: 1}),
+					h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.StopCommand{Job: "j1"}))
+			}
+			h.after(0)
+			finished(c)
+			for _, a := range asked {
+				want(h, "answers to "+say(a.request), len(a.heard()), 1)
+			}
+		})
+	}
+}
+
 // wantOneOf wants one answer that lets a follower go on.
 func (h *house) wantOneOf(c *client) {
 	h.Helper()

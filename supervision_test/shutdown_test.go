@@ -111,6 +111,25 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 	}
 }
 
+// So is who asks for the output of a job that is over as the node ends.
+func TestShutdownAnswersReaders(t *testing.T) {
+	for range 20 {
+		inHouse(t, func(h *house) {
+			h.ended(messages.RunCommand{Text: "a"})
+			h.after(0)
+			asked := []*client{
+				h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.FollowOutput{Job: "j1"}),
+			}
+			if err := h.shutdown(messages.ShutDown{}); err != nil {
+				h.Error(err)
+			}
+			for _, c := range asked {
+				want(h, "answers", len(c.heard()), 1)
+			}
+		})
+	}
+}
+
 // Jobs that are left go on: they are not signalled, nobody owns them, and the
 // engine has them for the next node.
 func TestShutdownLeavesJobs(t *testing.T) {
