@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"context"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -17,6 +18,9 @@ type Subscription struct {
 	channel messages.ChannelID
 	heard   chan any
 	unacked messages.Seq
+
+	mu   sync.Mutex
+	left bool // it was given up before it was open
 }
 
 // inboxSlack is what a channel may say beside the notifications of its window:
@@ -34,10 +38,11 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 	s.pid, _ = n.system.ProcessRegistry.Add((*inbox)(s), "subscriber"+n.system.ProcessRegistry.NextId())
 	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.pid)
 	first, err := s.next(ctx)
-	if err == nil {
-		err = refusal(first)
-	}
 	if err != nil {
+		s.giveUp()
+		return nil, err
+	}
+	if err := refusal(first); err != nil {
 		s.forget()
 		return nil, err
 	}
@@ -100,6 +105,26 @@ func (s *Subscription) Close() error {
 	return nil
 }
 
+// giveUp leaves a channel that may be on its way: its first word ends it.
+func (s *Subscription) giveUp() {
+	s.mu.Lock()
+	s.left = true
+	s.mu.Unlock()
+	select {
+	case m := <-s.heard:
+		s.turnAway(m)
+	default:
+	}
+}
+
+// turnAway ends a channel that nobody waits for any more.
+func (s *Subscription) turnAway(m any) {
+	s.forget()
+	if open, ok := m.(messages.Subscribed); ok {
+		s.node.tell(messages.Unsubscribe{Channel: open.Channel})
+	}
+}
+
 func (s *Subscription) forget() { s.node.system.ProcessRegistry.Remove(s.pid) }
 
 // inbox is the subscription as the actor system sees it.
@@ -108,10 +133,24 @@ type inbox Subscription
 // SendUserMessage implements actor.Process. The channel sends no more than its
 // window, for which there is room.
 func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
+	m := actor.UnwrapEnvelopeMessage(message)
+	if !s.take(m) {
+		(*Subscription)(s).turnAway(m)
+	}
+}
+
+// take reports whether somebody waits for m.
+func (s *inbox) take(m any) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left {
+		return false
+	}
 	select {
-	case s.heard <- actor.UnwrapEnvelopeMessage(message):
+	case s.heard <- m:
 	default: // a fault of ours: it is not acknowledged, so it comes again
 	}
+	return true
 }
 
 // SendSystemMessage implements actor.Process.

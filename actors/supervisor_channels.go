@@ -28,12 +28,11 @@ func newChannels() channels {
 
 // subscribe opens a channel, or resumes one.
 func (s *supervisor) subscribe(ctx actor.Context, request any) {
-	if ctx.Sender() == nil {
-		return
-	}
 	switch r := request.(type) {
 	case messages.Subscribe:
-		s.openChannel(ctx, r)
+		if ctx.Sender() != nil {
+			s.openChannel(ctx, r)
+		}
 	case messages.Unsubscribe:
 		c, ok := s.channels.byID[r.Channel]
 		if !ok {
