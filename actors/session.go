@@ -33,6 +33,7 @@ type session struct {
 // ticket is the session's promise about one job: it is heard of until it ends.
 type ticket struct {
 	place   place // job is kept as it was last told
+	spec    backends.Command
 	pid     *actor.PID
 	turn    bool // it may start
 	leaving bool // it is given away when its actor is gone
@@ -118,9 +119,9 @@ func (s *session) place(ctx actor.Context, p place) {
 	}
 	t.place.job.Backend = s.open.Backend
 	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
-	spec := s.spec(t)
+	t.spec = s.spec(t)
 	if p.job.State == messages.Queued {
-		if err := s.shell.Check(spec); err != nil {
+		if err := s.shell.Check(t.spec); err != nil {
 			s.refuse(ctx, id, err)
 			return
 		}
@@ -179,7 +180,7 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 }
 
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
-	deps, shell, spec, machine := s.deps, s.shell, s.spec(t), lifecycle.Rebuild(t.place.job, limits(t.place.run))
+	deps, shell, spec, machine := s.deps, s.shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run))
 	return deps.props(func() actor.Actor { return newCommand(deps, shell, spec, machine, adopt) })
 }
 
