@@ -86,13 +86,15 @@ func (t *cgroupTree) unwatch() {
 // signal opens each process by a pidfd and sends to those that are in the
 // cgroup still: the pidfd holds the process, the second list proves it is ours.
 func (t *cgroupTree) signal(sigs ...syscall.Signal) {
-	t.cg.while(func() {
-		pids := t.cg.procs()
-		for len(pids) > 0 {
-			n := min(len(pids), signalBatch)
-			t.signalBatch(pids[:n], sigs)
-			pids = pids[n:]
-		}
+	t.h.e.bounded(func() {
+		t.cg.while(func() {
+			pids := t.cg.procs()
+			for len(pids) > 0 {
+				n := min(len(pids), signalBatch)
+				t.signalBatch(pids[:n], sigs)
+				pids = pids[n:]
+			}
+		})
 	})
 }
 
@@ -128,7 +130,7 @@ const (
 
 func (t *cgroupTree) kill() {
 	var err error
-	t.cg.while(func() { err = t.cg.kill() })
+	t.h.e.bounded(func() { t.cg.while(func() { err = t.cg.kill() }) })
 	if err == nil {
 		return
 	}

@@ -35,8 +35,16 @@ func (d *descent) count(tell func(int, bool)) {
 
 func (d *descent) await(empty func()) { d.h.walk.wait(d.job, empty) }
 
-// orphans are the topmost processes of the job but for the main one, seen now.
-func (d *descent) orphans() []proc { return d.h.walk.look()[d.job] }
+// orphans are the topmost processes of the job but for the main one, seen after
+// the call.
+func (d *descent) orphans() []proc {
+	if d.job == nil {
+		return d.h.walk.look()[nil]
+	}
+	seen := make(chan []proc, 1)
+	d.h.walk.ask(d.job, func(tops []proc) { seen <- tops })
+	return <-seen
+}
 
 // below adds to some processes all that descends from them. A process that
 // forks meanwhile may be missed: only what was stopped can be listed for sure.
@@ -60,12 +68,17 @@ func (d *descent) below(tops []proc) []proc {
 	return all
 }
 
-// members are the processes of the job that live; orphans nil: look for them.
-func (d *descent) members(orphans []proc) []proc {
-	if orphans == nil {
-		orphans = d.orphans()
-	}
-	return d.below(append(d.main(), orphans...))
+// members are the processes of the job that live, seen after the call.
+func (d *descent) members() (all []proc) {
+	orphans := d.orphans()
+	d.h.e.bounded(func() { all = d.below(append(d.main(), orphans...)) })
+	return all
+}
+
+// hanging are the main process and what descends from it.
+func (d *descent) hanging() (all []proc) {
+	d.h.e.bounded(func() { all = d.below(d.main()) })
+	return all
 }
 
 // main is the main process, if it lives.
@@ -81,31 +94,31 @@ func (d *descent) main() []proc {
 }
 
 func (d *descent) signal(sigs ...syscall.Signal) {
-	for _, p := range d.members(nil) {
-		signalProc(d.h.sys, p, sigs...)
-	}
+	d.send(d.members(), sigs...)
+}
+
+func (d *descent) send(procs []proc, sigs ...syscall.Signal) {
+	d.h.e.bounded(func() {
+		for _, p := range procs {
+			signalProc(d.h.sys, p, sigs...)
+		}
+	})
 }
 
 // kill stops whatever there is until nothing new appears, then kills it, and
 // again, until nothing is left: who is stopped does not fork. What hangs below
 // the main process goes first, without a look at the orphans of all jobs.
 func (d *descent) kill() {
-	d.killAll(d.freeze(func() []proc { return d.below(d.main()) }))
+	d.send(d.freeze(d.hanging), unix.SIGKILL)
 	for range killRounds {
-		procs := d.freeze(func() []proc { return d.members(nil) })
+		procs := d.freeze(d.members)
 		if len(procs) == 0 {
 			return
 		}
-		d.killAll(procs)
+		d.send(procs, unix.SIGKILL)
 		if !d.h.rest(killPause) {
 			return
 		}
-	}
-}
-
-func (d *descent) killAll(procs []proc) {
-	for _, p := range procs {
-		signalProc(d.h.sys, p, unix.SIGKILL)
 	}
 }
 
@@ -114,25 +127,24 @@ func (d *descent) freeze(list func() []proc) []proc {
 	seen := make(map[proc]bool)
 	var all []proc
 	for range killRounds {
-		grown := false
+		had := len(all)
 		for _, p := range list() {
 			id := proc{pid: p.pid, start: p.start}
-			if seen[id] {
-				continue
+			if !seen[id] {
+				seen[id] = true
+				all = append(all, p)
 			}
-			seen[id], grown = true, true
-			all = append(all, p)
-			signalProc(d.h.sys, p, unix.SIGSTOP)
 		}
-		if !grown {
+		if len(all) == had {
 			break
 		}
+		d.send(all[had:], unix.SIGSTOP)
 	}
 	return all
 }
 
 func (d *descent) survivors() []messages.Survivor {
-	return survivorsOf(d.h.sys, pidsOf(d.members(nil)))
+	return survivorsOf(d.h.sys, pidsOf(d.members()))
 }
 
 func pidsOf(procs []proc) []int {

@@ -115,11 +115,14 @@ func (g *group) signal(sigs ...syscall.Signal) {
 		_ = g.send(sig)
 	}
 	pid := g.job.root.pid
-	for _, p := range g.members() {
-		if p.pgid != pid || g.job.root.reaped() && !g.h.found.GroupSignal {
-			signalProc(g.h.sys, p, sigs...)
+	procs := g.members()
+	g.h.e.bounded(func() {
+		for _, p := range procs {
+			if p.pgid != pid || g.job.root.reaped() && !g.h.found.GroupSignal {
+				signalProc(g.h.sys, p, sigs...)
+			}
 		}
-	}
+	})
 }
 
 // groupRounds bounds the kill: who forks faster than the table can be read

@@ -121,9 +121,8 @@ func (j *job) comesDown(l *ladder) bool {
 // blame makes the cause of the ladder the job's, unless the main process had
 // already exited by itself.
 func (j *job) blame(l *ladder) {
-	j.e.stops <- struct{}{}
-	exited := j.e.host.hasExited(&j.root)
-	<-j.e.stops
+	var exited bool
+	j.e.bounded(func() { exited = j.e.host.hasExited(&j.root) })
 	j.update(func() {
 		if j.main.seen || exited {
 			l.all = l.all && !exited && !j.main.seen
@@ -163,10 +162,8 @@ func (j *job) rest(l *ladder, part float64) (gone bool) {
 	}
 }
 
-// rung does one step, a bounded number of jobs at a time.
+// rung does one step.
 func (j *job) rung(l *ladder, signal string, do func()) {
-	j.e.stops <- struct{}{}
-	defer func() { <-j.e.stops }()
 	j.pass(pointStop)
 	select {
 	case <-l.gone:

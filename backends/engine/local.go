@@ -17,7 +17,7 @@ type Local struct {
 	host  *host
 	seq   atomic.Uint64 // of facts
 	work  crew
-	stops chan struct{} // rungs of ladders at a time
+	stops chan struct{} // see bounded
 	queue spawner
 	done  chan struct{} // closed when the engine ends
 
@@ -26,9 +26,10 @@ type Local struct {
 	jobs    map[messages.UID]*job
 }
 
-// stopsAtOnce bounds the rungs that are climbed at a time: a rung is a few
-// short system calls, and each may hold a thread (reliability.md 2.2). Kills of
-// cgroups wait for one lock of the kernel: more at once end nothing sooner.
+// stopsAtOnce bounds how many jobs are being ended at a time: each system call
+// may hold a thread (reliability.md 2.2). Kills of cgroups wait for one lock of
+// the kernel: more at once end nothing sooner. Who waits for a look at the
+// process table holds no thread, and does not count.
 const stopsAtOnce = 16
 
 // New makes an engine. It kills and removes what a dead engine has left in
@@ -209,6 +210,13 @@ func (e *Local) background(f func()) {
 		defer e.work.leave()
 		f()
 	}()
+}
+
+// bounded does f, which makes system calls to end something, as one of a few.
+func (e *Local) bounded(f func()) {
+	e.stops <- struct{}{}
+	defer func() { <-e.stops }()
+	f()
 }
 
 // crew counts goroutines. Unlike a WaitGroup it may be joined while somebody

@@ -241,7 +241,7 @@ func (w *walker) close(alone bool) []messages.Survivor {
 	if alone {
 		d := &descent{h: w.h}
 		d.kill()
-		left = survivorsOf(w.h.sys, pidsOf(d.members(nil)))
+		left = survivorsOf(w.h.sys, pidsOf(d.members()))
 	}
 	w.mu.Lock()
 	asks := w.asks
