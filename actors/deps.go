@@ -80,7 +80,7 @@ type Logs interface {
 }
 
 // Journal keeps the numbered facts. Its calls may wait for a disk; only the
-// recorder makes them.
+// recorder makes them. See also Quick.
 type Journal interface {
 	// Last is the number of the newest fact, 0 if there is none.
 	Last() (messages.Seq, error)
@@ -91,6 +91,10 @@ type Journal interface {
 	// missing before the first of them are no longer held.
 	Read(after messages.Seq, limit int) ([]messages.FactRecorded, error)
 }
+
+// Quick is what a Journal may say of itself: that its calls never wait, as one
+// in memory. Facts are then recorded where they happen.
+type Quick interface{ Quick() bool }
 
 // clock is the actors' time: the runtime's, which synctest makes virtual.
 func clock() time.Time { return time.Now() }

@@ -157,13 +157,6 @@ type (
 	}
 )
 
-// forget lets go of a job's output; the recorder does it, since it may wait.
-type forget struct {
-	quiet
-	uid     messages.UID
-	streams []messages.Stream
-}
-
 // deliver gives a channel a fact that was just recorded.
 type deliver struct {
 	quiet

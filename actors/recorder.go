@@ -2,14 +2,12 @@ package actors
 
 import (
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
 
 	"troupe/messages"
-	"troupe/spill"
 )
 
 // recorder is the only one that waits for the journal: it appends the facts in
@@ -50,8 +48,15 @@ type commit struct {
 	gen int
 }
 
+// recorderProps are inline where the journal never waits: a fact is then told
+// before the client that it concerns goes on, and maybe forks, which holds up
+// whoever waits for the same CPU.
 func recorderProps(d *Deps) *actor.Props {
-	return d.props(func() actor.Actor { return &recorder{deps: d} })
+	producer := func() actor.Actor { return &recorder{deps: d} }
+	if j, ok := d.Journal.(Quick); ok && j.Quick() {
+		return d.inline(producer)
+	}
+	return d.props(producer)
 }
 
 // Receive implements actor.Actor.
@@ -67,8 +72,6 @@ func (r *recorder) Receive(ctx actor.Context) {
 		r.commit(ctx, msg)
 	case readFacts:
 		r.read(ctx, msg)
-	case forget:
-		r.forget(msg)
 	default:
 		unhandled(ctx, r.deps)
 	}
@@ -173,12 +176,6 @@ func (r *recorder) read(ctx actor.Context, m readFacts) {
 	answer.last = r.written()
 	answer.facts, answer.err = r.deps.Journal.Read(m.after, min(max(m.limit, 1), messages.MaxOutbox))
 	ctx.Respond(answer)
-}
-
-func (r *recorder) forget(m forget) {
-	if err := r.deps.Logs.Remove(string(m.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
-		r.deps.Log.Warn("an output could not be removed", slog.String("job", string(m.uid)), slog.Any("error", err))
-	}
 }
 
 func (r *recorder) abandon() {

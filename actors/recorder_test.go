@@ -9,7 +9,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
-	"troupe/spill"
 )
 
 // testJournal is a journal that can be told to fail, to wait or to panic.
@@ -228,19 +227,5 @@ func TestRecorderReads(t *testing.T) {
 			factsRead{after: 5, last: 5})
 		c.leave()
 		c.ask(readFacts{after: 0, limit: 1}) // nobody is there to be told: no dead letter
-	})
-}
-
-func TestRecorderForgetsOutput(t *testing.T) {
-	withRecorder(t, func(s *stage, _ *testJournal) {
-		if _, err := s.store.Create("U1", spill.Merged, spill.Plan{}); err != nil {
-			t.Fatal(err)
-		}
-		s.raise(recorderProps(s.deps), kindRecorder)
-		s.tell(forget{uid: "U1"})
-		s.tell(forget{uid: "U1"}) // it is gone, which is what was asked
-		if n := s.store.Logs(); n != 0 {
-			t.Errorf("%d logs are kept", n)
-		}
 	})
 }

@@ -2,7 +2,9 @@ package actors
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // list answers from the tables.
@@ -124,12 +127,14 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)
 	}
-	m := forget{uid: e.job.UID}
-	for _, o := range e.job.Output {
-		m.streams = append(m.streams, o.Stream)
-	}
-	if s.recorder != nil {
-		ctx.Send(s.recorder, m)
+	deps, uid := s.deps, e.job.UID
+	deps.workers.Schedule(func() { deps.removeLogs(uid) })
+}
+
+// removeLogs removes the output of a job. It may wait for a disk: no actor does it.
+func (d *Deps) removeLogs(uid messages.UID) {
+	if err := d.Logs.Remove(string(uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
+		d.Log.Warn("an output could not be removed", slog.String("job", string(uid)), slog.Any("error", err))
 	}
 }
 

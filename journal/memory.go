@@ -29,6 +29,9 @@ func NewMemory(limit int) *Memory {
 	return &Memory{limit: limit}
 }
 
+// Quick implements actors.Quick: no call waits.
+func (m *Memory) Quick() bool { return true }
+
 // First implements Store.
 func (m *Memory) First() (messages.Seq, error) {
 	m.mu.Lock()

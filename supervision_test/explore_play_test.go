@@ -70,6 +70,7 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true,
 		}},
 		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
+		slow:   x.chance(50),
 	})
 	x.lossy = x.faulty
 	x.stage.pardonDead(x.pardon)

@@ -46,7 +46,8 @@ type house struct {
 type plan struct {
 	fake   fake.Options
 	limits actors.Limits
-	keep   int // facts the journal holds; 0: all
+	keep   int  // facts the journal holds; 0: all
+	slow   bool // the journal may wait: the recorder has a goroutine of its own
 	more   map[string]fake.Options
 }
 
@@ -69,7 +70,7 @@ const starts = 64
 
 func open(t testing.TB, p plan) *house {
 	t.Helper()
-	h := &house{TB: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep}, stage: newStage(), began: time.Now()}
+	h := &house{TB: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep, quick: !p.slow}, stage: newStage(), began: time.Now()}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	p.fake.Store = h.store
 	h.engine = fake.New(p.fake)

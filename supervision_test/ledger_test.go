@@ -18,7 +18,11 @@ type ledger struct {
 	keep  int // how many a reader still gets; 0: all
 	err   error
 	wrong []string
+	quick bool // it says that it never waits
 }
+
+// Quick implements actors.Quick.
+func (l *ledger) Quick() bool { return l.quick }
 
 // Last implements actors.Journal.
 func (l *ledger) Last() (messages.Seq, error) {
