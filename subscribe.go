@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -137,6 +138,7 @@ func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
 	if !s.take(m) {
 		(*Subscription)(s).turnAway(m)
 	}
+	runtime.Gosched() // whoever was told goes first, then the tree
 }
 
 // take reports whether somebody waits for m.

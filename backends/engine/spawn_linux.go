@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -135,6 +136,7 @@ func (l *launch) try() error {
 		defer l.h.own.leave(ticket)
 	}
 	var before, after time.Duration
+	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
 	fork := func() {
 		l.h.forking.Lock()
 		defer l.h.forking.Unlock()
