@@ -122,7 +122,8 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 }
 
 // Stop ends a job's whole tree of processes and returns when nothing of it is
-// left, or with what is. grace 0 is the job's own, negative is none.
+// left, or with what is; the record of the job says so by then. grace 0 is the
+// job's own, negative is none.
 func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
 	reply, err := n.Ask(ctx, messages.StopCommand{Job: id, Grace: grace})
 	if err != nil {
@@ -132,6 +133,8 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 	if !ok {
 		return nil, refusal(reply)
 	}
+	// The answer comes straight from the job's actor and may overtake the news.
+	_, _ = n.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}})
 	return stopped.Survivors, nil
 }
 
