@@ -112,7 +112,7 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells})
+	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, ScriptDir: p.store.Dir})
 	return p, nil
 }
 

@@ -165,17 +165,20 @@ func TestLookupFollowsThePath(t *testing.T) {
 	}
 }
 
+// in has scripts written into a directory that is there.
+func in(dir string) func() (string, error) { return func() (string, error) { return dir, nil } }
+
 func TestLongTextTravelsInAFile(t *testing.T) {
 	base := t.TempDir()
 	text := "#" + strings.Repeat("x", pipe.MaxWord-1)
-	s := started(t, pipe.Options{ScriptDir: base}, backends.Place{}, backends.Command{Text: text})
+	s := started(t, pipe.Options{ScriptDir: in(base)}, backends.Place{}, backends.Command{Text: text})
 	if len(s.Argv) != 5 || s.Argv[4] != text || len(s.Scratch) != 0 {
 		t.Errorf("a text of MaxWord bytes is no word: %d words", len(s.Argv))
 	}
 	text += "x"
 	e := fake.New(fake.Options{})
 	over := make(chan messages.ProcessFact, 8)
-	open(t, e, pipe.Options{ScriptDir: base}, backends.Place{}).Start(backends.Command{ID: "A", Text: text}, func(f messages.ProcessFact) { over <- f })
+	open(t, e, pipe.Options{ScriptDir: in(base)}, backends.Place{}).Start(backends.Command{ID: "A", Text: text}, func(f messages.ProcessFact) { over <- f })
 	p := <-e.Started
 	s = p.Spec
 	path := s.Argv[len(s.Argv)-1]
@@ -205,7 +208,7 @@ func TestLongTextTravelsInAFile(t *testing.T) {
 
 func TestFaultTextThatCannotBeWritten(t *testing.T) {
 	e := fake.New(fake.Options{})
-	s := open(t, e, pipe.Options{ScriptDir: "/nowhere"}, backends.Place{})
+	s := open(t, e, pipe.Options{ScriptDir: in("/nowhere")}, backends.Place{})
 	heard := make(chan messages.ProcessFact, 1)
 	p := s.Start(backends.Command{ID: "A", Text: strings.Repeat("x", pipe.MaxWord+1)}, func(f messages.ProcessFact) { heard <- f })
 	f, ok := (<-heard).(messages.ProcessFailed)

@@ -3,6 +3,7 @@ package pipe_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -87,18 +88,18 @@ func conform(t *testing.T, mode string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scripts := t.TempDir()
 		t.Cleanup(func() {
 			if left := e.Close(false); len(left) > 0 {
 				t.Errorf("survivors: %+v", left)
 			}
+			if left, _ := filepath.Glob(filepath.Join(root, node, "troupe-script-*")); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
-			for _, dir := range []string{scripts, root} {
-				if left, _ := os.ReadDir(dir); len(left) > 0 {
-					t.Errorf("%v is left", left)
-				}
+			if left, _ := os.ReadDir(root); len(left) > 0 {
+				t.Errorf("%v is left", left)
 			}
 		})
 		roots := 0
@@ -106,7 +107,7 @@ func conform(t *testing.T, mode string) {
 			roots = 120 // as F17 asks
 		}
 		return backendtest.Subject{
-			Backend: pipe.New(e, pipe.Options{ScriptDir: scripts}), Engine: e,
+			Backend: pipe.New(e, pipe.Options{ScriptDir: store.Dir}), Engine: e,
 			Reach: reach(t, mode, e.Features().Isolation), Real: true, Roots: roots,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

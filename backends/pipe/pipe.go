@@ -19,9 +19,11 @@ type Options struct {
 	// text. One whose last word is not -c takes no text above 100 KiB, since that
 	// travels in a file.
 	Shells map[string][]string
-	// ScriptDir is where such files are written, each in a directory of its own
-	// that only this user can enter; "": the system's temporary directory.
-	ScriptDir string
+	// ScriptDir says where such files are written, each in a directory of its own
+	// that only this user can enter. It is asked for each, and may make the
+	// directory: one that is cleared up when this process is killed, since nobody
+	// else removes them then. nil: the system's temporary directory.
+	ScriptDir func() (string, error)
 	Parallel  int // jobs of one session at a time; 0: DefaultParallel
 	Queue     int // jobs that may wait in a session; 0: DefaultQueue
 }

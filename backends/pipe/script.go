@@ -16,7 +16,13 @@ const MaxWord = 100 << 10
 // script puts a text into a file of a directory of its own, and gives both. The
 // engine removes the file when the command has run, and the job the directory.
 func (b *Backend) script(text string) (dir, path string, err error) {
-	dir, err = os.MkdirTemp(b.options.ScriptDir, "troupe-script-") // 0700
+	base := "" // the system's
+	if b.options.ScriptDir != nil {
+		if base, err = b.options.ScriptDir(); err != nil {
+			return "", "", err
+		}
+	}
+	dir, err = os.MkdirTemp(base, "troupe-script-") // 0700
 	if err != nil {
 		return "", "", err
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"troupe/backends/pipe"
 )
 
 // Fifty at once do not get in each other's way: each has its own output, status
@@ -70,6 +72,24 @@ func TestTheNextRunClearsUp(t *testing.T) {
 	if err := os.Remove(p.file("written")); err != nil {
 		t.Fatal(err)
 	}
+	untouched(t, p.dir)
+}
+
+// So is a text that is too long for an argument, which may hold a secret.
+func TestTheNextRunRemovesALongText(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "echo $0; cat #"+strings.Repeat("x", pipe.MaxWord))
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := p.start().line()
+	if fi, err := os.Stat(text); err != nil || fi.Size() < pipe.MaxWord || !strings.HasPrefix(text, p.dir) {
+		t.Fatalf("its text is in %q: %v", text, err)
+	}
+	p.dies()
+	_ = in.Close() // where there are no cgroups, the command ends by itself
+	p.followed()
 	untouched(t, p.dir)
 }
 
