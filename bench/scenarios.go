@@ -38,8 +38,9 @@ const (
 // librarySuffix marks the lines of a node in somebody else's process.
 const librarySuffix = "-lib"
 
-// scenarios are those of issue 2, in the order of performance.md §3, whose
-// numbers the targets are. Where it gives one aim for two figures, both have it.
+// scenarios are those of performance.md §3 that need no daemon and no live shell,
+// in its order; the targets are its own. Where it gives one aim for two figures,
+// both have it.
 var scenarios = []scenario{
 	{"oneshot", []side{own, library, raw}, []line{
 		{"", "p50 ms", "p50", own, false, atMost, 1.05, 0.98},

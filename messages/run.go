@@ -7,8 +7,8 @@ import (
 
 // The run conversation: one RunCommand, exactly one RunReply.
 //
-//	client --RunCommand--> supervisor --> scope --> session
-//	client <--CommandFinished | CommandPromoted | CommandRejected-- session
+//	client --RunCommand--> supervisor --> scope --> session --> command
+//	client <--CommandFinished | CommandPromoted | CommandRejected-- supervisor
 //
 // A promoted command is heard of once more: its CommandFinished goes to the
 // notification channels, as every other fact does. CommandFinished is the last

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,6 +21,9 @@ import (
 // TestMain makes the test binary stand for the program: scripts and tests start
 // it as "troupe", a process of its own.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "troupe" { // under nohup, programs would ignore it as we do
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	testscript.Main(m, map[string]func(){"troupe": main})
 }
 
