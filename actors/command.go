@@ -223,7 +223,7 @@ func (c *command) askSink(ctx actor.Context) {
 func (c *command) leave(ctx actor.Context) {
 	c.leaving = true
 	if c.sink != nil {
-		ctx.Request(c.sink, flush{})
+		ctx.Request(c.sink, flush{unborn: !c.born})
 		return
 	}
 	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
@@ -248,7 +248,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
 		if c.leaving && c.sink != nil {
-			ctx.Request(c.sink, flush{})
+			ctx.Request(c.sink, flush{unborn: !c.born})
 		}
 	case flushed:
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})

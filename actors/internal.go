@@ -166,7 +166,10 @@ type deliver struct {
 // flush asks a channel to give out what it has; it answers flushed when its
 // subscriber has acknowledged all, or at once if there is none.
 type (
-	flush   struct{ quiet }
+	flush struct {
+		quiet
+		unborn bool // to a sink: its job leaves before it has begun, so no logs come
+	}
 	flushed struct{ quiet }
 )
 

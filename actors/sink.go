@@ -98,7 +98,7 @@ func (s *sink) Receive(ctx actor.Context) {
 	case countLines:
 		s.count(ctx, msg)
 	case flush:
-		s.flush(ctx)
+		s.flush(ctx, msg)
 	case archiveLook:
 		s.look(ctx)
 	default:
@@ -215,23 +215,30 @@ func (s *sink) seal(ctx actor.Context) {
 }
 
 // flush asks to be told when nobody waits for an answer any more: the job is
-// over, and the next request finds its archive.
-func (s *sink) flush(ctx actor.Context) {
+// over, and the next request finds its archive. Who came before the logs is
+// answered from them: they are on their way, unless there are none.
+func (s *sink) flush(ctx actor.Context, m flush) {
 	s.flusher = ctx.Sender()
-	s.dismiss(ctx)
+	if m.unborn {
+		s.turnAway(ctx)
+	}
 	s.answerFlush(ctx)
 }
 
 func (s *sink) answerFlush(ctx actor.Context) {
-	if s.flusher != nil && s.waiting == 0 && len(s.early) == 0 {
+	if s.flusher == nil {
+		return
+	}
+	s.release(ctx)
+	if s.waiting == 0 && len(s.early) == 0 {
 		ctx.Send(s.flusher, flushed{})
 		s.flusher = nil
 	}
 }
 
-// dismiss lets those go who wait for what this actor will not live to see:
-// followers are told to ask again, and so is who came too early.
-func (s *sink) dismiss(ctx actor.Context) {
+// release lets those go who wait for growth that this actor will not live to
+// see: they are told to ask again.
+func (s *sink) release(ctx actor.Context) {
 	for _, b := range s.books {
 		size := b.log.State().Size
 		for _, f := range b.followers {
@@ -239,6 +246,10 @@ func (s *sink) dismiss(ctx actor.Context) {
 		}
 		b.followers = nil
 	}
+}
+
+// turnAway tells those who came before the logs to ask again.
+func (s *sink) turnAway(ctx actor.Context) {
 	for _, p := range s.early {
 		if r, ok := p.request.(messages.FollowOutput); ok {
 			s.tell(ctx, p.sender, messages.OutputGrew{Stream: r.Stream})
@@ -254,7 +265,8 @@ func (s *sink) abandon(ctx actor.Context) {
 	if s.idle != nil {
 		s.idle()
 	}
-	s.dismiss(ctx)
+	s.release(ctx)
+	s.turnAway(ctx)
 	for _, b := range s.books {
 		for _, p := range b.waiting {
 			s.refuse(ctx, p, askAgain())

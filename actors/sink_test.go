@@ -411,10 +411,35 @@ func TestSinkFlushes(t *testing.T) {
 		reader.ask(read(messages.ViewSize)) // it still answers until it is stopped
 		reader.page()
 	})
+}
+
+// Who asked before the logs came is answered from them, although the command
+// leaves already: only where none will come is he told to ask again.
+func TestSinkFlushesWhoCameBeforeTheLogs(t *testing.T) {
+	withEarlySink(t, func(s *stage, c *scribe) {
+		c.write(messages.Merged, "x\n")
+		ranger, counter, follower, command := s.client(), s.client(), s.client(), s.client()
+		ranger.ask(read(messages.ViewRange))
+		counter.ask(read(messages.ViewSize))
+		follower.ask(followFrom(2))
+		command.ask(flush{})
+		same(t, ranger.take())
+		same(t, counter.take())
+		same(t, command.take())
+		s.tell(c.outputs())
+		if p := ranger.page(); string(p.Data) != "x\n" {
+			t.Errorf("got %+v, want the text", p)
+		}
+		if p := counter.page(); p.Lines != 1 || !p.LinesExact {
+			t.Errorf("got %+v, want one line", p)
+		}
+		same(t, follower.take(), messages.OutputGrew{Size: 2}) // so that it asks the next reader
+		same(t, command.take(), flushed{})
+	})
 	withEarlySink(t, func(s *stage, _ *scribe) {
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
-		command.ask(flush{})
+		command.ask(flush{unborn: true})
 		refusedWith(t, reader.take(), messages.OutputUnavailable)
 		same(t, command.take(), flushed{})
 	})

@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -210,6 +211,39 @@ func TestOutputAskedAtTheEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever asks as soon as the client of the run has its reply is shown the output:
+// the reader is made by the question, and its logs are on their way when its
+// command leaves.
+func TestOutputReadAsSoonAsItIsOver(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for i := range 100 { // they race
+			text := fmt.Sprintf("make %d", i)
+			shown := make(chan any, 1)
+			go func() {
+				job, err := h.node.Run(context.Background(), messages.RunCommand{Text: text})
+				if err != nil {
+					shown <- err
+					return
+				}
+				page, err := h.node.Ask(context.Background(), messages.ReadOutput{Job: job.ID, View: messages.View{Kind: messages.ViewSize}})
+				if err != nil {
+					page = err
+				}
+				shown <- page
+			}()
+			h.after(0)
+			p := h.proc(text)
+			p.Begin()
+			p.Write(messages.Merged, "x\n")
+			p.Exit(0)
+			got := <-shown
+			if page, ok := got.(messages.OutputPage); !ok || page.Lines != 1 {
+				h.Fatalf("%s: it was shown %s", text, brief(got))
+			}
+		}
+	})
 }
 
 // wantOneOf wants one answer that lets a follower go on.
