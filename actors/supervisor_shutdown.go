@@ -15,6 +15,7 @@ type shutdown struct {
 	ask       messages.ShutDown
 	clients   []*actor.PID
 	survivors []messages.Survivor
+	forced    bool // what has not ended in its time is ended without any
 	letting   bool // the jobs are left to the engine
 	flushing  int  // channels that have not answered
 }
@@ -25,9 +26,13 @@ type shutdownLate struct {
 	phase phase
 }
 
-// How long a phase of the end may take beyond the grace of the jobs: the
-// engine's own bound is 2.5 s, and 1,000 jobs may take 5 s (reliability.md 2.2).
-const shutdownPatience = 20 * time.Second
+// How long the scopes may take to end beyond the time that jobs and shells are
+// given, and then without any: the engine's own bound is 2.5 s, and 1,000 jobs
+// may take 5 s (reliability.md 2.2).
+const (
+	shutdownPatience = 20 * time.Second
+	forcedPatience   = 10 * time.Second
+)
 
 // recordPatience is how long the end waits for a journal that takes no facts:
 // its writer has tried once more by then.
@@ -35,25 +40,46 @@ const recordPatience = recordRetryMost + time.Second
 
 // shutDown begins the end of the node, or joins it.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
-	if s.shutdown != nil {
-		s.shutdown.clients = append(s.shutdown.clients, ctx.Sender())
-		s.shutdownStep(ctx)
-		return
+	joins := s.shutdown != nil
+	if !joins {
+		s.shutdown = &shutdown{ask: r}
 	}
-	s.phase = closingScopes
-	s.shutdown = &shutdown{ask: r}
 	if ctx.Sender() != nil {
 		s.shutdown.clients = append(s.shutdown.clients, ctx.Sender())
 	}
-	s.cancels = append(s.cancels, later(ctx, max(r.Grace, messages.DefaultGrace)+shutdownPatience, shutdownLate{phase: closingScopes}))
-	if r.KeepJobs {
-		s.letAllGo(ctx)
-	} else {
-		for path := range s.tops() {
-			s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByShutdown, Reason: r.Reason}, nil)
+	if !joins {
+		s.phase = closingScopes
+		s.cancels = append(s.cancels, later(ctx, s.longest(r.Grace)+shutdownPatience, shutdownLate{phase: closingScopes}))
+		if r.KeepJobs {
+			s.letAllGo(ctx)
+		} else {
+			s.closeTops(ctx, r.Grace)
 		}
 	}
 	s.shutdownStep(ctx)
+}
+
+// longest is the time from TERM to KILL that the end may have to give: to the
+// most patient of the jobs, and to what is left in the sessions behind them.
+func (s *supervisor) longest(asked time.Duration) time.Duration {
+	if asked != 0 {
+		return 2 * max(asked, 0)
+	}
+	most := time.Duration(0)
+	for _, e := range s.jobs {
+		if !e.job.State.Ended() {
+			most = max(most, graceFor(e.run.Grace))
+		}
+	}
+	return most + messages.DefaultGrace
+}
+
+// closeTops ends all that is there, or gives less time to what is ending.
+func (s *supervisor) closeTops(ctx actor.Context, grace time.Duration) {
+	ask := s.shutdown.ask
+	for path := range s.tops() {
+		s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: grace, By: messages.ByShutdown, Reason: ask.Reason}, nil)
+	}
 }
 
 // tops are the scopes at the top: those that are there, and those that a job is
@@ -77,9 +103,7 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 		ctx.Stop(pid)
 	}
 	for _, e := range s.jobs {
-		s.pay(ctx, e, messages.CommandRejected{Err: messages.Error{
-			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(e.job.ID) + " goes on", Hint: "ask the next one",
-		}})
+		s.pay(ctx, e, messages.CommandRejected{Err: s.leftBehind(e.job.ID)})
 	}
 	var waiting []*actor.PID
 	for _, o := range s.closings {
@@ -98,6 +122,19 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 	}
 	clear(s.closings)
 	clear(s.moves)
+}
+
+// leftBehind tells who waits for a job that has no end yet what becomes of it.
+func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
+	if s.shutdown.ask.KeepJobs {
+		return messages.Error{
+			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " goes on", Hint: "ask the next one",
+		}
+	}
+	return messages.Error{
+		Code: messages.ShuttingDown, Message: "the node has ended and the end of job " + string(id) + " is unknown: what is left of it is killed",
+		Hint: "what the end of the node names is still there",
+	}
 }
 
 // letting says whether the jobs were left to the engine: nothing is placed any
@@ -134,14 +171,21 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	s.shutdown.clients = nil
 }
 
-// late goes on although a phase is not done: the node ends, and what is left of
-// its jobs is the engine's to end.
+// late goes on although a phase is not done. Jobs that did not end in their time
+// are killed, and told of as any others; what has not ended then is the engine's
+// to end.
 func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
 	if s.phase != m.phase || s.shutdown == nil {
 		return
 	}
 	switch s.phase {
 	case closingScopes:
+		if !s.shutdown.forced && !s.shutdown.letting {
+			s.shutdown.forced = true
+			s.cancels = append(s.cancels, later(ctx, forcedPatience, shutdownLate{phase: closingScopes}))
+			s.closeTops(ctx, -1)
+			return
+		}
 		s.letAllGo(ctx)
 		clear(s.scopes)
 	case recordingRest:

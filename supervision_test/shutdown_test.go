@@ -252,3 +252,59 @@ func TestShutdownWithAJournalThatFails(t *testing.T) {
 		})
 	}
 }
+
+// A job that asked for a long time to end has it, and its caller hears how it
+// ended; so has one whose time the end of the node sets.
+func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
+	const long = time.Hour
+	for _, r := range []struct{ job, asked time.Duration }{{job: long}, {job: time.Second, asked: long}} {
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Text: "stubborn", Grace: r.job})
+			h.start(messages.RunCommand{Text: "patient no more", Background: true, Grace: -1})
+			done := h.ending(context.Background(), messages.ShutDown{Grace: r.asked})
+			h.after(long - time.Second)
+			h.wantSignals(p, "TERM")
+			h.after(time.Second)
+			h.wantSignals(p, "TERM", "KILL")
+			if err := <-done; err != nil {
+				h.Error(err)
+			}
+			want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+			want(h, "took", h.since(), long)
+		})
+	}
+}
+
+// A job that has not ended when its time is over, and some more, is still waited
+// for: it has its outcome, and who waits for it hears of it.
+func TestShutdownWaitsForWhatIsLate(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "late", Grace: time.Minute})
+		p.HoldDrain(true)
+		done := h.ending(context.Background(), messages.ShutDown{})
+		h.after(time.Minute + 30*time.Second)
+		silent(c)
+		p.HoldDrain(false)
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+		if err := <-done; err != nil {
+			h.Error(err)
+		}
+		h.wantFacts("j1", "started stopping finished:cancelled retired")
+	})
+}
+
+// A node that is told once more to end, by nobody who waits, answers all who do.
+func TestShutdownAgainByNobody(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a"})
+		done := h.ending(context.Background(), messages.ShutDown{})
+		h.tell(messages.ShutDown{})
+		again := h.ask(messages.ShutDown{})
+		p.Exit(0)
+		if err := <-done; err != nil {
+			h.Error(err)
+		}
+		reply[messages.ShutdownEnded](again)
+		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
+	})
+}
