@@ -116,6 +116,10 @@ func (o Options) build() (parts, error) {
 	return p, nil
 }
 
+// canKeep reports whether jobs may be left to the engine. Who gave the backends
+// knows that of theirs.
+func (p parts) canKeep() bool { return p.engine == nil || p.engine.CanKeep() }
+
 // stop ends the engine and whatever is left of its jobs.
 func (p parts) stop(keep bool) []messages.Survivor {
 	if p.engine == nil {

@@ -124,8 +124,15 @@ func (n *Node) cause() error {
 // Shutdown ends the node in order: no new work, every job stopped (its own
 // grace, or r.Grace), every reply and notice given. It returns what could not
 // be ended, as an error that names the processes. When ctx ends first, what is
-// left is killed at once. It is safe to call again.
+// left is killed at once. It is safe to call again. KeepJobs is refused, and
+// the node goes on, if its engine lives in this process: the code is unsupported.
 func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
+	if r.KeepJobs && !n.parts.canKeep() {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "keep_jobs", Message: "jobs of this node cannot outlive it: they live in its process",
+			Hint: "shut it down without keeping them, or wait for them first",
+		}
+	}
 	reply, err := n.Ask(ctx, r)
 	if errors.Is(err, ErrClosed) {
 		return nil

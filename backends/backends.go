@@ -38,8 +38,11 @@ type Engine interface {
 	// Inventory lists the jobs that live or have unsettled facts. It may wait.
 	Inventory(ctx context.Context) ([]Held, error)
 
-	// Close ends the engine. With keep the jobs run on where they can (a
-	// keeper's); otherwise whatever is left of any job is killed first.
+	// CanKeep reports whether jobs can outlive this process: those of a keeper.
+	CanKeep() bool
+
+	// Close ends the engine. With keep the jobs run on where they can;
+	// otherwise whatever is left of any job is killed first.
 	// It returns what could not be ended.
 	Close(keep bool) []messages.Survivor
 }

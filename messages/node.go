@@ -13,7 +13,7 @@ import "time"
 // ShutDown asks for the ordered end of the tree.
 type ShutDown struct {
 	quiet
-	KeepJobs bool          // leave them to the engine, which outlives this tree
+	KeepJobs bool          // leave them to the engine, which outlives this tree; refused with unsupported where it ends with the process
 	Grace    time.Duration // 0: each job's own, negative: none
 	Reason   string
 }

@@ -255,3 +255,19 @@ func TestJobsAreRefusedAfterClose(t *testing.T) {
 		t.Errorf("closed twice: %+v", left)
 	}
 }
+
+// Jobs cannot be kept in this process: a close that asks for it ends them, and
+// leaves nothing of the engine.
+func TestACloseThatWouldKeepEndsThem(t *testing.T) {
+	r := newRig(t)
+	e := r.up("echo up; sleep 600")
+	if r.e.CanKeep() {
+		t.Error("it says that its jobs outlive this process")
+	}
+	if left := r.e.Close(true); len(left) > 0 {
+		t.Errorf("survivors: %+v", left)
+	}
+	if x := e.over(); x.Cause.By != messages.ByShutdown || x.Status.Signal != "KILL" {
+		t.Errorf("%+v", x)
+	}
+}

@@ -154,23 +154,18 @@ func (e *Local) forget(j *job) {
 // facts are told and cgroups removed in it.
 const closeBound = killBound + time.Second
 
-// Close implements backends.Engine. Keeping means here that the jobs are left
-// as they are, with nobody bound: they end with this process at the latest.
-func (e *Local) Close(keep bool) []messages.Survivor {
+// CanKeep implements backends.Engine: nobody would read, wait for or stop what
+// went on behind this process.
+func (e *Local) CanKeep() bool { return false }
+
+// Close implements backends.Engine. It kills whatever is asked: jobs cannot be
+// kept here.
+func (e *Local) Close(bool) []messages.Survivor {
 	e.mu.Lock()
 	first := !e.closing
 	e.closing = true
 	e.mu.Unlock()
 	if !first {
-		return nil
-	}
-	if keep {
-		for _, j := range e.all() {
-			if b := j.unbind(nil); b != nil {
-				b.end()
-			}
-		}
-		e.queue.close()
 		return nil
 	}
 	jobs := e.all()

@@ -135,6 +135,9 @@ func (e *Engine) Inventory(context.Context) ([]backends.Held, error) {
 	return held, nil
 }
 
+// CanKeep implements backends.Engine.
+func (e *Engine) CanKeep() bool { return true }
+
 // Close implements backends.Engine. With keep the processes go on unbound and
 // Reopen makes the engine whole again; without, all of them are killed.
 func (e *Engine) Close(keep bool) []messages.Survivor {
