@@ -157,6 +157,24 @@ func (f *Follower) wait() error {
 	return err
 }
 
+// Read shows one view of what a job has written. It asks again, as a Follower
+// does, when a part of the node was being made anew; what cannot be shown is an
+// error with a code (*messages.Error).
+func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	for again := 0; ; again++ {
+		reply, err := n.Ask(ctx, r)
+		if err != nil {
+			return messages.OutputPage{}, err
+		}
+		if page, ok := reply.(messages.OutputPage); ok {
+			return page, nil
+		}
+		if err := refusal(reply); !passing(err) || again >= maxAgain {
+			return messages.OutputPage{}, err
+		}
+	}
+}
+
 // passing says whether a refusal is of a part of the node that is being made
 // anew: the log is unharmed, and the question can be asked again.
 func passing(err error) bool {

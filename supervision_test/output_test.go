@@ -246,6 +246,34 @@ func TestOutputReadAsSoonAsItIsOver(t *testing.T) {
 	})
 }
 
+// Read asks the next reader, and not for ever; what no reader can show is an error.
+func TestOutputReadPastCrashes(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Text: "make"})
+		p := h.proc("make")
+		view := messages.View{Kind: messages.ViewTail}
+		shown := make(chan messages.OutputPage, 1)
+		go func() {
+			page, err := h.node.Read(context.Background(), messages.ReadOutput{Job: "j1", View: view})
+			if err != nil {
+				h.Errorf("it was refused: %v", err)
+			}
+			shown <- page
+		}()
+		h.after(0)
+		h.lossy = true
+		h.crash("sink") // it is refused by the reader that goes, as one that was moved
+		p.Begin()
+		h.after(0)
+		p.Write(messages.Merged, "x")
+		want(h, "job", (<-shown).Job, "j1")
+		p.Exit(0)
+		finished(c)
+		_, err := h.node.Read(context.Background(), messages.ReadOutput{Job: "j9", View: view})
+		want(h, "refused", errors.Is(err, &messages.Error{Code: messages.NotFound}), true)
+	})
+}
+
 // wantOneOf wants one answer that lets a follower go on.
 func (h *house) wantOneOf(c *client) {
 	h.Helper()

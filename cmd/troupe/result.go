@@ -58,14 +58,17 @@ func (g *foreground) result(job messages.Job) *resultObject {
 	return object
 }
 
-// count asks for the number of lines, which are counted only when wanted.
+// count asks for the number of lines, which are counted only when wanted. Of
+// nothing there are none; else it is said why they are not known.
 func (g *foreground) count(out *messages.StreamOutput) {
-	reply, err := g.node.Ask(context.Background(), messages.ReadOutput{
+	page, err := g.node.Read(context.Background(), messages.ReadOutput{
 		Job: g.job, Stream: out.Stream, View: messages.View{Kind: messages.ViewSize},
 	})
-	page, ok := reply.(messages.OutputPage)
-	if err != nil || !ok {
+	if err != nil {
 		out.Counted, out.LinesExact = out.Bytes == 0, out.Bytes == 0
+		if !out.Counted {
+			g.screen.say("the lines of %s cannot be counted: %v", out.Stream, err)
+		}
 		return
 	}
 	out.Bytes, out.Lines, out.Counted, out.LinesExact = page.Bytes, page.Lines, true, page.LinesExact
