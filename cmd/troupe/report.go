@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -43,7 +44,8 @@ func (g *foreground) shutdown() error {
 	}
 }
 
-// report says what became of the command, and is its exit status.
+// report says what became of the command, and is its exit status. A signal ends
+// the wait for whoever reads that.
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
 	g.signals.release()
 	if left > 0 {
@@ -51,14 +53,49 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 	}
 	g.tellSurvivors(shutdown)
 	if object != nil {
-		if err := writeJSON(g.main.Out, object); err != nil {
-			g.fault = &outputError{err}
-		}
+		g.print(object)
 	} else {
 		g.tellEnd(job)
 		g.tellGaps()
 	}
-	return status(g.status(job))
+	end := status(g.status(job))
+	g.patiently(g.screen.voice.wait)
+	return end
+}
+
+// print writes the object, behind what was said.
+func (g *foreground) print(object *resultObject) {
+	written := make(chan error, 1)
+	read := g.patiently(func() {
+		g.screen.voice.wait()
+		written <- writeJSON(g.main.Out, object)
+	})
+	if !read {
+		g.screen.say("nobody reads the object: it was not shown")
+	} else if err := <-written; err != nil {
+		g.fault = &outputError{err}
+	}
+}
+
+// patiently waits for what is to be read, as any program does that writes. A
+// signal that came before leaves it little time: the one that would end us has
+// been heard already.
+func (g *foreground) patiently(write func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		write()
+	}()
+	var late <-chan time.Time
+	if g.signals.got != 0 {
+		late = time.After(readerPatience)
+	}
+	select {
+	case <-done:
+		return true
+	case <-late:
+		return false
+	}
 }
 
 // status is the exit status for a job that has ended.

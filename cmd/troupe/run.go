@@ -65,6 +65,8 @@ func (g *foreground) run() error {
 	if e.err != nil {
 		cancel()
 		g.tellSurvivors(g.shutdown())
+		g.signals.release()
+		g.patiently(g.screen.voice.wait)
 		return e.err
 	}
 	g.flush(e.job)

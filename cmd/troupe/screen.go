@@ -11,9 +11,11 @@ import (
 
 // screen is where the program shows things: what the command prints, its own
 // sentences, and on a terminal one line that is drawn again and again. Only what
-// goes to a terminal takes turns; a pipe that nobody reads blocks nothing else.
+// goes to a terminal takes turns; a pipe that nobody reads blocks nothing else,
+// and nobody is blocked for long by what we say ourselves.
 type screen struct {
 	out, err pane
+	voice    voice
 
 	mu    sync.Mutex
 	drawn bool      // the line is there
@@ -54,14 +56,16 @@ func (p *pane) Write(b []byte) (int, error) {
 // say writes a sentence of ours on a line of its own. One that cannot be written
 // is lost: there is nobody to tell.
 func (s *screen) say(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wipe()
 	text := "troupe: " + clean(fmt.Sprintf(format, args...)) + "\n"
-	if s.err.terminal && s.open {
-		text, s.open = "\n"+text, false
-	}
-	_, _ = s.err.file.WriteString(text)
+	s.voice.do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wipe()
+		if s.err.terminal && s.open {
+			text, s.open = "\n"+text, false
+		}
+		_, _ = s.err.file.WriteString(text)
+	})
 }
 
 // echoed says that a signal came which has its key: the terminal has shown ^C,
@@ -70,22 +74,29 @@ func (s *screen) echoed(sig os.Signal) {
 	if sig != unix.SIGINT && sig != unix.SIGQUIT {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wipe()
-	s.open = true
+	s.voice.do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wipe()
+		s.open = true
+	})
 }
 
 // draw shows the line, if the command has been silent for long and has left the
 // terminal at the beginning of a line.
 func (s *screen) draw(line string, silent time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open || time.Since(s.last) < silent {
-		return
+	if s.voice.busy() {
+		return // the terminal shows nothing now, and would show a row of lines later
 	}
-	_, _ = s.err.file.WriteString(wipeLine + line)
-	s.drawn = true
+	s.voice.do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open || time.Since(s.last) < silent {
+			return
+		}
+		_, _ = s.err.file.WriteString(wipeLine + line)
+		s.drawn = true
+	})
 }
 
 // wipeLine goes to the beginning of the line and clears it.
@@ -101,7 +112,9 @@ func (s *screen) wipe() {
 
 // clear takes the line away.
 func (s *screen) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wipe()
+	s.voice.do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wipe()
+	})
 }

@@ -43,8 +43,18 @@ func (s *signals) first(sig os.Signal) bool {
 }
 
 // release gives the signals back: when all that is left is to say what happened,
-// they end this program as they end any.
-func (s *signals) release() { signal.Stop(s.heard) }
+// they end this program as they end any. One that came before counts.
+func (s *signals) release() {
+	signal.Stop(s.heard)
+	for {
+		select {
+		case sig := <-s.heard:
+			s.first(sig)
+		default:
+			return
+		}
+	}
+}
 
 func (s *signals) close() {
 	signal.Stop(s.heard)

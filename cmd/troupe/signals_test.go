@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -178,4 +179,78 @@ func TestASignalEndsTheWaitForAReaderOfTheObject(t *testing.T) {
 	}
 	p.send(syscall.SIGINT)
 	p.ends(130)
+}
+
+// full is a pipe that takes no more, and is read by nobody.
+func full(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = w.Close()
+		_ = r.Close()
+	})
+	page := make([]byte, 4096)
+	err = control(w, func(fd int) {
+		for {
+			if _, err := syscall.Write(fd, page); err != nil {
+				return // EAGAIN; the program's descriptor blocks instead
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// What troupe itself says may meet a pipe that nobody reads: signals are heard
+// all the same.
+func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
+	t.Parallel()
+	t.Run("after it was asked", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, "run", "--grace", "1500ms", deaf)
+		p.Stderr = full(t)
+		p.start()
+		tree := p.pids()
+		p.send(syscall.SIGINT)
+		p.ends(130)
+		gone(t, tree...)
+	})
+	t.Run("with the second signal", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, "run", "--promote-after", "1h", "--grace", "1h", deaf)
+		p.Stderr = full(t)
+		p.start()
+		tree := p.pids()
+		p.send(syscall.SIGTERM)
+		p.line()
+		p.send(syscall.SIGTERM)
+		p.ends(143)
+		gone(t, tree...)
+	})
+	t.Run("in one pipe with the output", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, "run", "seq 1 100000; echo > written; exec yes")
+		p.Stdout = full(t)
+		p.Stderr = p.Stdout
+		written := post(t, p.file("written"))
+		p.start()
+		written()
+		p.send(syscall.SIGINT)
+		p.ends(130)
+	})
+	t.Run("with an object", func(t *testing.T) {
+		t.Parallel()
+		p := program(t, "run", "--json", "head -c 51200 /dev/zero; echo > written; exec sleep 600")
+		p.Stdout, p.Stderr = full(t), full(t)
+		written := post(t, p.file("written"))
+		p.start()
+		written()
+		p.send(syscall.SIGINT)
+		p.ends(130)
+	})
 }
