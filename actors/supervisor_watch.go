@@ -29,7 +29,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	case err != nil:
 	case s.phase > open:
 		err = shuttingDown()
-	case len(s.watches) >= s.limit.Watches:
+	case s.watchesFull(ctx):
 		err = &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "watches",
 			Message: fmt.Sprintf("%d waits are open, which is all the node takes", s.limit.Watches), Hint: "end one first",
@@ -57,6 +57,27 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	}
 	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
 	s.watches[w.pid.Id] = w
+}
+
+// watchesFull says whether no further wait is taken. Clients leave without a
+// word: at the limit their waits end, and only those count that somebody is owed.
+// A gather goes on for nobody, too, since what it asks for is to happen.
+func (s *supervisor) watchesFull(ctx actor.Context) bool {
+	if len(s.watches) < s.limit.Watches {
+		return false
+	}
+	owed := 0
+	for id, w := range s.watches {
+		if w.client != nil && reachable(ctx, w.client) {
+			owed++
+			continue
+		}
+		if _, wait := w.request.(messages.AwaitJobs); wait {
+			ctx.Send(w.pid, quit{})
+			delete(s.watches, id)
+		}
+	}
+	return owed >= s.limit.Watches
 }
 
 // tellWatches tells those who wait for a job how it stands.

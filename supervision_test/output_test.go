@@ -246,7 +246,7 @@ func TestOutputReadAsSoonAsItIsOver(t *testing.T) {
 	})
 }
 
-// Read asks the next reader, and not for ever; what no reader can show is an error.
+// Read asks the next reader; what no reader can show is an error.
 func TestOutputReadPastCrashes(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Text: "make"})

@@ -1,6 +1,8 @@
 package supervision_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -187,5 +189,44 @@ func TestWaitRefused(t *testing.T) {
 		}
 		h.after(0)
 		wantWait(h.await(false, messages.Condition{}, "j1"), "satisfied", "j1")
+	}, plan{limits: actors.Limits{Watches: 3}})
+}
+
+// A wait that its client gave up makes room for another, whatever it is for; a
+// stop of many whose client left takes no room, and goes on.
+func TestWaitsGivenUpMakeRoom(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Grace: time.Hour})
+		giveUp := func(r messages.Refusable) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			if _, err := h.node.Ask(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
+				h.Errorf("%T: %v", r, err)
+			}
+		}
+		wait := messages.AwaitJobs{Jobs: []messages.JobID{"j1"}}
+		for range 3 {
+			giveUp(wait)
+		}
+		text := messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}
+		first := h.await(false, text, "j1")
+		silent(first)
+		want(h, "watches", len(h.stage.all("watch")), 1)
+		giveUp(messages.AwaitJobs{Jobs: wait.Jobs, Condition: text})
+		giveUp(messages.StopCommand{Scope: "main"})
+		second, third := h.await(false, messages.Condition{}, "j1"), h.await(false, messages.Condition{}, "j1")
+		silent(second)
+		silent(third)
+		refused(h.ask(wait), messages.ResourceExhausted)
+		want(h, "gathers", len(h.stage.all("gather")), 1)
+		p.Write(messages.Merged, "x")
+		wantWait(first, "satisfied", "j1")
+		p.Exit(0)
+		wantWait(second, "satisfied", "j1")
+		wantWait(third, "satisfied", "j1")
+		finished(c)
+		h.after(0)
+		want(h, "watches", len(h.stage.all("watch")), 0)
+		want(h, "gathers", len(h.stage.all("gather")), 0)
 	}, plan{limits: actors.Limits{Watches: 3}})
 }
