@@ -90,9 +90,13 @@ func (a *askers) close() {
 
 // Ask sends a request of package messages to the tree and returns its one
 // reply. It ends early with ctx, whose end means that the answer is unknown,
-// not that it is no, and when the node fails or is shut down.
+// not that it is no, and when the node fails or is shut down. With a ctx that
+// has ended before nothing is asked.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
 	if err := n.Err(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	k := n.askers.take()

@@ -11,16 +11,24 @@ import (
 // Run runs one command and returns its record: finished, or, if it was promoted
 // or asked for in the background, running. A command that could not even be
 // tried is an error with a code (*messages.Error) and there is no job; one that
-// fails is a job with an outcome and no error. When ctx ends first the job is
-// cancelled, and Run returns its record beside ctx's error.
+// fails is a job with an outcome and no error.
+//
+// When ctx ends first, Run returns at once with its error and a record that has
+// only the UID: the job is stopped behind it, unless others wait for it under
+// its Key or it is in the background. A ctx that has ended before runs nothing.
 func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
+	if err := ctx.Err(); err != nil {
+		return messages.Job{}, err
+	}
 	return n.Submit(r).Wait(ctx)
 }
 
 // Submitted is a run that was asked for.
 type Submitted struct {
-	// UID names its job to Job, Output and Ask, from now on.
+	// UID names its job to Job, Output and Ask, from now on, unless the request
+	// joins another's job by its Key: the record that Wait returns tells.
 	UID   messages.UID
+	given messages.WithdrawRun // what is said to give it up
 	node  *Node
 	asker *asker
 }
@@ -30,7 +38,8 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if r.UID == "" {
 		r.UID = newUID()
 	}
-	s := &Submitted{UID: r.UID, node: n, asker: n.askers.take()}
+	given := messages.WithdrawRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
+	s := &Submitted{UID: r.UID, given: given, node: n, asker: n.askers.take()}
 	if n.Err() == nil { // else Wait says why not
 		n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
 	}
@@ -40,37 +49,33 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 // Wait returns what Run does.
 func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 	n, k := s.node, s.asker
-	var gaveUp error
-	done := ctx.Done()
-	for {
-		select {
-		case reply := <-k.reply:
-			return s.result(reply, gaveUp)
-		case <-done:
-			done, gaveUp = nil, ctx.Err()
-			n.tell(messages.StopCommand{Job: messages.JobID(s.UID), Reason: "its caller gave up"})
-		case <-n.over:
-			select { // the reply may have come with the end
-			case reply := <-k.reply:
-				return s.result(reply, gaveUp)
-			default:
-			}
-			n.askers.drop(k)
-			return messages.Job{UID: s.UID}, n.cause()
-		}
+	var cause func() error
+	select {
+	case reply := <-k.reply:
+		return s.result(reply)
+	case <-ctx.Done():
+		cause = ctx.Err
+	case <-n.over:
+		cause = n.cause
 	}
+	select { // the reply may have come with the end
+	case reply := <-k.reply:
+		return s.result(reply)
+	default:
+	}
+	if n.Err() == nil {
+		n.system.Root.RequestWithCustomSender(n.supervisor, s.given, k.pid)
+	}
+	n.askers.drop(k)
+	return messages.Job{UID: s.UID}, cause()
 }
 
-func (s *Submitted) result(reply any, gaveUp error) (messages.Job, error) {
+func (s *Submitted) result(reply any) (messages.Job, error) {
 	s.node.askers.give(s.asker)
 	if reply == (unheard{}) {
 		return messages.Job{UID: s.UID}, s.node.cause()
 	}
-	job, err := s.node.result(reply)
-	if gaveUp != nil {
-		err = gaveUp
-	}
-	return job, err
+	return s.node.result(reply)
 }
 
 // result is the record in the reply to a run, or why there is none.

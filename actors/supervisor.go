@@ -172,6 +172,8 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.childEnded(ctx, m.who)
 	case shutdownLate:
 		s.late(ctx, m)
+	case messages.WithdrawRun:
+		s.withdraw(ctx, m)
 	case watchOutput, outputsWanted:
 		s.serveArchive(ctx, msg)
 	default:

@@ -95,10 +95,35 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 		ctx.Respond(messages.CommandFinished{Job: e.job})
 	case e.job.Background:
 		ctx.Respond(messages.CommandPromoted{Job: e.job})
+	case len(e.debts) >= messages.MaxWaiting:
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "waiting",
+			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.debts), id),
+			Hint:    "ask again with the same key when it has ended",
+		})
 	default:
 		e.debts = append(e.debts, ctx.Sender())
 	}
 	return true
+}
+
+// withdraw forgets what one caller of a run is owed. A job that nobody waits for
+// any more is stopped, unless it goes on in the background.
+func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
+	id, ok := s.byUID[r.UID]
+	if r.Key != "" { // which may name another's job
+		id, ok = s.byKey[idempotency{r.Principal, r.Key}]
+	}
+	if !ok || ctx.Sender() == nil {
+		return
+	}
+	e := s.jobs[id]
+	owed := len(e.debts)
+	e.debts = slices.DeleteFunc(e.debts, ctx.Sender().Equal)
+	if len(e.debts) == owed || len(e.debts) > 0 {
+		return // it has had its reply, or others wait for theirs
+	}
+	ctx.Send(ctx.Self(), messages.StopCommand{Job: id, Reason: "its caller gave up"}) // nobody hears of it
 }
 
 // digest tells two requests apart.

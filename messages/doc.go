@@ -9,7 +9,8 @@
 // contexts, files or pointers to shared state.
 //
 //	file        who speaks                    requests → replies and facts
-//	run.go      client ↔ supervisor           RunCommand → CommandFinished | CommandPromoted | CommandRejected
+//	run.go      client ↔ supervisor           RunCommand → CommandFinished | CommandPromoted | CommandRejected;
+//	                                          WithdrawRun
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
 //	                                          ResizeTerminal, ChangeDeadline, PaceOutput → Acknowledged |
 //	                                          CommandStopped | InputWritten | CommandRejected

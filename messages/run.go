@@ -55,6 +55,20 @@ type RunCommand struct {
 	Persist    bool   // its output goes to a file from the first byte
 }
 
+// WithdrawRun says that its sender waits no longer for the RunCommand it sent,
+// which is named by what it had. It has no answer; a reply to the run may still
+// be on its way. A job for which nobody waits any more, and which is not in the
+// background, is stopped.
+type WithdrawRun struct {
+	quiet
+	UID       UID
+	Key       string
+	Principal Principal
+}
+
+// MaxWaiting bounds those who wait for one job by its key.
+const MaxWaiting = 1024
+
 // Mask is the umask of a request as a number, or -1 for the host's.
 func (r RunCommand) Mask() int {
 	mask, err := strconv.ParseUint(r.Umask, 8, 9)

@@ -2,6 +2,7 @@ package supervision_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -152,6 +153,112 @@ func TestIdempotencyByTheDoor(t *testing.T) {
 		want(h, "job", one.UID, two.UID)
 		want(h, "status", one.Shell, 3)
 		want(h, "processes", len(h.engine.Ever()), 1)
+	})
+}
+
+// call runs a command by the door for a caller who waits so long. What it gets
+// comes with the time at which it came.
+func (h *house) call(r messages.RunCommand, patience time.Duration) <-chan called {
+	h.Helper()
+	done := make(chan called, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	go func() {
+		defer cancel()
+		job, err := h.node.Run(ctx, r)
+		done <- called{job, err, h.since()}
+	}()
+	h.after(0)
+	return done
+}
+
+type called struct {
+	job messages.Job
+	err error
+	at  time.Duration
+}
+
+// Who gives up returns in that instant, whoever the job is of: it goes on while
+// anybody waits for it, and is stopped when nobody does.
+func TestIdempotencyOfWhoGivesUp(t *testing.T) {
+	for _, order := range [][]time.Duration{
+		{10 * time.Second, 20 * time.Second, 30 * time.Second},
+		{30 * time.Second, 20 * time.Second, 10 * time.Second},
+	} {
+		inHouse(t, func(h *house) {
+			var calls []<-chan called
+			for _, patience := range order {
+				calls = append(calls, h.call(keyed("k", "make"), patience))
+			}
+			p := h.proc("make")
+			p.Begin()
+			h.after(29 * time.Second)
+			h.wantSignals(p)
+			h.after(time.Second)
+			h.wantSignals(p, "TERM")
+			for i, c := range calls {
+				got := <-c
+				want(h, "given up", errors.Is(got.err, context.DeadlineExceeded), true)
+				want(h, "at", got.at, order[i])
+			}
+			p.Exit(0)
+			h.after(0)
+			want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
+		})
+	}
+}
+
+// A job that another waits for, or that is in the background, goes on although
+// its first caller gives up.
+func TestIdempotencyOfAJobThatGoesOn(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.call(keyed("k", "make"), time.Second)
+		second := h.run(keyed("k", "make"))
+		p := h.proc("make")
+		p.Begin()
+		want(h, "given up", errors.Is((<-first).err, context.DeadlineExceeded), true)
+		h.after(time.Minute)
+		reply[messages.CommandPromoted](second)
+		third := h.call(keyed("k", "make"), time.Second)
+		got := <-third
+		want(h, "error", got.err, nil)
+		want(h, "job", got.job.ID, "j1")
+		h.tell(messages.WithdrawRun{Key: "k"}) // by nobody
+		h.after(time.Hour)
+		h.wantSignals(p)
+		p.Exit(0)
+	})
+}
+
+// Who joins a job and gives up before it could start leaves no job behind.
+func TestIdempotencyOfWhoGivesUpInTheQueue(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "before"})
+		calls := []<-chan called{h.call(keyed("k", "make"), time.Second), h.call(keyed("k", "make"), 2*time.Second)}
+		for _, c := range calls {
+			want(h, "given up", errors.Is((<-c).err, context.DeadlineExceeded), true)
+		}
+		h.after(0)
+		want(h, "outcome", h.job("j2").Outcome, messages.Cancelled)
+		p.Exit(0)
+		h.after(0)
+		want(h, "processes", len(h.engine.Ever()), 1)
+	}, plan{fake: serial})
+}
+
+// Those who wait for one job are bounded; who is turned away is told.
+func TestIdempotencyIsBounded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(keyed("k", "make"))
+		var last *client
+		for range messages.MaxWaiting - 1 {
+			last = h.send(keyed("k", "make"))
+		}
+		err := refused(h.run(keyed("k", "make")), messages.ResourceExhausted)
+		want(h, "reason", err.Reason, "waiting")
+		p.Exit(0)
+		finished(first)
+		finished(last)
+		finished(h.run(keyed("k", "make")))
 	})
 }
 

@@ -244,10 +244,19 @@ func TestRunByTheDoor(t *testing.T) {
 		p.Begin()
 		job = <-done
 		want(h, "given up after", h.since(), time.Minute)
-		want(h, "outcome", job.Outcome, messages.Cancelled)
+		h.after(0)
+		want(h, "outcome", h.job(messages.JobID(job.UID)).Outcome, messages.Cancelled)
 		h.wantSignals(p, "TERM")
 
-		_, err := h.node.Run(context.Background(), messages.RunCommand{})
+		_, err := h.node.Run(ctx, messages.RunCommand{Text: "too late"})
+		want(h, "an ended context", errors.Is(err, context.DeadlineExceeded), true)
+		_, err = h.node.Ask(ctx, messages.OpenSession{Session: "too late"})
+		want(h, "an ended context", errors.Is(err, context.DeadlineExceeded), true)
+		h.after(0)
+		want(h, "processes", len(h.engine.Ever()), 2)
+		want(h, "sessions", len(reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions), 1)
+
+		_, err = h.node.Run(context.Background(), messages.RunCommand{})
 		if !errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
 			h.Errorf("an empty command: %v", err)
 		}
