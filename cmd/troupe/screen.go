@@ -19,8 +19,8 @@ type screen struct {
 
 	mu    sync.Mutex
 	drawn bool      // the line is there
-	open  bool      // the terminal's last line is the command's and has no end
-	last  time.Time // when the command last wrote to the terminal
+	open  bool      // the last line of where we speak is the command's and has no end
+	last  time.Time // when the command last wrote there
 }
 
 // pane is one of the two streams.
@@ -28,29 +28,43 @@ type pane struct {
 	screen   *screen
 	file     *os.File
 	terminal bool
+	ours     bool // it is where we speak, too
 }
 
 func (m *Main) newScreen() *screen {
 	s := &screen{last: time.Now()}
 	s.out = pane{screen: s, file: m.Out, terminal: isTerminal(m.Out)}
 	s.err = pane{screen: s, file: m.Err, terminal: isTerminal(m.Err)}
+	s.err.ours = true
+	s.out.ours = s.out.terminal && s.err.terminal || sameFile(m.Out, m.Err)
 	return s
 }
 
 // Write implements io.Writer for what the command prints, which passes unchanged.
 func (p *pane) Write(b []byte) (int, error) {
-	if !p.terminal {
-		return p.file.Write(b)
-	}
 	s := p.screen
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wipe()
+	if p.terminal {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wipe()
+		n, err := p.file.Write(b)
+		p.wrote(b[:n])
+		return n, err
+	}
 	n, err := p.file.Write(b)
-	if n > 0 {
-		s.open, s.last = b[n-1] != '\n', time.Now()
+	if p.ours {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		p.wrote(b[:n])
 	}
 	return n, err
+}
+
+// wrote notes how the command has left where we speak. Called with mu.
+func (p *pane) wrote(b []byte) {
+	if p.ours && len(b) > 0 {
+		p.screen.open, p.screen.last = b[len(b)-1] != '\n', time.Now()
+	}
 }
 
 // say writes a sentence of ours on a line of its own. One that cannot be written
@@ -61,7 +75,7 @@ func (s *screen) say(format string, args ...any) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.wipe()
-		if s.err.terminal && s.open {
+		if s.open {
 			text, s.open = "\n"+text, false
 		}
 		_, _ = s.err.file.WriteString(text)
@@ -71,7 +85,7 @@ func (s *screen) say(format string, args ...any) {
 // echoed says that a signal came which has its key: the terminal has shown ^C,
 // and its line has no end.
 func (s *screen) echoed(sig os.Signal) {
-	if sig != unix.SIGINT && sig != unix.SIGQUIT {
+	if !s.err.terminal || sig != unix.SIGINT && sig != unix.SIGQUIT {
 		return
 	}
 	s.voice.do(func() {
