@@ -20,14 +20,19 @@ type asker struct {
 
 // SendUserMessage implements actor.Process: it takes the reply.
 func (a *asker) SendUserMessage(_ *actor.PID, message any) {
-	reply := actor.UnwrapEnvelopeMessage(message)
-	if _, lost := reply.(*actor.DeadLetterResponse); lost {
-		reply = unheard{}
-	}
 	select {
-	case a.reply <- reply:
+	case a.reply <- heardBy(message):
 	default: // a second reply would be a fault of ours; the first one counts
 	}
+}
+
+// heardBy is what the edge of the tree takes a message for.
+func heardBy(message any) any {
+	m := actor.UnwrapEnvelopeMessage(message)
+	if _, lost := m.(*actor.DeadLetterResponse); lost {
+		return unheard{}
+	}
+	return m
 }
 
 // unheard stands for the reply of a request that met nobody: the actor it was

@@ -1,7 +1,9 @@
 package troupe
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 
@@ -31,6 +33,12 @@ const inboxSlack = messages.MaxOutbox + 8
 // Subscribe opens a channel for facts. A slow subscriber delays nobody: its
 // channel reads on from the journal.
 func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscription, error) {
+	if err := n.Err(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if r.Window <= 0 {
 		r.Window = messages.DefaultWindow
 	}
@@ -43,15 +51,17 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		s.giveUp()
 		return nil, err
 	}
-	if err := refusal(first); err != nil {
-		s.forget()
-		return nil, err
-	}
 	if open, ok := first.(messages.Subscribed); ok {
 		s.channel = open.Channel
+		return s, nil
 	}
-	return s, nil
+	s.forget()
+	first, err = n.answer(first, r)
+	return nil, cmp.Or(err, refusal(first), errNoChannel)
 }
+
+// errNoChannel is for a first word that opens no channel and is no refusal.
+var errNoChannel = errors.New("the channel ended before it was open; subscribe again")
 
 // Channel names the subscription: subscribing again with it resumes.
 func (s *Subscription) Channel() messages.ChannelID { return s.channel }
@@ -134,7 +144,7 @@ type inbox Subscription
 // SendUserMessage implements actor.Process. The channel sends no more than its
 // window, for which there is room.
 func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
-	m := actor.UnwrapEnvelopeMessage(message)
+	m := heardBy(message)
 	if !s.take(m) {
 		(*Subscription)(s).turnAway(m)
 	}

@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"fmt"
 	"testing"
 	"time"
@@ -218,6 +219,9 @@ func TestNotifyByTheDoor(t *testing.T) {
 			h.Error(err)
 		}
 		wantList(h, "told by the end", <-done, "session-main:default", "scope-main")
+		if s, err := h.node.Subscribe(ctx, messages.Subscribe{}); s != nil || !errors.Is(err, troupe.ErrClosed) {
+			h.Errorf("a node that has ended opened a channel: %v, %v", s, err)
+		}
 	})
 }
 
@@ -225,8 +229,6 @@ func TestNotifyByTheDoor(t *testing.T) {
 // channel behind.
 func TestNotifyByTheDoorLeavesNothing(t *testing.T) {
 	inHouse(t, func(h *house) {
-		ctx, gaveUp := context.WithCancel(context.Background())
-		gaveUp()
 		for range 5 {
 			s, err := h.node.Subscribe(context.Background(), messages.Subscribe{})
 			if err != nil {
@@ -235,13 +237,32 @@ func TestNotifyByTheDoorLeavesNothing(t *testing.T) {
 			if err := s.Close(); err != nil {
 				h.Error(err)
 			}
-			if s, err := h.node.Subscribe(ctx, messages.Subscribe{}); err == nil {
+			ctx, gaveUp := context.WithCancel(context.Background())
+			gaveUp()
+			if s, err := h.node.Subscribe(&endsBehind{Context: ctx}, messages.Subscribe{}); err == nil {
 				_ = s.Close()
 			} else if !errors.Is(err, context.Canceled) {
 				h.Error(err)
 			}
+			_, err = h.node.Subscribe(ctx, messages.Subscribe{})
+			want(h, "an ended context", errors.Is(err, context.Canceled), true)
 			h.after(0)
 		}
 		want(h, "channels", len(h.stage.all("channel")), 0)
 	}, plan{limits: actors.Limits{Channels: 3}})
+}
+
+// endsBehind is a context that ends behind the first look at it: the caller gives
+// up when it has just asked.
+type endsBehind struct {
+	context.Context
+	looked atomic.Bool
+}
+
+// Err implements context.Context.
+func (c *endsBehind) Err() error {
+	if !c.looked.Swap(true) {
+		return nil
+	}
+	return c.Context.Err()
 }
