@@ -3,8 +3,8 @@ package supervision_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
