@@ -82,7 +82,10 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 
 // written is the number of the newest fact that the journal holds.
 func (s *supervisor) written() messages.Seq {
-	return s.seq - messages.Seq(len(s.unwritten))
+	if len(s.unwritten) > 0 {
+		return s.unwritten[0].Seq - 1
+	}
+	return s.seq
 }
 
 func (s *supervisor) spawnChannel(ctx actor.Context, spec channelSpec) *actor.PID {

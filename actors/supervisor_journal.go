@@ -1,6 +1,10 @@
 package actors
 
 import (
+	"maps"
+	"reflect"
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
@@ -14,7 +18,7 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 	case messages.FactRecorded:
 		s.recorded(ctx, m)
 	case recordFailed:
-		s.recordFailed(m)
+		s.recordFailed(ctx, m)
 	case readFacts:
 		s.readFacts(ctx, m)
 	case messages.Acknowledge:
@@ -44,8 +48,13 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 // record numbers a fact about a job and gives it to the journal. The fact it
 // returns carries its number in the record. That a job drains is only shown.
 func (s *supervisor) record(ctx actor.Context, e *entry, fact messages.CommandFact) messages.CommandFact {
-	if _, passing := fact.(messages.CommandDraining); passing {
+	switch fact.(type) {
+	case messages.CommandDraining:
 		return fact
+	case messages.CommandChanged:
+		if s.broken != nil && s.changeWaits(e.job.ID) {
+			return fact
+		}
 	}
 	s.seq++
 	e.job.Seq = s.seq
@@ -60,8 +69,38 @@ func (s *supervisor) note(ctx actor.Context, fact messages.Fact) {
 	s.write(ctx, fact)
 }
 
-// write keeps the fact until the journal has it.
+// changeWaits says whether a change of a job waits for the journal already. What
+// changes while it fails is told at once when it works again, or a job that asks
+// for input a thousand times fills the memory.
+func (s *supervisor) changeWaits(id messages.JobID) bool {
+	return slices.ContainsFunc(s.unwritten, func(r messages.FactRecorded) bool {
+		changed, ok := r.Fact.(messages.CommandChanged)
+		return ok && changed.Job.ID == id
+	})
+}
+
+// tellChanges tells of the jobs that have changed since the last fact about
+// them that waits for the journal.
+func (s *supervisor) tellChanges(ctx actor.Context) {
+	last := map[messages.JobID]messages.Job{}
+	for _, r := range s.unwritten {
+		if fact, ok := r.Fact.(messages.CommandFact); ok {
+			last[fact.Record().ID] = fact.Record()
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(last)) {
+		if e, ok := s.jobs[id]; ok && !e.over && !e.job.State.Ended() && !reflect.DeepEqual(e.job, last[id]) {
+			s.record(ctx, e, messages.CommandChanged{Job: e.job})
+		}
+	}
+}
+
+// write keeps the fact until the journal has it. Without a recorder none will:
+// the first that is missing is enough to know how far the journal is.
 func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
+	if s.recorder == nil && len(s.unwritten) > 0 {
+		return
+	}
 	r := messages.FactRecorded{Seq: s.seq, Fact: fact}
 	s.unwritten = append(s.unwritten, r)
 	if s.recorder != nil {
@@ -111,9 +150,10 @@ func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
 
 // recordFailed stops new work while the journal takes no facts: what cannot be
 // recorded must not begin.
-func (s *supervisor) recordFailed(m recordFailed) {
+func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
 		s.broken = nil
+		s.tellChanges(ctx)
 		return
 	}
 	s.broken = &messages.Error{
@@ -125,6 +165,7 @@ func (s *supervisor) recordFailed(m recordFailed) {
 // recorderLost is the end of new work: the recorder failed too often.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
+	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
 	s.broken = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal's writer failed too often, so no new work is taken", Hint: "look at the log and restart the node",

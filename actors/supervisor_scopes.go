@@ -17,11 +17,20 @@ type owed struct {
 	held    bool // until the jobs that are being moved there have come
 }
 
-// arrange opens and closes parts of the tree, and moves jobs between them.
+// arrange opens and closes parts of the tree, and moves jobs between them. While
+// the journal fails nothing begins and nothing moves, but what is there may end.
 func (s *supervisor) arrange(ctx actor.Context, request any) {
 	if s.phase > open {
 		refuse(ctx, request, shuttingDown())
 		return
+	}
+	switch request.(type) {
+	case messages.CloseSession, messages.CloseScope:
+	default:
+		if s.broken != nil {
+			refuse(ctx, request, s.broken)
+			return
+		}
 	}
 	switch r := request.(type) {
 	case messages.OpenSession:

@@ -187,6 +187,45 @@ func faultsOver(seen map[point]int) []fault {
 	return all
 }
 
+// While the journal fails, nothing that it would have to tell of begins or piles
+// up: what changes meanwhile is told once, as it stands when the journal is well.
+// What is there may end.
+func TestFaultJournalFailsWhileJobsChange(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "ci", Session: "one"}))
+		before := h.ledger.last()
+		h.ledger.fail(errors.New("no space left on device"))
+		p.AwaitInput(true)
+		h.after(time.Minute)
+		for _, r := range []any{
+			messages.OpenSession{Scope: "ci", Session: "two"}, messages.OpenScope{Path: "more"}, messages.HandOver{Job: "j1", To: "ci"},
+		} {
+			want(h, "reason", refused(h.ask(r), messages.ResourceExhausted).Reason, "journal")
+		}
+		for range 1000 {
+			p.AwaitInput(false)
+			p.AwaitInput(true)
+		}
+		for n := range time.Duration(1000) {
+			reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j1", After: time.Hour + n}))
+		}
+		p.AwaitInput(false)
+		h.after(0)
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "ci", Session: "one"}))
+		h.ledger.fail(nil)
+		h.after(time.Minute)
+		h.wantFacts("j1", "started changed changed")
+		want(h, "facts", h.ledger.last()-before, 3)
+		told, _ := h.ledger.all()[h.ledger.last()-1].Fact.(messages.CommandChanged)
+		want(h, "told waiting", told.Job.WaitingForInput, false)
+		want(h, "told timeout", told.Job.Timeout, h.job("j1").Timeout)
+		p.Exit(0)
+		finished(c)
+		h.wantFacts("j1", "started changed changed finished:exited retired")
+	})
+}
+
 // A journal that cannot be read when the node opens, or fails later, stops new
 // work with a reason, and work goes on when it is well.
 func TestCrashOfTheJournal(t *testing.T) {
