@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -42,8 +43,9 @@ type Node struct {
 
 	gone   chan struct{} // closed when no actor is left
 	over   chan struct{} // closed when nobody answers any more
+	ended  chan struct{} // closed when all is taken apart
 	once   sync.Once     // closes over
-	ended  sync.Once     // takes all apart
+	ending sync.Once     // picks who takes all apart
 	mu     sync.Mutex
 	failed error
 }
@@ -65,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{})}
+	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
 	n.system = newSystem(o)
 	n.askers = &askers{system: n.system}
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))
@@ -124,8 +126,11 @@ func (n *Node) cause() error {
 // Shutdown ends the node in order: no new work, every job stopped (its own
 // grace, or r.Grace), every reply and notice given. It returns what could not
 // be ended, as an error that names the processes. When ctx ends first, what is
-// left is killed at once. It is safe to call again. KeepJobs is refused, and
-// the node goes on, if its engine lives in this process: the code is unsupported.
+// left is killed at once, and jobs may be without an outcome: a second later if
+// your Journal hangs (one that says it is Quick, and is not, holds whoever calls
+// the node). It is safe to call again: no call returns nil before the node has
+// ended. KeepJobs is refused, and the node goes on, if its engine lives in this
+// process: the code is unsupported.
 func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	if r.KeepJobs && !n.parts.canKeep() {
 		return &messages.Error{
@@ -135,22 +140,62 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	}
 	reply, err := n.Ask(ctx, r)
 	if errors.Is(err, ErrClosed) {
-		return nil
+		return n.awaitEnd(ctx)
 	}
 	var left []messages.Survivor
 	if e, ok := reply.(messages.ShutdownEnded); ok {
 		left = e.Survivors
 	}
 	n.once.Do(func() { close(n.over) })
-	n.ended.Do(func() {
-		n.askers.close()
-		n.system.Root.Stop(n.supervisor)
-		<-n.gone // actors wait for nothing: they end as soon as they have their turn
-		n.system.Shutdown()
-		left = append(left, n.parts.stop(r.KeepJobs)...)
-		err = errors.Join(err, n.parts.close())
-	})
-	return errors.Join(err, survivorsError(left))
+	first := false
+	n.ending.Do(func() { first = true })
+	if !first {
+		return errors.Join(err, n.awaitEnd(ctx), survivorsError(left))
+	}
+	defer close(n.ended)
+	n.askers.close()
+	n.system.Root.Stop(n.supervisor)
+	hung := n.awaitActors(ctx)
+	n.system.Shutdown()
+	left = append(left, n.parts.stop(r.KeepJobs)...)
+	return errors.Join(err, hung, n.parts.close(), survivorsError(left))
+}
+
+// lastTurn is how long actors may take to end behind the end of a ctx. They wait
+// for nothing and need only their turn, unless code that was given to them hangs.
+const lastTurn = time.Second
+
+// awaitActors waits until no actor is left, or until ctx has ended and they had
+// their turn.
+func (n *Node) awaitActors(ctx context.Context) error {
+	select {
+	case <-n.gone:
+		return nil
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(lastTurn)
+	defer late.Stop()
+	select {
+	case <-n.gone:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("the node's actors have not ended: %w", ctx.Err())
+	}
+}
+
+// awaitEnd waits for the end that another call is at.
+func (n *Node) awaitEnd(ctx context.Context) error {
+	select {
+	case <-n.ended:
+		return nil
+	default:
+	}
+	select {
+	case <-n.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // SurvivorsError names processes that could not be ended.

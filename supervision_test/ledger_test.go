@@ -18,7 +18,8 @@ type ledger struct {
 	keep  int // how many a reader still gets; 0: all
 	err   error
 	wrong []string
-	quick bool // it says that it never waits
+	quick bool          // it says that it never waits
+	hang  chan struct{} // closed when an Append may go on; nil: none waits
 }
 
 // Quick implements actors.Quick.
@@ -33,6 +34,9 @@ func (l *ledger) Last() (messages.Seq, error) {
 
 // Append implements actors.Journal.
 func (l *ledger) Append(facts []messages.FactRecorded) error {
+	if hang := l.hanging(); hang != nil {
+		<-hang
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
@@ -71,6 +75,19 @@ func (l *ledger) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.err = err
+}
+
+// hold makes every Append wait until the channel is closed.
+func (l *ledger) hold(until chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hang = until
+}
+
+func (l *ledger) hanging() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hang
 }
 
 // all are the facts so far.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe"
 	"troupe/actors"
@@ -238,31 +240,27 @@ func TestNotifyByTheDoorLeavesNothing(t *testing.T) {
 				h.Error(err)
 			}
 			ctx, gaveUp := context.WithCancel(context.Background())
-			gaveUp()
-			if s, err := h.node.Subscribe(&endsBehind{Context: ctx}, messages.Subscribe{}); err == nil {
-				_ = s.Close()
-			} else if !errors.Is(err, context.Canceled) {
-				h.Error(err)
+			hold, gone := make(chan struct{}), make(chan error)
+			h.stage.spoil = func(_ *actor.PID, m any) int {
+				if _, ok := m.(messages.ListScopes); ok {
+					<-hold
+				}
+				return 1
 			}
+			go func() { _, _ = h.node.Ask(context.Background(), messages.ListScopes{}) }()
+			synctest.Wait() // the tree is busy now
+			go func() {
+				_, err := h.node.Subscribe(ctx, messages.Subscribe{})
+				gone <- err
+			}()
+			synctest.Wait()
+			gaveUp()
+			want(h, "given up", errors.Is(<-gone, context.Canceled), true)
+			close(hold)
 			_, err = h.node.Subscribe(ctx, messages.Subscribe{})
 			want(h, "an ended context", errors.Is(err, context.Canceled), true)
 			h.after(0)
 		}
 		want(h, "channels", len(h.stage.all("channel")), 0)
 	}, plan{limits: actors.Limits{Channels: 3}})
-}
-
-// endsBehind is a context that ends behind the first look at it: the caller gives
-// up when it has just asked.
-type endsBehind struct {
-	context.Context
-	looked atomic.Bool
-}
-
-// Err implements context.Context.
-func (c *endsBehind) Err() error {
-	if !c.looked.Swap(true) {
-		return nil
-	}
-	return c.Context.Err()
 }

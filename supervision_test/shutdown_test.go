@@ -308,3 +308,34 @@ func TestShutdownAgainByNobody(t *testing.T) {
 		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
 	})
 }
+
+// Code that was given to the node and hangs does not hold its end beyond its
+// context. Who ends the node meanwhile returns when it has ended, and no sooner,
+// or with a context of its own.
+func TestShutdownWithAJournalThatHangs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Text: "a"})
+		release := make(chan struct{})
+		h.ledger.hold(release)
+		h.cut, h.left = true, true
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		one := h.ending(ctx, messages.ShutDown{Grace: -1})
+		h.after(time.Second + 500*time.Millisecond)
+		two := h.ending(context.Background(), messages.ShutDown{})
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		want(h, "an ended context", h.node.Shutdown(now, messages.ShutDown{}), context.Canceled)
+		want(h, "who come second wait", len(two), 0)
+		want(h, "the first waits", len(one), 0)
+		if err := <-one; !errors.Is(err, context.DeadlineExceeded) {
+			h.Errorf("the end of a node that hangs: %v", err)
+		}
+		want(h, "the second", <-two, nil)
+		want(h, "took", h.since(), 2*time.Second)
+		close(release)
+		h.left = true
+		h.after(time.Second)
+		h.engine.Close(false)
+	}, plan{slow: true})
+}
