@@ -106,7 +106,7 @@ func (g *foreground) status(job messages.Job) int {
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
 		g.screen.say("%v", g.fault)
 		return statusOwn
-	case g.signals.got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0):
+	case g.signals.got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
 		return signalBase + int(g.signals.got)
 	}
 	return job.ExitCode()

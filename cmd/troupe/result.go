@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"troupe/messages"
 	"troupe/spill/view"
@@ -34,10 +36,38 @@ func (o *resultObject) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), more[1:]...), nil
 }
 
+// object waits until the object is made, which takes long for an output of
+// gigabytes. A signal ends that: lines are not counted any more, and what still
+// hangs then is left out.
+func (g *foreground) object(job messages.Job, result func(context.Context, messages.Job) *resultObject) *resultObject {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	made := make(chan *resultObject, 1)
+	go func() { made <- result(ctx, job) }()
+	var late <-chan time.Time
+	for again := false; ; again = true {
+		select {
+		case object := <-made:
+			return object
+		case sig := <-g.signals.heard:
+			g.signals.first(sig)
+			g.hurried = true
+		case <-late:
+		}
+		if again {
+			g.screen.say("the output was not looked at: the text is missing")
+			return &resultObject{job: job}
+		}
+		cancel()
+		late = time.After(readerPatience)
+	}
+}
+
 // result makes the object: exact counts, a file for what the text leaves out,
-// and the text.
-func (g *foreground) result(job messages.Job) *resultObject {
+// and the text. The job that it is made of stays as it is.
+func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject {
 	object := &resultObject{job: job}
+	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.node.View(job, view.Options{Bytes: view.DefaultBytes})
 	if err != nil && job.Outcome != messages.FailedToStart {
 		g.screen.say("the output cannot be read: %v", err)
@@ -45,7 +75,7 @@ func (g *foreground) result(job messages.Job) *resultObject {
 	file := ""
 	for i := range object.job.Output {
 		out := &object.job.Output[i]
-		g.count(out)
+		g.count(ctx, out)
 		if shown.Truncated || out.File != "" {
 			g.keep(job, out)
 		}
@@ -60,13 +90,17 @@ func (g *foreground) result(job messages.Job) *resultObject {
 
 // count asks for the number of lines, which are counted only when wanted. Of
 // nothing there are none; else it is said why they are not known.
-func (g *foreground) count(out *messages.StreamOutput) {
-	page, err := g.node.Read(context.Background(), messages.ReadOutput{
+func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
+	page, err := g.node.Read(ctx, messages.ReadOutput{
 		Job: g.job, Stream: out.Stream, View: messages.View{Kind: messages.ViewSize},
 	})
 	if err != nil {
 		out.Counted, out.LinesExact = out.Bytes == 0, out.Bytes == 0
-		if !out.Counted {
+		switch {
+		case out.Counted:
+		case ctx.Err() != nil:
+			g.screen.say("the lines of %s were not counted: a signal came", out.Stream)
+		default:
 			g.screen.say("the lines of %s cannot be counted: %v", out.Stream, err)
 		}
 		return

@@ -29,6 +29,7 @@ type foreground struct {
 	showing int              // relays that have not
 	fault   error            // the first error of one
 	asked   <-chan time.Time // the command was asked to end a while ago
+	hurried bool             // a signal came while the object was made
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -73,7 +74,7 @@ func (g *foreground) run() error {
 	cancel()
 	var object *resultObject
 	if g.flags.json {
-		object = g.result(e.job)
+		object = g.object(e.job, g.result)
 	}
 	left := g.leftovers(e.job)
 	return g.report(e.job, object, left, g.shutdown())
