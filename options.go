@@ -99,12 +99,19 @@ func (o Options) build() (parts, error) {
 		}
 		return p, nil
 	}
+	var local *engine.Local
 	var err error
-	if p.store, err = spill.OpenStore(spill.Options{Root: o.Dir, Node: p.node, Limits: o.Storage}); err != nil {
+	if p.store, err = spill.OpenStore(spill.Options{
+		Root: o.Dir, Node: p.node, Limits: o.Storage,
+		Dead: func(node string) { local.EndRemains(node) }, // from Sweep, when there is an engine
+	}); err != nil {
 		return p, err
 	}
 	p.logs = p.store
-	local, err := engine.New(engine.Options{Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup})
+	local, err = engine.New(engine.Options{
+		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
+		Claim: func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
+	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}

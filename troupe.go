@@ -15,9 +15,10 @@
 //
 // What an embedded node cannot promise: it runs its jobs as its own children,
 // so the death of the host process is the death of its jobs. The next node of
-// the same user ends what is left of them. Without a writable cgroup a library
-// host reaches only the process groups of a job, and says so (the flag
-// tree_unverified).
+// the same user ends what is left of them, if they had cgroups or the process
+// was the node's own. Without a writable cgroup a library host reaches only the
+// process groups of a job, and says so (the flag tree_unverified); what outlives
+// it then is nobody's.
 package troupe
 
 import (

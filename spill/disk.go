@@ -18,7 +18,8 @@ type Options struct {
 	Root   string
 	Node   string // the ULID of this node: its directory in Root
 	Limits Limits
-	Sys    Sys // nil: the kernel's
+	Dead   func(node string) // told by Sweep of a dead node before its directory goes; nil: nobody
+	Sys    Sys               // nil: the kernel's
 }
 
 // Limits bound a store; a zero field is the default.
@@ -65,6 +66,7 @@ func or[N int | int64](n, otherwise N) N {
 type Disk struct {
 	sys    Sys
 	limits Limits
+	dead   func(node string)
 	tree   tree
 	cache  cache
 	spare  spares
@@ -100,7 +102,7 @@ func OpenStore(o Options) (*Disk, error) {
 	if o.Root != "" && !filepath.IsAbs(o.Root) {
 		return nil, fmt.Errorf("the directory for outputs is not an absolute path: %q", o.Root)
 	}
-	d := &Disk{sys: o.Sys, limits: o.Limits.orDefault(), jobs: make(map[string]*job)}
+	d := &Disk{sys: o.Sys, limits: o.Limits.orDefault(), dead: o.Dead, jobs: make(map[string]*job)}
 	if d.sys == nil {
 		d.sys = kernel{}
 	}

@@ -77,14 +77,14 @@ func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 		}
 		return false, removeAll(root, name)
 	case validID(name) && name != d.tree.node:
-		return sweepNode(root, name)
+		return sweepNode(root, name, d.dead)
 	}
 	return false, nil
 }
 
-// sweepNode removes the directory of a node if its owner is dead. A directory
-// without a lock is no node's.
-func sweepNode(root, node string) (bool, error) {
+// sweepNode removes the directory of a node if its owner is dead, of which dead is
+// told before. A directory without a lock is no node's.
+func sweepNode(root, node string, dead func(string)) (bool, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return false, err
@@ -103,6 +103,9 @@ func sweepNode(root, node string) (bool, error) {
 	}
 	if !owns(dir, lock, node) {
 		return false, nil
+	}
+	if dead != nil {
+		dead(node)
 	}
 	if err := removeNode(root, node); err != nil {
 		return false, err

@@ -25,6 +25,7 @@ type host struct {
 	walk    *walker    // with own
 	mask    *masker
 	found   Features
+	claim   sync.Once  // of Options.Claim
 	forking sync.Mutex // from a fork until our ends of its pipes are closed: the next child would hold them
 	leaks   int        // descriptors below it that no job may inherit are closed one by one
 }
@@ -155,7 +156,7 @@ func (h *host) env(spec *backends.Spec) []string {
 	if h.walk == nil {
 		return spec.Env
 	}
-	return tagged(spec.Env, spec.ID)
+	return tagged(spec.Env, h.e.opt.Node, spec.ID)
 }
 
 // pollFirst and pollLast pace the few looks for which there is no event.

@@ -34,6 +34,9 @@ func newHost(e *Local) (*host, error) {
 	return h, err
 }
 
+// EndRemains ends nothing: processes carry no tag here.
+func (e *Local) EndRemains(string) {}
+
 func (h *host) features() Features {
 	return Features{
 		Own: h.e.opt.Own, Isolation: messages.Group,

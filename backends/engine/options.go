@@ -34,6 +34,11 @@ type Options struct {
 	// Without it the engine waits for what it started and for nothing else.
 	Own bool
 
+	// Claim is called before the first fork of a process that only its tag will
+	// tell from others, so that the node's death can be seen: whoever sees it calls
+	// EndRemains. nil: nothing.
+	Claim func()
+
 	Sys        Sys    // nil: the kernel
 	CgroupRoot string // where to make cgroups; "": the cgroup v2 of this process
 	NoCgroup   bool   // do without

@@ -114,7 +114,7 @@ func TestJobIsPlaced(t *testing.T) {
 	e.over()
 	want := "A=1\nB=two words\nPATH=/usr/bin\n"
 	if r.e.host.walk != nil {
-		want += "TROUPE_TREE=" + string(s.ID) + "\n"
+		want += "TROUPE_TREE=TEST:" + string(s.ID) + "\n"
 	}
 	if got := r.output(e, messages.Merged); got != want {
 		t.Errorf("environment %q, want %q", got, want)

@@ -123,6 +123,9 @@ func mayBeCgroup(err error) bool {
 // try is one fork. It makes the process the job's before anybody can hear of
 // its exit.
 func (l *launch) try() error {
+	if l.cg == nil && l.h.walk != nil && l.h.e.opt.Claim != nil {
+		l.h.claim.Do(l.h.e.opt.Claim)
+	}
 	pidfd := -1
 	attr := l.attr()
 	if l.h.own == nil {

@@ -183,16 +183,16 @@ func (w *walker) guess(p proc, sessions map[int]*job) *job {
 }
 
 // tagName is the variable by which an orphan is known, wherever it went: the
-// jobs it descends from, outermost first.
+// jobs it descends from, outermost first, each behind its node.
 const tagName = "TROUPE_TREE"
 
-// maxTags bounds the tag of jobs within jobs.
-const maxTags = 16
+// maxTags bounds the names in the tag of jobs within jobs.
+const maxTags = 32
 
 // tagged is env with the tag of a job behind those of the jobs around it.
-func tagged(env []string, id messages.UID) []string {
+func tagged(env []string, node string, id messages.UID) []string {
 	out := make([]string, 0, len(env)+1)
-	tag := string(id)
+	tag := node + ":" + string(id)
 	for _, kv := range env {
 		if len(kv) > len(tagName) && kv[:len(tagName)+1] == tagName+"=" {
 			tag = outer(kv[len(tagName)+1:]) + tag
@@ -203,12 +203,12 @@ func tagged(env []string, id messages.UID) []string {
 	return append(out, tagName+"="+tag)
 }
 
-// outer is the tag of the jobs around, without the outermost if there are too
-// many.
+// outer is the tag of the jobs around, without the outermost job if there are
+// too many.
 func outer(tag string) string {
 	ids := bytes.Split([]byte(tag), []byte(":"))
 	if len(ids) >= maxTags {
-		ids = ids[len(ids)-maxTags+1:]
+		ids = ids[len(ids)-maxTags+2:]
 	}
 	return string(bytes.Join(ids, []byte(":"))) + ":"
 }
