@@ -165,7 +165,11 @@ const (
 	pollLast  = 2 * time.Second
 )
 
-// poll calls look, ever more seldom, until it reports true or the engine ends.
+// poll calls look, ever more seldom, until it reports true or the engine ends. It
+// is for what the kernel tells nobody of: a cgroup that empties when no watch of
+// its events is to be had (user.max_inotify_watches), and the end of a process
+// that is not our child when no pidfd of it can be opened or waited for (an old
+// kernel, no descriptor left).
 func (h *host) poll(j *job, look func() bool) {
 	h.e.run(j, func() {
 		for pause := pollFirst; !look(); pause = min(2*pause, pollLast) {
