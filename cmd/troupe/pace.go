@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"troupe"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -33,11 +34,11 @@ func behindFor(q messages.Quota) int64 {
 
 // pace holds the command back while the reader of one stream is far behind.
 type pace struct {
-	relay *relay
-	hold  *brake
-	most  int64 // how far it may be behind; 0: as far as it likes
-	shown atomic.Int64
-	moved chan struct{} // shown has changed
+	stream messages.Stream
+	hold   *brake
+	most   int64 // how far it may be behind; 0: as far as it likes
+	shown  atomic.Int64
+	moved  chan struct{} // shown has changed
 }
 
 // reached says how far the reader is.
@@ -72,11 +73,10 @@ func (p *pace) keep(ctx context.Context) {
 
 // ahead waits until the log is further ahead than it may be.
 func (p *pace) ahead(ctx context.Context) (int64, bool) {
-	reply, err := p.relay.node.Ask(ctx, messages.FollowOutput{
-		Job: p.relay.job, Stream: p.relay.stream, From: p.shown.Load() + p.most,
-	})
-	grew, ok := reply.(messages.OutputGrew)
-	return grew.Size, ok && err == nil
+	grew, ok := p.hold.insist(ctx, func() messages.Refusable {
+		return messages.FollowOutput{Job: p.hold.job, Stream: p.stream, From: p.shown.Load() + p.most}
+	}).(messages.OutputGrew)
+	return grew.Size, ok
 }
 
 // caughtUp waits until the reader is near enough to size.
@@ -91,9 +91,14 @@ func (p *pace) caughtUp(ctx context.Context, size int64) bool {
 	return true
 }
 
+// asker is the part of a node that is asked.
+type asker interface {
+	Ask(ctx context.Context, request messages.Refusable) (any, error)
+}
+
 // brake holds the command back while any of its streams asks for it.
 type brake struct {
-	node *troupe.Node
+	node asker
 	job  messages.JobID
 
 	mu      sync.Mutex
@@ -120,5 +125,46 @@ func (b *brake) release(ctx context.Context) {
 
 // ask needs no answer: a command that has ended cannot be held, nor need it be.
 func (b *brake) ask(ctx context.Context, hold bool) {
-	_, _ = b.node.Ask(ctx, messages.PaceOutput{Job: b.job, Hold: hold})
+	b.insist(ctx, func() messages.Refusable { return messages.PaceOutput{Job: b.job, Hold: hold} })
+}
+
+// A part of the node that is being made anew refuses what it would do a moment
+// later, or has lost the question. Without pace a slow reader would lose output.
+const (
+	askAgain  = 20 * time.Millisecond
+	askedLost = 30 * time.Second // as a Follower believes
+)
+
+// insist asks until there is an answer that stands, or ctx has ended: nil.
+func (b *brake) insist(ctx context.Context, request func() messages.Refusable) any {
+	for {
+		once, cancel := context.WithTimeout(ctx, askedLost)
+		reply, err := b.node.Ask(once, request())
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			continue
+		case err != nil:
+			return nil
+		case !anew(reply):
+			return reply
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// anew says whether a reply is the refusal of a part that is being made anew.
+func anew(reply any) bool {
+	var err messages.Error
+	switch r := reply.(type) {
+	case messages.RequestRejected:
+		err = r.Err
+	case messages.CommandRejected:
+		err = r.Err
+	}
+	return err.Code == messages.Internal || err.Code == messages.OutputUnavailable && err.Reason == "moved"
 }

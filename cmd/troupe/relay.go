@@ -33,9 +33,9 @@ type relay struct {
 	lost atomic.Int64       // bytes that a quota took before they were shown
 }
 
-func newRelay(ctx context.Context, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
-	r := &relay{node: hold.node, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
-	r.pace = pace{relay: r, hold: hold, most: most, moved: make(chan struct{}, 1)}
+func newRelay(ctx context.Context, node *troupe.Node, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
+	r := &relay{node: node, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
+	r.pace = pace{stream: stream, hold: hold, most: most, moved: make(chan struct{}, 1)}
 	r.live, r.stop = context.WithCancel(ctx)
 	return r
 }

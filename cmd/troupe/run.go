@@ -105,7 +105,7 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
 	hold := &brake{node: g.node, job: g.job}
 	for stream, to := range panes {
-		relay := newRelay(ctx, stream, to, hold, behindFor(g.request.Quota))
+		relay := newRelay(ctx, g.node, stream, to, hold, behindFor(g.request.Quota))
 		g.relays = append(g.relays, relay)
 		go func() { g.relayed <- relay.show(ctx) }()
 	}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"troupe/messages"
+)
+
+// rebuilt is a node whose parts are being made anew: it refuses each request once,
+// loses one, and then does it.
+type rebuilt struct {
+	size    int64 // of the log
+	refused map[messages.Refusable]bool
+	lost    bool
+	held    chan bool
+}
+
+// Ask implements asker.
+func (n *rebuilt) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	if !n.refused[request] {
+		n.refused[request] = true
+		return request.Refuse(&messages.Error{Code: messages.Internal, Reason: "unheard"}), nil
+	}
+	if !n.lost {
+		n.lost = true
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	switch r := request.(type) {
+	case messages.FollowOutput:
+		if r.From < n.size {
+			return messages.OutputGrew{Size: n.size}, nil
+		}
+		return messages.OutputEnded{Size: n.size}, nil
+	case messages.PaceOutput:
+		n.held <- r.Hold
+	}
+	return messages.Acknowledged{}, nil
+}
+
+// A reader that is behind holds the command, and lets it go on, although the
+// parts of the node are being made anew while it asks for it.
+func TestThePaceOutlivesARefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := &rebuilt{size: 1000, refused: map[messages.Refusable]bool{}, held: make(chan bool, 2)}
+		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
+		ended := make(chan struct{})
+		go func() {
+			p.keep(t.Context())
+			close(ended)
+		}()
+		synctest.Wait()
+		if hold := first(t, node.held, ended); !hold {
+			t.Error("the command was let go")
+		}
+		p.reached(1000)
+		if hold := first(t, node.held, ended); hold {
+			t.Error("the command is still held")
+		}
+		<-ended
+	})
+}
+
+// first is what comes before the end.
+func first(t *testing.T, held chan bool, ended chan struct{}) bool {
+	t.Helper()
+	select {
+	case hold := <-held:
+		return hold
+	case <-ended:
+		select {
+		case hold := <-held:
+			return hold
+		default:
+		}
+		t.Fatal("the pace was given up")
+		return false
+	}
+}
