@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
 
 	"troupe"
 	"troupe/messages"
@@ -12,8 +16,8 @@ import (
 )
 
 // tellHeld says once that the command waits because its output cannot be
-// stored: it would look as if it had nothing to do. It listens until the
-// function that it returns is called.
+// stored: it would look as if it had nothing to do. Where waiting does not help
+// the command is ended. It listens until the function that it returns is called.
 func (g *foreground) tellHeld(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -24,9 +28,15 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 			return // the node has ended, and says so itself
 		}
 		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
-		if g.awaitHeld(ctx, facts) {
-			g.screen.say("%s", heldText(g.request.Quota, os.TempDir()))
+		if !g.awaitHeld(ctx, facts) {
+			return
 		}
+		dir := os.TempDir()
+		if err := homeless(dir); err != nil && g.request.Quota.Policy != string(spill.Pause) {
+			g.homeless <- err
+			return
+		}
+		g.screen.say("%s", heldText(g.request.Quota, dir))
 	}()
 	return func() {
 		cancel()
@@ -55,4 +65,23 @@ func heldText(q messages.Quota, dir string) string {
 		return "the output has reached its limit of " + humanize.IBytes(uint64(q.Bytes)) + ": the command waits; Ctrl-C ends it"
 	}
 	return "the output cannot be stored in " + dir + ": the command waits until it can; troupe doctor may say why, Ctrl-C ends it"
+}
+
+// homeless says why there can be no place for outputs in a directory, however
+// long one waits: it is missing, or not ours to write. Full is another matter.
+func homeless(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, fmt.Sprintf("troupe-%d", os.Geteuid()))); err == nil {
+		return nil
+	}
+	probe, err := os.MkdirTemp(dir, "troupe-probe-")
+	if err == nil {
+		_ = os.Remove(probe)
+		return nil
+	}
+	for _, never := range []error{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.EPERM, unix.EROFS, unix.ELOOP} {
+		if errors.Is(err, never) {
+			return fmt.Errorf("the output cannot be stored in %s: %w; set TMPDIR to a directory of yours", dir, never)
+		}
+	}
+	return nil
 }

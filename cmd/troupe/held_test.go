@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -10,20 +13,15 @@ import (
 func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]struct {
-		tmp  string
 		args []string
 		want string
 	}{
-		"limit":        {"", []string{"run", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
-		"object":       {"", []string{"run", "--json", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
-		"no directory": {"/nowhere", []string{"run", "yes"}, "troupe: the output cannot be stored in /nowhere: the command waits until it can; troupe doctor may say why, Ctrl-C ends it\n"},
+		"limit":  {[]string{"run", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
+		"object": {[]string{"run", "--json", "--max-output", "1000:pause", "yes"}, "troupe: the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := program(t, at.args...)
-			if at.tmp != "" {
-				p.Env = append(p.Env, "TMPDIR="+at.tmp)
-			}
 			out := &lines{news: make(chan struct{}, 1)}
 			p.Stdout = out
 			p.start()
@@ -31,5 +29,50 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 			p.send(syscall.SIGINT)
 			p.ends(130)
 		})
+	}
+}
+
+// A directory that is missing is not full: the command would wait for ever, and
+// is ended. What fits into memory needs none.
+func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
+	t.Parallel()
+	const want = "troupe: the output cannot be stored in /nowhere: no such file or directory; set TMPDIR to a directory of yours\n"
+	for name, flags := range map[string][]string{"live": {"run"}, "object": {"run", "--json"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, append(flags, "echo $$ > pid; exec yes")...)
+			p.Env = append(p.Env, "TMPDIR=/nowhere")
+			out := &lines{news: make(chan struct{}, 1)}
+			p.Stdout = out
+			p.start().ends(statusOwn)
+			p.err.has(t, want)
+			pid, err := os.ReadFile(p.file("pid"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone(t, strings.TrimSpace(string(pid)))
+		})
+	}
+	p := program(t, "run", "seq 1 1000")
+	p.Env = append(p.Env, "TMPDIR=/nowhere")
+	p.start()
+	if got := p.rest(); !strings.HasSuffix(got, "\n1000\n") || p.err.String() != "" {
+		t.Errorf("it printed %q, and said %q", got, p.err)
+	}
+	p.ends(0)
+}
+
+// One that is there may be full, and have room again.
+func TestADirectoryThatIsThereIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := homeless(dir); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	if err := homeless(filepath.Join(dir, "file")); err == nil {
+		t.Error("a directory that is missing is waited for")
 	}
 }

@@ -30,6 +30,8 @@ type foreground struct {
 	fault   error            // the first error of one
 	asked   <-chan time.Time // the command was asked to end a while ago
 	hurried bool             // a signal came while the object was made
+
+	homeless chan error // why its output can never be stored
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -42,7 +44,7 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen()}
+	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), homeless: make(chan error, 1)}
 	defer g.signals.close()
 	if f.promoteAfter.set {
 		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
@@ -124,6 +126,8 @@ func (g *foreground) wait(end <-chan ended) ended {
 			g.screen.say("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
 		case err := <-g.relayed:
 			g.showed(err)
+		case err := <-g.homeless:
+			g.fail(err, err.Error())
 		}
 	}
 }
@@ -166,11 +170,17 @@ const readerPatience = 2 * time.Second
 // nobody, as it would not if it wrote to the reader itself.
 func (g *foreground) showed(err error) {
 	g.showing--
-	if err == nil || g.fault != nil {
-		return
+	if err != nil {
+		g.fail(err, "what it prints can no longer be shown: "+err.Error())
 	}
-	g.fault = err
-	g.stop(0, "what it prints can no longer be shown: "+err.Error())
+}
+
+// fail ends the command for what troupe cannot do. The first one is told.
+func (g *foreground) fail(err error, reason string) {
+	if g.fault == nil {
+		g.fault = err
+		g.stop(0, reason)
+	}
 }
 
 // interrupt stops the command: politely at first, then at once.
