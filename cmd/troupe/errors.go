@@ -44,8 +44,19 @@ func (m *Main) finish(err error, asJSON bool) int {
 			return exitStatus(said)
 		}
 	}
-	fmt.Fprintln(m.Err, "troupe: "+clean(said.Error()))
+	fmt.Fprintln(m.Err, "troupe: "+clean(sentence(said)))
 	return exitStatus(said)
+}
+
+// sentence is an error as it goes on behind "troupe: ". Of directories the texts
+// begin a sentence of their own; elsewhere a capital may be a name's.
+func sentence(e *messages.Error) string {
+	text := e.Error()
+	switch e.Code {
+	case messages.CwdNotFound, messages.CwdNotDir:
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
 }
 
 // exitStatus is 2 for what was typed wrong and 125 for what cannot be done.
