@@ -110,7 +110,8 @@ func (o Options) build() (parts, error) {
 	p.logs = p.store
 	local, err = engine.New(engine.Options{
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
-		Claim: func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
+		ScriptDir: p.store.Dir,
+		Claim:     func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
 	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
@@ -119,7 +120,7 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, ScriptDir: p.store.Dir})
+	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells})
 	return p, nil
 }
 

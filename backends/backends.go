@@ -94,8 +94,8 @@ type Spec struct {
 	OnExit   messages.OnExit
 	Detach   bool
 	Log      spill.Plan
-	Scratch  []string // files to remove when the main process has exited
-	Meta     []byte   // opaque, at most MaxMeta: rebuilds the tree after a restart
+	Script   string // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
+	Meta     []byte // opaque, at most MaxMeta: rebuilds the tree after a restart
 }
 
 // MaxMeta bounds Spec.Meta and Note: it is kept in memory for each job.

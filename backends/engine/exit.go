@@ -296,15 +296,16 @@ func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
 	})
 }
 
-// removeScratch removes the files that only the main process needed.
+// removeScratch removes the file that only the main process needed.
 func (j *job) removeScratch() {
 	j.mu.Lock()
-	files := j.later.scratch
-	j.later.scratch = nil
+	file := j.later.scratch
+	j.later.scratch = ""
 	j.mu.Unlock()
-	for _, f := range files {
-		if err := j.e.opt.Sys.Unlink(f); err != nil && errno(err) != unix.ENOENT {
-			j.fault(err)
-		}
+	if file == "" {
+		return
+	}
+	if err := j.e.opt.Sys.Unlink(file); err != nil && errno(err) != unix.ENOENT {
+		j.fault(err)
 	}
 }

@@ -66,8 +66,8 @@ type job struct {
 type later struct {
 	grace   time.Duration
 	onExit  messages.OnExit
-	scratch []string
-	sync    bool // logs are synced before the exit is reported
+	scratch string // the file of its script
+	sync    bool   // logs are synced before the exit is reported
 	oom     int64
 }
 
@@ -86,7 +86,7 @@ func newJob(e *Local, s backends.Spec, b *binding) *job {
 	j.credits.job = j
 	j.input.wanted = s.Stdio.Stdin == messages.StdinPipe
 	j.later = later{
-		grace: s.Grace, onExit: s.OnExit, scratch: s.Scratch,
+		grace: s.Grace, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
 	}
 	return j

@@ -39,6 +39,11 @@ type Options struct {
 	// EndRemains. nil: nothing.
 	Claim func()
 
+	// ScriptDir says where scripts are written, which may hold secrets: a directory
+	// that only this user can enter, and that is cleared up when this process is
+	// killed. It is asked for each, and may make it. nil: the temporary directory.
+	ScriptDir func() (string, error)
+
 	Sys        Sys    // nil: the kernel
 	CgroupRoot string // where to make cgroups; "": the cgroup v2 of this process
 	NoCgroup   bool   // do without

@@ -360,18 +360,15 @@ func TestFaultJobIsDrained(t *testing.T) {
 	e.over()
 }
 
-func TestJobRemovesItsScratch(t *testing.T) {
-	r := newRig(t)
-	scratch := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(scratch, []byte("echo from a file; sleep 100 &"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := r.argv("bash", scratch)
-	s.Scratch = []string{scratch, scratch + "-none"}
+func TestJobRemovesItsScript(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t, func(o *Options) { o.ScriptDir = func() (string, error) { return dir, nil } })
+	s := r.argv("bash")
+	s.Script = "echo from a file; sleep 100 &"
 	e := r.start(s)
 	await[messages.ProcessExited](e)
-	if _, err := os.Stat(scratch); !os.IsNotExist(err) {
-		t.Errorf("the scratch file is left: %v", err)
+	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+		t.Errorf("its script is left: %v, %v", left, err)
 	}
 	e.proc.Stop(messages.Cause{By: messages.ByClient}, 0)
 	e.over()

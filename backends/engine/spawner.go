@@ -115,7 +115,11 @@ func (j *job) launch() {
 	if spec == nil {
 		return
 	}
-	streams, fail := j.e.host.spawn(j, spec)
+	var streams []*stream
+	fail := j.write(spec)
+	if fail == nil {
+		streams, fail = j.e.host.spawn(j, spec)
+	}
 	switch {
 	case fail == nil:
 		j.begun(streams)

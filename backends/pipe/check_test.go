@@ -165,60 +165,15 @@ func TestLookupFollowsThePath(t *testing.T) {
 	}
 }
 
-// in has scripts written into a directory that is there.
-func in(dir string) func() (string, error) { return func() (string, error) { return dir, nil } }
-
 func TestLongTextTravelsInAFile(t *testing.T) {
-	base := t.TempDir()
 	text := "#" + strings.Repeat("x", pipe.MaxWord-1)
-	s := started(t, pipe.Options{ScriptDir: in(base)}, backends.Place{}, backends.Command{Text: text})
-	if len(s.Argv) != 5 || s.Argv[4] != text || len(s.Scratch) != 0 {
+	s := started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: text})
+	if len(s.Argv) != 5 || s.Argv[4] != text || s.Script != "" {
 		t.Errorf("a text of MaxWord bytes is no word: %d words", len(s.Argv))
 	}
 	text += "x"
-	e := fake.New(fake.Options{})
-	over := make(chan messages.ProcessFact, 8)
-	open(t, e, pipe.Options{ScriptDir: in(base)}, backends.Place{}).Start(backends.Command{ID: "A", Text: text}, func(f messages.ProcessFact) { over <- f })
-	p := <-e.Started
-	s = p.Spec
-	path := s.Argv[len(s.Argv)-1]
-	if !slices.Equal(s.Argv[1:3], []string{"--norc", "--noprofile"}) || len(s.Argv) != 4 || !slices.Equal(s.Scratch, []string{path}) {
-		t.Fatalf("argv %q, scratch %q", s.Argv, s.Scratch)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != text {
-		t.Errorf("the file holds %d bytes, %v", len(got), err)
-	}
-	file, _ := os.Stat(path)
-	dir, _ := os.Stat(filepath.Dir(path))
-	if file.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700 || filepath.Dir(filepath.Dir(path)) != base {
-		t.Errorf("%s has %v in %v", path, file.Mode(), dir.Mode())
-	}
-	p.Begin()
-	p.Exit(0)
-	for f := range over {
-		if _, ok := f.(messages.ProcessExited); ok {
-			break
-		}
-	}
-	if left, _ := os.ReadDir(base); len(left) != 0 {
-		t.Errorf("%v is left", left)
-	}
-}
-
-func TestFaultTextThatCannotBeWritten(t *testing.T) {
-	e := fake.New(fake.Options{})
-	s := open(t, e, pipe.Options{ScriptDir: in("/nowhere")}, backends.Place{})
-	heard := make(chan messages.ProcessFact, 1)
-	p := s.Start(backends.Command{ID: "A", Text: strings.Repeat("x", pipe.MaxWord+1)}, func(f messages.ProcessFact) { heard <- f })
-	f, ok := (<-heard).(messages.ProcessFailed)
-	if !ok || f.Err.Code != messages.SpawnFailed || f.Err.Reason != "ENOENT" || f.Shell != 126 {
-		t.Errorf("heard %+v", f)
-	}
-	p.Stop(messages.Cause{By: messages.ByClient}, 0)
-	p.Settle(0)
-	p.Release()
-	if _, err := p.Output(messages.Merged); err == nil || len(e.Ever()) > 0 {
-		t.Error("something was started")
+	s = started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: text})
+	if !slices.Equal(s.Argv[1:], []string{"--norc", "--noprofile"}) || s.Script != text {
+		t.Errorf("argv %q, and a script of %d bytes", s.Argv, len(s.Script))
 	}
 }

@@ -83,7 +83,8 @@ func conform(t *testing.T, mode string) {
 		}
 		e, err := engine.New(engine.Options{
 			Node: node, Store: store, Own: strings.Contains(mode, own), NoCgroup: strings.Contains(mode, noCgroups),
-			Fault: func(job messages.UID, fault error) { t.Errorf("a fault of job %s: %v", job, fault) },
+			ScriptDir: store.Dir,
+			Fault:     func(job messages.UID, fault error) { t.Errorf("a fault of job %s: %v", job, fault) },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func conform(t *testing.T, mode string) {
 			roots = 120 // as F17 asks
 		}
 		return backendtest.Subject{
-			Backend: pipe.New(e, pipe.Options{ScriptDir: store.Dir}), Engine: e,
+			Backend: pipe.New(e, pipe.Options{}), Engine: e,
 			Reach: reach(t, mode, e.Features().Isolation), Real: true, Roots: roots,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

@@ -1,7 +1,6 @@
 package pipe
 
 import (
-	"os"
 	"time"
 
 	"troupe/backends"
@@ -18,10 +17,9 @@ type job struct {
 	owner   *hold  // nil: nobody hears its facts
 	keep    bool   // its children survive the place
 	exited  bool
-	closed  bool     // its output
-	ended   bool     // its tree
-	last    uint64   // number of its newest fact
-	scripts []string // the directories of its text; two if two started it at a time
+	closed  bool   // its output
+	ended   bool   // its tree
+	last    uint64 // number of its newest fact
 }
 
 // hold is one owner's process: the engine's, overheard.
@@ -36,13 +34,6 @@ func (j *job) bind(facts backends.Facts) *hold {
 	h := &hold{job: j, facts: facts}
 	j.owner = h
 	return h
-}
-
-// scriptIn says where the text of the job is, before it is started.
-func (j *job) scriptIn(dir string) {
-	j.backend.mu.Lock()
-	defer j.backend.mu.Unlock()
-	j.scripts = append(j.scripts, dir)
 }
 
 // is takes the engine's answer. A place that was closed in the meantime ends
@@ -75,22 +66,16 @@ func (h *hold) tell(fact messages.ProcessFact) {
 
 func (j *job) note(fact messages.ProcessFact) {
 	j.backend.mu.Lock()
-	var scripts []string
+	defer j.backend.mu.Unlock()
 	switch f := fact.(type) {
 	case messages.ProcessExited:
 		j.exited, j.last = true, max(j.last, f.Seq)
-		scripts, j.scripts = j.scripts, nil
 	case messages.ProcessFailed:
 		j.closed, j.ended, j.last = true, true, max(j.last, f.Seq)
-		scripts, j.scripts = j.scripts, nil
 	case messages.OutputClosed:
 		j.closed, j.last = true, max(j.last, f.Seq)
 	case messages.TreeEnded:
 		j.ended, j.last = true, max(j.last, f.Seq)
-	}
-	j.backend.mu.Unlock()
-	for _, dir := range scripts {
-		_ = os.RemoveAll(dir) // its file is gone already; there is nobody to tell
 	}
 }
 

@@ -18,15 +18,15 @@ type Options struct {
 	// Shells adds shells by name, or replaces known ones: the words before the
 	// text. One whose last word is not -c takes no text above 100 KiB, since that
 	// travels in a file.
-	Shells map[string][]string
-	// ScriptDir says where such files are written, each in a directory of its own
-	// that only this user can enter. It is asked for each, and may make the
-	// directory: one that is cleared up when this process is killed, since nobody
-	// else removes them then. nil: the system's temporary directory.
-	ScriptDir func() (string, error)
-	Parallel  int // jobs of one session at a time; 0: DefaultParallel
-	Queue     int // jobs that may wait in a session; 0: DefaultQueue
+	Shells   map[string][]string
+	Parallel int // jobs of one session at a time; 0: DefaultParallel
+	Queue    int // jobs that may wait in a session; 0: DefaultQueue
 }
+
+// MaxWord is how long a text may be as a word of argv. The kernel takes 128 KiB,
+// with the name and the end of the word; above 100 KiB a text travels in a file
+// (design.md 9.3).
+const MaxWord = 100 << 10
 
 const (
 	// DefaultParallel is how many jobs of a session run at a time (design.md 9.5).

@@ -28,8 +28,7 @@ func (p *place) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) 
 
 func (p *place) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
 
-// Start implements backends.Shell. A text above MaxWord is written to a file
-// before it returns.
+// Start implements backends.Shell.
 func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process {
 	b := p.backend
 	b.mu.Lock()
@@ -43,46 +42,42 @@ func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process
 	h := j.bind(facts)
 	b.mu.Unlock()
 
-	if known { // joined; no file is made for it
+	if known { // joined
 		if proc, err := b.engine.Adopt(c.ID, h.tell); err == nil {
 			h.is(proc)
 			return h
 		}
 	}
-	spec, dir, err := p.spec(c)
+	spec, err := p.spec(c)
 	if err != nil {
 		j.lost()
-		return stillborn(facts, unwritten(err))
-	}
-	if dir != "" {
-		j.scriptIn(dir)
+		return stillborn(facts, *err)
 	}
 	h.is(b.engine.Start(spec, h.tell))
 	return h
 }
 
-// spec is the command as the engine is to run it, and the directory of its
-// script, if its text travels in one.
-func (p *place) spec(c backends.Command) (s backends.Spec, dir string, err error) {
-	s = backends.Spec{
+// spec is the command as the engine is to run it. A text above MaxWord travels in
+// a file, which the engine writes.
+func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
+	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
 	}
 	if len(c.Argv) > 0 {
-		return s, "", nil
+		return s, nil
 	}
-	words, file, e := p.backend.shells.resolve(p.shell(c), c.Env)
-	if e != nil {
-		return s, "", e
+	words, file, err := p.backend.shells.resolve(p.shell(c), c.Env)
+	if err != nil {
+		return s, err
 	}
 	s.Program = file
 	if len(c.Text) <= MaxWord {
 		s.Argv = append(words, c.Text)
-		return s, "", nil
+	} else {
+		s.Argv, s.Script = words[:len(words)-1], c.Text
 	}
-	dir, path, err := p.backend.script(c.Text)
-	s.Argv, s.Scratch = append(words[:len(words)-1], path), []string{path}
-	return s, dir, err
+	return s, nil
 }
 
 // Adopt implements backends.Shell.

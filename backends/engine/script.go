@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// write puts the script of a job into a file that only this user can read, and
+// names it as the last word. It may have megabytes, which is why it is the work
+// of who forks. A second try of the fork finds it done.
+func (j *job) write(spec *backends.Spec) *failure {
+	if spec.Script == "" {
+		return nil
+	}
+	dir := "" // the system's
+	if of := j.e.opt.ScriptDir; of != nil {
+		var err error
+		if dir, err = of(); err != nil {
+			return unwritten(err)
+		}
+	}
+	f, err := os.CreateTemp(dir, "troupe-script-") // 0600
+	if err != nil {
+		return unwritten(err)
+	}
+	j.mu.Lock()
+	j.later.scratch = f.Name()
+	j.mu.Unlock()
+	_, err = f.WriteString(spec.Script)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return unwritten(err)
+	}
+	spec.Argv, spec.Script = append(slices.Clip(spec.Argv), f.Name()), ""
+	return nil
+}
+
+// unwritten is a script that could not be written.
+func unwritten(err error) *failure {
+	f := refused(messages.SpawnFailed, name(errno(err)), "the command's text could not be written to a file: "+err.Error())
+	f.err.Hint = "make room in the directory for temporary files, or name another with TMPDIR"
+	return f
+}
