@@ -216,7 +216,7 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 		case lifecycle.Begin:
 			t := s.jobs[e.Job]
 			t.turn = true
-			if t.pid != nil {
+			if t.pid != nil && !t.leaving { // its next place begins it
 				ctx.Send(t.pid, commandGranted{})
 			}
 		}
