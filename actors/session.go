@@ -52,6 +52,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.start(ctx)
 	case *actor.Stopping:
 		s.abandon()
+	case *actor.Stopped: // and with it its commands, one of which may have been about to start
+		s.release()
 	case *actor.Terminated:
 		if s.byPID[msg.Who.Id] != nil {
 			ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
@@ -259,7 +261,7 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	s.closeStep(ctx)
 }
 
-// abandon lets go of the place; what it holds lives on with the engine.
+// abandon lets go of the jobs without an actor, and of its timer.
 func (s *session) abandon() {
 	for _, t := range s.jobs {
 		if t.lone != nil {
@@ -269,6 +271,10 @@ func (s *session) abandon() {
 	if s.closing != nil && s.closing.look != nil {
 		s.closing.look()
 	}
+}
+
+// release lets go of the place; what it holds lives on with the engine.
+func (s *session) release() {
 	if s.shell != nil {
 		s.shell.Release()
 	}

@@ -73,7 +73,7 @@ func dismiss(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
 
 // refuse answers a request in its own sealed replies, if somebody asked.
 func refuse(ctx actor.Context, request any, err *messages.Error) {
-	if r, ok := request.(messages.Refusable); ok && ctx.Sender() != nil {
+	if r, ok := request.(messages.Refusable); ok && ctx.Sender() != nil && reachable(ctx, ctx.Sender()) {
 		ctx.Respond(r.Refuse(err))
 	}
 }

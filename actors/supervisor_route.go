@@ -16,7 +16,7 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 	pid, ok := s.scopes[name]
 	if !ok {
 		if !creates(request) {
-			if r, ok := request.(messages.Refusable); ok && sender != nil {
+			if r, ok := request.(messages.Refusable); ok && sender != nil && reachable(ctx, sender) {
 				ctx.Send(sender, r.Refuse(missing(to, noSuchScope(to.Scope))))
 			}
 			return
@@ -65,6 +65,10 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	}
 	if m, moving := s.moves[e.job.ID]; moving {
 		m.wait(ctx, r)
+		return
+	}
+	if s.letting() { // nobody is below any more
+		refuse(ctx, r, shuttingDown())
 		return
 	}
 	s.send(ctx, s.home(e), r, ctx.Sender())
