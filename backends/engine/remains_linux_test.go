@@ -14,7 +14,8 @@ func TestFaultOnlyWhatIsTaggedIsEnded(t *testing.T) {
 	dead, other := fmt.Sprintf("DEAD%022d", os.Getpid()), fmt.Sprintf("LIVE%022d", os.Getpid()) // the other modes run beside
 	r := newRig(t)
 	left := func(tag string) *ear {
-		s := r.spec("echo up; sleep 600")
+		s := r.spec("echo up; read x") // no exec, in which it has no environment for a moment
+		s.Stdio.Stdin = messages.StdinPipe
 		s.Env = append(s.Env, tag)
 		e := r.start(s)
 		e.grown(messages.Merged, 0)
