@@ -48,16 +48,18 @@ func TestSecurityCleaner(t *testing.T) {
 }
 
 func TestSecurityCleanerLeavesColoursIn(t *testing.T) {
+	long := "\x1b[" + strings.Repeat("1;", 64) + "mx"
 	for in, want := range map[string]string{
-		"\x1b[1;31mred\x1b[0m":                    "\x1b[1;31mred\x1b[0m",
-		"\x1b[mx":                                 "\x1b[mx",
-		"\x1b[38:2:1:2:3mx\x1b[m":                 "\x1b[38:2:1:2:3mx\x1b[m",
-		"\x1b[31mcut":                             "\x1b[31mcut\x1b[0m",
-		"\x1b[>4;2mx\x1b[?1m":                     "x",
-		"\x1b[31 mx":                              "x",
-		"\x1b[31m\x1b[2Jx\x1b[0m":                 "\x1b[31mx\x1b[0m",
-		"\x1b[3\x071mx":                           "x",
-		"\x1b[" + strings.Repeat("1;", 64) + "mx": "x",
+		long: "x",
+
+		"\x1b[1;31mred\x1b[0m":    "\x1b[1;31mred\x1b[0m",
+		"\x1b[mx":                 "\x1b[mx",
+		"\x1b[38:2:1:2:3mx\x1b[m": "\x1b[38:2:1:2:3mx\x1b[m",
+		"\x1b[31mcut":             "\x1b[31mcut\x1b[0m",
+		"\x1b[>4;2mx\x1b[?1m":     "x",
+		"\x1b[31 mx":              "x",
+		"\x1b[31m\x1b[2Jx\x1b[0m": "\x1b[31mx\x1b[0m",
+		"\x1b[3\x071mx":           "x",
 	} {
 		if got := clean(Cleaner{Colours: true}, in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
