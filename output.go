@@ -175,11 +175,9 @@ func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.Output
 	}
 }
 
-// passing says whether a refusal is of a part of the node that is being made
-// anew: the log is unharmed, and the question can be asked again.
 func passing(err error) bool {
-	return errors.Is(err, &messages.Error{Code: messages.Internal}) ||
-		errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: "moved"})
+	var coded *messages.Error
+	return errors.As(err, &coded) && coded.Passing()
 }
 
 // Close implements io.Closer.

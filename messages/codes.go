@@ -58,6 +58,12 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
 }
 
+// Passing says whether the refusal is of a part of the node that is being made
+// anew: nothing is harmed, and the same question can be asked again.
+func (e *Error) Passing() bool {
+	return e.Code == Internal || e.Code == OutputUnavailable && e.Reason == "moved"
+}
+
 // Invalid is a bad parameter: reason names it, message says what is wrong.
 func Invalid(reason, message string) *Error {
 	return &Error{Code: InvalidParams, Reason: reason, Message: message}

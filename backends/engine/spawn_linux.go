@@ -131,6 +131,7 @@ func (l *launch) try() error {
 	if l.h.own == nil {
 		attr.Sys.PidFD = &pidfd
 	}
+	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
 	var pid int
 	var err error
 	if l.h.own != nil {
@@ -139,7 +140,6 @@ func (l *launch) try() error {
 		defer l.h.own.leave(ticket)
 	}
 	var before, after time.Duration
-	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
 	fork := func() {
 		l.h.forking.Lock()
 		defer l.h.forking.Unlock()

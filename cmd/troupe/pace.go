@@ -166,5 +166,5 @@ func anew(reply any) bool {
 	case messages.CommandRejected:
 		err = r.Err
 	}
-	return err.Code == messages.Internal || err.Code == messages.OutputUnavailable && err.Reason == "moved"
+	return err.Passing()
 }
