@@ -185,9 +185,9 @@ func (j *job) rescue() {
 // collected looks at what is left of the tree, and reports.
 func (j *job) collected() { j.tree.count(j.counted) }
 
-// lingerBound is how long an empty tree waits for the end of its output: a
-// process that somebody else in this one has just forked holds the pipe until
-// its exec.
+// lingerBound is how long an empty tree waits for the end of its output beside
+// our own forks: a process that somebody else in this one has just forked holds
+// the pipe until its exec, too.
 const lingerBound = 20 * time.Millisecond
 
 // counted takes how many processes outlived the main one; empty says that
@@ -202,6 +202,7 @@ func (j *job) counted(left int, empty bool) {
 	}
 	j.waits()
 	j.e.run(j, func() {
+		j.e.host.settleForks()
 		t := time.NewTimer(lingerBound)
 		defer t.Stop()
 		for _, s := range streams {

@@ -25,9 +25,9 @@ type host struct {
 	walk    *walker    // with own
 	mask    *masker
 	found   Features
-	claim   sync.Once  // of Options.Claim
-	forking sync.Mutex // from a fork until our ends of its pipes are closed: the next child would hold them
-	leaks   int        // descriptors below it that no job may inherit are closed one by one
+	claim   sync.Once // of Options.Claim
+	forks   *forks
+	leaks   int // descriptors below it that no job may inherit are closed one by one
 }
 
 func newHost(e *Local) (*host, error) {
@@ -39,7 +39,7 @@ func newHost(e *Local) (*host, error) {
 	h.self, _ = statProc(h.sys, os.Getpid())
 	h.self.pid, h.self.threads = os.Getpid(), 0
 	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
-	h.pidfds, h.census = newPidfds(h), &census{h: h}
+	h.pidfds, h.census, h.forks = newPidfds(h), &census{h: h}, newForks()
 	h.mask = &masker{h: h}
 	h.findCgroups()
 	h.shutOut()
@@ -107,6 +107,9 @@ func (h *host) hasExited(r *root) bool {
 	err := h.sys.Waitid(unix.P_PID, r.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
 	return err == nil && infoPid(&info) == r.pid
 }
+
+// settleForks waits until no child that we are forking now can hold a pipe.
+func (h *host) settleForks() { h.forks.settle() }
 
 // describe names one process, whatever holds it.
 func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,38 +15,21 @@ type ownReaper struct {
 	stop chan struct{}
 	done chan struct{}
 
-	mu    sync.Mutex
-	cond  *sync.Cond
-	roots map[int]*job
-	next  uint64              // number of the next fork
-	forks map[uint64]struct{} // under way
+	*forks              // a child whose fork is under way is no stray
+	roots  map[int]*job // guarded by the forks' mu
 }
 
 func newOwnReaper(h *host) *ownReaper {
 	r := &ownReaper{
 		h: h, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		roots: make(map[int]*job), forks: make(map[uint64]struct{}),
+		forks: h.forks, roots: make(map[int]*job),
 	}
-	r.cond = sync.NewCond(&r.mu)
 	go r.loop()
 	return r
 }
 
-// enter is called before a fork, leave when its pid has been added: a child
-// whose fork is under way is no stray.
-func (r *ownReaper) enter() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.next++
-	r.forks[r.next] = struct{}{}
-	return r.next
-}
-
-func (r *ownReaper) leave(ticket uint64) {
-	r.mu.Lock()
-	delete(r.forks, ticket)
-	r.mu.Unlock()
-	r.cond.Broadcast()
+// forked wakes a reaper that had no child to wait for.
+func (r *ownReaper) forked() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -72,16 +54,6 @@ func (r *ownReaper) owner(pid int) *job {
 		}
 		r.cond.Wait()
 	}
-}
-
-// underWay reports whether a fork up to number last is. Called with mu.
-func (r *ownReaper) underWay(last uint64) bool {
-	for n := range r.forks {
-		if n <= last {
-			return true
-		}
-	}
-	return false
 }
 
 // remove forgets a job that was reaped. Its number may be another's by now.

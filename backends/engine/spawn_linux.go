@@ -136,13 +136,12 @@ func (l *launch) try() error {
 	var err error
 	if l.h.own != nil {
 		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
-		ticket := l.h.own.enter()
-		defer l.h.own.leave(ticket)
+		defer l.h.own.forked()
 	}
+	ticket := l.h.forks.enter()
+	defer l.h.forks.leave(ticket)
 	var before, after time.Duration
 	fork := func() {
-		l.h.forking.Lock()
-		defer l.h.forking.Unlock()
 		before, _ = l.h.sys.Boottime()
 		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr); err == nil {
 			l.io.release()
