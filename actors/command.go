@@ -129,7 +129,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Stop:
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
-		ctx.Send(ctx.Parent(), e.Fact)
+		ctx.Send(ctx.Parent(), news(e))
 	case lifecycle.Reply:
 		c.reply(ctx, e)
 	case lifecycle.Settle:
@@ -139,6 +139,22 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Retire:
 		c.leave(ctx)
 	}
+}
+
+// news is what is told of a job: a fact, or its last two in one.
+func news(t lifecycle.Tell) any {
+	if t.Behind == nil {
+		return t.Fact
+	}
+	return finale{end: t.Fact, last: t.Behind}
+}
+
+// latest is the newest fact of what is told.
+func latest(t lifecycle.Tell) messages.CommandFact {
+	if t.Behind == nil {
+		return t.Fact
+	}
+	return t.Behind
 }
 
 func (c *command) reply(ctx actor.Context, r lifecycle.Reply) {

@@ -90,6 +90,13 @@ type recordAsked struct {
 	at messages.Address
 }
 
+// finale is the end of a job and its last word, where both are due: each alone
+// would take the whole way up, and be recorded and confirmed for itself.
+type finale struct {
+	quiet
+	end, last messages.CommandFact
+}
+
 // settled says that the engine was told to forget a job that is over.
 type settled struct {
 	quiet

@@ -18,7 +18,8 @@ import (
 // It holds nothing unique. A fact that is lost with it, or comes out of turn
 // behind a lost one, is given to it again when it has said recorderReady.
 type recorder struct {
-	deps *Deps
+	deps  *Deps
+	quick bool // the journal never waits
 
 	ready   bool
 	next    messages.Seq // the number it takes next
@@ -52,8 +53,10 @@ type commit struct {
 // before the client that it concerns goes on, and maybe forks, which holds up
 // whoever waits for the same CPU.
 func recorderProps(d *Deps) *actor.Props {
-	producer := func() actor.Actor { return &recorder{deps: d} }
-	if j, ok := d.Journal.(Quick); ok && j.Quick() {
+	j, ok := d.Journal.(Quick)
+	quick := ok && j.Quick()
+	producer := func() actor.Actor { return &recorder{deps: d, quick: quick} }
+	if quick {
 		return d.inline(producer)
 	}
 	return d.props(producer)
@@ -106,9 +109,14 @@ func (r *recorder) take(ctx actor.Context, fact messages.FactRecorded) {
 	r.arm(ctx)
 }
 
-// arm sends a commit behind what is in the mailbox now.
+// arm sends a commit behind what is in the mailbox now; where it costs nothing
+// there is nothing to wait for.
 func (r *recorder) arm(ctx actor.Context) {
-	if !r.armed {
+	switch {
+	case r.armed:
+	case r.quick && len(r.pending) == 1:
+		r.commit(ctx, commit{gen: r.gen})
+	default:
 		r.armed = true
 		ctx.Send(ctx.Self(), commit{gen: r.gen})
 	}

@@ -201,6 +201,8 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case messages.CommandFinished:
 		s.left(m.Job.ID)
+	case finale:
+		s.left(m.last.Record().ID)
 	case unplaced:
 		s.left(m.job)
 	case letGone:

@@ -65,7 +65,9 @@ func (s *session) Receive(ctx actor.Context) {
 	case routed:
 		s.routed(ctx, msg)
 	case messages.CommandFact:
-		s.heard(ctx, msg)
+		s.heard(ctx, msg, msg)
+	case finale:
+		s.heard(ctx, msg.last, msg)
 	case ended:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
@@ -146,7 +148,8 @@ func (s *session) place(ctx actor.Context, p place) {
 	s.spawn(ctx, t)
 	s.perform(ctx, todo)
 	if p.job.State == messages.Queued && len(todo) == 0 {
-		s.heard(ctx, messages.CommandQueued{Job: t.place.job})
+		waits := messages.CommandQueued{Job: t.place.job}
+		s.heard(ctx, waits, waits)
 	}
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
@@ -225,19 +228,20 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 	}
 }
 
-// heard keeps what is told of a job and passes it up.
-func (s *session) heard(ctx actor.Context, fact messages.CommandFact) {
+// heard keeps what is told of a job and passes the news up.
+func (s *session) heard(ctx actor.Context, fact messages.CommandFact, news any) {
 	job := fact.Record()
 	t, ok := s.jobs[job.ID]
 	if !ok {
 		return // it was handed over; its new place hears it again
 	}
+	ended := t.place.job.State.Ended()
 	t.place.job = job
-	ctx.Send(ctx.Parent(), fact)
+	ctx.Send(ctx.Parent(), news)
 	if s.closing != nil && job.State.Ended() {
 		s.closing.survived(job.Survivors)
 	}
-	if _, over := fact.(messages.CommandFinished); over {
+	if !ended && job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: job.ID}))
 		s.closeStep(ctx)
 	}

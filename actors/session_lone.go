@@ -61,7 +61,8 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
 	t.place.job = job
-	s.heard(ctx, messages.CommandChanged{Job: job})
+	changed := messages.CommandChanged{Job: job}
+	s.heard(ctx, changed, changed)
 	if !t.turn && job.State == messages.Queued {
 		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
 			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
@@ -110,7 +111,7 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case lifecycle.Tell:
-			s.heard(ctx, e.Fact)
+			s.heard(ctx, latest(e), news(e))
 		case lifecycle.Stop:
 			if t.lone.proc != nil {
 				t.lone.proc.Stop(e.Cause, e.Grace)

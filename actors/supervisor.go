@@ -23,6 +23,7 @@ type supervisor struct {
 	byUID     map[messages.UID]messages.JobID
 	byKey     map[idempotency]messages.JobID
 	archived  []messages.JobID // oldest first
+	forgotten []messages.UID   // their outputs are still to be removed
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
 
@@ -94,6 +95,9 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.lost(ctx, msg.who)
 	case messages.CommandFact:
 		s.heard(ctx, msg)
+	case finale:
+		s.heard(ctx, msg.end)
+		s.heard(ctx, msg.last)
 	case messages.Refusable:
 		s.request(ctx, msg)
 	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, recordAsked, settled, messages.Fact:

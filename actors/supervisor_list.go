@@ -100,6 +100,7 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 		})
 	default:
 		s.forget(ctx, e)
+		s.removeForgotten()
 		ctx.Respond(messages.JobFound{Job: e.job})
 	}
 }
@@ -109,32 +110,46 @@ func (s *supervisor) retire(ctx actor.Context, e *entry) {
 	e.over, e.env, e.run = true, nil, messages.RunCommand{}
 	s.archived = append(s.archived, e.job.ID)
 	for len(s.archived) > s.limit.Finished {
-		oldest := s.archived[0]
-		s.archived = s.archived[1:]
-		if old, ok := s.jobs[oldest]; ok {
-			s.forget(ctx, old)
-		}
+		s.forget(ctx, s.jobs[s.archived[0]])
+	}
+	if len(s.forgotten) > s.limit.Finished/forgetPart {
+		s.removeForgotten()
 	}
 }
 
-// forget drops a job that is over, and its output.
+// forgetPart is which part of what may be kept waits for being removed in one
+// go: a worker for each output would cost every command a change of goroutine.
+const forgetPart = 32
+
+// forget drops a job that is over; its output is removed soon.
 func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.drop(e)
-	if i := slices.Index(s.archived, e.job.ID); i >= 0 { // the oldest go first
+	switch i := slices.Index(s.archived, e.job.ID); {
+	case i == 0: // the oldest go first
+		s.archived = s.archived[1:]
+	case i > 0:
 		s.archived = slices.Delete(s.archived, i, i+1)
 	}
 	if pid, ok := s.archives[e.job.ID]; ok {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)
 	}
-	deps, uid := s.deps, e.job.UID
-	deps.workers.Schedule(func() { deps.removeLogs(uid) })
+	s.forgotten = append(s.forgotten, e.job.UID)
 }
 
-// removeLogs removes the output of a job. It may wait for a disk: no actor does it.
-func (d *Deps) removeLogs(uid messages.UID) {
-	if err := d.Logs.Remove(string(uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
-		d.Log.Warn("an output could not be removed", slog.String("job", string(uid)), slog.Any("error", err))
+// removeForgotten removes the outputs of forgotten jobs.
+func (s *supervisor) removeForgotten() {
+	deps, jobs := s.deps, s.forgotten
+	s.forgotten = nil
+	deps.workers.Schedule(func() { deps.removeLogs(jobs) })
+}
+
+// removeLogs removes the outputs of jobs. It may wait for a disk: no actor does it.
+func (d *Deps) removeLogs(jobs []messages.UID) {
+	for _, uid := range jobs {
+		if err := d.Logs.Remove(string(uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			d.Log.Warn("an output could not be removed", slog.String("job", string(uid)), slog.Any("error", err))
+		}
 	}
 }
 

@@ -70,6 +70,7 @@ type MainExited struct {
 type ProcessExited struct {
 	quiet
 	Seq        uint64 // the engine's number: settle it
+	Last       uint64 // that of the TreeEnded, if this, OutputClosed and TreeEnded were said in one; 0: something of the job is left
 	Status     ExitStatus
 	Cause      Cause // zero: it ended by itself
 	At         time.Time

@@ -123,7 +123,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 	if !first {
 		return c, nil
 	}
-	todo := []Effect{Tell{messages.CommandStarted{Job: c.Job}}}
+	todo := []Effect{Tell{Fact: messages.CommandStarted{Job: c.Job}}}
 	if c.Limits.Background && !c.Job.Background {
 		c, todo = c.promote(todo)
 	}
@@ -132,7 +132,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 
 func (c Command) promote(todo []Effect) (Command, []Effect) {
 	c.Job.Background = true
-	return c, append(todo, c.disarm(Budget), Tell{messages.CommandPromoted{Job: c.Job}})
+	return c, append(todo, c.disarm(Budget), Tell{Fact: messages.CommandPromoted{Job: c.Job}})
 }
 
 func (c Command) expired(e Expired) (Command, []Effect) {
@@ -152,7 +152,7 @@ func (c Command) expired(e Expired) (Command, []Effect) {
 // stop sets the cause once: whatever happens next, this is why it ended.
 func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
 	c.Job.State, c.Job.Cause = messages.Stopping, cause
-	return c, []Effect{Stop{cause, grace}, Tell{messages.CommandStopping{Job: c.Job}}}
+	return c, []Effect{Stop{cause, grace}, Tell{Fact: messages.CommandStopping{Job: c.Job}}}
 }
 
 func (c Command) draining() (Command, []Effect) {
@@ -160,7 +160,7 @@ func (c Command) draining() (Command, []Effect) {
 		return c, nil // a job that is being ended says so until it has
 	}
 	c.Job.State = messages.Draining
-	return c, []Effect{Tell{messages.CommandDraining{Job: c.Job}}}
+	return c, []Effect{Tell{Fact: messages.CommandDraining{Job: c.Job}}}
 }
 
 // failed ends a job of which no process exists.
@@ -178,7 +178,10 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 // by itself while a stop was on its way was not stopped.
 func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j := &c.Job
-	c.result, c.seq = e.Seq, max(c.seq, e.Seq)
+	c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
+	if e.Last > 0 { // what is said behind it is no news
+		c.closed, c.ended = true, true
+	}
 	j.Ended, j.Status, j.Settled, j.Shell = e.At, e.Status, true, e.Status.Shell()
 	j.Cause, j.OOM, j.Rusage = e.Cause, e.OOM, e.Rusage
 	j.OutputOpen, j.Children, j.Survivors = e.OutputOpen, e.Children, e.Survivors
@@ -198,7 +201,7 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 func (c Command) again(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.ProcessExited:
-		c.result, c.seq = e.Seq, max(c.seq, e.Seq)
+		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
 	case messages.ProcessFailed:
 		if c.Job.Started.IsZero() {
 			c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
@@ -225,7 +228,7 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 	c.Job.State, c.Job.Outcome, c.Job.WaitingForInput = messages.Finished, why, false
 	c.Job.Deadline = time.Time{}
-	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), Tell{messages.CommandFinished{Job: c.Job}}}
+	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), Tell{Fact: messages.CommandFinished{Job: c.Job}}}
 	for _, t := range c.controls {
 		todo = append(todo, refuse(t, finishedError(c.Job.ID)))
 	}
@@ -264,7 +267,15 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 		return c, todo
 	}
 	c.Job.State, c.kept = messages.Retired, false
-	return c, append(todo, Tell{messages.CommandRetired{Job: c.Job}})
+	last := messages.CommandRetired{Job: c.Job}
+	for i, effect := range todo {
+		if tell, is := effect.(Tell); is {
+			tell.Behind = last // it is the end
+			todo[i] = tell
+			return c, todo
+		}
+	}
+	return c, append(todo, Tell{Fact: last})
 }
 
 // settle lets the engine forget what the journal holds, and the actor go when

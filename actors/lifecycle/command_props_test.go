@@ -91,6 +91,9 @@ func (j *judge) weigh(effect Effect) {
 	switch e := effect.(type) {
 	case Tell:
 		j.heard(e.Fact)
+		if e.Behind != nil {
+			j.heard(e.Behind)
+		}
 	case Reply:
 		if e.To != 0 && j.open[e.To] == "" {
 			j.fail("client %d was answered %T unasked or twice", e.To, e.Reply)

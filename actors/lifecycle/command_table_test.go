@@ -65,6 +65,7 @@ var events = []struct {
 	{"Failed", messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed}, Shell: 127, At: noon}},
 	{"MainExited", messages.MainExited{}},
 	{"exit 3", exited(messages.ExitStatus{Code: 3}, messages.Cause{})},
+	{"exit 3, all", messages.ProcessExited{Seq: 3, Last: 5, Status: messages.ExitStatus{Code: 3}, At: noon}},
 	{"SIGKILL", exited(messages.ExitStatus{Signal: "KILL", Number: 9}, messages.Cause{})},
 	{"stopped", exited(messages.ExitStatus{Signal: "TERM", Number: 15}, messages.Cause{By: messages.ByClient})},
 	{"timed out", exited(messages.ExitStatus{Signal: "TERM", Number: 15}, messages.Cause{By: messages.ByDeadline})},
@@ -101,6 +102,9 @@ func short(e Effect) string {
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Fact), "messages.Command"))
 		if name == "finished" {
 			name += "=" + string(e.Fact.Record().Outcome)
+		}
+		if _, last := e.Behind.(messages.CommandRetired); last {
+			name += "+retired"
 		}
 		return name
 	case Reply:

@@ -63,12 +63,19 @@ func (w *world) perform(todo []Effect) {
 		case Retire:
 			w.gone = true
 		case Tell:
-			w.record = e.Fact.Record()
-			switch e.Fact.(type) {
-			case messages.CommandFinished, messages.CommandRetired:
-				w.unwritten = append(w.unwritten, w.record.State)
+			w.told(e.Fact)
+			if e.Behind != nil {
+				w.told(e.Behind)
 			}
 		}
+	}
+}
+
+func (w *world) told(fact messages.CommandFact) {
+	w.record = fact.Record()
+	switch fact.(type) {
+	case messages.CommandFinished, messages.CommandRetired:
+		w.unwritten = append(w.unwritten, w.record.State)
 	}
 }
 
@@ -209,9 +216,30 @@ func (w *world) tickRunning() {
 		default:
 			e.outcome = messages.Exited
 		}
+		exit := messages.ProcessExited{Status: status, Cause: e.cause, At: noon, Sizes: messages.Sizes{7}}
+		if rapid.Bool().Draw(w.t, "all at once") {
+			w.sayAll(exit)
+			return
+		}
 		w.say(func(seq uint64) any {
-			return messages.ProcessExited{Seq: seq, Status: status, Cause: e.cause, At: noon, Sizes: messages.Sizes{7}}
+			exit.Seq = seq
+			return exit
 		})
+	}
+}
+
+// sayAll says the result of a job of which nothing is left; what is behind it may
+// come late.
+func (w *world) sayAll(exit messages.ProcessExited) {
+	e := &w.engine
+	e.closed, e.ended = true, true
+	first := e.last + 1
+	e.last += 3
+	exit.Seq, exit.Last = first, e.last
+	facts := []any{exit, messages.OutputClosed{Seq: first + 1, Sizes: messages.Sizes{9}}, messages.TreeEnded{Seq: e.last}}
+	e.kept = append(e.kept, facts...)
+	for _, fact := range facts {
+		w.do(fact)
 	}
 }
 

@@ -87,7 +87,7 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
 		c.Limits.Timeout = after(r, c.Limits.Timeout)
 		c.Job.Timeout = c.Limits.Timeout
-		return c, []Effect{Tell{messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}}}
+		return c, []Effect{Tell{Fact: messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}}}
 	}
 	left := after(r, c.Job.Deadline.Sub(now))
 	var timer Effect
@@ -104,7 +104,7 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 	return c, []Effect{
 		timer,
 		Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
-		Tell{messages.CommandChanged{Job: c.Job}},
+		Tell{Fact: messages.CommandChanged{Job: c.Job}},
 		Reply{by, messages.Acknowledged{}},
 	}
 }
@@ -179,7 +179,7 @@ func (c Command) noticed(fact any) (Command, []Effect) {
 	if len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting || c.Job.State.Ended() {
 		return c, nil // behind the outcome only the retirement is told, which carries it
 	}
-	return c, []Effect{Tell{messages.CommandChanged{Job: c.Job}}}
+	return c, []Effect{Tell{Fact: messages.CommandChanged{Job: c.Job}}}
 }
 
 // Abandon answers everyone who still waits: the actor goes, the job stays.

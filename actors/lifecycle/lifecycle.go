@@ -78,8 +78,12 @@ type (
 		Cause messages.Cause
 		Grace time.Duration
 	}
-	// Tell sends a fact to the session.
-	Tell struct{ Fact messages.CommandFact }
+	// Tell sends a fact to the session, and with it the one behind it: the last
+	// word, if it is due together with the end.
+	Tell struct {
+		Fact   messages.CommandFact
+		Behind messages.CommandFact // nil: none
+	}
 	// Reply answers a client.
 	Reply struct {
 		To    Ticket

@@ -226,15 +226,26 @@ func allSealed(streams []*stream) bool {
 	return true
 }
 
-// report tells the result.
+// report tells the result: all of it at once, if nothing of the job is left.
 func (j *job) report(left int, empty bool) {
-	var kill bool
-	j.update(func() {
+	var kill, all bool
+	clean := j.change(func() {
 		j.drained, j.left = true, left
 		j.main.oom = j.tree.oom(j.main.status, j.later.oom)
+		if all = empty && j.ladder == nil && j.outputClosed(); all {
+			j.treeGone = true
+		}
 		kill = !empty && j.later.onExit == messages.KillChildren && j.ladder == nil
 	})
+	j.tell()
 	runtime.Gosched() // whoever was told goes first, then the cleaning
+	if clean {
+		j.clean()
+	}
+	j.forgetIfOver()
+	if all {
+		return
+	}
 	if empty {
 		j.emptied()
 		return

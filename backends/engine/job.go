@@ -124,8 +124,12 @@ func (j *job) advance() {
 	if j.phase != exited {
 		return
 	}
+	if j.drained && !j.told && j.treeGone && j.outputClosed() {
+		j.sayAll()
+		return
+	}
 	if j.drained && !j.told && (j.treeGone || !j.ladder.forAll()) {
-		j.sayExited()
+		j.sayExited(j.e.seq.Add(1), 0)
 	}
 	if !j.told {
 		if j.drained { // it waits for the end of the tree
@@ -135,18 +139,33 @@ func (j *job) advance() {
 	}
 	closed := j.outputClosed()
 	if closed && !j.toldClosed {
-		j.toldClosed = true
-		seq := j.e.seq.Add(1)
-		j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes()})
+		j.sayClosed(j.e.seq.Add(1))
 	}
 	if j.treeGone && !j.toldEnded && (closed || j.certain()) {
-		j.toldEnded = true
-		seq := j.e.seq.Add(1)
-		j.keep(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
+		j.sayEnded(j.e.seq.Add(1))
 	}
 	if j.toldClosed && j.toldEnded {
 		j.phase = over
 	}
+}
+
+// sayAll says the result of a job of which nothing is left. Called with mu.
+func (j *job) sayAll() {
+	last := j.e.seq.Add(3)
+	j.sayExited(last-2, last)
+	j.sayClosed(last - 1)
+	j.sayEnded(last)
+	j.phase = over
+}
+
+func (j *job) sayClosed(seq uint64) {
+	j.toldClosed = true
+	j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes()})
+}
+
+func (j *job) sayEnded(seq uint64) {
+	j.toldEnded = true
+	j.keep(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
 }
 
 // certain reports whether the end of the tree is known without that of the
@@ -164,9 +183,8 @@ func (j *job) sayMain() {
 	}
 }
 
-func (j *job) sayExited() {
+func (j *job) sayExited(seq, last uint64) {
 	j.told = true
-	seq := j.e.seq.Add(1)
 	sizes := j.credits.sizes()
 	if j.stuck {
 		j.flag(messages.FlagLogBlocked)
@@ -179,7 +197,7 @@ func (j *job) sayExited() {
 		left = len(j.survivors)
 	}
 	j.keep(seq, messages.ProcessExited{
-		Seq: seq, Status: j.main.status, Cause: j.cause, At: j.main.at, Sizes: sizes,
+		Seq: seq, Last: last, Status: j.main.status, Cause: j.cause, At: j.main.at, Sizes: sizes,
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
 	})

@@ -177,24 +177,43 @@ func (p *Process) settleTree() {
 	if p.phase != exited || p.gone || !p.told && (p.held || p.undrained() || stopped && alive && !p.ladder.gaveUp) {
 		return
 	}
+	closes, ends := !p.leaves.Output, !alive || p.ladder.gaveUp
+	if !p.told && closes && ends {
+		p.sayAll(stopped)
+		return
+	}
 	if !p.told {
-		p.result(stopped)
+		p.told = true
+		p.keep(p.result(p.engine.seq.Add(1), 0, stopped))
 	}
-	if !p.closed && !p.leaves.Output {
-		p.closed = true
-		p.seal()
-		p.number(func(seq uint64) messages.ProcessFact {
-			return messages.OutputClosed{Seq: seq, Sizes: p.sizes()}
-		})
+	if !p.closed && closes {
+		p.sayClosed(p.engine.seq.Add(1))
 	}
-	if !p.ended && (!alive || p.ladder.gaveUp) {
-		p.ended = true
-		p.ladder.end()
-		p.number(func(seq uint64) messages.ProcessFact {
-			return messages.TreeEnded{Seq: seq, Survivors: p.survivors()}
-		})
-		p.tellWatchers()
+	if !p.ended && ends {
+		p.sayEnded(p.engine.seq.Add(1))
 	}
+}
+
+// sayAll says the result of a job of which nothing is left.
+func (p *Process) sayAll(stopped bool) {
+	last := p.engine.seq.Add(3)
+	p.told = true
+	p.keep(p.result(last-2, last, stopped))
+	p.sayClosed(last - 1)
+	p.sayEnded(last)
+}
+
+func (p *Process) sayClosed(seq uint64) {
+	p.closed = true
+	p.seal()
+	p.keep(seq, messages.OutputClosed{Seq: seq, Sizes: p.sizes()})
+}
+
+func (p *Process) sayEnded(seq uint64) {
+	p.ended = true
+	p.ladder.end()
+	p.keep(seq, messages.TreeEnded{Seq: seq, Survivors: p.survivors()})
+	p.tellWatchers()
 }
 
 // undrained reports whether output waits for room in its log.
@@ -202,18 +221,15 @@ func (p *Process) undrained() bool {
 	return slices.ContainsFunc(p.pipe, func(x piece) bool { return p.blocked[x.stream] })
 }
 
-func (p *Process) result(stopped bool) {
-	p.told = true
-	p.number(func(seq uint64) messages.ProcessFact {
-		f := messages.ProcessExited{
-			Seq: seq, Status: p.status, At: time.Now(), Sizes: p.sizes(), OutputOpen: p.leaves.Output,
-			Children: p.leaves.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
-		}
-		if stopped {
-			f.Cause = p.ladder.cause
-		}
-		return f
-	})
+func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.ProcessFact) {
+	f := messages.ProcessExited{
+		Seq: seq, Last: last, Status: p.status, At: time.Now(), Sizes: p.sizes(), OutputOpen: p.leaves.Output,
+		Children: p.leaves.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
+	}
+	if stopped {
+		f.Cause = p.ladder.cause
+	}
+	return seq, f
 }
 
 // survivors are named when the ladder has given up.

@@ -109,11 +109,15 @@ func (p *Process) say(fact messages.ProcessFact) {
 
 // number says a fact that stays until it is settled.
 func (p *Process) number(fact func(seq uint64) messages.ProcessFact) {
-	n := numbered{seq: p.engine.seq.Add(1)}
-	n.fact = fact(n.seq)
-	p.unsettled = append(p.unsettled, n)
-	p.last = n.seq
-	p.say(n.fact)
+	seq := p.engine.seq.Add(1)
+	p.keep(seq, fact(seq))
+}
+
+// keep says a fact that stays until its number is settled.
+func (p *Process) keep(seq uint64, fact messages.ProcessFact) {
+	p.unsettled = append(p.unsettled, numbered{seq, fact})
+	p.last = seq
+	p.say(fact)
 }
 
 // wake has the outbox told, unless that goes on already.

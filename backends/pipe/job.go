@@ -69,7 +69,8 @@ func (j *job) note(fact messages.ProcessFact) {
 	defer j.backend.mu.Unlock()
 	switch f := fact.(type) {
 	case messages.ProcessExited:
-		j.exited, j.last = true, max(j.last, f.Seq)
+		j.exited, j.last = true, max(j.last, f.Seq, f.Last)
+		j.closed, j.ended = j.closed || f.Last > 0, j.ended || f.Last > 0
 	case messages.ProcessFailed:
 		j.closed, j.ended, j.last = true, true, max(j.last, f.Seq)
 	case messages.OutputClosed:
