@@ -85,11 +85,12 @@ type parts struct {
 	logs     actors.Logs
 	engine   backends.Engine
 	store    *spill.Disk
+	workers  *actors.Workers
 }
 
 // build makes the store, the engine and the backends.
 func (o Options) build() (parts, error) {
-	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs}
+	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers)}
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}
@@ -110,7 +111,7 @@ func (o Options) build() (parts, error) {
 	p.logs = p.store
 	local, err = engine.New(engine.Options{
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
-		ScriptDir: p.store.Dir,
+		ScriptDir: p.store.Dir, Workers: p.workers,
 		Claim:     func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
 	})
 	if err != nil {
@@ -147,7 +148,7 @@ func (p parts) close() error {
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	host := os.Environ()
 	return &actors.Deps{
-		Backends: p.backends, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
+		Backends: p.backends, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
 		Environment: func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
 			env, dropped, err := shell.Environment(r, host)
 			return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err

@@ -41,8 +41,13 @@ type Deps struct {
 	// Unhandled hears of messages that no actor should have got; nil: they are logged.
 	Unhandled func(who string, message any)
 
-	workers workers.Pool // the goroutines of all actors
+	// Workers are the goroutines of all actors; nil: some of the tree's own.
+	Workers *Workers
 }
+
+// Workers do the work of one tree. Who makes work for it by telling facts may join
+// them and help with it.
+type Workers = workers.Line
 
 // DefaultBackend runs the commands of sessions that name no other.
 const DefaultBackend = "pipe"

@@ -52,7 +52,7 @@ type gatherAgain struct {
 }
 
 func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
-	return d.props(func() actor.Actor {
+	return d.apart(func() actor.Actor {
 		g := &gather{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
 		for _, r := range each {
 			g.waiting[r.Job] = r

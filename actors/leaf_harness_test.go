@@ -78,6 +78,7 @@ func playOn(t testing.TB, play func(s *stage)) {
 			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log })),
 	}
 	s.deps = &Deps{
+		Workers: new(Workers),
 		Journal: s.journal, Logs: s.store, Log: log, Middleware: []actor.ReceiverMiddleware{poisonous},
 		Unhandled: func(who string, m any) { t.Errorf("%s does not know %T", who, m) },
 	}
@@ -102,7 +103,7 @@ func playOn(t testing.TB, play func(s *stage)) {
 	if n := s.store.Readers(); n != 0 {
 		t.Errorf("%d logs were not closed", n)
 	}
-	s.deps.workers.Close()
+	s.deps.Workers.Apart.Close()
 	s.sys.Shutdown()
 }
 

@@ -59,7 +59,7 @@ func recorderProps(d *Deps) *actor.Props {
 	if quick {
 		return d.inline(producer)
 	}
-	return d.props(producer)
+	return d.apart(producer)
 }
 
 // Receive implements actor.Actor.

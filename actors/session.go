@@ -125,7 +125,7 @@ func (s *session) place(ctx actor.Context, p place) {
 	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
 	if p.job.State == messages.Queued {
-		if err := s.shell.Check(t.spec); err != nil {
+		if err := s.check(t); err != nil {
 			s.refuse(ctx, id, err)
 			return
 		}
@@ -154,6 +154,13 @@ func (s *session) place(ctx actor.Context, p place) {
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	}
+}
+
+// check asks the place whether it could run a job. It may look at directories,
+// which may hang: the others go on.
+func (s *session) check(t *ticket) (err *messages.Error) {
+	s.deps.Workers.Away(func() { err = s.shell.Check(t.spec) })
+	return err
 }
 
 func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Error) {

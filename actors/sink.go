@@ -67,13 +67,13 @@ type archiveLook struct{ quiet }
 
 // sinkProps are of the reader of a live job, for its command.
 func sinkProps(d *Deps, job messages.JobID) *actor.Props {
-	return d.props(func() actor.Actor { return newSink(d, job, false) })
+	return d.apart(func() actor.Actor { return newSink(d, job, false) })
 }
 
 // archiveProps are of the reader of a job that is over, for the supervisor. It
 // says ended when nobody has asked for a while.
 func archiveProps(d *Deps, job messages.JobID) *actor.Props {
-	return d.props(func() actor.Actor { return newSink(d, job, true) })
+	return d.apart(func() actor.Actor { return newSink(d, job, true) })
 }
 
 func newSink(d *Deps, job messages.JobID, archive bool) *sink {

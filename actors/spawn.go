@@ -12,11 +12,18 @@ import (
 )
 
 // props are those of every actor: state made by a producer without side
-// effects, the guard outermost, and a named strategy.
+// effects, the guard outermost, and a named strategy. It runs in turn with the
+// others: sessions and commands decide and pass on, and hold nobody up.
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 	chain := append([]actor.ReceiverMiddleware{guard(d)}, d.Middleware...)
 	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}),
-		actor.WithDispatcher(&d.workers), actor.WithReceiverMiddleware(chain...))
+		actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
+}
+
+// apart are the props of an actor that may take its time, in a goroutine of its
+// own: what reads and searches output, gathers answers, or waits for a journal.
+func (d *Deps) apart(producer func() actor.Actor) *actor.Props {
+	return d.props(producer).Configure(actor.WithDispatcher(&d.Workers.Apart))
 }
 
 // inline are the props of an actor that runs in the goroutine of whoever sends
@@ -26,11 +33,14 @@ func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 // which may hold a lock while it tells a fact. It spares the road of a command,
 // up and down, some ten changes of goroutine.
 func (d *Deps) inline(producer func() actor.Actor) *actor.Props {
-	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(d.workers.Throughput())))
+	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(d.Workers.Throughput())))
 }
 
 // Spawn starts the tree of a node and returns its supervisor.
 func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
+	if d.Workers == nil {
+		d.Workers = new(Workers)
+	}
 	root := system.Root.Copy().WithGuardian(stopAll{})
 	pid, err := root.SpawnNamed(d.inline(func() actor.Actor { return newSupervisor(d) }), kindSupervisor)
 	if err != nil {
@@ -41,7 +51,7 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 
 // stopped says that the supervisor, and with it every actor below, has ended.
 func (d *Deps) stopped() {
-	d.workers.Close()
+	d.Workers.Apart.Close()
 	if d.Stopped != nil {
 		d.Stopped()
 	}

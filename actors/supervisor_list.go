@@ -141,7 +141,7 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 func (s *supervisor) removeForgotten() {
 	deps, jobs := s.deps, s.forgotten
 	s.forgotten = nil
-	deps.workers.Schedule(func() { deps.removeLogs(jobs) })
+	deps.Workers.Apart.Schedule(func() { deps.removeLogs(jobs) })
 }
 
 // removeLogs removes the outputs of jobs. It may wait for a disk: no actor does it.

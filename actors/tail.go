@@ -73,7 +73,7 @@ type (
 )
 
 func tailProps(d *Deps, job messages.JobID, streams []messages.Stream, c messages.Condition) *actor.Props {
-	return d.props(func() actor.Actor {
+	return d.apart(func() actor.Actor {
 		t := &tail{deps: d, job: job, streams: map[messages.Stream]*stretch{}}
 		if c.Kind == messages.UntilQuiet {
 			t.quiet = c.Quiet

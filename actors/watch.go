@@ -31,7 +31,7 @@ type watchLate struct{ quiet }
 // watchProps are of a wait that checkAwait has found right, for jobs as they
 // stand.
 func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
-	return d.props(func() actor.Actor {
+	return d.apart(func() actor.Actor {
 		return &watch{
 			deps: d, ask: ask, jobs: jobs, client: client,
 			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{},

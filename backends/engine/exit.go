@@ -237,7 +237,7 @@ func (j *job) report(left int, empty bool) {
 		}
 		kill = !empty && j.later.onExit == messages.KillChildren && j.ladder == nil
 	})
-	j.tell()
+	j.tellHelping()
 	runtime.Gosched() // whoever was told goes first, then the cleaning
 	if clean {
 		j.clean()

@@ -118,6 +118,16 @@ func (j *job) change(change func()) bool {
 
 func (j *job) tell() { j.flush(func(r any) { j.fault(fmt.Errorf("the listener panicked: %v", r)) }) }
 
+// tellHelping tells, and helps with what follows. Called without any lock, where a
+// while does not matter.
+func (j *job) tellHelping() {
+	if w := j.e.opt.Workers; w != nil {
+		w.Join()
+		defer w.Leave()
+	}
+	j.tell()
+}
+
 // advance says what has become due, in the order of the contract: the result,
 // then the end of the output and of the tree. Called with mu.
 func (j *job) advance() {

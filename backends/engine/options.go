@@ -50,6 +50,14 @@ type Options struct {
 	PoolSize   int    // emptied cgroups that are kept; 0: DefaultPool
 	Spawners   int    // forks at a time; 0: as many as there are CPUs
 
+	// Workers do what follows from facts. A goroutine of the engine that tells the
+	// start or the result of a job joins them before, and helps with it when it
+	// leaves, where no lock is held: another would have to be woken. nil: nobody.
+	Workers interface {
+		Join()
+		Leave()
+	}
+
 	// Journal is given every record before what it says is acted on: a start
 	// before it is reported, an exit before it is reaped. It may wait for a
 	// write, not for a disk. nil: none.

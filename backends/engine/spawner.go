@@ -211,7 +211,7 @@ func (j *job) begun(streams []*stream) {
 	}
 	j.mu.Unlock()
 	j.work()
-	j.tell()
+	j.tellHelping()
 }
 
 // failed is the end of a job of which no process exists.
