@@ -13,15 +13,18 @@ import (
 // spec is the command of a ticket as the shell is to run it.
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
-	return backends.Command{
+	c := backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: run.Terminal},
 		Grace:  graceFor(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
-		Log:  plan(run, job.Session),
-		Meta: meta(job),
+		Log: plan(run, job.Session),
 	}
+	if s.can.Outlive {
+		c.Meta = meta(job)
+	}
+	return c
 }
 
 func limits(run messages.RunCommand) lifecycle.Limits {

@@ -174,6 +174,7 @@ type Capabilities struct {
 	Separate  bool // stdout and stderr can be kept apart
 	Signals   bool
 	Attribute bool // output is always attributed to the right command
+	Outlive   bool // jobs can outlive this process: their Meta tells the next one what they are
 }
 
 // Place is where a session runs.

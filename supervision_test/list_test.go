@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -180,4 +181,28 @@ func TestListSessionsAndScopes(t *testing.T) {
 		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a", Grace: time.Second}))
 		want(h, "when it is closed", len(reply[messages.ScopeList](h.ask(messages.ListScopes{})).Scopes), 1)
 	}, plan{fake: fake.Options{Can: serial.Can, Nature: fake.Obedient}})
+}
+
+// What tells a job to the next node is kept with it where the job may outlive
+// this one, and nowhere else.
+func TestListIsKeptWhereJobsOutlive(t *testing.T) {
+	for _, outlive := range []bool{true, false} {
+		can := serial.Can
+		can.Outlive = outlive
+		inHouse(t, func(h *house) {
+			_, p := h.start(messages.RunCommand{Text: "make", Name: "build"})
+			held, err := h.engine.Inventory(h.Context())
+			if err != nil || len(held) != 1 {
+				h.Fatalf("the engine holds %v (%v)", held, err)
+			}
+			var meta struct{ Job, Name, Preview string }
+			if err := json.Unmarshal(held[0].Meta, &meta); (err == nil) != outlive {
+				h.Errorf("kept %q: %v", held[0].Meta, err)
+			}
+			if outlive {
+				want(h, "kept", fmt.Sprint(meta), "{j1 build make}")
+			}
+			p.Exit(0)
+		}, plan{fake: fake.Options{Can: can}})
+	}
 }

@@ -30,7 +30,7 @@ func (b *Backend) Can() backends.Capabilities {
 	if b.engine.options.Can != (backends.Capabilities{}) {
 		return b.engine.options.Can
 	}
-	return backends.Capabilities{Parallel: 64, Queue: 32, Input: true, Separate: true, Signals: true, Attribute: true}
+	return backends.Capabilities{Parallel: 64, Queue: 32, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true}
 }
 
 // Open implements backends.Backend.

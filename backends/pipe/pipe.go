@@ -64,7 +64,7 @@ func (b *Backend) Name() string { return "pipe" }
 func (b *Backend) Can() backends.Capabilities {
 	return backends.Capabilities{
 		Parallel: b.options.Parallel, Queue: b.options.Queue,
-		Input: true, Separate: true, Signals: true, Attribute: true,
+		Input: true, Separate: true, Signals: true, Attribute: true, Outlive: b.engine.CanKeep(),
 	}
 }
 
