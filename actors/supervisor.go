@@ -96,8 +96,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case messages.CommandFact:
 		s.heard(ctx, msg)
 	case finale:
-		s.heard(ctx, msg.end)
-		s.heard(ctx, msg.last)
+		s.finale(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
 	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, recordAsked, settled, messages.Fact:

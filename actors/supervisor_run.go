@@ -23,6 +23,7 @@ type entry struct {
 	key     idempotency
 	digest  string // of the request, where it has a key
 	turn    bool   // it was given its turn: its engine is asked, or was
+	final   bool   // its last word is on its way behind its end
 	over    bool   // it has no actor any more: the node itself answers for it
 	settled bool   // and its engine has been told to forget it
 }
@@ -298,6 +299,16 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 		s.give(ctx, s.admission.Done(job.ID))
 	}
 	s.tellWatches(ctx, e.job)
+}
+
+// finale hears of the end of a job and takes its last word behind the news of it,
+// which people wait for.
+func (s *supervisor) finale(ctx actor.Context, m finale) {
+	if e, ok := s.jobs[m.end.Record().ID]; ok {
+		e.final = true
+	}
+	s.heard(ctx, m.end)
+	ctx.Send(ctx.Self(), m.last)
 }
 
 // pay gives the clients of a run the one reply they are owed.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -84,6 +85,7 @@ func (r *ownReaper) strays(pids []int) []int {
 func (r *ownReaper) loop() {
 	defer close(r.done)
 	for pause := pollFirst; ; {
+		runtime.Gosched() // a wait holds its processor for a while: others go first
 		var info unix.Siginfo
 		err := r.h.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
