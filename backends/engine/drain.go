@@ -5,25 +5,35 @@ import "time"
 // drainQuickly empties the pipe in the reaper's goroutine, if that takes no
 // time. It reports whether the pipe was found empty or ended.
 func (s *stream) drainQuickly() (done bool) {
+	v, _ := s.moveQuickly() // what it said is told with the result
+	return v == empty || v == ended
+}
+
+// moveQuickly moves what is in the pipe in a goroutine that serves all jobs: as
+// far as that takes no time. If more is to be done than that, the verdict is
+// neither empty nor ended.
+func (s *stream) moveQuickly() (v verdict, grew bool) {
 	if s.sealed.Load() {
-		return true
+		return ended, false
 	}
-	if !s.mu.TryLock() {
-		return false
+	if s.durable || !s.mu.TryLock() {
+		return more, false
 	}
 	defer s.mu.Unlock()
 	if s.total >= quickLogSize || s.blocked.Load() != nil {
-		return false
+		return more, false
 	}
-	err := s.conn.Control(func(fd uintptr) {
+	s.end.use(func(fd int) {
 		for range quickMoves {
-			if v, _ := s.splice(int(fd), smallPipe); v != more {
-				done = v == empty || v == ended
+			said := false
+			v, said = s.splice(fd, smallPipe)
+			grew = grew || said
+			if v != more {
 				return
 			}
 		}
 	})
-	return err == nil && done // what it said is told with the result
+	return v, grew
 }
 
 // drain moves what the pipe held when it was called: no byte that the main
@@ -60,11 +70,8 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 
 // step is one move by somebody who is not the pump.
 func (s *stream) step() verdict {
-	v := ended
-	err := s.conn.Control(func(fd uintptr) { v = s.move(int(fd), moveLimit) })
-	if err != nil {
-		return ended // closed: the pump has seen the end
-	}
+	v := ended // if it is closed its end was seen
+	s.end.use(func(fd int) { v = s.move(fd, moveLimit) })
 	return v
 }
 
@@ -74,8 +81,8 @@ func (s *stream) target() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	target := s.total
-	_ = s.conn.Control(func(fd uintptr) {
-		if n, err := s.job.e.opt.Sys.Unread(int(fd)); err == nil {
+	s.end.use(func(fd int) {
+		if n, err := s.job.e.opt.Sys.Unread(fd); err == nil {
 			target += int64(n)
 		} else {
 			target += largePipe // what a pipe can hold
@@ -108,11 +115,11 @@ func (s *stream) abandonIfHung() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.conn.Control(func(fd uintptr) {
-		if v, _ := s.splice(int(fd), smallPipe); v != capped {
+	s.end.use(func(fd int) {
+		if v, _ := s.splice(fd, smallPipe); v != capped {
 			return
 		}
-		if hung, err := s.job.e.opt.Sys.Hung(int(fd)); err == nil && hung {
+		if hung, err := s.job.e.opt.Sys.Hung(fd); err == nil && hung {
 			s.seal()
 		}
 	})

@@ -87,7 +87,7 @@ func (g *group) watchNext(empty func()) {
 	}
 	fd, err := g.h.sys.PidfdOpen(procs[0].pid)
 	if err == nil {
-		err = g.h.pidfds.watch(fd, func() {
+		err = g.h.pollset.watch(fd, func() {
 			_ = g.h.sys.Close(fd)
 			g.await(empty)
 		})

@@ -19,7 +19,7 @@ type host struct {
 	null    int      // /dev/null
 	self    proc     // this process
 	cgroups *cgroups // nil: none, and noCgroup says why
-	pidfds  *pidfds
+	pollset *pollset
 	census  *census
 	own     *ownReaper // nil: we wait for what we started only
 	walk    *walker    // with own
@@ -39,7 +39,7 @@ func newHost(e *Local) (*host, error) {
 	h.self, _ = statProc(h.sys, os.Getpid())
 	h.self.pid, h.self.threads = os.Getpid(), 0
 	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
-	h.pidfds, h.census, h.forks = newPidfds(h), &census{h: h}, newForks()
+	h.pollset, h.census, h.forks = newPollset(h), &census{h: h}, newForks()
 	h.mask = &masker{h: h}
 	h.findCgroups()
 	h.shutOut()
@@ -144,7 +144,7 @@ func (h *host) close(survivors bool) []messages.Survivor {
 	if h.own != nil {
 		h.own.close(!survivors && len(left) == 0)
 	}
-	h.pidfds.close()
+	h.pollset.close()
 	h.mask.close()
 	if h.cgroups != nil {
 		h.cgroups.close()

@@ -235,7 +235,7 @@ func (j *job) clean() {
 	j.mu.Unlock()
 	for _, s := range streams {
 		if s.crashed.Load() {
-			_ = s.file.Close()
+			s.end.close()
 		}
 	}
 	if timer != nil {

@@ -255,7 +255,7 @@ func (j *job) dismiss() {
 	}
 	stdin.close()
 	for _, s := range streams {
-		_ = s.file.Close() // its pump seals the log
+		s.dismiss()
 	}
 }
 

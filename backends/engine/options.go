@@ -5,8 +5,9 @@
 //
 // What it promises, and where from: the order of an exit (design.md 9.2), the
 // kill of a tree (reliability.md 2.2), the invariants I1 to I10 (1.5). It runs
-// no thread for a job, and no goroutine but one parked in the netpoller for
-// each stream of output. No byte of output passes through its memory.
+// no thread for a job, and on Linux no goroutine while the job is quiet: one that
+// says much has one for each of its streams, parked in the netpoller. No byte of
+// output passes through its memory.
 //
 // How much of a tree it can hold together depends on what it may use, strongest
 // first: a cgroup v2 of its own for each job; where the process is the engine's

@@ -202,7 +202,7 @@ func (j *job) born(c child) {
 // begun does what waited for the start. The process may be over by now.
 func (j *job) begun(streams []*stream) {
 	for _, s := range streams {
-		j.e.run(j, s.pump)
+		s.begin()
 	}
 	j.mu.Lock()
 	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {

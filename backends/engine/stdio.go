@@ -5,6 +5,7 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // stdio is what a job finds on its descriptors 0, 1 and 2, and our ends of it.
@@ -69,17 +70,14 @@ func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds 
 		_ = io.sys.Close(r)
 		return lacking("pipe for the output", err)
 	}
-	file := os.NewFile(uintptr(r), which.String())
 	log, err := j.e.opt.Store.Create(string(j.id), uint8(which), spec.Log)
 	if err != nil {
-		_ = file.Close()
+		_ = io.sys.Close(r)
 		return lacking("log for the output", err)
 	}
-	s, err := newStream(j, which, file, log)
+	s := newStream(j, which, r, log)
+	s.durable = spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
 	io.streams = append(io.streams, s)
-	if err != nil {
-		return lacking("pipe for the output", err)
-	}
 	return nil
 }
 
@@ -97,7 +95,7 @@ func (io *stdio) undo(j *job, again bool) {
 	io.release()
 	io.stdin.close()
 	for _, s := range io.streams {
-		_ = s.file.Close()
+		s.end.close()
 		_ = s.log.Seal()
 	}
 	if again && len(io.streams) > 0 {

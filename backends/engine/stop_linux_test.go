@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/backends/backendtest/hostile"
 	"troupe/messages"
 )
@@ -22,6 +23,15 @@ func (r *rig) up(text string) *ear {
 	e.grown(messages.Merged, 0)
 	return e
 }
+
+// asking starts a shell text that waits, at each "read x", for a nod.
+func (r *rig) asking(text string) *ear {
+	s := r.spec(text)
+	s.Stdio.Stdin = messages.StdinPipe
+	return r.start(s)
+}
+
+func (e *ear) nod() { e.proc.Do(backends.Input{Data: []byte("\n")}) }
 
 func TestJobIsStoppedPolitely(t *testing.T) {
 	r := newRig(t)

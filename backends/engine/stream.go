@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,18 +14,21 @@ import (
 	"troupe/spill"
 )
 
-// stream is one output of a job: a pipe and its log. One goroutine waits for
-// the pipe in the netpoller; at the exit another helps to empty it.
+// stream is one output of a job: a pipe and its log. While it is quiet a
+// goroutine that serves all such streams waits for the pipe; as soon as it is
+// not, one of its own does (pump). At the exit another helps to empty it.
 type stream struct {
-	job   *job
-	which messages.Stream
-	file  *os.File // the read end; closed by pump alone, but at the end of the engine
-	conn  syscall.RawConn
-	wake  chan struct{} // the reason of a pause is gone; capacity 1
+	job     *job
+	which   messages.Stream
+	durable bool          // its log is synced, which takes long
+	end     readEnd       // closed by who waits for the pipe, but at the end of the engine
+	tag     uint64        // among the quiet streams; guarded by the pollset
+	events  int           // since it began; the common goroutine's
+	wake    chan struct{} // the reason of a pause is gone; capacity 1
 
 	sealed  atomic.Bool
 	ended   chan struct{} // closed when it is sealed
-	crashed atomic.Bool   // the pump does not run any more, and did not end
+	crashed atomic.Bool   // nobody waits for the pipe any more, and it did not end
 	blocked atomic.Pointer[messages.LogBlocked]
 
 	mu    sync.Mutex // one mover at a time
@@ -56,30 +58,66 @@ const (
 	largePipe    = 1 << 20
 	smallPipe    = 64 << 10
 	chattyFrom   = 4
-	quickMoves   = 4       // of a drain in the reaper's goroutine
+	quickMoves   = 4       // at a time, in a goroutine that serves all jobs
 	quickLogSize = 1 << 20 // above it a log may be slow
 	retryFirst   = 100 * time.Millisecond
 	retryLast    = 2 * time.Second
 )
 
-func newStream(j *job, which messages.Stream, file *os.File, log spill.Writer) (*stream, error) {
-	conn, err := file.SyscallConn()
-	return &stream{job: j, which: which, file: file, conn: conn, wake: make(chan struct{}, 1), ended: make(chan struct{}), log: log}, err
+func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream {
+	return &stream{
+		job: j, which: which, end: readEnd{sys: j.e.opt.Sys, fd: end}, log: log,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
 }
 
+// handOver gives the stream a goroutine of its own, for good.
+func (s *stream) handOver() { s.job.e.run(s.job, s.pump) }
+
 // pump moves output into the log until the last writer is gone, then closes
-// the pipe and seals the log. If it panics the pipe stays open: the job waits,
-// and the drain reads it.
+// the pipe and seals the log.
 func (s *stream) pump() {
-	s.crashed.Store(true)
-	s.pumpAll()
-	s.crashed.Store(false)
-	_ = s.file.Close()
+	s.carefully(func() {
+		s.end.wait(s.which.String(), s.pumpAll)
+		s.finish()
+	})
+}
+
+// carefully does what may panic. The pipe stays open then: the job waits, and
+// the drain reads it. But the pipe of a job that is over, or that the engine has
+// let go of, is nobody else's to close.
+func (s *stream) carefully(do func()) {
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		s.ignore()
+		s.crashed.Store(true)
+		if s.sealed.Load() || s.end.closed() {
+			s.finish()
+		}
+	}()
+	do()
+	done = true
+}
+
+// finish closes the pipe and seals the log.
+func (s *stream) finish() {
+	s.end.close()
 	s.sealOnce()
 	s.job.update(func() {})
 }
 
-func (s *stream) pumpAll() {
+// dismiss has the log sealed, whoever may write still.
+func (s *stream) dismiss() {
+	s.end.close() // its pump seals the log, if there is one
+	if s.ignore() || s.crashed.Load() {
+		s.job.e.run(s.job, s.finish)
+	}
+}
+
+func (s *stream) pumpAll(conn syscall.RawConn) {
 	pause := retryFirst
 	var last verdict
 	try := func(fd uintptr) bool {
@@ -87,7 +125,7 @@ func (s *stream) pumpAll() {
 		return last != empty
 	}
 	for {
-		if err := s.conn.Read(try); err != nil || last == ended {
+		if err := conn.Read(try); err != nil || last == ended {
 			return
 		}
 		switch last {

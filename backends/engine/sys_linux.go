@@ -32,7 +32,7 @@ type Sys interface {
 	Pread(fd int, p []byte) (int, error) // from the beginning
 	Write(fd int, p []byte) (int, error)
 	Close(fd int) error
-	SetNonblock(fd int) error
+	SetNonblock(fd int) error // of one that is new: it has no other flag
 	SetPipeSize(fd, size int) error
 	Unread(fd int) (int, error) // FIONREAD
 	Hung(fd int) (bool, error)  // the last writer of the pipe is gone
@@ -41,7 +41,8 @@ type Sys interface {
 	InotifyAdd(fd int, path string, mask uint32) (int, error)
 	InotifyRemove(fd, watch int) error
 	EpollCreate() (int, error)
-	EpollAdd(ep, fd int) error
+	EpollAdd(ep, fd int, events uint32, tag uint64) error
+	EpollRemove(ep, fd int) error
 	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
 
 	Subreaper() error
@@ -134,7 +135,10 @@ func (kernel) Write(fd int, p []byte) (int, error) {
 
 func (kernel) Close(fd int) error { return unix.Close(fd) }
 
-func (kernel) SetNonblock(fd int) error { return unix.SetNonblock(fd, true) }
+func (kernel) SetNonblock(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NONBLOCK)
+	return err
+}
 
 func (kernel) SetPipeSize(fd, size int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size)
@@ -164,8 +168,15 @@ func (kernel) InotifyRemove(fd, watch int) error {
 
 func (kernel) EpollCreate() (int, error) { return unix.EpollCreate1(unix.EPOLL_CLOEXEC) }
 
-func (kernel) EpollAdd(ep, fd int) error {
-	return unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(fd)})
+func (kernel) EpollAdd(ep, fd int, events uint32, tag uint64) error {
+	return unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(uint32(tag)), Pad: int32(tag >> 32)})
+}
+
+// tagOf is what EpollAdd was given.
+func tagOf(ev *unix.EpollEvent) uint64 { return uint64(uint32(ev.Fd)) | uint64(uint32(ev.Pad))<<32 }
+
+func (kernel) EpollRemove(ep, fd int) error {
+	return unix.EpollCtl(ep, unix.EPOLL_CTL_DEL, fd, nil)
 }
 
 func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {

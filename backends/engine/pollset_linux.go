@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollset waits for the ends of processes and for the output of quiet streams:
+// for all of them in one goroutine, behind one descriptor in the netpoller. It
+// begins with the first that is added.
+type pollset struct {
+	h *host
+
+	mu     sync.Mutex
+	ep     int
+	file   *os.File
+	last   uint64            // tag; never 0
+	exited map[uint64]func() // by tag
+	quiet  map[uint64]*stream
+	closed bool
+}
+
+func newPollset(h *host) *pollset {
+	return &pollset{h: h, ep: -1, exited: make(map[uint64]func()), quiet: make(map[uint64]*stream)}
+}
+
+// watch calls exited once, from the common goroutine, when the process has
+// ended.
+func (p *pollset) watch(pidfd int, exited func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tag, err := p.add(pidfd, unix.EPOLLIN|unix.EPOLLONESHOT)
+	if err == nil {
+		p.exited[tag] = exited
+	}
+	return err
+}
+
+// attend calls ready of a stream, from the common goroutine, whenever something
+// has come, until leave is called. It looks at what is there already, too.
+func (p *pollset) attend(s *stream) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := os.ErrClosed
+	s.end.use(func(fd int) { s.tag, err = p.add(fd, unix.EPOLLIN|unix.EPOLLET) })
+	if err == nil {
+		p.quiet[s.tag] = s
+	}
+	return err
+}
+
+// leave ends the watch of a stream. It reports whether there was one: whoever
+// has ended it decides what becomes of the stream.
+func (p *pollset) leave(s *stream) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.quiet[s.tag] != s {
+		return false
+	}
+	delete(p.quiet, s.tag)
+	return true
+}
+
+// remove has the kernel forget a descriptor that will not be closed soon.
+func (p *pollset) remove(end *readEnd) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		end.use(func(fd int) { _ = p.h.sys.EpollRemove(p.ep, fd) })
+	}
+}
+
+// add watches a descriptor. Events bear a tag instead of its number: a child
+// that is between its fork and its exec keeps a closed one in the set, and the
+// number may be another's by then. Called with mu.
+func (p *pollset) add(fd int, events uint32) (tag uint64, err error) {
+	if err := p.open(); err != nil {
+		return 0, err
+	}
+	p.last++
+	return p.last, p.h.sys.EpollAdd(p.ep, fd, events, p.last)
+}
+
+// open begins, once. Called with mu.
+func (p *pollset) open() error {
+	if p.closed {
+		return os.ErrClosed
+	}
+	if p.file != nil {
+		return nil
+	}
+	ep, err := p.h.sys.EpollCreate()
+	if err != nil {
+		return err
+	}
+	if err := p.h.sys.SetNonblock(ep); err != nil { // or the netpoller would not have it
+		_ = p.h.sys.Close(ep)
+		return err
+	}
+	p.ep, p.file = ep, os.NewFile(uintptr(ep), "pollset")
+	conn, err := p.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	p.h.e.background(func() { p.loop(conn) })
+	return nil
+}
+
+func (p *pollset) loop(conn syscall.RawConn) {
+	_ = conn.Read(func(fd uintptr) bool {
+		p.collect(int(fd))
+		return false
+	}) // it ends when the file is closed
+}
+
+// collect calls for whatever something has happened to.
+func (p *pollset) collect(ep int) {
+	var events [64]unix.EpollEvent
+	for {
+		n, err := p.h.sys.EpollWait(ep, events[:])
+		if err != nil || n == 0 {
+			return
+		}
+		for i := range events[:n] {
+			tag := tagOf(&events[i])
+			p.mu.Lock()
+			exited, s := p.exited[tag], p.quiet[tag]
+			delete(p.exited, tag)
+			p.mu.Unlock()
+			switch {
+			case exited != nil:
+				exited()
+			case s != nil:
+				s.ready()
+			}
+		}
+	}
+}
+
+// close ends the set. A stream that was begun since the engine let go of its
+// job goes on by itself.
+func (p *pollset) close() {
+	p.mu.Lock()
+	file, left := p.file, p.quiet
+	p.closed, p.quiet = true, nil
+	p.mu.Unlock()
+	for _, s := range left {
+		s.handOver()
+	}
+	if file != nil {
+		_ = file.Close()
+	}
+}
+
+// waitFor has a job of a library's host reaped when it has exited. Where no
+// pidfd can be watched a thread waits instead.
+func (h *host) waitFor(j *job, pid, pidfd int) {
+	if pidfd >= 0 && h.pollset.watch(pidfd, func() { h.exitSeen(j, pid, pidfd) }) == nil {
+		return
+	}
+	h.waitInThread(j, pid)
+}
+
+// exitSeen reaps a process whose pidfd is readable. One that is traced is not
+// ours to reap before its tracer lets go.
+func (h *host) exitSeen(j *job, pid, pidfd int) {
+	var info unix.Siginfo
+	err := h.sys.Waitid(unix.P_PIDFD, pidfd, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+	if err == nil && infoPid(&info) == 0 {
+		h.waitInThread(j, pid)
+		return
+	}
+	j.reapSafely()
+}
+
+func (h *host) waitInThread(j *job, pid int) {
+	h.e.run(j, func() {
+		var info unix.Siginfo
+		_ = h.sys.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT)
+		j.reap()
+	})
+}

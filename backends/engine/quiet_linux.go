@@ -1,0 +1,52 @@
+package engine
+
+// quietEvents is how often a stream may be looked after in the goroutine that
+// all quiet ones share. One that says so much, a few bytes at a time, is not
+// quiet, and may take the time of its own goroutine only.
+const quietEvents = 4096
+
+// begin has the output moved from now on. A stream costs nothing while it is
+// quiet: one goroutine waits for all that are. One whose log is synced has its
+// own from the start.
+func (s *stream) begin() {
+	set := s.job.e.host.pollset
+	if s.durable || set.attend(s) != nil {
+		s.handOver()
+		return
+	}
+	if s.end.closed() && set.leave(s) { // the engine let go of it before it was attended to
+		s.handOver()
+	}
+}
+
+// ready takes what has come, in the common goroutine. A fault of one stream is
+// none of the others'.
+func (s *stream) ready() {
+	defer s.job.guard()
+	s.carefully(s.take)
+}
+
+// take moves little, into a log that is not slow. For all else the stream gets a
+// goroutine of its own, and keeps it.
+func (s *stream) take() {
+	v, grew := held, false
+	if s.events++; s.events <= quietEvents && !s.job.held() || s.sealed.Load() {
+		v, grew = s.moveQuickly()
+	}
+	switch {
+	case v == empty:
+	case !s.ignore(): // somebody else takes care of it
+	case v == ended:
+		s.finish()
+	default:
+		s.job.e.host.pollset.remove(&s.end)
+		s.handOver()
+	}
+	if grew {
+		s.job.tell()
+	}
+}
+
+// ignore takes the stream from the common goroutine. It reports whether it was
+// there: who took it decides what becomes of it.
+func (s *stream) ignore() bool { return s.job.e.host.pollset.leave(s) }

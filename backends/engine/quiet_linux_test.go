@@ -1,0 +1,271 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// attended reports whether a stream is among the quiet ones.
+func attended(s *stream) bool {
+	p := s.job.e.host.pollset
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.quiet[s.tag] == s
+}
+
+func (r *rig) streams(e *ear) []*stream {
+	j := r.e.find(e.id)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.streams
+}
+
+// Jobs that live and say nothing cost no goroutine, whatever their number.
+func TestSilentJobsHaveNoGoroutine(t *testing.T) {
+	const jobs, constant = 200, 20
+	r := newRig(t)
+	up := r.up("echo up; sleep 1000") // the engine has begun what it begins once
+	before := runtime.NumGoroutine()
+	ears := []*ear{up}
+	for i := range jobs {
+		s := r.argv("sleep", "1000")
+		if i%2 == 0 {
+			s.Stdio.Streams = messages.SeparateStreams
+		}
+		ears = append(ears, r.start(s))
+	}
+	for _, e := range ears {
+		await[messages.ProcessStarted](e)
+	}
+	if after := runtime.NumGoroutine(); after > before+constant {
+		t.Errorf("%d goroutines before %d jobs, %d with them", before, jobs, after)
+	}
+	for _, e := range ears {
+		e.proc.Stop(client(), 0)
+	}
+	for _, e := range ears {
+		e.over()
+	}
+	if p := r.e.host.pollset; len(p.quiet) > 0 {
+		t.Errorf("%d streams are attended to after their end", len(p.quiet))
+	}
+}
+
+// A stream that was quiet, and then is not, gets a goroutine of its own and
+// loses no byte by that, with many at once.
+func TestQuietStreamBecomesChatty(t *testing.T) {
+	const jobs, lines = 24, 300_000
+	r := newRig(t)
+	var want strings.Builder
+	want.WriteString("1\n2\n")
+	for i := range lines {
+		fmt.Fprintln(&want, i+1)
+	}
+	sum := sha256.Sum256([]byte(want.String()))
+	var all sync.WaitGroup
+	for range jobs {
+		e := r.asking(fmt.Sprintf("echo 1; read x; echo 2; read x; seq 1 %d", lines))
+		all.Go(func() {
+			e.grown(messages.Merged, 1)
+			e.nod()
+			e.grown(messages.Merged, 3)
+			if !attended(r.streams(e)[0]) {
+				t.Error("a quiet stream has a goroutine of its own")
+			}
+			e.nod()
+			if x := e.over(); x.Sizes[0] != int64(want.Len()) {
+				t.Errorf("%+v, want %d bytes", x, want.Len())
+			}
+			if sha256.Sum256([]byte(r.output(e, messages.Merged))) != sum {
+				t.Error("other bytes came than were written")
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A stream that speaks very often gets a goroutine of its own, however little it
+// says.
+func TestTalkativeStreamIsNotQuiet(t *testing.T) {
+	r := newRig(t)
+	e := r.asking("read x; echo hi; read x")
+	await[messages.ProcessStarted](e)
+	s := r.streams(e)[0]
+	for range quietEvents { // nobody else counts: the job is silent
+		s.ready()
+	}
+	if !attended(s) {
+		t.Error("it is not attended to any more")
+	}
+	s.ready()
+	if attended(s) {
+		t.Error("it is quiet still")
+	}
+	e.nod()
+	e.grown(messages.Merged, 2)
+	e.nod()
+	if x := e.over(); x.Sizes[0] != 3 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// The end of a quiet stream seals its log and gives its pipe back while the job
+// goes on.
+func TestQuietStreamEnds(t *testing.T) {
+	r := newRig(t)
+	e := r.asking("echo hi; read x; exec > /dev/null 2>&1; read x")
+	e.grown(messages.Merged, 2)
+	out := r.streams(e)[0]
+	open := openFiles(t)
+	e.nod()
+	within(t, out.ended)
+	until(t, func() bool { return openFiles(t) == open-1 })
+	if !out.end.closed() || out.end.file != nil || attended(out) {
+		t.Error("the pipe was not closed by the common goroutine")
+	}
+	log, err := e.proc.Output(messages.Merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if st := log.State(); !st.Closed || st.Size != 3 {
+		t.Errorf("%+v", st)
+	}
+	e.nod()
+	if x := e.over(); x.Sizes[0] != 3 || x.OutputOpen {
+		t.Errorf("%+v", x)
+	}
+}
+
+// unattended refuses to watch pipes, and processes if all is set.
+type unattended struct {
+	kernel
+	all bool
+}
+
+func (u unattended) EpollAdd(ep, fd int, events uint32, tag uint64) error {
+	if u.all || events&unix.EPOLLET != 0 {
+		return unix.ENOSPC
+	}
+	return u.kernel.EpollAdd(ep, fd, events, tag)
+}
+
+// unpolled refuses to make a set.
+type unpolled struct{ kernel }
+
+func (unpolled) EpollCreate() (int, error) { return -1, unix.EMFILE }
+
+// Where a pipe cannot be watched with the others it has a goroutine of its own,
+// and everything goes on as ever.
+func TestFaultNoCommonWatch(t *testing.T) {
+	for name, sys := range map[string]Sys{"pipes": unattended{}, "all": unattended{all: true}, "no set": unpolled{}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(o *Options) { o.Sys = sys })
+			e := r.asking("echo up; read x; seq 1 100000; exit 3")
+			e.grown(messages.Merged, 0)
+			if attended(r.streams(e)[0]) {
+				t.Error("it is watched")
+			}
+			e.nod()
+			if x := e.over(); x.Status.Code != 3 || x.Sizes[0] != 588_898 {
+				t.Errorf("%+v", x)
+			}
+		})
+	}
+}
+
+// A log is sealed at the end of the engine although somebody whom the engine does
+// not know holds the pipe, whoever waits for that.
+func TestCloseSealsWhatIsWrittenStill(t *testing.T) {
+	for name, d := range map[string]spill.Durability{"quiet": spill.Memory, "pumped": spill.FsyncOnExit} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			spec := r.spec("echo up; sleep 1000")
+			spec.Log.Durability = d
+			e := r.start(spec)
+			e.grown(messages.Merged, 2)
+			s := r.streams(e)[0]
+			if attended(s) != (d == spill.Memory) {
+				t.Errorf("attended: %v", attended(s))
+			}
+			pid := await[messages.ProcessStarted](e).PID
+			writer, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", pid), os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer writer.Close()
+			r.e.Close(false)
+			within(t, s.ended)
+			if _, err := writer.WriteString("late"); err == nil {
+				t.Error("the pipe is open still")
+			}
+			log, err := e.proc.Output(messages.Merged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			if st := log.State(); !st.Closed || st.Size != 3 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// What uses a descriptor keeps it from being closed, and nothing uses it after.
+func TestReadEndIsClosedBehindItsUsers(t *testing.T) {
+	for range 200 {
+		read, write, err := kernel{}.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (kernel{}).SetNonblock(read); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := unix.Write(write, []byte("hi")); err != nil {
+			t.Fatal(err)
+		}
+		var calls closings
+		end := readEnd{sys: &calls, fd: read}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for end.use(func(fd int) {
+					if n, err := (kernel{}).Unread(fd); n != 2 || err != nil {
+						t.Errorf("%d bytes, %v", n, err)
+					}
+				}) {
+					runtime.Gosched()
+				}
+			})
+		}
+		all.Go(end.close)
+		all.Go(end.close)
+		all.Wait()
+		if n := calls.n.Load(); n != 1 {
+			t.Errorf("closed %d times", n)
+		}
+		unix.Close(write)
+	}
+}
+
+// closings counts closes.
+type closings struct {
+	kernel
+	n atomic.Int32
+}
+
+func (c *closings) Close(fd int) error {
+	c.n.Add(1)
+	return c.kernel.Close(fd)
+}

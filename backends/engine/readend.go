@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// readEnd is our end of an output pipe, which never waits. Many goroutines may
+// use its descriptor and any may close it: that keeps others from it and wakes
+// who waits; the last who uses it gives it back. Nothing here blocks, whatever
+// locks the caller holds.
+type readEnd struct {
+	sys Sys
+	fd  int
+
+	mu    sync.Mutex
+	users int
+	shut  bool
+	file  *os.File // the descriptor's owner since a goroutine waits for it; nil: none does
+}
+
+// use calls do with the descriptor, and reports false if it is closed.
+func (r *readEnd) use(do func(fd int)) bool {
+	if !r.enter() {
+		return false
+	}
+	defer r.leave()
+	do(r.fd)
+	return true
+}
+
+// wait gives the descriptor to the netpoller and calls do with it there. It is
+// called once at most. A close ends what waits in do.
+func (r *readEnd) wait(name string, do func(syscall.RawConn)) {
+	if !r.enter() {
+		return
+	}
+	defer r.leave()
+	file := os.NewFile(uintptr(r.fd), name)
+	r.mu.Lock()
+	r.file = file
+	if r.shut {
+		r.wake()
+	}
+	r.mu.Unlock()
+	if conn, err := file.SyscallConn(); err == nil {
+		do(conn)
+	}
+}
+
+// close may be called again.
+func (r *readEnd) close() {
+	r.mu.Lock()
+	first, idle := !r.shut, r.users == 0
+	r.shut = true
+	if first && !idle && r.file != nil {
+		r.wake()
+	}
+	r.mu.Unlock()
+	if first && idle {
+		r.free()
+	}
+}
+
+// wake ends a wait in the netpoller, by a deadline that has passed: closing the
+// file would wait for those who use it. Called with mu.
+func (r *readEnd) wake() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
+
+func (r *readEnd) closed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shut
+}
+
+func (r *readEnd) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shut {
+		return false
+	}
+	r.users++
+	return true
+}
+
+func (r *readEnd) leave() {
+	r.mu.Lock()
+	r.users--
+	last := r.users == 0 && r.shut
+	r.mu.Unlock()
+	if last {
+		r.free()
+	}
+}
+
+// free gives the descriptor back. Nobody uses it, and nobody will.
+func (r *readEnd) free() {
+	if r.file != nil {
+		_ = r.file.Close()
+		return
+	}
+	_ = r.sys.Close(r.fd)
+}
