@@ -86,9 +86,6 @@ func (j *job) ended(end ending) {
 	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
 	t, streams := j.tree, j.streams
 	j.mu.Unlock()
-	if t.isolation() != messages.Group {
-		j.root.close()
-	}
 	if journal := j.e.opt.Journal; journal != nil {
 		journal(Record{Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(), Status: end.status, Rusage: end.rusage})
 	}
@@ -241,6 +238,8 @@ func (j *job) report(left int, empty bool) {
 	runtime.Gosched() // whoever was told goes first, then the cleaning
 	if clean {
 		j.clean()
+	} else if j.tree.isolation() != messages.Group { // else its number is still needed
+		j.root.close()
 	}
 	j.forgetIfOver()
 	if all {

@@ -125,19 +125,32 @@ func (p *pollset) collect(ep int) {
 			return
 		}
 		for i := range events[:n] {
-			tag := tagOf(&events[i])
-			p.mu.Lock()
-			exited, s := p.exited[tag], p.quiet[tag]
-			delete(p.exited, tag)
-			p.mu.Unlock()
-			switch {
-			case exited != nil:
+			if exited := p.exit(tagOf(&events[i])); exited != nil {
 				exited()
-			case s != nil:
+			}
+		}
+		for i := range events[:n] { // somebody waits for an exit, and its drain leaves little to do here
+			if s := p.stream(tagOf(&events[i])); s != nil {
 				s.ready()
 			}
 		}
 	}
+}
+
+// exit takes what is to be called for an exit; nil: the event is none.
+func (p *pollset) exit(tag uint64) func() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	exited := p.exited[tag]
+	delete(p.exited, tag)
+	return exited
+}
+
+// stream finds the stream of an event; nil: it is nobody's.
+func (p *pollset) stream(tag uint64) *stream {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.quiet[tag]
 }
 
 // close ends the set. A stream that was begun since the engine let go of its
