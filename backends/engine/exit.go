@@ -182,36 +182,44 @@ func (j *job) rescue() {
 // collected looks at what is left of the tree, and reports.
 func (j *job) collected() { j.tree.count(j.counted) }
 
-// lingerBound is how long an empty tree waits for the end of its output beside
-// our own forks: a process that somebody else in this one has just forked holds
-// the pipe until its exec, too.
+// lingerBound is how long a job of which nobody is left waits for the end of its
+// output beside our own forks: a process that somebody else in this one has just
+// forked holds the pipe until its exec, too.
 const lingerBound = 20 * time.Millisecond
 
 // counted takes how many processes outlived the main one; empty says that
-// nothing of the tree is left.
+// nothing of the tree is left. The last of them may be dying still: it is in the
+// tree, and nobody any more.
 func (j *job) counted(left int, empty bool) {
 	j.mu.Lock()
 	streams := j.streams
 	j.mu.Unlock()
-	if !empty || allSealed(streams) {
+	if left > 0 || allSealed(streams) {
 		j.report(left, empty)
 		return
 	}
 	j.waits()
 	j.e.run(j, func() {
 		j.e.host.settleForks()
-		t := time.NewTimer(lingerBound)
-		defer t.Stop()
-		for _, s := range streams {
-			select {
-			case <-s.ended:
-				continue
-			case <-t.C:
-			}
-			break
+		if !quick(streams) || !allSealed(streams) {
+			linger(streams)
+			quick(streams) // the end may be there, and a busy engine has not seen it
 		}
-		j.report(left, empty)
+		j.tree.count(j.report)
 	})
+}
+
+// linger waits a moment for the ends of outputs.
+func linger(streams []*stream) {
+	t := time.NewTimer(lingerBound)
+	defer t.Stop()
+	for _, s := range streams {
+		select {
+		case <-s.ended:
+		case <-t.C:
+			return
+		}
+	}
 }
 
 func allSealed(streams []*stream) bool {

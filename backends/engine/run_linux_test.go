@@ -388,3 +388,38 @@ func TestJobOnExitKill(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 }
+
+// dupSys keeps a copy of the job's end of each pipe, as a child does that is
+// between its fork and its exec.
+type dupSys struct {
+	Sys
+	dups chan int
+}
+
+func (s dupSys) Pipe() (r, w int, err error) {
+	if r, w, err = s.Sys.Pipe(); err == nil {
+		dup, _ := unix.FcntlInt(uintptr(w), unix.F_DUPFD_CLOEXEC, 0)
+		s.dups <- dup
+	}
+	return r, w, err
+}
+
+// A result waits for our forks that hold its output, however long they take, and
+// is the whole truth then.
+func TestFaultAForkHoldsTheOutput(t *testing.T) {
+	dups := make(chan int, 8)
+	r := newRig(t, func(o *Options) { o.Sys = dupSys{kernel{}, dups} })
+	fork := r.e.host.forks.enter()
+	e := r.start(r.argv("/bin/true"))
+	await[messages.MainExited](e)
+	if has[messages.ProcessExited](e) {
+		t.Error("the result came although a fork holds the output")
+	}
+	for range len(dups) { // the engine has looked at a pipe of its own, too
+		_ = unix.Close(<-dups)
+	}
+	r.e.host.forks.leave(fork)
+	if x := e.over(); x.OutputOpen || x.Children != 0 {
+		t.Errorf("%+v", x)
+	}
+}
