@@ -112,7 +112,7 @@ func (o Options) build() (parts, error) {
 	local, err = engine.New(engine.Options{
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
 		ScriptDir: p.store.Dir, Workers: p.workers,
-		Claim:     func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
+		Claim: func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
 	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
