@@ -2,6 +2,7 @@ package supervision_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -18,7 +19,7 @@ type client struct {
 	request any
 	replies locked[any]
 	sent    time.Time
-	unmet   bool // the node was gone when it asked
+	unmet   atomic.Bool // the node was gone when it asked
 }
 
 // send asks and does not wait.
@@ -28,6 +29,9 @@ func (h *house) send(request any) *client {
 	c.pid = h.register(c, "client")
 	h.clients = append(h.clients, c)
 	h.system().Root.RequestWithCustomSender(h.top(), request, c.pid)
+	if h.node.Err() != nil {
+		c.unmet.Store(true) // the door would not have let it in
+	}
 	return c
 }
 
@@ -61,7 +65,7 @@ func (c *client) heard() []any { return c.replies.all() }
 func (c *client) SendUserMessage(_ *actor.PID, message any) {
 	m := actor.UnwrapEnvelopeMessage(message)
 	if _, lost := m.(*actor.DeadLetterResponse); lost {
-		c.unmet = true
+		c.unmet.Store(true)
 		return // the library says that the request met nobody: that is no reply
 	}
 	c.replies.add(m)

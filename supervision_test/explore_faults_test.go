@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/messages"
 )
 
@@ -22,16 +24,16 @@ func (x *explorer) mayCrash() bool {
 
 // crashNow makes a living actor fail.
 func (x *explorer) crashNow() {
-	var all []string
+	var kinds [][]*actor.PID
 	for _, kind := range fallible {
-		if x.stage.find(kind) != nil {
-			all = append(all, kind)
+		if living := x.stage.all(kind); len(living) > 0 {
+			kinds = append(kinds, living)
 		}
 	}
-	if len(all) == 0 || !x.mayCrash() {
+	if len(kinds) == 0 || !x.mayCrash() {
 		return
 	}
-	pid := pick(x, x.stage.all(pick(x, all...))...)
+	pid := pick(x, pick(x, kinds...)...)
 	x.note("%s fails", pid.Id)
 	x.system().Root.Send(pid, boom{})
 }

@@ -262,7 +262,7 @@ func (h *house) checkReplies() {
 	for _, c := range h.clients {
 		heard := c.heard()
 		_, isRun := c.request.(messages.RunCommand)
-		if n := len(heard); (n > 1 || n == 0 && (isRun || !h.lossy) && !h.cut && !c.unmet) && !h.stage.brokeBehind(heard) {
+		if n := len(heard); (n > 1 || n == 0 && (isRun || !h.lossy) && !h.cut && !c.unmet.Load()) && !h.stage.brokeBehind(heard) {
 			h.Errorf("%T %s had %d replies: %s", c.request, brief(c.request), n, brief(heard))
 		}
 		h.system().ProcessRegistry.Remove(c.pid)
