@@ -49,7 +49,7 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 			return true
 		case v == capped:
 			return false
-		case v == more && s.reached(target):
+		case v == more && s.moved() >= target:
 			s.step() // it shows whether anybody is left to write
 			return true
 		case v == blocked:
@@ -89,12 +89,6 @@ func (s *stream) target() int64 {
 		}
 	})
 	return target
-}
-
-func (s *stream) reached(target int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total >= target
 }
 
 // sync makes what was written safe from a crash of the machine.

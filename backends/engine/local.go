@@ -188,6 +188,16 @@ func (e *Local) Close(bool) []messages.Survivor {
 	return slices.Clip(left)
 }
 
+// over reports whether the engine has ended.
+func (e *Local) over() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // run does f in a goroutine of its own, for a job.
 func (e *Local) run(j *job, f func()) {
 	e.work.join()

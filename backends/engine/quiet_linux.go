@@ -9,15 +9,13 @@ const quietEvents = 4096
 // quiet: one goroutine waits for all that are. One whose log is synced has its
 // own from the start.
 func (s *stream) begin() {
-	set := s.job.e.host.pollset
-	if s.durable || set.attend(s) != nil {
-		s.handOver()
-		return
-	}
-	if s.end.closed() && set.leave(s) { // the engine let go of it before it was attended to
+	if !s.attend() {
 		s.handOver()
 	}
 }
+
+// attend gives the stream to the common goroutine, if that can have it.
+func (s *stream) attend() bool { return !s.durable && s.job.e.host.pollset.attend(s) == nil }
 
 // ready takes what has come, in the common goroutine. A fault of one stream is
 // none of the others'.

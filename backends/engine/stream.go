@@ -79,7 +79,9 @@ func (s *stream) handOver() { s.job.e.run(s.job, s.pump) }
 func (s *stream) pump() {
 	s.carefully(func() {
 		s.end.wait(s.which.String(), s.pumpAll)
-		s.finish()
+		if s.pumpUnwatched() {
+			s.finish()
+		}
 	})
 }
 
@@ -138,6 +140,33 @@ func (s *stream) pumpAll(conn syscall.RawConn) {
 		}
 		pause = retryFirst
 	}
+}
+
+// pumpUnwatched goes on where the netpoller does not: with a pipe that the kernel
+// would not watch (fs.epoll.max_user_watches), of which no event is to be had. It
+// looks, ever more seldom, until the pipe can be watched with the quiet ones, of
+// which it reports false, or has ended.
+func (s *stream) pumpUnwatched() (done bool) {
+	pause, seen := retryFirst, s.moved()
+	for !s.sealed.Load() {
+		last := empty
+		if !s.end.use(func(fd int) { last = s.moveAll(fd) }) || s.job.e.over() {
+			break
+		}
+		if now := s.moved(); now > seen {
+			pause, seen = retryFirst, now
+		}
+		switch {
+		case last == held || last == capped:
+			s.sleep(nil)
+		case last == empty && s.attend():
+			return false
+		case last != ended:
+			s.nap(pause)
+			pause = min(2*pause, retryLast)
+		}
+	}
+	return true
 }
 
 // moveAll moves what is there.
@@ -260,6 +289,13 @@ func (s *stream) widen(fd int, n int64) {
 		s.large = true
 		_ = s.job.e.opt.Sys.SetPipeSize(fd, largePipe) // EPERM, EBUSY: it stays as it is
 	}
+}
+
+// moved is how much has been moved.
+func (s *stream) moved() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
 }
 
 // resume wakes a pump that pauses.
