@@ -101,8 +101,9 @@ func (s *stream) sync() error {
 	return s.log.Sync()
 }
 
-// abandonIfHung ends a log that takes no more, by its policy, when nobody is
-// left who writes to it: what is still in the pipe has no place.
+// abandonIfHung ends a log that takes no more, by its policy or for a fault of its
+// own, when nobody is left who writes to it: what is still in the pipe has no
+// place.
 func (s *stream) abandonIfHung() {
 	if s.sealed.Load() {
 		return
@@ -110,11 +111,19 @@ func (s *stream) abandonIfHung() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end.use(func(fd int) {
-		if v, _ := s.splice(fd, smallPipe); v != capped {
+		if s.lastMove(fd) != capped {
 			return
 		}
 		if hung, err := s.job.e.opt.Sys.Hung(fd); err == nil && hung {
 			s.seal()
 		}
 	})
+}
+
+// lastMove is a move that may fail in any way. Called with mu.
+func (s *stream) lastMove(fd int) (v verdict) {
+	v = capped
+	defer s.job.guard()
+	v, _ = s.splice(fd, smallPipe)
+	return v
 }

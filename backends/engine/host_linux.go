@@ -109,9 +109,6 @@ func (h *host) hasExited(r *root) bool {
 	return err == nil && infoPid(&info) == r.pid
 }
 
-// settleForks waits until no child that we are forking now can hold a pipe.
-func (h *host) settleForks() { h.forks.settle() }
-
 // describe names one process, whatever holds it.
 func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
