@@ -114,9 +114,12 @@ func (h *host) settleForks() {}
 
 func (h *host) close(bool) []messages.Survivor {
 	h.exits.close()
-	_ = h.sys.Close(h.null)
 	return nil
 }
+
+// release gives back the descriptor that the engine's goroutines use, when these
+// have ended.
+func (h *host) release() { _ = h.sys.Close(h.null) }
 
 const (
 	pollFirst = 2 * time.Millisecond

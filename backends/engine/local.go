@@ -185,6 +185,7 @@ func (e *Local) Close(bool) []messages.Survivor {
 	close(e.done)
 	left = append(left, e.host.close(len(left) > 0)...)
 	e.work.wait()
+	e.host.release()
 	return slices.Clip(left)
 }
 

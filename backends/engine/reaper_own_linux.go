@@ -156,6 +156,15 @@ func (r *ownReaper) lookAtEach() {
 	}
 }
 
+func (r *ownReaper) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // close ends the loop. With children that cannot be ended it is left to wait
 // for them: a wait cannot be interrupted.
 func (r *ownReaper) close(alone bool) {
