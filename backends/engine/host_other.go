@@ -34,8 +34,8 @@ func newHost(e *Local) (*host, error) {
 	return h, err
 }
 
-// EndRemains ends nothing: processes carry no tag here.
-func (e *Local) EndRemains(string) {}
+// EndRemains ends nothing, and knows of nothing: processes carry no tag here.
+func (e *Local) EndRemains(string) (gone bool) { return true }
 
 func (h *host) features() Features {
 	return Features{
