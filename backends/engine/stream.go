@@ -20,10 +20,11 @@ import (
 type stream struct {
 	job     *job
 	which   messages.Stream
-	durable bool          // its log is synced, which takes long
-	end     readEnd       // closed by who waits for the pipe, but at the end of the engine
-	tag     uint64        // among the quiet streams; guarded by the pollset
-	events  int           // since it began; the common goroutine's
+	durable bool    // its log is synced, which takes long
+	end     readEnd // closed by who waits for the pipe, but at the end of the engine
+	tag     uint64  // among the quiet streams; guarded by the pollset
+	events  int     // since then; the common goroutine's
+	since   time.Time
 	wake    chan struct{} // the reason of a pause is gone; capacity 1
 
 	sealed  atomic.Bool
@@ -67,7 +68,7 @@ const (
 func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream {
 	return &stream{
 		job: j, which: which, end: readEnd{sys: j.e.opt.Sys, fd: end}, log: log,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		since: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
 
