@@ -253,13 +253,20 @@ func (r *rig) run(text string) (*ear, messages.ProcessExited) {
 	return e, e.over()
 }
 
-// output reads a whole log.
-func (r *rig) output(e *ear, s messages.Stream) string {
+// log opens a log.
+func (r *rig) log(e *ear, s messages.Stream) spill.Log {
 	r.t.Helper()
 	log, err := e.proc.Output(s)
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return log
+}
+
+// output reads a whole log.
+func (r *rig) output(e *ear, s messages.Stream) string {
+	r.t.Helper()
+	log := r.log(e, s)
 	defer log.Close()
 	buf := make([]byte, log.State().Size)
 	if _, err := log.ReadAt(buf, 0); err != nil && len(buf) > 0 && err.Error() != "EOF" {

@@ -174,6 +174,17 @@ func TestQuotaKeepsTheHead(t *testing.T) {
 	}
 }
 
+// newFullRig is an engine whose store is full.
+func newFullRig(t *testing.T) (*rig, *blockable) {
+	b := &blockable{}
+	r := newRig(t, func(o *Options) {
+		b.Disk = o.Store.(*spill.Disk)
+		o.Store = b
+	})
+	b.full.Store(true)
+	return r, b
+}
+
 // blockable is a store whose logs take nothing while it is full.
 type blockable struct {
 	*spill.Disk
@@ -202,12 +213,7 @@ func (w blockableWriter) Splice(from int, most int64) (int64, error) {
 // A full store holds a job back and loses nothing (F31): it is told once, and
 // once that it is over.
 func TestFaultFullStoreHoldsTheJob(t *testing.T) {
-	b := &blockable{}
-	r := newRig(t, func(o *Options) {
-		b.Disk = o.Store.(*spill.Disk)
-		o.Store = b
-	})
-	b.full.Store(true)
+	r, b := newFullRig(t)
 	e := r.start(r.spec("seq 1 100000; exit 3"))
 	blocked := awaitThat(e, func(l messages.LogBlocked) bool { return l.Blocked })
 	if !strings.Contains(blocked.Message, "no space") {
@@ -229,12 +235,7 @@ func TestFaultFullStoreHoldsTheJob(t *testing.T) {
 
 // The result of a job that has ended waits for a full store, for a while.
 func TestFaultFullStoreHoldsTheResult(t *testing.T) {
-	b := &blockable{}
-	r := newRig(t, func(o *Options) {
-		b.Disk = o.Store.(*spill.Disk)
-		o.Store = b
-	})
-	b.full.Store(true)
+	r, b := newFullRig(t)
 	e := r.start(r.spec("echo hi"))
 	await[messages.MainExited](e)
 	until(t, func() bool { return b.tried.Load() > 3 })
@@ -252,12 +253,7 @@ func TestFaultFullStoreHoldsTheResult(t *testing.T) {
 func TestFaultFullStoreHoldsNoStop(t *testing.T) {
 	for name, text := range map[string]string{"running": "yes & yes >&2", "drained": "echo out; echo err >&2"} {
 		t.Run(name, func(t *testing.T) {
-			b := &blockable{}
-			r := newRig(t, func(o *Options) {
-				b.Disk = o.Store.(*spill.Disk)
-				o.Store = b
-			})
-			b.full.Store(true)
+			r, b := newFullRig(t)
 			s := r.spec(text)
 			s.Stdio.Streams = messages.SeparateStreams
 			e := r.start(s)
@@ -366,10 +362,7 @@ func TestBadInputUnknownStream(t *testing.T) {
 	if !errors.Is(err, &messages.Error{Code: messages.OutputUnavailable}) {
 		t.Errorf("%v", err)
 	}
-	log, err := e.proc.Output(messages.Merged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := r.log(e, messages.Merged)
 	defer log.Close()
 	if st := log.State(); !st.Closed || st.Size != 3 {
 		t.Errorf("%+v", st)
@@ -390,10 +383,7 @@ func TestDurableOutput(t *testing.T) {
 		if x := e.over(); x.Sizes[0] != 5 {
 			t.Errorf("%+v", x)
 		}
-		log, err := e.proc.Output(messages.Merged)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := r.log(e, messages.Merged)
 		if log.State().File == "" {
 			t.Errorf("%s: no file", d)
 		}

@@ -142,10 +142,7 @@ func TestQuietStreamEnds(t *testing.T) {
 	if !out.end.closed() || out.end.file != nil || attended(out) {
 		t.Error("the pipe was not closed by the common goroutine")
 	}
-	log, err := e.proc.Output(messages.Merged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := r.log(e, messages.Merged)
 	defer log.Close()
 	if st := log.State(); !st.Closed || st.Size != 3 {
 		t.Errorf("%+v", st)
@@ -297,10 +294,7 @@ func TestCloseSealsWhatIsWrittenStill(t *testing.T) {
 			if _, err := writer.WriteString("late"); err == nil {
 				t.Error("the pipe is open still")
 			}
-			log, err := e.proc.Output(messages.Merged)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := r.log(e, messages.Merged)
 			defer log.Close()
 			if st := log.State(); !st.Closed || st.Size != 3 {
 				t.Errorf("%+v", st)
