@@ -25,6 +25,7 @@ type session struct {
 	failed  *messages.Error // the place could not be opened
 	machine lifecycle.Session
 	jobs    map[messages.JobID]*ticket
+	unseen  []*ticket // they wait for a look, the first for its result
 	byPID   map[string]*ticket
 	adopted time.Time // when an actor was last put around a job that existed
 	closing *closing
@@ -72,6 +73,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
 		s.loneFact(ctx, msg)
+	case looked:
+		s.looked(ctx, msg)
 	default:
 		s.closingStep(ctx, msg)
 	}
@@ -111,6 +114,9 @@ func (s *session) place(ctx actor.Context, p place) {
 		s.refuse(ctx, id, s.failed)
 		return
 	}
+	if s.unseenAt(id) >= 0 {
+		return // placed twice, as below
+	}
 	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
 		switch {
 		case there.turn || there.place.job.State != messages.Queued:
@@ -124,11 +130,21 @@ func (s *session) place(ctx actor.Context, p place) {
 	t.place.job.Backend = s.open.Backend
 	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if p.job.State == messages.Queued {
-		if err := s.check(t); err != nil {
-			s.refuse(ctx, id, err)
-			return
+	if p.job.State == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
+			s.look(ctx)
 		}
+		return
+	}
+	s.accept(ctx, t)
+}
+
+// accept takes a job that can be run, as far as can be told.
+func (s *session) accept(ctx actor.Context, t *ticket) {
+	p, id := t.place, t.place.job.ID
+	if s.failed != nil {
+		s.refuse(ctx, id, s.failed)
+		return
 	}
 	event := any(lifecycle.Enqueued{Job: id})
 	switch {
@@ -154,13 +170,6 @@ func (s *session) place(ctx actor.Context, p place) {
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	}
-}
-
-// check asks the place whether it could run a job. It may look at directories,
-// which may hang: the others go on.
-func (s *session) check(t *ticket) (err *messages.Error) {
-	s.deps.Workers.Away(func() { err = s.shell.Check(t.spec) })
-	return err
 }
 
 func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Error) {

@@ -52,6 +52,7 @@ func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
 		s.machine.Step(lifecycle.Closed{})
+		s.takeUnseen(ctx)
 	}
 	if graceFor(r.Grace) < graceFor(s.closing.ask.Grace) {
 		s.closing.ask.Grace = r.Grace

@@ -23,7 +23,11 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		return
 	}
 	t, ok := s.jobs[msg.to.Job]
-	if !ok {
+	switch {
+	case ok:
+	case s.askUnseen(ctx, msg):
+		return
+	default:
 		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}
