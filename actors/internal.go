@@ -37,6 +37,9 @@ type place struct {
 	job messages.Job // State says how far it is
 	run messages.RunCommand
 	env []string
+	// turn says that it has its turn if it can begin at once. One that is Starting
+	// was placed with it before, and its engine may have been asked.
+	turn bool
 }
 
 // openScope makes a scope and its parents; it is routed.

@@ -37,6 +37,7 @@ type ticket struct {
 	spec    backends.Command
 	pid     *actor.PID
 	turn    bool // it may start
+	again   bool // it was placed before, and may have begun
 	leaving bool // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
@@ -108,7 +109,7 @@ func (s *session) start(ctx actor.Context) {
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
-	t := &ticket{place: p, turn: p.job.State == messages.Starting}
+	t := &ticket{place: p, turn: p.job.State == messages.Starting && !p.turn}
 	id := p.job.ID
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
@@ -130,7 +131,11 @@ func (s *session) place(ctx actor.Context, p place) {
 	t.place.job.Backend = s.open.Backend
 	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
+	if t.again = p.turn && p.job.State == messages.Starting; t.again {
+		t.place.job.State = messages.Queued // it begins as any other, if it can
+	}
 	if p.job.State == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+		s.returnTurn(ctx, t)
 		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
 			s.look(ctx)
 		}
@@ -146,12 +151,12 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 		s.refuse(ctx, id, s.failed)
 		return
 	}
-	event := any(lifecycle.Enqueued{Job: id})
+	event := any(lifecycle.Enqueued{Job: id, Turn: p.turn})
 	switch {
 	case p.job.State != messages.Queued:
 		event = lifecycle.Taken{Job: id}
-	case p.job.Seq > 0:
-		event = lifecycle.Moved{Job: id}
+	case p.job.Seq > 0 || t.again:
+		event = lifecycle.Moved{Job: id, Turn: p.turn}
 	}
 	todo := s.machine.Step(event)
 	if len(todo) > 0 {
@@ -163,12 +168,20 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	s.jobs[id] = t
 	s.spawn(ctx, t)
 	s.perform(ctx, todo)
-	if p.job.State == messages.Queued && len(todo) == 0 {
+	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		waits := messages.CommandQueued{Job: t.place.job}
 		s.heard(ctx, waits, waits)
 	}
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
+	}
+}
+
+// returnTurn gives back the turn that a job came with: others may start before it.
+func (s *session) returnTurn(ctx actor.Context, t *ticket) {
+	if t.place.turn {
+		t.place.turn = false
+		ctx.Send(ctx.Parent(), turnReturned{job: t.place.job.ID})
 	}
 }
 
@@ -201,8 +214,10 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 }
 
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
-	deps, shell, spec, machine := s.deps, s.shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run))
-	return deps.props(func() actor.Actor { return newCommand(deps, shell, spec, machine, adopt) })
+	deps, shell := s.deps, s.shell
+	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
+		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt)
+	})
 }
 
 // replace puts a new actor around a job whose actor died. Lost is said only of

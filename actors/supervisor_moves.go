@@ -78,6 +78,7 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	}
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
 	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
+	e.offered = false // by now it may have begun, whatever its new place has room for
 	s.replace(ctx, e)
 	s.arrived(ctx, m.job)
 	if !e.job.State.Ended() {

@@ -23,6 +23,7 @@ type entry struct {
 	key     idempotency
 	digest  string // of the request, where it has a key
 	turn    bool   // it was given its turn: its engine is asked, or was
+	offered bool   // the turn went along with it
 	final   bool   // its last word is on its way behind its end
 	over    bool   // it has no actor any more: the node itself answers for it
 	settled bool   // and its engine has been told to forget it
@@ -60,6 +61,8 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
 	}
+	e.offered = s.admission.Offer(e.job.ID)
+	e.turn = e.offered
 	s.place(ctx, e)
 }
 
@@ -193,7 +196,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 
 // place sends a job to its session, which is made if it is not open.
 func (s *supervisor) place(ctx actor.Context, e *entry) {
-	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env}, nil)
+	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env, turn: e.offered}, nil)
 }
 
 // home is the address of a job.
@@ -255,8 +258,9 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 // job that still waits may ask again.
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Done(id)
-	if e, ok := s.jobs[id]; ok && e.job.State == messages.Queued {
-		e.turn = false
+	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.offered) {
+		e.job.State = messages.Queued // it was to begin, and cannot yet
+		e.turn, e.offered = false, false
 		s.admission.Again(id, e.job.Scope)
 	}
 	s.give(ctx, granted)

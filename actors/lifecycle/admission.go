@@ -66,6 +66,16 @@ func (a *Admission) Ask(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
+// Offer gives a new job its turn at once, if one is free and nobody waits for it.
+// It is Done, as any other, or Again if it cannot be used yet.
+func (a *Admission) Offer(job messages.JobID) bool {
+	if _, ok := a.unstarted[job]; !ok || len(a.ring) > 0 || len(a.starting) >= a.Slots {
+		return false
+	}
+	a.starting[job] = true
+	return true
+}
+
 // Done says that a job has started, ended or needs its turn no more. It may be
 // said again. It returns the jobs that may start now.
 func (a *Admission) Done(job messages.JobID) []messages.JobID {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"troupe/messages"
@@ -180,4 +181,25 @@ func TestAdmissionOfAnyEvents(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A turn is offered only if one is free and nobody waits for it.
+func TestAdmissionOffers(t *testing.T) {
+	a := NewAdmission(2, 10)
+	for _, job := range []messages.JobID{"a", "b", "c", "d"} {
+		require.Nil(t, a.Admit(job, "main"))
+	}
+	require.False(t, a.Offer("nobody"))
+	require.True(t, a.Offer("a"))
+	require.True(t, a.Offer("b"))
+	require.False(t, a.Offer("c"), "none is free")
+	require.Empty(t, a.Ask("c"))
+	require.Equal(t, []messages.JobID{"c"}, a.Done("a"))
+	require.Empty(t, a.Ask("d"))
+	require.Equal(t, []messages.JobID{"d"}, a.Done("b"))
+	require.Nil(t, a.Admit("e", "main"))
+	require.False(t, a.Offer("e"))
+	require.Empty(t, a.Done("c"))
+	require.True(t, a.Offer("e"))
+	require.Empty(t, a.Ask("e"), "it has its turn")
 }
