@@ -195,6 +195,23 @@ func TestQuitEndsTheWaitForAReaderOfTheObject(t *testing.T) {
 	}
 }
 
+// A signal that came while the rest was ended, and cost the object its reader's
+// time, is the status: the object may be there in part.
+func TestAnObjectThatWasCutShortIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "--grace", "1h", `(trap "echo > asked" TERM; echo > up; while :; do sleep 600 & wait; done) & read x < up`)
+	if err := syscall.Mkfifo(p.file("up"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked := post(t, p.file("asked"))
+	p.Stdout = full(t)
+	p.start()
+	asked()
+	p.send(syscall.SIGINT)
+	p.ends(130)
+	p.err.has(t, "troupe: nobody reads stdout: the result was not written, or only in part\n")
+}
+
 // full is a pipe that takes no more, and is read by nobody.
 func full(t *testing.T) *os.File {
 	t.Helper()
