@@ -114,13 +114,22 @@ func (b *brake) press(ctx context.Context) {
 	}
 }
 
+// releasedFor bounds the question that lets the command go on: it may be lost
+// once, and asked again.
+const releasedFor = 2 * askedLost
+
+// release lets the command go on even when ctx has ended: the stream of whoever
+// pressed is over, and what it held is the whole command.
 func (b *brake) release(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pressed--
-	if b.pressed == 0 {
-		b.ask(ctx, false)
+	if b.pressed > 0 {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasedFor)
+	defer cancel()
+	b.ask(ctx, false)
 }
 
 // ask needs no answer: a command that has ended cannot be held, nor need it be.

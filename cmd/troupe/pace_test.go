@@ -64,6 +64,30 @@ func TestThePaceOutlivesARefusal(t *testing.T) {
 	})
 }
 
+// A stream that ends while its reader is behind lets the command go on: the
+// other one may have more to say.
+func TestAStreamThatEndsHoldsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := &rebuilt{size: 1000, refused: map[messages.Refusable]bool{}, held: make(chan bool, 2)}
+		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
+		live, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			p.keep(live)
+			close(ended)
+		}()
+		if hold := first(t, node.held, ended); !hold {
+			t.Error("the command was let go")
+		}
+		end()
+		if hold := first(t, node.held, ended); hold {
+			t.Error("the command is still held")
+		}
+		<-ended
+	})
+}
+
 // first is what comes before the end.
 func first(t *testing.T, held chan bool, ended chan struct{}) bool {
 	t.Helper()
