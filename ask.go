@@ -2,7 +2,9 @@ package troupe
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -136,6 +138,55 @@ func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	return request.Refuse(&messages.Error{
 		Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
 	}), nil
+}
+
+// A part of the node that is being made anew refuses what it would do a moment
+// later, or has lost the question.
+const (
+	askAgain  = 20 * time.Millisecond // from such a refusal to the next question
+	maxAgain  = 16                    // of them in a row: more than an actor may fail
+	askedLost = 30 * time.Second      // how long a question is believed to be held
+)
+
+// AskAgain asks until an answer stands, where Ask returns the refusal of a part
+// of the node that is being made anew, and waits for one that lost the question.
+// request makes the question each time. What is still refused after that is
+// returned, as Ask would.
+func (n *Node) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
+	return insist(ctx, n.Ask, askedLost, request)
+}
+
+// insist is AskAgain with the time after which a question counts as lost; 0: it
+// may take its time.
+func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (any, error), lost time.Duration, request func() messages.Refusable) (any, error) {
+	for again := 0; ; {
+		once, cancel := ctx, func() {}
+		if lost > 0 {
+			once, cancel = context.WithTimeout(ctx, lost)
+		}
+		reply, err := ask(once, request())
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			again = 0
+			continue
+		case err != nil:
+			return nil, err
+		case !passing(refusal(reply)) || again == maxAgain:
+			return reply, nil
+		}
+		again++
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func passing(err error) bool {
+	var coded *messages.Error
+	return errors.As(err, &coded) && coded.Passing()
 }
 
 // refusal is the error in a reply that refuses, or nil.
