@@ -41,6 +41,8 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	given := messages.WithdrawRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
 	s := &Submitted{UID: r.UID, given: given, node: n, asker: n.askers.take()}
 	if n.Err() == nil { // else Wait says why not
+		n.parts.workers.Join()
+		defer n.parts.workers.Leave()
 		n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
 	}
 	return s
