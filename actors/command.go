@@ -239,7 +239,7 @@ func (c *command) askSink(ctx actor.Context) {
 func (c *command) leave(ctx actor.Context) {
 	c.leaving = true
 	if c.sink != nil {
-		ctx.Request(c.sink, flush{unborn: !c.born})
+		ctx.Request(c.sink, flushSink{unborn: !c.born})
 		return
 	}
 	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
@@ -264,7 +264,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
 		if c.leaving && c.sink != nil {
-			ctx.Request(c.sink, flush{unborn: !c.born})
+			ctx.Request(c.sink, flushSink{unborn: !c.born})
 		}
 	case flushed:
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})

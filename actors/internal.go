@@ -53,7 +53,8 @@ type openSession struct {
 	held []backends.Held
 }
 
-// unplaced says that the session refused a job; no one was told of it yet.
+// unplaced says that the tree refused a job. One that the journal tells of already
+// gets an end.
 type unplaced struct {
 	quiet
 	job messages.JobID
@@ -170,12 +171,15 @@ type deliver struct {
 	fact messages.FactRecorded
 }
 
-// flush asks a channel to give out what it has; it answers flushed when its
-// subscriber has acknowledged all, or at once if there is none.
+// The flush conversation: whoever is asked answers flushed when it owes nothing.
 type (
-	flush struct {
+	// flush asks a channel to give out what it has: its subscriber has acknowledged
+	// all, or there is none.
+	flush struct{ quiet }
+	// flushSink asks a sink to answer all who wait for output.
+	flushSink struct {
 		quiet
-		unborn bool // to a sink: its job leaves before it has begun, so no logs come
+		unborn bool // the job leaves before it has begun, so no logs come
 	}
 	flushed struct{ quiet }
 )
