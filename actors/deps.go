@@ -13,7 +13,8 @@ import (
 )
 
 // Deps is what the tree needs from below it; the root package joins them. All
-// of it is safe for concurrent use, and nothing of it waits but Journal.
+// of it is safe for concurrent use. Nothing of it waits but Journal, Logs.Remove
+// and the Check of a shell, for each of which the tree keeps out of the way.
 type Deps struct {
 	Backends map[string]backends.Backend // by name; DefaultBackend must be there
 	Journal  Journal

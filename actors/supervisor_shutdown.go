@@ -132,8 +132,8 @@ func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
 		}
 	}
 	return messages.Error{
-		Code: messages.ShuttingDown, Message: "the node has ended and the end of job " + string(id) + " is unknown: what is left of it is killed",
-		Hint: "what the end of the node names is still there",
+		Code: messages.ShuttingDown, Message: "job " + string(id) + " had not ended when the node did; its processes are being killed",
+		Hint: "the error of Shutdown names those that could not be",
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 }
 
 // watchesFull says whether no further wait is taken. Clients leave without a
-// word: at the limit their waits end, and only those count that somebody is owed.
+// word: at the limit, waits whose client has gone are ended, and do not count.
 // A gather goes on for nobody, too, since what it asks for is to happen.
 func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	if len(s.watches) < s.limit.Watches {
