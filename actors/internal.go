@@ -115,8 +115,6 @@ type (
 	letGone struct {
 		quiet
 		job messages.JobID
-		run messages.RunCommand
-		env []string
 	}
 )
 
@@ -201,7 +199,6 @@ type ended struct {
 type (
 	outputs struct {
 		quiet
-		job    messages.JobID
 		open   func(messages.Stream) (spill.Log, error)
 		of     []messages.Stream
 		closed bool // no stream grows any more

@@ -467,7 +467,7 @@ func TestSinkTakesNewLogs(t *testing.T) {
 func TestSinkOfAJobThatNeverRan(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.raise(sinkProps(s.deps, "j1"), kindSink)
-		s.tell(outputs{job: "j1", closed: true})
+		s.tell(outputs{closed: true})
 		a := s.client()
 		a.ask(followFrom(0))
 		same(t, a.take(), messages.OutputEnded{})
@@ -478,7 +478,7 @@ func TestSinkOfAJobThatNeverRan(t *testing.T) {
 	})
 	onStage(t, func(s *stage) { // its log is lost: that is another thing
 		s.raise(sinkProps(s.deps, "j1"), kindSink)
-		s.tell(outputs{job: "j1", closed: true, of: []messages.Stream{messages.Merged}, open: func(messages.Stream) (spill.Log, error) {
+		s.tell(outputs{closed: true, of: []messages.Stream{messages.Merged}, open: func(messages.Stream) (spill.Log, error) {
 			return nil, &messages.Error{Code: messages.OutputUnavailable}
 		}})
 		a := s.client()

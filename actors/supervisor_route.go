@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/lifecycle"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -64,7 +65,7 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		return
 	}
 	if m, moving := s.moves[e.job.ID]; moving {
-		m.wait(ctx, r)
+		m.wait(ctx, e.job.ID, r)
 		return
 	}
 	if s.letting() { // nobody is below any more
@@ -112,13 +113,7 @@ func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed
 		}
 		s.readArchive(ctx, e)
 	default:
-		refuse(ctx, r, jobFinished(e.job.ID))
-	}
-}
-
-func jobFinished(id messages.JobID) *messages.Error {
-	return &messages.Error{
-		Code: messages.JobFinished, Message: "job " + string(id) + " has finished", Hint: "its record and output can still be read",
+		refuse(ctx, r, lifecycle.JobFinished(e.job.ID))
 	}
 }
 
@@ -136,7 +131,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 func (s *supervisor) archivedOutputs(e *entry) outputs {
 	logs, id := s.deps.Logs, string(e.job.UID)
 	return outputs{
-		job: e.job.ID, of: streams(e.job), closed: true,
+		of: streams(e.job), closed: true,
 		open: func(stream messages.Stream) (spill.Log, error) { return logs.Open(id, uint8(stream)) },
 	}
 }

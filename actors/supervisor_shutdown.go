@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/lifecycle"
 	"troupe/messages"
 )
 
@@ -68,7 +69,7 @@ func (s *supervisor) longest(asked time.Duration) time.Duration {
 	most := time.Duration(0)
 	for _, e := range s.jobs {
 		if !e.job.State.Ended() {
-			most = max(most, graceFor(e.run.Grace))
+			most = max(most, lifecycle.Grace(e.run.Grace))
 		}
 	}
 	return most + messages.DefaultGrace

@@ -30,9 +30,6 @@ func NewAdmission(slots, most int) Admission {
 	}
 }
 
-// Unstarted is how many jobs were admitted and have not started.
-func (a *Admission) Unstarted() int { return len(a.unstarted) }
-
 // Admit takes a new job in, or says that the node is busy.
 func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *messages.Error {
 	if len(a.unstarted) >= a.Most {

@@ -75,7 +75,7 @@ func TestAdmissionIsBounded(t *testing.T) {
 	if err := a.Admit("d", "x"); err != nil {
 		t.Errorf("refused %v although there is room", err)
 	}
-	if n := a.Unstarted(); n != 2 {
+	if n := len(a.unstarted); n != 2 {
 		t.Errorf("%d are unstarted, want 2", n)
 	}
 }
@@ -175,8 +175,8 @@ func TestAdmissionOfAnyEvents(t *testing.T) {
 					forget(scope)
 				}
 			}
-			if len(starting) > slots || len(starting) < slots && waiting > 0 || a.Unstarted() != len(in) {
-				t.Fatalf("%d start at a time, %d wait, %d are in; the machine counts %d", len(starting), waiting, len(in), a.Unstarted())
+			if len(starting) > slots || len(starting) < slots && waiting > 0 || len(a.unstarted) != len(in) {
+				t.Fatalf("%d start at a time, %d wait, %d are in; the machine counts %d", len(starting), waiting, len(in), len(a.unstarted))
 			}
 		}
 	})

@@ -21,7 +21,7 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	}
 	switch {
 	case c.Job.State.Ended():
-		return c, []Effect{refuse(e.By, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(e.By, JobFinished(c.Job.ID))}
 	case c.Job.State == messages.Queued:
 		return c, []Effect{refuse(e.By, &messages.Error{
 			Code: messages.Refused, Reason: "not_started",
@@ -62,7 +62,7 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 // askedToPromote lets a client go; the process does not notice.
 func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
 	if c.Job.State.Ended() {
-		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	}
 	var todo []Effect
 	if !c.Job.Background {
@@ -75,7 +75,7 @@ func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
 func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDeadline) (Command, []Effect) {
 	switch {
 	case c.Job.State.Ended():
-		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	case c.Job.State == messages.Stopping:
 		return c, []Effect{refuse(by, &messages.Error{
 			Code: messages.Refused, Reason: "stopping", Message: fmt.Sprintf("job %s is already being stopped", c.Job.ID),
@@ -197,7 +197,8 @@ func refuse(to Ticket, err *messages.Error) Effect {
 	return Reply{to, messages.CommandRejected{Err: *err}}
 }
 
-func finishedError(id messages.JobID) *messages.Error {
+// JobFinished refuses what can be asked only of a job that has not.
+func JobFinished(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", id),
 		Hint: "its record and output can still be read",

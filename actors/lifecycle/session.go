@@ -75,18 +75,6 @@ func NewSession(parallel, queue int) Session {
 	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
 }
 
-// Counts are the jobs that run and those that wait.
-func (s *Session) Counts() (run, wait int) {
-	for _, st := range s.active {
-		if st == running {
-			run++
-		} else {
-			wait++
-		}
-	}
-	return run, wait + len(s.waiting)
-}
-
 // Step answers an event. The session is changed in place: it is its actor's
 // alone and holds a map.
 func (s *Session) Step(event any) []SessionEffect {
