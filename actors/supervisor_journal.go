@@ -131,7 +131,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	}
 	switch fact.(type) {
 	case messages.CommandFinished:
-		if !e.final && e.job.State != messages.Retired {
+		if e.last == nil && e.job.State != messages.Retired {
 			s.send(ctx, s.home(e), recorded{job: e.job.ID}, nil)
 		}
 	case messages.CommandRetired:

@@ -83,6 +83,7 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	if !ok || !moving {
 		return
 	}
+	s.lastWord(ctx, e) // of the place where it ended
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
 	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
 	s.replace(ctx, e)
