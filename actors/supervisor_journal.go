@@ -35,6 +35,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	for _, fact := range s.unwritten {
 		ctx.Send(s.recorder, record{fact: fact})
 	}
+	s.recordFailed(ctx, recordFailed{}) // one that failed for good may have been about to say so
 	if s.phase != opening {
 		return
 	}
@@ -152,8 +153,10 @@ func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
 // recorded must not begin.
 func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
-		s.broken = nil
-		s.tellChanges(ctx)
+		if s.broken != nil {
+			s.broken = nil
+			s.tellChanges(ctx)
+		}
 		return
 	}
 	s.broken = &messages.Error{
