@@ -12,7 +12,8 @@ import (
 )
 
 // closing is how far a session is on its way out: its jobs end, its shell is
-// closed, what was told of them is recorded, and only then it is down.
+// closed, what was told of them is recorded, or the node waits for that no more
+// (confirmLate), and only then it is down.
 type closing struct {
 	ask       messages.CloseSession
 	shell     shellEnd

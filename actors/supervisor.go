@@ -45,6 +45,8 @@ type supervisor struct {
 	early    []early // requests that came before the journal was read
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
+
+	confirming scheduler.CancelFunc // of the next look at ends that closings wait for
 }
 
 // phase is where the node stands.
@@ -175,6 +177,9 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.childEnded(ctx, m.who)
 	case shutdownLate:
 		s.late(ctx, m)
+	case confirmEnds:
+		s.confirming = nil
+		s.confirmLate(ctx)
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
 	case watchOutput, outputsWanted:

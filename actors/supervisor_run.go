@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -26,6 +27,8 @@ type entry struct {
 	last    messages.CommandFact // its last word, while it waits behind the news of its end
 	over    bool                 // it has no actor any more: the node itself answers for it
 	settled bool                 // and its engine has been told to forget it
+
+	retired time.Time // when its last word was heard
 }
 
 // idempotency is a key as its principal knows it.
@@ -297,8 +300,12 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	case messages.CommandFinished:
 		s.pay(ctx, e, fact)
 		s.give(ctx, s.admission.Done(job.ID))
+	case messages.CommandRetired:
+		e.retired = clock()
+		s.confirmSoon(ctx, recordPatience)
 	}
 	s.tellWatches(ctx, e.job)
+	s.endUnrecorded(ctx, e)
 }
 
 // finale hears of the end of a job and takes its last word behind the news of it,

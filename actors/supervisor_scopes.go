@@ -83,6 +83,7 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 	if client != nil {
 		o.clients = append(o.clients, client)
 	}
+	s.confirmLate(ctx) // what has ended before
 }
 
 // sessionFact keeps what is known of sessions and scopes, and pays closings.

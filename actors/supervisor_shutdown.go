@@ -35,10 +35,6 @@ const (
 	forcedPatience   = 10 * time.Second
 )
 
-// recordPatience is how long the end waits for a journal that takes no facts:
-// its writer has tried once more by then.
-const recordPatience = recordRetryMost + time.Second
-
 // shutDown begins the end of the node, or joins it.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	joins := s.shutdown != nil
@@ -202,4 +198,7 @@ func (s *supervisor) stopTimers() {
 		cancel()
 	}
 	s.cancels = nil
+	if s.confirming != nil {
+		s.confirming()
+	}
 }

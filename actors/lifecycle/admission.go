@@ -14,6 +14,7 @@ type Admission struct {
 	Slots int
 	Most  int
 
+	held      bool // nobody is given a turn
 	unstarted map[messages.JobID]messages.ScopePath
 	starting  map[messages.JobID]bool
 	wanting   map[messages.ScopePath][]messages.JobID
@@ -78,9 +79,16 @@ func (a *Admission) Done(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
+// Hold keeps all turns back, or gives them again: it returns the jobs that may
+// start now.
+func (a *Admission) Hold(held bool) []messages.JobID {
+	a.held = held
+	return a.grant()
+}
+
 func (a *Admission) grant() []messages.JobID {
 	var granted []messages.JobID
-	for len(a.starting) < a.Slots && len(a.ring) > 0 {
+	for !a.held && len(a.starting) < a.Slots && len(a.ring) > 0 {
 		scope := a.ring[0]
 		a.ring = a.ring[1:]
 		line := a.wanting[scope]

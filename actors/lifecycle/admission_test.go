@@ -181,3 +181,19 @@ func TestAdmissionOfAnyEvents(t *testing.T) {
 		}
 	})
 }
+
+// While turns are held, jobs wait in their order and may leave; then they go on.
+func TestAdmissionHold(t *testing.T) {
+	a := NewAdmission(1, 10)
+	first := admit(t, &a, "a", "first")
+	a.Hold(true)
+	held := admit(t, &a, "a", "second", "third", "fourth")
+	held = append(held, a.Done("first")...)
+	held = append(held, a.Done("second")...)
+	if len(first) != 1 || len(held) != 0 {
+		t.Errorf("before the hold %v had turns, and %v in it", first, held)
+	}
+	if got := a.Hold(false); !slices.Equal(got, []messages.JobID{"third"}) {
+		t.Errorf("behind the hold %v had turns, want the third", got)
+	}
+}
