@@ -47,6 +47,7 @@ type supervisor struct {
 	cancels  []scheduler.CancelFunc
 
 	confirming scheduler.CancelFunc // of the next look at ends that closings wait for
+	removing   scheduler.CancelFunc // of the removal of forgotten outputs
 }
 
 // phase is where the node stands.
@@ -90,7 +91,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		s.stopTimers()
 	case *actor.Stopped:
-		s.deps.stopped()
+		s.deps.stopped(s.forgotten)
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:
@@ -180,6 +181,9 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case confirmEnds:
 		s.confirming = nil
 		s.confirmLate(ctx)
+	case removeLate:
+		s.removing = nil
+		s.removeForgotten()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
 	case watchOutput, outputsWanted:

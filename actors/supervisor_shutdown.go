@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
 
 	"troupe/actors/lifecycle"
 	"troupe/messages"
@@ -198,7 +199,9 @@ func (s *supervisor) stopTimers() {
 		cancel()
 	}
 	s.cancels = nil
-	if s.confirming != nil {
-		s.confirming()
+	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing} {
+		if cancel != nil {
+			cancel()
+		}
 	}
 }
