@@ -67,7 +67,7 @@ type Limits struct {
 	Unstarted int // 0: MaxUnstarted
 	Finished  int // records kept; 0: MaxFinished
 	Channels  int // 0: MaxChannels
-	Watches   int // 0: MaxWatches
+	Watches   int // waits, and as many stops of many jobs; 0: MaxWatches
 }
 
 // The defaults of Limits, and what they protect.

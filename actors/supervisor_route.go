@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -80,6 +81,14 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 	if r.Scope == "" {
 		refuse(ctx, r, messages.Invalid("job", "name a job, a session or a scope to be stopped"))
+		return
+	}
+	if s.gathersFull() {
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "stops",
+			Message: fmt.Sprintf("%d stops of many jobs are under way, which is all the node takes", s.limit.Watches),
+			Hint:    "stop the jobs one by one, or wait until one of the others is done",
+		})
 		return
 	}
 	var each []messages.StopCommand

@@ -80,6 +80,21 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	return owed >= s.limit.Watches
 }
 
+// gathersFull says whether no further stop of many jobs is taken. Those that go
+// on for nobody count, too: each holds the jobs it asks for.
+func (s *supervisor) gathersFull() bool {
+	if len(s.watches) < s.limit.Watches {
+		return false
+	}
+	gathers := 0
+	for _, w := range s.watches {
+		if _, stops := w.request.(messages.StopCommand); stops {
+			gathers++
+		}
+	}
+	return gathers >= s.limit.Watches
+}
+
 // tellWatches tells those who wait for a job how it stands.
 func (s *supervisor) tellWatches(ctx actor.Context, job messages.Job) {
 	for _, w := range s.watches {

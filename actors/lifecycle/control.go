@@ -28,6 +28,13 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Message: fmt.Sprintf("job %s has not started yet", c.Job.ID), Hint: "wait until it runs",
 		})}
 	}
+	if len(c.controls) >= messages.MaxWaiting {
+		return c, []Effect{refuse(e.By, &messages.Error{
+			Code: messages.Busy, Reason: "waiting",
+			Message: fmt.Sprintf("%d requests wait for an answer of job %s, which is all it may have", len(c.controls), c.Job.ID),
+			Hint:    "ask again when it has taken its input",
+		})}
+	}
 	c.controls = append(slices.Clip(c.controls), e.By)
 	return c, []Effect{Do{e.Request}}
 }
@@ -38,21 +45,29 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 		cause.By = messages.ByClient
 	}
 	grace := c.Limits.grace(r.Grace)
-	switch c.Job.State {
-	case messages.Retired:
+	if c.Job.State == messages.Retired {
 		return c, []Effect{Reply{by, messages.CommandStopped{
 			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
 		}}}
-	case messages.Queued:
+	}
+	if len(c.stoppers) >= messages.MaxWaiting { // its grace may get shorter all the same
+		return c, []Effect{Stop{cause, grace}, refuse(by, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "waiting",
+			Message: fmt.Sprintf("%d callers wait for the end of job %s, which is all it may have", len(c.stoppers), c.Job.ID),
+			Hint:    "it is being stopped; look at its record",
+		})}
+	}
+	if by != 0 {
 		c.stoppers = append(slices.Clip(c.stoppers), by)
+	}
+	switch c.Job.State {
+	case messages.Queued:
 		c.closed, c.ended = true, true
 		c.Job.Cause, c.Job.Ended = cause, now
 		return c.finish(cause.OutcomeOf())
 	case messages.Starting, messages.Running:
-		c.stoppers = append(slices.Clip(c.stoppers), by)
 		return c.stop(cause, grace)
 	}
-	c.stoppers = append(slices.Clip(c.stoppers), by)
 	if c.Job.State == messages.Finished && c.ended { // only its output is still open elsewhere
 		return c.answerStoppers(nil)
 	}
