@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/backends/fake"
 	"troupe/messages"
 )
 
@@ -295,4 +296,24 @@ func TestFaultControlsOfOneJobAreBounded(t *testing.T) {
 		h.after(0)
 		want(h, "through", reply[messages.InputWritten](last).Through, messages.MaxWaiting)
 	})
+}
+
+// A stop by the door that cannot wait for the record says so, beside who survives.
+func TestWaitOfAStopThatIsRefused(t *testing.T) {
+	stuck := messages.Survivor{PID: 77, State: "D"}
+	for _, full := range []bool{false, true} {
+		inHouse(t, func(h *house) {
+			h.start(messages.RunCommand{Text: "other", Background: true})
+			c, p := h.start(messages.RunCommand{Text: "a"})
+			p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
+			if full {
+				silent(h.await(false, messages.Condition{}, "j1"))
+			}
+			left, err := h.node.Stop(context.Background(), "j2", -1)
+			wantList(h, "survivors", left, stuck)
+			want(h, "refused", errors.Is(err, &messages.Error{Code: messages.ResourceExhausted}), full)
+			want(h, "an error", err != nil, full)
+			finished(c)
+		}, plan{limits: actors.Limits{Watches: 1}})
+	}
 }
