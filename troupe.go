@@ -138,7 +138,7 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 			Hint: "shut it down without keeping them, or wait for them first",
 		}
 	}
-	reply, err := n.Ask(ctx, r)
+	reply, err := n.ask(ctx, r)
 	if errors.Is(err, ErrClosed) {
 		return n.awaitEnd(ctx)
 	}
