@@ -98,8 +98,18 @@ func (a *askers) close() {
 // Ask sends a request of package messages to the tree and returns its one
 // reply. It ends early with ctx, whose end means that the answer is unknown,
 // not that it is no, and when the node fails or is shut down. With a ctx that
-// has ended before nothing is asked.
+// has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
+// what the tree does not know of, and knows whether jobs can be kept.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	if _, ends := request.(messages.ShutDown); ends {
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "shutdown", Message: "a node is not shut down by Ask: its tree alone would end", Hint: "call Shutdown",
+		}
+	}
+	return n.ask(ctx, request)
+}
+
+func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error) {
 	if err := n.Err(); err != nil {
 		return nil, err
 	}

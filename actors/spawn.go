@@ -50,8 +50,16 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 	return pid, nil
 }
 
-// stopped says that the supervisor, and with it every actor below, has ended.
-func (d *Deps) stopped() {
+// stopped says that the supervisor, and with it every actor below, has ended, and
+// that the outputs are removed that were still to be.
+func (d *Deps) stopped(forgotten []messages.UID) {
+	if len(forgotten) > 0 {
+		d.Workers.Apart.Schedule(func() {
+			d.removeLogs(forgotten)
+			d.stopped(nil)
+		})
+		return
+	}
 	d.Workers.Apart.Close()
 	if d.Stopped != nil {
 		d.Stopped()

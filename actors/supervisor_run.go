@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -21,12 +22,14 @@ type entry struct {
 	env     []string
 	debts   []*actor.PID // clients of the run that have not had their reply
 	key     idempotency
-	digest  string // of the request, where it has a key
-	turn    bool   // it was given its turn: its engine is asked, or was
-	offered bool   // the turn went along with it
-	final   bool   // its last word is on its way behind its end
-	over    bool   // it has no actor any more: the node itself answers for it
-	settled bool   // and its engine has been told to forget it
+	digest  string               // of the request, where it has a key
+	turn    bool                 // it was given its turn: its engine is asked, or was
+	offered bool                 // the turn went along with it
+	last    messages.CommandFact // its last word, while it waits behind the news of its end
+	over    bool                 // it has no actor any more: the node itself answers for it
+	settled bool                 // and its engine has been told to forget it
+
+	retired time.Time // when its last word was heard
 }
 
 // idempotency is a key as its principal knows it.
@@ -284,7 +287,7 @@ func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	job := fact.Record()
 	e, ok := s.jobs[job.ID]
-	if !ok || e.over {
+	if !ok || e.over || e.job.State == messages.Retired {
 		return
 	}
 	if _, waits := fact.(messages.CommandQueued); waits && e.job.Seq > 0 {
@@ -301,18 +304,30 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	case messages.CommandFinished:
 		s.pay(ctx, e, fact)
 		s.give(ctx, s.admission.Done(job.ID))
+	case messages.CommandRetired:
+		e.retired = clock()
+		s.confirmSoon(ctx, recordPatience)
 	}
 	s.tellWatches(ctx, e.job)
+	s.endUnrecorded(ctx, e)
 }
 
 // finale hears of the end of a job and takes its last word behind the news of it,
 // which people wait for.
 func (s *supervisor) finale(ctx actor.Context, m finale) {
 	if e, ok := s.jobs[m.end.Record().ID]; ok {
-		e.final = true
+		e.last = m.last
 	}
 	s.heard(ctx, m.end)
 	ctx.Send(ctx.Self(), m.last)
+}
+
+// lastWord hears the last word about a job out of its turn: who comes to stand
+// around the job must know what was told of it.
+func (s *supervisor) lastWord(ctx actor.Context, e *entry) {
+	if e.last != nil {
+		s.heard(ctx, e.last)
+	}
 }
 
 // pay gives the clients of a run the one reply they are owed.

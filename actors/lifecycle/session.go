@@ -81,18 +81,6 @@ func NewSession(parallel, queue int) Session {
 	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
 }
 
-// Counts are the jobs that run and those that wait.
-func (s *Session) Counts() (run, wait int) {
-	for _, st := range s.active {
-		if st == running {
-			run++
-		} else {
-			wait++
-		}
-	}
-	return run, wait + len(s.waiting)
-}
-
 // Waits says whether a job is in the queue.
 func (s *Session) Waits(job messages.JobID) bool { return slices.Contains(s.waiting, job) }
 

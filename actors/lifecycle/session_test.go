@@ -64,9 +64,21 @@ func TestSessionSerial(t *testing.T) {
 		{Gone{"e"}, ""},              // it was stopped before its turn came
 		{TurnGiven{"e"}, "return e"}, // which then is of no use
 	}.play(t, &s)
-	if run, wait := s.Counts(); run != 0 || wait != 0 {
+	if run, wait := counts(&s); run != 0 || wait != 0 {
 		t.Errorf("%d run and %d wait, want none", run, wait)
 	}
+}
+
+// counts are the jobs that run and those that wait.
+func counts(s *Session) (run, wait int) {
+	for _, st := range s.active {
+		if st == running {
+			run++
+		} else {
+			wait++
+		}
+	}
+	return run, wait + len(s.waiting)
 }
 
 func TestSessionParallel(t *testing.T) {
@@ -78,7 +90,7 @@ func TestSessionParallel(t *testing.T) {
 		{Enqueued{Job: "d"}, "refuse d queue_full"},
 		{TurnGiven{"b"}, "begin b"},
 	}.play(t, &s)
-	if run, wait := s.Counts(); run != 1 || wait != 2 {
+	if run, wait := counts(&s); run != 1 || wait != 2 {
 		t.Errorf("%d run and %d wait, want 1 and 2", run, wait)
 	}
 	script{
@@ -227,7 +239,7 @@ func TestSessionOfAnyEvents(t *testing.T) {
 			if len(line) > 0 && len(asking)+len(running) < parallel {
 				t.Fatalf("%v wait although there is room", line)
 			}
-			if run, wait := s.Counts(); run != len(running) || wait != len(asking)+len(line) {
+			if run, wait := counts(&s); run != len(running) || wait != len(asking)+len(line) {
 				t.Fatalf("counts %d and %d, want %d and %d", run, wait, len(running), len(asking)+len(line))
 			}
 		}
