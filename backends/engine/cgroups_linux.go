@@ -60,7 +60,8 @@ func newCgroups(h *host) (*cgroups, error) {
 	c.waste = &janitor{all: c}
 	c.sweep()
 	if err := c.make(); err != nil {
-		c.discard()
+		c.remove()
+		c.shut()
 		return nil, err
 	}
 	c.watch = newWatcher(h)
@@ -213,7 +214,7 @@ func (c *cgroups) forked(ok bool) {
 	}
 }
 
-// close removes what is empty.
+// close ends the pool. What is empty stays until remove.
 func (c *cgroups) close() {
 	c.mu.Lock()
 	idle := c.idle
@@ -223,13 +224,14 @@ func (c *cgroups) close() {
 	for _, g := range idle {
 		g.close()
 	}
-	c.discard()
 }
 
-// discard removes the base directory with all that is empty in it.
-func (c *cgroups) discard() {
+// remove removes the base directory with all that is empty in it.
+func (c *cgroups) remove() { removeCgroup(c.h.sys, c.parent, c.name) }
+
+// shut closes the descriptors.
+func (c *cgroups) shut() {
 	sys := c.h.sys
-	removeCgroup(sys, c.parent, c.name)
 	if c.base >= 0 {
 		_ = sys.Close(c.base)
 	}

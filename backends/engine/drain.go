@@ -49,7 +49,7 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 			return true
 		case v == capped:
 			return false
-		case v == more && s.reached(target):
+		case v == more && s.moved() >= target:
 			s.step() // it shows whether anybody is left to write
 			return true
 		case v == blocked:
@@ -91,12 +91,6 @@ func (s *stream) target() int64 {
 	return target
 }
 
-func (s *stream) reached(target int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total >= target
-}
-
 // sync makes what was written safe from a crash of the machine.
 func (s *stream) sync() error {
 	s.mu.Lock()
@@ -107,8 +101,9 @@ func (s *stream) sync() error {
 	return s.log.Sync()
 }
 
-// abandonIfHung ends a log that takes no more, by its policy, when nobody is
-// left who writes to it: what is still in the pipe has no place.
+// abandonIfHung ends a log that takes no more, by its policy or for a fault of its
+// own, when nobody is left who writes to it: what is still in the pipe has no
+// place.
 func (s *stream) abandonIfHung() {
 	if s.sealed.Load() {
 		return
@@ -116,11 +111,19 @@ func (s *stream) abandonIfHung() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end.use(func(fd int) {
-		if v, _ := s.splice(fd, smallPipe); v != capped {
+		if s.lastMove(fd) != capped {
 			return
 		}
 		if hung, err := s.job.e.opt.Sys.Hung(fd); err == nil && hung {
 			s.seal()
 		}
 	})
+}
+
+// lastMove is a move that may fail in any way. Called with mu.
+func (s *stream) lastMove(fd int) (v verdict) {
+	v = capped
+	defer s.job.guard()
+	v, _ = s.splice(fd, smallPipe)
+	return v
 }

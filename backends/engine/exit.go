@@ -90,7 +90,7 @@ func (j *job) ended(end ending) {
 		journal(Record{Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(), Status: end.status, Rusage: end.rusage})
 	}
 	stdin.close()
-	if slow || !quick(streams) {
+	if slow || !j.quickly(streams) {
 		j.waits()
 		j.e.run(j, func() { j.drain(streams) })
 		return
@@ -117,6 +117,12 @@ func quick(streams []*stream) bool {
 	return true
 }
 
+// quickly is quick, in which a fault is one more reason to take time.
+func (j *job) quickly(streams []*stream) (all bool) {
+	defer j.guard()
+	return quick(streams)
+}
+
 // drainBound is how long a full store may hold back a result; what is left in
 // the pipe then is captured when there is room (reliability.md 4).
 const drainBound = 30 * time.Second
@@ -130,7 +136,7 @@ func (j *job) drain(streams []*stream) {
 	defer done()
 	stuck := false
 	for _, s := range streams {
-		stuck = !s.drain(expired) || stuck
+		stuck = !j.drainSafely(s, expired) || stuck
 	}
 	if j.later.sync {
 		for _, s := range streams {
@@ -201,12 +207,31 @@ func (j *job) counted(left int, empty bool) {
 	j.waits()
 	j.e.run(j, func() {
 		j.e.host.settleForks()
-		if !quick(streams) || !allSealed(streams) {
+		j.lookForEnds(streams)
+		if !allSealed(streams) {
 			linger(streams)
-			quick(streams) // the end may be there, and a busy engine has not seen it
+			j.lookForEnds(streams) // they may be there, and a busy engine has not seen them
 		}
 		j.tree.count(j.report)
 	})
+}
+
+// lookForEnds takes what is in the pipes, and sees whether anybody is left to
+// write, however long a log may take.
+func (j *job) lookForEnds(streams []*stream) {
+	expired := make(chan struct{})
+	close(expired) // for a store without room a job has waited already
+	for _, s := range streams {
+		j.drainSafely(s, expired)
+	}
+}
+
+// drainSafely is drain for one of several streams: the others do not notice its
+// fault, which is not that of a full store.
+func (j *job) drainSafely(s *stream, expired <-chan struct{}) (drained bool) {
+	drained = true
+	defer j.guard()
+	return s.drain(expired)
 }
 
 // linger waits a moment for the ends of outputs.
@@ -282,7 +307,7 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 	j.mu.Lock()
 	streams := j.streams
 	j.mu.Unlock()
-	if quick(streams) {
+	if j.quickly(streams) {
 		j.treeEnded(streams, survivors)
 		return
 	}
@@ -290,7 +315,7 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 		expired := make(chan struct{}) // for every stream
 		defer time.AfterFunc(lastDrainBound, func() { close(expired) }).Stop()
 		for _, s := range streams {
-			s.drain(expired)
+			j.drainSafely(s, expired)
 		}
 		j.treeEnded(streams, survivors)
 	})

@@ -109,9 +109,6 @@ func (h *host) hasExited(r *root) bool {
 	return err == nil && infoPid(&info) == r.pid
 }
 
-// settleForks waits until no child that we are forking now can hold a pipe.
-func (h *host) settleForks() { h.forks.settle() }
-
 // describe names one process, whatever holds it.
 func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
@@ -150,8 +147,23 @@ func (h *host) close(survivors bool) []messages.Survivor {
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}
-	_ = h.sys.Close(h.null)
 	return left
+}
+
+// release gives back the descriptors that the engine's goroutines use, when these
+// have ended: its number may be somebody else's file then, and what is removed
+// below a cgroup would be removed there. A reaper that still waits keeps them.
+func (h *host) release() {
+	if h.cgroups != nil {
+		h.cgroups.remove()
+	}
+	if h.own != nil && !h.own.ended() {
+		return
+	}
+	if h.cgroups != nil {
+		h.cgroups.shut()
+	}
+	_ = h.sys.Close(h.null)
 }
 
 // env is the environment of a job: whole, as it was given, but for the tag by

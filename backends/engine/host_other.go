@@ -34,8 +34,8 @@ func newHost(e *Local) (*host, error) {
 	return h, err
 }
 
-// EndRemains ends nothing: processes carry no tag here.
-func (e *Local) EndRemains(string) {}
+// EndRemains ends nothing, and knows of nothing: processes carry no tag here.
+func (e *Local) EndRemains(string) (gone bool) { return true }
 
 func (h *host) features() Features {
 	return Features{
@@ -114,9 +114,12 @@ func (h *host) settleForks() {}
 
 func (h *host) close(bool) []messages.Survivor {
 	h.exits.close()
-	_ = h.sys.Close(h.null)
 	return nil
 }
+
+// release gives back the descriptor that the engine's goroutines use, when these
+// have ended.
+func (h *host) release() { _ = h.sys.Close(h.null) }
 
 const (
 	pollFirst = 2 * time.Millisecond

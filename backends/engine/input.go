@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -13,13 +14,14 @@ import (
 
 // pipeEnd is the write end of a job's standard input. A nil one is none.
 type pipeEnd struct {
-	file *os.File
-	conn syscall.RawConn
+	file    *os.File
+	conn    syscall.RawConn
+	watched bool // by the netpoller: a write waits for room
 }
 
 func newPipeEnd(f *os.File) (*pipeEnd, error) {
 	conn, err := f.SyscallConn()
-	return &pipeEnd{f, conn}, err
+	return &pipeEnd{f, conn, f.SetWriteDeadline(time.Time{}) == nil}, err
 }
 
 func (p *pipeEnd) close() {
@@ -158,17 +160,22 @@ func (j *job) writeInput() {
 	}
 }
 
-// writePiece writes all of a piece, waiting in the netpoller for room.
+// writePiece writes all of a piece, waiting in the netpoller for room. Where that
+// would not have the pipe it looks, ever more seldom.
 func (j *job) writePiece(end *pipeEnd, p *piece) error {
 	if end == nil {
 		return os.ErrClosed
 	}
-	var failed error
-	err := end.conn.Write(func(fd uintptr) bool {
-		failed = j.writeSome(int(fd), p)
-		return failed != unix.EAGAIN
-	})
-	return errors.Join(err, failed)
+	for pause := retryFirst; ; pause = min(2*pause, retryLast) {
+		var failed error
+		err := end.conn.Write(func(fd uintptr) bool {
+			failed = j.writeSome(int(fd), p)
+			return failed != unix.EAGAIN
+		})
+		if failed != unix.EAGAIN || end.watched || !j.e.host.rest(pause) {
+			return errors.Join(err, failed)
+		}
+	}
 }
 
 // writeSome writes what the pipe has room for.

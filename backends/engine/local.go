@@ -185,7 +185,18 @@ func (e *Local) Close(bool) []messages.Survivor {
 	close(e.done)
 	left = append(left, e.host.close(len(left) > 0)...)
 	e.work.wait()
+	e.host.release()
 	return slices.Clip(left)
+}
+
+// over reports whether the engine has ended.
+func (e *Local) over() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // run does f in a goroutine of its own, for a job.

@@ -323,6 +323,42 @@ func TestFaultOfOneJobIsItsOwn(t *testing.T) {
 	}
 }
 
+// broken is a store whose logs panic at every move.
+type broken struct{ *spill.Disk }
+
+type brokenWriter struct{ spill.Writer }
+
+func (b broken) Create(id string, stream uint8, p spill.Plan) (spill.Writer, error) {
+	w, err := b.Disk.Create(id, stream, p)
+	return brokenWriter{w}, err
+}
+
+func (brokenWriter) Splice(int, int64) (int64, error) { panic("splice") }
+
+// A log that fails for good costs a job its output, and not its end (F12).
+func TestFaultForGoodEndsTheJob(t *testing.T) {
+	for name, d := range map[string]spill.Durability{"quiet": spill.Memory, "pumped": spill.FsyncOnExit} {
+		for _, text := range []string{"echo hi; exit 3", "exit 3", "sleep 0.2 & echo hi; exit 3"} {
+			t.Run(name+": "+text, func(t *testing.T) {
+				var faults atomic.Int32
+				r := newRig(t, func(o *Options) {
+					o.Fault = func(messages.UID, error) { faults.Add(1) }
+					o.Store = broken{o.Store.(*spill.Disk)}
+				})
+				s := r.spec(text)
+				s.Log.Durability, s.Stdio.Streams = d, messages.SeparateStreams
+				e := r.start(s)
+				if x := e.over(); x.Status.Code != 3 || !slices.Contains(x.Flags, messages.FlagKeeperFault) {
+					t.Errorf("%+v", x)
+				}
+				if faults.Load() == 0 {
+					t.Error("nobody was told of a fault")
+				}
+			})
+		}
+	}
+}
+
 func TestBadInputUnknownStream(t *testing.T) {
 	r := newRig(t)
 	e, _ := r.run("echo hi")

@@ -1,9 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"os"
 	"sync"
-	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -100,20 +101,37 @@ func (p *pollset) open() error {
 		_ = p.h.sys.Close(ep)
 		return err
 	}
-	p.ep, p.file = ep, os.NewFile(uintptr(ep), "pollset")
-	conn, err := p.file.SyscallConn()
-	if err != nil {
-		return err
+	file, err := p.h.listen(ep, "pollset", p.collect)
+	if err == nil {
+		p.ep, p.file = ep, file
 	}
-	p.h.e.background(func() { p.loop(conn) })
-	return nil
+	return err
 }
 
-func (p *pollset) loop(conn syscall.RawConn) {
-	_ = conn.Read(func(fd uintptr) bool {
-		p.collect(int(fd))
-		return false
-	}) // it ends when the file is closed
+// errUnwatched is a descriptor that the netpoller would not have: the kernel
+// watches no more for this user (fs.epoll.max_user_watches), or has no memory.
+var errUnwatched = errors.New("the descriptor cannot be watched")
+
+// listen calls ready, in a goroutine of the engine, whenever something has come
+// to a descriptor that never waits, until its file is closed. It closes one that
+// the netpoller would not have: nobody would hear of it.
+func (h *host) listen(fd int, name string, ready func(fd int)) (*os.File, error) {
+	file := os.NewFile(uintptr(fd), name)
+	conn, err := file.SyscallConn()
+	if err == nil && file.SetReadDeadline(time.Time{}) != nil {
+		err = errUnwatched
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	h.e.background(func() {
+		_ = conn.Read(func(fd uintptr) bool {
+			ready(int(fd))
+			return false
+		})
+	})
+	return file, nil
 }
 
 // collect calls for whatever something has happened to.

@@ -1,23 +1,26 @@
 package engine
 
-// quietEvents is how often a stream may be looked after in the goroutine that
-// all quiet ones share. One that says so much, a few bytes at a time, is not
-// quiet, and may take the time of its own goroutine only.
-const quietEvents = 4096
+import "time"
+
+// A stream that is looked after more often than this in the goroutine that all
+// quiet ones share is not quiet, however little it says at a time, and may take
+// the time of its own goroutine only. Sixty lines a second are quiet.
+const (
+	quietEvents = 4096
+	quietSpan   = time.Minute
+)
 
 // begin has the output moved from now on. A stream costs nothing while it is
 // quiet: one goroutine waits for all that are. One whose log is synced has its
 // own from the start.
 func (s *stream) begin() {
-	set := s.job.e.host.pollset
-	if s.durable || set.attend(s) != nil {
-		s.handOver()
-		return
-	}
-	if s.end.closed() && set.leave(s) { // the engine let go of it before it was attended to
+	if !s.attend() {
 		s.handOver()
 	}
 }
+
+// attend gives the stream to the common goroutine, if that can have it.
+func (s *stream) attend() bool { return !s.durable && s.job.e.host.pollset.attend(s) == nil }
 
 // ready takes what has come, in the common goroutine. A fault of one stream is
 // none of the others'.
@@ -30,7 +33,7 @@ func (s *stream) ready() {
 // goroutine of its own, and keeps it.
 func (s *stream) take() {
 	v, grew := held, false
-	if s.events++; s.events <= quietEvents && !s.job.held() || s.sealed.Load() {
+	if s.isQuiet() && !s.job.held() || s.sealed.Load() {
 		v, grew = s.moveQuickly()
 	}
 	switch {
@@ -45,6 +48,19 @@ func (s *stream) take() {
 	if grew {
 		s.job.tell()
 	}
+}
+
+// isQuiet counts an event. The clock is read when there were many.
+func (s *stream) isQuiet() bool {
+	if s.events++; s.events <= quietEvents {
+		return true
+	}
+	now := time.Now()
+	quiet := now.Sub(s.since) > quietSpan
+	if quiet {
+		s.events, s.since = 1, now
+	}
+	return quiet
 }
 
 // ignore takes the stream from the common goroutine. It reports whether it was

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -99,17 +101,20 @@ func TestQuietStreamBecomesChatty(t *testing.T) {
 }
 
 // A stream that speaks very often gets a goroutine of its own, however little it
-// says.
+// says; one that has spoken as much in a long time does not.
 func TestTalkativeStreamIsNotQuiet(t *testing.T) {
 	r := newRig(t)
 	e := r.asking("read x; echo hi; read x")
 	await[messages.ProcessStarted](e)
 	s := r.streams(e)[0]
-	for range quietEvents { // nobody else counts: the job is silent
-		s.ready()
-	}
-	if !attended(s) {
-		t.Error("it is not attended to any more")
+	for range 3 { // nobody else counts: the job is silent
+		s.since = time.Now().Add(-2 * quietSpan) // what was said is long ago
+		for range quietEvents {
+			s.ready()
+		}
+		if !attended(s) {
+			t.Error("it is not attended to any more")
+		}
 	}
 	s.ready()
 	if attended(s) {
@@ -168,6 +173,85 @@ func (u unattended) EpollAdd(ep, fd int, events uint32, tag uint64) error {
 type unpolled struct{ kernel }
 
 func (unpolled) EpollCreate() (int, error) { return -1, unix.EMFILE }
+
+// unwatched has the kernel watch nothing more, for us or for the netpoller, as at
+// fs.epoll.max_user_watches: a descriptor that somebody else has put there is
+// refused. It lasts while full is set.
+type unwatched struct {
+	kernel
+	full *atomic.Bool
+}
+
+func (u unwatched) EpollAdd(ep, fd int, events uint32, tag uint64) error {
+	if u.full.Load() {
+		return unix.ENOSPC
+	}
+	return u.kernel.EpollAdd(ep, fd, events, tag)
+}
+
+func (u unwatched) SetNonblock(fd int) error {
+	err := u.kernel.SetNonblock(fd)
+	if u.full.Load() {
+		squat(fd)
+	}
+	return err
+}
+
+func (u unwatched) InotifyInit() (int, error) {
+	fd, err := u.kernel.InotifyInit()
+	if err == nil && u.full.Load() {
+		squat(fd)
+	}
+	return fd, err
+}
+
+// squatters are kept for good: a file that nobody holds is closed, and its number
+// is another's by then.
+var squatters struct {
+	sync.Mutex
+	files []*os.File
+}
+
+// squat puts a descriptor that never waits into the netpoller.
+func squat(fd int) {
+	squatters.Lock()
+	defer squatters.Unlock()
+	squatters.files = append(squatters.files, os.NewFile(uintptr(fd), "squatter"))
+}
+
+// Where the kernel watches nothing more the engine looks, and loses no byte of
+// what a job says or is given. What can be watched again is.
+func TestFaultNoWatchAtAll(t *testing.T) {
+	full := &atomic.Bool{}
+	full.Store(true)
+	r := newRig(t, func(o *Options) { o.Sys = unwatched{full: full} })
+	e := r.asking("echo up; read x; seq 1 100000; read x; wc -c; read x")
+	e.grown(messages.Merged, 0)
+	if attended(r.streams(e)[0]) || r.e.host.pollset.file != nil {
+		t.Error("it is watched")
+	}
+	e.nod()
+	e.grown(messages.Merged, 588_897)
+	e.nod()
+	e.proc.Do(backends.Input{Data: make([]byte, messages.MaxInput-1)})
+	full.Store(false)
+	until(t, func() bool { return attended(r.streams(e)[0]) })
+	e.proc.Do(backends.CloseInput{})
+	if x := e.over(); x.Sizes[0] != 588_898+7 || x.Status.Code != 1 || len(x.Flags) > 0 {
+		t.Errorf("%+v", x)
+	}
+	if got := r.output(e, messages.Merged); !strings.HasSuffix(got, "\n100000\n262143\n") {
+		t.Errorf("it says %q", got[max(0, len(got)-20):])
+	}
+	// A stream that never waits for the others, and what is left behind in a cgroup.
+	full.Store(true)
+	s := r.spec("echo up; sleep 0.3; seq 1 100000 & exit 3")
+	s.Log.Durability = spill.FsyncOnExit
+	e = r.start(s)
+	if x := e.over(); x.Status.Code != 3 || len(r.output(e, messages.Merged)) != 588_898 {
+		t.Errorf("%+v", x)
+	}
+}
 
 // Where a pipe cannot be watched with the others it has a goroutine of its own,
 // and everything goes on as ever.

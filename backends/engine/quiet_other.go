@@ -5,5 +5,8 @@ package engine
 // begin has the output moved from now on, in a goroutine of its own.
 func (s *stream) begin() { s.handOver() }
 
-// ignore has nothing to take: no goroutine is common to streams here.
+// attend is not to be had: no goroutine is common to streams here.
+func (s *stream) attend() bool { return false }
+
+// ignore has nothing to take.
 func (s *stream) ignore() bool { return false }

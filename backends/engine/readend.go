@@ -31,16 +31,18 @@ func (r *readEnd) use(do func(fd int)) bool {
 	return true
 }
 
-// wait gives the descriptor to the netpoller and calls do with it there. It is
-// called once at most. A close ends what waits in do.
+// wait gives the descriptor to the netpoller and calls do with it there, where a
+// wait fails if the netpoller would not have it. A close ends what waits in do.
 func (r *readEnd) wait(name string, do func(syscall.RawConn)) {
 	if !r.enter() {
 		return
 	}
 	defer r.leave()
-	file := os.NewFile(uintptr(r.fd), name)
 	r.mu.Lock()
-	r.file = file
+	if r.file == nil {
+		r.file = os.NewFile(uintptr(r.fd), name)
+	}
+	file := r.file
 	if r.shut {
 		r.wake()
 	}
@@ -65,7 +67,8 @@ func (r *readEnd) close() {
 }
 
 // wake ends a wait in the netpoller, by a deadline that has passed: closing the
-// file would wait for those who use it. Called with mu.
+// file would wait for those who use it. Who looks without the netpoller looks
+// soon. Called with mu.
 func (r *readEnd) wake() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
 
 func (r *readEnd) closed() bool {

@@ -53,7 +53,7 @@ func (r *ownReaper) owner(pid int) *job {
 		if j := r.roots[pid]; j != nil || !r.underWay(before) {
 			return j
 		}
-		r.cond.Wait()
+		r.wait(nil, nil)
 	}
 }
 
@@ -70,9 +70,7 @@ func (r *ownReaper) remove(pid int, j *job) {
 func (r *ownReaper) strays(pids []int) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for before := r.next; r.underWay(before); {
-		r.cond.Wait()
-	}
+	r.settle(nil, nil)
 	var out []int
 	for _, pid := range pids {
 		if r.roots[pid] == nil {
@@ -155,6 +153,15 @@ func (r *ownReaper) lookAtEach() {
 			j.reapSafely()
 			r.remove(pid, j)
 		}
+	}
+}
+
+func (r *ownReaper) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -9,29 +9,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remainsRounds bounds how often the processes of a dead node are looked for:
-// one that was about to fork has a child that the look before did not see.
-const remainsRounds = 5
+// remainsRounds bounds how often the processes of a dead node are looked for, at
+// doubling distances from killPause on: half a second in all.
+const remainsRounds = 8
 
 // ulidLen is the length of a node's name that no other node has.
 const ulidLen = 26
 
 // EndRemains kills what is left of the jobs of a node of this user that had no
 // cgroups: all that has its tag. The caller knows that the node is dead. Who runs
-// within a job of that node itself ends nobody: it would be among them.
-func (e *Local) EndRemains(node string) {
-	if len(node) != ulidLen || isTagged([]byte(tagName+"="+os.Getenv(tagName)), node) {
-		return
+// within a job of that node itself ends nobody: it would be among them. It reports
+// whether nothing is left; if something is, a later node has to look again.
+func (e *Local) EndRemains(node string) (gone bool) {
+	if len(node) != ulidLen {
+		return true // no node that tags its jobs
 	}
+	if isTagged([]byte(tagName+"="+os.Getenv(tagName)), node) {
+		return false
+	}
+	pause, before := killPause, -1
 	for range remainsRounds {
 		found := e.host.remains(node)
 		for _, p := range found {
 			signalProc(e.host.sys, p, unix.SIGKILL)
 		}
-		if len(found) == 0 || !e.host.rest(killPause) {
-			return
+		// One look is none: a process has no environment for a moment of its exec, and
+		// one that was about to fork has a child that was not seen.
+		if len(found) == 0 && before == 0 {
+			return true
 		}
+		if !e.host.rest(pause) {
+			return false
+		}
+		pause, before = 2*pause, len(found)
 	}
+	return false
 }
 
 // remains are the living processes of this user with the tag of a node. The

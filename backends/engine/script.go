@@ -16,31 +16,33 @@ func (j *job) write(spec *backends.Spec) *failure {
 	if spec.Script == "" {
 		return nil
 	}
-	dir := "" // the system's
+	dir, hint := os.TempDir(), ", or name another with TMPDIR"
 	if of := j.e.opt.ScriptDir; of != nil {
 		var err error
 		if dir, err = of(); err != nil {
-			return unwritten(err)
+			return unwritten(err, "see to it that the directory of this node can be made and entered")
 		}
+		hint = ""
 	}
+	hint = "see to it that " + dir + " can be written and has room" + hint
 	f, err := os.CreateTemp(dir, "troupe-script-") // 0600
 	if err != nil {
-		return unwritten(err)
+		return unwritten(err, hint)
 	}
 	j.mu.Lock()
 	j.later.scratch = f.Name()
 	j.mu.Unlock()
 	_, err = f.WriteString(spec.Script)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return unwritten(err)
+		return unwritten(err, hint)
 	}
 	spec.Argv, spec.Script = append(slices.Clip(spec.Argv), f.Name()), ""
 	return nil
 }
 
 // unwritten is a script that could not be written.
-func unwritten(err error) *failure {
+func unwritten(err error, hint string) *failure {
 	f := refused(messages.SpawnFailed, name(errno(err)), "the command's text could not be written to a file: "+err.Error())
-	f.err.Hint = "make room in the directory for temporary files, or name another with TMPDIR"
+	f.err.Hint = hint
 	return f
 }

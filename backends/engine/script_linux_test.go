@@ -49,17 +49,20 @@ func TestFaultTextThatCannotBeWritten(t *testing.T) {
 	for _, c := range []struct {
 		dir    func() (string, error)
 		reason string
+		hint   string
 	}{
-		{func() (string, error) { return "/nowhere", nil }, "ENOENT"},
-		{func() (string, error) { return "", os.ErrPermission }, ""},
-		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC"},
+		{func() (string, error) { return "/nowhere", nil }, "ENOENT", "see to it that /nowhere can be written and has room"},
+		{func() (string, error) { return "", os.ErrPermission }, "", "see to it that the directory of this node can be made and entered"},
+		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC", "see to it that the directory of this node can be made and entered"},
+		{nil, "ENOENT", "see to it that /no/where can be written and has room, or name another with TMPDIR"},
 	} {
-		t.Run(c.reason, func(t *testing.T) {
+		t.Run(c.hint, func(t *testing.T) {
 			r := newRig(t, func(o *Options) { o.ScriptDir = c.dir })
 			s := r.argv("bash")
 			s.Script = "echo never"
+			t.Setenv("TMPDIR", "/no/where")
 			f := await[messages.ProcessFailed](r.start(s))
-			if f.Err.Code != messages.SpawnFailed || f.Err.Reason != c.reason || f.Shell != shellNotExecutable || f.Err.Hint == "" {
+			if f.Err.Code != messages.SpawnFailed || f.Err.Reason != c.reason || f.Shell != shellNotExecutable || f.Err.Hint != c.hint {
 				t.Errorf("heard %+v", f)
 			}
 		})

@@ -20,10 +20,11 @@ import (
 type stream struct {
 	job     *job
 	which   messages.Stream
-	durable bool          // its log is synced, which takes long
-	end     readEnd       // closed by who waits for the pipe, but at the end of the engine
-	tag     uint64        // among the quiet streams; guarded by the pollset
-	events  int           // since it began; the common goroutine's
+	durable bool    // its log is synced, which takes long
+	end     readEnd // closed by who waits for the pipe, but at the end of the engine
+	tag     uint64  // among the quiet streams; guarded by the pollset
+	events  int     // since then; the common goroutine's
+	since   time.Time
 	wake    chan struct{} // the reason of a pause is gone; capacity 1
 
 	sealed  atomic.Bool
@@ -67,7 +68,7 @@ const (
 func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream {
 	return &stream{
 		job: j, which: which, end: readEnd{sys: j.e.opt.Sys, fd: end}, log: log,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		since: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 }
 
@@ -79,7 +80,9 @@ func (s *stream) handOver() { s.job.e.run(s.job, s.pump) }
 func (s *stream) pump() {
 	s.carefully(func() {
 		s.end.wait(s.which.String(), s.pumpAll)
-		s.finish()
+		if s.pumpUnwatched() {
+			s.finish()
+		}
 	})
 }
 
@@ -138,6 +141,33 @@ func (s *stream) pumpAll(conn syscall.RawConn) {
 		}
 		pause = retryFirst
 	}
+}
+
+// pumpUnwatched goes on where the netpoller does not: with a pipe that the kernel
+// would not watch (fs.epoll.max_user_watches), of which no event is to be had. It
+// looks, ever more seldom, until the pipe can be watched with the quiet ones, of
+// which it reports false, or has ended.
+func (s *stream) pumpUnwatched() (done bool) {
+	pause, seen := retryFirst, s.moved()
+	for !s.sealed.Load() {
+		last := empty
+		if !s.end.use(func(fd int) { last = s.moveAll(fd) }) || s.job.e.over() {
+			break
+		}
+		if now := s.moved(); now > seen {
+			pause, seen = retryFirst, now
+		}
+		switch {
+		case last == held || last == capped:
+			s.sleep(nil)
+		case last == empty && s.attend():
+			return false
+		case last != ended:
+			s.nap(pause)
+			pause = min(2*pause, retryLast)
+		}
+	}
+	return true
 }
 
 // moveAll moves what is there.
@@ -260,6 +290,13 @@ func (s *stream) widen(fd int, n int64) {
 		s.large = true
 		_ = s.job.e.opt.Sys.SetPipeSize(fd, largePipe) // EPERM, EBUSY: it stays as it is
 	}
+}
+
+// moved is how much has been moved.
+func (s *stream) moved() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
 }
 
 // resume wakes a pump that pauses.

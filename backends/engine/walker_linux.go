@@ -101,6 +101,7 @@ func (w *walker) loop() {
 		w.mu.Unlock()
 		began := time.Now()
 		found := w.look()
+		took := time.Since(began) // what follows from it costs others
 		for _, a := range asks {
 			tellOrphans(a, found[a.j])
 		}
@@ -109,7 +110,7 @@ func (w *walker) loop() {
 				w.h.e.run(j, empty)
 			}
 		}
-		if !w.h.rest((lookShare - 1) * time.Since(began)) {
+		if !w.h.rest((lookShare - 1) * took) {
 			return
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,7 +13,8 @@ import (
 // descriptor for the whole engine, with a watch only for jobs that left
 // something behind (a user has few descriptors of that kind).
 type watcher struct {
-	h *host
+	h   *host
+	buf []byte // the common goroutine's
 
 	mu      sync.Mutex
 	fd      int
@@ -24,7 +24,7 @@ type watcher struct {
 }
 
 func newWatcher(h *host) *watcher {
-	return &watcher{h: h, fd: -1, changed: make(map[int]func())}
+	return &watcher{h: h, buf: make([]byte, 64*unix.SizeofInotifyEvent), fd: -1, changed: make(map[int]func())}
 }
 
 // add calls changed, from a goroutine of the engine, whenever cgroup.events of
@@ -65,28 +65,22 @@ func (w *watcher) open() error {
 	if err != nil {
 		return err
 	}
-	file := os.NewFile(uintptr(fd), "inotify")
-	conn, err := file.SyscallConn()
-	if err != nil {
-		_ = file.Close()
-		return err
+	file, err := w.h.listen(fd, "inotify", w.read)
+	if err == nil {
+		w.fd, w.file = fd, file
 	}
-	w.fd, w.file = fd, file
-	w.h.e.background(func() { w.loop(conn) })
-	return nil
+	return err
 }
 
-func (w *watcher) loop(conn syscall.RawConn) {
-	buf := make([]byte, 64*unix.SizeofInotifyEvent)
-	_ = conn.Read(func(fd uintptr) bool {
-		for {
-			n, err := w.h.sys.Read(int(fd), buf)
-			if err != nil || n <= 0 {
-				return false
-			}
-			w.tell(buf[:n])
+// read takes the events that have come.
+func (w *watcher) read(fd int) {
+	for {
+		n, err := w.h.sys.Read(fd, w.buf)
+		if err != nil || n <= 0 {
+			return
 		}
-	}) // it ends when the file is closed
+		w.tell(w.buf[:n])
+	}
 }
 
 // tell calls for each event. A queue that overflowed calls for all.

@@ -50,7 +50,8 @@ func (h *hold) is(proc backends.Process) {
 }
 
 // tell passes a fact on. What the owner may answer with Settle is noted before;
-// the place hears of the end after it.
+// the place hears of the end after it. An owner may let go as soon as it was told
+// that nothing is left behind the result: no more is heard then.
 func (h *hold) tell(fact messages.ProcessFact) {
 	h.job.note(fact)
 	if h.facts != nil {
@@ -59,6 +60,10 @@ func (h *hold) tell(fact messages.ProcessFact) {
 	switch f := fact.(type) {
 	case messages.ProcessFailed:
 		h.job.leave(nil)
+	case messages.ProcessExited:
+		if f.Last > 0 {
+			h.job.leave(f.Survivors)
+		}
 	case messages.TreeEnded:
 		h.job.leave(f.Survivors)
 	}

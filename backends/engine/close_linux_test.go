@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The descriptors that goroutines of the engine use are closed behind the last of
+// them: the number may be another's then.
+func TestCloseKeepsDescriptorsForWhoRuns(t *testing.T) {
+	r := newRig(t)
+	hold := make(chan struct{})
+	r.e.background(func() { <-hold }) // as the janitor, or who tells a result
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		r.e.Close(false)
+	}()
+	until(t, func() bool {
+		r.e.work.mu.Lock()
+		defer r.e.work.mu.Unlock()
+		return r.e.work.free != nil
+	})
+	used := []int{r.e.host.null}
+	if c := r.e.host.cgroups; c != nil {
+		used = append(used, c.base, c.parent)
+	}
+	for _, fd := range used {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			t.Errorf("descriptor %d is closed: %v", fd, err)
+		}
+	}
+	close(hold)
+	within(t, closed)
+}
+
+// Looks at the process table keep the distance that they cost themselves, whatever
+// is done about what was seen.
+func TestWalkerRestsForItsLooksOnly(t *testing.T) {
+	r := newRig(t)
+	h := &host{e: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
+	h.own = &ownReaper{h: h, forks: newForks(), roots: make(map[int]*job)}
+	w, e := newWalker(h), r.up("echo up; sleep 100")
+	const busy = 300 * time.Millisecond
+	told := make(chan struct{})
+	w.ask(r.e.find(e.id), func([]proc) {
+		<-time.After(busy)
+		close(told)
+	})
+	within(t, told)
+	began, again := time.Now(), make(chan struct{})
+	w.ask(r.e.find(e.id), func([]proc) { close(again) })
+	within(t, again)
+	if took := time.Since(began); took > (lookShare-1)*busy/2 {
+		t.Errorf("the next look came after %v", took)
+	}
+	e.proc.Stop(client(), 0)
+	e.over()
+}
