@@ -163,12 +163,17 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 	}
 	for _, e := range s.sorted() {
 		s.endUnrecorded(ctx, e)
-		if e.job.State == messages.Queued && !e.turn {
-			ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.broken.Message})
-		}
+		s.neverStarts(ctx, e)
 	}
 	if s.phase == recordingRest {
 		s.flushChannels(ctx)
+	}
+}
+
+// neverStarts ends a job that waits for a turn when there are none any more.
+func (s *supervisor) neverStarts(ctx actor.Context, e *entry) {
+	if s.recorder == nil && e.job.State == messages.Queued && !e.turn {
+		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.broken.Message})
 	}
 }
 

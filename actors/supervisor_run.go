@@ -251,8 +251,11 @@ func (s *supervisor) drop(e *entry) {
 
 func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Ask(id)
-	if e, ok := s.jobs[id]; ok && e.job.Seq == 0 && !slices.Contains(granted, id) {
-		s.record(ctx, e, messages.CommandQueued{Job: e.job})
+	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
+		if e.job.Seq == 0 {
+			s.record(ctx, e, messages.CommandQueued{Job: e.job})
+		}
+		s.neverStarts(ctx, e)
 	}
 	s.give(ctx, granted)
 }
@@ -265,6 +268,7 @@ func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 		e.job.State = messages.Queued // it was to begin, and cannot yet
 		e.turn, e.offered = false, false
 		s.admission.Again(id, e.job.Scope)
+		s.neverStarts(ctx, e)
 	}
 	s.give(ctx, granted)
 }

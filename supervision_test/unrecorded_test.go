@@ -119,6 +119,23 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 	}
 }
 
+// A job whose turn comes back to a node without a writer is ended, too.
+func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(messages.RunCommand{Text: "first"})
+		release := h.hold("session", "actors.place")
+		second := h.run(messages.RunCommand{Text: "second"})
+		h.loseRecorder()
+		silent(second)
+		release()
+		want(h, "second", finished(second).Cause.By, messages.BySystem)
+		p.Exit(0)
+		finished(first)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		h.endUnrecorded()
+	}, plan{fake: serial})
+}
+
 // Nothing starts that cannot be recorded: who waits for a turn gets it when the
 // journal is well again, or is stopped meanwhile, or ended if nobody writes it
 // any more.
