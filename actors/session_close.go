@@ -52,8 +52,8 @@ type closeLook struct{ quiet }
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
-		s.machine.Step(lifecycle.Closed{})
 		s.takeUnseen(ctx)
+		s.machine.Step(lifecycle.Closed{})
 	}
 	if lifecycle.Grace(r.Grace) < lifecycle.Grace(s.closing.ask.Grace) {
 		s.closing.ask.Grace = r.Grace

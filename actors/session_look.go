@@ -104,7 +104,7 @@ func (s *session) forgetUnseen(ctx actor.Context, i int) {
 	}
 }
 
-// takeUnseen takes all without a look: the session is closing, and says no itself.
+// takeUnseen takes all without a look: the session is closing, and stops them.
 func (s *session) takeUnseen(ctx actor.Context) {
 	unseen := s.unseen
 	s.unseen = nil
