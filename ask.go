@@ -2,7 +2,9 @@ package troupe
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -96,8 +98,18 @@ func (a *askers) close() {
 // Ask sends a request of package messages to the tree and returns its one
 // reply. It ends early with ctx, whose end means that the answer is unknown,
 // not that it is no, and when the node fails or is shut down. With a ctx that
-// has ended before nothing is asked.
+// has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
+// what the tree does not know of, and knows whether jobs can be kept.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	if _, ends := request.(messages.ShutDown); ends {
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "shutdown", Message: "a node is not shut down by Ask: its tree alone would end", Hint: "call Shutdown",
+		}
+	}
+	return n.ask(ctx, request)
+}
+
+func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error) {
 	if err := n.Err(); err != nil {
 		return nil, err
 	}
@@ -136,6 +148,55 @@ func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	return request.Refuse(&messages.Error{
 		Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
 	}), nil
+}
+
+// A part of the node that is being made anew refuses what it would do a moment
+// later, or has lost the question.
+const (
+	askAgain  = 20 * time.Millisecond // from such a refusal to the next question
+	maxAgain  = 16                    // of them in a row: more than an actor may fail
+	askedLost = 30 * time.Second      // how long a question is believed to be held
+)
+
+// AskAgain asks until an answer stands, where Ask returns the refusal of a part
+// of the node that is being made anew, and waits for one that lost the question.
+// request makes the question each time. What is still refused after that is
+// returned, as Ask would.
+func (n *Node) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
+	return insist(ctx, n.Ask, askedLost, request)
+}
+
+// insist is AskAgain with the time after which a question counts as lost; 0: it
+// may take its time.
+func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (any, error), lost time.Duration, request func() messages.Refusable) (any, error) {
+	for again := 0; ; {
+		once, cancel := ctx, func() {}
+		if lost > 0 {
+			once, cancel = context.WithTimeout(ctx, lost)
+		}
+		reply, err := ask(once, request())
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			again = 0
+			continue
+		case err != nil:
+			return nil, err
+		case !passing(refusal(reply)) || again == maxAgain:
+			return reply, nil
+		}
+		again++
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func passing(err error) bool {
+	var coded *messages.Error
+	return errors.As(err, &coded) && coded.Passing()
 }
 
 // refusal is the error in a reply that refuses, or nil.

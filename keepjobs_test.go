@@ -10,6 +10,22 @@ import (
 	"troupe/messages"
 )
 
+// A node is shut down by Shutdown alone: asked to by Ask, keeping jobs that cannot
+// be kept, it would refuse everything and not have ended.
+func TestANodeIsNotShutDownByAsk(t *testing.T) {
+	ctx := context.Background()
+	node, err := troupe.Open(ctx, troupe.Options{})
+	require.NoError(t, err)
+	for _, keep := range []bool{false, true} {
+		_, err = node.Ask(ctx, messages.ShutDown{KeepJobs: keep})
+		require.ErrorIs(t, err, &messages.Error{Code: messages.Refused})
+	}
+	job, err := node.Run(ctx, messages.RunCommand{Text: "exit 3"})
+	require.NoError(t, err)
+	require.Equal(t, 3, job.Shell)
+	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+}
+
 // Jobs live in the process of their node: one that is asked to leave them behind
 // says that it cannot, goes on, and ends them when it is shut down.
 func TestANodeDoesNotLeaveJobsBehind(t *testing.T) {

@@ -146,15 +146,25 @@ func (p parts) close() error {
 
 // deps joins what the tree needs.
 func (o Options) deps(p parts, n *Node) *actors.Deps {
-	host := os.Environ()
 	return &actors.Deps{
 		Backends: p.backends, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
-		Environment: func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
-			env, dropped, err := shell.Environment(r, host)
-			return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err
-		},
-		JobPrefix: o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
+		Environment: environment(os.Environ()),
+		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
+	}
+}
+
+// environment makes the environments of jobs. The usual one, of a request that says
+// nothing about it, is made once.
+func environment(host []string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
+	usual, usualDropped, _ := shell.Environment(messages.RunCommand{}, host)
+	return func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
+		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
+			env := append(make([]string, 0, len(usual)+shell.SelfVars), usual...)
+			return shell.WithSelf(env, self.Scope, self.Session, self.Job), usualDropped, nil
+		}
+		env, dropped, err := shell.Environment(r, host)
+		return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"troupe/messages"
 	"troupe/spill"
@@ -46,15 +45,7 @@ type Follower struct {
 	limit  int64 // 0: none; else read no further than this byte
 	log    spill.Log
 	gaps   []messages.OutputGap
-	again  int // questions in a row that met a part of the node that is made anew
 }
-
-// followPatience is how long a question is believed to be held: it may have been
-// lost with an actor.
-const followPatience = 30 * time.Second
-
-// maxAgain bounds those questions: more than an actor may fail in a row.
-const maxAgain = 16
 
 // Until ends the reader with io.EOF at the byte end, although more may come.
 func (f *Follower) Until(end int64) *Follower {
@@ -136,48 +127,30 @@ func (f *Follower) skip(st spill.State) int64 {
 
 // wait asks the job's sink to be told when there is more.
 func (f *Follower) wait() error {
-	ctx, cancel := context.WithTimeout(f.ctx, followPatience)
-	defer cancel()
-	reply, err := f.node.Ask(ctx, messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset})
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && f.ctx.Err() == nil:
-		return nil // look again
-	case err != nil:
+	reply, err := f.node.AskAgain(f.ctx, func() messages.Refusable {
+		return messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset}
+	})
+	if err != nil {
 		return err
 	}
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	err = refusal(reply)
-	if passing(err) && f.again < maxAgain {
-		f.again++
-		return nil
-	}
-	f.again = 0
-	return err
+	return refusal(reply)
 }
 
 // Read shows one view of what a job has written. It asks again, as a Follower
 // does, when a part of the node was being made anew; what cannot be shown is an
 // error with a code (*messages.Error).
 func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	for again := 0; ; again++ {
-		reply, err := n.Ask(ctx, r)
-		if err != nil {
-			return messages.OutputPage{}, err
-		}
-		if page, ok := reply.(messages.OutputPage); ok {
-			return page, nil
-		}
-		if err := refusal(reply); !passing(err) || again >= maxAgain {
-			return messages.OutputPage{}, err
-		}
+	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return r })
+	if err != nil {
+		return messages.OutputPage{}, err
 	}
-}
-
-func passing(err error) bool {
-	var coded *messages.Error
-	return errors.As(err, &coded) && coded.Passing()
+	if page, ok := reply.(messages.OutputPage); ok {
+		return page, nil
+	}
+	return messages.OutputPage{}, refusal(reply)
 }
 
 // Close implements io.Closer.

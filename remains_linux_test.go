@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -20,8 +21,8 @@ import (
 
 const remainsDir = "TROUPE_TEST_REMAINS"
 
-// endPatience is how long an end may take that has been made: milliseconds.
-const endPatience = 30_000
+// endPatience is how long a process may take to be gone once it was killed.
+const endPatience = 30 * time.Second
 
 // M6, without cgroups: the processes of a host that was killed are ended when the
 // next node opens, wherever they went, and not before their host is dead.
@@ -76,10 +77,10 @@ func openAndClose(t *testing.T, dir string) {
 }
 
 // ended says how many of the processes have ended.
-func ended(t *testing.T, tree []unix.PollFd, wait int) int {
+func ended(t *testing.T, tree []unix.PollFd, wait time.Duration) int {
 	t.Helper()
 	for {
-		n, err := unix.Poll(tree, wait)
+		n, err := unix.Poll(tree, int(wait.Milliseconds()))
 		if err == unix.EINTR {
 			continue
 		}

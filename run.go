@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"troupe/messages"
@@ -41,6 +42,8 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	given := messages.WithdrawRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
 	s := &Submitted{UID: r.UID, given: given, node: n, asker: n.askers.take()}
 	if n.Err() == nil { // else Wait says why not
+		n.parts.workers.Join()
+		defer n.parts.workers.Leave()
 		n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
 	}
 	return s
@@ -127,8 +130,8 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 }
 
 // Stop ends a job's whole tree of processes and returns when nothing of it is
-// left, or with what is; the record of the job says so by then. grace 0 is the
-// job's own, negative is none.
+// left, or with what is; the record of the job says so by then, unless there is
+// an error beside it. grace 0 is the job's own, negative is none.
 func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
 	reply, err := n.Ask(ctx, messages.StopCommand{Job: id, Grace: grace})
 	if err != nil {
@@ -139,8 +142,14 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 		return nil, refusal(reply)
 	}
 	// The answer comes straight from the job's actor and may overtake the news.
-	_, _ = n.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}})
-	return stopped.Survivors, nil
+	reply, err = n.Ask(ctx, messages.AwaitJobs{Jobs: stopped.Jobs})
+	if err == nil {
+		err = refusal(reply)
+	}
+	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+		err = nil // it is over, and forgotten
+	}
+	return stopped.Survivors, err
 }
 
 // measured puts into a record what its logs say now: sizes are not sent by

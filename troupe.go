@@ -6,7 +6,7 @@
 //	node, err := troupe.Open(ctx, troupe.Options{})
 //	job, err := node.Run(ctx, messages.RunCommand{Text: "make test", Timeout: time.Minute})
 //	fmt.Println(job.Outcome, job.Shell)
-//	err = node.Shutdown(ctx)
+//	err = node.Shutdown(ctx, messages.ShutDown{})
 //
 // What it promises: a job has exactly one outcome, decided by the exit of its
 // main process and never by the end of its output; all that the process wrote
@@ -14,11 +14,11 @@
 // processes or names what is left; an actor that fails loses no job.
 //
 // What an embedded node cannot promise: it runs its jobs as its own children,
-// so the death of the host process is the death of its jobs. The next node of
-// the same user ends what is left of them, if they had cgroups or the process
-// was the node's own. Without a writable cgroup a library host reaches only the
-// process groups of a job, and says so (the flag tree_unverified); what outlives
-// it then is nobody's.
+// so the death of the host process is the death of its jobs. The next node with
+// the same Options.Dir ends what is left of them, if they had cgroups or the
+// process was the node's own. Without a writable cgroup a library host reaches
+// only the process groups of a job, and says so (the flag tree_unverified);
+// processes that outlive the host are then not found again.
 package troupe
 
 import (
@@ -127,11 +127,10 @@ func (n *Node) cause() error {
 // Shutdown ends the node in order: no new work, every job stopped (its own
 // grace, or r.Grace), every reply and notice given. It returns what could not
 // be ended, as an error that names the processes. When ctx ends first, what is
-// left is killed at once, and jobs may be without an outcome: a second later if
-// your Journal hangs (one that says it is Quick, and is not, holds whoever calls
-// the node). It is safe to call again: no call returns nil before the node has
-// ended. KeepJobs is refused, and the node goes on, if its engine lives in this
-// process: the code is unsupported.
+// left is killed at once, and jobs may be without an outcome. A Journal that
+// hangs delays the return by one second. It is safe to call again: no call
+// returns nil before the node has ended. KeepJobs is refused, and the node goes
+// on, if its engine lives in this process: the code is unsupported.
 func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	if r.KeepJobs && !n.parts.canKeep() {
 		return &messages.Error{
@@ -139,7 +138,7 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 			Hint: "shut it down without keeping them, or wait for them first",
 		}
 	}
-	reply, err := n.Ask(ctx, r)
+	reply, err := n.ask(ctx, r)
 	if errors.Is(err, ErrClosed) {
 		return n.awaitEnd(ctx)
 	}

@@ -25,15 +25,14 @@ type command struct {
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
 	leaving bool // all is said
-	clients map[lifecycle.Ticket]*actor.PID
-	tickets lifecycle.Ticket
+	clients clients
 	timers  map[lifecycle.Timer]scheduler.CancelFunc
 }
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt bool) *command {
 	return &command{
 		deps: d, shell: shell, spec: spec, adopt: adopt, machine: machine,
-		clients: map[lifecycle.Ticket]*actor.PID{}, timers: map[lifecycle.Timer]scheduler.CancelFunc{},
+		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
 
@@ -77,13 +76,7 @@ func (c *command) asked(ctx actor.Context, msg any) {
 		unhandled(ctx, c.deps)
 		return
 	}
-	by := lifecycle.Ticket(0)
-	if ctx.Sender() != nil {
-		c.tickets++
-		by = c.tickets
-		c.clients[by] = ctx.Sender()
-	}
-	c.step(ctx, lifecycle.Asked{By: by, Request: request})
+	c.step(ctx, lifecycle.Asked{By: c.clients.ticket(ctx), Request: request})
 }
 
 // fact hears the engine. What concerns the output goes to the sink, too.
@@ -131,7 +124,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Tell:
 		ctx.Send(ctx.Parent(), news(e))
 	case lifecycle.Reply:
-		c.reply(ctx, e)
+		c.clients.answer(ctx, e)
 	case lifecycle.Settle:
 		if c.proc != nil {
 			c.proc.Settle(e.Seq)
@@ -155,15 +148,6 @@ func latest(t lifecycle.Tell) messages.CommandFact {
 		return t.Fact
 	}
 	return t.Behind
-}
-
-func (c *command) reply(ctx actor.Context, r lifecycle.Reply) {
-	if client := c.clients[r.To]; client != nil {
-		delete(c.clients, r.To)
-		if reachable(ctx, client) {
-			ctx.Send(client, r.Reply)
-		}
-	}
 }
 
 func (c *command) disarm(t lifecycle.Timer) {
@@ -239,7 +223,7 @@ func (c *command) askSink(ctx actor.Context) {
 func (c *command) leave(ctx actor.Context) {
 	c.leaving = true
 	if c.sink != nil {
-		ctx.Request(c.sink, flush{unborn: !c.born})
+		ctx.Request(c.sink, flushSink{unborn: !c.born})
 		return
 	}
 	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
@@ -264,7 +248,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
 		if c.leaving && c.sink != nil {
-			ctx.Request(c.sink, flush{unborn: !c.born})
+			ctx.Request(c.sink, flushSink{unborn: !c.born})
 		}
 	case flushed:
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
@@ -273,7 +257,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 
 // outputs tells the sink how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
-	return outputs{job: c.machine.Job.ID, open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed}
+	return outputs{open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed}
 }
 
 // control is what a request asks of the process.

@@ -13,7 +13,8 @@ import (
 )
 
 // Deps is what the tree needs from below it; the root package joins them. All
-// of it is safe for concurrent use, and nothing of it waits but Journal.
+// of it is safe for concurrent use. Nothing of it waits but Journal, Logs.Remove
+// and the Check of a shell, for each of which the tree keeps out of the way.
 type Deps struct {
 	Backends map[string]backends.Backend // by name; DefaultBackend must be there
 	Journal  Journal
@@ -66,7 +67,7 @@ type Limits struct {
 	Unstarted int // 0: MaxUnstarted
 	Finished  int // records kept; 0: MaxFinished
 	Channels  int // 0: MaxChannels
-	Watches   int // 0: MaxWatches
+	Watches   int // waits, and as many stops of many jobs; 0: MaxWatches
 }
 
 // The defaults of Limits, and what they protect.

@@ -37,6 +37,9 @@ type place struct {
 	job messages.Job // State says how far it is
 	run messages.RunCommand
 	env []string
+	// turn says that it has its turn if it can begin at once. One that is Starting
+	// was placed with it before, and its engine may have been asked.
+	turn bool
 }
 
 // openScope makes a scope and its parents; it is routed.
@@ -53,7 +56,8 @@ type openSession struct {
 	held []backends.Held
 }
 
-// unplaced says that the session refused a job; no one was told of it yet.
+// unplaced says that the tree refused a job. One that the journal tells of already
+// gets an end.
 type unplaced struct {
 	quiet
 	job messages.JobID
@@ -114,8 +118,6 @@ type (
 	letGone struct {
 		quiet
 		job messages.JobID
-		run messages.RunCommand
-		env []string
 	}
 )
 
@@ -170,12 +172,15 @@ type deliver struct {
 	fact messages.FactRecorded
 }
 
-// flush asks a channel to give out what it has; it answers flushed when its
-// subscriber has acknowledged all, or at once if there is none.
+// The flush conversation: whoever is asked answers flushed when it owes nothing.
 type (
-	flush struct {
+	// flush asks a channel to give out what it has: its subscriber has acknowledged
+	// all, or there is none.
+	flush struct{ quiet }
+	// flushSink asks a sink to answer all who wait for output.
+	flushSink struct {
 		quiet
-		unborn bool // to a sink: its job leaves before it has begun, so no logs come
+		unborn bool // the job leaves before it has begun, so no logs come
 	}
 	flushed struct{ quiet }
 )
@@ -197,7 +202,6 @@ type ended struct {
 type (
 	outputs struct {
 		quiet
-		job    messages.JobID
 		open   func(messages.Stream) (spill.Log, error)
 		of     []messages.Stream
 		closed bool // no stream grows any more

@@ -39,7 +39,7 @@ func (s *stage) scribe(job messages.JobID, streams ...messages.Stream) *scribe {
 
 // outputs are logs for the sink to open.
 func (c *scribe) outputs() outputs {
-	out := outputs{job: c.job, closed: c.closed, open: func(stream messages.Stream) (spill.Log, error) {
+	out := outputs{closed: c.closed, open: func(stream messages.Stream) (spill.Log, error) {
 		log, err := c.s.store.Open(string(c.job), uint8(stream))
 		if err != nil {
 			c.s.t.Errorf("open a log: %v", err)

@@ -157,7 +157,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 		}
 		pid = s.spawnSession(ctx, messages.OpenSession{Scope: s.path, Session: msg.to.Session}, nil)
 	}
-	ctx.Send(pid, p)
+	ctx.Send(pid, msg.request) // as it is: p is a copy
 }
 
 // admit counts a job that goes by against the quota of this scope. A job that

@@ -25,6 +25,7 @@ type session struct {
 	failed  *messages.Error // the place could not be opened
 	machine lifecycle.Session
 	jobs    map[messages.JobID]*ticket
+	unseen  []*ticket // they wait for a look, the first for its result
 	byPID   map[string]*ticket
 	adopted time.Time // when an actor was last put around a job that existed
 	closing *closing
@@ -36,6 +37,7 @@ type ticket struct {
 	spec    backends.Command
 	pid     *actor.PID
 	turn    bool // it may start
+	again   bool // it was placed before, and may have begun
 	leaving bool // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
@@ -72,6 +74,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
 		s.loneFact(ctx, msg)
+	case looked:
+		s.looked(ctx, msg)
 	default:
 		s.closingStep(ctx, msg)
 	}
@@ -105,11 +109,14 @@ func (s *session) start(ctx actor.Context) {
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
-	t := &ticket{place: p, turn: p.job.State == messages.Starting}
+	t := &ticket{place: p, turn: p.job.State == messages.Starting && !p.turn}
 	id := p.job.ID
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
 		return
+	}
+	if s.unseenAt(id) >= 0 {
+		return // placed twice, as below
 	}
 	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
 		switch {
@@ -124,18 +131,32 @@ func (s *session) place(ctx actor.Context, p place) {
 	t.place.job.Backend = s.open.Backend
 	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if p.job.State == messages.Queued {
-		if err := s.check(t); err != nil {
-			s.refuse(ctx, id, err)
-			return
-		}
+	if t.again = p.turn && p.job.State == messages.Starting; t.again {
+		t.place.job.State = messages.Queued // it begins as any other, if it can
 	}
-	event := any(lifecycle.Enqueued{Job: id})
+	if p.job.State == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+		s.returnTurn(ctx, t)
+		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
+			s.look(ctx)
+		}
+		return
+	}
+	s.accept(ctx, t)
+}
+
+// accept takes a job that can be run, as far as can be told.
+func (s *session) accept(ctx actor.Context, t *ticket) {
+	p, id := t.place, t.place.job.ID
+	if s.failed != nil {
+		s.refuse(ctx, id, s.failed)
+		return
+	}
+	event := any(lifecycle.Enqueued{Job: id, Turn: p.turn})
 	switch {
 	case p.job.State != messages.Queued:
 		event = lifecycle.Taken{Job: id}
-	case p.job.Seq > 0:
-		event = lifecycle.Moved{Job: id}
+	case p.job.Seq > 0 || t.again:
+		event = lifecycle.Moved{Job: id, Turn: p.turn}
 	}
 	todo := s.machine.Step(event)
 	if len(todo) > 0 {
@@ -147,7 +168,7 @@ func (s *session) place(ctx actor.Context, p place) {
 	s.jobs[id] = t
 	s.spawn(ctx, t)
 	s.perform(ctx, todo)
-	if p.job.State == messages.Queued && len(todo) == 0 {
+	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		waits := messages.CommandQueued{Job: t.place.job}
 		s.heard(ctx, waits, waits)
 	}
@@ -156,11 +177,12 @@ func (s *session) place(ctx actor.Context, p place) {
 	}
 }
 
-// check asks the place whether it could run a job. It may look at directories,
-// which may hang: the others go on.
-func (s *session) check(t *ticket) (err *messages.Error) {
-	s.deps.Workers.Away(func() { err = s.shell.Check(t.spec) })
-	return err
+// returnTurn gives back the turn that a job came with: others may start before it.
+func (s *session) returnTurn(ctx actor.Context, t *ticket) {
+	if t.place.turn {
+		t.place.turn = false
+		ctx.Send(ctx.Parent(), turnReturned{job: t.place.job.ID})
+	}
 }
 
 func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Error) {
@@ -192,8 +214,10 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 }
 
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
-	deps, shell, spec, machine := s.deps, s.shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run))
-	return deps.props(func() actor.Actor { return newCommand(deps, shell, spec, machine, adopt) })
+	deps, shell := s.deps, s.shell
+	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
+		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt)
+	})
 }
 
 // replace puts a new actor around a job whose actor died. Lost is said only of

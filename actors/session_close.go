@@ -12,7 +12,8 @@ import (
 )
 
 // closing is how far a session is on its way out: its jobs end, its shell is
-// closed, what was told of them is recorded, and only then it is down.
+// closed, what was told of them is recorded, or the node waits for that no more
+// (confirmLate), and only then it is down.
 type closing struct {
 	ask       messages.CloseSession
 	shell     shellEnd
@@ -51,9 +52,10 @@ type closeLook struct{ quiet }
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
+		s.takeUnseen(ctx)
 		s.machine.Step(lifecycle.Closed{})
 	}
-	if graceFor(r.Grace) < graceFor(s.closing.ask.Grace) {
+	if lifecycle.Grace(r.Grace) < lifecycle.Grace(s.closing.ask.Grace) {
 		s.closing.ask.Grace = r.Grace
 	}
 	for _, t := range s.jobs {
@@ -104,7 +106,7 @@ func (s *session) closeStep(ctx actor.Context) {
 		if s.shell == nil {
 			c.shell = shellSettled
 		} else {
-			s.shell.Close(graceFor(c.ask.Grace))
+			s.shell.Close(lifecycle.Grace(c.ask.Grace))
 		}
 	}
 	if c.shell == shellClosed && s.haveHeard(ctx) {
@@ -193,12 +195,4 @@ func (s *session) down(ctx actor.Context) {
 		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, Survivors: s.closing.survivors,
 	}
 	ctx.Send(ctx.Parent(), sessionDown{who: ctx.Self(), fact: fact})
-}
-
-// graceFor is a grace for a shell: asked, or the default.
-func graceFor(asked time.Duration) time.Duration {
-	if asked == 0 {
-		return messages.DefaultGrace
-	}
-	return max(asked, 0)
 }

@@ -35,8 +35,7 @@ func (c *crashes) add(now time.Time) bool {
 type lone struct {
 	machine lifecycle.Command
 	proc    backends.Process // nil: the engine does not know it
-	clients map[lifecycle.Ticket]*actor.PID
-	tickets lifecycle.Ticket
+	clients clients
 }
 
 func (l *lone) release() {
@@ -57,7 +56,7 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 	job := t.place.job
 	job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
 	t.pid = nil
-	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place.run)), clients: map[lifecycle.Ticket]*actor.PID{}}
+	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place.run)), clients: newClients()}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
 	t.place.job = job
@@ -90,13 +89,7 @@ func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
 	case recorded:
 		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired})
 	case messages.StopCommand:
-		by := lifecycle.Ticket(0)
-		if ctx.Sender() != nil {
-			t.lone.tickets++
-			by = t.lone.tickets
-			t.lone.clients[by] = ctx.Sender()
-		}
-		s.stepLone(ctx, t, lifecycle.Asked{By: by, Request: r})
+		s.stepLone(ctx, t, lifecycle.Asked{By: t.lone.clients.ticket(ctx), Request: r})
 	default:
 		refuse(ctx, request, &messages.Error{
 			Code: messages.Refused, Reason: "unsupervised",
@@ -121,12 +114,7 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 				t.lone.proc.Settle(e.Seq)
 			}
 		case lifecycle.Reply:
-			if client := t.lone.clients[e.To]; client != nil {
-				delete(t.lone.clients, e.To)
-				if reachable(ctx, client) {
-					ctx.Send(client, e.Reply)
-				}
-			}
+			t.lone.clients.answer(ctx, e)
 		case lifecycle.Retire:
 			s.retire(ctx, t)
 		}

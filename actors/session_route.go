@@ -23,7 +23,11 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		return
 	}
 	t, ok := s.jobs[msg.to.Job]
-	if !ok {
+	switch {
+	case ok:
+	case s.askUnseen(ctx, msg):
+		return
+	default:
 		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}
@@ -32,9 +36,7 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		return
 	}
 	if t.leaving {
-		refuse(ctx, msg.request, &messages.Error{
-			Code: messages.Busy, Reason: "moving", Message: fmt.Sprintf("job %s is being handed over", msg.to.Job), Hint: "ask again",
-		})
+		refuse(ctx, msg.request, isMoving(msg.to.Job))
 		return
 	}
 	s.pass(ctx, t, msg.request)
@@ -68,7 +70,7 @@ func (s *session) letGone(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	delete(s.jobs, id)
 	s.shell.Yield(t.place.job.UID)
-	ctx.Send(ctx.Parent(), letGone{job: id, run: t.place.run, env: t.place.env})
+	ctx.Send(ctx.Parent(), letGone{job: id})
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	s.closeStep(ctx)
 }

@@ -17,7 +17,7 @@ func (s *session) spec(t *ticket) backends.Command {
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: run.Terminal},
-		Grace:  graceFor(run.Grace),
+		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
 		Log: plan(run, job.Session),
 	}

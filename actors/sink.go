@@ -97,7 +97,7 @@ func (s *sink) Receive(ctx actor.Context) {
 		s.grew(ctx, msg)
 	case countLines:
 		s.count(ctx, msg)
-	case flush:
+	case flushSink:
 		s.flush(ctx, msg)
 	case archiveLook:
 		s.look(ctx)
@@ -217,7 +217,7 @@ func (s *sink) seal(ctx actor.Context) {
 // flush asks to be told when nobody waits for an answer any more: the job is
 // over, and the next request finds its archive. Who came before the logs is
 // answered from them: they are on their way, unless there are none.
-func (s *sink) flush(ctx actor.Context, m flush) {
+func (s *sink) flush(ctx actor.Context, m flushSink) {
 	s.flusher = ctx.Sender()
 	if m.unborn {
 		s.turnAway(ctx)

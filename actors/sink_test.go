@@ -401,7 +401,7 @@ func TestSinkFlushes(t *testing.T) {
 		s.tell(out)
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewSize))
-		command.ask(flush{})
+		command.ask(flushSink{})
 		close(gate)
 		s.settle()
 		if p := reader.page(); p.Lines != 2*countStep {
@@ -422,7 +422,7 @@ func TestSinkFlushesWhoCameBeforeTheLogs(t *testing.T) {
 		ranger.ask(read(messages.ViewRange))
 		counter.ask(read(messages.ViewSize))
 		follower.ask(followFrom(2))
-		command.ask(flush{})
+		command.ask(flushSink{})
 		same(t, ranger.take())
 		same(t, counter.take())
 		same(t, command.take())
@@ -439,7 +439,7 @@ func TestSinkFlushesWhoCameBeforeTheLogs(t *testing.T) {
 	withEarlySink(t, func(s *stage, _ *scribe) {
 		reader, command := s.client(), s.client()
 		reader.ask(read(messages.ViewTail))
-		command.ask(flush{unborn: true})
+		command.ask(flushSink{unborn: true})
 		refusedWith(t, reader.take(), messages.OutputUnavailable)
 		same(t, command.take(), flushed{})
 	})
@@ -467,7 +467,7 @@ func TestSinkTakesNewLogs(t *testing.T) {
 func TestSinkOfAJobThatNeverRan(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.raise(sinkProps(s.deps, "j1"), kindSink)
-		s.tell(outputs{job: "j1", closed: true})
+		s.tell(outputs{closed: true})
 		a := s.client()
 		a.ask(followFrom(0))
 		same(t, a.take(), messages.OutputEnded{})
@@ -478,7 +478,7 @@ func TestSinkOfAJobThatNeverRan(t *testing.T) {
 	})
 	onStage(t, func(s *stage) { // its log is lost: that is another thing
 		s.raise(sinkProps(s.deps, "j1"), kindSink)
-		s.tell(outputs{job: "j1", closed: true, of: []messages.Stream{messages.Merged}, open: func(messages.Stream) (spill.Log, error) {
+		s.tell(outputs{closed: true, of: []messages.Stream{messages.Merged}, open: func(messages.Stream) (spill.Log, error) {
 			return nil, &messages.Error{Code: messages.OutputUnavailable}
 		}})
 		a := s.client()

@@ -17,7 +17,7 @@ import (
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
 	chain := append([]actor.ReceiverMiddleware{guard(d)}, d.Middleware...)
 	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}),
-		actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
+		actor.WithMailbox(d.Workers.Mailbox), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
 }
 
 // apart are the props of an actor that may take its time, in a goroutine of its
@@ -31,7 +31,8 @@ func (d *Deps) apart(producer func() actor.Actor) *actor.Props {
 // and the recorder of a journal that never waits: they only look things up and
 // pass things on, and hear from clients and actors alone, never from an engine,
 // which may hold a lock while it tells a fact. It spares the road of a command,
-// up and down, some ten changes of goroutine.
+// up and down, some ten changes of goroutine. Nobody is kept: after some messages
+// of others a worker goes on.
 func (d *Deps) inline(producer func() actor.Actor) *actor.Props {
 	return d.props(producer).Configure(actor.WithDispatcher(actor.NewSynchronizedDispatcher(d.Workers.Throughput())))
 }
@@ -49,8 +50,16 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 	return pid, nil
 }
 
-// stopped says that the supervisor, and with it every actor below, has ended.
-func (d *Deps) stopped() {
+// stopped says that the supervisor, and with it every actor below, has ended, and
+// that the outputs are removed that were still to be.
+func (d *Deps) stopped(forgotten []messages.UID) {
+	if len(forgotten) > 0 {
+		d.Workers.Apart.Schedule(func() {
+			d.removeLogs(forgotten)
+			d.stopped(nil)
+		})
+		return
+	}
 	d.Workers.Apart.Close()
 	if d.Stopped != nil {
 		d.Stopped()

@@ -45,6 +45,9 @@ type supervisor struct {
 	early    []early // requests that came before the journal was read
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
+
+	confirming scheduler.CancelFunc // of the next look at ends that closings wait for
+	removing   scheduler.CancelFunc // of the removal of forgotten outputs
 }
 
 // phase is where the node stands.
@@ -88,7 +91,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		s.stopTimers()
 	case *actor.Stopped:
-		s.deps.stopped()
+		s.deps.stopped(s.forgotten)
 	case *actor.Terminated:
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:
@@ -175,6 +178,12 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.childEnded(ctx, m.who)
 	case shutdownLate:
 		s.late(ctx, m)
+	case confirmEnds:
+		s.confirming = nil
+		s.confirmLate(ctx)
+	case removeLate:
+		s.removing = nil
+		s.removeForgotten()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
 	case watchOutput, outputsWanted:

@@ -146,7 +146,7 @@ func (s *supervisor) flushChannels(ctx actor.Context) {
 	s.phase = flushingRest
 	s.shutdown.flushing = len(s.channels.byID) + len(s.archives)
 	for _, pid := range s.archives {
-		ctx.Request(pid, flush{}) // what was asked of them is answered
+		ctx.Request(pid, flushSink{}) // what was asked of them is answered
 	}
 	for _, c := range s.channels.byID {
 		ctx.Request(c.pid, flush{})

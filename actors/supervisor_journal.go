@@ -35,6 +35,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	for _, fact := range s.unwritten {
 		ctx.Send(s.recorder, record{fact: fact})
 	}
+	s.recordFailed(ctx, recordFailed{}) // one that failed for good may have been about to say so
 	if s.phase != opening {
 		return
 	}
@@ -123,48 +124,29 @@ func (s *supervisor) recorded(ctx actor.Context, m messages.FactRecorded) {
 	}
 }
 
-// endRecorded tells a command that the journal has its job's end.
-func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
-	e, ok := s.jobs[fact.Record().ID]
-	if !ok || e.over {
-		return
-	}
-	switch fact.(type) {
-	case messages.CommandFinished:
-		if !e.final && e.job.State != messages.Retired {
-			s.send(ctx, s.home(e), recorded{job: e.job.ID}, nil)
-		}
-	case messages.CommandRetired:
-		s.send(ctx, s.home(e), recorded{job: e.job.ID, retired: true}, nil)
-		s.retire(ctx, e)
-	}
-}
-
-// recordAsked tells a command again that the journal has its job's end, if it has.
-func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
-	e, ok := s.jobs[m.at.Job]
-	if !ok || e.over || e.job.State.Ended() && e.job.Seq <= s.written() {
-		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
-	}
-}
-
-// recordFailed stops new work while the journal takes no facts: what cannot be
-// recorded must not begin.
+// recordFailed takes no new work while the journal takes no facts, and lets
+// nothing start that waits: what cannot be recorded must not begin.
 func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
-		s.broken = nil
-		s.tellChanges(ctx)
+		if s.broken != nil {
+			s.broken = nil
+			s.tellChanges(ctx)
+			s.give(ctx, s.admission.Hold(false))
+		}
 		return
 	}
+	s.admission.Hold(true)
 	s.broken = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal cannot be written: " + m.err.Error(), Hint: "make room for it; it is tried again by itself",
 	}
 }
 
-// recorderLost is the end of new work: the recorder failed too often.
+// recorderLost is the end of new work: the recorder failed too often. What waits
+// for its start would wait for ever, and is ended; what has ended may go.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
+	s.admission.Hold(true)
 	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
 	s.broken = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
@@ -179,8 +161,19 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 	if s.phase == opening {
 		s.phase = open
 	}
+	for _, e := range s.sorted() {
+		s.endUnrecorded(ctx, e)
+		s.neverStarts(ctx, e)
+	}
 	if s.phase == recordingRest {
 		s.flushChannels(ctx)
+	}
+}
+
+// neverStarts ends a job that waits for a turn when there are none any more.
+func (s *supervisor) neverStarts(ctx actor.Context, e *entry) {
+	if s.recorder == nil && e.job.State == messages.Queued && !e.turn {
+		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.broken.Message})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -107,19 +108,29 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 
 // retire keeps the record of a job that is over, within the bounds of the node.
 func (s *supervisor) retire(ctx actor.Context, e *entry) {
-	e.over, e.env, e.run = true, nil, messages.RunCommand{}
+	e.over, e.env, e.run, e.last = true, nil, messages.RunCommand{}, nil
 	s.archived = append(s.archived, e.job.ID)
 	for len(s.archived) > s.limit.Finished {
 		s.forget(ctx, s.jobs[s.archived[0]])
 	}
-	if len(s.forgotten) > s.limit.Finished/forgetPart {
+	switch n := len(s.forgotten); {
+	case n >= max(1, s.limit.Finished/forgetPart):
 		s.removeForgotten()
+	case n > 0 && s.removing == nil:
+		s.removing = later(ctx, forgetDelay, removeLate{})
 	}
 }
 
-// forgetPart is which part of what may be kept waits for being removed in one
-// go: a worker for each output would cost every command a change of goroutine.
-const forgetPart = 32
+// Outputs are removed in batches of 1/32 of Limits.Finished: a worker for each
+// would cost every command a change of goroutine. The last of them wait no longer
+// than forgetDelay for more to come.
+const (
+	forgetPart  = 32
+	forgetDelay = 10 * time.Second
+)
+
+// removeLate says that forgotten outputs have waited for more to come.
+type removeLate struct{ quiet }
 
 // forget drops a job that is over; its output is removed soon.
 func (s *supervisor) forget(ctx actor.Context, e *entry) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/lifecycle"
 	"troupe/messages"
 )
 
@@ -17,12 +18,18 @@ type move struct {
 
 // wait keeps a request about a job that is on its way: it is passed on, in its
 // turn, when the job has come.
-func (m *move) wait(ctx actor.Context, r messages.Addressed) {
+func (m *move) wait(ctx actor.Context, id messages.JobID, r messages.Addressed) {
 	if len(m.early) >= maxEarly {
-		refuse(ctx, r, &messages.Error{Code: messages.Busy, Reason: "moving", Message: "the job is being handed over", Hint: "ask again"})
+		refuse(ctx, r, isMoving(id))
 		return
 	}
 	m.early = append(m.early, early{r, ctx.Sender()})
+}
+
+func isMoving(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.Busy, Reason: "moving", Message: "job " + string(id) + " is being handed over", Hint: "ask again",
+	}
 }
 
 // handOver moves a live job: its old place lets go, its new one adopts.
@@ -63,7 +70,7 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	}
 	s.arrived(ctx, id)
 	for _, client := range m.clients {
-		ctx.Send(client, messages.RequestRejected{Err: *jobFinished(id)})
+		ctx.Send(client, messages.RequestRejected{Err: *lifecycle.JobFinished(id)})
 	}
 	for _, q := range m.early {
 		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
@@ -76,8 +83,10 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	if !ok || !moving {
 		return
 	}
+	s.lastWord(ctx, e) // of the place where it ended
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
 	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
+	e.offered = false // by now it may have begun, whatever its new place has room for
 	s.replace(ctx, e)
 	s.arrived(ctx, m.job)
 	if !e.job.State.Ended() {

@@ -1,10 +1,12 @@
 package actors
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/lifecycle"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -64,7 +66,7 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		return
 	}
 	if m, moving := s.moves[e.job.ID]; moving {
-		m.wait(ctx, r)
+		m.wait(ctx, e.job.ID, r)
 		return
 	}
 	if s.letting() { // nobody is below any more
@@ -79,6 +81,14 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 	if r.Scope == "" {
 		refuse(ctx, r, messages.Invalid("job", "name a job, a session or a scope to be stopped"))
+		return
+	}
+	if s.gathersFull() {
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "stops",
+			Message: fmt.Sprintf("%d stops of many jobs are under way, which is all the node takes", s.limit.Watches),
+			Hint:    "stop the jobs one by one, or wait until one of the others is done",
+		})
 		return
 	}
 	var each []messages.StopCommand
@@ -112,13 +122,7 @@ func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed
 		}
 		s.readArchive(ctx, e)
 	default:
-		refuse(ctx, r, jobFinished(e.job.ID))
-	}
-}
-
-func jobFinished(id messages.JobID) *messages.Error {
-	return &messages.Error{
-		Code: messages.JobFinished, Message: "job " + string(id) + " has finished", Hint: "its record and output can still be read",
+		refuse(ctx, r, lifecycle.JobFinished(e.job.ID))
 	}
 }
 
@@ -136,7 +140,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 func (s *supervisor) archivedOutputs(e *entry) outputs {
 	logs, id := s.deps.Logs, string(e.job.UID)
 	return outputs{
-		job: e.job.ID, of: streams(e.job), closed: true,
+		of: streams(e.job), closed: true,
 		open: func(stream messages.Stream) (spill.Log, error) { return logs.Open(id, uint8(stream)) },
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -21,11 +22,14 @@ type entry struct {
 	env     []string
 	debts   []*actor.PID // clients of the run that have not had their reply
 	key     idempotency
-	digest  string // of the request, where it has a key
-	turn    bool   // it was given its turn: its engine is asked, or was
-	final   bool   // its last word is on its way behind its end
-	over    bool   // it has no actor any more: the node itself answers for it
-	settled bool   // and its engine has been told to forget it
+	digest  string               // of the request, where it has a key
+	turn    bool                 // it was given its turn: its engine is asked, or was
+	offered bool                 // the turn went along with it
+	last    messages.CommandFact // its last word, while it waits behind the news of its end
+	over    bool                 // it has no actor any more: the node itself answers for it
+	settled bool                 // and its engine has been told to forget it
+
+	retired time.Time // when its last word was heard
 }
 
 // idempotency is a key as its principal knows it.
@@ -60,6 +64,8 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
 	}
+	e.offered = s.admission.Offer(e.job.ID)
+	e.turn = e.offered
 	s.place(ctx, e)
 }
 
@@ -193,7 +199,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 
 // place sends a job to its session, which is made if it is not open.
 func (s *supervisor) place(ctx actor.Context, e *entry) {
-	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env}, nil)
+	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env, turn: e.offered}, nil)
 }
 
 // home is the address of a job.
@@ -245,8 +251,11 @@ func (s *supervisor) drop(e *entry) {
 
 func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Ask(id)
-	if e, ok := s.jobs[id]; ok && e.job.Seq == 0 && !slices.Contains(granted, id) {
-		s.record(ctx, e, messages.CommandQueued{Job: e.job})
+	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
+		if e.job.Seq == 0 {
+			s.record(ctx, e, messages.CommandQueued{Job: e.job})
+		}
+		s.neverStarts(ctx, e)
 	}
 	s.give(ctx, granted)
 }
@@ -255,9 +264,11 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 // job that still waits may ask again.
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Done(id)
-	if e, ok := s.jobs[id]; ok && e.job.State == messages.Queued {
-		e.turn = false
+	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.offered) {
+		e.job.State = messages.Queued // it was to begin, and cannot yet
+		e.turn, e.offered = false, false
 		s.admission.Again(id, e.job.Scope)
+		s.neverStarts(ctx, e)
 	}
 	s.give(ctx, granted)
 }
@@ -280,7 +291,7 @@ func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	job := fact.Record()
 	e, ok := s.jobs[job.ID]
-	if !ok || e.over {
+	if !ok || e.over || e.job.State == messages.Retired {
 		return
 	}
 	if _, waits := fact.(messages.CommandQueued); waits && e.job.Seq > 0 {
@@ -297,18 +308,30 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	case messages.CommandFinished:
 		s.pay(ctx, e, fact)
 		s.give(ctx, s.admission.Done(job.ID))
+	case messages.CommandRetired:
+		e.retired = clock()
+		s.confirmSoon(ctx, recordPatience)
 	}
 	s.tellWatches(ctx, e.job)
+	s.endUnrecorded(ctx, e)
 }
 
 // finale hears of the end of a job and takes its last word behind the news of it,
 // which people wait for.
 func (s *supervisor) finale(ctx actor.Context, m finale) {
 	if e, ok := s.jobs[m.end.Record().ID]; ok {
-		e.final = true
+		e.last = m.last
 	}
 	s.heard(ctx, m.end)
 	ctx.Send(ctx.Self(), m.last)
+}
+
+// lastWord hears the last word about a job out of its turn: who comes to stand
+// around the job must know what was told of it.
+func (s *supervisor) lastWord(ctx actor.Context, e *entry) {
+	if e.last != nil {
+		s.heard(ctx, e.last)
+	}
 }
 
 // pay gives the clients of a run the one reply they are owed.

@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
 
+	"troupe/actors/lifecycle"
 	"troupe/messages"
 )
 
@@ -33,10 +35,6 @@ const (
 	shutdownPatience = 20 * time.Second
 	forcedPatience   = 10 * time.Second
 )
-
-// recordPatience is how long the end waits for a journal that takes no facts:
-// its writer has tried once more by then.
-const recordPatience = recordRetryMost + time.Second
 
 // shutDown begins the end of the node, or joins it.
 func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
@@ -68,7 +66,7 @@ func (s *supervisor) longest(asked time.Duration) time.Duration {
 	most := time.Duration(0)
 	for _, e := range s.jobs {
 		if !e.job.State.Ended() {
-			most = max(most, graceFor(e.run.Grace))
+			most = max(most, lifecycle.Grace(e.run.Grace))
 		}
 	}
 	return most + messages.DefaultGrace
@@ -132,8 +130,8 @@ func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
 		}
 	}
 	return messages.Error{
-		Code: messages.ShuttingDown, Message: "the node has ended and the end of job " + string(id) + " is unknown: what is left of it is killed",
-		Hint: "what the end of the node names is still there",
+		Code: messages.ShuttingDown, Message: "job " + string(id) + " had not ended when the node did; its processes are being killed",
+		Hint: "the error of Shutdown names those that could not be",
 	}
 }
 
@@ -201,4 +199,9 @@ func (s *supervisor) stopTimers() {
 		cancel()
 	}
 	s.cancels = nil
+	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing} {
+		if cancel != nil {
+			cancel()
+		}
+	}
 }

@@ -60,7 +60,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 }
 
 // watchesFull says whether no further wait is taken. Clients leave without a
-// word: at the limit their waits end, and only those count that somebody is owed.
+// word: at the limit, waits whose client has gone are ended, and do not count.
 // A gather goes on for nobody, too, since what it asks for is to happen.
 func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	if len(s.watches) < s.limit.Watches {
@@ -78,6 +78,21 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 		}
 	}
 	return owed >= s.limit.Watches
+}
+
+// gathersFull says whether no further stop of many jobs is taken. Those that go
+// on for nobody count, too: each holds the jobs it asks for.
+func (s *supervisor) gathersFull() bool {
+	if len(s.watches) < s.limit.Watches {
+		return false
+	}
+	gathers := 0
+	for _, w := range s.watches {
+		if _, stops := w.request.(messages.StopCommand); stops {
+			gathers++
+		}
+	}
+	return gathers >= s.limit.Watches
 }
 
 // tellWatches tells those who wait for a job how it stands.

@@ -190,8 +190,11 @@ type Place struct {
 // Shell is a session's place to run.
 type Shell interface {
 	// Check says what is wrong with a command, before anything of it exists:
-	// no job is made of it. It may look at the file system, briefly.
+	// no job is made of it. It looks at the file system, which may hang.
 	Check(c Command) *messages.Error
+	// Runnable reports that Check would find nothing, if that can be told without
+	// waiting for anything.
+	Runnable(c Command) bool
 	// Start runs the command: as a process, or a section of one.
 	Start(c Command, facts Facts) Process
 	// Adopt is as Engine's.

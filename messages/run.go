@@ -66,7 +66,8 @@ type WithdrawRun struct {
 	Principal Principal
 }
 
-// MaxWaiting bounds those who wait for one job by its key.
+// MaxWaiting bounds those who wait for one job: by its key, for the end of a stop,
+// or for the answer of its process.
 const MaxWaiting = 1024
 
 // Mask is the umask of a request as a number, or -1 for the host's.

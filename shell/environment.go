@@ -99,11 +99,11 @@ type environment struct {
 	dropped []string
 }
 
-// selfVars is how many variables WithSelf may add.
-const selfVars = 4
+// SelfVars is how many variables WithSelf adds at most.
+const SelfVars = 3
 
 func newEnvironment(size int) environment {
-	return environment{entries: make([]string, 0, size+selfVars), at: make(map[string]int, size)}
+	return environment{entries: make([]string, 0, size+SelfVars), at: make(map[string]int, size)}
 }
 
 func (e *environment) set(name, entry string) {

@@ -226,6 +226,26 @@ func TestFaultJournalFailsWhileJobsChange(t *testing.T) {
 	})
 }
 
+// A writer that fails over a journal that is well again leaves no refusal behind.
+func TestFaultRecorderFailsAsTheJournalIsMended(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe})
+		h.ledger.fail(errJournal)
+		p.AwaitInput(true)
+		h.after(0)
+		refused(h.run(messages.RunCommand{Text: "b"}), messages.ResourceExhausted)
+		p.AwaitInput(false)
+		h.ledger.fail(nil)
+		h.stage.fail(fault{point: point{"recorder", "actors.commit"}, nth: 1})
+		h.after(time.Minute)
+		h.wantFacts("j1", "started changed changed")
+		p.Exit(0)
+		finished(c)
+		_, p = h.start(messages.RunCommand{Text: "b"})
+		p.Exit(0)
+	})
+}
+
 // A journal that cannot be read when the node opens, or fails later, stops new
 // work with a reason, and work goes on when it is well.
 func TestCrashOfTheJournal(t *testing.T) {

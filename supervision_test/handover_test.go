@@ -262,10 +262,10 @@ func TestHandoverPastASinkThatFails(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
 		h.lossy = true
 		h.ask(messages.FollowOutput{Job: "j1"})
-		h.stage.fail(fault{point: point{"sink", "actors.flush"}, nth: 1})
+		h.stage.fail(fault{point: point{"sink", "actors.flushSink"}, nth: 1})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		h.ask(messages.FollowOutput{Job: "j1"})
-		h.stage.fail(fault{point: point{"sink", "actors.flush"}, nth: 1})
+		h.stage.fail(fault{point: point{"sink", "actors.flushSink"}, nth: 1})
 		p.Exit(0)
 		finished(c)
 		h.wantFacts("j1", "started changed finished:exited retired")

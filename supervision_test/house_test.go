@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"spill":                        {"golang.org/x/sys"},
 	"spill/view":                   {"spill", "github.com/charmbracelet/x/ansi"},
 	"actors/lifecycle":             {"messages"},
-	"actors/workers":               {},
+	"actors/workers":               {actorLib},
 	"actors":                       {"messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
 	"backends":                     {"messages", "spill"},
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},

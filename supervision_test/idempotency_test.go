@@ -216,13 +216,14 @@ func TestIdempotencyOfAJobThatGoesOn(t *testing.T) {
 		p := h.proc("make")
 		p.Begin()
 		want(h, "given up", errors.Is((<-first).err, context.DeadlineExceeded), true)
+		h.tell(messages.WithdrawRun{Key: "k"}) // by nobody: what the second is owed stays
 		h.after(time.Minute)
+		h.wantSignals(p)
 		reply[messages.CommandPromoted](second)
 		third := h.call(keyed("k", "make"), time.Second)
 		got := <-third
 		want(h, "error", got.err, nil)
 		want(h, "job", got.job.ID, "j1")
-		h.tell(messages.WithdrawRun{Key: "k"}) // by nobody
 		h.after(time.Hour)
 		h.wantSignals(p)
 		p.Exit(0)

@@ -206,3 +206,36 @@ func TestListIsKeptWhereJobsOutlive(t *testing.T) {
 		}, plan{fake: fake.Options{Can: can}})
 	}
 }
+
+// The outputs of those that are forgotten are removed in batches; a batch that
+// does not fill is removed soon, too, and at the end of the node.
+func TestListForgetsOutputs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		n := 0
+		for _, step := range []struct {
+			jobs, logs int
+			after      time.Duration
+		}{
+			{jobs: 64, logs: 64, after: time.Hour},
+			{jobs: 1, logs: 65},
+			{jobs: 1, logs: 64}, // a batch
+			{jobs: 1, logs: 65, after: 9 * time.Second},
+			{logs: 64, after: time.Second},
+			{jobs: 1, logs: 65},
+		} {
+			for range step.jobs {
+				n++
+				c, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", n)})
+				p.Write(messages.Merged, "x")
+				p.Exit(0)
+				finished(c)
+			}
+			h.after(step.after)
+			want(h, "logs", h.store.Logs(), step.logs)
+		}
+		if err := h.shutdown(messages.ShutDown{}); err != nil {
+			h.Error(err)
+		}
+		want(h, "logs at the end", h.store.Logs(), 64)
+	}, plan{limits: actors.Limits{Finished: 64}, fake: fake.Options{Nature: fake.Obedient}})
+}

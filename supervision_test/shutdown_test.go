@@ -245,7 +245,7 @@ func TestShutdownWithAJournalThatFails(t *testing.T) {
 				h.Errorf("the end took %s", h.since())
 			}
 			want(h, "living", len(h.engine.Live()), 0)
-			h.left = true // what the journal does not hold, the engine keeps
+			h.left = true // the journal may not hold the end
 			if mended {
 				h.wantFacts("j1", "started stopping finished:cancelled retired")
 			}

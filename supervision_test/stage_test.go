@@ -94,7 +94,7 @@ func (s *stage) times(who *actor.PID, message any) int {
 // once it has run out (libraries.md, rule 32).
 var timers = []string{
 	"lifecycle.Expired", "actors.watchLate", "actors.gatherAgain", "actors.silent", "actors.tailCheck", "actors.readLate",
-	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook",
+	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate",
 }
 
 // listen hears of dead letters: each is a message that was lost.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/backends/fake"
 	"troupe/messages"
 )
 
@@ -229,4 +230,90 @@ func TestWaitsGivenUpMakeRoom(t *testing.T) {
 		want(h, "watches", len(h.stage.all("watch")), 0)
 		want(h, "gathers", len(h.stage.all("gather")), 0)
 	}, plan{limits: actors.Limits{Watches: 3}})
+}
+
+// Stops of many jobs at once are bounded, whoever waits for them: one too many is
+// refused. Waits do not take their room, and one job can still be stopped.
+func TestFaultStopsOfManyAreBounded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Text: "a", Grace: time.Hour})
+		var stops []*client
+		for range 3 {
+			silent(h.await(false, messages.Condition{}, "j1"))
+		}
+		for range 3 {
+			stops = append(stops, h.ask(messages.StopCommand{Scope: "a"}))
+		}
+		h.tell(messages.StopCommand{Scope: "a"}) // for nobody
+		err := refused(h.ask(messages.StopCommand{Scope: "a"}), messages.ResourceExhausted)
+		want(h, "limit", err.Reason, "stops")
+		want(h, "gathers", len(h.stage.all("gather")), 3)
+		stops = append(stops, h.ask(messages.StopCommand{Job: "j1"}))
+		p.Exit(0)
+		finished(c)
+		for _, stop := range stops {
+			reply[messages.CommandStopped](stop)
+		}
+		h.after(0)
+		reply[messages.CommandStopped](h.ask(messages.StopCommand{Scope: "a"}))
+	}, plan{limits: actors.Limits{Watches: 3}})
+}
+
+// Those who wait for the end of one job's stop are bounded; who is turned away
+// is told, and may still give it less time.
+func TestFaultStopsOfOneJobAreBounded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "a", Grace: time.Hour})
+		var last *client
+		for range messages.MaxWaiting {
+			last = h.send(messages.StopCommand{Job: "j1"})
+		}
+		h.tell(messages.StopCommand{Job: "j1"}) // for nobody
+		err := refused(h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute}), messages.ResourceExhausted)
+		want(h, "reason", err.Reason, "waiting")
+		h.wantSignals(p, "TERM")
+		silent(last)
+		h.after(time.Minute)
+		h.wantSignals(p, "TERM", "KILL")
+		finished(c)
+		reply[messages.CommandStopped](last)
+	})
+}
+
+// So are those who wait for a job to take its input.
+func TestFaultControlsOfOneJobAreBounded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe, Background: true})
+		p.FillInput(true)
+		var last *client
+		for range messages.MaxWaiting {
+			last = h.send(messages.WriteInput{Job: "j1", Data: []byte("x")})
+		}
+		h.after(0)
+		err := refused(h.ask(messages.WriteInput{Job: "j1", Data: []byte("x")}), messages.Busy)
+		want(h, "reason", err.Reason, "waiting")
+		p.FillInput(false)
+		h.after(0)
+		want(h, "through", reply[messages.InputWritten](last).Through, messages.MaxWaiting)
+	})
+}
+
+// A stop by the door that cannot wait for the record says so, beside who survives.
+func TestWaitOfAStopThatIsRefused(t *testing.T) {
+	stuck := messages.Survivor{PID: 77, State: "D"}
+	for _, full := range []bool{false, true} {
+		inHouse(t, func(h *house) {
+			h.start(messages.RunCommand{Text: "other", Background: true})
+			c, p := h.start(messages.RunCommand{Text: "a"})
+			p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
+			if full {
+				silent(h.await(false, messages.Condition{}, "j1"))
+			}
+			left, err := h.node.Stop(context.Background(), "j2", -1)
+			wantList(h, "survivors", left, stuck)
+			want(h, "refused", errors.Is(err, &messages.Error{Code: messages.ResourceExhausted}), full)
+			want(h, "an error", err != nil, full)
+			finished(c)
+		}, plan{limits: actors.Limits{Watches: 1}})
+	}
 }

@@ -14,6 +14,7 @@ type Admission struct {
 	Slots int
 	Most  int
 
+	held      bool // nobody is given a turn
 	unstarted map[messages.JobID]messages.ScopePath
 	starting  map[messages.JobID]bool
 	wanting   map[messages.ScopePath][]messages.JobID
@@ -29,9 +30,6 @@ func NewAdmission(slots, most int) Admission {
 		wanting:   map[messages.ScopePath][]messages.JobID{},
 	}
 }
-
-// Unstarted is how many jobs were admitted and have not started.
-func (a *Admission) Unstarted() int { return len(a.unstarted) }
 
 // Admit takes a new job in, or says that the node is busy.
 func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *messages.Error {
@@ -66,6 +64,16 @@ func (a *Admission) Ask(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
+// Offer gives a new job its turn at once, if one is free and nobody waits for it.
+// It is Done, as any other, or Again if it cannot be used yet.
+func (a *Admission) Offer(job messages.JobID) bool {
+	if _, ok := a.unstarted[job]; !ok || a.held || len(a.ring) > 0 || len(a.starting) >= a.Slots {
+		return false
+	}
+	a.starting[job] = true
+	return true
+}
+
 // Done says that a job has started, ended or needs its turn no more. It may be
 // said again. It returns the jobs that may start now.
 func (a *Admission) Done(job messages.JobID) []messages.JobID {
@@ -81,9 +89,16 @@ func (a *Admission) Done(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
+// Hold keeps all turns back, or gives them again: it returns the jobs that may
+// start now.
+func (a *Admission) Hold(held bool) []messages.JobID {
+	a.held = held
+	return a.grant()
+}
+
 func (a *Admission) grant() []messages.JobID {
 	var granted []messages.JobID
-	for len(a.starting) < a.Slots && len(a.ring) > 0 {
+	for !a.held && len(a.starting) < a.Slots && len(a.ring) > 0 {
 		scope := a.ring[0]
 		a.ring = a.ring[1:]
 		line := a.wanting[scope]

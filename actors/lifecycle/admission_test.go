@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"troupe/messages"
@@ -75,7 +76,7 @@ func TestAdmissionIsBounded(t *testing.T) {
 	if err := a.Admit("d", "x"); err != nil {
 		t.Errorf("refused %v although there is room", err)
 	}
-	if n := a.Unstarted(); n != 2 {
+	if n := len(a.unstarted); n != 2 {
 		t.Errorf("%d are unstarted, want 2", n)
 	}
 }
@@ -175,9 +176,49 @@ func TestAdmissionOfAnyEvents(t *testing.T) {
 					forget(scope)
 				}
 			}
-			if len(starting) > slots || len(starting) < slots && waiting > 0 || a.Unstarted() != len(in) {
-				t.Fatalf("%d start at a time, %d wait, %d are in; the machine counts %d", len(starting), waiting, len(in), a.Unstarted())
+			if len(starting) > slots || len(starting) < slots && waiting > 0 || len(a.unstarted) != len(in) {
+				t.Fatalf("%d start at a time, %d wait, %d are in; the machine counts %d", len(starting), waiting, len(in), len(a.unstarted))
 			}
 		}
 	})
+}
+
+// A turn is offered only if one is free and nobody waits for it.
+func TestAdmissionOffers(t *testing.T) {
+	a := NewAdmission(2, 10)
+	for _, job := range []messages.JobID{"a", "b", "c", "d"} {
+		require.Nil(t, a.Admit(job, "main"))
+	}
+	require.False(t, a.Offer("nobody"))
+	a.Hold(true)
+	require.False(t, a.Offer("a"), "turns are held")
+	a.Hold(false)
+	require.True(t, a.Offer("a"))
+	require.True(t, a.Offer("b"))
+	require.False(t, a.Offer("c"), "none is free")
+	require.Empty(t, a.Ask("c"))
+	require.Equal(t, []messages.JobID{"c"}, a.Done("a"))
+	require.Empty(t, a.Ask("d"))
+	require.Equal(t, []messages.JobID{"d"}, a.Done("b"))
+	require.Nil(t, a.Admit("e", "main"))
+	require.False(t, a.Offer("e"))
+	require.Empty(t, a.Done("c"))
+	require.True(t, a.Offer("e"))
+	require.Empty(t, a.Ask("e"), "it has its turn")
+}
+
+// While turns are held, jobs wait in their order and may leave; then they go on.
+func TestAdmissionHold(t *testing.T) {
+	a := NewAdmission(1, 10)
+	first := admit(t, &a, "a", "first")
+	a.Hold(true)
+	held := admit(t, &a, "a", "second", "third", "fourth")
+	held = append(held, a.Done("first")...)
+	held = append(held, a.Done("second")...)
+	if len(first) != 1 || len(held) != 0 {
+		t.Errorf("before the hold %v had turns, and %v in it", first, held)
+	}
+	if got := a.Hold(false); !slices.Equal(got, []messages.JobID{"third"}) {
+		t.Errorf("behind the hold %v had turns, want the third", got)
+	}
 }

@@ -230,7 +230,7 @@ func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 	c.Job.Deadline = time.Time{}
 	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), Tell{Fact: messages.CommandFinished{Job: c.Job}}}
 	for _, t := range c.controls {
-		todo = append(todo, refuse(t, finishedError(c.Job.ID)))
+		todo = append(todo, refuse(t, JobFinished(c.Job.ID)))
 	}
 	c.controls = nil
 	c, todo = c.answerStoppers(todo)

@@ -21,11 +21,18 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	}
 	switch {
 	case c.Job.State.Ended():
-		return c, []Effect{refuse(e.By, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(e.By, JobFinished(c.Job.ID))}
 	case c.Job.State == messages.Queued:
 		return c, []Effect{refuse(e.By, &messages.Error{
 			Code: messages.Refused, Reason: "not_started",
 			Message: fmt.Sprintf("job %s has not started yet", c.Job.ID), Hint: "wait until it runs",
+		})}
+	}
+	if len(c.controls) >= messages.MaxWaiting {
+		return c, []Effect{refuse(e.By, &messages.Error{
+			Code: messages.Busy, Reason: "waiting",
+			Message: fmt.Sprintf("%d requests wait for an answer of job %s, which is all it may have", len(c.controls), c.Job.ID),
+			Hint:    "ask again when it has taken its input",
 		})}
 	}
 	c.controls = append(slices.Clip(c.controls), e.By)
@@ -38,21 +45,29 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 		cause.By = messages.ByClient
 	}
 	grace := c.Limits.grace(r.Grace)
-	switch c.Job.State {
-	case messages.Retired:
+	if c.Job.State == messages.Retired {
 		return c, []Effect{Reply{by, messages.CommandStopped{
 			Jobs: []messages.JobID{c.Job.ID}, Survivors: c.Job.Survivors, Already: true,
 		}}}
-	case messages.Queued:
+	}
+	if len(c.stoppers) >= messages.MaxWaiting { // its grace may get shorter all the same
+		return c, []Effect{Stop{cause, grace}, refuse(by, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "waiting",
+			Message: fmt.Sprintf("%d callers wait for the end of job %s, which is all it may have", len(c.stoppers), c.Job.ID),
+			Hint:    "it is being stopped; look at its record",
+		})}
+	}
+	if by != 0 {
 		c.stoppers = append(slices.Clip(c.stoppers), by)
+	}
+	switch c.Job.State {
+	case messages.Queued:
 		c.closed, c.ended = true, true
 		c.Job.Cause, c.Job.Ended = cause, now
 		return c.finish(cause.OutcomeOf())
 	case messages.Starting, messages.Running:
-		c.stoppers = append(slices.Clip(c.stoppers), by)
 		return c.stop(cause, grace)
 	}
-	c.stoppers = append(slices.Clip(c.stoppers), by)
 	if c.Job.State == messages.Finished && c.ended { // only its output is still open elsewhere
 		return c.answerStoppers(nil)
 	}
@@ -62,7 +77,7 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 // askedToPromote lets a client go; the process does not notice.
 func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
 	if c.Job.State.Ended() {
-		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	}
 	var todo []Effect
 	if !c.Job.Background {
@@ -75,7 +90,7 @@ func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
 func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDeadline) (Command, []Effect) {
 	switch {
 	case c.Job.State.Ended():
-		return c, []Effect{refuse(by, finishedError(c.Job.ID))}
+		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	case c.Job.State == messages.Stopping:
 		return c, []Effect{refuse(by, &messages.Error{
 			Code: messages.Refused, Reason: "stopping", Message: fmt.Sprintf("job %s is already being stopped", c.Job.ID),
@@ -197,7 +212,8 @@ func refuse(to Ticket, err *messages.Error) Effect {
 	return Reply{to, messages.CommandRejected{Err: *err}}
 }
 
-func finishedError(id messages.JobID) *messages.Error {
+// JobFinished refuses what can be asked only of a job that has not.
+func JobFinished(id messages.JobID) *messages.Error {
 	return &messages.Error{
 		Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", id),
 		Hint: "its record and output can still be read",

@@ -9,6 +9,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"time"
 
 	"troupe/messages"
@@ -115,11 +116,10 @@ type Limits struct {
 
 // grace is the time from TERM to KILL: asked, or the job's own.
 func (l Limits) grace(asked time.Duration) time.Duration {
-	if asked == 0 {
-		asked = l.Grace
-	}
-	if asked == 0 {
-		asked = messages.DefaultGrace
-	}
-	return max(asked, 0)
+	return Grace(cmp.Or(asked, l.Grace))
+}
+
+// Grace is a time from TERM to KILL: asked, or the default; negative is none.
+func Grace(asked time.Duration) time.Duration {
+	return max(cmp.Or(asked, messages.DefaultGrace), 0)
 }

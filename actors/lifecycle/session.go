@@ -29,11 +29,17 @@ const (
 
 // Events of a session.
 type (
-	// Enqueued says that a job was placed.
-	Enqueued struct{ Job messages.JobID }
-	// Moved says that a job that waits was placed anew: by hand-over, or because an
-	// actor died. It was told of, and is not refused for want of room.
-	Moved struct{ Job messages.JobID }
+	// Enqueued says that a job was placed, with its turn or without.
+	Enqueued struct {
+		Job  messages.JobID
+		Turn bool
+	}
+	// Moved says that a job that waits, or has its turn, was placed anew: by hand-over,
+	// or because an actor died. It is not refused for want of room.
+	Moved struct {
+		Job  messages.JobID
+		Turn bool
+	}
 	// TurnGiven says that the node lets the job start.
 	TurnGiven struct{ Job messages.JobID }
 	// Taken says that a running job came from elsewhere: by hand-over or after
@@ -75,26 +81,21 @@ func NewSession(parallel, queue int) Session {
 	return Session{Parallel: max(parallel, 1), Queue: queue, active: map[messages.JobID]stage{}}
 }
 
-// Counts are the jobs that run and those that wait.
-func (s *Session) Counts() (run, wait int) {
-	for _, st := range s.active {
-		if st == running {
-			run++
-		} else {
-			wait++
-		}
-	}
-	return run, wait + len(s.waiting)
-}
+// Waits says whether a job is in the queue.
+func (s *Session) Waits(job messages.JobID) bool { return slices.Contains(s.waiting, job) }
 
 // Step answers an event. The session is changed in place: it is its actor's
 // alone and holds a map.
 func (s *Session) Step(event any) []SessionEffect {
 	switch e := event.(type) {
 	case Enqueued:
-		return s.enqueue(e.Job, s.Queue)
+		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, s.Queue))
 	case Moved:
-		return s.enqueue(e.Job, math.MaxInt)
+		if e.Turn && s.Closing { // it may have begun: it is stopped, not refused
+			s.active[e.Job] = running
+			return []SessionEffect{Begin{e.Job}}
+		}
+		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, math.MaxInt))
 	case TurnGiven:
 		if st, ok := s.active[e.Job]; !ok || st != asking {
 			return []SessionEffect{ReturnTurn(e)}
@@ -111,6 +112,25 @@ func (s *Session) Step(event any) []SessionEffect {
 		s.Closing = true
 	}
 	return nil
+}
+
+// useTurn begins a job that would ask for the turn it has, or gives that back. One
+// that is refused has given it back by that.
+func (s *Session) useTurn(job messages.JobID, turn bool, todo []SessionEffect) []SessionEffect {
+	if !turn {
+		return todo
+	}
+	for i, effect := range todo {
+		switch effect.(type) {
+		case AskTurn:
+			s.active[job] = running
+			todo[i] = Begin{job}
+			return todo
+		case RefuseJob:
+			return todo
+		}
+	}
+	return append(todo, ReturnTurn{job})
 }
 
 func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {

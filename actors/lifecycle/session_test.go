@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"troupe/messages"
@@ -47,37 +48,49 @@ func (s script) play(t *testing.T, m *Session) {
 func TestSessionSerial(t *testing.T) {
 	s := NewSession(1, 2)
 	script{
-		{Enqueued{"a"}, "ask a"},
-		{Enqueued{"b"}, ""},
-		{Enqueued{"c"}, ""},
-		{Enqueued{"d"}, "refuse d queue_full"},
+		{Enqueued{Job: "a"}, "ask a"},
+		{Enqueued{Job: "b"}, ""},
+		{Enqueued{Job: "c"}, ""},
+		{Enqueued{Job: "d"}, "refuse d queue_full"},
 		{TurnGiven{"a"}, "begin a"},
 		{TurnGiven{"a"}, "return a"},
 		{TurnGiven{"b"}, "return b"}, // it has not asked
 		{Gone{"b"}, ""},              // it was stopped while it waited
 		{Gone{"a"}, "ask c"},
 		{Gone{"a"}, ""},
-		{Enqueued{"e"}, ""},
+		{Enqueued{Job: "e"}, ""},
 		{TurnGiven{"c"}, "begin c"},
 		{Gone{"c"}, "ask e"},
 		{Gone{"e"}, ""},              // it was stopped before its turn came
 		{TurnGiven{"e"}, "return e"}, // which then is of no use
 	}.play(t, &s)
-	if run, wait := s.Counts(); run != 0 || wait != 0 {
+	if run, wait := counts(&s); run != 0 || wait != 0 {
 		t.Errorf("%d run and %d wait, want none", run, wait)
 	}
+}
+
+// counts are the jobs that run and those that wait.
+func counts(s *Session) (run, wait int) {
+	for _, st := range s.active {
+		if st == running {
+			run++
+		} else {
+			wait++
+		}
+	}
+	return run, wait + len(s.waiting)
 }
 
 func TestSessionParallel(t *testing.T) {
 	s := NewSession(2, 1)
 	script{
-		{Enqueued{"a"}, "ask a"},
-		{Enqueued{"b"}, "ask b"},
-		{Enqueued{"c"}, ""},
-		{Enqueued{"d"}, "refuse d queue_full"},
+		{Enqueued{Job: "a"}, "ask a"},
+		{Enqueued{Job: "b"}, "ask b"},
+		{Enqueued{Job: "c"}, ""},
+		{Enqueued{Job: "d"}, "refuse d queue_full"},
 		{TurnGiven{"b"}, "begin b"},
 	}.play(t, &s)
-	if run, wait := s.Counts(); run != 1 || wait != 2 {
+	if run, wait := counts(&s); run != 1 || wait != 2 {
 		t.Errorf("%d run and %d wait, want 1 and 2", run, wait)
 	}
 	script{
@@ -91,9 +104,9 @@ func TestSessionParallel(t *testing.T) {
 func TestSessionTakes(t *testing.T) {
 	s := NewSession(1, 4)
 	script{
-		{Enqueued{"a"}, "ask a"},
+		{Enqueued{Job: "a"}, "ask a"},
 		{Taken{"x"}, ""},
-		{Enqueued{"b"}, ""},
+		{Enqueued{Job: "b"}, ""},
 		{TurnGiven{"a"}, "begin a"},
 		{Gone{"a"}, ""}, // x is still there
 		{Gone{"x"}, "ask b"},
@@ -104,27 +117,42 @@ func TestSessionTakes(t *testing.T) {
 func TestSessionOfAMovedJob(t *testing.T) {
 	s := NewSession(1, 1)
 	script{
-		{Enqueued{"a"}, "ask a"},
-		{Enqueued{"b"}, ""},
-		{Moved{"c"}, ""},
-		{Moved{"c"}, ""},
-		{Enqueued{"d"}, "refuse d queue_full"},
+		{Enqueued{Job: "a"}, "ask a"},
+		{Enqueued{Job: "b"}, ""},
+		{Moved{Job: "c"}, ""},
+		{Moved{Job: "c"}, ""},
+		{Enqueued{Job: "d"}, "refuse d queue_full"},
 		{Gone{"a"}, "ask b"},
 		{Gone{"b"}, "ask c"},
-		{Moved{"c"}, "ask c"},
+		{Moved{Job: "c"}, "ask c"},
 		{TurnGiven{"c"}, "begin c"},
 		{Closed{}, ""},
-		{Moved{"e"}, "refuse e session_closed"},
+		{Moved{Job: "e"}, "refuse e session_closed"},
 	}.play(t, &s)
 }
 
 func TestSessionClosed(t *testing.T) {
 	s := NewSession(1, 4)
 	script{
-		{Enqueued{"a"}, "ask a"},
+		{Enqueued{Job: "a"}, "ask a"},
 		{Closed{}, ""},
-		{Enqueued{"b"}, "refuse b session_closed"},
+		{Enqueued{Job: "b"}, "refuse b session_closed"},
 		{TurnGiven{"a"}, "begin a"}, // what is in is stopped, not refused
+	}.play(t, &s)
+}
+
+// A job that comes with its turn begins at once, or gives it back.
+func TestSessionOfAJobWithItsTurn(t *testing.T) {
+	s := NewSession(1, 2)
+	script{
+		{Enqueued{Job: "a", Turn: true}, "begin a"},
+		{Enqueued{Job: "b", Turn: true}, "return b"},
+		{Moved{Job: "c", Turn: true}, "return c"},
+		{Enqueued{Job: "d", Turn: true}, "refuse d queue_full"},
+		{Gone{"a"}, "ask b"},
+		{TurnGiven{"b"}, "begin b"},
+		{Closed{}, ""},
+		{Moved{Job: "e", Turn: true}, "begin e"}, // it may have begun: it is stopped, not refused
 	}.play(t, &s)
 }
 
@@ -133,12 +161,12 @@ func TestSessionClosed(t *testing.T) {
 func TestSessionAgain(t *testing.T) {
 	s := NewSession(1, 1)
 	script{
-		{Enqueued{"a"}, "ask a"},
-		{Enqueued{"a"}, "ask a"},
-		{Enqueued{"b"}, ""},
-		{Enqueued{"b"}, ""}, // though the queue is full
+		{Enqueued{Job: "a"}, "ask a"},
+		{Enqueued{Job: "a"}, "ask a"},
+		{Enqueued{Job: "b"}, ""},
+		{Enqueued{Job: "b"}, ""}, // though the queue is full
 		{TurnGiven{"a"}, "begin a"},
-		{Enqueued{"a"}, ""},
+		{Enqueued{Job: "a"}, ""},
 		{Gone{"a"}, "ask b"},
 		{Gone{"b"}, ""},
 	}.play(t, &s)
@@ -171,11 +199,22 @@ func TestSessionOfAnyEvents(t *testing.T) {
 			case 0:
 				next++
 				id := messages.JobID(fmt.Sprintf("j%d", next))
-				todo := s.Step(Enqueued{id})
+				turn := rapid.Bool().Draw(t, "turn")
+				todo := s.Step(Enqueued{Job: id, Turn: turn})
 				full := len(asking)+len(running) >= parallel && len(line) >= queue
 				if refused := len(todo) > 0 && len(said(todo)[0]) > 6 && said(todo)[0][:6] == "refuse"; refused != full {
 					t.Fatalf("refused %v, full %v", refused, full)
-				} else if !refused {
+				} else if refused {
+					continue
+				}
+				switch room := len(asking)+len(running) < parallel; {
+				case turn && room:
+					running = append(running, id)
+					require.Equal(t, []SessionEffect{Begin{id}}, todo, "with its turn")
+				case turn:
+					line = append(line, id)
+					require.Equal(t, []SessionEffect{ReturnTurn{id}}, todo, "it cannot use its turn")
+				default:
 					line = append(line, id)
 					hear(todo)
 				}
@@ -200,7 +239,7 @@ func TestSessionOfAnyEvents(t *testing.T) {
 			if len(line) > 0 && len(asking)+len(running) < parallel {
 				t.Fatalf("%v wait although there is room", line)
 			}
-			if run, wait := s.Counts(); run != len(running) || wait != len(asking)+len(line) {
+			if run, wait := counts(&s); run != len(running) || wait != len(asking)+len(line) {
 				t.Fatalf("counts %d and %d, want %d and %d", run, wait, len(running), len(asking)+len(line))
 			}
 		}

@@ -10,23 +10,23 @@ type Line struct {
 	Apart Pool // for work that may take its time
 
 	mu     sync.Mutex
-	queue  []func()
-	next   int // in queue
+	queue  fifo[func()]
 	active int // who is at the line, or will come to it
 }
 
 const (
 	// longLine is how much waits for each who is active before another is called.
 	longLine = 8
-	// turn is how much one who has joined does before leaving it to a worker.
-	turn = 128
+	// turn is how many actors one who has joined works for before leaving it to a
+	// worker: each for a bounded number of messages, and so those whom they wake.
+	turn = 32
 )
 
 // Schedule has fn run: an actor with messages. It never waits.
 func (l *Line) Schedule(fn func()) {
 	l.mu.Lock()
-	l.queue = append(l.queue, fn)
-	call := l.active == 0 || len(l.queue)-l.next > longLine*l.active
+	l.queue.push(fn)
+	call := l.active == 0 || l.queue.len() > longLine*l.active
 	if call {
 		l.active++
 	}
@@ -36,8 +36,8 @@ func (l *Line) Schedule(fn func()) {
 	}
 }
 
-// Throughput is the most messages of one actor in a row.
-func (l *Line) Throughput() int { return throughput }
+// Throughput implements the library's Dispatcher; our mailbox has a bound of its own.
+func (l *Line) Throughput() int { return inARow }
 
 // Join says that the caller makes work now and will help with it: Leave must
 // follow soon.
@@ -59,19 +59,11 @@ func (l *Line) Leave() {
 	l.goAway()
 }
 
-// Away does f, which may wait, in the middle of something at the line: others are
-// let at it meanwhile.
-func (l *Line) Away(f func()) {
-	l.goAway()
-	defer l.Join()
-	f()
-}
-
 // goAway counts one out, and calls another if nobody is left for what waits.
 func (l *Line) goAway() {
 	l.mu.Lock()
 	l.active--
-	call := l.active == 0 && l.next < len(l.queue)
+	call := l.active == 0 && l.queue.len() > 0
 	if call {
 		l.active++
 	}
@@ -91,13 +83,9 @@ func (l *Line) work() {
 func (l *Line) take() func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.next == len(l.queue) {
-		l.queue, l.next = l.queue[:0], 0
+	if l.queue.len() == 0 {
 		l.active--
 		return nil
 	}
-	fn := l.queue[l.next]
-	l.queue[l.next] = nil
-	l.next++
-	return fn
+	return l.queue.pop()
 }

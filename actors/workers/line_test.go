@@ -56,7 +56,7 @@ func TestLineLetsGo(t *testing.T) {
 	})
 }
 
-// A long line calls others, and one who waits is no reason for all to wait.
+// A long line calls others.
 func TestLineCallsOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Line
@@ -68,21 +68,6 @@ func TestLineCallsOthers(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, longLine+1, done.Load(), "a worker should have come")
 		l.Leave()
-
-		hangs := make(chan struct{})
-		l.Schedule(func() { l.Away(func() { <-hangs }) })
-		synctest.Wait()
-		l.Schedule(func() { done.Add(1) })
-		synctest.Wait()
-		require.EqualValues(t, longLine+2, done.Load(), "the line waits for one who is away")
-		l.Schedule(func() {
-			l.Schedule(func() { done.Add(1) })
-			l.Away(func() { <-hangs })
-		})
-		synctest.Wait()
-		require.EqualValues(t, longLine+3, done.Load(), "who goes away leaves what waits to another")
-		close(hangs)
-		synctest.Wait()
 		require.Zero(t, l.active)
 		l.Apart.Close()
 	})

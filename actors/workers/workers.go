@@ -14,10 +14,6 @@ type Pool struct {
 	closed bool
 }
 
-// throughput is how many messages an actor takes before others have a turn: the
-// library's own default.
-const throughput = 300
-
 // maxIdle is how many workers wait for work: more run when there is more to do,
 // and end when there is less.
 const maxIdle = 32
@@ -36,8 +32,8 @@ func (w *Pool) Schedule(fn func()) {
 	go w.work(fn)
 }
 
-// Throughput is the most messages of one actor in a row.
-func (w *Pool) Throughput() int { return throughput }
+// Throughput implements the library's Dispatcher; our mailbox has a bound of its own.
+func (w *Pool) Throughput() int { return inARow }
 
 func (w *Pool) work(fn func()) {
 	calls := make(chan func(), 1)

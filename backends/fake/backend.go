@@ -67,6 +67,9 @@ func (s *shell) Check(c backends.Command) *messages.Error {
 	return s.engine.options.Check(c)
 }
 
+// Runnable is never sure where there is a Check: it is asked.
+func (s *shell) Runnable(backends.Command) bool { return s.engine.options.Check == nil }
+
 func (s *shell) Start(c backends.Command, facts backends.Facts) backends.Process {
 	s.mu.Lock()
 	closed := s.closing || s.done

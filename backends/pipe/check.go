@@ -45,6 +45,18 @@ func (p *place) Check(c backends.Command) *messages.Error {
 	return err
 }
 
+// Runnable implements backends.Shell. It is sure of what was looked up before, and
+// of directories that the kernel has at hand.
+func (p *place) Runnable(c backends.Command) bool {
+	if c.Stdio.Terminal != (messages.Terminal{}) || c.Detach || !atHand(p.dir(c)) {
+		return false
+	}
+	if len(c.Argv) > 0 {
+		return true
+	}
+	return c.Text != "" && len(c.Text) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
+}
+
 // checkDir says what is wrong with a working directory; "" is the
 // engine's own.
 func checkDir(dir string) *messages.Error {

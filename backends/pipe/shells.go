@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -43,32 +44,30 @@ type shells struct {
 	words map[string][]string // by name; only read
 
 	mu    *sync.Mutex
-	found map[string]found // the last look-up, by program
+	found map[wanted]found // what was looked up
 }
 
-// found is where a program was found in a PATH: its name for Argv[0], and its
-// file, "" if that is the name.
-type found struct{ path, name, file string }
+// wanted is a program, and the PATH that it is looked for in.
+type wanted struct{ program, path string }
+
+// found is where a program was found: its name for Argv[0], and its file, "" if
+// that is the name.
+type found struct{ name, file string }
+
+// maxFound bounds what is kept: of some PATHs more than any host has.
+const maxFound = 256
 
 func newShells(more map[string][]string) shells {
 	words := known()
 	maps.Copy(words, more)
-	return shells{words: words, mu: &sync.Mutex{}, found: map[string]found{}}
+	return shells{words: words, mu: &sync.Mutex{}, found: map[wanted]found{}}
 }
 
 // resolve gives the words before a text for a shell, a name or the absolute
 // path of a program with such a name, and the shell's file, if it is known.
 func (s shells) resolve(shell string, env []string) (words []string, file string, err *messages.Error) {
-	if shell == "" {
-		shell = DefaultShell
-	}
-	words = s.words[shell]
-	program := ""
-	if len(words) > 0 {
-		program = words[0]
-	} else if filepath.IsAbs(shell) {
-		words, program = s.words[filepath.Base(shell)], shell
-	}
+	shell = cmp.Or(shell, DefaultShell)
+	words, program := s.wordsOf(shell)
 	if len(words) == 0 {
 		return nil, "", &messages.Error{
 			Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("%q is no shell", shell),
@@ -85,6 +84,27 @@ func (s shells) resolve(shell string, env []string) (words []string, file string
 	return append([]string{at.name}, words[1:]...), at.file, nil
 }
 
+// wordsOf are the words before a text for a shell, none if it is no shell, and its
+// program.
+func (s shells) wordsOf(shell string) (words []string, program string) {
+	if words = s.words[shell]; len(words) > 0 {
+		return words, words[0]
+	}
+	if filepath.IsAbs(shell) {
+		return s.words[filepath.Base(shell)], shell
+	}
+	return nil, ""
+}
+
+// knows reports whether resolve would find the shell without looking at any
+// directory.
+func (s shells) knows(shell string, env []string) bool {
+	_, program := s.wordsOf(cmp.Or(shell, DefaultShell))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found[wanted{program, pathOf(env)}].name != ""
+}
+
 // look finds a program; it has no name if it is not there. One that is in the
 // PATH of env keeps its name, so that its messages begin with that.
 func (s shells) look(program string, env []string) found {
@@ -94,32 +114,37 @@ func (s shells) look(program string, env []string) found {
 		}
 		return found{}
 	}
-	path := pathOf(env)
+	w := wanted{program, pathOf(env)}
 	s.mu.Lock()
-	last := s.found[program]
+	at := s.found[w]
 	s.mu.Unlock()
-	if last.name != "" && last.path == path {
-		return last
+	if at.name != "" {
+		return at
 	}
-	at := search(program, path)
+	if at = search(program, w.path); at.name == "" {
+		return at
+	}
 	s.mu.Lock()
-	s.found[program] = at
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if len(s.found) >= maxFound {
+		clear(s.found)
+	}
+	s.found[w] = at
 	return at
 }
 
 func search(program, path string) found {
 	for _, dir := range filepath.SplitList(path) {
 		if file := filepath.Join(dir, program); filepath.IsAbs(dir) && executable(file) {
-			return found{path, program, file}
+			return found{program, file}
 		}
 	}
 	for _, dir := range usual() {
 		if file := filepath.Join(dir, program); executable(file) {
-			return found{path, file, ""}
+			return found{file, ""}
 		}
 	}
-	return found{path: path}
+	return found{}
 }
 
 func pathOf(env []string) string {

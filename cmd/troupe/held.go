@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -31,12 +31,14 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 		if !g.awaitHeld(ctx, facts) {
 			return
 		}
-		dir := os.TempDir()
-		if err := homeless(dir); err != nil && g.request.Quota.Policy != string(spill.Pause) {
-			g.homeless <- err
-			return
+		job, err := g.node.Job(ctx, g.job)
+		switch {
+		case err != nil: // it is over
+		case atLimit(g.request.Quota, job):
+			g.screen.say("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+		default:
+			g.tellNoRoom()
 		}
-		g.screen.say("%s", heldText(g.request.Quota, dir))
 	}()
 	return func() {
 		cancel()
@@ -58,29 +60,37 @@ func (g *foreground) awaitHeld(ctx context.Context, facts *troupe.Subscription) 
 	}
 }
 
-// heldText says what the command waits for: a limit that was asked for, or a
-// place that takes no more, whose path is in TMPDIR.
-func heldText(q messages.Quota, dir string) string {
-	if q.Policy == string(spill.Pause) {
-		return "the output has reached its limit of " + humanize.IBytes(uint64(q.Bytes)) + ": the command waits; Ctrl-C ends it"
-	}
-	return "the output cannot be stored in " + dir + ": the command waits until it can; troupe doctor may say why, Ctrl-C ends it"
+// atLimit says whether the command waits at a limit that was asked for. Else it
+// is the place that takes no more, long before the limit.
+func atLimit(q messages.Quota, job messages.Job) bool {
+	return q.Policy == string(spill.Pause) && slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool {
+		return out.Bytes >= q.Bytes
+	})
 }
 
-// homeless says why there can be no place for outputs in a directory, however
-// long one waits: it is missing, or not ours to write. Full is another matter.
-func homeless(dir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, fmt.Sprintf("troupe-%d", os.Geteuid()))); err == nil {
-		return nil
+// tellNoRoom says that the output waits for room, or that there will be none.
+func (g *foreground) tellNoRoom() {
+	if err := homeless(); err != nil {
+		g.homeless <- err
+		return
 	}
-	probe, err := os.MkdirTemp(dir, "troupe-probe-")
-	if err == nil {
-		_ = os.Remove(probe)
-		return nil
+	g.screen.say("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
+}
+
+// homeless says why there can be no place for outputs, however long one waits:
+// TMPDIR is missing, or what is in it is not ours to write. It does what a node
+// does, whose directory may have been made when that was still allowed. Full is
+// another matter.
+func homeless() error {
+	store, err := spill.OpenStore(spill.Options{Node: fmt.Sprintf("probe-%d", os.Getpid())})
+	if err != nil {
+		return err
 	}
+	defer store.Close()
+	_, err = store.Dir()
 	for _, never := range []error{unix.ENOENT, unix.ENOTDIR, unix.EACCES, unix.EPERM, unix.EROFS, unix.ELOOP} {
 		if errors.Is(err, never) {
-			return fmt.Errorf("the output cannot be stored in %s: %w; set TMPDIR to a directory of yours", dir, never)
+			return fmt.Errorf("the output cannot be stored in %s: %w; set TMPDIR to a directory of yours", os.TempDir(), never)
 		}
 	}
 	return nil

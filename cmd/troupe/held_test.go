@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +36,9 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
 	t.Parallel()
 	const want = "troupe: the output cannot be stored in /nowhere: no such file or directory; set TMPDIR to a directory of yours\n"
-	for name, flags := range map[string][]string{"live": {"run"}, "object": {"run", "--json"}} {
+	for name, flags := range map[string][]string{
+		"live": {"run"}, "object": {"run", "--json"}, "far below a limit": {"run", "--max-output", "1GB:pause"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := program(t, append(flags, "echo $$ > pid; exec yes")...)
@@ -60,19 +61,4 @@ func TestACommandDoesNotWaitForADirectoryThatIsMissing(t *testing.T) {
 		t.Errorf("it printed %q, and said %q", got, p.err)
 	}
 	p.ends(0)
-}
-
-// One that is there may be full, and have room again.
-func TestADirectoryThatIsThereIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := homeless(dir); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
-		t.Errorf("%v is left, %v", left, err)
-	}
-	if err := homeless(filepath.Join(dir, "file")); err == nil {
-		t.Error("a directory that is missing is waited for")
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,10 +72,11 @@ func (p *pace) keep(ctx context.Context) {
 
 // ahead waits until the log is further ahead than it may be.
 func (p *pace) ahead(ctx context.Context) (int64, bool) {
-	grew, ok := p.hold.insist(ctx, func() messages.Refusable {
+	reply, err := p.hold.node.AskAgain(ctx, func() messages.Refusable {
 		return messages.FollowOutput{Job: p.hold.job, Stream: p.stream, From: p.shown.Load() + p.most}
-	}).(messages.OutputGrew)
-	return grew.Size, ok
+	})
+	grew, ok := reply.(messages.OutputGrew)
+	return grew.Size, err == nil && ok
 }
 
 // caughtUp waits until the reader is near enough to size.
@@ -91,9 +91,10 @@ func (p *pace) caughtUp(ctx context.Context, size int64) bool {
 	return true
 }
 
-// asker is the part of a node that is asked.
+// asker is the part of a node that is asked. It asks again past a part that is
+// being made anew: without pace a slow reader would lose output.
 type asker interface {
-	Ask(ctx context.Context, request messages.Refusable) (any, error)
+	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 }
 
 // brake holds the command back while any of its streams asks for it.
@@ -114,57 +115,25 @@ func (b *brake) press(ctx context.Context) {
 	}
 }
 
+// releasedFor bounds the question that lets the command go on: it may be lost,
+// and asked again.
+const releasedFor = time.Minute
+
+// release lets the command go on even when ctx has ended: the stream of whoever
+// pressed is over, and what it held is the whole command.
 func (b *brake) release(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pressed--
-	if b.pressed == 0 {
-		b.ask(ctx, false)
+	if b.pressed > 0 {
+		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasedFor)
+	defer cancel()
+	b.ask(ctx, false)
 }
 
 // ask needs no answer: a command that has ended cannot be held, nor need it be.
 func (b *brake) ask(ctx context.Context, hold bool) {
-	b.insist(ctx, func() messages.Refusable { return messages.PaceOutput{Job: b.job, Hold: hold} })
-}
-
-// A part of the node that is being made anew refuses what it would do a moment
-// later, or has lost the question. Without pace a slow reader would lose output.
-const (
-	askAgain  = 20 * time.Millisecond
-	askedLost = 30 * time.Second // as a Follower believes
-)
-
-// insist asks until there is an answer that stands, or ctx has ended: nil.
-func (b *brake) insist(ctx context.Context, request func() messages.Refusable) any {
-	for {
-		once, cancel := context.WithTimeout(ctx, askedLost)
-		reply, err := b.node.Ask(once, request())
-		cancel()
-		switch {
-		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			continue
-		case err != nil:
-			return nil
-		case !anew(reply):
-			return reply
-		}
-		select {
-		case <-time.After(askAgain):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// anew says whether a reply is the refusal of a part that is being made anew.
-func anew(reply any) bool {
-	var err messages.Error
-	switch r := reply.(type) {
-	case messages.RequestRejected:
-		err = r.Err
-	case messages.CommandRejected:
-		err = r.Err
-	}
-	return err.Passing()
+	_, _ = b.node.AskAgain(ctx, func() messages.Refusable { return messages.PaceOutput{Job: b.job, Hold: hold} })
 }

@@ -8,27 +8,18 @@ import (
 	"troupe/messages"
 )
 
-// rebuilt is a node whose parts are being made anew: it refuses each request once,
-// loses one, and then does it.
-type rebuilt struct {
-	size    int64 // of the log
-	refused map[messages.Refusable]bool
-	lost    bool
-	held    chan bool
+// logged is a node with a log of so many bytes.
+type logged struct {
+	size int64
+	held chan bool
 }
 
-// Ask implements asker.
-func (n *rebuilt) Ask(ctx context.Context, request messages.Refusable) (any, error) {
-	if !n.refused[request] {
-		n.refused[request] = true
-		return request.Refuse(&messages.Error{Code: messages.Internal, Reason: "unheard"}), nil
+// AskAgain implements asker.
+func (n *logged) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	if !n.lost {
-		n.lost = true
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	switch r := request.(type) {
+	switch r := request().(type) {
 	case messages.FollowOutput:
 		if r.From < n.size {
 			return messages.OutputGrew{Size: n.size}, nil
@@ -40,12 +31,11 @@ func (n *rebuilt) Ask(ctx context.Context, request messages.Refusable) (any, err
 	return messages.Acknowledged{}, nil
 }
 
-// A reader that is behind holds the command, and lets it go on, although the
-// parts of the node are being made anew while it asks for it.
-func TestThePaceOutlivesARefusal(t *testing.T) {
+// A reader that is behind holds the command, and lets it go on.
+func TestAReaderThatIsBehindHoldsTheCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		node := &rebuilt{size: 1000, refused: map[messages.Refusable]bool{}, held: make(chan bool, 2)}
+		node := &logged{size: 1000, held: make(chan bool, 2)}
 		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
 		ended := make(chan struct{})
 		go func() {
@@ -57,6 +47,30 @@ func TestThePaceOutlivesARefusal(t *testing.T) {
 			t.Error("the command was let go")
 		}
 		p.reached(1000)
+		if hold := first(t, node.held, ended); hold {
+			t.Error("the command is still held")
+		}
+		<-ended
+	})
+}
+
+// A stream that ends while its reader is behind lets the command go on: the
+// other one may have more to say.
+func TestAStreamThatEndsHoldsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := &logged{size: 1000, held: make(chan bool, 2)}
+		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
+		live, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			p.keep(live)
+			close(ended)
+		}()
+		if hold := first(t, node.held, ended); !hold {
+			t.Error("the command was let go")
+		}
+		end()
 		if hold := first(t, node.held, ended); hold {
 			t.Error("the command is still held")
 		}

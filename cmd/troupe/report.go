@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -71,7 +70,8 @@ func (g *foreground) print(object *resultObject) {
 		written <- writeJSON(g.main.Out, object)
 	})
 	if !read {
-		g.screen.say("nobody reads the object: it was not shown")
+		g.hurried = true
+		g.screen.say("nobody reads stdout: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
 		g.fault = &outputError{err}
 	}
@@ -86,14 +86,10 @@ func (g *foreground) patiently(write func()) bool {
 		defer close(done)
 		write()
 	}()
-	var late <-chan time.Time
-	if g.signals.got != 0 {
-		late = time.After(readerPatience)
-	}
 	select {
 	case <-done:
 		return true
-	case <-late:
+	case <-g.late():
 		return false
 	}
 }

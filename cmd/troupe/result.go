@@ -55,12 +55,28 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 		case <-late:
 		}
 		if again {
-			g.screen.say("the output was not looked at: the text is missing")
-			return &resultObject{job: job}
+			g.screen.say("interrupted: the result has no text and no line counts")
+			return bare(job)
 		}
 		cancel()
-		late = time.After(readerPatience)
+		late = g.late()
 	}
+}
+
+// bare is the object of an output that was not looked at: it has no text, and
+// names no files, which end with the node unless they are kept.
+func bare(job messages.Job) *resultObject {
+	object := &resultObject{job: job, more: resultText{Truncated: wrote(job)}}
+	object.job.Output = slices.Clone(job.Output)
+	for i := range object.job.Output {
+		object.job.Output[i].File = ""
+	}
+	return object
+}
+
+// wrote says whether a job has printed anything.
+func wrote(job messages.Job) bool {
+	return slices.ContainsFunc(job.Output, func(out messages.StreamOutput) bool { return out.Bytes > 0 })
 }
 
 // result makes the object: exact counts, a file for what the text leaves out,
@@ -71,6 +87,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	shown, err := g.node.View(job, view.Options{Bytes: view.DefaultBytes})
 	if err != nil && job.Outcome != messages.FailedToStart {
 		g.screen.say("the output cannot be read: %v", err)
+		shown.Truncated = wrote(job)
 	}
 	file := ""
 	for i := range object.job.Output {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,7 +22,7 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer told.Close()
-	job := messages.Job{UID: "J", Outcome: messages.Exited}
+	job := messages.Job{UID: "J", Outcome: messages.Exited, Output: []messages.StreamOutput{{Bytes: 9, File: "/goes/with/the/node"}}}
 	heeds := func(ctx context.Context, job messages.Job) *resultObject {
 		<-ctx.Done()
 		return &resultObject{job: job, more: resultText{Text: "seen"}}
@@ -29,11 +30,12 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 	for name, at := range map[string]struct {
 		result  func(context.Context, messages.Job) *resultObject
 		signals int
-		text    string
+		want    resultText
+		took    time.Duration
 	}{
-		"it heeds it":            {heeds, 1, "seen"},
-		"it hangs":               {nil, 1, ""},
-		"it hangs, and a second": {nil, 2, ""},
+		"it heeds it":            {heeds, 1, resultText{Text: "seen"}, 0},
+		"it hangs":               {nil, 1, resultText{Truncated: true}, readerPatience},
+		"it hangs, and a second": {nil, 2, resultText{Truncated: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -42,8 +44,9 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 					signals: &signals{heard: make(chan os.Signal, signalBacklog)},
 				}
 				over := make(chan struct{})
-				if at.result == nil {
-					at.result = func(context.Context, messages.Job) *resultObject {
+				result := at.result
+				if result == nil {
+					result = func(context.Context, messages.Job) *resultObject {
 						<-over
 						return nil
 					}
@@ -51,9 +54,16 @@ func TestASignalIsHeardWhileTheObjectIsMade(t *testing.T) {
 				for range at.signals {
 					g.signals.heard <- unix.SIGINT
 				}
-				object := g.object(job, at.result)
-				if object.job.UID != job.UID || object.more.Text != at.text {
+				begun := time.Now()
+				object := g.object(job, result)
+				if object.job.UID != job.UID || object.more != at.want {
 					t.Errorf("the object is %+v", object)
+				}
+				if took := time.Since(begun); took != at.took {
+					t.Errorf("it took %v, want %v", took, at.took)
+				}
+				if at.result == nil && object.job.Output[0].File != "" {
+					t.Error("it names a file that will be gone")
 				}
 				if got := g.status(job); got != 130 {
 					t.Errorf("exit status %d", got)

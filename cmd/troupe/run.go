@@ -29,7 +29,7 @@ type foreground struct {
 	showing int              // relays that have not
 	fault   error            // the first error of one
 	asked   <-chan time.Time // the command was asked to end a while ago
-	hurried bool             // a signal came while the object was made
+	hurried bool             // a signal has cost some of the object
 
 	homeless chan error // why its output can never be stored
 }
@@ -143,10 +143,7 @@ func (g *foreground) flush(job messages.Job) {
 	for _, relay := range g.relays {
 		relay.finish(sizes[relay.stream])
 	}
-	var late <-chan time.Time
-	if g.signals.got != 0 {
-		late = time.After(readerPatience)
-	}
+	late := g.late()
 	for g.showing > 0 {
 		select {
 		case err := <-g.relayed:
@@ -165,6 +162,14 @@ func (g *foreground) flush(job messages.Job) {
 // has written that a signal ended: enough for one that reads, and none can hold
 // us.
 const readerPatience = 2 * time.Second
+
+// late comes when a reader has had its time; never without a signal.
+func (g *foreground) late() <-chan time.Time {
+	if g.signals.got == 0 {
+		return nil
+	}
+	return time.After(readerPatience)
+}
 
 // showed takes the end of a relay. Without a reader the command goes on for
 // nobody, as it would not if it wrote to the reader itself.

@@ -17,10 +17,12 @@ type screen struct {
 	out, err pane
 	voice    voice
 
-	mu    sync.Mutex
-	drawn bool      // the line is there
-	open  bool      // the last line of where we speak is the command's and has no end
-	last  time.Time // when the command last wrote there
+	turn  sync.Mutex // of who writes to a terminal
+	drawn bool       // the line is there; guarded by turn
+
+	mu   sync.Mutex // of what follows; held by nobody who writes
+	open bool       // the last line of where we speak is the command's and has no end
+	last time.Time  // when the command last wrote there
 }
 
 // pane is one of the two streams.
@@ -44,27 +46,17 @@ func (m *Main) newScreen() *screen {
 func (p *pane) Write(b []byte) (int, error) {
 	s := p.screen
 	if p.terminal {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.turn.Lock()
+		defer s.turn.Unlock()
 		s.wipe()
-		n, err := p.file.Write(b)
-		p.wrote(b[:n])
-		return n, err
 	}
 	n, err := p.file.Write(b)
-	if p.ours {
+	if p.ours && n > 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		p.wrote(b[:n])
+		s.open, s.last = b[n-1] != '\n', time.Now()
 	}
 	return n, err
-}
-
-// wrote notes how the command has left where we speak. Called with mu.
-func (p *pane) wrote(b []byte) {
-	if p.ours && len(b) > 0 {
-		p.screen.open, p.screen.last = b[len(b)-1] != '\n', time.Now()
-	}
 }
 
 // say writes a sentence of ours on a line of its own. One that cannot be written
@@ -72,14 +64,25 @@ func (p *pane) wrote(b []byte) {
 func (s *screen) say(format string, args ...any) {
 	text := "troupe: " + clean(fmt.Sprintf(format, args...)) + "\n"
 	s.voice.do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.wipe()
-		if s.open {
-			text, s.open = "\n"+text, false
+		if s.err.terminal {
+			s.turn.Lock()
+			defer s.turn.Unlock()
+			s.wipe()
+		}
+		if s.setOpen(false) {
+			text = "\n" + text
 		}
 		_, _ = s.err.file.WriteString(text)
 	})
+}
+
+// setOpen says whether the last line where we speak has an end from now on, and
+// whether it had.
+func (s *screen) setOpen(open bool) (was bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, s.open = s.open, open
+	return was
 }
 
 // echoed says that a signal came which has its key: the terminal has shown ^C,
@@ -89,23 +92,22 @@ func (s *screen) echoed(sig os.Signal) {
 		return
 	}
 	s.voice.do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.turn.Lock()
+		defer s.turn.Unlock()
 		s.wipe()
-		s.open = true
+		s.setOpen(true)
 	})
 }
 
-// draw shows the line, if the command has been silent for long and has left the
-// terminal at the beginning of a line.
+// draw shows the line, if it is quiet.
 func (s *screen) draw(line string, silent time.Duration) {
 	if s.voice.busy() {
 		return // the terminal shows nothing now, and would show a row of lines later
 	}
 	s.voice.do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.open || time.Since(s.last) < silent {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		if !s.quiet(silent) {
 			return
 		}
 		_, _ = s.err.file.WriteString(wipeLine + line)
@@ -113,10 +115,18 @@ func (s *screen) draw(line string, silent time.Duration) {
 	})
 }
 
+// quiet says whether the command has been silent for so long, and has left the
+// terminal at the beginning of a line.
+func (s *screen) quiet(silent time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.open && time.Since(s.last) >= silent
+}
+
 // wipeLine goes to the beginning of the line and clears it.
 const wipeLine = "\r\x1b[K"
 
-// wipe takes the line away. Called with mu.
+// wipe takes the line away. Called with turn.
 func (s *screen) wipe() {
 	if s.drawn {
 		_, _ = s.err.file.WriteString(wipeLine)
@@ -127,8 +137,8 @@ func (s *screen) wipe() {
 // clear takes the line away.
 func (s *screen) clear() {
 	s.voice.do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.turn.Lock()
+		defer s.turn.Unlock()
 		s.wipe()
 	})
 }

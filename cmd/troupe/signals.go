@@ -45,6 +45,7 @@ func (s *signals) first(sig os.Signal) bool {
 // release gives the signals back: when all that is left is to say what happened,
 // they end this program as they end any. One that came before counts.
 func (s *signals) release() {
+	endOnQuit()
 	signal.Stop(s.heard)
 	for {
 		select {
@@ -57,8 +58,22 @@ func (s *signals) release() {
 }
 
 func (s *signals) close() {
-	signal.Stop(s.heard)
+	s.release()
 	signal.Stop(s.pipe)
+}
+
+// endOnQuit makes QUIT end this program as it ends any: by itself a Go program
+// shows its goroutines, and its status would say that nothing was started.
+func endOnQuit() {
+	if signal.Ignored(unix.SIGQUIT) {
+		return
+	}
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, unix.SIGQUIT)
+	go func() {
+		<-quit
+		os.Exit(signalBase + int(unix.SIGQUIT))
+	}()
 }
 
 // signalName is the name as kill(1) knows it: SIGINT.

@@ -48,27 +48,27 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 
 func TestTheSecondSignalKills(t *testing.T) {
 	t.Parallel()
-	p := program(t, "run", "--grace", "1h", deaf).start()
-	tree := p.pids()
-	p.send(syscall.SIGINT)
-	if got := p.line(); got != "asked" {
-		t.Errorf("the command was told %q", got)
-	}
-	p.send(syscall.SIGINT)
-	p.ends(130)
-	gone(t, tree...)
+	program(t, "run", "--grace", "1h", deaf).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
 }
 
 // A second signal of another kind kills, too; the first one is the status.
 func TestSignalsOfTwoKinds(t *testing.T) {
 	t.Parallel()
-	p := program(t, "run", "--grace", "1h", deaf).start()
+	program(t, "run", "--grace", "1h", deaf).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
+}
+
+// killedBy sends the second signal to who runs the deaf command when that has
+// noticed the first, and waits for the end of all.
+func (p *process) killedBy(first, second syscall.Signal, status int) {
+	p.t.Helper()
 	tree := p.pids()
-	p.send(syscall.SIGTERM)
-	p.line()
-	p.send(syscall.SIGINT)
-	p.ends(143)
-	gone(t, tree...)
+	p.send(first)
+	if got := p.line(); got != "asked" {
+		p.t.Errorf("the command was told %q", got)
+	}
+	p.send(second)
+	p.ends(status)
+	gone(p.t, tree...)
 }
 
 func TestQuitKillsAtOnce(t *testing.T) {
@@ -181,6 +181,37 @@ func TestASignalEndsTheWaitForAReaderOfTheObject(t *testing.T) {
 	p.ends(130)
 }
 
+// QUIT ends it there, too, and has the status that it always has.
+func TestQuitEndsTheWaitForAReaderOfTheObject(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "head -c 51200 /dev/zero").start()
+	if _, err := p.out.ReadByte(); err != nil {
+		t.Fatal(err)
+	}
+	p.send(syscall.SIGQUIT)
+	p.ends(131)
+	if got := p.err.String(); got != "" {
+		t.Errorf("it said %q", got)
+	}
+}
+
+// A signal that came while the rest was ended, and cost the object its reader's
+// time, is the status: the object may be there in part.
+func TestAnObjectThatWasCutShortIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	p := program(t, "run", "--json", "--grace", "1h", `(trap "echo > asked" TERM; echo > up; while :; do sleep 600 & wait; done) & read x < up`)
+	if err := syscall.Mkfifo(p.file("up"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked := post(t, p.file("asked"))
+	p.Stdout = full(t)
+	p.start()
+	asked()
+	p.send(syscall.SIGINT)
+	p.ends(130)
+	p.err.has(t, "troupe: nobody reads stdout: the result was not written, or only in part\n")
+}
+
 // full is a pipe that takes no more, and is read by nobody.
 func full(t *testing.T) *os.File {
 	t.Helper()
@@ -224,13 +255,7 @@ func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
 		t.Parallel()
 		p := program(t, "run", "--promote-after", "1h", "--grace", "1h", deaf)
 		p.Stderr = full(t)
-		p.start()
-		tree := p.pids()
-		p.send(syscall.SIGTERM)
-		p.line()
-		p.send(syscall.SIGTERM)
-		p.ends(143)
-		gone(t, tree...)
+		p.start().killedBy(syscall.SIGTERM, syscall.SIGTERM, 143)
 	})
 	t.Run("in one pipe with the output", func(t *testing.T) {
 		t.Parallel()

@@ -177,6 +177,18 @@ func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 	}
 }
 
+// What nobody reads on stderr does not keep the terminal from showing what the
+// command prints.
+func TestATerminalShowsBesideAPipeThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	c, p := openTerminal(t), program(t, "run", "--promote-after", "1h", "echo shown; exec sleep 600") // of which there is something to say at once
+	p.Stderr = full(t)
+	p.at(c)
+	c.shown.has(t, "shown\r\n")
+	p.send(syscall.SIGINT)
+	p.ends(130)
+}
+
 // Ctrl-C is one key and one line.
 func TestControlC(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,34 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+)
+
+// clients are those who wait for an answer of a job's machine, which knows them
+// by their tickets.
+type clients struct {
+	waiting map[lifecycle.Ticket]*actor.PID
+	last    lifecycle.Ticket
+}
+
+func newClients() clients { return clients{waiting: map[lifecycle.Ticket]*actor.PID{}} }
+
+// ticket stands for who asked: 0 if nobody waits.
+func (c *clients) ticket(ctx actor.Context) lifecycle.Ticket {
+	if ctx.Sender() == nil {
+		return 0
+	}
+	c.last++
+	c.waiting[c.last] = ctx.Sender()
+	return c.last
+}
+
+func (c *clients) answer(ctx actor.Context, r lifecycle.Reply) {
+	client := c.waiting[r.To]
+	delete(c.waiting, r.To)
+	if client != nil && reachable(ctx, client) {
+		ctx.Send(client, r.Reply)
+	}
+}

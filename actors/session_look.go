@@ -1,0 +1,114 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// looked is what a look at a command has found; nil is nothing wrong.
+type looked struct {
+	quiet
+	at  *ticket
+	err *messages.Error
+}
+
+// look asks whether the first of the jobs that nobody has looked at can be run.
+// That may wait for a directory of a machine that is gone, so it is done apart;
+// what is placed meanwhile waits behind, in its order.
+func (s *session) look(ctx actor.Context) {
+	root, self, shell, t := ctx.ActorSystem().Root, ctx.Self(), s.shell, s.unseen[0]
+	s.deps.Workers.Apart.Schedule(func() {
+		found := looked{at: t, err: internalError()}
+		defer func() {
+			if reason := recover(); reason != nil {
+				found.err.Message = fmt.Sprintf("the look at the command failed: %v", reason)
+			}
+			if reachable(root, self) {
+				root.Send(self, found)
+			}
+		}()
+		found.err = shell.Check(t.spec)
+	})
+}
+
+// looked goes on with what was looked at, and with what waited behind it.
+func (s *session) looked(ctx actor.Context, found looked) {
+	if len(s.unseen) == 0 || s.unseen[0] != found.at {
+		return // it was stopped or given away meanwhile
+	}
+	s.unseen = s.unseen[1:]
+	if found.err != nil {
+		s.refuse(ctx, found.at.place.job.ID, found.err)
+	} else {
+		s.accept(ctx, found.at)
+	}
+	s.lookOn(ctx)
+}
+
+// lookOn takes what needs no look, up to the next that does.
+func (s *session) lookOn(ctx actor.Context) {
+	for len(s.unseen) > 0 {
+		t := s.unseen[0]
+		if !s.shell.Runnable(t.spec) {
+			s.look(ctx)
+			return
+		}
+		s.unseen = s.unseen[1:]
+		s.accept(ctx, t)
+	}
+}
+
+// askUnseen answers what is asked of a job that has not been looked at: it can be
+// stopped and given away.
+func (s *session) askUnseen(ctx actor.Context, msg routed) bool {
+	i := s.unseenAt(msg.to.Job)
+	if i < 0 {
+		return false
+	}
+	t := s.unseen[i]
+	switch msg.request.(type) {
+	case letGo:
+		s.forgetUnseen(ctx, i)
+		s.letGone(ctx, t)
+	case messages.StopCommand:
+		s.forgetUnseen(ctx, i)
+		s.accept(ctx, t)
+		if s.jobs[msg.to.Job] == nil {
+			return false
+		}
+		s.pass(ctx, t, msg.request)
+	default:
+		refuse(ctx, msg.request, &messages.Error{
+			Code: messages.Busy, Reason: "looking",
+			Message: fmt.Sprintf("job %s has not begun: its directory, or one of those of its shell, does not answer", msg.to.Job),
+			Hint:    "ask again, or stop it",
+		})
+	}
+	return true
+}
+
+func (s *session) unseenAt(id messages.JobID) int {
+	return slices.IndexFunc(s.unseen, func(t *ticket) bool { return t.place.job.ID == id })
+}
+
+// forgetUnseen takes a job from those that wait for a look. One that hangs holds
+// up nobody but those behind it, who are looked at now.
+func (s *session) forgetUnseen(ctx actor.Context, i int) {
+	s.unseen = slices.Delete(s.unseen, i, i+1)
+	if i == 0 {
+		s.lookOn(ctx)
+	}
+}
+
+// takeUnseen takes all without a look: the session is closing, and stops them.
+func (s *session) takeUnseen(ctx actor.Context) {
+	unseen := s.unseen
+	s.unseen = nil
+	for _, t := range unseen {
+		s.accept(ctx, t)
+	}
+}

@@ -1,0 +1,91 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// A command is told that the journal has the end of its job, and leaves. A part
+// of the tree that is being closed waits for that, so that what is told of it is
+// recorded before it is gone, but for no longer than recordPatience, and not at
+// all when nobody writes the journal any more.
+
+// recordPatience is how long an end waits for a journal that takes no facts: its
+// writer has tried once more by then.
+const recordPatience = recordRetryMost + time.Second
+
+// confirmEnds says that ends may have waited long enough for the journal.
+type confirmEnds struct{ quiet }
+
+// confirm tells a command that nothing is left to record of the end of its job,
+// or of its last word, with which the node answers for the job itself.
+func (s *supervisor) confirm(ctx actor.Context, e *entry, retired bool) {
+	s.send(ctx, s.home(e), recorded{job: e.job.ID, retired: retired}, nil)
+	if retired {
+		s.retire(ctx, e)
+	}
+}
+
+// endRecorded hears that the journal has what was told of a job.
+func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
+	e, ok := s.jobs[fact.Record().ID]
+	if !ok || e.over {
+		return
+	}
+	switch fact.(type) {
+	case messages.CommandFinished:
+		if e.last == nil && e.job.State != messages.Retired {
+			s.confirm(ctx, e, false)
+		}
+	case messages.CommandRetired:
+		s.confirm(ctx, e, true)
+	}
+}
+
+// endUnrecorded hears of an end that no journal will have: nobody writes it.
+func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
+	if s.recorder == nil && e.job.State.Ended() && !e.over {
+		s.confirm(ctx, e, e.job.State == messages.Retired)
+	}
+}
+
+// recordAsked tells a command again that the journal has its job's end, if it has.
+func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
+	e, ok := s.jobs[m.at.Job]
+	if !ok || e.over || e.job.State.Ended() && (s.recorder == nil || e.job.Seq <= s.written()) {
+		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
+	}
+}
+
+// confirmLate confirms the last words that closings have waited for long enough,
+// and comes back for the others.
+func (s *supervisor) confirmLate(ctx actor.Context) {
+	if len(s.unwritten) == 0 || len(s.closings) == 0 {
+		return
+	}
+	next := time.Duration(0)
+	for _, e := range s.sorted() {
+		if e.over || e.job.State != messages.Retired || s.isClosing(s.home(e)) == nil {
+			continue
+		}
+		left := recordPatience - clock().Sub(e.retired)
+		if left <= 0 {
+			s.confirm(ctx, e, true)
+		} else if next == 0 || left < next {
+			next = left
+		}
+	}
+	if next > 0 {
+		s.confirmSoon(ctx, next)
+	}
+}
+
+// confirmSoon sees to it that what closings wait for is looked at.
+func (s *supervisor) confirmSoon(ctx actor.Context, after time.Duration) {
+	if s.confirming == nil && len(s.closings) > 0 {
+		s.confirming = later(ctx, after, confirmEnds{})
+	}
+}

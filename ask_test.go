@@ -1,0 +1,85 @@
+package troupe
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// rebuilt is a node whose parts are being made anew: it answers with what is next,
+// and loses the question where that is nil.
+type rebuilt struct {
+	next  []any
+	asked []messages.Refusable
+}
+
+func (n *rebuilt) ask(ctx context.Context, request messages.Refusable) (any, error) {
+	n.asked = append(n.asked, request)
+	reply := n.next[0]
+	if len(n.next) > 1 { // the last one stays
+		n.next = n.next[1:]
+	}
+	if reply == nil {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return reply, nil
+}
+
+// A question outlives the refusal of a part that is being made anew, and its own
+// loss; each time it is made anew, too.
+func TestAQuestionIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		anew := messages.RequestRejected{Err: messages.Error{Code: messages.Internal, Reason: "unheard"}}
+		no := messages.RequestRejected{Err: *messages.Invalid("stream", "there is none")}
+		from := int64(0)
+		request := func() messages.Refusable {
+			from++
+			return messages.FollowOutput{From: from}
+		}
+		for _, c := range []struct {
+			next []any
+			lost time.Duration
+			want any
+			asks int
+			took time.Duration
+		}{
+			{[]any{messages.Acknowledged{}}, time.Second, messages.Acknowledged{}, 1, 0},
+			{[]any{no}, time.Second, no, 1, 0},
+			{[]any{anew, anew, messages.Acknowledged{}}, 0, messages.Acknowledged{}, 3, 2 * askAgain},
+			{[]any{anew, nil, no}, time.Second, no, 3, askAgain + time.Second},
+			{[]any{anew}, time.Second, anew, 1 + maxAgain, maxAgain * askAgain},
+		} {
+			node, begun := &rebuilt{next: c.next}, time.Now()
+			from = 0
+			got, err := insist(t.Context(), node.ask, c.lost, request)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+			require.Len(t, node.asked, c.asks)
+			require.Equal(t, messages.FollowOutput{From: int64(c.asks)}, node.asked[c.asks-1])
+			require.Equal(t, c.took, time.Since(begun))
+		}
+	})
+}
+
+// It ends with whoever asks, and with the node.
+func TestAQuestionIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		anew := messages.RequestRejected{Err: messages.Error{Code: messages.Internal}}
+		request := func() messages.Refusable { return messages.FollowOutput{} }
+		for _, next := range [][]any{{nil}, {anew, nil}, {anew}} {
+			ctx, cancel := context.WithTimeout(t.Context(), askAgain/2)
+			_, err := insist(ctx, (&rebuilt{next: next}).ask, time.Hour, request)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+		}
+		closed := func(context.Context, messages.Refusable) (any, error) { return nil, ErrClosed }
+		_, err := insist(t.Context(), closed, time.Hour, request)
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}

@@ -1,0 +1,131 @@
+package supervision_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// hanging are options of a place that never answers about one directory.
+func hanging(end chan struct{}) fake.Options {
+	return fake.Options{Check: func(c backends.Command) *messages.Error {
+		if c.Dir == "/hangs" {
+			<-end
+		}
+		if c.Dir == "/nowhere" {
+			return &messages.Error{Code: messages.CwdNotFound, Message: "there is no /nowhere"}
+		}
+		return nil
+	}}
+}
+
+// runToEnd plays the whole life of a process that was asked for.
+func runToEnd(h *house, text string) {
+	h.Helper()
+	p := h.proc(text)
+	p.Begin()
+	h.after(0)
+	p.Exit(0)
+	h.after(0)
+}
+
+// A directory that hangs holds up nobody but the new jobs of its session, and they
+// keep their order.
+func TestFaultDirectoryHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		h := open(t, plan{fake: hanging(end)})
+		before, p := h.start(messages.RunCommand{Text: "it runs already"})
+		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Text: "second"})
+		wrong := h.send(messages.RunCommand{Text: "third", Dir: "/nowhere"})
+		silent(hangs)
+		silent(behind)
+
+		other, q := h.start(messages.RunCommand{Text: "another session", Session: "other"})
+		q.Exit(0)
+		want(h, "another session's", finished(other).Outcome, messages.Exited)
+		p.Exit(0)
+		want(h, "the running job's", finished(before).Outcome, messages.Exited)
+		refused(h.ask(messages.ReadOutput{Job: "j2"}), messages.Busy)
+
+		close(end)
+		synctest.Wait()
+		refused(wrong, messages.CwdNotFound)
+		for _, text := range []string{"first", "second"} {
+			runToEnd(h, text)
+		}
+		want(h, "the job that hung", finished(hangs).Outcome, messages.Exited)
+		want(h, "the one behind it", finished(behind).Outcome, messages.Exited)
+		h.end()
+	})
+}
+
+// A job whose directory hangs can be stopped, given up and handed over; those
+// behind it go on.
+func TestFaultDirectoryHangsAndTheJobIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		h := open(t, plan{fake: hanging(end)})
+		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Text: "second"})
+		again := h.send(messages.RunCommand{Text: "third", Dir: "/hangs"})
+		silent(behind)
+		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j1"}))
+		want(h, "the one that was stopped", finished(hangs).Outcome, messages.Cancelled)
+		runToEnd(h, "second")
+		want(h, "the one behind it", finished(behind).Outcome, messages.Exited)
+
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j3", To: "elsewhere"}))
+		silent(again) // it hangs there, too
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "elsewhere"}))
+		want(h, "the one that was handed over", finished(again).Outcome, messages.Cancelled)
+		close(end)
+		h.end()
+	})
+}
+
+// Sessions and nodes end although a directory hangs.
+func TestFaultDirectoryHangsAndAllEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		h := open(t, plan{fake: hanging(end)})
+		hangs := h.send(messages.RunCommand{Text: "first", Dir: "/hangs"})
+		behind := h.send(messages.RunCommand{Text: "second"})
+		synctest.Wait()
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{}))
+		want(h, "the one that hangs", finished(hangs).Outcome, messages.Cancelled)
+		want(h, "the one behind it", finished(behind).Outcome, messages.Cancelled)
+		last := h.send(messages.RunCommand{Text: "third", Dir: "/hangs"})
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, h.shutdown(messages.ShutDown{}))
+		want(h, "the end took", time.Since(began), 0)
+		want(h, "the last", finished(last).Outcome, messages.Cancelled)
+		close(end)
+		h.end()
+	})
+}
+
+// A look that fails is told, and the session goes on.
+func TestFaultTheLookFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, plan{fake: fake.Options{Check: func(c backends.Command) *messages.Error {
+			if c.Text == "bad" {
+				panic("boom")
+			}
+			return nil
+		}}})
+		refused(h.ask(messages.RunCommand{Text: "bad"}), messages.Internal)
+		c, p := h.start(messages.RunCommand{Text: "good"})
+		p.Exit(0)
+		want(h, "the next", finished(c).Outcome, messages.Exited)
+		h.end()
+	})
+}
