@@ -23,11 +23,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -48,6 +51,9 @@ var roles = map[string]func(args []string) int{
 // minRounds is how many make a median that holds on a noisy machine
 // (performance.md, its head).
 const minRounds = 7
+
+// firstOwn is the first descriptor that is no standard one.
+const firstOwn = 3
 
 func benchmark(args []string) int {
 	b := bench{out: os.Stdout, size: fullSize()}
@@ -71,6 +77,11 @@ func benchmark(args []string) int {
 	}
 	if *tiny {
 		b.size = tinySize()
+	}
+	// A descriptor that the shell left open is none of a worker's: a library closes
+	// all up to the highest in each child.
+	if err := unix.CloseRange(firstOwn, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: the descriptors that were left open cannot be kept from the workers:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
