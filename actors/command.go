@@ -215,7 +215,7 @@ func (c *command) askSink(ctx actor.Context) {
 		deps, id := c.deps, c.machine.Job.ID
 		c.sink = ctx.SpawnPrefix(sinkProps(deps, id), kindSink+string(id))
 	}
-	ctx.Forward(c.sink)
+	ctx.RequestWithCustomSender(c.sink, ctx.Message(), ctx.Sender())
 }
 
 // leave asks to be stopped, behind the last answer of the sink: what waits in

@@ -39,7 +39,7 @@ func (s *supervisor) subscribe(ctx actor.Context, request any) {
 			refuse(ctx, r, noSuchChannel(r.Channel))
 			return
 		}
-		ctx.Forward(c.pid)
+		ctx.RequestWithCustomSender(c.pid, ctx.Message(), ctx.Sender())
 	}
 }
 

@@ -114,7 +114,12 @@ func (s *supervisor) recorded(ctx actor.Context, m messages.FactRecorded) {
 	if len(s.unwritten) == 0 || s.unwritten[0].Seq != m.Seq {
 		return // confirmed before: the recorder was restarted
 	}
-	s.unwritten = s.unwritten[1:]
+	if len(s.unwritten) > 1 {
+		s.unwritten = s.unwritten[1:]
+	} else {
+		s.unwritten[0] = messages.FactRecorded{} // the next is written in its place
+		s.unwritten = s.unwritten[:0]
+	}
 	s.channels.deliver(ctx, m)
 	if fact, ok := m.Fact.(messages.CommandFact); ok {
 		s.endRecorded(ctx, fact)

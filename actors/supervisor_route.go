@@ -134,7 +134,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 		pid = ctx.SpawnPrefix(archiveProps(s.deps, e.job.ID), kindSink+"archive")
 		s.archives[e.job.ID] = pid
 	}
-	ctx.Forward(pid)
+	ctx.RequestWithCustomSender(pid, ctx.Message(), ctx.Sender())
 }
 
 func (s *supervisor) archivedOutputs(e *entry) outputs {

@@ -57,7 +57,7 @@ func (w *watch) Receive(ctx actor.Context) {
 	case lifecycle.Met, lifecycle.Hopeless, watchLate, tailFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput:
-		ctx.Forward(ctx.Parent()) // the tail is answered directly
+		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
 	default:
 		unhandled(ctx, w.deps)
 	}

@@ -66,7 +66,7 @@ func (v *vigil) output(ctx actor.Context, id messages.JobID, m messages.Refusabl
 		if v.sinks[id] == nil {
 			v.sinks[id] = ctx.SpawnPrefix(sinkProps(v.deps, id), kindSink+string(id))
 		}
-		ctx.Forward(v.sinks[id])
+		ctx.RequestWithCustomSender(v.sinks[id], ctx.Message(), ctx.Sender())
 	}
 }
 

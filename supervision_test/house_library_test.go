@@ -31,6 +31,7 @@ var notOfTheLibrary = map[string]string{
 	"PropsFromFunc":                   "one closure is shared over restarts: use PropsFromProducer",
 	"PoisonFuture":                    "its deadline is fixed at 10 s: the parent stops the child and hears Terminated",
 	"StopFuture":                      "its deadline is fixed at 10 s: the parent stops the child and hears Terminated",
+	"Forward":                         "the envelope is the mailbox's own: send the message anew, with its sender",
 	"PipeTo":                          "answers have no correlation: tell, with an id",
 }
 

@@ -18,8 +18,9 @@ type mailbox struct {
 	mu        sync.Mutex
 	system    fifo[any] // goes first
 	user      fifo[any]
-	running   bool // somebody works on it, or will
-	suspended bool // the actor has failed, and its parent has not decided
+	running   bool                  // somebody works on it, or will
+	envelope  actor.MessageEnvelope // of the message in hand, if it came without one
+	suspended bool                  // the actor has failed, and its parent has not decided
 }
 
 // Mailbox is the mailbox of one actor, for its Props.
@@ -76,7 +77,7 @@ func (m *mailbox) work() {
 		case system:
 			m.invoke(message, m.to.InvokeSystemMessage)
 		default:
-			m.invoke(message, m.to.InvokeUserMessage)
+			m.invoke(message, m.receive)
 		}
 	}
 	m.apart.Schedule(m.again)
@@ -102,6 +103,18 @@ func (m *mailbox) next() (message any, system, ok bool) {
 		return nil, false, false
 	}
 	return m.user.pop(), false, true
+}
+
+// receive spares the library an envelope for each message that has no sender. It is
+// the actor's while it receives: one that passes a message on must send it anew.
+func (m *mailbox) receive(message any) {
+	if _, has := message.(*actor.MessageEnvelope); has {
+		m.to.InvokeUserMessage(message)
+		return
+	}
+	m.envelope.Message = message
+	m.to.InvokeUserMessage(&m.envelope)
+	m.envelope.Message = nil
 }
 
 // invoke hands a message to the actor. One that fails is its parent's to decide on.

@@ -29,7 +29,7 @@ func (d *deaf) note(kind string, message any) {
 }
 
 func (d *deaf) InvokeSystemMessage(m any)     { d.note("system ", m) }
-func (d *deaf) InvokeUserMessage(m any)       { d.note("", m) }
+func (d *deaf) InvokeUserMessage(m any)       { d.note("", actor.UnwrapEnvelopeMessage(m)) }
 func (d *deaf) EscalateFailure(reason, _ any) { d.failed = append(d.failed, reason.(error)) }
 
 func inlineBox(l *Line, d *deaf) actor.Mailbox {

@@ -188,10 +188,15 @@ func (j *job) rescue() {
 // collected looks at what is left of the tree, and reports.
 func (j *job) collected() { j.tree.count(j.counted) }
 
-// lingerBound is how long a job of which nobody is left waits for the end of its
-// output beside our own forks: a process that somebody else in this one has just
-// forked holds the pipe until its exec, too.
-const lingerBound = 20 * time.Millisecond
+// How long a job of which nobody is left waits for the end of its output beside
+// the forks that are known: a child holds every pipe of this process until its
+// exec has closed them, a moment after its fork is over, and somebody else here may
+// have forked. Where the whole tree is seen hardly anything else can hold it, and
+// only a loaded machine takes so long; of a group somebody may have gone off with it.
+const (
+	lingerWhole = 200 * time.Millisecond
+	lingerGroup = 20 * time.Millisecond
+)
 
 // counted takes how many processes outlived the main one; empty says that
 // nothing of the tree is left. The last of them may be dying still: it is in the
@@ -209,7 +214,7 @@ func (j *job) counted(left int, empty bool) {
 		j.e.host.settleForks()
 		j.lookForEnds(streams)
 		if !allSealed(streams) {
-			linger(streams)
+			linger(streams, j.lingerBound())
 			j.lookForEnds(streams) // they may be there, and a busy engine has not seen them
 		}
 		j.tree.count(j.report)
@@ -234,9 +239,16 @@ func (j *job) drainSafely(s *stream, expired <-chan struct{}) (drained bool) {
 	return s.drain(expired)
 }
 
+func (j *job) lingerBound() time.Duration {
+	if j.tree.isolation() == messages.Group {
+		return lingerGroup
+	}
+	return lingerWhole
+}
+
 // linger waits a moment for the ends of outputs.
-func linger(streams []*stream) {
-	t := time.NewTimer(lingerBound)
+func linger(streams []*stream, bound time.Duration) {
+	t := time.NewTimer(bound)
 	defer t.Stop()
 	for _, s := range streams {
 		select {

@@ -27,8 +27,7 @@ type host struct {
 	found   Features
 	claim   sync.Once // of Options.Claim
 	forks   *forks
-	forking sync.Mutex // from a fork until our ends of its pipes are closed: the next child would hold them
-	leaks   int        // descriptors below it that no job may inherit are closed one by one
+	leaks   int // descriptors below it that no job may inherit are closed one by one
 }
 
 func newHost(e *Local) (*host, error) {

@@ -142,8 +142,6 @@ func (l *launch) try() error {
 	defer l.h.forks.leave(ticket)
 	var before, after time.Duration
 	fork := func() {
-		l.h.forking.Lock()
-		defer l.h.forking.Unlock()
 		before, _ = l.h.sys.Boottime()
 		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr); err == nil {
 			l.io.release()
