@@ -18,8 +18,10 @@ type Options struct {
 	Root   string
 	Node   string // the ULID of this node: its directory in Root
 	Limits Limits
-	Dead   func(node string) // told by Sweep of a dead node before its directory goes; nil: nobody
-	Sys    Sys               // nil: the kernel's
+	// Dead is asked by Sweep whether nothing is left of a dead node: else its directory
+	// stays for the sweep of a later one. nil: nothing is.
+	Dead func(node string) (gone bool)
+	Sys  Sys // nil: the kernel's
 }
 
 // Limits bound a store; a zero field is the default.
@@ -66,7 +68,7 @@ func or[N int | int64](n, otherwise N) N {
 type Disk struct {
 	sys    Sys
 	limits Limits
-	dead   func(node string)
+	dead   func(node string) bool
 	tree   tree
 	cache  cache
 	spare  spares

@@ -15,9 +15,9 @@ import (
 const leftover = time.Hour
 
 // Sweep removes what is left of nodes that are dead: directories whose lock can
-// be taken, and kept files that are past their time. It returns the names of the
-// nodes whose directories it removed. Where no node left anything it costs one
-// look at the root directory, or at its absence.
+// be taken, unless more than these is left, and kept files that are past their
+// time. It returns the names of the nodes whose directories it removed. Where no
+// node left anything it costs one look at the root directory, or at its absence.
 func (d *Disk) Sweep() ([]string, error) {
 	path, err := d.tree.find()
 	if path == "" || err != nil {
@@ -82,9 +82,10 @@ func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 	return false, nil
 }
 
-// sweepNode removes the directory of a node if its owner is dead, of which dead is
-// told before. A directory without a lock is no node's.
-func sweepNode(root, node string, dead func(string)) (bool, error) {
+// sweepNode removes the directory of a node if its owner is dead, and dead says that
+// nothing else of it is left: as long as the directory is there, somebody will ask
+// again. A directory without a lock is no node's.
+func sweepNode(root, node string, dead func(string) bool) (bool, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return false, err
@@ -104,8 +105,8 @@ func sweepNode(root, node string, dead func(string)) (bool, error) {
 	if !owns(dir, lock, node) {
 		return false, nil
 	}
-	if dead != nil {
-		dead(node)
+	if dead != nil && !dead(node) {
+		return false, nil
 	}
 	if err := removeNode(root, node); err != nil {
 		return false, err

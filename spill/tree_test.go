@@ -187,6 +187,34 @@ func TestFaultSweepRemovesWhatDeadNodesLeft(t *testing.T) {
 	}
 }
 
+// As long as something else of a dead node is left its directory stays, by which the
+// next sweep knows of it.
+func TestFaultSweepKeepsWhatHasRemains(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	must(t, os.MkdirAll(filepath.Join(root, deadNode), 0o700))
+	must(t, os.Chmod(root, 0o700))
+	must(t, os.WriteFile(filepath.Join(root, deadNode, lockName), nil, 0o600))
+	gone := false
+	var asked []string
+	d := newDisk(t, func(o *Options) {
+		o.Root, o.Dead = root, func(node string) bool {
+			asked = append(asked, node)
+			return gone
+		}
+	})
+	swept, err := d.Sweep()
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(root, deadNode, lockName)); err != nil || len(swept) > 0 {
+		t.Errorf("swept %v: %v", swept, err)
+	}
+	gone = true
+	swept, err = d.Sweep()
+	must(t, err)
+	if !slices.Equal(swept, []string{deadNode}) || !slices.Equal(asked, []string{deadNode, deadNode}) {
+		t.Errorf("swept %v, asked for %v", swept, asked)
+	}
+}
+
 // Nodes that begin and end while others sweep keep their directories, and none
 // hears of it. They have one name, so that each can be mistaken for the last.
 func TestFaultSweepSparesANodeThatBegins(t *testing.T) {
