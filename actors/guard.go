@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors/workers"
 	"troupe/messages"
 )
 
@@ -19,8 +20,11 @@ import (
 // request is refused, and the end of its children is no reason to put new ones
 // in their place, whom nobody would stop.
 //
+// What waits for an actor that has stopped, or still comes, is refused, too: the
+// library would drop it.
+//
 // A guard is one actor's: whoever makes Props makes them for each.
-func guard(d *Deps) actor.ReceiverMiddleware {
+func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
 	stopping := false
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
@@ -28,9 +32,11 @@ func guard(d *Deps) actor.ReceiverMiddleware {
 			case *actor.Stopping:
 				stopping = true
 			case *actor.Stopped:
+				root, who := c.ActorSystem().Root, c.Self()
+				box.Close(func(message any) { refuseLate(root, who, message) })
 			default:
 				if stopping {
-					refuseSender(c.ActorSystem().Root, env)
+					refuseLate(c.ActorSystem().Root, c.Self(), env)
 					return
 				}
 			}
@@ -51,16 +57,28 @@ func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reaso
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		return
 	}
-	refuseSender(c.ActorSystem().Root, env)
+	refuseSender(c.ActorSystem().Root, env, internalError())
 	if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
 		d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
 	}
 	panic(reason)
 }
 
+// refuseLate answers the client of a request to an actor that stops, or has.
+func refuseLate(root *actor.RootContext, who *actor.PID, message any) {
+	env, ok := message.(*actor.MessageEnvelope)
+	switch {
+	case !ok:
+	case kindOf(who) == kindSupervisor:
+		refuseSender(root, env, shuttingDown())
+	default:
+		refuseSender(root, env, internalError())
+	}
+}
+
 // refuseSender answers the client of a request that was lost with its actor.
 // A run is not refused here: the supervisor owes its reply.
-func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope) {
+func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope, err *messages.Error) {
 	request := env.Message
 	if r, ok := request.(routed); ok {
 		request = r.request
@@ -69,7 +87,7 @@ func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope) {
 	if !ok || env.Sender == nil || !reachable(root, env.Sender) {
 		return
 	}
-	root.Send(env.Sender, refusable.Refuse(internalError()))
+	root.Send(env.Sender, refusable.Refuse(err))
 }
 
 // missing is the refusal of what met nobody on its way down: err, unless it is

@@ -56,6 +56,12 @@ type openSession struct {
 	held []backends.Held
 }
 
+// Refuse implements messages.Refusable: somebody may wait for it.
+func (openScope) Refuse(err *messages.Error) any { return messages.OpenScope{}.Refuse(err) }
+
+// Refuse implements messages.Refusable.
+func (o openSession) Refuse(err *messages.Error) any { return o.ask.Refuse(err) }
+
 // unplaced says that the tree refused a job. One that the journal tells of already
 // gets an end.
 type unplaced struct {

@@ -15,9 +15,10 @@ import (
 // effects, the guard outermost, and a named strategy. It runs in turn with the
 // others: sessions and commands decide and pass on, and hold nobody up.
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
-	chain := append([]actor.ReceiverMiddleware{guard(d)}, d.Middleware...)
+	box := d.Workers.NewMailbox()
+	chain := append([]actor.ReceiverMiddleware{guard(d, box)}, d.Middleware...)
 	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}),
-		actor.WithMailbox(d.Workers.Mailbox), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
+		actor.WithMailbox(func() actor.Mailbox { return box }), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
 }
 
 // apart are the props of an actor that may take its time, in a goroutine of its

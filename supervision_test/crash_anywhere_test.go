@@ -135,7 +135,7 @@ func rehearse(t *testing.T, f fault) (seen map[point]int) {
 		h := open(t, plan{fake: fake.Options{Auto: play, Can: backends.Capabilities{
 			Parallel: 3, Queue: 8, Input: true, Separate: true, Signals: true, Attribute: true,
 		}}})
-		h.stage.fault, h.lossy = f, f.nth > 0
+		h.stage.fault = f
 		sub := h.subscribe(messages.Subscribe{}, true)
 		h.perform(drama)
 		h.checkDrama()

@@ -185,7 +185,6 @@ func TestCrashOverTheClosing(t *testing.T) {
 		for _, behind := range []bool{false, true} {
 			inHouse(t, func(h *house) {
 				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
-				h.lossy = true
 				h.stage.fail(fault{point{"command", "messages.StopCommand"}, 1, behind, crashes})
 				closing := h.ask(messages.CloseScope{Path: "a", Grace: -1})
 				h.after(time.Second) // a place that has just adopted a job is not closed at once

@@ -70,7 +70,6 @@ func (x *explorer) beginEnd(leaves bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over, x.left, x.closing = true, leaves, true
-	x.lossy = x.lossy || leaves // a control that is on its way meets nobody; a run is answered
 	x.failedAtEnd = x.failing || time.Since(x.mended) < recordRetry
 }
 

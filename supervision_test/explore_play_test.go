@@ -72,7 +72,6 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
 		slow:   x.chance(50),
 	})
-	x.lossy = x.faulty
 	x.stage.pardonDead(x.pardon)
 	x.note("parallel %d, queue %d, faults %v, %s", parallel, queue, x.faulty, x.end.name)
 	return x
@@ -88,7 +87,8 @@ func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	below := strings.HasPrefix(dead.PID.Id, "supervisor/")
-	return x.away[dead.PID.Id] || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
+	caller := strings.HasPrefix(dead.PID.Id, "ask") // of the door, which told it that the node is closed
+	return x.away[dead.PID.Id] || x.closing && (dead.PID.Id == "supervisor" || x.cut && (below || caller))
 }
 
 // chance is true so many times of a hundred.

@@ -221,7 +221,6 @@ func TestHandoverIntoTheEnd(t *testing.T) {
 		for range 10 {
 			inHouse(t, func(h *house) {
 				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
-				h.lossy = keep
 				move := h.send(messages.HandOver{Job: "j1", To: "b/c"})
 				if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
 					h.Error(err)
@@ -260,7 +259,6 @@ func TestHandoverLosesNoRequest(t *testing.T) {
 func TestHandoverPastASinkThatFails(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
-		h.lossy = true
 		h.ask(messages.FollowOutput{Job: "j1"})
 		h.stage.fail(fault{point: point{"sink", "actors.flushSink"}, nth: 1})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))

@@ -35,7 +35,6 @@ type house struct {
 
 	clients []*client
 	subs    []*subscriber
-	lossy   bool // an actor was made to fail: a control request may be lost with it
 	over    bool // the test has ended the node itself
 	left    bool // … and left jobs with the engine
 	cut     bool // … or it came before the replies
@@ -261,8 +260,7 @@ func (h *house) checkReplies() {
 	h.Helper()
 	for _, c := range h.clients {
 		heard := c.heard()
-		_, isRun := c.request.(messages.RunCommand)
-		if n := len(heard); (n > 1 || n == 0 && (isRun || !h.lossy) && !h.cut && !c.unmet.Load()) && !h.stage.brokeBehind(heard) {
+		if n := len(heard); (n > 1 || n == 0 && !h.cut && !c.unmet.Load()) && !h.stage.brokeBehind(heard) {
 			h.Errorf("%T %s had %d replies: %s", c.request, brief(c.request), n, brief(heard))
 		}
 		h.system().ProcessRegistry.Remove(c.pid)

@@ -150,7 +150,6 @@ func TestOutputViews(t *testing.T) {
 			}
 		}
 		look("running", false)
-		h.lossy = true
 		h.crash("sink")
 		look("made anew", false)
 		p.Exit(0)
@@ -261,7 +260,6 @@ func TestOutputReadPastCrashes(t *testing.T) {
 			shown <- page
 		}()
 		h.after(0)
-		h.lossy = true
 		h.crash("sink") // it is refused by the reader that goes, as one that was moved
 		p.Begin()
 		h.after(0)

@@ -89,7 +89,6 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 			if !keep {
 				h.proc("c").Begin()
 			}
-			h.lossy = keep // a control that an actor holds is lost with it
 			if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
 				h.Error(err)
 			}

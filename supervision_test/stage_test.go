@@ -278,7 +278,6 @@ func (h *house) crash(kind string) {
 	if pid == nil {
 		h.Fatalf("there is no %s to fail", kind)
 	}
-	h.lossy = true
 	h.system().Root.Send(pid, boom{})
 	h.after(0)
 }

@@ -88,7 +88,6 @@ func TestWaitForAPattern(t *testing.T) {
 		wait := h.await(false, ready, "j1")
 		p.Write(messages.Merged, "not ready on 1\nready ")
 		silent(wait)
-		h.lossy = true
 		h.crash("command")
 		h.after(time.Minute) // a question that was lost with an actor is asked again
 		h.crash("sink")

@@ -6,10 +6,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// mailbox is what waits for one actor. The library's own is worked on until it is
+// Mailbox is what waits for one actor. The library's own is worked on until it is
 // empty: whoever sends something to an actor that runs inline, or helps at the
-// line, would be kept for as long as others send. This one lets them go.
-type mailbox struct {
+// line, would be kept for as long as others send. This one lets them go. And the
+// library's drops what waits for an actor that has stopped: see Close.
+type Mailbox struct {
 	apart *Pool
 	to    actor.MessageInvoker
 	by    actor.Dispatcher
@@ -21,35 +22,44 @@ type mailbox struct {
 	running   bool                  // somebody works on it, or will
 	envelope  actor.MessageEnvelope // of the message in hand, if it came without one
 	suspended bool                  // the actor has failed, and its parent has not decided
+	lost      func(message any)     // takes the messages of an actor that has stopped
 }
 
-// Mailbox is the mailbox of one actor, for its Props.
-func (l *Line) Mailbox() actor.Mailbox {
-	m := &mailbox{apart: &l.Apart}
+// NewMailbox makes the mailbox of one actor, for its Props.
+func (l *Line) NewMailbox() *Mailbox {
+	m := &Mailbox{apart: &l.Apart}
 	m.again = m.work
 	return m
 }
 
+// Close has lost take what waits, and what still comes, instead of the actor: it
+// has stopped. It is for the actor itself to call.
+func (m *Mailbox) Close(lost func(message any)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost, m.suspended = lost, false
+}
+
 // RegisterHandlers implements actor.Mailbox.
-func (m *mailbox) RegisterHandlers(to actor.MessageInvoker, by actor.Dispatcher) { m.to, m.by = to, by }
+func (m *Mailbox) RegisterHandlers(to actor.MessageInvoker, by actor.Dispatcher) { m.to, m.by = to, by }
 
 // Start implements actor.Mailbox.
-func (m *mailbox) Start() {}
+func (m *Mailbox) Start() {}
 
 // UserMessageCount implements actor.Mailbox.
-func (m *mailbox) UserMessageCount() int {
+func (m *Mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.user.len()
 }
 
 // PostUserMessage implements actor.Mailbox.
-func (m *mailbox) PostUserMessage(message any) { m.post(&m.user, message) }
+func (m *Mailbox) PostUserMessage(message any) { m.post(&m.user, message) }
 
 // PostSystemMessage implements actor.Mailbox.
-func (m *mailbox) PostSystemMessage(message any) { m.post(&m.system, message) }
+func (m *Mailbox) PostSystemMessage(message any) { m.post(&m.system, message) }
 
-func (m *mailbox) post(to *fifo[any], message any) {
+func (m *Mailbox) post(to *fifo[any], message any) {
 	m.mu.Lock()
 	to.push(message)
 	begin := !m.running && m.due()
@@ -61,30 +71,27 @@ func (m *mailbox) post(to *fifo[any], message any) {
 }
 
 // due says whether there is something to do. Called with mu.
-func (m *mailbox) due() bool { return m.system.len() > 0 || m.user.len() > 0 && !m.suspended }
+func (m *Mailbox) due() bool { return m.system.len() > 0 || m.user.len() > 0 && !m.suspended }
 
 // inARow is how many messages of one actor are taken in a row. It keeps nobody
 // longer than a few of the library's changes of goroutine would.
 const inARow = 64
 
 // work takes messages, and leaves what is more to a worker.
-func (m *mailbox) work() {
+func (m *Mailbox) work() {
 	for range inARow {
-		message, system, ok := m.next()
-		switch {
-		case !ok:
+		message, take := m.next()
+		if take == nil {
 			return
-		case system:
-			m.invoke(message, m.to.InvokeSystemMessage)
-		default:
-			m.invoke(message, m.receive)
 		}
+		m.invoke(message, take)
 	}
 	m.apart.Schedule(m.again)
 }
 
-// next is what is to be done next; not ok: nothing, and nobody is at it any more.
-func (m *mailbox) next() (message any, system, ok bool) {
+// next is what is to be done next, and who does it; nil: nothing, and nobody is at
+// it any more.
+func (m *Mailbox) next() (message any, take func(any)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.system.len() > 0 {
@@ -95,19 +102,22 @@ func (m *mailbox) next() (message any, system, ok bool) {
 		case *actor.ResumeMailbox:
 			m.suspended = false
 		default:
-			return message, true, true
+			return message, m.to.InvokeSystemMessage
 		}
 	}
-	if !m.due() {
+	switch {
+	case !m.due():
 		m.running = false
-		return nil, false, false
+		return nil, nil
+	case m.lost != nil:
+		return m.user.pop(), m.lost
 	}
-	return m.user.pop(), false, true
+	return m.user.pop(), m.receive
 }
 
 // receive spares the library an envelope for each message that has no sender. It is
 // the actor's while it receives: one that passes a message on must send it anew.
-func (m *mailbox) receive(message any) {
+func (m *Mailbox) receive(message any) {
 	if _, has := message.(*actor.MessageEnvelope); has {
 		m.to.InvokeUserMessage(message)
 		return
@@ -118,7 +128,7 @@ func (m *mailbox) receive(message any) {
 }
 
 // invoke hands a message to the actor. One that fails is its parent's to decide on.
-func (m *mailbox) invoke(message any, handle func(any)) {
+func (m *Mailbox) invoke(message any, handle func(any)) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			m.to.EscalateFailure(reason, message)

@@ -32,8 +32,8 @@ func (d *deaf) InvokeSystemMessage(m any)     { d.note("system ", m) }
 func (d *deaf) InvokeUserMessage(m any)       { d.note("", actor.UnwrapEnvelopeMessage(m)) }
 func (d *deaf) EscalateFailure(reason, _ any) { d.failed = append(d.failed, reason.(error)) }
 
-func inlineBox(l *Line, d *deaf) actor.Mailbox {
-	m := l.Mailbox()
+func inlineBox(l *Line, d *deaf) *Mailbox {
+	m := l.NewMailbox()
 	m.RegisterHandlers(d, actor.NewSynchronizedDispatcher(inARow))
 	m.Start()
 	return m
@@ -104,6 +104,28 @@ func TestMailboxOfOneThatFails(t *testing.T) {
 	require.Equal(t, []string{"fail", "system restart", "behind"}, d.heard)
 }
 
+// What waits for an actor that has stopped, or comes later, is not dropped.
+func TestMailboxOfOneThatStops(t *testing.T) {
+	var l Line
+	d := &deaf{}
+	m := inlineBox(&l, d)
+	var lost []any
+	d.handle = func(message any) {
+		switch message {
+		case "fail":
+			m.PostUserMessage("behind")
+			m.PostSystemMessage(&actor.SuspendMailbox{})
+			m.PostSystemMessage("stop")
+		case "stop":
+			m.Close(func(message any) { lost = append(lost, message) })
+		}
+	}
+	m.PostUserMessage("fail")
+	m.PostUserMessage("late")
+	require.Equal(t, []string{"fail", "system stop"}, d.heard)
+	require.Equal(t, []any{"behind", "late"}, lost)
+}
+
 // Many may send at once: nothing is lost, and each one's messages keep their order.
 func TestMailboxOfMany(t *testing.T) {
 	var l Line
@@ -121,7 +143,7 @@ func TestMailboxOfMany(t *testing.T) {
 			close(done)
 		}
 	}
-	m := l.Mailbox()
+	m := l.NewMailbox()
 	m.RegisterHandlers(d, &l)
 	for s := range senders {
 		go func() {
