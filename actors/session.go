@@ -36,9 +36,10 @@ type ticket struct {
 	place   place // job is kept as it was last told
 	spec    backends.Command
 	pid     *actor.PID
-	turn    bool // it may start
-	again   bool // it was placed before, and may have begun
-	leaving bool // it is given away when its actor is gone
+	turn    bool    // it may start
+	again   bool    // it was placed before, and may have begun
+	early   []early // what was asked of it before it was accepted
+	leaving bool    // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
@@ -53,7 +54,7 @@ func (s *session) Receive(ctx actor.Context) {
 	case *actor.Started:
 		s.start(ctx)
 	case *actor.Stopping:
-		s.abandon()
+		s.abandon(ctx)
 	case *actor.Stopped: // and with it its commands, one of which may have been about to start
 		s.release()
 	case *actor.Terminated:
@@ -149,6 +150,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	p, id := t.place, t.place.job.ID
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
+		t.refuseEarly(ctx, s.failed)
 		return
 	}
 	event := any(lifecycle.Enqueued{Job: id, Turn: p.turn})
@@ -162,12 +164,14 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	if len(todo) > 0 {
 		if r, ok := todo[0].(lifecycle.RefuseJob); ok {
 			s.refuse(ctx, id, &r.Err)
+			t.refuseEarly(ctx, &r.Err)
 			return
 		}
 	}
 	s.jobs[id] = t
 	s.spawn(ctx, t)
 	s.perform(ctx, todo)
+	t.askAgain(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		waits := messages.CommandQueued{Job: t.place.job}
 		s.heard(ctx, waits, waits)
@@ -297,7 +301,10 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 }
 
 // abandon lets go of the jobs without an actor, and of its timer.
-func (s *session) abandon() {
+func (s *session) abandon(ctx actor.Context) {
+	for _, t := range s.unseen {
+		t.refuseEarly(ctx, internalError())
+	}
 	for _, t := range s.jobs {
 		if t.lone != nil {
 			t.lone.release()

@@ -43,6 +43,7 @@ func (s *session) looked(ctx actor.Context, found looked) {
 	s.unseen = s.unseen[1:]
 	if found.err != nil {
 		s.refuse(ctx, found.at.place.job.ID, found.err)
+		found.at.refuseEarly(ctx, noSuchJob(found.at.place.job.ID))
 	} else {
 		s.accept(ctx, found.at)
 	}
@@ -62,8 +63,8 @@ func (s *session) lookOn(ctx actor.Context) {
 	}
 }
 
-// askUnseen answers what is asked of a job that has not been looked at: it can be
-// stopped and given away.
+// askUnseen takes what is asked of a job that has not been looked at: it can be
+// stopped and given away, and all else waits for it.
 func (s *session) askUnseen(ctx actor.Context, msg routed) bool {
 	i := s.unseenAt(msg.to.Job)
 	if i < 0 {
@@ -74,21 +75,47 @@ func (s *session) askUnseen(ctx actor.Context, msg routed) bool {
 	case letGo:
 		s.forgetUnseen(ctx, i)
 		s.letGone(ctx, t)
+		t.refuseEarly(ctx, isMoving(msg.to.Job))
 	case messages.StopCommand:
 		s.forgetUnseen(ctx, i)
 		s.accept(ctx, t)
 		if s.jobs[msg.to.Job] == nil {
 			return false
 		}
-		s.pass(ctx, t, msg.request)
+		s.pass(ctx, t, msg.request) // before its turn can come: it must not begin
 	default:
+		t.wait(ctx, msg)
+	}
+	return true
+}
+
+// wait keeps a request until the job is accepted.
+func (t *ticket) wait(ctx actor.Context, msg routed) {
+	if len(t.early) >= maxEarly {
 		refuse(ctx, msg.request, &messages.Error{
 			Code: messages.Busy, Reason: "looking",
 			Message: fmt.Sprintf("job %s has not begun: its directory, or one of those of its shell, does not answer", msg.to.Job),
 			Hint:    "ask again, or stop it",
 		})
+		return
 	}
-	return true
+	t.early = append(t.early, early{msg, ctx.Sender()})
+}
+
+// askAgain has the session take what waited for the job, now that it is known.
+func (t *ticket) askAgain(ctx actor.Context) {
+	for _, q := range t.early {
+		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
+	}
+	t.early = nil
+}
+
+// refuseEarly answers what waited for a job that does not come.
+func (t *ticket) refuseEarly(ctx actor.Context, err *messages.Error) {
+	for _, q := range t.early {
+		refuseSender(ctx.ActorSystem().Root, &actor.MessageEnvelope{Message: q.request, Sender: q.sender}, err)
+	}
+	t.early = nil
 }
 
 func (s *session) unseenAt(id messages.JobID) int {

@@ -66,7 +66,7 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 	parallel, queue, records := pick(x, 1, 2, 3, 64), pick(x, 1, 4, 32), pick(x, 2, 100)
 	x.removed = records < 100
 	x.house = open(n, plan{
-		fake: fake.Options{Auto: x.life, Can: backends.Capabilities{
+		fake: fake.Options{Auto: x.life, Check: pick(x, nil, looksTwice), Can: backends.Capabilities{
 			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true,
 		}},
 		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
@@ -76,6 +76,9 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 	x.note("parallel %d, queue %d, faults %v, %s", parallel, queue, x.faulty, x.end.name)
 	return x
 }
+
+// looksTwice is a place that must look before it knows whether a command can run.
+func looksTwice(backends.Command) *messages.Error { return nil }
 
 // pardon lets be what is told to a client that went away, what is asked of a node
 // that is over, and, where a node is not given the time to end in order, what its

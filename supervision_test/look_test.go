@@ -53,15 +53,19 @@ func TestFaultDirectoryHangs(t *testing.T) {
 		want(h, "another session's", finished(other).Outcome, messages.Exited)
 		p.Exit(0)
 		want(h, "the running job's", finished(before).Outcome, messages.Exited)
-		refused(h.ask(messages.ReadOutput{Job: "j2"}), messages.Busy)
+		early, none := h.ask(messages.PromoteCommand{Job: "j2"}), h.ask(messages.ReadOutput{Job: "j4"})
+		silent(early)
+		silent(none)
 
 		close(end)
 		synctest.Wait()
+		refused(none, messages.NotFound)
 		refused(wrong, messages.CwdNotFound)
 		for _, text := range []string{"first", "second"} {
 			runToEnd(h, text)
 		}
-		want(h, "the job that hung", finished(hangs).Outcome, messages.Exited)
+		want(h, "who promotes it", reply[messages.CommandPromoted](early).Job.ID, "j2")
+		want(h, "the job that hung", reply[messages.CommandPromoted](hangs).Job.ID, "j2")
 		want(h, "the one behind it", finished(behind).Outcome, messages.Exited)
 		h.end()
 	})
