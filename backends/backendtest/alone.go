@@ -67,6 +67,8 @@ func copyProgram(to, from string) error {
 		return err
 	}
 	defer src.Close()
+	syscall.ForkLock.RLock() // a child forked now would hold it open for writing: ETXTBSY for who runs it
+	defer syscall.ForkLock.RUnlock()
 	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return err
