@@ -44,6 +44,8 @@ type Deps struct {
 
 	// Workers are the goroutines of all actors; nil: some of the tree's own.
 	Workers *Workers
+
+	looks chan struct{} // those under way at commands; see look
 }
 
 // Workers do the work of one tree. Who makes work for it by telling facts may join

@@ -76,8 +76,8 @@ func refuseLate(root *actor.RootContext, who *actor.PID, message any) {
 	}
 }
 
-// refuseSender answers the client of a request that was lost with its actor.
-// A run is not refused here: the supervisor owes its reply.
+// refuseSender answers the client of a request that was lost with its actor. The
+// place of a job is no request: the supervisor owes the reply of its run.
 func refuseSender(root *actor.RootContext, env *actor.MessageEnvelope, err *messages.Error) {
 	request := env.Message
 	if r, ok := request.(routed); ok {

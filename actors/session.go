@@ -36,10 +36,11 @@ type ticket struct {
 	place   place // job is kept as it was last told
 	spec    backends.Command
 	pid     *actor.PID
-	turn    bool    // it may start
-	again   bool    // it was placed before, and may have begun
-	early   []early // what was asked of it before it was accepted
-	leaving bool    // it is given away when its actor is gone
+	turn    bool          // it may start
+	again   bool          // it was placed before, and may have begun
+	early   []early       // what was asked of it before it was accepted
+	left    chan struct{} // closed when nobody waits for a look at it any more
+	leaving bool          // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
@@ -171,7 +172,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	s.jobs[id] = t
 	s.spawn(ctx, t)
 	s.perform(ctx, todo)
-	t.askAgain(ctx)
+	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		waits := messages.CommandQueued{Job: t.place.job}
 		s.heard(ctx, waits, waits)
@@ -300,9 +301,10 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	s.closeStep(ctx)
 }
 
-// abandon lets go of the jobs without an actor, and of its timer.
+// abandon lets go of the jobs without an actor, of the looks, and of its timer.
 func (s *session) abandon(ctx actor.Context) {
 	for _, t := range s.unseen {
+		t.giveUpLook()
 		t.refuseEarly(ctx, internalError())
 	}
 	for _, t := range s.jobs {

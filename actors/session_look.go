@@ -16,12 +16,25 @@ type looked struct {
 	err *messages.Error
 }
 
+// maxLooks is how many looks a node has under way. Each may hold a thread for ever,
+// also when nobody waits for it any more, and with 10,000 threads Go ends the
+// process.
+const maxLooks = 64
+
 // look asks whether the first of the jobs that nobody has looked at can be run.
 // That may wait for a directory of a machine that is gone, so it is done apart;
 // what is placed meanwhile waits behind, in its order.
 func (s *session) look(ctx actor.Context) {
 	root, self, shell, t := ctx.ActorSystem().Root, ctx.Self(), s.shell, s.unseen[0]
+	looks, left := s.deps.looks, make(chan struct{})
+	t.left = left
 	s.deps.Workers.Apart.Schedule(func() {
+		select {
+		case looks <- struct{}{}:
+			defer func() { <-looks }()
+		case <-left:
+			return
+		}
 		found := looked{at: t, err: internalError()}
 		defer func() {
 			if reason := recover(); reason != nil {
@@ -41,9 +54,9 @@ func (s *session) looked(ctx actor.Context, found looked) {
 		return // it was stopped or given away meanwhile
 	}
 	s.unseen = s.unseen[1:]
-	if found.err != nil {
-		s.refuse(ctx, found.at.place.job.ID, found.err)
-		found.at.refuseEarly(ctx, noSuchJob(found.at.place.job.ID))
+	if id := found.at.place.job.ID; found.err != nil {
+		s.refuse(ctx, id, found.err)
+		found.at.refuseEarly(ctx, noSuchJob(id))
 	} else {
 		s.accept(ctx, found.at)
 	}
@@ -99,13 +112,13 @@ func (t *ticket) wait(ctx actor.Context, msg routed) {
 		})
 		return
 	}
-	t.early = append(t.early, early{msg, ctx.Sender()})
+	t.early = append(t.early, early{msg.request, ctx.Sender()})
 }
 
-// askAgain has the session take what waited for the job, now that it is known.
-func (t *ticket) askAgain(ctx actor.Context) {
+// passEarly hands what waited for the job to its command, in its order.
+func (t *ticket) passEarly(ctx actor.Context) {
 	for _, q := range t.early {
-		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
+		ctx.RequestWithCustomSender(t.pid, q.request, q.sender)
 	}
 	t.early = nil
 }
@@ -118,6 +131,14 @@ func (t *ticket) refuseEarly(ctx actor.Context, err *messages.Error) {
 	t.early = nil
 }
 
+// giveUpLook ends the wait for a look, if it has not begun.
+func (t *ticket) giveUpLook() {
+	if t.left != nil {
+		close(t.left)
+		t.left = nil
+	}
+}
+
 func (s *session) unseenAt(id messages.JobID) int {
 	return slices.IndexFunc(s.unseen, func(t *ticket) bool { return t.place.job.ID == id })
 }
@@ -125,6 +146,7 @@ func (s *session) unseenAt(id messages.JobID) int {
 // forgetUnseen takes a job from those that wait for a look. One that hangs holds
 // up nobody but those behind it, who are looked at now.
 func (s *session) forgetUnseen(ctx actor.Context, i int) {
+	s.unseen[i].giveUpLook()
 	s.unseen = slices.Delete(s.unseen, i, i+1)
 	if i == 0 {
 		s.lookOn(ctx)
@@ -136,6 +158,7 @@ func (s *session) takeUnseen(ctx actor.Context) {
 	unseen := s.unseen
 	s.unseen = nil
 	for _, t := range unseen {
+		t.giveUpLook()
 		s.accept(ctx, t)
 	}
 }

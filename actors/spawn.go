@@ -43,6 +43,7 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 	if d.Workers == nil {
 		d.Workers = new(Workers)
 	}
+	d.looks = make(chan struct{}, maxLooks)
 	root := system.Root.Copy().WithGuardian(stopAll{})
 	pid, err := root.SpawnNamed(d.inline(func() actor.Actor { return newSupervisor(d) }), kindSupervisor)
 	if err != nil {

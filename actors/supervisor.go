@@ -63,13 +63,14 @@ const (
 	down
 )
 
-// early is a request that waits for the node to be open.
+// early is a request that came before what it is for: the node is not open yet, or
+// the job is on its way.
 type early struct {
 	request any
 	sender  *actor.PID
 }
 
-// maxEarly bounds the requests that wait for the node to be open.
+// maxEarly bounds the requests that wait for one thing.
 const maxEarly = 1024
 
 func newSupervisor(d *Deps) *supervisor {

@@ -1,6 +1,8 @@
 package supervision_test
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +132,38 @@ func TestFaultTheLookFails(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Text: "good"})
 		p.Exit(0)
 		want(h, "the next", finished(c).Outcome, messages.Exited)
+		h.end()
+	})
+}
+
+// However many jobs hang, and are given up, only so many threads hang with them.
+func TestFaultManyDirectoriesHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most, jobs = 64, 200
+		end := make(chan struct{})
+		var hang atomic.Int64
+		h := open(t, plan{fake: fake.Options{Check: func(backends.Command) *messages.Error {
+			hang.Add(1)
+			defer hang.Add(-1)
+			<-end
+			return nil
+		}}})
+		var asked []*client
+		for i := range jobs {
+			asked = append(asked, h.send(messages.RunCommand{Text: fmt.Sprintf("job %d", i), Session: messages.SessionID(fmt.Sprintf("s%d", i%100))}))
+		}
+		synctest.Wait()
+		want(h, "looks", hang.Load(), most)
+		for i, c := range asked[:jobs-1] {
+			h.ask(messages.StopCommand{Job: messages.JobID(fmt.Sprintf("j%d", i+1))})
+			want(h, "a job that was given up", finished(c).Outcome, messages.Cancelled)
+		}
+		want(h, "looks behind the stops", hang.Load(), most)
+		silent(asked[jobs-1])
+		close(end)
+		synctest.Wait()
+		runToEnd(h, fmt.Sprintf("job %d", jobs-1))
+		want(h, "the last", finished(asked[jobs-1]).Outcome, messages.Exited)
 		h.end()
 	})
 }

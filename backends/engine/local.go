@@ -190,9 +190,11 @@ func (e *Local) Close(bool) []messages.Survivor {
 }
 
 // over reports whether the engine has ended.
-func (e *Local) over() bool {
+func (e *Local) over() bool { return isClosed(e.done) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-e.done:
+	case <-c:
 		return true
 	default:
 		return false

@@ -156,14 +156,7 @@ func (r *ownReaper) lookAtEach() {
 	}
 }
 
-func (r *ownReaper) ended() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
-}
+func (r *ownReaper) ended() bool { return isClosed(r.done) }
 
 // close ends the loop. With children that cannot be ended it is left to wait
 // for them: a wait cannot be interrupted.
