@@ -154,7 +154,7 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	}
 	defer close(n.ended)
 	n.askers.close()
-	n.system.Root.Poison(n.supervisor) // behind what was asked before: a stop drops it unanswered
+	n.system.Root.Stop(n.supervisor)
 	hung := n.awaitActors(ctx)
 	n.system.Shutdown()
 	left = append(left, n.parts.stop(r.KeepJobs)...)

@@ -29,9 +29,6 @@ func (h *house) send(request any) *client {
 	c.pid = h.register(c, "client")
 	h.clients = append(h.clients, c)
 	h.system().Root.RequestWithCustomSender(h.top(), request, c.pid)
-	if h.node.Err() != nil {
-		c.unmet.Store(true) // the door would not have let it in
-	}
 	return c
 }
 

@@ -80,18 +80,17 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 // looksTwice is a place that must look before it knows whether a command can run.
 func looksTwice(backends.Command) *messages.Error { return nil }
 
-// pardon lets be what is told to a client that went away, what is asked of a node
-// that is over, and, where a node is not given the time to end in order, what its
+// pardon lets be what is told to a client that went away, what a look has found for
+// a session that has just gone, what is asked of a node that is over, and, where a node is not given the time to end in order, what its
 // parts told one another.
 func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
-	if _, late := dead.Message.(boom); late {
+	if _, late := dead.Message.(boom); late || fmt.Sprintf("%T", dead.Message) == "actors.looked" {
 		return true
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	below := strings.HasPrefix(dead.PID.Id, "supervisor/")
-	caller := strings.HasPrefix(dead.PID.Id, "ask") // of the door, which told it that the node is closed
-	return x.away[dead.PID.Id] || x.closing && (dead.PID.Id == "supervisor" || x.cut && (below || caller))
+	return x.away[dead.PID.Id] || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
 }
 
 // chance is true so many times of a hundred.
