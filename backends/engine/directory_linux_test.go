@@ -52,3 +52,20 @@ func TestFaultDirectoryGoesBeforeTheFork(t *testing.T) {
 		}
 	}
 }
+
+// Programs that cannot be executed, cgroup or not, do not cost later jobs theirs.
+func TestFaultForksThatFailKeepTheCgroups(t *testing.T) {
+	r := newRig(t)
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := await[messages.ProcessStarted](r.start(r.spec("true"))).Isolation
+	for range 2 * maxSpoiled {
+		await[messages.ProcessFailed](r.start(r.argv(plain)))
+	}
+	e, _ := r.run("true")
+	if after := await[messages.ProcessStarted](e).Isolation; after != before {
+		t.Errorf("%s before, %s after", before, after)
+	}
+}

@@ -100,9 +100,13 @@ func (l *launch) fork() *failure {
 		err = l.try()
 	}
 	if err != nil && l.cg != nil && mayBeCgroup(err) {
-		l.cg.spoil()
+		cg := l.cg
 		l.cg = nil
-		err = l.try()
+		if err = l.try(); err == nil {
+			cg.spoil()
+		} else { // it was the program, or the directory
+			cg.giveBack()
+		}
 	}
 	if err == nil {
 		return nil
