@@ -170,8 +170,8 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 		}
 	}
 	s.jobs[id] = t
-	s.spawn(ctx, t)
 	s.perform(ctx, todo)
+	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
 		waits := messages.CommandQueued{Job: t.place.job}
@@ -204,9 +204,6 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 	if adopt {
 		s.takesUp(ctx, job)
 	}
-	if t.turn && !adopt {
-		ctx.Send(t.pid, commandGranted{})
-	}
 }
 
 // takesUp notes that a job is adopted. That the journal has its end may have
@@ -221,7 +218,7 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt)
+		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
 	})
 }
 
@@ -296,7 +293,7 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	ctx.Send(ctx.Parent(), settled{job: t.place.job.ID})
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
-		dismiss(ctx, t.pid)
+		ctx.Stop(t.pid) // nothing is behind its last word: the node answers for the job since before
 	}
 	s.closeStep(ctx)
 }

@@ -202,6 +202,11 @@ func (c Command) again(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.ProcessExited:
 		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
+		if e.Last > 0 { // what is said behind it does not come here
+			c.closed, c.Job.OutputOpen = true, false
+			c.sizes(e.Sizes)
+			return c.over(messages.TreeEnded{Seq: e.Last, Survivors: e.Survivors})
+		}
 	case messages.ProcessFailed:
 		if c.Job.Started.IsZero() {
 			c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
