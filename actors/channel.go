@@ -62,7 +62,7 @@ func (c *channel) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		c.quitReading()
 	case deliver:
-		c.deliver(ctx, msg.fact)
+		c.deliver(ctx, msg)
 	case messages.Acknowledge:
 		c.acknowledge(ctx, msg.Seq)
 	case factsRead:
@@ -92,14 +92,19 @@ func (c *channel) listens(ctx actor.Context) bool {
 	return !c.over && reachable(ctx, c.spec.subscriber)
 }
 
-// deliver takes a new fact into the outbox, if it is the next one and there is
-// room; otherwise it is left to the journal.
-func (c *channel) deliver(ctx actor.Context, fact messages.FactRecorded) {
-	c.last = max(c.last, fact.Seq)
-	if fact.Seq != c.held+1 {
+// deliver takes new facts into the outbox, if none is missing before them and there
+// is room; otherwise they are left to the journal.
+func (c *channel) deliver(ctx actor.Context, m deliver) {
+	c.last = max(c.last, m.upTo)
+	if m.after > c.held || m.upTo <= c.held {
 		return
 	}
-	c.hold(fact)
+	for _, fact := range m.facts {
+		if fact.Seq > c.held {
+			c.hold(fact)
+		}
+	}
+	c.held = m.upTo
 	if len(c.outbox) > messages.MaxOutbox {
 		c.fallBehind()
 	}
@@ -108,9 +113,13 @@ func (c *channel) deliver(ctx actor.Context, fact messages.FactRecorded) {
 
 func (c *channel) hold(fact messages.FactRecorded) {
 	c.held = fact.Seq
-	if passes(c.spec.filter, fact.Fact) {
-		c.outbox = append(c.outbox, fact)
+	if !passes(c.spec.filter, fact.Fact) {
+		return
 	}
+	if len(c.outbox) == 0 {
+		c.told = fact.Seq - 1
+	}
+	c.outbox = append(c.outbox, fact)
 }
 
 // fallBehind forgets what the journal has too.

@@ -140,6 +140,7 @@ type orphaned struct {
 type rebuilt struct{ quiet }
 
 // The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
+// A journal that never waits is written without it: quickJournal.
 type (
 	// recorderReady says that the recorder stands and what it has.
 	recorderReady struct {
@@ -172,10 +173,12 @@ type (
 	}
 )
 
-// deliver gives a channel a fact that was just recorded.
+// deliver gives a channel the facts that its filter lets through of those that were
+// recorded above after, up to upTo.
 type deliver struct {
 	quiet
-	fact messages.FactRecorded
+	after, upTo messages.Seq
+	facts       []messages.FactRecorded
 }
 
 // The flush conversation: whoever is asked answers flushed when it owes nothing.

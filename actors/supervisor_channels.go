@@ -19,6 +19,7 @@ type channels struct {
 type subscription struct {
 	spec    channelSpec
 	pid     *actor.PID
+	given   messages.Seq // all up to here was delivered, or is nothing the filter lets through
 	crashes crashes
 }
 
@@ -67,7 +68,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		})
 		return
 	}
-	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: r.Window, last: s.written()}
+	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: r.Window, last: s.newest()}
 	if r.Now {
 		spec.after = spec.last
 	}
@@ -77,11 +78,11 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		}
 		ctx.Stop(old.pid)
 	}
-	s.channels.byID[id] = &subscription{spec: spec, pid: s.spawnChannel(ctx, spec)}
+	s.channels.byID[id] = &subscription{spec: spec, given: spec.last, pid: s.spawnChannel(ctx, spec)}
 }
 
-// written is the number of the newest fact that the journal holds.
-func (s *supervisor) written() messages.Seq {
+// newest is the number of the newest fact that the journal holds.
+func (s *supervisor) newest() messages.Seq {
 	if len(s.unwritten) > 0 {
 		return s.unwritten[0].Seq - 1
 	}
@@ -92,10 +93,22 @@ func (s *supervisor) spawnChannel(ctx actor.Context, spec channelSpec) *actor.PI
 	return ctx.SpawnPrefix(channelProps(s.deps, spec), kindChannel+"c")
 }
 
-// deliver gives every channel a fact that the journal holds.
-func (c *channels) deliver(ctx actor.Context, fact messages.FactRecorded) {
+// deliver gives every channel what it lets through of the facts that the journal
+// now holds, and nothing if that is none.
+func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
-		ctx.Send(sub.pid, deliver{fact: fact})
+		var through []messages.FactRecorded
+		for _, fact := range facts {
+			if passes(sub.spec.filter, fact.Fact) {
+				through = append(through, fact)
+			}
+		}
+		if len(through) == 0 {
+			continue
+		}
+		m := deliver{after: sub.given, facts: through, upTo: facts[len(facts)-1].Seq}
+		sub.given = m.upTo
+		ctx.Send(sub.pid, m)
 	}
 }
 
@@ -121,7 +134,8 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
 			return
 		}
-		c.spec.last, c.spec.resumed = s.written(), true
+		c.spec.last, c.spec.resumed = s.newest(), true
+		c.given = c.spec.last
 		c.pid = s.spawnChannel(ctx, c.spec)
 		return
 	}

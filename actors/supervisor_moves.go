@@ -83,7 +83,6 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	if !ok || !moving {
 		return
 	}
-	s.lastWord(ctx, e) // of the place where it ended
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
 	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
 	e.offered = false // by now it may have begun, whatever its new place has room for

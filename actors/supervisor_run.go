@@ -22,12 +22,11 @@ type entry struct {
 	env     []string
 	debts   []*actor.PID // clients of the run that have not had their reply
 	key     idempotency
-	digest  string               // of the request, where it has a key
-	turn    bool                 // it was given its turn: its engine is asked, or was
-	offered bool                 // the turn went along with it
-	last    messages.CommandFact // its last word, while it waits behind the news of its end
-	over    bool                 // it has no actor any more: the node itself answers for it
-	settled bool                 // and its engine has been told to forget it
+	digest  string // of the request, where it has a key
+	turn    bool   // it was given its turn: its engine is asked, or was
+	offered bool   // the turn went along with it
+	over    bool   // it has no actor any more: the node itself answers for it
+	settled bool   // and its engine has been told to forget it
 
 	retired time.Time // when its last word was heard
 }
@@ -316,22 +315,11 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	s.endUnrecorded(ctx, e)
 }
 
-// finale hears of the end of a job and takes its last word behind the news of it,
-// which people wait for.
+// finale hears of the end of a job and of its last word: both are recorded at one
+// go, and told in one.
 func (s *supervisor) finale(ctx actor.Context, m finale) {
-	if e, ok := s.jobs[m.end.Record().ID]; ok {
-		e.last = m.last
-	}
 	s.heard(ctx, m.end)
-	ctx.Send(ctx.Self(), m.last)
-}
-
-// lastWord hears the last word about a job out of its turn: who comes to stand
-// around the job must know what was told of it.
-func (s *supervisor) lastWord(ctx actor.Context, e *entry) {
-	if e.last != nil {
-		s.heard(ctx, e.last)
-	}
+	s.heard(ctx, m.last)
 }
 
 // pay gives the clients of a run the one reply they are owed.
