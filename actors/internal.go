@@ -174,11 +174,12 @@ type (
 )
 
 // deliver gives a channel the facts that its filter lets through of those that were
-// recorded above after, up to upTo.
+// recorded above after, up to upTo, and how far its subscriber has come.
 type deliver struct {
 	quiet
 	after, upTo messages.Seq
 	facts       []messages.FactRecorded
+	acked       messages.Seq
 }
 
 // The flush conversation: whoever is asked answers flushed when it owes nothing.
