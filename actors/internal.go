@@ -107,10 +107,12 @@ type finale struct {
 	end, last messages.CommandFact
 }
 
-// settled says that the engine was told to forget a job that is over.
+// settled says that the engine was told to forget jobs that are over. A session
+// says it of some at a time: should it die before, they are placed again, and their
+// engine no longer knows them.
 type settled struct {
 	quiet
-	job messages.JobID
+	jobs []messages.JobID
 }
 
 // The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command

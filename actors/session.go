@@ -27,9 +27,13 @@ type session struct {
 	jobs    map[messages.JobID]*ticket
 	unseen  []*ticket // they wait for a look, the first for its result
 	byPID   map[string]*ticket
-	adopted time.Time // when an actor was last put around a job that existed
+	adopted time.Time        // when an actor was last put around a job that existed
+	settled []messages.JobID // the node has not heard so yet
 	closing *closing
 }
+
+// settledAtOnce is of how many jobs the node hears at one go that they are settled.
+const settledAtOnce = 16
 
 // ticket is the session's promise about one job: it is heard of until it ends.
 type ticket struct {
@@ -290,12 +294,23 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
-	ctx.Send(ctx.Parent(), settled{job: t.place.job.ID})
+	s.settled = append(s.settled, t.place.job.ID)
+	if len(s.settled) >= settledAtOnce || s.closing != nil {
+		s.tellSettled(ctx)
+	}
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
 		ctx.Stop(t.pid) // nothing is behind its last word: the node answers for the job since before
 	}
 	s.closeStep(ctx)
+}
+
+// tellSettled tells the node what is settled.
+func (s *session) tellSettled(ctx actor.Context) {
+	if len(s.settled) > 0 {
+		ctx.Send(ctx.Parent(), settled{jobs: s.settled})
+		s.settled = nil
+	}
 }
 
 // abandon lets go of the jobs without an actor, of the looks, and of its timer.

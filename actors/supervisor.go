@@ -172,7 +172,9 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	case recordAsked:
 		s.recordAsked(ctx, m)
 	case settled:
-		s.settled(ctx, m.job)
+		for _, id := range m.jobs {
+			s.settled(ctx, id)
+		}
 	case messages.Fact:
 		s.sessionFact(ctx, m)
 	}
