@@ -145,19 +145,11 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 }
 
 // news is what is told of a job: a fact, or its last two in one.
-func news(t lifecycle.Tell) any {
-	if t.Behind == nil {
-		return t.Fact
+func news(t lifecycle.Tell) told {
+	if t.Last {
+		return finale{end: t.Fact}
 	}
-	return finale{end: t.Fact, last: t.Behind}
-}
-
-// latest is the newest fact of what is told.
-func latest(t lifecycle.Tell) messages.CommandFact {
-	if t.Behind == nil {
-		return t.Fact
-	}
-	return t.Behind
+	return t.Fact
 }
 
 func (c *command) disarm(t lifecycle.Timer) {

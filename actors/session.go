@@ -73,9 +73,9 @@ func (s *session) Receive(ctx actor.Context) {
 	case routed:
 		s.routed(ctx, msg)
 	case messages.CommandFact:
-		s.heard(ctx, msg, msg)
+		s.heard(ctx, msg)
 	case finale:
-		s.heard(ctx, msg.last, msg)
+		s.heard(ctx, msg)
 	case ended:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
@@ -115,8 +115,8 @@ func (s *session) start(ctx actor.Context) {
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
-	t := &ticket{place: p, turn: p.job.State == messages.Starting && !p.turn}
-	id := p.job.ID
+	id, state := p.job.ID, p.job.State
+	t := &ticket{place: p, turn: state == messages.Starting && !p.turn}
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
 		return
@@ -127,20 +127,20 @@ func (s *session) place(ctx actor.Context, p place) {
 	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
 		switch {
 		case there.turn || there.place.job.State != messages.Queued:
-		case p.job.State == messages.Starting: // its turn was lost on the way
+		case state == messages.Starting: // its turn was lost on the way
 			s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: id}))
 		default:
 			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
 		}
 		return
 	}
-	t.place.job.Backend = s.open.Backend
-	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
+	p.job.Backend = s.open.Backend
+	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if t.again = p.turn && p.job.State == messages.Starting; t.again {
-		t.place.job.State = messages.Queued // it begins as any other, if it can
+	if t.again = p.turn && state == messages.Starting; t.again {
+		p.job.State = messages.Queued // it begins as any other, if it can
 	}
-	if p.job.State == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+	if state == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
 		s.returnTurn(ctx, t)
 		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
 			s.look(ctx)
@@ -178,8 +178,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
-		waits := messages.CommandQueued{Job: t.place.job}
-		s.heard(ctx, waits, waits)
+		s.heard(ctx, messages.CommandQueued{Job: *p.job})
 	}
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
@@ -212,7 +211,7 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 
 // takesUp notes that a job is adopted. That the journal has its end may have
 // been told to the actor before: it is asked for again.
-func (s *session) takesUp(ctx actor.Context, job messages.Job) {
+func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 	s.adopted = clock()
 	if job.State.Ended() {
 		ctx.Send(ctx.Parent(), recordAsked{at: messages.Address{Job: job.ID, Scope: s.open.Scope, Session: s.open.Session}})
@@ -222,7 +221,7 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
+		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
 	})
 }
 
@@ -266,14 +265,14 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 }
 
 // heard keeps what is told of a job and passes the news up.
-func (s *session) heard(ctx actor.Context, fact messages.CommandFact, news any) {
-	job := fact.Record()
+func (s *session) heard(ctx actor.Context, news told) {
+	job := news.Record()
 	t, ok := s.jobs[job.ID]
 	if !ok {
 		return // it was handed over; its new place hears it again
 	}
 	ended := t.place.job.State.Ended()
-	t.place.job = job
+	*t.place.job = job
 	ctx.Send(ctx.Parent(), news)
 	if s.closing != nil && job.State.Ended() {
 		s.closing.survived(job.Survivors)

@@ -272,15 +272,14 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 		return c, todo
 	}
 	c.Job.State, c.kept = messages.Retired, false
-	last := messages.CommandRetired{Job: c.Job}
 	for i, effect := range todo {
 		if tell, is := effect.(Tell); is {
-			tell.Behind = last // it is the end
+			tell.Last = true // it is the end
 			todo[i] = tell
 			return c, todo
 		}
 	}
-	return c, append(todo, Tell{Fact: last})
+	return c, append(todo, Tell{Fact: messages.CommandRetired{Job: c.Job}})
 }
 
 // settle lets the engine forget what the journal holds, and the actor go when
