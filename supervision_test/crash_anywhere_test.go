@@ -254,9 +254,16 @@ func TestFaultRecorderFailsAsTheJournalIsMended(t *testing.T) {
 // A journal that cannot be read when the node opens, or fails later, stops new
 // work with a reason, and work goes on when it is well.
 func TestCrashOfTheJournal(t *testing.T) {
+	for _, err := range []error{errJournal, errBroken} { // the second panics
+		t.Run(err.Error(), func(t *testing.T) { crashJournal(t, err) })
+	}
+}
+
+func crashJournal(t *testing.T, fault error) {
+	t.Helper()
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
-		h.ledger.fail(errors.New("no space left on device"))
+		h.ledger.fail(fault)
 		p.Exit(0)
 		h.after(time.Minute)
 		want(h, "outcome", finished(c).Outcome, messages.Exited) // clients do not wait for the journal
