@@ -1,0 +1,64 @@
+package journal
+
+import (
+	"os"
+
+	"go.etcd.io/bbolt"
+
+	"troupe/messages"
+)
+
+// What the tests may reach beside the API.
+
+// SetFormat makes the file one of another format.
+func (b *Bolt) SetFormat(format uint64) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		f := fields{write: true}
+		natural(&f, 1, &format)
+		return tx.Bucket([]byte(metaBucket)).Put(formatKey, seal(metaBucket, formatKey, f.buf))
+	})
+}
+
+func EncodeFact(f messages.Fact) ([]byte, error) { return encodeFact(f) }
+func DecodeFact(b []byte) (messages.Fact, error) { return decodeFact(b) }
+
+// DecodeRecords reads b as each other record of the file.
+func DecodeRecords(b []byte) {
+	_ = decode(b, &record{}, recordFields)
+	_ = decode(b, &subscriber{}, subscriberFields)
+	_ = decode(b, &tally{}, tallyFields)
+}
+
+// Verify looks at a file as OpenBolt does.
+func Verify(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return verifyFile(path, f)
+}
+
+// Held counts what is in the file.
+func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
+	_ = b.view(func(t *txn) error {
+		facts, over, bytes = t.tally.facts, t.tally.over, t.tally.bytes
+		return nil
+	})
+	return facts, over, bytes
+}
+
+// UnknownKind is a fact that a newer troupe has written.
+func UnknownKind() []byte {
+	f, kind := fields{write: true}, uint64(99)
+	natural(&f, 1, &kind)
+	f.bytes(2, []byte("\x0a\x01x"))
+	return f.buf
+}
+
+// Beyond adds a field of a newer troupe at the end of a message.
+func Beyond(b []byte) []byte {
+	f := fields{write: true, buf: append([]byte(nil), b...)}
+	f.bytes(1000, []byte("new"))
+	return f.buf
+}
