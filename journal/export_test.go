@@ -2,6 +2,7 @@ package journal
 
 import (
 	"os"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -52,13 +53,32 @@ func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
 func UnknownKind() []byte {
 	f, kind := fields{write: true}, uint64(99)
 	natural(&f, 1, &kind)
-	f.bytes(2, []byte("\x0a\x01x"))
+	f.string(2, "\x0a\x01x")
 	return f.buf
 }
 
 // Beyond adds a field of a newer troupe at the end of a message.
 func Beyond(b []byte) []byte {
 	f := fields{write: true, buf: append([]byte(nil), b...)}
-	f.bytes(1000, []byte("new"))
+	f.string(1000, "new")
 	return f.buf
+}
+
+// WriteTogether writes batches that have all come while a commit was under way.
+func (b *Bolt) WriteTogether(batches ...Batch) []error {
+	var round []*waiting
+	for _, batch := range batches {
+		round = append(round, &waiting{batch: batch})
+	}
+	b.commit(slices.Clone(round))
+	var errs []error
+	for _, w := range round {
+		errs = append(errs, w.err)
+	}
+	return errs
+}
+
+// Unlay puts a bucket of another program into the file.
+func (b *Bolt) Unlay() error {
+	return b.db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(liveBucket)) })
 }

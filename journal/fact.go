@@ -55,30 +55,33 @@ func jobKind(fact messages.CommandFact) uint64 {
 
 // encodeFact writes a fact: its kind in field 1, the rest of it in field 2.
 func encodeFact(fact messages.Fact) ([]byte, error) {
-	var kind uint64
-	var body []byte
+	f := &fields{write: true, buf: make([]byte, 0, usualSize)}
 	switch v := fact.(type) {
 	case messages.CommandFact:
-		job := v.Record()
-		kind, body = jobKind(v), encode(&job, jobFields)
+		if kind := jobKind(v); kind != 0 {
+			job := v.Record()
+			whole(f, kind, &job, jobFields)
+		}
 	case messages.SessionOpened:
-		kind, body = kindSessionOpened, encode(&v, sessionOpenedFields)
+		whole(f, kindSessionOpened, &v, sessionOpenedFields)
 	case messages.SessionReplaced:
-		kind, body = kindSessionReplaced, encode(&v, sessionReplacedFields)
+		whole(f, kindSessionReplaced, &v, sessionReplacedFields)
 	case messages.SessionClosed:
-		kind, body = kindSessionClosed, encode(&v, sessionClosedFields)
+		whole(f, kindSessionClosed, &v, sessionClosedFields)
 	case messages.ScopeOpened:
-		kind, body = kindScopeOpened, encode(&v, scopeOpenedFields)
+		whole(f, kindScopeOpened, &v, scopeOpenedFields)
 	case messages.ScopeClosed:
-		kind, body = kindScopeClosed, encode(&v, scopeClosedFields)
+		whole(f, kindScopeClosed, &v, scopeClosedFields)
 	}
-	if kind == 0 {
+	if len(f.buf) == 0 {
 		return nil, fmt.Errorf("the journal has no form for a %T", fact)
 	}
-	f := fields{write: true}
-	natural(&f, 1, &kind)
-	f.bytes(2, body)
 	return f.buf, nil
+}
+
+func whole[T any](f *fields, kind uint64, p *T, each func(*fields, *T)) {
+	natural(f, 1, &kind)
+	put(f, 2, p, each)
 }
 
 // decodeFact reads what encodeFact wrote. A kind that is not known is ErrNewer.

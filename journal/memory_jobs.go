@@ -25,6 +25,8 @@ type known struct {
 }
 
 type knownJob struct {
+	id          messages.JobID
+	uid         messages.UID
 	last        messages.CommandFact
 	seq         messages.Seq // of last
 	first, over messages.Seq // over: 0 while it is not
@@ -60,18 +62,19 @@ func (k *known) learn(f messages.FactRecorded) {
 	if !ok {
 		return
 	}
-	id, uid := fact.Record().ID, fact.Record().UID
+	job := fact.Record() // which copies it
+	id, uid := job.ID, job.UID
 	if id == "" {
 		return
 	}
 	j := k.jobs[id]
-	if j != nil && j.last.Record().UID != uid {
+	if j != nil && j.uid != uid {
 		k.forget(id)
 		j = nil
 	}
 	switch {
 	case j == nil:
-		j = &knownJob{first: f.Seq}
+		j = &knownJob{id: id, uid: uid, first: f.Seq}
 		k.jobs[id] = j
 		if uid != "" {
 			k.byUID[uid] = id
@@ -85,7 +88,7 @@ func (k *known) learn(f messages.FactRecorded) {
 		j.over = f.Seq
 		k.over = append(k.over, j)
 		if len(k.over) > MemoryJobs {
-			k.forget(k.over[0].last.Record().ID)
+			k.forget(k.over[0].id)
 		}
 	}
 }
@@ -96,7 +99,7 @@ func (k *known) forget(id messages.JobID) {
 		return
 	}
 	delete(k.jobs, id)
-	delete(k.byUID, j.last.Record().UID)
+	delete(k.byUID, j.uid)
 	delete(k.byKey, keyName{j.key.Principal, j.key.Key})
 	if i := slices.Index(k.over, j); i >= 0 {
 		k.over = slices.Delete(k.over, i, i+1)

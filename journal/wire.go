@@ -149,35 +149,51 @@ func flag(f *fields, n uint64, p *bool) {
 func text[T ~string](f *fields, n uint64, p *T) {
 	switch {
 	case f.write && *p != "":
-		f.bytes(n, []byte(*p))
+		f.string(n, string(*p))
 	case !f.write && f.next(n, delimited):
 		*p = T(f.take(f.uvarint()))
 	}
 }
 
-func (f *fields) bytes(n uint64, b []byte) {
+func (f *fields) string(n uint64, s string) {
 	f.tag(n, delimited)
-	f.buf = binary.AppendUvarint(f.buf, uint64(len(b)))
-	f.buf = append(f.buf, b...)
+	f.buf = binary.AppendUvarint(f.buf, uint64(len(s)))
+	f.buf = append(f.buf, s...)
 }
 
 // nested is a field for a record of its own, which is left out when all of it is.
 func nested[T any](f *fields, n uint64, p *T, each func(*fields, *T)) {
 	switch {
 	case f.write:
-		if b := encode(p, each); len(b) > 0 {
-			f.bytes(n, b)
+		begin := len(f.buf)
+		if size := put(f, n, p, each); size == 0 {
+			f.buf = f.buf[:begin]
 		}
 	case f.next(n, delimited):
 		inside(f, p, each)
 	}
 }
 
+// put writes a record that lies in this one and gives its size.
+func put[T any](f *fields, n uint64, p *T, each func(*fields, *T)) int {
+	f.tag(n, delimited)
+	at := len(f.buf)
+	f.buf = append(f.buf, 0) // its size, which is mostly one byte
+	each(f, p)
+	size := len(f.buf) - at - 1
+	var form [binary.MaxVarintLen64]byte
+	long := binary.PutUvarint(form[:], uint64(size))
+	f.buf = append(f.buf, form[1:long]...)
+	copy(f.buf[at+long:], f.buf[at+1:at+1+size])
+	copy(f.buf[at:], form[:long])
+	return size
+}
+
 // list is a field for records in their order. An empty one comes back as nil.
 func list[T any](f *fields, n uint64, p *[]T, each func(*fields, *T)) {
 	if f.write {
 		for i := range *p {
-			f.bytes(n, encode(&(*p)[i], each))
+			put(f, n, &(*p)[i], each)
 		}
 		return
 	}
@@ -192,7 +208,7 @@ func list[T any](f *fields, n uint64, p *[]T, each func(*fields, *T)) {
 func texts[T ~string](f *fields, n uint64, p *[]T) {
 	if f.write {
 		for _, s := range *p {
-			f.bytes(n, []byte(s))
+			f.string(n, string(s))
 		}
 		return
 	}
@@ -206,7 +222,7 @@ func texts[T ~string](f *fields, n uint64, p *[]T) {
 func moment(f *fields, n uint64, p *time.Time) {
 	switch {
 	case f.write && !p.IsZero():
-		f.bytes(n, encode(p, momentFields))
+		put(f, n, p, momentFields)
 	case !f.write && f.next(n, delimited):
 		inside(f, p, momentFields)
 	}
@@ -224,8 +240,11 @@ func momentFields(f *fields, t *time.Time) {
 	}
 }
 
+// usualSize is enough for the record of most jobs.
+const usualSize = 384
+
 func encode[T any](p *T, each func(*fields, *T)) []byte {
-	f := fields{write: true}
+	f := fields{write: true, buf: make([]byte, 0, usualSize)}
 	each(&f, p)
 	return f.buf
 }
