@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -53,18 +52,18 @@ func verify(path string, timeout time.Duration) error {
 		return err
 	}
 	defer f.Close()
-	if err := verifyFile(path, f); err != nil {
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("the journal %s: %w", path, err)
+	}
+	if err := verifyFile(path, f, info.Size()); err != nil {
 		return err
 	}
 	return opening // what the walk has not found
 }
 
-func verifyFile(path string, f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("the journal %s: %w", path, err)
-	}
-	w := &walk{file: f, size: info.Size(), seen: map[uint64]bool{}, meta: map[string][]byte{}}
+func verifyFile(path string, file io.ReaderAt, size int64) error {
+	w := &walk{file: file, size: size, seen: map[uint64]bool{}, meta: map[string][]byte{}}
 	if known, err := w.metas(); err != nil {
 		if !known {
 			return foreign(path, "it does not begin as one")
@@ -93,11 +92,12 @@ type walk struct {
 	file io.ReaderAt
 	size int64
 
-	root uint64 // of the bucket of buckets
-	list uint64 // of free pages
-	end  uint64 // the number of pages
-	txid uint64
-	seen map[uint64]bool
+	begun bool   // the rest is known
+	root  uint64 // of the bucket of buckets
+	list  uint64 // of free pages
+	end   uint64 // the number of pages
+	txid  uint64
+	seen  map[uint64]bool
 
 	found tally
 	meta  map[string][]byte // the records of the meta bucket
@@ -111,10 +111,13 @@ func (w *walk) metas() (known bool, err error) {
 		if _, err := w.file.ReadAt(head, at); err != nil && !errors.Is(err, io.EOF) {
 			return true, err
 		}
-		known = w.oneMeta(head, at) || known
+		known = known || binary.NativeEndian.Uint32(head[pageHeader:]) == boltMagic
+		if err := w.oneMeta(head, uint64(at/pageSize)); err != nil {
+			return true, err
+		}
 	}
 	switch {
-	case w.end == 0:
+	case !w.begun:
 		return known, errors.New("neither of its two beginnings is whole")
 	case w.end > uint64(w.size/pageSize):
 		return true, fmt.Errorf("it is cut off after %d bytes", w.size)
@@ -122,24 +125,24 @@ func (w *walk) metas() (known bool, err error) {
 	return true, nil
 }
 
-// oneMeta reads a meta page, and takes it if it is whole and newer. magic says
-// that it is one of bbolt's at all.
-func (w *walk) oneMeta(head []byte, at int64) (magic bool) {
+// oneMeta reads a meta page, and takes it if it is whole and newer. One that
+// bbolt would take, and that it would not have written, is an error.
+func (w *walk) oneMeta(head []byte, page uint64) error {
 	m := head[pageHeader:]
 	word, long := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
 	sum := fnv.New64a()
 	sum.Write(m[:56]) // it never fails
-	switch {
-	case word(m) != boltMagic:
-		return false
-	case word(m[4:]) != boltVersion, word(m[8:]) != pageSize, sum.Sum64() != long(m[56:]),
-		long(head) != uint64(at/pageSize), binary.NativeEndian.Uint16(head[8:]) != metaPage:
-		return true
+	if word(m) != boltMagic || word(m[4:]) != boltVersion || sum.Sum64() != long(m[56:]) {
+		return nil
 	}
-	if txid := long(m[48:]); w.end == 0 || txid > w.txid {
-		w.root, w.list, w.end, w.txid = long(m[16:]), long(m[32:]), long(m[40:]), txid
+	txid := long(m[48:])
+	if word(m[8:]) != pageSize || long(head) != page || binary.NativeEndian.Uint16(head[8:]) != metaPage || txid%2 != page {
+		return errors.New("one of its two beginnings is not ours")
 	}
-	return true
+	if !w.begun || txid > w.txid {
+		w.begun, w.root, w.list, w.end, w.txid = true, long(m[16:]), long(m[32:]), long(m[40:]), txid
+	}
+	return nil
 }
 
 // buckets walks the bucket of buckets, and each of them.

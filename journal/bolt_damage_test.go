@@ -192,15 +192,50 @@ func TestBoltNeverTellsWrongFacts(t *testing.T) {
 	t.Logf("%d of 900 damaged files were whole where it matters", told)
 }
 
-// Whatever the bytes are, looking at them ends, with an error of a kind.
+// A beginning that says of itself that it is whole, and is not: bbolt would take
+// it, and end the process.
+func TestBoltLooksAtItsBeginnings(t *testing.T) {
+	files, states := history(t, 3)
+	dir, last := private(t), len(files)-1
+	for at := range 2 * page {
+		if at%page >= 80 {
+			continue // nothing of a beginning
+		}
+		for _, v := range []byte{0, 1, 0x30, 0xff} {
+			file := bytes.Clone(files[last])
+			file[at] = v
+			journal.Begin(file)
+			if got, err := opened(t, dir, file); err == nil && got != states[last] && got != states[last-1] {
+				t.Errorf("with %d at %d it tells what never was", v, at)
+			}
+		}
+	}
+}
+
+// Whatever is written over a file: looking at it ends, and what is let pass can be
+// used, and tells what was true.
 func FuzzFile(f *testing.F) {
-	files, _ := history(f, 2)
-	f.Add(files[0])
-	f.Add(files[len(files)-1])
-	f.Add([]byte("hello"))
-	path := filepath.Join(f.TempDir(), "fuzzed")
-	f.Fuzz(func(t *testing.T, file []byte) {
-		must(t, os.WriteFile(path, file, 0o600))
-		_ = journal.Verify(path)
+	files, states := history(f, 30)
+	for _, patch := range [][]byte{{0xff}, make([]byte, 8), make([]byte, 64), {1, 0, 0, 0, 0, 0, 0, 0}} {
+		for _, at := range []uint32{16, 32, page + 48, 2 * page, 3*page + 10, 9*page + 12, 9*page + 16} {
+			f.Add(at, patch, true)
+			f.Add(at, patch, false)
+		}
+	}
+	dir := private(f)
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte, whole bool) {
+		n := int(at) % len(files)
+		file := bytes.Clone(files[n])
+		copy(file[int(at)%len(file):], patch)
+		if whole {
+			journal.Begin(file)
+		}
+		if err := journal.Verify(file); err != nil {
+			return
+		}
+		got, err := opened(t, dir, file)
+		if err == nil && got != states[n] && got != states[max(n-1, 0)] {
+			t.Fatal("it tells what never was")
+		}
 	})
 }

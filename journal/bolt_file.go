@@ -132,16 +132,20 @@ func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, error) {
 	o.FreelistType, o.NoFreelistSync, o.NoStatistics = bbolt.FreelistMapType, true, true
 	o.PageSize = pageSize
 	o.ReadOnly = flag == lookFlags
+	var file *os.File
 	var refused error
-	o.OpenFile = func(name string, _ int, _ os.FileMode) (f *os.File, err error) {
-		f, refused = openSafe(name, flag)
-		return f, refused
+	o.OpenFile = func(name string, _ int, _ os.FileMode) (*os.File, error) {
+		file, refused = openSafe(name, flag)
+		return file, refused
 	}
 	var db *bbolt.DB
 	err := guarded(func() (err error) {
 		db, err = bbolt.Open(path, fileMode, &o)
 		return err
 	})
+	if err != nil && file != nil {
+		file.Close() // and its lock with it, if bbolt has not: it may have panicked
+	}
 	switch {
 	case refused != nil:
 		return nil, refused
