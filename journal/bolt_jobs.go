@@ -1,13 +1,12 @@
 package journal
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 	"time"
-
-	"go.etcd.io/bbolt"
 
 	"troupe/messages"
 )
@@ -111,11 +110,27 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 			return err
 		}
 	}
-	return t.save(r)
+	t.save(r)
+	return nil
 }
 
-func (t *txn) save(r *record) error {
-	return t.put(jobsBucket, nameKey(string(r.Job.ID)), encode(r, recordFields))
+// save has a record written with the commit: one job has several facts in many.
+func (t *txn) save(r *record) {
+	if t.dirty == nil {
+		t.dirty = map[messages.JobID]*record{}
+	}
+	t.dirty[r.Job.ID] = r
+}
+
+// flush writes what was saved.
+func (t *txn) flush() error {
+	for _, id := range slices.Sorted(maps.Keys(t.dirty)) {
+		if err := t.put(jobsBucket, nameKey(string(id)), encode(t.dirty[id], recordFields)); err != nil {
+			return err
+		}
+	}
+	t.dirty = nil
+	return nil
 }
 
 // enter makes a job known by all its names.
@@ -151,6 +166,7 @@ func (t *txn) forget(r *record) error {
 	if r.over > 0 {
 		t.tally.over--
 	}
+	delete(t.dirty, r.Job.ID)
 	for _, d := range []struct {
 		bucket string
 		key    []byte
@@ -175,6 +191,9 @@ func (t *txn) forget(r *record) error {
 
 // job gives a record, nil if there is none.
 func (t *txn) job(id messages.JobID) (*record, error) {
+	if r := t.dirty[id]; r != nil {
+		return r, nil
+	}
 	body, err := t.get(jobsBucket, nameKey(string(id)))
 	if body == nil || err != nil {
 		return nil, err
@@ -223,9 +242,7 @@ func (t *txn) key(k Key) error {
 		return err
 	} else if other != nil && other.Job.ID != k.Job {
 		other.Key = Key{}
-		if err := t.save(other); err != nil {
-			return err
-		}
+		t.save(other)
 	}
 	if r.Key.Key != "" {
 		if err := t.delete(keysBucket, hashKey(r.Key.Principal, r.Key.Key)); err != nil {
@@ -233,126 +250,6 @@ func (t *txn) key(k Key) error {
 		}
 	}
 	r.Key = k
-	if err := t.put(keysBucket, hash, []byte(k.Job)); err != nil {
-		return err
-	}
-	return t.save(r)
-}
-
-// LastNumber implements Jobs.
-func (b *Bolt) LastNumber() (uint64, error) {
-	var n uint64
-	err := b.view(func(t *txn) error {
-		n = t.tally.number
-		return nil
-	})
-	return n, err
-}
-
-// Job implements Jobs.
-func (b *Bolt) Job(id messages.JobID) (Entry, error) {
-	return b.find(func(*txn) ([]byte, error) { return []byte(id), nil })
-}
-
-// ByUID implements Jobs.
-func (b *Bolt) ByUID(uid messages.UID) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) { return t.get(uidsBucket, nameKey(string(uid))) })
-}
-
-// ByKey implements Jobs.
-func (b *Bolt) ByKey(principal messages.Principal, key string) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) { return t.get(keysBucket, hashKey(principal, key)) })
-}
-
-// ByName implements Jobs.
-func (b *Bolt) ByName(name string) (Entry, error) {
-	return b.find(func(t *txn) ([]byte, error) {
-		end := namedKey(name, ^messages.Seq(0))
-		k, v := below(t.bucket(namesBucket).Cursor(), end)
-		if k == nil || len(k) != len(end) || !bytes.HasPrefix(k, end[:len(end)-8]) {
-			return nil, nil
-		}
-		return unseal(namesBucket, k, v)
-	})
-}
-
-// Live implements Jobs.
-func (b *Bolt) Live() ([]Entry, error) {
-	var all []Entry
-	err := b.view(func(t *txn) error {
-		c := t.bucket(liveBucket).Cursor()
-		for k, v := c.First(); k != nil; k, v = c.Next() {
-			e, err := t.entryOf(liveBucket, k, v)
-			if err != nil {
-				return err
-			}
-			all = append(all, e)
-		}
-		return nil
-	})
-	return all, err
-}
-
-// below moves to the last key below end.
-func below(c *bbolt.Cursor, end []byte) (key, value []byte) {
-	if at, _ := c.Seek(end); at != nil {
-		return c.Prev()
-	}
-	return c.Last()
-}
-
-// Over implements Jobs.
-func (b *Bolt) Over(before messages.Seq, limit int) ([]Entry, error) {
-	end := before
-	if end == 0 {
-		end = ^messages.Seq(0)
-	}
-	var page []Entry
-	err := b.view(func(t *txn) error {
-		c := t.bucket(overBucket).Cursor()
-		for k, v := below(c, seqKey(end)); k != nil && len(page) < limit; k, v = c.Prev() {
-			e, err := t.entryOf(overBucket, k, v)
-			if err != nil {
-				return err
-			}
-			page = append(page, e)
-		}
-		return nil
-	})
-	return page, err
-}
-
-func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
-	id, err := unseal(bucket, key, value)
-	if err != nil {
-		return Entry{}, err
-	}
-	r, err := t.job(messages.JobID(id))
-	if err == nil && r == nil {
-		err = errSeal
-	}
-	if err != nil {
-		return Entry{}, err
-	}
-	return r.Entry, nil
-}
-
-// find gives the job whose id which finds.
-func (b *Bolt) find(which func(*txn) ([]byte, error)) (Entry, error) {
-	var e Entry
-	err := b.view(func(t *txn) error {
-		id, err := which(t)
-		if err != nil {
-			return err
-		}
-		r, err := t.job(messages.JobID(id))
-		if err == nil && r == nil {
-			err = ErrNoJob
-		}
-		if err == nil {
-			e = r.Entry
-		}
-		return err
-	})
-	return e, err
+	t.save(r)
+	return t.put(keysBucket, hash, []byte(k.Job))
 }

@@ -107,6 +107,7 @@ func checksum(bucket string, key, body []byte) uint32 {
 type txn struct {
 	tx      *bbolt.Tx
 	tally   tally
+	dirty   map[messages.JobID]*record // of jobs, still to be written
 	changed bool
 	trimmed uint64 // facts
 }

@@ -134,6 +134,9 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) error {
 			return err
 		}
 	}
+	if err := t.flush(); err != nil {
+		return err
+	}
 	done.Facts = uint64(t.tally.last - had)
 	if err := t.trim(now, b.keep, int(done.Facts)); err != nil {
 		return err
