@@ -103,7 +103,7 @@ func mixed(older, newer []byte, old func(at int) bool) []byte {
 // Power that fails during a commit leaves the state before it or after it: what
 // was written before the sync may be there in any part, the new beginning only
 // when all else is.
-func TestBoltSurvivesAPowerCut(t *testing.T) {
+func TestFaultJournalPowerCut(t *testing.T) {
 	files, states := history(t, 40)
 	dir, random := private(t), rand.New(rand.NewPCG(1, 2))
 	for trial := range 100 {
@@ -125,7 +125,7 @@ func TestBoltSurvivesAPowerCut(t *testing.T) {
 }
 
 // Whatever else happens to a file, it tells one of its true states or nothing.
-func TestBoltNeverTellsWrongFacts(t *testing.T) {
+func TestFaultJournalIsDamaged(t *testing.T) {
 	files, states := history(t, 40)
 	were := map[string]bool{}
 	for _, s := range states {
@@ -194,7 +194,7 @@ func TestBoltNeverTellsWrongFacts(t *testing.T) {
 
 // A beginning that says of itself that it is whole, and is not: bbolt would take
 // it, and end the process.
-func TestBoltLooksAtItsBeginnings(t *testing.T) {
+func TestFaultJournalBeginsFalsely(t *testing.T) {
 	files, states := history(t, 3)
 	dir, last := private(t), len(files)-1
 	for at := range 2 * page {

@@ -15,7 +15,7 @@ import (
 
 // F32 for the daemon's journal: on a full disk the error goes up and nothing of
 // the batch is there; when there is room the same batch is taken.
-func TestBoltOnAFullDisk(t *testing.T) {
+func TestFaultJournalFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "disk")
 	must(t, os.Mkdir(dir, 0o700))
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,mode=0700")

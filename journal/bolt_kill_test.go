@@ -50,7 +50,7 @@ func appendUntilKilled(path string) {
 
 // F46, F14: killed at any instant, the journal has all that it acknowledged, each
 // once, and at most what was under way beside it.
-func TestBoltSurvivesKills(t *testing.T) {
+func TestFaultJournalIsKilled(t *testing.T) {
 	for _, mode := range []string{"", "nosync:"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			path := place(t)

@@ -78,7 +78,7 @@ func TestBoltRetriesAreFree(t *testing.T) {
 	}
 }
 
-func TestBoltIsPrivate(t *testing.T) {
+func TestSecurityJournalIsPrivate(t *testing.T) {
 	path := place(t)
 	bolt(t, path, journal.BoltOptions{})
 	for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
@@ -112,7 +112,7 @@ func TestBoltWasNeverWhole(t *testing.T) {
 
 // A file that is not to be trusted is refused and left as it is, and the error
 // says what to do.
-func TestBoltRefusesFiles(t *testing.T) {
+func TestSecurityJournalFiles(t *testing.T) {
 	whole := func(t *testing.T, path string, change func(b *journal.Bolt) error) {
 		b := bolt(t, path, journal.BoltOptions{})
 		must(t, b.Append(facts(1, 3)))
@@ -183,7 +183,7 @@ func TestBoltIsOpenOnce(t *testing.T) {
 
 // A file that is cut off while it is in use is a fault of memory: it becomes an
 // error, and nothing is done with the file any more.
-func TestBoltIsCutOffBeneath(t *testing.T) {
+func TestFaultJournalIsCutOff(t *testing.T) {
 	path := place(t)
 	b := bolt(t, path, journal.BoltOptions{})
 	must(t, b.Append(facts(1, 200)))
