@@ -225,7 +225,7 @@ func TestJobsOfOddNames(t *testing.T) {
 func TestBoltKnowsWhatMemoryKnows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		path := place(t)
-		m, b := journal.NewMemory(0), bolt(t, path, journal.BoltOptions{})
+		m, b := journal.NewMemory(0), bolt(t, path, journal.BoltOptions{NoSync: true})
 		last := messages.Seq(0)
 		for range rapid.IntRange(1, 12).Draw(r, "steps") {
 			batch := drawBatch(r, last)
@@ -234,7 +234,7 @@ func TestBoltKnowsWhatMemoryKnows(t *testing.T) {
 			last += messages.Seq(len(batch.Facts))
 			if rapid.IntRange(0, 5).Draw(r, "again") == 0 {
 				must(t, b.Close())
-				b = bolt(t, path, journal.BoltOptions{})
+				b = bolt(t, path, journal.BoltOptions{NoSync: true})
 			}
 			same(r, m, b)
 		}

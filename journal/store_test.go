@@ -157,3 +157,43 @@ func TestStoreTakesAllAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A journal that is closed while many write lets none of them wait, and has what
+// it said it had.
+func TestStoreIsClosedMeanwhile(t *testing.T) {
+	path := place(t)
+	b := bolt(t, path, journal.BoltOptions{})
+	var all sync.WaitGroup
+	begun := make(chan struct{}, 8)
+	done := make([]int, 8)
+	for i := range done {
+		all.Go(func() {
+			id := messages.ChannelID(rune('a' + i))
+			for n := 1; ; n++ {
+				err := b.Write(journal.Batch{Channels: []journal.Channel{{ID: id, Window: n}}})
+				if err != nil {
+					if !errors.Is(err, journal.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				done[i] = n
+				if n == 2 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range done {
+		<-begun
+	}
+	again := reopen(t, b, path, journal.BoltOptions{})
+	all.Wait()
+	channels, err := again.Channels()
+	must(t, err)
+	for i, c := range channels {
+		if c.Window != done[i] {
+			t.Errorf("channel %s: %d was recorded, %d acknowledged", c.ID, c.Window, done[i])
+		}
+	}
+}
