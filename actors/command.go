@@ -89,7 +89,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 			ctx.Send(c.sink, f)
 		}
 		return
-	case messages.OutputClosed, messages.ProcessFailed:
+	case messages.OutputClosed, messages.ProcessFailed, messages.ProcessLost:
 		c.closed = true
 		c.open(ctx)
 		if c.sink != nil {
