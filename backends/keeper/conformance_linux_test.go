@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if code, ours := mainRole(os.Args[1:]); ours {
 		os.Exit(code)
 	}
+	if code, ours := mainDaemon(os.Args[1:]); ours {
+		os.Exit(code)
+	}
 	os.Exit(m.Run())
 }
 

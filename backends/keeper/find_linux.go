@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,17 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 		return nil, hello{}, err
 	}
 	defer dir.Close()
+	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
+		c, h, err := f.once(dir, me)
+		if !errors.Is(err, errHungUp) || tries == brokenAfter {
+			return c, h, err
+		}
+		<-time.NewTimer(pause).C // it is about to die, and its successor to come
+	}
+}
+
+// once is one try.
+func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
 	c, err := dial(dir, socketName)
 	if err == nil {
 		h, err := greet(c, me, helloBound)
@@ -61,6 +73,9 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 	return c, h, err
 }
 
+// errHungUp is a keeper that died, or let go, before it said hello.
+var errHungUp = refused(messages.Internal, "hung_up", "the keeper ended before it said hello", "what it says is in "+errorsName+" of its directory")
+
 // greet says hello and waits for the answer; without one the connection is closed.
 func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	defer func() {
@@ -69,12 +84,15 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 		}
 	}()
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
-		return h, err
+		return h, errHungUp
 	}
 	_ = c.socket.SetReadDeadline(time.Now().Add(bound))
 	p, files, err := c.recv()
 	closeAll(files)
 	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+			return h, errHungUp
+		}
 		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "what it says is in "+errorsName+" of its directory")
 	}
 	_ = c.socket.SetReadDeadline(time.Time{})

@@ -15,7 +15,7 @@ type kind byte
 
 // What a client asks.
 const (
-	askStart     kind = iota + 1 // backends.Spec
+	askStart     kind = iota + 1 // encodeSpec
 	askAdopt                     // nothing
 	askRelease                   // nothing
 	askDo                        // control

@@ -108,15 +108,13 @@ func (j *job) ask(k kind, body []byte) {
 func (j *job) start(s backends.Spec) *messages.Error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: encode(s)}).pack()
+	spec := encodeSpec(s)
+	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: spec}).pack()
 	if err != nil {
 		e := refused(messages.ResourceExhausted, "descriptors", "the job cannot be sent to the keeper: "+err.Error(), "its texts must be below 64 MiB, and a descriptor free")
 		return e
 	}
-	j.spec = m.body
-	if m.big {
-		j.spec = encode(s)
-	}
+	j.spec = spec
 	j.line, j.number = j.c.send(m)
 	return nil
 }

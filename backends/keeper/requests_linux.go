@@ -80,7 +80,7 @@ func (s *server) bound(m message) (backends.Process, *charge) {
 
 // start starts a job, once: whoever asks again joins it.
 func (s *server) start(l *line, m message) error {
-	spec, err := decode[backends.Spec](m.body)
+	spec, err := decodeSpec(m.body)
 	if err != nil {
 		return err
 	}
