@@ -8,12 +8,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/backends/engine"
 	"troupe/backends/keeper"
 	"troupe/messages"
+	"troupe/spill"
 	"troupe/supervision_test/need"
 )
 
@@ -277,20 +280,59 @@ func TestLargeBodies(t *testing.T) {
 	c.Close(false)
 }
 
-// How long a job takes by way of a keeper.
+// How long a job takes by way of a keeper, and in this process.
 func BenchmarkTrue(b *testing.B) {
-	dir := keeperDir(b)
-	c := open(b, dir)
+	b.Run("keeper", func(b *testing.B) {
+		dir := keeperDir(b)
+		c := open(b, dir)
+		defer c.Close(false)
+		benchTrue(b, c)
+	})
+	b.Run("here", func(b *testing.B) {
+		store, err := spill.OpenStore(spill.Options{Root: filepath.Join(keeperDir(b), "r"), Node: "BENCH"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer store.Close()
+		e, err := engine.New(engine.Options{Node: "BENCH", Store: store, Own: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer e.Close(false)
+		benchTrue(b, e)
+	})
+}
+
+// How long a question and its answer take.
+func BenchmarkPing(b *testing.B) {
+	c := open(b, keeperDir(b))
 	defer c.Close(false)
+	best := time.Hour
 	for b.Loop() {
+		began := time.Now()
+		if err := c.Ping(); err != nil {
+			b.Fatal(err)
+		}
+		best = min(best, time.Since(began))
+	}
+	b.ReportMetric(float64(best.Microseconds()), "best-us")
+}
+
+func benchTrue(b *testing.B, e backends.Engine) {
+	best := time.Hour
+	for b.Loop() {
+		began := time.Now()
 		done := make(chan uint64, 1)
-		p := c.Start(backends.Spec{ID: newUID(), Argv: []string{"/bin/true"}, Env: os.Environ(), Umask: -1}, func(f messages.ProcessFact) {
+		p := e.Start(backends.Spec{ID: newUID(), Argv: []string{"/bin/true"}, Env: os.Environ(), Umask: -1}, func(f messages.ProcessFact) {
 			if x, ok := f.(messages.ProcessExited); ok {
 				done <- max(x.Seq, x.Last)
 			}
 		})
-		p.Settle(<-done)
+		seq := <-done
+		best = min(best, time.Since(began))
+		p.Settle(seq)
 	}
+	b.ReportMetric(float64(best.Microseconds()), "best-us")
 }
 
 // limitFiles leaves another process no more than n descriptors, until it is

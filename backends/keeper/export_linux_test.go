@@ -40,3 +40,10 @@ func Reboot(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 }
+
+// Ping waits until everything that was asked is done.
+func (c *Client) Ping() error {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	return c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
+}

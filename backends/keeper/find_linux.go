@@ -149,7 +149,7 @@ func (f *finder) fork(dir, socket *os.File) error {
 	argv := append(append([]string(nil), f.o.Program...), "--dir", f.o.Dir, "--fd", "3")
 	var child *os.Process
 	if cgroup := f.makeCgroup(); cgroup != nil {
-		err = withFd(cgroup, func(fd int) error {
+		_ = withFd(cgroup, func(fd int) error { // refused: it starts without
 			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 			var err error
 			child, err = os.StartProcess(argv[0], argv, attr)
