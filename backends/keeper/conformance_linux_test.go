@@ -77,7 +77,7 @@ func open(t testing.TB, dir string, args ...string) *keeper.Client {
 		args = []string{roleArg}
 	}
 	c, err := keeper.Open(t.Context(), keeper.ClientOptions{
-		Dir: dir, Build: "test", Program: append([]string{os.Args[0]}, args...),
+		Dir: dir, Build: "test", Program: append([]string{self(t)}, args...),
 		Env:   []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR")},
 		Fault: func(err error) { t.Logf("fault: %v", err) },
 	})

@@ -65,7 +65,7 @@ func mainDaemon(args []string) (code int, ours bool) {
 // daemon starts one and waits until it says a word.
 func daemon(t *testing.T, word string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{daemonArg}, args...)...)
+	cmd := exec.CommandContext(t.Context(), self(t), append([]string{daemonArg}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -222,7 +222,7 @@ func TestStrangers(t *testing.T) {
 	try := func(what, path string) {
 		t.Helper()
 		_, err := keeper.Open(t.Context(), keeper.ClientOptions{
-			Dir: path, Build: "test", Program: []string{os.Args[0], roleArg}, Env: []string{"GORACE=atexit_sleep_ms=0"},
+			Dir: path, Build: "test", Program: []string{self(t), roleArg}, Env: []string{"GORACE=atexit_sleep_ms=0"},
 		})
 		var refused *messages.Error
 		if !errors.As(err, &refused) || refused.Code != messages.Refused {
@@ -245,7 +245,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := keeper.Open(t.Context(), keeper.ClientOptions{
-			Dir: planted, Build: "test", Program: []string{os.Args[0], roleArg}, Env: []string{"GORACE=atexit_sleep_ms=0"},
+			Dir: planted, Build: "test", Program: []string{self(t), roleArg}, Env: []string{"GORACE=atexit_sleep_ms=0"},
 		})
 		if err == nil {
 			t.Errorf("a planted %s was taken", name)

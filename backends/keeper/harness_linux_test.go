@@ -26,6 +26,16 @@ type ear struct {
 	more  chan struct{}
 }
 
+// self is this program: as an ordinary user it runs from a copy.
+func self(t testing.TB) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func newEar(t testing.TB) *ear { return &ear{t: t, more: make(chan struct{})} }
 
 func (e *ear) facts(f messages.ProcessFact) {
