@@ -20,7 +20,7 @@ var missingVerbs = map[string]string{
 	"screen": needsDaemon, "stop": needsDaemon, "kill": needsDaemon, "signal": needsDaemon, "promote": needsDaemon,
 	"deadline": needsDaemon, "wait": needsDaemon, "sessions": needsDaemon, "close": needsDaemon, "scopes": needsDaemon,
 	"handover": needsDaemon, "rm": needsDaemon, "stats": needsDaemon, "events": needsDaemon, "serve": needsDaemon,
-	"shutdown": needsDaemon, "keeper": needsDaemon, "init": needsDaemon,
+	"shutdown": needsDaemon, "init": needsDaemon,
 	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 

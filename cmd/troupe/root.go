@@ -44,7 +44,7 @@ started when told to, and reports how it ended exactly once.`,
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false
 	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
-	root.AddCommand(m.runCommand(), m.doctorCommand(), m.versionCommand())
+	root.AddCommand(m.runCommand(), m.doctorCommand(), m.versionCommand(), m.keeperCommand())
 	root.AddCommand(m.missing()...)
 	return root
 }
