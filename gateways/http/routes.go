@@ -1,0 +1,102 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// route is one line of the API. openapi.yaml says the same, and a test holds the
+// two together.
+type route struct {
+	method, path string
+	query        []string // the parameters it takes
+	body         any      // a zero value of its body, nil for none
+	statuses     []int    // of its replies, but for errors
+	handle       func(*call) error
+}
+
+// table is the whole API.
+func table() []route {
+	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
+	nothing := wire.Nothing{}
+	return []route{
+		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, accepted, (*call).run},
+		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, ok, (*call).list},
+		{"GET", "/v1/jobs/{id}", nil, nil, ok, (*call).show},
+		{"DELETE", "/v1/jobs/{id}", nil, nil, ok, (*call).remove},
+		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, ok, (*call).output},
+		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, ok, (*call).read},
+		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, ok, (*call).stop},
+		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, ok, (*call).signal},
+		{"POST", "/v1/jobs/{id}/promote", nil, nothing, ok, (*call).promote},
+		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, ok, (*call).deadline},
+		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, ok, (*call).input},
+		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, ok, (*call).closeInput},
+		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, ok, (*call).resize},
+		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, ok, (*call).handOver},
+		{"POST", "/v1/stop", nil, wire.Stop{}, ok, (*call).stopScope},
+		{"POST", "/v1/wait", nil, wire.Await{}, ok, (*call).wait},
+		{"GET", "/v1/sessions", []string{"scope"}, nil, ok, (*call).sessions},
+		{"POST", "/v1/sessions", nil, wire.OpenSession{}, ok, (*call).openSession},
+		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, ok, (*call).closeSession},
+		{"GET", "/v1/scopes", []string{"path"}, nil, ok, (*call).scopes},
+		{"POST", "/v1/scopes", nil, wire.OpenScope{}, ok, (*call).openScope},
+		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, ok, (*call).closeScope},
+		{"GET", "/v1/stats", nil, nil, ok, (*call).stats},
+		{"GET", "/v1/health", nil, nil, ok, (*call).health},
+		{"GET", "/v1/version", nil, nil, ok, (*call).version},
+		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, ok, (*call).shutdown},
+	}
+}
+
+// routes is the handler of the table.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range table() {
+		mux.Handle(r.method+" "+r.path, s.serve(r))
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.wrongMethod(w, allowed) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, noRoute()) })
+	return mux
+}
+
+func (s *Server) wrongMethod(w http.ResponseWriter, allowed []string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	s.fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
+}
+
+// serve checks what every request of a route must be, and answers it.
+func (s *Server) serve(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != route.method { // HEAD, which the mux takes for GET
+			s.wrongMethod(w, []string{route.method})
+			return
+		}
+		c := &call{Server: s, w: w, r: r, ctx: r.Context()}
+		err := c.checkQuery(route.query)
+		if err == nil && route.body != nil {
+			err = c.checkType()
+		}
+		if err != nil {
+			s.fail(w, err)
+			return
+		}
+		if err := route.handle(c); err != nil && !errors.Is(err, errAnswered) {
+			if r.Context().Err() != nil {
+				panic(http.ErrAbortHandler) // nobody reads a reply
+			}
+			s.fail(w, s.coded(err))
+		}
+	})
+}
