@@ -22,13 +22,17 @@ import (
 type settings struct {
 	Socket  string              `toml:"socket"`
 	State   string              `toml:"state"`
-	HTTP    string              `toml:"http"` // "": no port
+	HTTP    string              `toml:"http"`    // "": no port
+	Metrics string              `toml:"metrics"` // likewise
 	Log     logLevel            `toml:"log"`
 	Limits  limitSettings       `toml:"limits"`
 	Storage storageSettings     `toml:"storage"`
 	Shells  map[string][]string `toml:"shells"`
 
-	file string // which was read; "": none is there
+	file  string // which was read; "": none is there
+	named bool   // somebody has named the socket
+
+	homeless error // why there is no state directory, if it is ""
 }
 
 // limitSettings bound the work of the daemon; 0 is the default of the node.
@@ -60,20 +64,29 @@ func (m *Main) settings() (*settings, error) {
 	if path, ok := m.getenv(socketVar); ok && path != "" {
 		s.Socket = path
 	}
+	s.named = s.Socket != m.defaultSocket()
 	if path, ok := m.getenv(stateVar); ok && path != "" {
 		s.State = path
 	}
-	var err error
 	if s.State == "" {
-		if s.State, err = m.defaultState(); err != nil {
-			return nil, err
-		}
+		s.State, s.homeless = m.defaultState()
 	}
+	var err error
 	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
 		return nil, err
 	}
-	s.State, err = fullPath("state", s.State)
+	if s.State != "" {
+		s.State, err = fullPath("state", s.State)
+	}
 	return s, err
+}
+
+// ownState makes the state directory, or says that there is no place for it.
+func (s *settings) ownState() error {
+	if s.State == "" {
+		return s.homeless
+	}
+	return ownDirectory(s.State)
 }
 
 // fullPath is a path that means the same wherever a process stands.

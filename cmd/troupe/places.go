@@ -27,6 +27,7 @@ const (
 	lockName   = "daemon.lock" // held by the daemon of a state directory
 	logName    = "daemon.log"  // what a daemon says that nobody listens to
 	logsName   = "logs"        // outputs that outgrew memory
+	tokenName  = "token"       // admits to a port
 	startName  = "start.lock"  // held by whoever starts a daemon
 )
 

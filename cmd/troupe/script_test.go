@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // TestMain makes the test binary stand for the program: scripts and tests start
@@ -55,10 +56,12 @@ func scripts(t *testing.T, which func(name string) bool) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
+			e.Defer(func() { endDaemon(e) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode,
+			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode, "daemon": daemonScript, "until": until,
 		},
 	})
 }
@@ -150,5 +153,61 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 		if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
 			ts.Fatalf("%s has mode %s", name, got)
 		}
+	}
+}
+
+// daemonScript is "daemon [FLAG...]": it starts troupe serve and waits until that
+// is ready. The end of the script ends it.
+func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
+	ready, told, err := os.Pipe()
+	ts.Check(err)
+	defer ready.Close()
+	cmd := exec.Command("troupe", append([]string{"serve", "--ready-fd", "3"}, args...)...)
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "TROUPE_SOCKET", "TROUPE_STATE", "TROUPE_CONFIG"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	log, err := os.OpenFile(ts.MkAbs("serve.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	ts.Check(err)
+	defer log.Close()
+	cmd.Dir, cmd.Stderr, cmd.ExtraFiles = ts.MkAbs("."), log, []*os.File{told}
+	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
+	ts.Check(told.Close())
+	ts.Check(heard(ready, "serve.log"))
+	ts.Setenv("DAEMON", strconv.Itoa(cmd.Process.Pid))
+}
+
+// endDaemon ends a daemon that a script has started by running something.
+func endDaemon(e *testscript.Env) {
+	cmd := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+	cmd.Env = append(slices.Clone(e.Vars), "TROUPE_SOCKET=")
+	_ = cmd.Run() // there may be none
+}
+
+// until is "until PID": it waits for the end of a process that is no child.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	pid, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	ts.Check(err)
+	defer unix.Close(fd)
+	n := 0
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(tooLong.Milliseconds()))
+	}
+	ts.Check(err)
+	if n != 1 {
+		ts.Fatalf("process %d lives", pid)
 	}
 }
