@@ -19,6 +19,7 @@ type Subscription struct {
 	node    *Node
 	pid     *actor.PID
 	channel messages.ChannelID
+	after   messages.Seq
 	heard   chan any
 	unacked messages.Seq
 
@@ -52,7 +53,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		return nil, err
 	}
 	if open, ok := first.(messages.Subscribed); ok {
-		s.channel = open.Channel
+		s.channel, s.after = open.Channel, open.After
 		return s, nil
 	}
 	s.forget()
@@ -65,6 +66,10 @@ var errNoChannel = errors.New("the channel ended before it was open; subscribe a
 
 // Channel names the subscription: subscribing again with it resumes.
 func (s *Subscription) Channel() messages.ChannelID { return s.channel }
+
+// After is the number behind which the subscription began: subscribing again
+// after it misses nothing.
+func (s *Subscription) After() messages.Seq { return s.after }
 
 // Next returns a Notification or FactsDropped. The call acknowledges what the
 // one before it returned, so that a crash in between repeats it. It is

@@ -25,6 +25,7 @@ const (
 	maxBody    = 1 << 20
 	maxRun     = 2*messages.MaxText + maxBody
 	maxDrained = 4 * messages.MaxText // of a body that is too large
+	lastWords  = time.Second          // for what is on its way when the server closes
 	drainFor   = 2 * time.Second
 	maxLarge   = 4 // bodies above maxBody that are in memory at a time
 )
@@ -177,20 +178,41 @@ func (c *call) reply(status int, v any) error {
 	return nil
 }
 
-// send writes one object; & and < stay as they are, as on the command line.
+// send writes one object.
 func (s *Server) send(w http.ResponseWriter, status int, v any) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	b, err := compact(v)
+	if err != nil {
 		s.log.Error("a reply cannot be encoded", "error", err)
 		panic(http.ErrAbortHandler)
 	}
+	b = append(b, '\n')
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may have gone
+	_, _ = w.Write(b) // the client may have gone
+}
+
+// stream is the context of a reply that would not end by itself: it ends with
+// the request and with the server, also when its reader has stopped to read.
+func (c *call) stream() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	rc := http.NewResponseController(c.w)
+	stop := context.AfterFunc(c.closing, func() {
+		cancel()
+		_ = rc.SetWriteDeadline(time.Now().Add(lastWords))
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// compact is one object on one line; & and < stay as they are, as on the command
+// line.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // fail sends an error.

@@ -43,6 +43,7 @@ var finer = map[messages.Error]int{
 	{Code: messages.Refused, Reason: "token"}:              http.StatusUnauthorized,
 	{Code: messages.Unsupported, Reason: "method"}:         http.StatusMethodNotAllowed,
 	{Code: messages.InvalidParams, Reason: "content_type"}: http.StatusUnsupportedMediaType,
+	{Code: messages.InvalidParams, Reason: "upgrade"}:      http.StatusUpgradeRequired,
 }
 
 // statusOf is the status of an error.

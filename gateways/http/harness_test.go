@@ -36,17 +36,18 @@ type daemon struct {
 }
 
 // start serves a node of its own until the test ends. change may be nil.
-func start(t *testing.T, change func(*http.Options)) *daemon {
+func start(t *testing.T, change func(*troupe.Options, *http.Options)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, socket: filepath.Join(shortDir(t), "s", "troupe.sock"), served: make(chan error, 1)}
 	listener, err := http.Listen(d.socket)
 	require.NoError(t, err)
-	d.node, err = troupe.Open(t.Context(), troupe.Options{Dir: shortDir(t), WorkDir: t.TempDir()})
-	require.NoError(t, err)
-	options := http.Options{Node: http.Over(d.node), Version: "test"}
+	node, options := troupe.Options{Dir: shortDir(t), WorkDir: t.TempDir()}, http.Options{Version: "test"}
 	if change != nil {
-		change(&options)
+		change(&node, &options)
 	}
+	d.node, err = troupe.Open(t.Context(), node)
+	require.NoError(t, err)
+	options.Node = http.Over(d.node)
 	d.server = http.New(options)
 	go func() { d.served <- d.server.Serve(listener) }()
 	t.Cleanup(d.end)

@@ -34,7 +34,7 @@ func (c *call) output() error {
 	if err != nil {
 		return err
 	}
-	job, out, err := c.stream()
+	job, out, err := c.wanted()
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *call) output() error {
 	if limit < math.MaxInt64-offset {
 		end = min(end, offset+limit)
 	}
-	ctx, cancel := c.Server.stream(c.ctx)
+	ctx, cancel := c.stream()
 	defer cancel()
 	from, err := c.node.Output(ctx, messages.JobID(job.UID), out.Stream, offset)
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *call) output() error {
 	return c.copy(from)
 }
 
-// stream is the job of the path, and the stream that is asked for.
-func (c *call) stream() (messages.Job, messages.StreamOutput, error) {
+// wanted is the job of the path, and the stream that is asked for.
+func (c *call) wanted() (messages.Job, messages.StreamOutput, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
 		return job, messages.StreamOutput{}, err

@@ -197,3 +197,19 @@ func TestOutputFollowerLeaves(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, still.State)
 }
+
+// A reader that has stopped does not hold up the end of the server.
+func TestFaultReaderStopsAndTheServerEnds(t *testing.T) {
+	d := start(t, nil)
+	job := d.run("head -c 4000000 /dev/zero")
+	conn, err := net.Dial("unix", d.socket)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /v1/jobs/"+string(job.ID)+"/output?follow=true HTTP/1.1\r\nHost: troupe\r\n\r\n")
+	require.NoError(t, err)
+	_, err = io.ReadFull(conn, make([]byte, 100))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, d.server.Close(ctx), "it waits for nobody who does not read")
+}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe"
 	"troupe/gateways/http"
 	"troupe/gateways/http/client"
 	"troupe/gateways/http/peer"
@@ -228,7 +229,7 @@ func (d *daemon) startTCP() string {
 func TestSecurityLoopback(t *testing.T) {
 	token, err := http.Token(filepath.Join(shortDir(t), "token"))
 	require.NoError(t, err)
-	d := start(t, func(o *http.Options) { o.Token = token })
+	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
 	address := d.startTCP()
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)

@@ -101,11 +101,3 @@ func (s *Server) Close(ctx context.Context) error {
 	s.attached.Wait()
 	return err
 }
-
-// stream is the context of a reply that would not end by itself: it ends with
-// the request and with the server.
-func (s *Server) stream(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.closing, cancel)
-	return ctx, func() { stop(); cancel() }
-}

@@ -26,7 +26,7 @@ func (c *call) read() error {
 	if err != nil {
 		return err
 	}
-	job, out, err := c.stream()
+	job, out, err := c.wanted()
 	if err != nil {
 		return err
 	}
