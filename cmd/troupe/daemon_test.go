@@ -140,6 +140,62 @@ func TestLogsAreFollowed(t *testing.T) {
 	p.ends(0)
 }
 
+// Events are followed as they happen.
+func TestEventsAreFollowed(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	id := d.beside("run", "-b", "read x < gate; exit 3").start().line()
+	p := d.beside("events", "-f", "--after", "0", "--ends", "--json").start()
+	open()
+	var e struct {
+		Event string
+		Seq   int
+		Job   map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.line()), &e))
+	require.Equal(t, "command_finished", e.Event)
+	require.Equal(t, id, e.Job["id"])
+	require.Positive(t, e.Seq)
+}
+
+// What is typed becomes lines, and the detach keys are seen wherever they stand.
+func TestTypedLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typed, sent, shown string }{
+		{"ab\r", "ab\n", "ab\r\n"},
+		{"ab\x7fc\n", "ac\n", "ab\b \bc\r\n"},
+		{"é\x7f\x7fx\r", "x\n", "é\b \bx\r\n"},
+		{"abc\x15d\r", "d\n", "abc\b \b\b \b\b \bd\r\n"},
+		{"a\x04", "a", "a"},
+		{"\x04", "<end>", ""},
+		{"ab\x03c\r", "<int>c\n", "ab^C\r\nc\r\n"},
+		{"\x10\x11", "<leave>", ""},
+		{"a\x10b\r", "a\x10b\n", "a^Pb\r\n"},
+		{"\x10\x10\x11", "<leave>", "^P"},
+		{"a\tb\r", "a\tb\n", "a\tb\r\n"},
+	} {
+		var sent, shown strings.Builder
+		k := lineKeys{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
+		for _, b := range []byte(c.typed) { // byte by byte, as they come
+			for _, act := range k.take([]byte{b}) {
+				switch {
+				case act.interrupt:
+					sent.WriteString("<int>")
+				case act.end:
+					sent.WriteString("<end>")
+				case act.leave:
+					sent.WriteString("<leave>")
+				default:
+					sent.Write(act.bytes)
+				}
+			}
+		}
+		require.Equal(t, c.sent, sent.String(), "%q", c.typed)
+		require.Equal(t, c.shown, shown.String(), "%q", c.typed)
+	}
+}
+
 // The service manager hears when the daemon is ready, that it lives, and that it
 // ends.
 func TestTheServiceManagerHears(t *testing.T) {

@@ -31,9 +31,9 @@ type runFlags struct {
 var laterFlags = []struct{ name, short, help, why string }{
 	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
 	{"detach", "", "outlive everything", needsKeeper},
-	{"pty", "t", "run on a terminal", "commands on a terminal of their own are not there yet"},
+	{"pty", "t", "run on a terminal", needsTerminals},
 	{"on-finish", "", "command or URL to tell of the end", "nothing is told to commands or URLs yet"},
-	{"detach-keys", "", "keys that leave a terminal", "commands on a terminal of their own are not there yet"},
+	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
 const runUse = `run [flags] 'SHELL TEXT'

@@ -53,7 +53,7 @@ func pipeKey(name string) (string, error) {
 	}
 	switch lower {
 	case "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "insert", "delete":
-		return "", unsupported("keys", fmt.Sprintf("the key %q means nothing to a job that reads a pipe", name), "commands on a terminal of their own are not there yet")
+		return "", unsupported("keys", fmt.Sprintf("the key %q means nothing to a job that reads a pipe", name), needsTerminals)
 	}
 	return "", badKey(name, "is no key")
 }

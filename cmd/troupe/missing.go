@@ -8,7 +8,6 @@ import (
 
 // What the verbs that are not there yet wait for.
 const (
-	needsDaemon    = "the daemon, which keeps jobs beyond one command, is not there yet"
 	needsKeeper    = "the keeper, which holds jobs while the daemon restarts, is not there yet"
 	needsTerminals = "commands on a terminal of their own are not there yet"
 	needsGateway   = "the protocols for agents are not there yet"
@@ -18,7 +17,7 @@ const (
 
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
-	"attach": needsDaemon, "events": needsDaemon, "screen": needsTerminals, "keeper": needsKeeper, "init": needsKeeper,
+	"screen": needsTerminals, "keeper": needsKeeper, "init": needsKeeper,
 	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 

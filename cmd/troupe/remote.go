@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -295,17 +294,15 @@ func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) er
 	return nil
 }
 
-// started waits until the job takes input.
+// started waits until the job takes input, or will not any more.
 func (h *remote) started(ctx context.Context, id messages.JobID) error {
-	for {
-		job, err := h.client.Job(ctx, id)
-		if err != nil || job.State != messages.Queued {
+	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
+		if err != nil {
 			return err
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if e.Job != nil && e.Job.State != messages.Queued && e.Job.State != messages.Starting {
+			return nil
 		}
 	}
+	return nil
 }

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/sys/unix"
 )
 
 // TestMain makes the test binary stand for the program: scripts and tests start
@@ -57,6 +57,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
+			e.Values[daemonsKey] = daemons{}
 			e.Defer(func() { endDaemon(e) })
 			return nil
 		},
@@ -182,8 +183,16 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	ts.Check(told.Close())
 	ts.Check(heard(ready, "serve.log"))
-	ts.Setenv("DAEMON", strconv.Itoa(cmd.Process.Pid))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	ts.Value(daemonsKey).(daemons)[pid] = ended
+	ts.Setenv("DAEMON", pid)
 }
+
+// daemons are those that a script has started, by process id: each is closed when
+// it has ended.
+type daemons map[string]chan struct{}
+
+const daemonsKey = "daemons"
 
 // endDaemon ends a daemon that a script has started by running something.
 func endDaemon(e *testscript.Env) {
@@ -192,22 +201,15 @@ func endDaemon(e *testscript.Env) {
 	_ = cmd.Run() // there may be none
 }
 
-// until is "until PID": it waits for the end of a process that is no child.
+// until is "until PID": it waits for the end of a daemon.
 func until(ts *testscript.TestScript, _ bool, args []string) {
-	pid, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return
+	ended, ok := ts.Value(daemonsKey).(daemons)[args[0]]
+	if !ok {
+		ts.Fatalf("process %s is none of daemon", args[0])
 	}
-	ts.Check(err)
-	defer unix.Close(fd)
-	n := 0
-	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(tooLong.Milliseconds()))
-	}
-	ts.Check(err)
-	if n != 1 {
-		ts.Fatalf("process %d lives", pid)
+	select {
+	case <-ended:
+	case <-time.After(tooLong):
+		ts.Fatalf("process %s lives", args[0])
 	}
 }

@@ -41,8 +41,7 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
 func (m *Main) launch(at *settings) (int, error) {
-	// What the caller left open must not be inherited: somebody may wait for its end.
-	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := keepOurs(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
 	self, err := os.Executable()
