@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"gateways/http/wire":           {"messages", "golang.org/x/sys"},
 	"":                             {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
 	"bench":                        {anything, "golang.org/x/sys"},
-	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/charmbracelet/x/ansi", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/term", "golang.org/x/sys"},
+	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/term", "golang.org/x/sys"},
 	"supervision_test":             {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"supervision_test/need":        {},
 	"tools/testsum":                {},

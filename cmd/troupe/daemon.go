@@ -46,7 +46,7 @@ type daemon struct {
 // open takes the daemon's places and opens what it is made of. What was taken
 // when it fails is given back by close.
 func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
-	private()
+	undumpable()
 	var err error
 	if d.settings, err = d.main.settings(); err != nil {
 		return err

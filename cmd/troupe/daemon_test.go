@@ -343,3 +343,38 @@ func readAll(t *testing.T, from io.Reader) string {
 	require.NoError(t, err)
 	return string(b)
 }
+
+// A shell that completes the id of a job does not hang with a daemon that does.
+func TestCompletionWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	p := program(t, "__complete", "show", "")
+	at := p.file("s")
+	l, err := net.Listen("unix", at) // nobody accepts
+	require.NoError(t, err)
+	defer l.Close()
+	p.Env = append(p.Env, "TROUPE_SOCKET="+at)
+	begun := time.Now()
+	p.start()
+	require.Equal(t, ":4\n", p.rest())
+	p.ends(0)
+	require.Less(t, time.Since(begun), 10*200*time.Millisecond)
+}
+
+// A failure of an actor has a number.
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	n := newNumbers()
+	n.failure("sink")
+	n.failure("sink")
+	all, err := n.registry.Gather()
+	require.NoError(t, err)
+	for _, family := range all {
+		if family.GetName() == "troupe_actor_failures_total" {
+			require.Len(t, family.GetMetric(), 1)
+			require.Equal(t, "sink", family.GetMetric()[0].GetLabel()[0].GetValue())
+			require.InDelta(t, 2, family.GetMetric()[0].GetCounter().GetValue(), 0)
+			return
+		}
+	}
+	t.Fatal("it has none")
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"troupe/messages"
 )
@@ -81,7 +80,3 @@ func (f *serveFlags) overlay(s *settings, given func(flag string) bool) error {
 	}
 	return err
 }
-
-// private keeps the memory of the daemon, which holds what its clients sent, out
-// of core files.
-func private() { _ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -35,7 +34,7 @@ func (t *table) write(to io.Writer, width int) error {
 	widths := make([]int, len(t.head))
 	for i := range t.head {
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+			widths[i] = max(widths[i], cells(row[i]))
 		}
 		if widths[i] > 0 || len(t.rows) == 0 {
 			widths[i] = max(widths[i], len(t.head[i]))
@@ -48,11 +47,11 @@ func (t *table) write(to io.Writer, width int) error {
 			if widths[i] == 0 {
 				continue
 			}
-			line += cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+columnGap)
+			line += cell + strings.Repeat(" ", widths[i]-cells(cell)+columnGap)
 		}
 		line = strings.TrimRight(line, " ")
 		if width > 0 {
-			line = ansi.Truncate(line, width, "…")
+			line = shorten(line, width)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -73,9 +72,6 @@ func widthOf(f *os.File) int {
 
 // print shows a table on stdout.
 func (m *Main) print(t *table) error { return t.write(m.Out, widthOf(m.Out)) }
-
-// shorten cuts a text to a number of characters.
-func shorten(s string, most int) string { return ansi.Truncate(s, most, "…") }
 
 // ago is how long something took or has been, in one unit as people say it.
 func ago(d time.Duration) string {

@@ -86,12 +86,21 @@ func (g *foreground) forDaemon() error {
 		r.Stdin = messages.StdinPipe // for troupe write
 	case g.flags.background:
 		r.Stdin = messages.StdinNull
+	case r.Stdin == messages.StdinHost && isNull(g.main.In):
+		r.Stdin = messages.StdinNull // there is nothing to pass on
 	case r.Stdin == messages.StdinHost:
 		r.Stdin = messages.StdinPipe
 		g.fed = true
 	}
 	r.Background, r.PromoteAfter = g.flags.background, g.flags.promoteAfter.d
 	return nil
+}
+
+// isNull says whether a file is the one that is always at its end.
+func isNull(f *os.File) bool {
+	null, err := os.Stat(os.DevNull)
+	info, ferr := f.Stat()
+	return err == nil && ferr == nil && os.SameFile(null, info)
 }
 
 // umask is the mask of this process, in octal; "" where it cannot be seen
