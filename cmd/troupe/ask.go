@@ -53,7 +53,7 @@ func (m *Main) dial(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(ctx, s.Socket)
+	c, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
 		return nil, noDaemon(s.Socket)
 	}

@@ -41,7 +41,7 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 	d.Socket, d.State, d.Config = s.Socket, s.State, s.file
 	ctx, cancel := context.WithTimeout(context.Background(), asked)
 	defer cancel()
-	at, err := client.Dial(ctx, s.Socket)
+	at, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
 		return d
 	}

@@ -45,7 +45,7 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
 		defer h.tell() // a run that joins another is known only now
-		result, err := h.client.Run(ctx, r, with...)
+		result, err := inTurn(ctx, isCrowded, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
 		h.shown = result.Text
 		if uid := messages.JobID(result.Job.UID); uid != messages.JobID(r.UID) {
@@ -100,6 +100,9 @@ func (h *remote) stop(ctx context.Context, r messages.StopCommand) error {
 	}
 	r.Job = h.name(r.Job)
 	_, err := h.client.Stop(ctx, r)
+	if isCrowded(err) {
+		h.cancel() // it ends with our request, too
+	}
 	return err
 }
 
@@ -113,7 +116,9 @@ func (h *remote) output(ctx context.Context, id messages.JobID, stream messages.
 func (h *remote) blocked(context.Context, messages.JobID) bool { return false }
 
 func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
-	page, err := h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
+	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+		return h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
+	})
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact}, err
 }
 
@@ -127,7 +132,9 @@ func (h *remote) view(ctx context.Context, job messages.Job) (view.View, error) 
 		}
 		return view.View{Text: h.shown.Text, Truncated: h.shown.Truncated}, nil
 	}
-	page, err := h.client.Text(ctx, messages.JobID(job.UID), client.Look{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
+	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+		return h.client.Text(ctx, messages.JobID(job.UID), client.Look{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
+	})
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
 }
 
@@ -155,13 +162,12 @@ type segments struct {
 
 	now   *client.Output // a piece of what was there
 	read  int64          // of it
-	ahead []byte         // the byte that was waited for
 	waits bool
 	ended bool
 }
 
 // Offset implements follower: what lies before it was read or left out.
-func (s *segments) Offset() int64 { return s.offset + s.read - int64(len(s.ahead)) }
+func (s *segments) Offset() int64 { return s.offset + s.read }
 
 // Gaps implements follower.
 func (s *segments) Gaps() []messages.OutputGap { return s.gaps }
@@ -169,12 +175,7 @@ func (s *segments) Gaps() []messages.OutputGap { return s.gaps }
 // Read implements io.Reader.
 func (s *segments) Read(p []byte) (int, error) {
 	for {
-		switch {
-		case len(s.ahead) > 0:
-			n := copy(p, s.ahead)
-			s.ahead = s.ahead[n:]
-			return n, nil
-		case s.ended, s.to >= 0 && s.offset >= s.to:
+		if s.ended || s.to >= 0 && s.offset >= s.to {
 			return 0, io.EOF
 		}
 		var n int
@@ -190,22 +191,21 @@ func (s *segments) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits for the next byte, and takes it only when it is known where it lay.
+// wait waits until there is a next byte, which the next piece begins with.
 func (s *segments) wait() error {
 	out, err := s.open(s.ctx, client.Range{Offset: s.offset, Limit: 1, Follow: true})
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	first, err := io.ReadAll(out)
+	n, err := io.Copy(io.Discard, out)
+	if err == nil {
+		_, err = out.Next() // it came to its end
+	}
 	if err != nil {
 		return s.broken(err)
 	}
-	next := s.offset
-	if err := s.moved(out); err != nil {
-		return err
-	}
-	s.ahead, s.waits, s.ended = first, false, s.offset == next
+	s.waits, s.ended = false, n == 0
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (s *segments) piece(p []byte) (int, error) {
 
 func (s *segments) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	return s.client.Output(ctx, s.job, what)
+	return inTurn(s.ctx, wasTurnedAway, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
 }
 
 // moved takes where a reply has ended.

@@ -26,7 +26,7 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 		return nil, fmt.Errorf("the start of a daemon cannot be locked: %w", err)
 	}
 	defer turn.Close()
-	c, err := client.Dial(context.Background(), at.Socket)
+	c, err := connect(context.Background(), at.Socket)
 	if !errors.Is(err, client.ErrNoDaemon) {
 		return c, err
 	}
@@ -35,7 +35,7 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 		return nil, err
 	}
 	s.say("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
-	return client.Dial(context.Background(), at.Socket)
+	return connect(context.Background(), at.Socket)
 }
 
 // launch starts troupe serve in a session of its own, with nothing of ours: no

@@ -51,7 +51,7 @@ func (m *Main) find(needed bool, s *screen) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(context.Background(), at.Socket)
+	c, err := connect(context.Background(), at.Socket)
 	switch {
 	case err == nil:
 		return c, nil
