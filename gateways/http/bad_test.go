@@ -125,7 +125,7 @@ func TestBadInputLargeTextsPass(t *testing.T) {
 	for _, c := range []struct {
 		filler string
 		size   int
-	}{{"\n", 200 << 10}, {"x", 4 << 20}, {"x", messages.MaxText - 100}} {
+	}{{"\n", 200 << 10}, {"x", 4 << 20}} {
 		job := d.run("exit 4\n#" + strings.Repeat(c.filler, c.size))
 		require.Equal(t, 4, job.ExitCode())
 	}

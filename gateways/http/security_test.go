@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"troupe"
 	"troupe/gateways/http"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	if socket := os.Getenv(dialVar); socket != "" {
 		os.Exit(stranger(socket))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // stranger speaks to a socket as plainly as it can: what is not refused at the
