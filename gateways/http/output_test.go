@@ -12,7 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe"
+	"troupe/gateways/http"
 	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -212,4 +215,26 @@ func TestFaultReaderStopsAndTheServerEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, d.server.Close(ctx), "it waits for nobody who does not read")
+}
+
+// An output that was forgotten before its record is refused, never waited for,
+// and never an empty one.
+func TestOutputThatIsGone(t *testing.T) {
+	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Storage.Finished = 1 })
+	first := d.run("echo first")
+	for range 5 {
+		d.run("echo next")
+	}
+	for _, what := range []client.Range{{}, {Follow: true}, {Offset: 3, Limit: 1}} {
+		_, err := d.client.Output(t.Context(), first.ID, what)
+		coded(t, err, messages.OutputUnavailable, "forgotten")
+	}
+	_, err := d.client.Text(t.Context(), first.ID, client.Look{})
+	coded(t, err, messages.OutputUnavailable, "")
+	a := d.attach(first.ID, client.Attaching{})
+	require.Equal(t, messages.OutputUnavailable, a.said(wire.AttachFailed).Error.Code)
+	a.said(wire.AttachEnded)
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true"}, client.WithText(100))
+	require.NoError(t, err)
+	require.Empty(t, result.Text.Text)
 }
