@@ -238,3 +238,37 @@ func TestOutputThatIsGone(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, result.Text.Text)
 }
+
+// Streams that were kept apart are read apart; a result shows both in the order
+// in which they arrived.
+func TestOutputApart(t *testing.T) {
+	d := start(t, nil)
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "echo out; echo err >&2", Streams: messages.SeparateStreams}, client.WithText(1000))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"out", "err"}, strings.Fields(result.Text.Text))
+	id := result.Job.ID
+	for stream, want := range map[messages.Stream]string{messages.Stdout: "out\n", messages.Stderr: "err\n"} {
+		require.Equal(t, want, d.output(id, client.Range{Stream: stream}))
+		page, err := d.client.Text(t.Context(), id, client.Look{Stream: stream, Head: 5})
+		require.NoError(t, err)
+		require.Equal(t, want, page.Text)
+		require.Equal(t, stream.String(), page.Stream)
+	}
+	_, err = d.client.Output(t.Context(), id, client.Range{})
+	coded(t, err, messages.InvalidParams, "stream")
+	require.ErrorContains(t, err, "stdout and stderr")
+	_, err = d.client.Text(t.Context(), id, client.Look{})
+	coded(t, err, messages.InvalidParams, "stream")
+}
+
+// Text views are clean of what would speak to a terminal, unless raw is asked for.
+func TestSecurityTextIsClean(t *testing.T) {
+	d := start(t, nil)
+	id := d.run(`printf 'a\033]52;c;aGk=\007b\033[2Jc\n'`).ID
+	page, err := d.client.Text(t.Context(), id, client.Look{})
+	require.NoError(t, err)
+	require.Equal(t, "abc\n", page.Text)
+	page, err = d.client.Text(t.Context(), id, client.Look{Raw: true})
+	require.NoError(t, err)
+	require.Contains(t, page.Text, "\x1b]52;")
+}
