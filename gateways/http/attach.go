@@ -30,6 +30,7 @@ type attachment struct {
 	conn    *websocket.Conn
 	uid     messages.UID
 	from    Output
+	least   int64 // the byte that the output comes to at least
 	notices chan wire.AttachSaid
 	inputs  chan messages.Refusable
 	cancel  context.CancelFunc
@@ -69,7 +70,7 @@ func (c *call) attach() error {
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(wire.MaxAttachInput)
 	a := &attachment{
-		call: c, conn: conn, uid: job.UID, from: from, cancel: cancel,
+		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
 		notices: make(chan wire.AttachSaid, maxNotices), inputs: make(chan messages.Refusable, maxInputs),
 	}
 	a.join(a)
@@ -229,6 +230,9 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, io.EOF) {
+			if a.from.Offset() < a.least {
+				_ = a.say(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
+			}
 			a.end(ctx)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -108,7 +109,10 @@ func (c *call) tooLarge(most int64) error {
 
 // checkQuery refuses parameters that the route does not have.
 func (c *call) checkQuery(known []string) *messages.Error {
-	query := c.r.URL.Query()
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return messages.Invalid("query", "the query cannot be read: "+err.Error())
+	}
 	for name, values := range query {
 		switch {
 		case !slices.Contains(known, name):
@@ -116,9 +120,6 @@ func (c *call) checkQuery(known []string) *messages.Error {
 		case len(values) != 1:
 			return messages.Invalid(name, name+" is there twice")
 		}
-	}
-	if len(query) == 0 && c.r.URL.RawQuery != "" {
-		return messages.Invalid("query", "the query cannot be read")
 	}
 	return nil
 }
@@ -130,7 +131,9 @@ func (c *call) text(name string) string { return c.r.URL.Query().Get(name) }
 func (c *call) flag(name string) (bool, error) {
 	switch c.text(name) {
 	case "":
-		return false, nil
+		if !c.r.URL.Query().Has(name) {
+			return false, nil
+		}
 	case "true":
 		return true, nil
 	case "false":

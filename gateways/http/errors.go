@@ -66,6 +66,8 @@ func (s *Server) coded(err error) *messages.Error {
 		return e
 	case s.node.Err() != nil:
 		return &messages.Error{Code: messages.ShuttingDown, Message: "the node has ended: " + s.node.Err().Error(), Hint: "ask the next one"}
+	case s.closing.Err() != nil:
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the server is closing", Hint: "ask the next one"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &messages.Error{Code: messages.Busy, Message: "the request was not answered in its time", Hint: "ask again"}
 	}

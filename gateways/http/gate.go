@@ -55,12 +55,10 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if unix, ok := c.(*net.UnixConn); ok {
-			if err := peer.Check(unix); err != nil {
-				g.server.log.Warn("a connection was turned away", "error", err)
-				_ = c.Close()
-				continue
-			}
+		if err := g.check(c); err != nil {
+			g.server.log.Warn("a connection was turned away", "error", err)
+			_ = c.Close()
+			continue
 		}
 		n := g.server.open.Add(1)
 		if n > maxConnections+maxTurnedAway {
@@ -70,6 +68,19 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		return &door{Conn: c, gate: g, full: n > maxConnections}, nil
 	}
+}
+
+// check refuses who may not even speak: on a unix socket other users. On TCP each
+// request is asked for its token.
+func (g *gate) check(c net.Conn) error {
+	if g.token {
+		return nil
+	}
+	unix, ok := c.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("whose process is behind a %T cannot be found out", c)
+	}
+	return peer.Check(unix)
 }
 
 // Close implements net.Conn.

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"io"
-	"time"
 
 	"troupe/messages"
 	"troupe/spill/view"
@@ -20,10 +19,8 @@ type Node interface {
 // node are the methods whose types every package knows.
 type node interface {
 	Ask(ctx context.Context, request messages.Refusable) (any, error)
-	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
-	Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	View(job messages.Job, o view.Options) (view.View, error)
 	Err() error

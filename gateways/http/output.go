@@ -61,7 +61,7 @@ func (c *call) output() error {
 	h.Set(wire.StreamHeader, out.Stream.String())
 	h.Set(wire.OffsetHeader, strconv.FormatInt(offset, 10))
 	h.Set(wire.SizeHeader, strconv.FormatInt(out.Bytes, 10))
-	return c.copy(from)
+	return c.copy(from, min(end, out.Bytes))
 }
 
 // wanted is the job of the path, and the stream that is asked for.
@@ -87,31 +87,48 @@ func (c *call) wanted() (messages.Job, messages.StreamOutput, error) {
 		fmt.Sprintf("job %s has no stream %s; it has %s", job.ID, want, strings.Join(has, " and ")))
 }
 
-// copy sends until the end of the reader; each piece goes out at once.
-func (c *call) copy(from Output) error {
+// copy sends until the end of the reader; each piece goes out at once. least is
+// the byte that it must come to: an end before it is an output that was
+// forgotten, and not one that is empty.
+func (c *call) copy(from Output, least int64) error {
 	rc := http.NewResponseController(c.w)
-	c.w.WriteHeader(http.StatusOK)
-	_ = rc.Flush() // a follower of a silent job knows that it is heard
 	buf := make([]byte, copyBuffer)
+	n, err := 0, error(nil)
+	if from.Offset() < least { // it is there: an error can still be told
+		n, err = from.Read(buf)
+		if n == 0 && err != nil && from.Offset() < least {
+			return gone(err)
+		}
+	}
+	c.w.WriteHeader(http.StatusOK)
 	for {
-		n, err := from.Read(buf)
 		if n > 0 {
 			if _, werr := c.w.Write(buf[:n]); werr != nil {
 				panic(http.ErrAbortHandler)
 			}
-			if werr := rc.Flush(); werr != nil {
-				panic(http.ErrAbortHandler)
-			}
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && from.Offset() >= least {
 			c.w.Header().Set(wire.NextTrailer, strconv.FormatInt(from.Offset(), 10))
 			c.w.Header().Set(wire.GapsTrailer, gapsText(from.Gaps()))
 			return nil
 		}
-		if err != nil {
+		if err != nil || rc.Flush() != nil { // a follower of a silent job knows that it is heard
 			panic(http.ErrAbortHandler)
 		}
+		n, err = from.Read(buf)
 	}
+}
+
+// gone is an output of which there were bytes, and are none.
+func gone(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return forgotten()
+}
+
+func forgotten() error {
+	return &messages.Error{Code: messages.OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise what is kept"}
 }
 
 // gapsText is the value of the trailer.

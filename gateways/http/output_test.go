@@ -12,7 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe"
+	"troupe/gateways/http"
 	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -212,4 +215,60 @@ func TestFaultReaderStopsAndTheServerEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, d.server.Close(ctx), "it waits for nobody who does not read")
+}
+
+// An output that was forgotten before its record is refused, never waited for,
+// and never an empty one.
+func TestOutputThatIsGone(t *testing.T) {
+	d := start(t, func(o *troupe.Options, _ *http.Options) { o.Storage.Finished = 1 })
+	first := d.run("echo first")
+	for range 5 {
+		d.run("echo next")
+	}
+	for _, what := range []client.Range{{}, {Follow: true}, {Offset: 3, Limit: 1}} {
+		_, err := d.client.Output(t.Context(), first.ID, what)
+		coded(t, err, messages.OutputUnavailable, "forgotten")
+	}
+	_, err := d.client.Text(t.Context(), first.ID, client.Look{})
+	coded(t, err, messages.OutputUnavailable, "")
+	a := d.attach(first.ID, client.Attaching{})
+	require.Equal(t, messages.OutputUnavailable, a.said(wire.AttachFailed).Error.Code)
+	a.said(wire.AttachEnded)
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true"}, client.WithText(100))
+	require.NoError(t, err)
+	require.Empty(t, result.Text.Text)
+}
+
+// Streams that were kept apart are read apart; a result shows both in the order
+// in which they arrived.
+func TestOutputApart(t *testing.T) {
+	d := start(t, nil)
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "echo out; echo err >&2", Streams: messages.SeparateStreams}, client.WithText(1000))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"out", "err"}, strings.Fields(result.Text.Text))
+	id := result.Job.ID
+	for stream, want := range map[messages.Stream]string{messages.Stdout: "out\n", messages.Stderr: "err\n"} {
+		require.Equal(t, want, d.output(id, client.Range{Stream: stream}))
+		page, err := d.client.Text(t.Context(), id, client.Look{Stream: stream, Head: 5})
+		require.NoError(t, err)
+		require.Equal(t, want, page.Text)
+		require.Equal(t, stream.String(), page.Stream)
+	}
+	_, err = d.client.Output(t.Context(), id, client.Range{})
+	coded(t, err, messages.InvalidParams, "stream")
+	require.ErrorContains(t, err, "stdout and stderr")
+	_, err = d.client.Text(t.Context(), id, client.Look{})
+	coded(t, err, messages.InvalidParams, "stream")
+}
+
+// Text views are clean of what would speak to a terminal, unless raw is asked for.
+func TestSecurityTextIsClean(t *testing.T) {
+	d := start(t, nil)
+	id := d.run(`printf 'a\033]52;c;aGk=\007b\033[2Jc\n'`).ID
+	page, err := d.client.Text(t.Context(), id, client.Look{})
+	require.NoError(t, err)
+	require.Equal(t, "abc\n", page.Text)
+	page, err = d.client.Text(t.Context(), id, client.Look{Raw: true})
+	require.NoError(t, err)
+	require.Contains(t, page.Text, "\x1b]52;")
 }

@@ -16,6 +16,7 @@ type route struct {
 	method, path string
 	query        []string // the parameters it takes
 	body         any      // a zero value of its body, nil for none
+	reply        any      // a zero value of its reply, or a media type
 	statuses     []int    // of its replies, but for errors
 	handle       func(*call) error
 }
@@ -25,34 +26,34 @@ func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
 	nothing := wire.Nothing{}
 	return []route{
-		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, accepted, (*call).run},
-		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, ok, (*call).list},
-		{"GET", "/v1/jobs/{id}", nil, nil, ok, (*call).show},
-		{"DELETE", "/v1/jobs/{id}", nil, nil, ok, (*call).remove},
-		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, ok, (*call).output},
-		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, ok, (*call).read},
-		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, ok, (*call).stop},
-		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, ok, (*call).signal},
-		{"POST", "/v1/jobs/{id}/promote", nil, nothing, ok, (*call).promote},
-		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, ok, (*call).deadline},
-		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, ok, (*call).input},
-		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, ok, (*call).closeInput},
-		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, ok, (*call).resize},
-		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, ok, (*call).handOver},
-		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, []int{http.StatusSwitchingProtocols}, (*call).attach},
-		{"POST", "/v1/stop", nil, wire.Stop{}, ok, (*call).stopScope},
-		{"POST", "/v1/wait", nil, wire.Await{}, ok, (*call).wait},
-		{"GET", "/v1/sessions", []string{"scope"}, nil, ok, (*call).sessions},
-		{"POST", "/v1/sessions", nil, wire.OpenSession{}, ok, (*call).openSession},
-		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, ok, (*call).closeSession},
-		{"GET", "/v1/scopes", []string{"path"}, nil, ok, (*call).scopes},
-		{"POST", "/v1/scopes", nil, wire.OpenScope{}, ok, (*call).openScope},
-		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, ok, (*call).closeScope},
-		{"GET", "/v1/events", []string{"after", "now", "scope", "job", "ends"}, nil, ok, (*call).events},
-		{"GET", "/v1/stats", nil, nil, ok, (*call).stats},
-		{"GET", "/v1/health", nil, nil, ok, (*call).health},
-		{"GET", "/v1/version", nil, nil, ok, (*call).version},
-		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, ok, (*call).shutdown},
+		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, (*call).run},
+		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*call).list},
+		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).show},
+		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).remove},
+		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, "application/octet-stream", ok, (*call).output},
+		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, wire.Page{}, ok, (*call).read},
+		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stop},
+		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*call).signal},
+		{"POST", "/v1/jobs/{id}/promote", nil, nothing, wire.Job{}, ok, (*call).promote},
+		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*call).deadline},
+		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*call).input},
+		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*call).closeInput},
+		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
+		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
+		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, (*call).attach},
+		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
+		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, (*call).wait},
+		{"GET", "/v1/sessions", []string{"scope"}, nil, wire.SessionList{}, ok, (*call).sessions},
+		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*call).openSession},
+		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeSession},
+		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*call).scopes},
+		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*call).openScope},
+		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeScope},
+		{"GET", "/v1/events", []string{"after", "now", "scope", "job", "ends"}, nil, "text/event-stream", ok, (*call).events},
+		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*call).stats},
+		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*call).health},
+		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*call).version},
+		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.Over{}, ok, (*call).shutdown},
 	}
 }
 

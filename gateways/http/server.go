@@ -77,7 +77,8 @@ func New(o Options) *Server {
 
 // Serve lets clients in until Close: on a socket of Listen processes of our own
 // user, on a loopback TCP address (ListenTCP) whoever has the token. It returns
-// nil after Close, else why it cannot go on. It may serve several listeners.
+// nil as soon as Close is called, whose return is the end; else why it cannot go
+// on. It may serve several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	gate, err := s.gate(l)
 	if err != nil {

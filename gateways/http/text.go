@@ -34,6 +34,9 @@ func (c *call) read() error {
 	if err != nil {
 		return err
 	}
+	if page.Bytes < out.Bytes {
+		return forgotten()
+	}
 	return c.reply(http.StatusOK, wire.Page{
 		V: wire.Version, Job: job.ID, Stream: page.Stream.String(), Text: page.Text, From: page.From, To: page.To, Line: page.Line,
 		Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact, Truncated: page.Truncated, Gaps: wire.List(page.Gaps), Closed: page.Closed,

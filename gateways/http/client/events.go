@@ -29,8 +29,8 @@ const (
 // Events are the facts of the daemon, with their numbers, each once and in order.
 // A connection that breaks is made again, and goes on behind the last event;
 // facts that are no longer held then are told as an event of the kind
-// facts_dropped. It ends with an error when ctx ends, when the daemon has ended or
-// does not come back within half a minute, or with the loop.
+// facts_dropped. It ends with an error when ctx ends, when the daemon has ended,
+// was not there or does not come back within half a minute, or with the loop.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		s := stream{client: c, ask: r, yield: yield}
@@ -63,8 +63,8 @@ func (s *stream) run(ctx context.Context) error {
 			return errLeft
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &coded):
-			return err
+		case errors.As(err, &coded), !s.resume && !s.heard:
+			return err // it will be the same again, or there never was a stream
 		}
 		if s.heard {
 			wait, since, s.heard = retryFirst, time.Now(), false

@@ -135,7 +135,7 @@ func (c *container) name(key []byte) *messages.Error {
 	}
 	c.last = string(key)
 	if c.seen[c.last] {
-		return messages.Invalid(c.last, fmt.Sprintf("%q is there twice", c.last))
+		return named(c.last, fmt.Sprintf("%.64q is there twice", c.last))
 	}
 	if c.seen == nil {
 		c.seen = map[string]bool{}

@@ -77,9 +77,17 @@ func kind(goType string) string {
 }
 
 func unknown(field string) *messages.Error {
+	return named(field, fmt.Sprintf("%.64q is no field of this request", field))
+}
+
+// named is an error of a field, whose name is the caller's and may be anything.
+func named(field, message string) *messages.Error {
 	const most = 64
-	if len(field) > most {
+	switch {
+	case field == "":
+		field = "field"
+	case len(field) > most:
 		field = strings.ToValidUTF8(field[:most], "") + "…"
 	}
-	return messages.Invalid(field, fmt.Sprintf("%q is no field of this request", field))
+	return messages.Invalid(field, message)
 }
