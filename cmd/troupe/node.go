@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"troupe"
+	"troupe/actors"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// openNode opens the node of the daemon, in the daemon's own process: its jobs
+// end with it.
+func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
+	s := d.settings
+	logs := filepath.Join(s.State, logsName)
+	if err := ownDirectory(logs); err != nil {
+		return nil, err
+	}
+	o := troupe.Options{
+		Dir: logs, WorkDir: "/", Shells: s.Shells, OwnProcess: true, Socket: s.Socket, Log: d.log,
+		Limits: actors.Limits{
+			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
+			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches),
+		},
+		Storage: spill.Limits{
+			Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
+		},
+	}
+	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
+	return troupe.Open(ctx, o)
+}
+
+// keepJobs is what is answered when jobs would have to outlive a node that holds
+// them itself.
+var keepJobs = &messages.Error{Code: messages.Unsupported, Reason: "keep_jobs"}
+
+// shutdown ends the node because a client asked for it, and the daemon behind it.
+// Jobs that are to be kept and cannot be are a refusal: nothing ends.
+func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Survivor, error) {
+	d.closing.Lock()
+	defer d.closing.Unlock()
+	ctx := d.hurry // not the client's: he may vanish
+	err := d.node.Shutdown(ctx, r)
+	if r.KeepJobs && errors.Is(err, keepJobs) {
+		live, lerr := d.node.Jobs(ctx, "", false)
+		switch {
+		case lerr != nil:
+			return nil, lerr
+		case len(live) > 0:
+			return nil, &messages.Error{
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(len(live))),
+				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
+			}
+		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(ctx, r)
+	}
+	return d.finish(err)
+}
+
+// end ends the node because the daemon has to end: jobs live on where they can,
+// and where they cannot that is said.
+func (d *daemon) end() error {
+	d.closing.Lock()
+	defer d.closing.Unlock()
+	ctx := d.hurry
+	d.service.stopping()
+	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon ends"}
+	live, _ := d.node.Jobs(ctx, "", false)
+	err := d.node.Shutdown(ctx, r)
+	if errors.Is(err, keepJobs) {
+		if len(live) > 0 {
+			d.log.Warn().Int("jobs", len(live)).Msg("the jobs are ended with the daemon, which holds them itself")
+		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(ctx, r)
+	} else if len(live) > 0 {
+		d.log.Info().Int("jobs", len(live)).Msg("the jobs live on in the keeper")
+	}
+	_, err = d.finish(err)
+	return err
+}
+
+// finish takes what became of the node. A refusal leaves all as it was.
+func (d *daemon) finish(err error) ([]messages.Survivor, error) {
+	var left *troupe.SurvivorsError
+	var refused *messages.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil, err
+	case errors.As(err, &left):
+		d.log.Error().Interface("survivors", left.Survivors).Msg("processes could not be ended")
+	case err != nil && !errors.Is(err, context.Canceled):
+		d.log.Error().Err(err).Msg("the node has not ended in order")
+	}
+	d.service.stopping()
+	d.once.Do(func() { close(d.ended) })
+	if left != nil {
+		return left.Survivors, nil
+	}
+	return nil, nil
+}
+
+func jobsText(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}
+
+// newLog is what the daemon says on stderr: sentences on a terminal, an object a
+// line elsewhere.
+func (m *Main) newLog(s *settings) zerolog.Logger {
+	var to zerolog.LevelWriter
+	if isTerminal(m.Err) {
+		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})
+	} else {
+		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
+	}
+	return zerolog.New(to).Level(zerolog.Level(s.Log)).With().Timestamp().Logger()
+}
+
+// slogger is the log for who speaks slog.
+func slogger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
+
+// maxLog bounds a log that is a file: then it begins anew.
+const maxLog = 4 << 20
+
+// boundedLog writes to a file that does not grow for ever; to a pipe or a socket,
+// whose reader sees to that, it just writes.
+type boundedLog struct{ file *os.File }
+
+// Write implements io.Writer. zerolog writes one line at a time.
+func (b *boundedLog) Write(p []byte) (int, error) {
+	if info, err := b.file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
+		_ = b.file.Truncate(0)
+	}
+	return b.file.Write(p)
+}
