@@ -122,7 +122,10 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 	if c.Job.State == messages.Queued || c.Job.State == messages.Starting {
 		c.Job.State = messages.Running
 	}
-	if !first {
+	if !first { // it may have been told to begin and not to go on in the background
+		if c.Limits.Background && !c.Job.Background && c.Job.State == messages.Running {
+			return c.promote(nil)
+		}
 		return c, nil
 	}
 	todo := []Effect{Tell{Fact: messages.CommandStarted{Job: c.Job}}}
