@@ -187,13 +187,17 @@ func (c *Client) list(ctx context.Context) ([]held, error) {
 }
 
 // Open opens a log of any job that the keeper has logs of, over and settled ones
-// too.
+// too. It is spill.ErrNotFound for one that has not started.
 func (c *Client) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
 	c.mu.Lock()
 	j := c.jobs[id]
 	c.mu.Unlock()
 	if j != nil {
-		return j.open(stream)
+		log, err := j.open(stream)
+		if errors.Is(err, errUnborn) {
+			return nil, spill.ErrNotFound
+		}
+		return log, err
 	}
 	return newOutlog(c, id, stream).reader(), nil
 }

@@ -33,6 +33,8 @@ func newOutlog(c *Client, id messages.UID, s messages.Stream) *outlog {
 	return &outlog{c: c, id: id, stream: s}
 }
 
+var errUnborn = refused(messages.OutputUnavailable, "unborn", "the job has not started: it has no output yet", "ask again when it runs")
+
 // open opens a log of the job for reading.
 func (j *job) open(s messages.Stream) (spill.Log, error) {
 	j.mu.Lock()
@@ -42,7 +44,7 @@ func (j *job) open(s messages.Stream) (spill.Log, error) {
 			"a job has either the merged stream or stdout and stderr")
 	}
 	if !j.born {
-		return nil, refused(messages.OutputUnavailable, s.String(), "the job has not started: it has no output yet", "")
+		return nil, errUnborn
 	}
 	return j.out(s).reader(), nil
 }
