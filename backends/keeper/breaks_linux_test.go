@@ -2,12 +2,15 @@ package keeper_test
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // A connection that breaks loses nothing that either side has said.
@@ -126,4 +129,48 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("the first has ended what is the second's: %v", err)
 	}
 	second.Close(false)
+}
+
+// A job whose output must be safe tells its exit when that and the journal are on
+// disk; what it wrote can be read behind its last word, until it is removed.
+func TestLogsBehindTheEnd(t *testing.T) {
+	c := open(t, keeperDir(t))
+	defer c.Close(false)
+	for _, d := range []spill.Durability{spill.Memory, spill.FsyncOnExit} {
+		for _, size := range []int{0, 100, 5000, 100_000} {
+			id := newUID()
+			e := newEar(t)
+			p := c.Start(shell(id, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; exit 3", size), func(s *backends.Spec) { s.Log.Durability = d }), e.facts)
+			if f := await[messages.ProcessExited](e, 1); f.Status.Code != 3 || f.Sizes[messages.Merged] != int64(size) {
+				t.Errorf("%s, %d: %+v", d, size, f)
+			}
+			await[messages.TreeEnded](e, 1)
+			p.Settle(lastNumber(e))
+			log, err := c.Open(id, messages.Merged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := make([]byte, size+1)
+			n, err := log.ReadAt(text, 0)
+			if n != size || err != io.EOF || strings.Trim(string(text[:n]), "x") != "" {
+				t.Errorf("%s: %d bytes of %d, %v", d, n, size, err)
+			}
+			if s := log.State(); !s.Closed || s.Size != int64(size) || (s.File != "") != (size > spill.InlineLimit || d != spill.Memory && size > 0) {
+				t.Errorf("%s, %d: %+v", d, size, s)
+			}
+			c.Remove(id)
+			if err := c.Ping(); err != nil {
+				t.Fatal(err)
+			}
+			gone, err := c.Open(id, messages.Merged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := gone.ReadAt(text, 0); err == nil || err == io.EOF {
+				t.Errorf("%s, %d: what was removed is read with %v", d, size, err)
+			}
+			gone.Close()
+			log.Close()
+		}
+	}
 }
