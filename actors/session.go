@@ -150,6 +150,11 @@ func (s *session) place(ctx actor.Context, p place) {
 	p.job.Backend = s.open.Backend
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
+	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
+		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
+		p.held = err == nil
+		t.place.held = p.held
+	}
 	if t.again = p.turn && state == messages.Starting && !p.held; t.again {
 		p.job.State = messages.Queued // it begins as any other, if it can
 	}
