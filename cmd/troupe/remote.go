@@ -60,6 +60,9 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 	}
 }
 
+// daemonLeft is a connection that broke.
+var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
+
 // brokenOff is the error of a connection that broke.
 func brokenOff(err error) *messages.Error {
 	return &messages.Error{
@@ -285,13 +288,13 @@ func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) er
 		err = h.client.CloseInput(ctx, id)
 	}
 	var coded *messages.Error
-	if errors.As(err, &coded) && (coded.Code == messages.JobFinished || coded.Code == messages.NoInput) || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil, !errors.As(err, &coded): // a connection that broke is told by the reply to the run
+		return nil
+	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
 		return nil // it reads no more
 	}
-	if err != nil {
-		return fmt.Errorf("the input cannot be passed on: %w", err)
-	}
-	return nil
+	return fmt.Errorf("the input cannot be passed on: %w", err)
 }
 
 // started waits until the job takes input, or will not any more.
