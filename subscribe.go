@@ -16,12 +16,13 @@ import (
 // and in order. What was not kept for a subscriber that stayed away is said as
 // FactsDropped. It is for one goroutine.
 type Subscription struct {
-	node    *Node
-	pid     *actor.PID
-	channel messages.ChannelID
-	after   messages.Seq
-	heard   chan any
-	unacked messages.Seq
+	node            *Node
+	pid             *actor.PID
+	channel         messages.ChannelID
+	after           messages.Seq
+	heard           chan any
+	unacked         messages.Seq // the last that was returned
+	returned, share int          // so many since the last acknowledgement, of at most so many
 
 	mu   sync.Mutex
 	left bool // it was given up before it was open
@@ -44,7 +45,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		r.Window = messages.DefaultWindow
 	}
 	r.Window = min(r.Window, messages.MaxOutbox)
-	s := &Subscription{node: n, heard: make(chan any, r.Window+inboxSlack)}
+	s := &Subscription{node: n, share: max(r.Window/2, 1), heard: make(chan any, r.Window+inboxSlack)}
 	s.pid, _ = n.system.ProcessRegistry.Add((*inbox)(s), "subscriber"+n.system.ProcessRegistry.NextId())
 	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.pid)
 	first, err := s.next(ctx)
@@ -71,13 +72,13 @@ func (s *Subscription) Channel() messages.ChannelID { return s.channel }
 // after it misses nothing.
 func (s *Subscription) After() messages.Seq { return s.after }
 
-// Next returns a Notification or FactsDropped. The call acknowledges what the
-// one before it returned, so that a crash in between repeats it. It is
-// ErrClosed when the channel has ended.
+// Next returns a Notification or FactsDropped. The call acknowledges what those
+// before it returned if it has to wait, or they are half of the window: who comes
+// back before that hears them again. It is ErrClosed when the channel has ended.
 func (s *Subscription) Next(ctx context.Context) (any, error) {
-	if s.unacked > 0 {
+	if s.returned >= s.share || s.returned > 0 && len(s.heard) == 0 {
 		s.node.tell(messages.Acknowledge{Channel: s.channel, Seq: s.unacked})
-		s.unacked = 0
+		s.returned = 0
 	}
 	m, err := s.next(ctx)
 	if err != nil {
@@ -86,6 +87,7 @@ func (s *Subscription) Next(ctx context.Context) (any, error) {
 	switch fact := m.(type) {
 	case messages.Notification:
 		s.unacked = fact.Seq
+		s.returned++
 	case messages.Unsubscribed:
 		return nil, ErrClosed
 	}

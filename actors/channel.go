@@ -19,6 +19,15 @@ type channelSpec struct {
 	resumed    bool         // the subscriber knows of the channel already
 }
 
+// windowOf is how many facts a subscriber is told of ahead of what it has
+// acknowledged.
+func windowOf(asked int) int {
+	if asked <= 0 {
+		asked = messages.DefaultWindow
+	}
+	return min(asked, messages.MaxOutbox)
+}
+
 // channel tells one subscriber the facts it asked for, in order, at most a
 // window ahead of what it has acknowledged. It holds what is new in a bounded
 // outbox; when that is full, or for what is older than the channel, it remembers
@@ -44,11 +53,7 @@ type channel struct {
 }
 
 func channelProps(d *Deps, spec channelSpec) *actor.Props {
-	if spec.window <= 0 {
-		spec.window = messages.DefaultWindow
-	}
-	spec.window = min(spec.window, messages.MaxOutbox)
-	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
+	spec.window, spec.after = windowOf(spec.window), min(spec.after, spec.last)
 	return d.inline(func() actor.Actor {
 		return &channel{deps: d, spec: spec, told: spec.after, held: spec.after, last: spec.last}
 	})
@@ -62,7 +67,7 @@ func (c *channel) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		c.quitReading()
 	case deliver:
-		c.deliver(ctx, msg.fact)
+		c.deliver(ctx, msg)
 	case messages.Acknowledge:
 		c.acknowledge(ctx, msg.Seq)
 	case factsRead:
@@ -92,14 +97,20 @@ func (c *channel) listens(ctx actor.Context) bool {
 	return !c.over && reachable(ctx, c.spec.subscriber)
 }
 
-// deliver takes a new fact into the outbox, if it is the next one and there is
-// room; otherwise it is left to the journal.
-func (c *channel) deliver(ctx actor.Context, fact messages.FactRecorded) {
-	c.last = max(c.last, fact.Seq)
-	if fact.Seq != c.held+1 {
+// deliver takes new facts into the outbox, if none is missing before them and there
+// is room; otherwise they are left to the journal.
+func (c *channel) deliver(ctx actor.Context, m deliver) {
+	c.last = max(c.last, m.upTo)
+	c.makeRoom(m.acked)
+	if m.after > c.held || m.upTo <= c.held {
 		return
 	}
-	c.hold(fact)
+	for _, fact := range m.facts {
+		if fact.Seq > c.held {
+			c.hold(fact)
+		}
+	}
+	c.held = m.upTo
 	if len(c.outbox) > messages.MaxOutbox {
 		c.fallBehind()
 	}
@@ -108,9 +119,13 @@ func (c *channel) deliver(ctx actor.Context, fact messages.FactRecorded) {
 
 func (c *channel) hold(fact messages.FactRecorded) {
 	c.held = fact.Seq
-	if passes(c.spec.filter, fact.Fact) {
-		c.outbox = append(c.outbox, fact)
+	if !passes(c.spec.filter, fact.Fact) {
+		return
 	}
+	if len(c.outbox) == 0 {
+		c.told = fact.Seq - 1
+	}
+	c.outbox = append(c.outbox, fact)
 }
 
 // fallBehind forgets what the journal has too.
@@ -118,14 +133,20 @@ func (c *channel) fallBehind() {
 	c.outbox, c.held = nil, c.told
 }
 
-// acknowledge makes room. What was not told cannot have been dealt with.
+// acknowledge tells what there is room for now.
 func (c *channel) acknowledge(ctx actor.Context, seq messages.Seq) {
+	c.makeRoom(seq)
+	c.proceed(ctx)
+}
+
+// makeRoom forgets what is acknowledged. What was not told cannot have been dealt
+// with.
+func (c *channel) makeRoom(seq messages.Seq) {
 	n := 0
 	for n < len(c.unacked) && c.unacked[n] <= seq {
 		n++
 	}
 	c.unacked = c.unacked[n:]
-	c.proceed(ctx)
 }
 
 // proceed tells what the window has room for, and reads on when there is room

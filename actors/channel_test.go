@@ -19,6 +19,7 @@ type herald struct {
 	client *client
 	spec   channelSpec
 	last   messages.Seq
+	given  messages.Seq // what was delivered
 	made   *channel
 
 	mu    sync.Mutex
@@ -62,7 +63,7 @@ func playChannel(s *stage, spec channelSpec, play func(h *herald)) {
 }
 
 func (h *herald) open() {
-	h.spec.last = h.last
+	h.spec.last, h.given = h.last, h.last
 	h.raise(channelProps(h.deps, h.spec), kindChannel)
 }
 
@@ -76,8 +77,9 @@ func (h *herald) happenTo(n int, make func(messages.Seq) messages.FactRecorded) 
 		if err := h.journal.Append([]messages.FactRecorded{f}); err != nil {
 			h.t.Fatal(err)
 		}
-		if h.kid != nil {
-			h.sys.Root.Send(h.kid, deliver{fact: f})
+		if h.kid != nil && passes(h.spec.filter, f.Fact) {
+			h.sys.Root.Send(h.kid, deliver{after: h.given, facts: []messages.FactRecorded{f}, upTo: h.last})
+			h.given = h.last
 		}
 	}
 	h.settle()

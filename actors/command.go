@@ -17,6 +17,7 @@ type command struct {
 	shell   backends.Shell
 	spec    backends.Command
 	adopt   bool // the engine has the job already
+	granted bool // it has its turn
 	machine lifecycle.Command
 
 	proc    backends.Process
@@ -29,9 +30,9 @@ type command struct {
 	timers  map[lifecycle.Timer]scheduler.CancelFunc
 }
 
-func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt bool) *command {
+func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
-		deps: d, shell: shell, spec: spec, adopt: adopt, machine: machine,
+		deps: d, shell: shell, spec: spec, adopt: adopt, granted: granted, machine: machine,
 		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
@@ -90,13 +91,22 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 		}
 		return
 	case messages.OutputClosed, messages.ProcessFailed:
-		c.closed = true
-		c.open(ctx)
-		if c.sink != nil {
-			ctx.Send(c.sink, outputClosed{})
+		c.close(ctx)
+	case messages.ProcessExited:
+		if f.Last > 0 {
+			c.close(ctx)
 		}
 	}
 	c.step(ctx, fact)
+}
+
+// close tells the sink that no byte follows.
+func (c *command) close(ctx actor.Context) {
+	c.closed = true
+	c.open(ctx)
+	if c.sink != nil {
+		ctx.Send(c.sink, outputClosed{})
+	}
 }
 
 func (c *command) step(ctx actor.Context, event any) {
@@ -135,19 +145,11 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 }
 
 // news is what is told of a job: a fact, or its last two in one.
-func news(t lifecycle.Tell) any {
-	if t.Behind == nil {
-		return t.Fact
+func news(t lifecycle.Tell) told {
+	if t.Last {
+		return finale{end: t.Fact}
 	}
-	return finale{end: t.Fact, last: t.Behind}
-}
-
-// latest is the newest fact of what is told.
-func latest(t lifecycle.Tell) messages.CommandFact {
-	if t.Behind == nil {
-		return t.Fact
-	}
-	return t.Behind
+	return t.Fact
 }
 
 func (c *command) disarm(t lifecycle.Timer) {
@@ -157,10 +159,13 @@ func (c *command) disarm(t lifecycle.Timer) {
 	}
 }
 
-// start binds the actor to its job: a new one waits for its turn, one whose
-// former actor died is adopted and its facts are heard again.
+// start binds the actor to its job: a new one waits for its turn, if it has not come
+// with it; one whose former actor died is adopted and its facts are heard again.
 func (c *command) start(ctx actor.Context) {
 	c.step(ctx, lifecycle.Placed{})
+	if c.granted {
+		c.step(ctx, lifecycle.Granted{})
+	}
 	if !c.adopt {
 		return
 	}
@@ -174,10 +179,21 @@ func (c *command) start(ctx actor.Context) {
 	c.proc = proc
 }
 
-// facts is how the engine speaks to this actor and no other.
+// facts is how the engine speaks to this actor and no other. What it says behind a
+// result that tells all is no news.
 func (c *command) facts(ctx actor.Context) backends.Facts {
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	return func(fact messages.ProcessFact) { root.Send(self, fact) }
+	root, self, over := ctx.ActorSystem().Root, ctx.Self(), false
+	return func(fact messages.ProcessFact) {
+		switch f := fact.(type) {
+		case messages.ProcessExited:
+			over = f.Last > 0
+		case messages.OutputClosed, messages.TreeEnded:
+			if over {
+				return
+			}
+		}
+		root.Send(self, fact)
+	}
 }
 
 // open gives the sink its logs as soon as there are any.

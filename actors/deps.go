@@ -88,7 +88,7 @@ type Logs interface {
 }
 
 // Journal keeps the numbered facts. Its calls may wait for a disk; only the
-// recorder makes them. See also Quick.
+// recorder makes them, or, of one that is Quick, the supervisor.
 type Journal interface {
 	// Last is the number of the newest fact, 0 if there is none.
 	Last() (messages.Seq, error)
@@ -101,7 +101,8 @@ type Journal interface {
 }
 
 // Quick is what a Journal may say of itself: that its calls never wait, as one
-// in memory. Facts are then recorded where they happen.
+// in memory. The supervisor then makes them itself. The slice given to Append is
+// used again behind the call.
 type Quick interface{ Quick() bool }
 
 // clock is the actors' time: the runtime's, which synctest makes virtual.

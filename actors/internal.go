@@ -31,11 +31,12 @@ type routed struct {
 	request any
 }
 
-// place puts a job into a session: a new one to queue, or one that exists.
+// place puts a job into a session: a new one to queue, or one that exists. The
+// record is the session's own from then on; the request is never changed.
 type place struct {
 	quiet
-	job messages.Job // State says how far it is
-	run messages.RunCommand
+	job *messages.Job // State says how far it is
+	run *messages.RunCommand
 	env []string
 	// turn says that it has its turn if it can begin at once. One that is Starting
 	// was placed with it before, and its engine may have been asked.
@@ -104,13 +105,25 @@ type recordAsked struct {
 // would take the whole way up, and be recorded and confirmed for itself.
 type finale struct {
 	quiet
-	end, last messages.CommandFact
+	end messages.CommandFact
 }
 
-// settled says that the engine was told to forget a job that is over.
+// Record is the job as it stands after its last word.
+func (f finale) Record() messages.Job {
+	job := f.end.Record()
+	job.State = messages.Retired
+	return job
+}
+
+// told is what goes up the tree about a job: a fact, or a finale.
+type told interface{ Record() messages.Job }
+
+// settled says that the engine was told to forget jobs that are over. A session
+// says it of some at a time: should it die before, they are placed again, and their
+// engine no longer knows them.
 type settled struct {
 	quiet
-	job messages.JobID
+	jobs []messages.JobID
 }
 
 // The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command
@@ -140,6 +153,7 @@ type orphaned struct {
 type rebuilt struct{ quiet }
 
 // The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
+// A journal that never waits is written without it: quickJournal.
 type (
 	// recorderReady says that the recorder stands and what it has.
 	recorderReady struct {
@@ -172,10 +186,13 @@ type (
 	}
 )
 
-// deliver gives a channel a fact that was just recorded.
+// deliver gives a channel the facts that its filter lets through of those that were
+// recorded above after, up to upTo, and how far its subscriber has come.
 type deliver struct {
 	quiet
-	fact messages.FactRecorded
+	after, upTo messages.Seq
+	facts       []messages.FactRecorded
+	acked       messages.Seq
 }
 
 // The flush conversation: whoever is asked answers flushed when it owes nothing.

@@ -18,8 +18,7 @@ import (
 // It holds nothing unique. A fact that is lost with it, or comes out of turn
 // behind a lost one, is given to it again when it has said recorderReady.
 type recorder struct {
-	deps  *Deps
-	quick bool // the journal never waits
+	deps *Deps
 
 	ready   bool
 	next    messages.Seq // the number it takes next
@@ -49,17 +48,8 @@ type commit struct {
 	gen int
 }
 
-// recorderProps are inline where the journal never waits: a fact is then told
-// before the client that it concerns goes on, and maybe forks, which holds up
-// whoever waits for the same CPU.
 func recorderProps(d *Deps) *actor.Props {
-	j, ok := d.Journal.(Quick)
-	quick := ok && j.Quick()
-	producer := func() actor.Actor { return &recorder{deps: d, quick: quick} }
-	if quick {
-		return d.inline(producer)
-	}
-	return d.apart(producer)
+	return d.apart(func() actor.Actor { return &recorder{deps: d} })
 }
 
 // Receive implements actor.Actor.
@@ -109,14 +99,9 @@ func (r *recorder) take(ctx actor.Context, fact messages.FactRecorded) {
 	r.arm(ctx)
 }
 
-// arm sends a commit behind what is in the mailbox now; where it costs nothing
-// there is nothing to wait for.
+// arm sends a commit behind what is in the mailbox now.
 func (r *recorder) arm(ctx actor.Context) {
-	switch {
-	case r.armed:
-	case r.quick && len(r.pending) == 1:
-		r.commit(ctx, commit{gen: r.gen})
-	default:
+	if !r.armed {
 		r.armed = true
 		ctx.Send(ctx.Self(), commit{gen: r.gen})
 	}
@@ -172,17 +157,22 @@ func (r *recorder) works(ctx actor.Context) {
 
 // read answers a channel. Facts that are pending are delivered to it later.
 func (r *recorder) read(ctx actor.Context, m readFacts) {
+	if r.ready {
+		answerRead(ctx, r.deps.Journal, m, r.written())
+		return
+	}
+	if ctx.Sender() != nil && reachable(ctx, ctx.Sender()) {
+		ctx.Respond(factsRead{after: m.after, err: errors.New("the journal is not open yet")})
+	}
+}
+
+// answerRead answers a channel from a journal whose newest fact is last.
+func answerRead(ctx actor.Context, j Journal, m readFacts, last messages.Seq) {
 	if ctx.Sender() == nil || !reachable(ctx, ctx.Sender()) {
 		return
 	}
-	answer := factsRead{after: m.after}
-	if !r.ready {
-		answer.err = errors.New("the journal is not open yet")
-		ctx.Respond(answer)
-		return
-	}
-	answer.last = r.written()
-	answer.facts, answer.err = r.deps.Journal.Read(m.after, min(max(m.limit, 1), messages.MaxOutbox))
+	answer := factsRead{after: m.after, last: last}
+	answer.facts, answer.err = j.Read(m.after, min(max(m.limit, 1), messages.MaxOutbox))
 	ctx.Respond(answer)
 }
 

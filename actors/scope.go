@@ -157,7 +157,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 		}
 		pid = s.spawnSession(ctx, messages.OpenSession{Scope: s.path, Session: msg.to.Session}, nil)
 	}
-	ctx.Send(pid, msg.request) // as it is: p is a copy
+	ctx.Send(pid, msg.request)
 }
 
 // admit counts a job that goes by against the quota of this scope. A job that
@@ -178,7 +178,7 @@ func (s *scope) admit(ctx actor.Context, p place) bool {
 }
 
 // isNew says whether nobody was told of a job yet.
-func isNew(job messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
+func isNew(job *messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
 
 func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})
@@ -202,7 +202,7 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 	case messages.CommandFinished:
 		s.left(m.Job.ID)
 	case finale:
-		s.left(m.last.Record().ID)
+		s.left(m.end.Record().ID)
 	case unplaced:
 		s.left(m.job)
 	case letGone:

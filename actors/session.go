@@ -27,9 +27,13 @@ type session struct {
 	jobs    map[messages.JobID]*ticket
 	unseen  []*ticket // they wait for a look, the first for its result
 	byPID   map[string]*ticket
-	adopted time.Time // when an actor was last put around a job that existed
+	adopted time.Time        // when an actor was last put around a job that existed
+	settled []messages.JobID // the node has not heard so yet
 	closing *closing
 }
+
+// settledAtOnce is of how many jobs the node hears at one go that they are settled.
+const settledAtOnce = 16
 
 // ticket is the session's promise about one job: it is heard of until it ends.
 type ticket struct {
@@ -69,9 +73,9 @@ func (s *session) Receive(ctx actor.Context) {
 	case routed:
 		s.routed(ctx, msg)
 	case messages.CommandFact:
-		s.heard(ctx, msg, msg)
+		s.heard(ctx, msg)
 	case finale:
-		s.heard(ctx, msg.last, msg)
+		s.heard(ctx, msg)
 	case ended:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
@@ -111,8 +115,8 @@ func (s *session) start(ctx actor.Context) {
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
-	t := &ticket{place: p, turn: p.job.State == messages.Starting && !p.turn}
-	id := p.job.ID
+	id, state := p.job.ID, p.job.State
+	t := &ticket{place: p, turn: state == messages.Starting && !p.turn}
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
 		return
@@ -123,20 +127,23 @@ func (s *session) place(ctx actor.Context, p place) {
 	if there, twice := s.jobs[id]; twice { // two of those above it died: it was placed for each
 		switch {
 		case there.turn || there.place.job.State != messages.Queued:
-		case p.job.State == messages.Starting: // its turn was lost on the way
+		case state == messages.Starting: // its turn was lost on the way
 			s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: id}))
 		default:
 			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
 		}
 		return
 	}
-	t.place.job.Backend = s.open.Backend
-	t.place.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
+	p.job.Backend = s.open.Backend
+	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if t.again = p.turn && p.job.State == messages.Starting; t.again {
-		t.place.job.State = messages.Queued // it begins as any other, if it can
+	if p.turn && state == messages.Starting {
+		t.turn = s.begun(p.job.UID)
+		if t.again = !t.turn; t.again {
+			p.job.State = messages.Queued // it begins as any other, if it can
+		}
 	}
-	if p.job.State == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+	if state == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
 		s.returnTurn(ctx, t)
 		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
 			s.look(ctx)
@@ -144,6 +151,18 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	s.accept(ctx, t)
+}
+
+// begun says whether the engine was asked for a job: the actor that had its turn
+// has died. Others may have come into its place meanwhile, but who runs is not
+// made to wait.
+func (s *session) begun(id messages.UID) bool {
+	proc, err := s.shell.Adopt(id, func(messages.ProcessFact) {})
+	if err != nil {
+		return false
+	}
+	proc.Release() // its new actor joins it
+	return true
 }
 
 // accept takes a job that can be run, as far as can be told.
@@ -170,12 +189,11 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 		}
 	}
 	s.jobs[id] = t
-	s.spawn(ctx, t)
 	s.perform(ctx, todo)
+	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
-		waits := messages.CommandQueued{Job: t.place.job}
-		s.heard(ctx, waits, waits)
+		s.heard(ctx, messages.CommandQueued{Job: *p.job})
 	}
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
@@ -204,14 +222,11 @@ func (s *session) spawn(ctx actor.Context, t *ticket) {
 	if adopt {
 		s.takesUp(ctx, job)
 	}
-	if t.turn && !adopt {
-		ctx.Send(t.pid, commandGranted{})
-	}
 }
 
 // takesUp notes that a job is adopted. That the journal has its end may have
 // been told to the actor before: it is asked for again.
-func (s *session) takesUp(ctx actor.Context, job messages.Job) {
+func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 	s.adopted = clock()
 	if job.State.Ended() {
 		ctx.Send(ctx.Parent(), recordAsked{at: messages.Address{Job: job.ID, Scope: s.open.Scope, Session: s.open.Session}})
@@ -221,7 +236,7 @@ func (s *session) takesUp(ctx actor.Context, job messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(t.place.job, limits(t.place.run)), adopt)
+		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
 	})
 }
 
@@ -265,14 +280,14 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 }
 
 // heard keeps what is told of a job and passes the news up.
-func (s *session) heard(ctx actor.Context, fact messages.CommandFact, news any) {
-	job := fact.Record()
+func (s *session) heard(ctx actor.Context, news told) {
+	job := news.Record()
 	t, ok := s.jobs[job.ID]
 	if !ok {
 		return // it was handed over; its new place hears it again
 	}
 	ended := t.place.job.State.Ended()
-	t.place.job = job
+	*t.place.job = job
 	ctx.Send(ctx.Parent(), news)
 	if s.closing != nil && job.State.Ended() {
 		s.closing.survived(job.Survivors)
@@ -293,12 +308,23 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
-	ctx.Send(ctx.Parent(), settled{job: t.place.job.ID})
+	s.settled = append(s.settled, t.place.job.ID)
+	if len(s.settled) >= settledAtOnce || s.closing != nil {
+		s.tellSettled(ctx)
+	}
 	if t.pid != nil {
 		delete(s.byPID, t.pid.Id)
-		dismiss(ctx, t.pid)
+		ctx.Stop(t.pid) // nothing is behind its last word: the node answers for the job since before
 	}
 	s.closeStep(ctx)
+}
+
+// tellSettled tells the node what is settled.
+func (s *session) tellSettled(ctx actor.Context) {
+	if len(s.settled) > 0 {
+		ctx.Send(ctx.Parent(), settled{jobs: s.settled})
+		s.settled = nil
+	}
 }
 
 // abandon lets go of the jobs without an actor, of the looks, and of its timer.

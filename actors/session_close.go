@@ -52,6 +52,7 @@ type closeLook struct{ quiet }
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
+		s.tellSettled(ctx)
 		s.takeUnseen(ctx)
 		s.machine.Step(lifecycle.Closed{})
 	}

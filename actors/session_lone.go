@@ -53,22 +53,21 @@ type loneFact struct {
 
 // standAlone takes over a job whose actors crashed too often.
 func (s *session) standAlone(ctx actor.Context, t *ticket) {
-	job := t.place.job
+	job := *t.place.job
 	job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
 	t.pid = nil
 	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place.run)), clients: newClients()}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
-	t.place.job = job
-	changed := messages.CommandChanged{Job: job}
-	s.heard(ctx, changed, changed)
+	*t.place.job = job
+	s.heard(ctx, messages.CommandChanged{Job: job})
 	if !t.turn && job.State == messages.Queued {
 		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
 			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
 		}})
 		return
 	}
-	s.takesUp(ctx, job)
+	s.takesUp(ctx, &job)
 	proc, err := s.shell.Adopt(job.UID, facts)
 	if err != nil {
 		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *asError(err, messages.NotFound)})
@@ -104,7 +103,7 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case lifecycle.Tell:
-			s.heard(ctx, latest(e), news(e))
+			s.heard(ctx, news(e))
 		case lifecycle.Stop:
 			if t.lone.proc != nil {
 				t.lone.proc.Stop(e.Cause, e.Grace)

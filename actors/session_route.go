@@ -28,6 +28,9 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	case s.askUnseen(ctx, msg):
 		return
 	default:
+		if _, away := msg.request.(letGo); away { // it has ended meanwhile, and whoever moves it waits to hear so
+			s.tellSettled(ctx)
+		}
 		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}

@@ -27,14 +27,14 @@ func (s *session) spec(t *ticket) backends.Command {
 	return c
 }
 
-func limits(run messages.RunCommand) lifecycle.Limits {
+func limits(run *messages.RunCommand) lifecycle.Limits {
 	return lifecycle.Limits{
 		Background: run.Background, PromoteAfter: run.PromoteAfter,
 		Timeout: run.Timeout, Grace: run.Grace,
 	}
 }
 
-func plan(run messages.RunCommand, session messages.SessionID) spill.Plan {
+func plan(run *messages.RunCommand, session messages.SessionID) spill.Plan {
 	p := spill.Plan{
 		Group: string(session), Quota: run.Quota.Bytes,
 		Policy: spill.Policy(run.Quota.Policy), Durability: spill.Durability(run.Durability),
@@ -63,7 +63,7 @@ type metaRecord struct {
 	Created     time.Time          `json:"created"`
 }
 
-func meta(job messages.Job) []byte {
+func meta(job *messages.Job) []byte {
 	m := metaRecord{
 		Job: job.ID, Scope: job.Scope, Session: job.Session, Name: job.Name, Description: cut(job.Description, previewLength),
 		Preview: cut(job.Command, previewLength), Mode: job.Mode, Background: job.Background,

@@ -28,10 +28,9 @@ func (d *Deps) apart(producer func() actor.Actor) *actor.Props {
 }
 
 // inline are the props of an actor that runs in the goroutine of whoever sends
-// it something, if it is idle. Those are the supervisor, the scopes, the channels
-// and the recorder of a journal that never waits: they only look things up and
-// pass things on, and hear from clients and actors alone, never from an engine,
-// which may hold a lock while it tells a fact. It spares the road of a command,
+// it something, if it is idle. Those are the supervisor, the scopes and the channels:
+// they only look things up and pass things on, and hear from clients and actors
+// alone, never from an engine, which may hold a lock while it tells a fact. It spares the road of a command,
 // up and down, some ten changes of goroutine. Nobody is kept: after some messages
 // of others a worker goes on.
 func (d *Deps) inline(producer func() actor.Actor) *actor.Props {

@@ -34,7 +34,8 @@ type supervisor struct {
 	closings map[messages.Address]*owed
 	moves    map[messages.JobID]*move
 
-	recorder  *actor.PID
+	recorder  *actor.PID    // of a journal that may wait
+	quick     *quickJournal // or one that never does, which is written here
 	seq       messages.Seq
 	unwritten []messages.FactRecorded
 	broken    *messages.Error // the journal takes no facts: no new work
@@ -105,15 +106,20 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.request(ctx, msg)
 	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, recordAsked, settled, messages.Fact:
 		s.fromBelow(ctx, msg)
-	case messages.FactRecorded, recorderReady, recordFailed, readFacts, messages.Acknowledge, flushed:
+	case messages.FactRecorded, recorderReady, recordFailed, recordAgain, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
 	default:
 		s.housekeeping(ctx, msg)
 	}
+	s.recordNow(ctx)
 }
 
 func (s *supervisor) start(ctx actor.Context) {
 	s.admission = lifecycle.NewAdmission(s.limit.Starts, s.limit.Unstarted)
+	if s.quick = newQuickJournal(s.deps); s.quick != nil {
+		s.openNow(ctx)
+		return
+	}
 	s.recorder = ctx.SpawnPrefix(recorderProps(s.deps), kindRecorder)
 }
 
@@ -166,7 +172,9 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	case recordAsked:
 		s.recordAsked(ctx, m)
 	case settled:
-		s.settled(ctx, m.job)
+		for _, id := range m.jobs {
+			s.settled(ctx, id)
+		}
 	case messages.Fact:
 		s.sessionFact(ctx, m)
 	}

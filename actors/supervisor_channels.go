@@ -19,6 +19,8 @@ type channels struct {
 type subscription struct {
 	spec    channelSpec
 	pid     *actor.PID
+	given   messages.Seq // all up to here was delivered, or is nothing the filter lets through
+	acked   messages.Seq // all up to here was acknowledged, as far as the channel knows
 	crashes crashes
 }
 
@@ -67,7 +69,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		})
 		return
 	}
-	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: r.Window, last: s.written()}
+	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest()}
 	if r.Now {
 		spec.after = spec.last
 	}
@@ -77,11 +79,12 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		}
 		ctx.Stop(old.pid)
 	}
-	s.channels.byID[id] = &subscription{spec: spec, pid: s.spawnChannel(ctx, spec)}
+	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
+	s.channels.byID[id] = &subscription{spec: spec, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }
 
-// written is the number of the newest fact that the journal holds.
-func (s *supervisor) written() messages.Seq {
+// newest is the number of the newest fact that the journal holds.
+func (s *supervisor) newest() messages.Seq {
 	if len(s.unwritten) > 0 {
 		return s.unwritten[0].Seq - 1
 	}
@@ -92,20 +95,37 @@ func (s *supervisor) spawnChannel(ctx actor.Context, spec channelSpec) *actor.PI
 	return ctx.SpawnPrefix(channelProps(s.deps, spec), kindChannel+"c")
 }
 
-// deliver gives every channel a fact that the journal holds.
-func (c *channels) deliver(ctx actor.Context, fact messages.FactRecorded) {
+// deliver gives every channel what it lets through of the facts that the journal
+// now holds, and nothing if that is none.
+func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
-		ctx.Send(sub.pid, deliver{fact: fact})
+		var through []messages.FactRecorded
+		for _, fact := range facts {
+			if passes(sub.spec.filter, fact.Fact) {
+				through = append(through, fact)
+			}
+		}
+		if len(through) == 0 {
+			continue
+		}
+		m := deliver{after: sub.given, facts: through, upTo: facts[len(facts)-1].Seq, acked: sub.spec.after}
+		sub.given, sub.acked = m.upTo, m.acked
+		ctx.Send(sub.pid, m)
 	}
 }
 
-// acknowledge remembers how far a subscriber came, and tells its channel.
+// acknowledge remembers how far a subscriber came. Its channel hears of it with the
+// next fact, and at once if its window may be full, or all is to be told.
 func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	c, ok := s.channels.byID[m.Channel]
 	if !ok {
 		return
 	}
 	c.spec.after = max(c.spec.after, min(m.Seq, s.seq))
+	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
+		return
+	}
+	c.acked = c.spec.after
 	ctx.Send(c.pid, m)
 }
 
@@ -121,7 +141,8 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
 			return
 		}
-		c.spec.last, c.spec.resumed = s.written(), true
+		c.spec.last, c.spec.resumed = s.newest(), true
+		c.given, c.acked = c.spec.last, c.spec.after
 		c.pid = s.spawnChannel(ctx, c.spec)
 		return
 	}
@@ -149,6 +170,7 @@ func (s *supervisor) flushChannels(ctx actor.Context) {
 		ctx.Request(pid, flushSink{}) // what was asked of them is answered
 	}
 	for _, c := range s.channels.byID {
+		ctx.Send(c.pid, messages.Acknowledge{Channel: c.spec.id, Seq: c.spec.after})
 		ctx.Request(c.pid, flush{})
 	}
 	s.cancels = append(s.cancels, later(ctx, flushPatience, shutdownLate{phase: flushingRest}))

@@ -37,7 +37,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	}
 	switch fact.(type) {
 	case messages.CommandFinished:
-		if e.last == nil && e.job.State != messages.Retired {
+		if e.job.State != messages.Retired {
 			s.confirm(ctx, e, false)
 		}
 	case messages.CommandRetired:
@@ -47,7 +47,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 
 // endUnrecorded hears of an end that no journal will have: nobody writes it.
 func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
-	if s.recorder == nil && e.job.State.Ended() && !e.over {
+	if s.unwritable() && e.job.State.Ended() && !e.over {
 		s.confirm(ctx, e, e.job.State == messages.Retired)
 	}
 }
@@ -55,7 +55,7 @@ func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
 // recordAsked tells a command again that the journal has its job's end, if it has.
 func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
 	e, ok := s.jobs[m.at.Job]
-	if !ok || e.over || e.job.State.Ended() && (s.recorder == nil || e.job.Seq <= s.written()) {
+	if !ok || e.over || e.job.State.Ended() && (s.unwritable() || e.job.Seq <= s.newest()) {
 		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
 	}
 }

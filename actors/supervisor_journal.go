@@ -19,6 +19,8 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 		s.recorded(ctx, m)
 	case recordFailed:
 		s.recordFailed(ctx, m)
+	case recordAgain:
+		s.recordAgain(ctx)
 	case readFacts:
 		s.readFacts(ctx, m)
 	case messages.Acknowledge:
@@ -28,12 +30,17 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 	}
 }
 
+// unwritable says whether nobody writes the journal any more.
+func (s *supervisor) unwritable() bool { return s.recorder == nil && s.quick == nil }
+
 // ready begins the node's work, or goes on with a recorder that was restarted:
 // what it has not confirmed is given to it again under the same numbers.
 func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	s.seq = max(s.seq, m.last)
-	for _, fact := range s.unwritten {
-		ctx.Send(s.recorder, record{fact: fact})
+	if s.recorder != nil {
+		for _, fact := range s.unwritten {
+			ctx.Send(s.recorder, record{fact: fact})
+		}
 	}
 	s.recordFailed(ctx, recordFailed{}) // one that failed for good may have been about to say so
 	if s.phase != opening {
@@ -99,7 +106,7 @@ func (s *supervisor) tellChanges(ctx actor.Context) {
 // write keeps the fact until the journal has it. Without a recorder none will:
 // the first that is missing is enough to know how far the journal is.
 func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
-	if s.recorder == nil && len(s.unwritten) > 0 {
+	if s.unwritable() && len(s.unwritten) > 0 {
 		return
 	}
 	r := messages.FactRecorded{Seq: s.seq, Fact: fact}
@@ -109,7 +116,7 @@ func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
 	}
 }
 
-// recorded tells the channels, and lets what has ended go.
+// recorded hears that the recorder has written the next fact.
 func (s *supervisor) recorded(ctx actor.Context, m messages.FactRecorded) {
 	if len(s.unwritten) == 0 || s.unwritten[0].Seq != m.Seq {
 		return // confirmed before: the recorder was restarted
@@ -120,9 +127,16 @@ func (s *supervisor) recorded(ctx actor.Context, m messages.FactRecorded) {
 		s.unwritten[0] = messages.FactRecorded{} // the next is written in its place
 		s.unwritten = s.unwritten[:0]
 	}
-	s.channels.deliver(ctx, m)
-	if fact, ok := m.Fact.(messages.CommandFact); ok {
-		s.endRecorded(ctx, fact)
+	s.written(ctx, []messages.FactRecorded{m})
+}
+
+// written tells the channels what the journal has, and lets what has ended go.
+func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
+	s.channels.deliver(ctx, facts)
+	for _, m := range facts {
+		if fact, ok := m.Fact.(messages.CommandFact); ok {
+			s.endRecorded(ctx, fact)
+		}
 	}
 	if s.phase == recordingRest && len(s.unwritten) == 0 {
 		s.flushChannels(ctx)
@@ -177,14 +191,16 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 
 // neverStarts ends a job that waits for a turn when there are none any more.
 func (s *supervisor) neverStarts(ctx actor.Context, e *entry) {
-	if s.recorder == nil && e.job.State == messages.Queued && !e.turn {
+	if s.unwritable() && e.job.State == messages.Queued && !e.turn {
 		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.broken.Message})
 	}
 }
 
 func (s *supervisor) readFacts(ctx actor.Context, m readFacts) {
-	if s.recorder == nil {
-		return
+	switch {
+	case s.quick != nil:
+		answerRead(ctx, s.quick, m, s.newest())
+	case s.recorder != nil:
+		ctx.RequestWithCustomSender(s.recorder, m, ctx.Sender())
 	}
-	ctx.RequestWithCustomSender(s.recorder, m, ctx.Sender())
 }

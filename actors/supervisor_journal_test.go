@@ -30,8 +30,8 @@ func TestFaultWithoutARecorderNothingPilesUp(t *testing.T) {
 		if n := len(s.unwritten); n > 1 {
 			t.Errorf("%d facts are kept for nobody", n)
 		}
-		if s.written() != 7 {
-			t.Errorf("the journal is said to have %d facts, and has 7", s.written())
+		if s.newest() != 7 {
+			t.Errorf("the journal is said to have %d facts, and has 7", s.newest())
 		}
 	}
 }

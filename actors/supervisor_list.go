@@ -108,7 +108,8 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 
 // retire keeps the record of a job that is over, within the bounds of the node.
 func (s *supervisor) retire(ctx actor.Context, e *entry) {
-	e.over, e.env, e.run, e.last = true, nil, messages.RunCommand{}, nil
+	e.over = true
+	e.slim()
 	s.archived = append(s.archived, e.job.ID)
 	for len(s.archived) > s.limit.Finished {
 		s.forget(ctx, s.jobs[s.archived[0]])

@@ -63,6 +63,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	if e, ok := s.jobs[id]; ok {
 		e.settled = true
+		e.slim()
 	}
 	m, moving := s.moves[id]
 	if !moving {
@@ -83,9 +84,10 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	if !ok || !moving {
 		return
 	}
-	s.lastWord(ctx, e) // of the place where it ended
 	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
-	e.run.Scope, e.run.Session = e.job.Scope, e.job.Session
+	run := *e.run // its former place has the other one
+	run.Scope, run.Session = e.job.Scope, e.job.Session
+	e.run = &run
 	e.offered = false // by now it may have begun, whatever its new place has room for
 	s.replace(ctx, e)
 	s.arrived(ctx, m.job)

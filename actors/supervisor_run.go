@@ -18,18 +18,25 @@ import (
 // entry is what the node knows of one job.
 type entry struct {
 	job     messages.Job
-	run     messages.RunCommand
+	run     *messages.RunCommand // not changed
 	env     []string
 	debts   []*actor.PID // clients of the run that have not had their reply
 	key     idempotency
-	digest  string               // of the request, where it has a key
-	turn    bool                 // it was given its turn: its engine is asked, or was
-	offered bool                 // the turn went along with it
-	last    messages.CommandFact // its last word, while it waits behind the news of its end
-	over    bool                 // it has no actor any more: the node itself answers for it
-	settled bool                 // and its engine has been told to forget it
+	digest  string // of the request, where it has a key
+	turn    bool   // it was given its turn: its engine is asked, or was
+	offered bool   // the turn went along with it
+	over    bool   // it has no actor any more: the node itself answers for it
+	settled bool   // and its engine has been told to forget it
 
 	retired time.Time // when its last word was heard
+}
+
+// slim lets go of what a job that is over and settled, and so never placed again,
+// needs no more.
+func (e *entry) slim() {
+	if e.over && e.settled {
+		e.env, e.run = nil, nil
+	}
 }
 
 // idempotency is a key as its principal knows it.
@@ -164,13 +171,14 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 		return nil, err
 	}
 	s.count++
-	e := &entry{run: r, env: env, job: newJob(r, id, uid)}
+	e := &entry{env: env, job: newJob(r, id, uid)}
 	e.job.EnvDropped = dropped
 	if r.Key != "" {
 		e.key, e.digest = idempotency{r.Principal, r.Key}, digest(r)
 		s.byKey[e.key] = id
 	}
-	e.run.BaseEnv = nil // it is in env
+	r.BaseEnv = nil // it is in env
+	e.run = &r
 	s.jobs[id], s.byUID[uid] = e, id
 	return e, nil
 }
@@ -199,7 +207,8 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 
 // place sends a job to its session, which is made if it is not open.
 func (s *supervisor) place(ctx actor.Context, e *entry) {
-	s.send(ctx, s.home(e), place{job: e.job, run: e.run, env: e.env, turn: e.offered}, nil)
+	job := e.job
+	s.send(ctx, s.home(e), place{job: &job, run: e.run, env: e.env, turn: e.offered}, nil)
 }
 
 // home is the address of a job.
@@ -289,7 +298,11 @@ func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 // heard takes a fact about a job: into the table, to the journal, to those who
 // wait for it.
 func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
-	job := fact.Record()
+	s.hear(ctx, fact, fact.Record())
+}
+
+// hear takes a fact with the record it is about.
+func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job messages.Job) {
 	e, ok := s.jobs[job.ID]
 	if !ok || e.over || e.job.State == messages.Retired {
 		return
@@ -316,23 +329,15 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
 	s.endUnrecorded(ctx, e)
 }
 
-// finale hears of the end of a job and takes its last word behind the news of it,
-// which people wait for.
+// finale hears of the end of a job and of its last word: both are recorded at one
+// go, and told in one.
 func (s *supervisor) finale(ctx actor.Context, m finale) {
-	if e, ok := s.jobs[m.end.Record().ID]; ok {
-		e.last = m.last
-	}
 	s.heard(ctx, m.end)
-	ctx.Send(ctx.Self(), m.last)
+	s.hear(ctx, lastWord, m.Record())
 }
 
-// lastWord hears the last word about a job out of its turn: who comes to stand
-// around the job must know what was told of it.
-func (s *supervisor) lastWord(ctx actor.Context, e *entry) {
-	if e.last != nil {
-		s.heard(ctx, e.last)
-	}
-}
+// lastWord is any job's; record puts it over the record.
+var lastWord messages.CommandFact = messages.CommandRetired{}
 
 // pay gives the clients of a run the one reply they are owed.
 func (s *supervisor) pay(ctx actor.Context, e *entry, reply any) {

@@ -139,7 +139,6 @@ func (s *supervisor) isClosing(at messages.Address) *messages.Error {
 func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
 	for _, e := range s.sorted() {
 		if !e.over && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
-			s.lastWord(ctx, e)
 			s.retire(ctx, e)
 			s.settled(ctx, e.job.ID) // as far as it goes: its processes were told to survive
 		}
@@ -257,7 +256,6 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
 // had its turn keeps it: its engine may have been asked already, and a process
 // that is about to begin must not be without an owner meanwhile.
 func (s *supervisor) replace(ctx actor.Context, e *entry) {
-	s.lastWord(ctx, e)
 	switch {
 	case e.job.State == messages.Queued && e.turn:
 		e.job.State = messages.Starting

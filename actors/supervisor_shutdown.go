@@ -150,7 +150,7 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	}
 	if s.phase == endingWaits && len(s.watches) == 0 {
 		s.phase = recordingRest
-		if len(s.unwritten) == 0 || s.recorder == nil {
+		if len(s.unwritten) == 0 || s.unwritable() {
 			s.flushChannels(ctx)
 			return
 		}
@@ -199,6 +199,9 @@ func (s *supervisor) stopTimers() {
 		cancel()
 	}
 	s.cancels = nil
+	if s.quick != nil && s.quick.cancel != nil {
+		s.quick.cancel()
+	}
 	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing} {
 		if cancel != nil {
 			cancel()

@@ -40,6 +40,18 @@ type Store interface {
 var (
 	ErrClosed = errors.New("the journal is closed")
 	ErrHole   = errors.New("a fact is missing before this one")
+	ErrNoJob  = errors.New("the journal has no such job")
+)
+
+// What may be wrong with a journal's file; test with errors.Is. The error that
+// is given names the file, what is wrong with it and what to do. The file is left
+// as it is.
+var (
+	ErrDamaged = &messages.Error{Code: messages.Refused, Reason: "journal_damaged", Message: "the journal is damaged"}
+	ErrForeign = &messages.Error{Code: messages.Refused, Reason: "journal_foreign", Message: "the file is no journal of troupe"}
+	ErrNewer   = &messages.Error{Code: messages.Refused, Reason: "journal_newer", Message: "the journal was written by a newer troupe"}
+	ErrUnsafe  = &messages.Error{Code: messages.Refused, Reason: "journal_unsafe", Message: "the journal could be changed by others"}
+	ErrInUse   = &messages.Error{Code: messages.Busy, Reason: "journal_in_use", Message: "another process has the journal open"}
 )
 
 // fresh is the part of facts that comes after last, or ErrHole.

@@ -11,13 +11,15 @@ import (
 const DefaultLimit = 10_000
 
 // Memory is the journal of a node that ends with its process. It holds the
-// newest facts and forgets the others.
+// newest facts and forgets the others, and of jobs that are over the newest
+// MemoryJobs; an age it does not know.
 type Memory struct {
 	limit int
 
 	mu     sync.Mutex
 	ring   []messages.FactRecorded // fact n is at n % limit, once it is full
 	last   messages.Seq
+	known  known
 	closed bool
 }
 
@@ -26,7 +28,7 @@ func NewMemory(limit int) *Memory {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Memory{limit: limit}
+	return &Memory{limit: limit, known: newKnown()}
 }
 
 // Quick implements actors.Quick: no call waits.
@@ -61,23 +63,30 @@ func (m *Memory) Last() (messages.Seq, error) {
 
 // Append implements Store.
 func (m *Memory) Append(facts []messages.FactRecorded) error {
+	return m.Write(Batch{Facts: facts})
+}
+
+// Write implements Writer.
+func (m *Memory) Write(b Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return ErrClosed
 	}
-	facts, err := fresh(facts, m.last)
+	facts, err := fresh(b.Facts, m.last)
 	if err != nil {
 		return err
 	}
 	for _, f := range facts {
 		m.last = f.Seq
+		m.known.learn(f)
 		if len(m.ring) < m.limit {
 			m.ring = append(m.ring, f)
 			continue
 		}
 		m.ring[m.slot(f.Seq)] = f
 	}
+	m.known.take(b, m.last)
 	return nil
 }
 
@@ -106,6 +115,6 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.closed, m.ring = true, nil
+	m.closed, m.ring, m.known = true, nil, known{}
 	return nil
 }

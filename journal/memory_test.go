@@ -1,9 +1,6 @@
 package journal_test
 
 import (
-	"errors"
-	"fmt"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -11,40 +8,6 @@ import (
 	"troupe/journal"
 	"troupe/messages"
 )
-
-var _ journal.Store = (*journal.Memory)(nil)
-
-// facts are those numbered from to to; each carries its number in its record.
-func facts(from, to messages.Seq) []messages.FactRecorded {
-	var out []messages.FactRecorded
-	for n := from; n <= to; n++ {
-		out = append(out, messages.FactRecorded{Seq: n, Fact: messages.CommandQueued{Job: messages.Job{Seq: n}}})
-	}
-	return out
-}
-
-func numbers(t testing.TB, s journal.Store, after messages.Seq, limit int) string {
-	t.Helper()
-	got, err := s.Read(after, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var seqs []messages.Seq
-	for _, f := range got {
-		if inside := f.Fact.(messages.CommandQueued).Job.Seq; inside != f.Seq {
-			t.Fatalf("fact %d is under the number %d", inside, f.Seq)
-		}
-		seqs = append(seqs, f.Seq)
-	}
-	return fmt.Sprint(seqs)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestMemoryHoldsTheNewest(t *testing.T) {
 	m := journal.NewMemory(4)
@@ -81,48 +44,6 @@ func TestMemoryHoldsTheNewest(t *testing.T) {
 	}
 }
 
-func TestMemoryTakesARetry(t *testing.T) {
-	m := journal.NewMemory(0)
-	must(t, m.Append(facts(1, 3)))
-	must(t, m.Append(facts(2, 5)))
-	must(t, m.Append(facts(1, 5)))
-	must(t, m.Append(nil))
-	if got := numbers(t, m, 0, 10); got != "[1 2 3 4 5]" {
-		t.Errorf("got %s, want each once", got)
-	}
-}
-
-func TestMemoryRefusesAHole(t *testing.T) {
-	m := journal.NewMemory(0)
-	for _, bad := range [][]messages.FactRecorded{
-		facts(2, 3),
-		append(facts(1, 2), facts(4, 4)...),
-		append(facts(1, 2), facts(2, 2)...),
-	} {
-		if err := m.Append(bad); !errors.Is(err, journal.ErrHole) {
-			t.Errorf("got %v, want ErrHole", err)
-		}
-		if last, _ := m.Last(); last != 0 {
-			t.Errorf("a refused batch left %d facts", last)
-		}
-	}
-}
-
-func TestMemoryIsClosed(t *testing.T) {
-	m := journal.NewMemory(0)
-	must(t, m.Append(facts(1, 1)))
-	must(t, m.Close())
-	must(t, m.Close())
-	_, first := m.First()
-	_, last := m.Last()
-	_, read := m.Read(0, 1)
-	for _, err := range []error{first, last, read, m.Append(facts(2, 2))} {
-		if !errors.Is(err, journal.ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
-	}
-}
-
 // What is read is what a journal of the same bound that keeps everything in a
 // list would give.
 func TestMemoryIsALog(t *testing.T) {
@@ -154,32 +75,4 @@ func TestMemoryIsALog(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestMemoryIsShared(t *testing.T) {
-	m := journal.NewMemory(64)
-	var all sync.WaitGroup
-	for range 3 {
-		all.Go(func() {
-			after := messages.Seq(0)
-			for after < 1000 {
-				got, err := m.Read(after, 16)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for _, f := range got {
-					if f.Seq <= after {
-						t.Errorf("fact %d came after %d", f.Seq, after)
-						return
-					}
-					after = f.Seq
-				}
-			}
-		})
-	}
-	for n := messages.Seq(1); n <= 1000; n += 10 {
-		must(t, m.Append(facts(n, n+9)))
-	}
-	all.Wait()
 }

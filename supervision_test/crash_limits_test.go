@@ -239,7 +239,7 @@ func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 		}
 		h.left = true // the journal cannot tell of the ends: nobody writes it
 		want(h, "living", len(h.engine.Live()), 0)
-	})
+	}, plan{slow: true})
 }
 
 // A channel that fails too often ends, and its subscriber hears that it must

@@ -136,7 +136,7 @@ func TestFaultCrashOfAnyActorInAnyPhase(t *testing.T) {
 	for _, s := range situations {
 		for _, kind := range kinds {
 			t.Run(s.name+"/"+kind, func(t *testing.T) {
-				inHouse(t, func(h *house) { s.survives(h, kind) }, plan{fake: serial})
+				inHouse(t, func(h *house) { s.survives(h, kind) }, plan{fake: serial, slow: kind == "recorder"})
 			})
 		}
 	}

@@ -78,3 +78,33 @@ func TestFaultLastWordsOfAJobThatIsPlacedAnew(t *testing.T) {
 		}
 	}
 }
+
+// Jobs that are over stay so when what held them fails before the node has heard
+// that they are settled: nothing more is told of them, and nothing stays around them.
+func TestFaultOfAPlaceBehindTheEndOfItsJobs(t *testing.T) {
+	for _, kind := range []string{"session", "scope"} {
+		t.Run(kind, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				for _, text := range []string{"a", "b", "c"} {
+					c, p := h.start(messages.RunCommand{Scope: "a", Text: text})
+					p.Exit(0)
+					h.after(0)
+					finished(c)
+				}
+				told := h.ledger.last()
+				h.crash(kind)
+				h.after(time.Second) // a place that has just adopted a job is not closed at once
+				for _, f := range h.ledger.all()[told:] {
+					if fact, ok := f.Fact.(messages.CommandFact); ok {
+						h.Errorf("%s of %s was told behind its end", word(f.Fact), fact.Record().ID)
+					}
+				}
+				want(h, "commands", len(h.stage.all("command")), 0)
+				next, p := h.start(messages.RunCommand{Scope: "a", Text: "next"})
+				p.Exit(0)
+				want(h, "outcome of the next", finished(next).Outcome, messages.Exited)
+				reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ type ledger struct {
 	hang  chan struct{} // closed when an Append may go on; nil: none waits
 }
 
+// errBroken is of a journal that panics.
+var errBroken = errors.New("the journal is broken")
+
 // Quick implements actors.Quick.
 func (l *ledger) Quick() bool { return l.quick }
 
@@ -39,7 +43,11 @@ func (l *ledger) Append(facts []messages.FactRecorded) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
+	switch l.err {
+	case nil:
+	case errBroken:
+		panic(l.err)
+	default:
 		return l.err
 	}
 	for _, f := range facts {

@@ -36,12 +36,16 @@ func (h *house) endUnrecorded() {
 // then waits for it.
 var unwritten = []struct {
 	name  string
+	slow  bool
 	begin func(h *house)
 	waits time.Duration
 }{
-	{"nobody writes it", (*house).loseRecorder, 0},
-	{"it fails", func(h *house) { h.ledger.fail(errJournal) }, recordPatience},
+	{"nobody writes it", true, (*house).loseRecorder, 0},
+	{"it fails", true, failJournal, recordPatience},
+	{"it fails, and never waits", false, failJournal, recordPatience},
 }
+
+func failJournal(h *house) { h.ledger.fail(errJournal) }
 
 // A session and a scope can be closed while their ends cannot be recorded: what
 // is there may end, and leaves nothing with the engine.
@@ -74,7 +78,7 @@ func TestFaultClosingsWithoutAJournal(t *testing.T) {
 				want(h, "commands", len(h.stage.all("command")), 0)
 				want(h, "text", reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}})).Text, "")
 				h.endUnrecorded()
-			})
+			}, plan{slow: j.slow})
 		})
 	}
 }
@@ -114,7 +118,7 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 					h.Errorf("the end took %s", took)
 				}
 				h.endUnrecorded()
-			})
+			}, plan{slow: j.slow})
 		})
 	}
 }
@@ -133,12 +137,11 @@ func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 		finished(first)
 		want(h, "processes", len(h.engine.Ever()), 1)
 		h.endUnrecorded()
-	}, plan{fake: serial})
+	}, plan{fake: serial, slow: true})
 }
 
 // Nothing starts that cannot be recorded: who waits for a turn gets it when the
-// journal is well again, or is stopped meanwhile, or ended if nobody writes it
-// any more.
+// journal is well again, or is stopped meanwhile.
 func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		before, p := h.start(messages.RunCommand{Text: "before"})
@@ -154,17 +157,30 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 
 		h.ledger.fail(nil)
 		h.after(time.Minute)
-		q := h.proc("second")
-		q.Begin()
-		h.after(0)
-		h.loseRecorder()
-		silent(second)
-		job := finished(fourth)
-		want(h, "fourth", job.Outcome, messages.Cancelled)
-		want(h, "by", job.Cause.By, messages.BySystem)
-		q.Exit(3)
-		want(h, "second", finished(second).Shell, 3)
-		want(h, "processes", len(h.engine.Ever()), 2)
-		h.endUnrecorded()
+		for _, c := range []*client{second, fourth} {
+			q := h.proc(c.request.(messages.RunCommand).Text)
+			q.Begin()
+			q.Exit(3)
+			h.after(0)
+			want(h, "status", finished(c).Shell, 3)
+		}
+		want(h, "processes", len(h.engine.Ever()), 3)
 	}, plan{fake: serial})
+}
+
+// Who waits for a turn is ended if nobody writes the journal any more.
+func TestFaultNothingStartsWithoutARecorder(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(messages.RunCommand{Text: "first"})
+		second := h.run(messages.RunCommand{Text: "second"})
+		h.loseRecorder()
+		silent(first)
+		job := finished(second)
+		want(h, "second", job.Outcome, messages.Cancelled)
+		want(h, "by", job.Cause.By, messages.BySystem)
+		p.Exit(3)
+		want(h, "first", finished(first).Shell, 3)
+		want(h, "processes", len(h.engine.Ever()), 1)
+		h.endUnrecorded()
+	}, plan{fake: serial, slow: true})
 }

@@ -202,6 +202,11 @@ func (c Command) again(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.ProcessExited:
 		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
+		if e.Last > 0 { // what is said behind it does not come here
+			c.closed, c.Job.OutputOpen = true, false
+			c.sizes(e.Sizes)
+			return c.over(messages.TreeEnded{Seq: e.Last, Survivors: e.Survivors})
+		}
 	case messages.ProcessFailed:
 		if c.Job.Started.IsZero() {
 			c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
@@ -267,15 +272,14 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 		return c, todo
 	}
 	c.Job.State, c.kept = messages.Retired, false
-	last := messages.CommandRetired{Job: c.Job}
 	for i, effect := range todo {
 		if tell, is := effect.(Tell); is {
-			tell.Behind = last // it is the end
+			tell.Last = true // it is the end
 			todo[i] = tell
 			return c, todo
 		}
 	}
-	return c, append(todo, Tell{Fact: last})
+	return c, append(todo, Tell{Fact: messages.CommandRetired{Job: c.Job}})
 }
 
 // settle lets the engine forget what the journal holds, and the actor go when

@@ -141,6 +141,9 @@ var commandTable = map[string]map[string]string{
 		"background": "→retired, disarm0, disarm1, finished=exited+retired",
 		"stopping":   "→retired, disarm0, disarm1, finished=exited+retired, 7:CommandStopped",
 		"draining":   "→retired, disarm0, disarm1, finished=exited+retired",
+		"finished":   "→retired, retired", // it is replayed
+		"closed":     "→retired, retired",
+		"ended":      "→retired, retired",
 	},
 	"SIGKILL": {
 		"queued":     "→finished, disarm0, disarm1, finished=signaled",

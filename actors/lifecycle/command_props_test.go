@@ -91,8 +91,8 @@ func (j *judge) weigh(effect Effect) {
 	switch e := effect.(type) {
 	case Tell:
 		j.heard(e.Fact)
-		if e.Behind != nil {
-			j.heard(e.Behind)
+		if e.Last {
+			j.heard(lastWord(e))
 		}
 	case Reply:
 		if e.To != 0 && j.open[e.To] == "" {

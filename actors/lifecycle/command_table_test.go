@@ -103,7 +103,7 @@ func short(e Effect) string {
 		if name == "finished" {
 			name += "=" + string(e.Fact.Record().Outcome)
 		}
-		if _, last := e.Behind.(messages.CommandRetired); last {
+		if e.Last {
 			name += "+retired"
 		}
 		return name

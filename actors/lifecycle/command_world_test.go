@@ -64,11 +64,18 @@ func (w *world) perform(todo []Effect) {
 			w.gone = true
 		case Tell:
 			w.told(e.Fact)
-			if e.Behind != nil {
-				w.told(e.Behind)
+			if e.Last {
+				w.told(lastWord(e))
 			}
 		}
 	}
+}
+
+// lastWord is what is told together with an end.
+func lastWord(t Tell) messages.CommandFact {
+	job := t.Fact.Record()
+	job.State = messages.Retired
+	return messages.CommandRetired{Job: job}
 }
 
 func (w *world) told(fact messages.CommandFact) {

@@ -79,11 +79,11 @@ type (
 		Cause messages.Cause
 		Grace time.Duration
 	}
-	// Tell sends a fact to the session, and with it the one behind it: the last
-	// word, if it is due together with the end.
+	// Tell sends a fact to the session, and with it the last word, if it is due
+	// together with the end: a CommandRetired over the same record.
 	Tell struct {
-		Fact   messages.CommandFact
-		Behind messages.CommandFact // nil: none
+		Fact messages.CommandFact
+		Last bool
 	}
 	// Reply answers a client.
 	Reply struct {

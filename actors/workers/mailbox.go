@@ -80,18 +80,28 @@ const inARow = 64
 // work takes messages, and leaves what is more to a worker.
 func (m *Mailbox) work() {
 	for range inARow {
-		message, take := m.next()
-		if take == nil {
+		message, taker := m.next()
+		if taker == nobody {
 			return
 		}
-		m.invoke(message, take)
+		m.invoke(message, taker)
 	}
 	m.apart.Schedule(m.again)
 }
 
-// next is what is to be done next, and who does it; nil: nothing, and nobody is at
-// it any more.
-func (m *Mailbox) next() (message any, take func(any)) {
+// taker is who a message is for.
+type taker uint8
+
+const (
+	nobody     taker = iota
+	library          // it is the actor system's own
+	owner            // the actor
+	undertaker       // it comes too late
+)
+
+// next is what is to be done next, and who does it; nobody: nothing, and nobody is
+// at it any more.
+func (m *Mailbox) next() (message any, by taker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.system.len() > 0 {
@@ -102,17 +112,17 @@ func (m *Mailbox) next() (message any, take func(any)) {
 		case *actor.ResumeMailbox:
 			m.suspended = false
 		default:
-			return message, m.to.InvokeSystemMessage
+			return message, library
 		}
 	}
 	switch {
 	case !m.due():
 		m.running = false
-		return nil, nil
+		return nil, nobody
 	case m.lost != nil:
-		return m.user.pop(), m.lost
+		return m.user.pop(), undertaker
 	}
-	return m.user.pop(), m.receive
+	return m.user.pop(), owner
 }
 
 // receive spares the library an envelope for each message that has no sender. It is
@@ -128,11 +138,18 @@ func (m *Mailbox) receive(message any) {
 }
 
 // invoke hands a message to the actor. One that fails is its parent's to decide on.
-func (m *Mailbox) invoke(message any, handle func(any)) {
+func (m *Mailbox) invoke(message any, by taker) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			m.to.EscalateFailure(reason, message)
 		}
 	}()
-	handle(message)
+	switch by {
+	case library:
+		m.to.InvokeSystemMessage(message)
+	case owner:
+		m.receive(message)
+	case undertaker:
+		m.lost(message)
+	}
 }

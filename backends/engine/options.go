@@ -31,7 +31,8 @@ type Options struct {
 	// Own says that this process is the engine's alone (a keeper, the CLI): it
 	// becomes the subreaper of all that descends from its jobs, reaps every child
 	// it has, closes every other descriptor in its jobs and tags them with
-	// TROUPE_TREE. Such a process must not use os/exec or wait for children.
+	// TROUPE_TREE. Such a process must not use os/exec or wait for children, and gets
+	// no SIGCHLD until Close.
 	// Without it the engine waits for what it started and for nothing else.
 	Own bool
 

@@ -13,7 +13,8 @@ import (
 // for all of them in one goroutine, behind one descriptor in the netpoller. It
 // begins with the first that is added.
 type pollset struct {
-	h *host
+	h      *host
+	events [64]unix.EpollEvent // the common goroutine's
 
 	mu     sync.Mutex
 	ep     int
@@ -134,23 +135,27 @@ func (h *host) listen(fd int, name string, ready func(fd int)) (*os.File, error)
 	return file, nil
 }
 
-// collect calls for whatever something has happened to.
+// collect calls for whatever something has happened to. What comes while it does is
+// an event of the set itself: collect is called again.
 func (p *pollset) collect(ep int) {
-	var events [64]unix.EpollEvent
 	for {
-		n, err := p.h.sys.EpollWait(ep, events[:])
-		if err != nil || n == 0 {
+		n, err := p.h.sys.EpollWait(ep, p.events[:])
+		if err != nil {
 			return
 		}
-		for i := range events[:n] {
+		events := p.events[:max(n, 0)]
+		for i := range events {
 			if exited := p.exit(tagOf(&events[i])); exited != nil {
 				exited()
 			}
 		}
-		for i := range events[:n] { // somebody waits for an exit, and its drain leaves little to do here
+		for i := range events { // somebody waits for an exit, and its drain leaves little to do here
 			if s := p.stream(tagOf(&events[i])); s != nil {
 				s.ready()
 			}
+		}
+		if n < len(p.events) {
+			return
 		}
 	}
 }

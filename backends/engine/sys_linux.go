@@ -45,6 +45,7 @@ type Sys interface {
 	EpollRemove(ep, fd int) error
 	EpollWait(ep int, events []unix.EpollEvent) (int, error) // never waits
 
+	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	Subreaper() error
 	SealDescriptors(first int) error // close-on-exec from first on
 	OwnUmask() error                 // the thread's umask is its own from now on
@@ -181,6 +182,20 @@ func (kernel) EpollRemove(ep, fd int) error {
 
 func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
 	return againN(func() (int, error) { return unix.EpollWait(ep, events, 0) })
+}
+
+// sigaction is the kernel's struct of that name, which no machine has larger. The
+// zero one is the default action.
+type sigaction [8]uint64
+
+// SignalAction goes past the Go runtime, which knows no way back to the default.
+func (kernel) SignalAction(sig syscall.Signal, set, was *sigaction) error {
+	const maskSize = 8 // MIPS wants 16, and refuses
+	_, _, n := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
+	if n != 0 {
+		return n
+	}
+	return nil
 }
 
 func (kernel) Subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }

@@ -277,6 +277,17 @@ func TestSecurityLoopback(t *testing.T) {
 			}
 		})
 	}
+	for _, line := range []string{"OPTIONS * HTTP/1.1", "CONNECT evil.example:80 HTTP/1.1", "GET http://evil.example/v1/jobs HTTP/1.1"} {
+		conn, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, line+"\r\nHost: evil.example\r\n\r\n")
+		require.NoError(t, err)
+		got := make([]byte, len("HTTP/1.1 403"))
+		_, err = io.ReadFull(conn, got)
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 403", string(got), line)
+	}
 	over, err := client.DialTCP(t.Context(), address, token)
 	require.NoError(t, err)
 	defer over.Close()

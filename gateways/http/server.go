@@ -69,8 +69,9 @@ func New(o Options) *Server {
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler: s.guard(s.routes()), ReadHeaderTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, doorKey{}, c) },
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, doorKey{}, c) },
+		DisableGeneralOptionsHandler: true, // it would answer before the guard
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	return s
 }

@@ -1,0 +1,127 @@
+package journal
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// subscriber is what the file has of one channel.
+type subscriber struct {
+	Channel
+	heard time.Time // when it was last said anything of
+}
+
+func subscriberFields(f *fields, s *subscriber) {
+	text(f, 1, &s.ID)
+	nested(f, 2, &s.Filter, filterFields)
+	integer(f, 3, &s.Window)
+	natural(f, 4, &s.Acked)
+	moment(f, 5, &s.heard)
+}
+
+// channels takes what a batch says of channels.
+func (t *txn) channels(b Batch, now time.Time, most int) error {
+	for _, c := range b.Channels {
+		s := subscriber{Channel: c}
+		s.Acked = min(s.Acked, t.tally.last)
+		if err := t.subscribe(s, now, most); err != nil {
+			return err
+		}
+	}
+	for _, a := range b.Acks {
+		if err := t.acknowledge(a, now); err != nil {
+			return err
+		}
+	}
+	for _, id := range b.Left {
+		if err := t.leave(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribe makes room for a channel that is new.
+func (t *txn) subscribe(s subscriber, now time.Time, most int) error {
+	if s.ID == "" {
+		return nil
+	}
+	key := nameKey(string(s.ID))
+	old, err := t.get(channelsBucket, key)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		for t.tally.channel >= uint64(most) {
+			if err := t.leaveSilent(); err != nil {
+				return err
+			}
+		}
+		t.tally.channel++
+	}
+	s.heard = now
+	return t.put(channelsBucket, key, encode(&s, subscriberFields))
+}
+
+func (t *txn) acknowledge(a messages.Acknowledge, now time.Time) error {
+	key := nameKey(string(a.Channel))
+	body, err := t.get(channelsBucket, key)
+	if body == nil || err != nil {
+		return err
+	}
+	var s subscriber
+	if err := decode(body, &s, subscriberFields); err != nil {
+		return err
+	}
+	s.Acked, s.heard = max(s.Acked, min(a.Seq, t.tally.last)), now
+	return t.put(channelsBucket, key, encode(&s, subscriberFields))
+}
+
+func (t *txn) leave(id messages.ChannelID) error {
+	key := nameKey(string(id))
+	if t.bucket(channelsBucket).Get(key) == nil {
+		return nil
+	}
+	t.tally.channel--
+	return t.delete(channelsBucket, key)
+}
+
+// leaveSilent forgets the channel that was not heard of for longest.
+func (t *txn) leaveSilent() error {
+	var silent subscriber
+	err := t.eachChannel(func(s subscriber) {
+		if silent.ID == "" || s.heard.Before(silent.heard) {
+			silent = s
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return t.leave(silent.ID)
+}
+
+func (t *txn) eachChannel(do func(subscriber)) error {
+	c := t.bucket(channelsBucket).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		body, err := unseal(channelsBucket, k, v)
+		if err != nil {
+			return err
+		}
+		var s subscriber
+		if err := decode(body, &s, subscriberFields); err != nil {
+			return err
+		}
+		do(s)
+	}
+	return nil
+}
+
+// Channels implements Outbox.
+func (b *Bolt) Channels() ([]Channel, error) {
+	var all []Channel
+	err := b.view(func(t *txn) error {
+		return t.eachChannel(func(s subscriber) { all = append(all, s.Channel) })
+	})
+	return all, err
+}

@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"troupe/messages"
+)
+
+// A journal's file is 0600 in a directory that is 0700, both the user's own, and
+// is opened without following a link.
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+
+	openFlags = os.O_RDWR
+	lookFlags = os.O_RDONLY
+	makeFlags = os.O_RDWR | os.O_CREATE | os.O_EXCL
+)
+
+// prepare makes the directory and an empty journal, if they are not there. It is
+// made beside its place and linked there when it is whole, so that no instant
+// leaves half a journal.
+func prepare(path string, timeout time.Duration) error {
+	dir, unfinished := filepath.Dir(path), path+".new"
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return fmt.Errorf("the journal's directory: %w", err)
+	}
+	if err := private(dir); err != nil {
+		return err
+	}
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("what is left of an unfinished journal: %w", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // whatever it is, verify looks at it
+	}
+	if err := makeEmpty(unfinished, timeout); err != nil {
+		return err
+	}
+	if err := os.Link(unfinished, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the new journal: %w", err)
+	}
+	if err := os.Remove(unfinished); err != nil {
+		return fmt.Errorf("the new journal: %w", err)
+	}
+	return syncDir(dir)
+}
+
+func makeEmpty(path string, timeout time.Duration) error {
+	db, err := openFile(path, makeFlags, bbolt.Options{Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	return errors.Join(guarded(func() error { return db.Update(lay) }), db.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("the journal's directory: %w", err)
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// private checks the directory a journal is in.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("the journal's directory: %w", err)
+	}
+	switch {
+	case !info.IsDir():
+		return unsafe(dir, "it is no directory of its own", "give a directory that is no link")
+	case info.Mode().Perm()&0o077 != 0:
+		return unsafe(dir, "others may use it: its mode is "+info.Mode().Perm().String(), "chmod 700 "+dir)
+	case !own(info):
+		return unsafe(dir, "it belongs to somebody else", "give a directory of your own")
+	}
+	return nil
+}
+
+// openSafe opens the file itself, never what a link points to.
+func openSafe(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		return nil, unsafe(path, "it is a link", "move it away")
+	case err != nil:
+		return nil, fmt.Errorf("the journal cannot be opened: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = safeFile(path, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func safeFile(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return unsafe(path, "it is no regular file", "move it away")
+	case info.Mode().Perm()&0o077 != 0:
+		return unsafe(path, "others may use it: its mode is "+info.Mode().Perm().String(), "see who changed it, then chmod 600 "+path)
+	case !own(info):
+		return unsafe(path, "it belongs to somebody else", "move it away")
+	case ok && stat.Nlink != 1:
+		return unsafe(path, "it has another name too", "remove the other link")
+	}
+	return nil
+}
+
+func own(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// openFile opens the file with bbolt.
+func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, error) {
+	o.FreelistType, o.NoFreelistSync, o.NoStatistics = bbolt.FreelistMapType, true, true
+	o.PageSize = pageSize
+	o.ReadOnly = flag == lookFlags
+	var file *os.File
+	var refused error
+	o.OpenFile = func(name string, _ int, _ os.FileMode) (*os.File, error) {
+		file, refused = openSafe(name, flag)
+		return file, refused
+	}
+	var db *bbolt.DB
+	err := guarded(func() (err error) {
+		db, err = bbolt.Open(path, fileMode, &o)
+		return err
+	})
+	if err != nil && file != nil {
+		file.Close() // and its lock with it, if bbolt has not: it may have panicked
+	}
+	switch {
+	case refused != nil:
+		return nil, refused
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, inUse(path)
+	case err != nil:
+		return nil, damaged(path, err)
+	}
+	db.AllocSize = growth
+	return db, nil
+}
+
+func unsafe(path, what, hint string) error {
+	return &messages.Error{
+		Code: ErrUnsafe.Code, Reason: ErrUnsafe.Reason,
+		Message: fmt.Sprintf("the journal is not safe in %s: %s", path, what), Hint: hint,
+	}
+}
+
+func inUse(path string) error {
+	return &messages.Error{
+		Code: ErrInUse.Code, Reason: ErrInUse.Reason,
+		Message: fmt.Sprintf("another process has the journal %s open", path), Hint: "end the other daemon, or give this one a state directory of its own",
+	}
+}
+
+func damaged(path string, err error) error {
+	return &messages.Error{
+		Code: ErrDamaged.Code, Reason: ErrDamaged.Reason,
+		Message: fmt.Sprintf("the journal %s is damaged: %v", path, err),
+		Hint:    "it was left as it is; move it away to begin a new one without its history, or restore it from a backup",
+	}
+}
+
+func foreign(path, what string) error {
+	return &messages.Error{
+		Code: ErrForeign.Code, Reason: ErrForeign.Reason,
+		Message: fmt.Sprintf("the file %s is no journal of troupe: %s", path, what), Hint: "it was left as it is; move it away, or give another state directory",
+	}
+}
+
+func newer(path string, format uint64) error {
+	return &messages.Error{
+		Code: ErrNewer.Code, Reason: ErrNewer.Reason,
+		Message: fmt.Sprintf("the journal %s has the format %d, and this troupe knows up to %d", path, format, Format),
+		Hint:    "use the troupe that wrote it, or move it away to begin a new one",
+	}
+}

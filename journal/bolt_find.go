@@ -1,0 +1,127 @@
+package journal
+
+import (
+	"bytes"
+
+	"go.etcd.io/bbolt"
+
+	"troupe/messages"
+)
+
+// LastNumber implements Jobs.
+func (b *Bolt) LastNumber() (uint64, error) {
+	var n uint64
+	err := b.view(func(t *txn) error {
+		n = t.tally.number
+		return nil
+	})
+	return n, err
+}
+
+// Job implements Jobs.
+func (b *Bolt) Job(id messages.JobID) (Entry, error) {
+	return b.find(func(*txn) ([]byte, error) { return []byte(id), nil })
+}
+
+// ByUID implements Jobs.
+func (b *Bolt) ByUID(uid messages.UID) (Entry, error) {
+	return b.find(func(t *txn) ([]byte, error) { return t.get(uidsBucket, nameKey(string(uid))) })
+}
+
+// ByKey implements Jobs.
+func (b *Bolt) ByKey(principal messages.Principal, key string) (Entry, error) {
+	return b.find(func(t *txn) ([]byte, error) { return t.get(keysBucket, hashKey(principal, key)) })
+}
+
+// ByName implements Jobs.
+func (b *Bolt) ByName(name string) (Entry, error) {
+	return b.find(func(t *txn) ([]byte, error) {
+		end := namedKey(name, ^messages.Seq(0))
+		k, v := below(t.bucket(namesBucket).Cursor(), end)
+		if k == nil || len(k) != len(end) || !bytes.HasPrefix(k, end[:len(end)-8]) {
+			return nil, nil
+		}
+		return unseal(namesBucket, k, v)
+	})
+}
+
+// Live implements Jobs.
+func (b *Bolt) Live() ([]Entry, error) {
+	var all []Entry
+	err := b.view(func(t *txn) error {
+		c := t.bucket(liveBucket).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			e, err := t.entryOf(liveBucket, k, v)
+			if err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// below moves to the last key below end.
+func below(c *bbolt.Cursor, end []byte) (key, value []byte) {
+	if at, _ := c.Seek(end); at != nil {
+		return c.Prev()
+	}
+	return c.Last()
+}
+
+// Over implements Jobs.
+func (b *Bolt) Over(before messages.Seq, limit int) ([]Entry, error) {
+	end := before
+	if end == 0 {
+		end = ^messages.Seq(0)
+	}
+	var page []Entry
+	err := b.view(func(t *txn) error {
+		c := t.bucket(overBucket).Cursor()
+		for k, v := below(c, seqKey(end)); k != nil && len(page) < limit; k, v = c.Prev() {
+			e, err := t.entryOf(overBucket, k, v)
+			if err != nil {
+				return err
+			}
+			page = append(page, e)
+		}
+		return nil
+	})
+	return page, err
+}
+
+func (t *txn) entryOf(bucket string, key, value []byte) (Entry, error) {
+	id, err := unseal(bucket, key, value)
+	if err != nil {
+		return Entry{}, err
+	}
+	r, err := t.job(messages.JobID(id))
+	if err == nil && r == nil {
+		err = errSeal
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	return r.Entry, nil
+}
+
+// find gives the job whose id which finds.
+func (b *Bolt) find(which func(*txn) ([]byte, error)) (Entry, error) {
+	var e Entry
+	err := b.view(func(t *txn) error {
+		id, err := which(t)
+		if err != nil {
+			return err
+		}
+		r, err := t.job(messages.JobID(id))
+		if err == nil && r == nil {
+			err = ErrNoJob
+		}
+		if err == nil {
+			e = r.Entry
+		}
+		return err
+	})
+	return e, err
+}

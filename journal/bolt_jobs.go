@@ -1,0 +1,255 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// record is what the file has of one job.
+type record struct {
+	Entry
+	first, over messages.Seq // its first and last fact; over is 0 while it is not
+}
+
+func recordFields(f *fields, r *record) {
+	natural(f, 1, &r.first)
+	natural(f, 2, &r.over)
+	nested(f, 3, &r.Key, keyFields)
+	nested(f, 4, &r.Job, jobFields)
+}
+
+func keyFields(f *fields, k *Key) {
+	text(f, 1, &k.Job)
+	text(f, 2, &k.Principal)
+	text(f, 3, &k.Key)
+	text(f, 4, &k.Digest)
+}
+
+// longKey is from where on a name is not a key itself; bbolt takes 32 KiB.
+const longKey = 256
+
+// nameKey is a name of any length and bytes as a key. Behind its first byte it
+// has no NUL, which ends it where more follows.
+func nameKey(name string) []byte {
+	if len(name) <= longKey && strings.IndexByte(name, 0) < 0 {
+		return []byte(name)
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.AppendEncode([]byte{0}, sum[:])
+}
+
+// namedKey is where a job stands under its name, among others of that name.
+func namedKey(name string, first messages.Seq) []byte {
+	return append(append(nameKey(name), 0), seqKey(first)...)
+}
+
+func hashKey(principal messages.Principal, key string) []byte {
+	h := sha256.New()
+	h.Write(nameKey(string(principal)))
+	h.Write([]byte{0})
+	h.Write([]byte(key))
+	return h.Sum(nil)
+}
+
+// fact records one fact in its form, and what it means for its job.
+func (t *txn) fact(f messages.FactRecorded, form []byte) error {
+	if err := t.put(factsBucket, seqKey(f.Seq), form); err != nil {
+		return err
+	}
+	t.tally.last = f.Seq
+	t.tally.facts++
+	if fact, ok := f.Fact.(messages.CommandFact); ok && fact.Record().ID != "" {
+		return t.learn(f.Seq, fact)
+	}
+	return nil
+}
+
+// learn keeps what a fact says of its job; one about a job that is over changes
+// nothing.
+func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
+	job := fact.Record()
+	r, err := t.job(job.ID)
+	if err != nil {
+		return err
+	}
+	if r != nil && r.Job.UID != job.UID {
+		if err := t.forget(r); err != nil {
+			return err
+		}
+		r = nil
+	}
+	switch {
+	case r == nil:
+		r = &record{first: seq}
+		r.Job = job
+		if err := t.enter(r); err != nil {
+			return err
+		}
+	case r.over > 0:
+		return nil
+	case r.Job.Name != job.Name:
+		if err := t.rename(r, job.Name); err != nil {
+			return err
+		}
+	}
+	r.Job = job
+	r.Job.Seq = seq
+	if _, retired := fact.(messages.CommandRetired); retired {
+		r.over = seq
+		t.tally.over++
+		if err := t.delete(liveBucket, seqKey(r.first)); err != nil {
+			return err
+		}
+		if err := t.put(overBucket, seqKey(seq), []byte(job.ID)); err != nil {
+			return err
+		}
+	}
+	t.save(r)
+	return nil
+}
+
+// save has a record written with the commit: one job has several facts in many.
+func (t *txn) save(r *record) {
+	if t.dirty == nil {
+		t.dirty = map[messages.JobID]*record{}
+	}
+	t.dirty[r.Job.ID] = r
+}
+
+// flush writes what was saved.
+func (t *txn) flush() error {
+	for _, id := range slices.Sorted(maps.Keys(t.dirty)) {
+		if err := t.put(jobsBucket, nameKey(string(id)), encode(t.dirty[id], recordFields)); err != nil {
+			return err
+		}
+	}
+	t.dirty = nil
+	return nil
+}
+
+// enter makes a job known by all its names.
+func (t *txn) enter(r *record) error {
+	id := []byte(r.Job.ID)
+	t.tally.number = max(t.tally.number, idNumber(r.Job.ID))
+	if r.Job.UID != "" {
+		if err := t.put(uidsBucket, nameKey(string(r.Job.UID)), id); err != nil {
+			return err
+		}
+	}
+	if err := t.rename(r, r.Job.Name); err != nil {
+		return err
+	}
+	return t.put(liveBucket, seqKey(r.first), id)
+}
+
+// rename makes a job known by another name than the one in its record.
+func (t *txn) rename(r *record, name string) error {
+	if r.Job.Name != "" && r.Job.Name != name {
+		if err := t.delete(namesBucket, namedKey(r.Job.Name, r.first)); err != nil {
+			return err
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	return t.put(namesBucket, namedKey(name, r.first), []byte(r.Job.ID))
+}
+
+// forget removes all of a job but its facts.
+func (t *txn) forget(r *record) error {
+	if r.over > 0 {
+		t.tally.over--
+	}
+	delete(t.dirty, r.Job.ID)
+	for _, d := range []struct {
+		bucket string
+		key    []byte
+		there  bool
+	}{
+		{jobsBucket, nameKey(string(r.Job.ID)), true},
+		{uidsBucket, nameKey(string(r.Job.UID)), r.Job.UID != ""},
+		{namesBucket, namedKey(r.Job.Name, r.first), r.Job.Name != ""},
+		{keysBucket, hashKey(r.Key.Principal, r.Key.Key), r.Key.Key != ""},
+		{liveBucket, seqKey(r.first), r.over == 0},
+		{overBucket, seqKey(r.over), r.over > 0},
+	} {
+		if !d.there {
+			continue
+		}
+		if err := t.delete(d.bucket, d.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// job gives a record, nil if there is none.
+func (t *txn) job(id messages.JobID) (*record, error) {
+	if r := t.dirty[id]; r != nil {
+		return r, nil
+	}
+	body, err := t.get(jobsBucket, nameKey(string(id)))
+	if body == nil || err != nil {
+		return nil, err
+	}
+	var r record
+	if err := decode(body, &r, recordFields); err != nil {
+		return nil, err
+	}
+	if r.Job.ID != id {
+		return nil, nil // another one of the same hash
+	}
+	return &r, nil
+}
+
+// take takes what a batch has beside its facts.
+func (t *txn) take(b Batch, now time.Time, keep Retention) error {
+	for _, k := range b.Keys {
+		if err := t.key(k); err != nil {
+			return err
+		}
+	}
+	if err := t.channels(b, now, keep.Channels); err != nil {
+		return err
+	}
+	for _, id := range b.Removed {
+		r, err := t.job(id)
+		if err == nil && r != nil && r.over > 0 {
+			err = t.forget(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *txn) key(k Key) error {
+	r, err := t.job(k.Job)
+	if err != nil || r == nil || k.Key == "" || r.Key == k {
+		return err
+	}
+	hash := hashKey(k.Principal, k.Key)
+	if id, err := t.get(keysBucket, hash); err != nil {
+		return err
+	} else if other, err := t.job(messages.JobID(id)); err != nil {
+		return err
+	} else if other != nil && other.Job.ID != k.Job {
+		other.Key = Key{}
+		t.save(other)
+	}
+	if r.Key.Key != "" {
+		if err := t.delete(keysBucket, hashKey(r.Key.Principal, r.Key.Key)); err != nil {
+			return err
+		}
+	}
+	r.Key = k
+	t.save(r)
+	return t.put(keysBucket, hash, []byte(k.Job))
+}

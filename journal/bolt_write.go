@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"troupe/messages"
+)
+
+// maxRound bounds what is committed together, so that who came first does not
+// wait for all that have come since.
+const maxRound = 1024
+
+// waiting is a caller whose batch is not committed yet.
+type waiting struct {
+	batch Batch
+	err   error
+	leads bool // the next commit is this caller's to make
+	woken chan struct{}
+}
+
+// Append implements Store.
+func (b *Bolt) Append(facts []messages.FactRecorded) error { return b.Write(Batch{Facts: facts}) }
+
+// Write implements Writer. The caller who finds no commit under way makes one;
+// those who come meanwhile wait, and the first of them makes the next for all.
+func (b *Bolt) Write(batch Batch) error {
+	w := &waiting{batch: batch, woken: make(chan struct{})}
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return ErrClosed
+	}
+	b.queue = append(b.queue, w)
+	leads := !b.writing
+	b.writing = true
+	b.mu.Unlock()
+	if !leads {
+		<-w.woken
+		if !w.leads {
+			return w.err
+		}
+	}
+	b.lead(w)
+	return w.err
+}
+
+// lead commits what waits, w first, and hands over to the next.
+func (b *Bolt) lead(w *waiting) {
+	b.mu.Lock()
+	n := min(len(b.queue), maxRound)
+	round := slices.Clone(b.queue[:n])
+	b.queue = slices.Delete(b.queue, 0, n)
+	b.mu.Unlock()
+
+	b.commit(round)
+
+	b.mu.Lock()
+	b.writing = len(b.queue) > 0
+	if b.writing {
+		b.queue[0].leads = true
+		close(b.queue[0].woken)
+	}
+	b.mu.Unlock()
+	for _, other := range round {
+		if other != w {
+			close(other.woken)
+		}
+	}
+}
+
+// errUnchanged undoes a commit that would change nothing.
+var errUnchanged = errors.New("nothing has changed")
+
+// commit writes the batches of a round, each whole or not at all. Numbers are
+// taken in their order, whoever came first.
+func (b *Bolt) commit(round []*waiting) {
+	slices.SortStableFunc(round, func(x, y *waiting) int { return cmp.Compare(x.begins(), y.begins()) })
+	done := Stats{Commits: 1, Writes: uint64(len(round))}
+	err := b.usable()
+	if err == nil {
+		err = b.fault(guarded(func() error {
+			return b.db.Update(func(tx *bbolt.Tx) error { return b.apply(tx, round, &done) })
+		}))
+	}
+	switch {
+	case errors.Is(err, errUnchanged):
+		return
+	case err != nil:
+		for _, w := range round {
+			w.err = cmp.Or(w.err, err)
+		}
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stats.Commits += done.Commits
+	b.stats.Writes += done.Writes
+	b.stats.Facts += done.Facts
+	b.stats.Trimmed += done.Trimmed
+}
+
+// begins is the number of the first fact of a batch; one without facts may
+// speak of those of the others.
+func (w *waiting) begins() messages.Seq {
+	if len(w.batch.Facts) == 0 {
+		return ^messages.Seq(0)
+	}
+	return w.batch.Facts[0].Seq
+}
+
+func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) error {
+	t, err := begin(tx)
+	if err != nil {
+		return err
+	}
+	now, had := time.Now(), t.tally.last
+	for _, w := range round {
+		facts, forms, err := encodeFresh(w.batch.Facts, t.tally.last)
+		if err != nil {
+			w.err = err // nothing of it was done
+			continue
+		}
+		for i, f := range facts {
+			if err := t.fact(f, forms[i]); err != nil {
+				return err
+			}
+		}
+		if err := t.take(w.batch, now, b.keep); err != nil {
+			return err
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	done.Facts = uint64(t.tally.last - had)
+	if err := t.trim(now, b.keep, int(done.Facts)); err != nil {
+		return err
+	}
+	done.Trimmed = t.trimmed
+	if !t.changed {
+		return errUnchanged
+	}
+	return t.end()
+}
+
+// encodeFresh gives those facts that are not recorded yet, and their forms. What
+// it refuses is refused before anything is done.
+func encodeFresh(facts []messages.FactRecorded, last messages.Seq) ([]messages.FactRecorded, [][]byte, error) {
+	facts, err := fresh(facts, last)
+	if err != nil {
+		return nil, nil, err
+	}
+	forms := make([][]byte, len(facts))
+	for i, f := range facts {
+		if forms[i], err = encodeFact(f.Fact); err != nil {
+			return nil, nil, err
+		}
+	}
+	return facts, forms, nil
+}

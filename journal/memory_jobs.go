@@ -1,0 +1,257 @@
+package journal
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"troupe/messages"
+)
+
+// MemoryJobs is how many jobs that are over a journal in memory holds: as many
+// as its node remembers (design.md 9.8).
+const MemoryJobs = 1000
+
+// known is what a journal in memory holds beside the facts. A job's record is
+// the one in the last fact about it, which is not copied.
+type known struct {
+	number   uint64
+	jobs     map[messages.JobID]*knownJob
+	byUID    map[messages.UID]messages.JobID
+	byKey    map[keyName]messages.JobID
+	over     []*knownJob // in the order of their last words
+	channels map[messages.ChannelID]*knownChannel
+	heard    uint64 // counts what was said of channels
+}
+
+type knownJob struct {
+	id          messages.JobID
+	uid         messages.UID
+	last        messages.CommandFact
+	seq         messages.Seq // of last
+	first, over messages.Seq // over: 0 while it is not
+	key         Key
+}
+
+type knownChannel struct {
+	Channel
+	heard uint64
+}
+
+type keyName struct {
+	principal messages.Principal
+	key       string
+}
+
+func newKnown() known {
+	return known{
+		jobs: map[messages.JobID]*knownJob{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[keyName]messages.JobID{},
+		channels: map[messages.ChannelID]*knownChannel{},
+	}
+}
+
+func (j *knownJob) entry() Entry {
+	job := j.last.Record()
+	job.Seq = j.seq
+	return Entry{Job: job, Key: j.key}
+}
+
+// learn takes a fact; one about a job that is over changes nothing.
+func (k *known) learn(f messages.FactRecorded) {
+	fact, ok := f.Fact.(messages.CommandFact)
+	if !ok {
+		return
+	}
+	job := fact.Record() // which copies it
+	id, uid := job.ID, job.UID
+	if id == "" {
+		return
+	}
+	j := k.jobs[id]
+	if j != nil && j.uid != uid {
+		k.forget(id)
+		j = nil
+	}
+	switch {
+	case j == nil:
+		j = &knownJob{id: id, uid: uid, first: f.Seq}
+		k.jobs[id] = j
+		if uid != "" {
+			k.byUID[uid] = id
+		}
+		k.number = max(k.number, idNumber(id))
+	case j.over > 0:
+		return
+	}
+	j.last, j.seq = fact, f.Seq
+	if _, retired := fact.(messages.CommandRetired); retired {
+		j.over = f.Seq
+		k.over = append(k.over, j)
+		if len(k.over) > MemoryJobs {
+			k.forget(k.over[0].id)
+		}
+	}
+}
+
+func (k *known) forget(id messages.JobID) {
+	j := k.jobs[id]
+	if j == nil {
+		return
+	}
+	delete(k.jobs, id)
+	delete(k.byUID, j.uid)
+	delete(k.byKey, keyName{j.key.Principal, j.key.Key})
+	if i := slices.Index(k.over, j); i >= 0 {
+		k.over = slices.Delete(k.over, i, i+1)
+	}
+}
+
+// take takes what a batch has beside its facts.
+func (k *known) take(b Batch, last messages.Seq) {
+	for _, key := range b.Keys {
+		name := keyName{key.Principal, key.Key}
+		j := k.jobs[key.Job]
+		if j == nil || key.Key == "" {
+			continue
+		}
+		if other := k.jobs[k.byKey[name]]; other != nil {
+			other.key = Key{}
+		}
+		delete(k.byKey, keyName{j.key.Principal, j.key.Key})
+		j.key, k.byKey[name] = key, key.Job
+	}
+	for _, c := range b.Channels {
+		k.channels[c.ID] = &knownChannel{Channel: c, heard: k.hear()}
+		k.channels[c.ID].Acked = min(c.Acked, last)
+	}
+	for len(k.channels) > DefaultChannels {
+		delete(k.channels, k.longestSilent())
+	}
+	for _, a := range b.Acks {
+		if c := k.channels[a.Channel]; c != nil {
+			c.Acked, c.heard = max(c.Acked, min(a.Seq, last)), k.hear()
+		}
+	}
+	for _, id := range b.Left {
+		delete(k.channels, id)
+	}
+	for _, id := range b.Removed {
+		if j := k.jobs[id]; j != nil && j.over > 0 {
+			k.forget(id)
+		}
+	}
+}
+
+func (k *known) hear() uint64 {
+	k.heard++
+	return k.heard
+}
+
+func (k *known) longestSilent() messages.ChannelID {
+	return slices.MinFunc(slices.Collect(maps.Values(k.channels)), func(a, b *knownChannel) int {
+		return cmp.Compare(a.heard, b.heard)
+	}).ID
+}
+
+// LastNumber implements Jobs.
+func (m *Memory) LastNumber() (uint64, error) {
+	return look(m, func(k *known) uint64 { return k.number })
+}
+
+// Job implements Jobs.
+func (m *Memory) Job(id messages.JobID) (Entry, error) {
+	return m.find(func(k *known) messages.JobID { return id })
+}
+
+// ByUID implements Jobs.
+func (m *Memory) ByUID(uid messages.UID) (Entry, error) {
+	return m.find(func(k *known) messages.JobID { return k.byUID[uid] })
+}
+
+// ByKey implements Jobs.
+func (m *Memory) ByKey(principal messages.Principal, key string) (Entry, error) {
+	return m.find(func(k *known) messages.JobID { return k.byKey[keyName{principal, key}] })
+}
+
+// ByName implements Jobs.
+func (m *Memory) ByName(name string) (Entry, error) {
+	return m.find(func(k *known) (id messages.JobID) {
+		var first messages.Seq
+		for is, j := range k.jobs {
+			if name != "" && j.first > first && j.last.Record().Name == name {
+				id, first = is, j.first
+			}
+		}
+		return id
+	})
+}
+
+// Live implements Jobs.
+func (m *Memory) Live() ([]Entry, error) {
+	return look(m, func(k *known) []Entry {
+		live := slices.DeleteFunc(slices.Collect(maps.Values(k.jobs)), func(j *knownJob) bool { return j.over > 0 })
+		slices.SortFunc(live, func(a, b *knownJob) int { return cmp.Compare(a.first, b.first) })
+		return entries(live)
+	})
+}
+
+// Over implements Jobs.
+func (m *Memory) Over(before messages.Seq, limit int) ([]Entry, error) {
+	return look(m, func(k *known) []Entry {
+		var page []*knownJob
+		for _, j := range slices.Backward(k.over) {
+			if (before == 0 || j.over < before) && len(page) < limit {
+				page = append(page, j)
+			}
+		}
+		return entries(page)
+	})
+}
+
+// Channels implements Outbox.
+func (m *Memory) Channels() ([]Channel, error) {
+	return look(m, func(k *known) []Channel {
+		var all []Channel
+		for _, c := range k.channels {
+			all = append(all, c.Channel)
+		}
+		slices.SortFunc(all, func(a, b Channel) int { return cmp.Compare(a.ID, b.ID) })
+		return all
+	})
+}
+
+func entries(jobs []*knownJob) []Entry {
+	var all []Entry
+	for _, j := range jobs {
+		all = append(all, j.entry())
+	}
+	return all
+}
+
+// look asks what is known, unless the journal is closed.
+func look[T any](m *Memory, ask func(*known) T) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		var none T
+		return none, ErrClosed
+	}
+	return ask(&m.known), nil
+}
+
+func (m *Memory) find(which func(*known) messages.JobID) (Entry, error) {
+	j, err := look(m, func(k *known) *Entry {
+		if j := k.jobs[which(k)]; j != nil {
+			e := j.entry()
+			return &e
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case j == nil:
+		return Entry{}, ErrNoJob
+	}
+	return *j, nil
+}

@@ -1,0 +1,264 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// fields is one message in protobuf's wire format: numbered fields, zero values
+// left out. One listing of a record's fields both writes and reads it, so that
+// the two cannot disagree. Numbers ascend and are never given to another field;
+// a reader passes over those it does not know, which a newer troupe has written.
+type fields struct {
+	write bool
+	buf   []byte // what was written, or is still to be read
+	last  uint64 // the number read last
+	err   error
+}
+
+// The kinds of fields, as protobuf numbers them.
+const (
+	varint    = 0
+	fixed64   = 1
+	delimited = 2
+	fixed32   = 5
+)
+
+var errWire = errors.New("its fields cannot be read")
+
+func (f *fields) fail(why string) {
+	if f.err == nil {
+		f.err = fmt.Errorf("%w: %s", errWire, why)
+	}
+	f.buf = nil
+}
+
+// next reads on to the field n. It is false when there is none.
+func (f *fields) next(n, kind uint64) bool {
+	for len(f.buf) > 0 {
+		tag, size := binary.Uvarint(f.buf)
+		number := tag >> 3
+		switch {
+		case size <= 0 || number == 0:
+			f.fail("a field has no number")
+			return false
+		case number < f.last:
+			f.fail("a field is out of order")
+			return false
+		case number > n:
+			return false
+		}
+		f.buf, f.last = f.buf[size:], number
+		if number < n {
+			f.skip(tag & 7)
+			continue
+		}
+		if tag&7 != kind {
+			f.fail("a field is of another kind")
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+func (f *fields) skip(kind uint64) {
+	switch kind {
+	case varint:
+		f.uvarint()
+	case fixed64:
+		f.take(8)
+	case delimited:
+		f.take(f.uvarint())
+	case fixed32:
+		f.take(4)
+	default:
+		f.fail("a field is of an unknown kind")
+	}
+}
+
+// end reads to the end of the message and says what was wrong with it.
+func (f *fields) end() error {
+	f.next(math.MaxUint64, varint)
+	return f.err
+}
+
+func (f *fields) uvarint() uint64 {
+	v, size := binary.Uvarint(f.buf)
+	if size <= 0 {
+		f.fail("a number is cut off")
+		return 0
+	}
+	f.buf = f.buf[size:]
+	return v
+}
+
+func (f *fields) take(size uint64) []byte {
+	if size > uint64(len(f.buf)) {
+		f.fail("a field is cut off")
+		return nil
+	}
+	b := f.buf[:size]
+	f.buf = f.buf[size:]
+	return b
+}
+
+func (f *fields) tag(n, kind uint64) { f.buf = binary.AppendUvarint(f.buf, n<<3|kind) }
+
+// natural is a field for a number that is never negative.
+func natural[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
+	switch {
+	case f.write && *p != 0:
+		f.tag(n, varint)
+		f.buf = binary.AppendUvarint(f.buf, uint64(*p))
+	case !f.write && f.next(n, varint):
+		v := f.uvarint()
+		*p = T(v)
+		if uint64(*p) != v {
+			f.fail("a number is too large")
+		}
+	}
+}
+
+// integer is a field for any number.
+func integer[T ~int8 | ~int | ~int64](f *fields, n uint64, p *T) {
+	zigzag := uint64(*p)<<1 ^ uint64(int64(*p)>>63)
+	natural(f, n, &zigzag)
+	if !f.write {
+		v := int64(zigzag>>1) ^ -int64(zigzag&1)
+		*p = T(v)
+		if int64(*p) != v {
+			f.fail("a number is too large")
+		}
+	}
+}
+
+func flag(f *fields, n uint64, p *bool) {
+	var v uint64
+	if *p {
+		v = 1
+	}
+	natural(f, n, &v)
+	*p = v != 0
+}
+
+// text is a field for a string of any bytes.
+func text[T ~string](f *fields, n uint64, p *T) {
+	switch {
+	case f.write && *p != "":
+		f.string(n, string(*p))
+	case !f.write && f.next(n, delimited):
+		*p = T(f.take(f.uvarint()))
+	}
+}
+
+func (f *fields) string(n uint64, s string) {
+	f.tag(n, delimited)
+	f.buf = binary.AppendUvarint(f.buf, uint64(len(s)))
+	f.buf = append(f.buf, s...)
+}
+
+// nested is a field for a record of its own, which is left out when all of it is.
+func nested[T any](f *fields, n uint64, p *T, each func(*fields, *T)) {
+	switch {
+	case f.write:
+		begin := len(f.buf)
+		if size := put(f, n, p, each); size == 0 {
+			f.buf = f.buf[:begin]
+		}
+	case f.next(n, delimited):
+		inside(f, p, each)
+	}
+}
+
+// put writes a record that lies in this one and gives its size.
+func put[T any](f *fields, n uint64, p *T, each func(*fields, *T)) int {
+	f.tag(n, delimited)
+	at := len(f.buf)
+	f.buf = append(f.buf, 0) // its size, which is mostly one byte
+	each(f, p)
+	size := len(f.buf) - at - 1
+	var form [binary.MaxVarintLen64]byte
+	long := binary.PutUvarint(form[:], uint64(size))
+	f.buf = append(f.buf, form[1:long]...)
+	copy(f.buf[at+long:], f.buf[at+1:at+1+size])
+	copy(f.buf[at:], form[:long])
+	return size
+}
+
+// list is a field for records in their order. An empty one comes back as nil.
+func list[T any](f *fields, n uint64, p *[]T, each func(*fields, *T)) {
+	if f.write {
+		for i := range *p {
+			put(f, n, &(*p)[i], each)
+		}
+		return
+	}
+	for f.next(n, delimited) {
+		var v T
+		inside(f, &v, each)
+		*p = append(*p, v)
+	}
+}
+
+// texts is a field for strings in their order.
+func texts[T ~string](f *fields, n uint64, p *[]T) {
+	if f.write {
+		for _, s := range *p {
+			f.string(n, string(s))
+		}
+		return
+	}
+	for f.next(n, delimited) {
+		*p = append(*p, T(f.take(f.uvarint())))
+	}
+}
+
+// moment is a field for a point in time, in UTC and without the process's own
+// clock reading.
+func moment(f *fields, n uint64, p *time.Time) {
+	switch {
+	case f.write && !p.IsZero():
+		put(f, n, p, momentFields)
+	case !f.write && f.next(n, delimited):
+		inside(f, p, momentFields)
+	}
+}
+
+func momentFields(f *fields, t *time.Time) {
+	sec, nsec := t.Unix(), int64(t.Nanosecond())
+	if !f.write {
+		sec, nsec = 0, 0
+	}
+	integer(f, 1, &sec)
+	integer(f, 2, &nsec)
+	if !f.write {
+		*t = time.Unix(sec, nsec).UTC()
+	}
+}
+
+// usualSize is enough for the record of most jobs.
+const usualSize = 384
+
+func encode[T any](p *T, each func(*fields, *T)) []byte {
+	f := fields{write: true, buf: make([]byte, 0, usualSize)}
+	each(&f, p)
+	return f.buf
+}
+
+func decode[T any](b []byte, p *T, each func(*fields, *T)) error {
+	f := fields{buf: b}
+	each(&f, p)
+	return f.end()
+}
+
+// inside reads a record that lies in another one.
+func inside[T any](f *fields, p *T, each func(*fields, *T)) {
+	b := f.take(f.uvarint())
+	if err := decode(b, p, each); err != nil && f.err == nil {
+		f.err, f.buf = err, nil
+	}
+}
