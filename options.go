@@ -49,7 +49,12 @@ type Options struct {
 	// its own starts no engine. Logs must then be given, too.
 	Backends map[string]backends.Backend
 	Logs     actors.Logs
-	// Journal keeps the facts; nil: in memory.
+	// Engine owns the processes, instead of one in this process: then Logs must be
+	// given, too, and all of Backends stand on it. Its jobs of before are adopted.
+	// The node closes it.
+	Engine backends.Engine
+	// Journal keeps the facts; nil: in memory. One with the projections of package
+	// journal tells the node what was before it, and is not closed by it.
 	Journal actors.Journal
 	// Middleware runs around every actor, behind the guard: traces, faults.
 	Middleware []actor.ReceiverMiddleware
@@ -72,6 +77,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Journal == nil {
 		o.Journal = journal.NewMemory(0)
+	} else if j, ok := o.Journal.(projecting); ok {
+		o.Journal = lasting{j}
 	}
 	return o, nil
 }
@@ -86,6 +93,7 @@ type parts struct {
 	backends map[string]backends.Backend
 	logs     actors.Logs
 	engine   backends.Engine
+	past     actors.Past
 	store    *spill.Disk
 	workers  *actors.Workers
 }
@@ -96,9 +104,13 @@ func (o Options) build() (parts, error) {
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}
+	p.engine = o.Engine
+	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
+		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells})
+	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		if p.logs == nil {
-			return p, errors.New("a node with a pipe backend of its own needs its Logs, too")
+			return p, errors.New("a node with an engine or a pipe backend of its own needs its Logs, too")
 		}
 		return p, nil
 	}
@@ -149,7 +161,7 @@ func (p parts) close() error {
 // deps joins what the tree needs.
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
-		Backends: p.backends, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
+		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,

@@ -68,6 +68,9 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.past, err = o.before(ctx, p); err != nil {
+		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
+	}
 	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
 	n.system = newSystem(o)
 	n.askers = &askers{system: n.system}

@@ -19,6 +19,8 @@ type command struct {
 	adopt   bool // the engine has the job already
 	granted bool // it has its turn
 	machine lifecycle.Command
+	memo    *memo // what the engine keeps with the job; nil: it cannot outlive the tree
+	noted   bool  // it has it
 
 	proc    backends.Process
 	born    bool // the process exists or has failed: its logs are there if they ever will be
@@ -90,7 +92,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 			ctx.Send(c.sink, f)
 		}
 		return
-	case messages.OutputClosed, messages.ProcessFailed:
+	case messages.OutputClosed, messages.ProcessFailed, messages.ProcessLost:
 		c.close(ctx)
 	case messages.ProcessExited:
 		if f.Last > 0 {
@@ -126,12 +128,16 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.disarm(e.Timer)
 	case lifecycle.Start:
 		c.spec.Deadline = e.Deadline
+		if c.memo != nil {
+			c.spec.Meta = c.memo.of(&c.machine.Job)
+		}
 		c.proc = c.shell.Start(c.spec, c.facts(ctx))
 	case lifecycle.Do:
 		c.proc.Do(control(e.Request))
 	case lifecycle.Stop:
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
+		c.note(e.Fact)
 		ctx.Send(ctx.Parent(), news(e))
 	case lifecycle.Reply:
 		c.clients.answer(ctx, e)
@@ -141,6 +147,19 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		}
 	case lifecycle.Retire:
 		c.leave(ctx)
+	}
+}
+
+// note has the engine keep what has changed, before anybody is told: who was told
+// that a job goes on in the background finds it there after a restart.
+func (c *command) note(fact messages.CommandFact) {
+	if c.memo == nil || c.proc == nil {
+		return
+	}
+	switch fact.(type) {
+	case messages.CommandPromoted, messages.CommandChanged:
+		job := fact.Record()
+		c.proc.Note(c.memo.of(&job))
 	}
 }
 
@@ -177,6 +196,9 @@ func (c *command) start(ctx actor.Context) {
 		return
 	}
 	c.proc = proc
+	if c.memo != nil && !c.noted && !c.machine.Job.State.Ended() {
+		proc.Note(c.memo.of(&c.machine.Job)) // it may be at another place than before
+	}
 }
 
 // facts is how the engine speaks to this actor and no other. What it says behind a

@@ -19,7 +19,12 @@ type Deps struct {
 	Backends map[string]backends.Backend // by name; DefaultBackend must be there
 	Journal  Journal
 	Logs     Logs
-	Log      *slog.Logger
+	// Engine is what all of Backends stand on, to stop what a failing place holds;
+	// nil: what such a place holds cannot be reached.
+	Engine backends.Engine
+	// Past is what the tree begins with.
+	Past Past
+	Log  *slog.Logger
 
 	// NewUID makes the ULID of a job.
 	NewUID func() messages.UID
@@ -65,11 +70,13 @@ type Self struct {
 
 // Limits bound a node. The zero value means the defaults.
 type Limits struct {
-	Starts    int // at a time; 0: as many as there are CPUs
-	Unstarted int // 0: MaxUnstarted
-	Finished  int // records kept; 0: MaxFinished
-	Channels  int // 0: MaxChannels
-	Watches   int // waits, and as many stops of many jobs; 0: MaxWatches
+	Starts    int           // at a time; 0: as many as there are CPUs
+	Unstarted int           // 0: MaxUnstarted
+	Finished  int           // records kept; 0: MaxFinished
+	Age       time.Duration // … since the end of their jobs; 0: any
+	LogBytes  int64         // … of all their outputs together; 0: any
+	Channels  int           // 0: MaxChannels
+	Watches   int           // waits, and as many stops of many jobs; 0: MaxWatches
 }
 
 // The defaults of Limits, and what they protect.

@@ -41,6 +41,16 @@ type place struct {
 	// turn says that it has its turn if it can begin at once. One that is Starting
 	// was placed with it before, and its engine may have been asked.
 	turn bool
+	held bool // its engine has it from before the tree: it is adopted, never begun
+	keep keepsake
+}
+
+// keepsake is what the node has the engine keep with a job, beside its record.
+type keepsake struct {
+	noted       bool // it has it already
+	owed        bool // a client waits for the end
+	key, digest string
+	quotas      []messages.ScopeQuota // of the scopes on the way, from the top one down
 }
 
 // openScope makes a scope and its parents; it is routed.
@@ -55,6 +65,7 @@ type openSession struct {
 	quiet
 	ask  messages.OpenSession
 	held []backends.Held
+	bare bool // its place has failed too often: it only holds what is there, without one
 }
 
 // Refuse implements messages.Refusable: somebody may wait for it.
@@ -163,6 +174,14 @@ type (
 	record struct {
 		quiet
 		fact messages.FactRecorded
+		key  Key // of the job it is about, if it has one
+	}
+	// recordAside gives the recorder what the journal keeps beside the facts. It may
+	// be lost with the recorder: then a subscriber is told again what it has
+	// acknowledged, and a removed record is kept for longer.
+	recordAside struct {
+		quiet
+		entry Entry // without facts and keys
 	}
 	// recordFailed says that the journal does not take facts; the recorder tries
 	// again by itself. A nil error says that it does again.

@@ -22,8 +22,9 @@ type recorder struct {
 
 	ready   bool
 	next    messages.Seq // the number it takes next
-	pending []messages.FactRecorded
-	armed   bool // a commit is on its way
+	pending []record
+	aside   Entry // to be written with them
+	armed   bool  // a commit is on its way
 
 	failing bool
 	wait    time.Duration // before the next try
@@ -60,7 +61,12 @@ func (r *recorder) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		r.abandon()
 	case record:
-		r.take(ctx, msg.fact)
+		r.take(ctx, msg)
+	case recordAside:
+		if r.ready { // else it is lost, as with a recorder that fails
+			r.aside.add(msg.entry)
+			r.arm(ctx)
+		}
 	case commit:
 		r.commit(ctx, msg)
 	case readFacts:
@@ -84,7 +90,8 @@ func (r *recorder) open(ctx actor.Context) {
 
 // take queues a fact. One that the journal has is confirmed again: its first
 // confirmation may have been for a supervisor that was not listening yet.
-func (r *recorder) take(ctx actor.Context, fact messages.FactRecorded) {
+func (r *recorder) take(ctx actor.Context, m record) {
+	fact := m.fact
 	switch {
 	case !r.ready || fact.Seq > r.next:
 		return // it comes again, in its turn
@@ -94,7 +101,7 @@ func (r *recorder) take(ctx actor.Context, fact messages.FactRecorded) {
 		}
 		return
 	}
-	r.pending = append(r.pending, fact)
+	r.pending = append(r.pending, m)
 	r.next++
 	r.arm(ctx)
 }
@@ -121,13 +128,21 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 		return
 	}
 	batch := r.pending[:min(len(r.pending), maxCommit)]
-	if err := r.deps.Journal.Append(batch); err != nil {
+	all := r.aside
+	all.Facts = make([]messages.FactRecorded, 0, len(batch))
+	for _, m := range batch {
+		all.Facts = append(all.Facts, m.fact)
+		if m.key.Key != "" {
+			all.Keys = append(all.Keys, m.key)
+		}
+	}
+	if err := write(r.deps.Journal, all); err != nil {
 		r.fail(ctx, err)
 		return
 	}
 	r.works(ctx)
-	r.armed, r.pending = false, r.pending[len(batch):]
-	for _, fact := range batch {
+	r.armed, r.pending, r.aside = false, r.pending[len(batch):], Entry{}
+	for _, fact := range all.Facts {
 		ctx.Send(ctx.Parent(), fact)
 	}
 	if len(r.pending) > 0 {

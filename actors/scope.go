@@ -5,7 +5,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -131,16 +130,16 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 		return
 	}
 	if !ok {
-		pid = s.spawnSession(ctx, r.ask, r.held)
+		pid = s.spawnSession(ctx, r)
 	}
 	ctx.RequestWithCustomSender(pid, routed{to: msg.to, request: r.ask}, ctx.Sender())
 }
 
-func (s *scope) spawnSession(ctx actor.Context, ask messages.OpenSession, held []backends.Held) *actor.PID {
+func (s *scope) spawnSession(ctx actor.Context, o openSession) *actor.PID {
 	deps := s.deps
-	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newSession(deps, ask, held) }), kindSession+string(ask.Session))
-	s.sessions[ask.Session] = pid
-	s.holds[pid.Id] = orphaned{scope: s.path, session: ask.Session}
+	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newSession(deps, o) }), kindSession+string(o.ask.Session))
+	s.sessions[o.ask.Session] = pid
+	s.holds[pid.Id] = orphaned{scope: s.path, session: o.ask.Session}
 	return pid
 }
 
@@ -155,7 +154,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
 			return
 		}
-		pid = s.spawnSession(ctx, messages.OpenSession{Scope: s.path, Session: msg.to.Session}, nil)
+		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session}})
 	}
 	ctx.Send(pid, msg.request)
 }

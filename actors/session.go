@@ -19,6 +19,7 @@ type session struct {
 	deps *Deps
 	open messages.OpenSession
 	held []backends.Held
+	bare bool // without a place: it failed too often
 
 	shell   backends.Shell
 	can     backends.Capabilities
@@ -49,8 +50,8 @@ type ticket struct {
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
 
-func newSession(d *Deps, open messages.OpenSession, held []backends.Held) *session {
-	return &session{deps: d, open: open, held: held, jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}}
+func newSession(d *Deps, o openSession) *session {
+	return &session{deps: d, open: o.ask, held: o.held, bare: o.bare, machine: lifecycle.NewSession(1, 0), jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}}
 }
 
 // Receive implements actor.Actor.
@@ -90,6 +91,14 @@ func (s *session) Receive(ctx actor.Context) {
 // start opens the place. It must not fail: a place that cannot be opened
 // refuses what is asked of it.
 func (s *session) start(ctx actor.Context) {
+	if s.bare {
+		s.failed = &messages.Error{
+			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
+			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
+		}
+		ctx.Send(ctx.Parent(), messages.SessionOpened{Info: s.describe()})
+		return
+	}
 	name := s.open.Backend
 	if name == "" {
 		name = DefaultBackend
@@ -116,7 +125,11 @@ func (s *session) start(ctx actor.Context) {
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State
-	t := &ticket{place: p, turn: state == messages.Starting && !p.turn}
+	t := &ticket{place: p, turn: state == messages.Starting && !p.turn && !p.held}
+	if s.failed != nil && (p.held || state != messages.Queued) {
+		s.holdBare(ctx, t)
+		return
+	}
 	if s.failed != nil {
 		s.refuse(ctx, id, s.failed)
 		return
@@ -137,7 +150,7 @@ func (s *session) place(ctx actor.Context, p place) {
 	p.job.Backend = s.open.Backend
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if p.turn && state == messages.Starting {
+	if p.turn && state == messages.Starting && !p.held {
 		t.turn = s.begun(p.job.UID)
 		if t.again = !t.turn; t.again {
 			p.job.State = messages.Queued // it begins as any other, if it can
@@ -216,7 +229,7 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 // started again if it has its turn: the engine joins an id that it knows.
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
-	adopt := job.State != messages.Queued && job.State != messages.Starting
+	adopt := t.place.held || job.State != messages.Queued && job.State != messages.Starting
 	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
 	if adopt {
@@ -236,7 +249,9 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		return newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
+		c := newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
+		c.memo, c.noted = s.memo(t), t.place.keep.noted
+		return c
 	})
 }
 

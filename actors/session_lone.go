@@ -54,13 +54,18 @@ type loneFact struct {
 // standAlone takes over a job whose actors crashed too often.
 func (s *session) standAlone(ctx actor.Context, t *ticket) {
 	job := *t.place.job
-	job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
+	marks := !job.State.Ended() && !job.HasFlag(messages.FlagUnsupervised)
+	if marks {
+		job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
+	}
 	t.pid = nil
 	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place.run)), clients: newClients()}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
 	*t.place.job = job
-	s.heard(ctx, messages.CommandChanged{Job: job})
+	if marks { // behind the end nothing but the last word is told
+		s.heard(ctx, messages.CommandChanged{Job: job})
+	}
 	if !t.turn && job.State == messages.Queued {
 		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
 			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
@@ -68,12 +73,56 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 		return
 	}
 	s.takesUp(ctx, &job)
-	proc, err := s.shell.Adopt(job.UID, facts)
-	if err != nil {
-		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *asError(err, messages.NotFound)})
+	proc, err := s.hold(job.UID, facts)
+	switch {
+	case err == nil:
+		t.lone.proc = proc
+	case err.Code == messages.NotFound:
+		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *err})
+	}
+}
+
+// hold adopts a job as it can: by the place, or by the engine below it if there is
+// no place, or it fails.
+func (s *session) hold(uid messages.UID, facts backends.Facts) (backends.Process, *messages.Error) {
+	err := internalError()
+	if s.shell != nil {
+		var proc backends.Process
+		if proc, err = adopt(s.shell.Adopt, uid, facts); err == nil || err.Code == messages.NotFound {
+			return proc, err
+		}
+	}
+	if s.deps.Engine != nil {
+		return adopt(s.deps.Engine.Adopt, uid, facts)
+	}
+	return nil, err
+}
+
+func adopt(by func(messages.UID, backends.Facts) (backends.Process, error), uid messages.UID, facts backends.Facts) (proc backends.Process, err *messages.Error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			proc, err = nil, internalError()
+		}
+	}()
+	proc, failed := by(uid, facts)
+	if failed != nil {
+		return nil, asError(failed, messages.NotFound)
+	}
+	return proc, nil
+}
+
+// holdBare takes a job that exists into a session without a place.
+func (s *session) holdBare(ctx actor.Context, t *ticket) {
+	id := t.place.job.ID
+	if s.jobs[id] != nil {
 		return
 	}
-	t.lone.proc = proc
+	t.turn, s.jobs[id] = true, t
+	s.machine.Step(lifecycle.Taken{Job: id})
+	s.standAlone(ctx, t)
+	if t := s.jobs[id]; t != nil && t.place.job.State.Ended() {
+		s.machine.Step(lifecycle.Gone{Job: id})
+	}
 }
 
 func (s *session) loneFact(ctx actor.Context, msg loneFact) {

@@ -21,7 +21,9 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 			if begun {
 				engine.Start(backends.Spec{ID: "U1", Argv: []string{"first"}}, func(messages.ProcessFact) {}).Release()
 			}
-			s.raise(s.deps.props(func() actor.Actor { return newSession(s.deps, messages.OpenSession{Scope: "main", Session: "s"}, nil) }), kindSession)
+			s.raise(s.deps.props(func() actor.Actor {
+				return newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
+			}), kindSession)
 			for _, p := range []place{
 				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, turn: true},
 				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, turn: true},

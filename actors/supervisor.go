@@ -43,12 +43,17 @@ type supervisor struct {
 	watches   map[string]*watched // by PID
 	tasks     map[messages.TaskID]messages.Task
 
+	logBytes int64   // that archived jobs have written
+	aside    Entry   // to be recorded beside the facts
+	acks     Entry   // … with the next of them, or soon
 	early    []early // requests that came before the journal was read
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
 
 	confirming scheduler.CancelFunc // of the next look at ends that closings wait for
 	removing   scheduler.CancelFunc // of the removal of forgotten outputs
+	aging      scheduler.CancelFunc // of the next look at how old records are
+	acking     scheduler.CancelFunc // of the recording of acknowledgements
 }
 
 // phase is where the node stands.
@@ -112,6 +117,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.housekeeping(ctx, msg)
 	}
 	s.recordNow(ctx)
+	s.besideNow(ctx)
 }
 
 func (s *supervisor) start(ctx actor.Context) {
@@ -193,6 +199,12 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case removeLate:
 		s.removing = nil
 		s.removeForgotten()
+	case trimLate:
+		s.aging = nil
+		s.trim(ctx)
+	case acksLate:
+		s.acking = nil
+		s.withAcks()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
 	case watchOutput, outputsWanted:
@@ -205,7 +217,9 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 // childEnded stops a child that has said its last word.
 func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
 	delete(s.watches, who.Id)
-	s.channels.remove(who)
+	if id := s.channels.remove(who); id != "" {
+		s.beside(Entry{Left: []messages.ChannelID{id}})
+	}
 	for id, pid := range s.archives {
 		if pid.Equal(who) {
 			delete(s.archives, id)

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,6 +16,7 @@ import (
 type channels struct {
 	byID  map[messages.ChannelID]*subscription
 	count int
+	past  map[messages.ChannelID]Follower // that were there before this tree, and have not come back
 }
 
 type subscription struct {
@@ -73,13 +76,19 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	if r.Now {
 		spec.after = spec.last
 	}
-	if known {
+	before, came := s.channels.past[id]
+	switch {
+	case known:
 		if r.Resume {
 			spec.after = old.spec.after
 		}
 		ctx.Stop(old.pid)
+	case came && r.Resume:
+		spec.after = before.Acked
 	}
+	delete(s.channels.past, id)
 	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
+	s.beside(Entry{Channels: []Follower{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
 	s.channels.byID[id] = &subscription{spec: spec, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }
 
@@ -121,7 +130,10 @@ func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	if !ok {
 		return
 	}
-	c.spec.after = max(c.spec.after, min(m.Seq, s.seq))
+	if seq := min(m.Seq, s.seq); seq > c.spec.after {
+		c.spec.after = seq
+		s.acked(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
+	}
 	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
 		return
 	}
@@ -138,6 +150,7 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 		}
 		if c.crashes.add(clock()) {
 			delete(s.channels.byID, id)
+			s.beside(Entry{Left: []messages.ChannelID{id}})
 			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
 			return
 		}
@@ -148,11 +161,25 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 	}
 }
 
-// remove forgets a channel that has ended.
-func (c *channels) remove(who *actor.PID) {
+// remove forgets a channel that has ended, and gives its name.
+func (c *channels) remove(who *actor.PID) messages.ChannelID {
 	for id, sub := range c.byID {
 		if sub.pid.Equal(who) {
 			delete(c.byID, id)
+			return id
+		}
+	}
+	return ""
+}
+
+// remember takes the channels of the tree before: their names are not given anew,
+// and their subscribers go on where they were.
+func (c *channels) remember(all []Follower) {
+	c.past = map[messages.ChannelID]Follower{}
+	for _, f := range all {
+		c.past[f.ID] = f
+		if n, err := strconv.Atoi(strings.TrimPrefix(string(f.ID), "c")); err == nil {
+			c.count = max(c.count, n)
 		}
 	}
 }
@@ -165,6 +192,7 @@ const flushPatience = 2 * time.Second
 // flushChannels lets every subscriber have what was recorded.
 func (s *supervisor) flushChannels(ctx actor.Context) {
 	s.phase = flushingRest
+	s.withAcks()
 	s.shutdown.flushing = len(s.channels.byID) + len(s.archives)
 	for _, pid := range s.archives {
 		ctx.Request(pid, flushSink{}) // what was asked of them is answered

@@ -39,7 +39,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	s.seq = max(s.seq, m.last)
 	if s.recorder != nil {
 		for _, fact := range s.unwritten {
-			ctx.Send(s.recorder, record{fact: fact})
+			ctx.Send(s.recorder, record{fact: fact, key: s.keyOf(fact.Fact)})
 		}
 	}
 	s.recordFailed(ctx, recordFailed{}) // one that failed for good may have been about to say so
@@ -47,6 +47,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 		return
 	}
 	s.phase = open
+	s.resume(ctx)
 	for _, e := range s.early {
 		ctx.RequestWithCustomSender(ctx.Self(), e.request, e.sender)
 	}
@@ -112,7 +113,7 @@ func (s *supervisor) write(ctx actor.Context, fact messages.Fact) {
 	r := messages.FactRecorded{Seq: s.seq, Fact: fact}
 	s.unwritten = append(s.unwritten, r)
 	if s.recorder != nil {
-		ctx.Send(s.recorder, record{fact: r})
+		ctx.Send(s.recorder, record{fact: r, key: s.keyOf(fact)})
 	}
 }
 

@@ -110,10 +110,12 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 func (s *supervisor) retire(ctx actor.Context, e *entry) {
 	e.over = true
 	e.slim()
-	s.archived = append(s.archived, e.job.ID)
-	for len(s.archived) > s.limit.Finished {
-		s.forget(ctx, s.jobs[s.archived[0]])
-	}
+	s.keepRecord(e)
+	s.trim(ctx)
+}
+
+// removeSoon removes the outputs of forgotten jobs, some at a time.
+func (s *supervisor) removeSoon(ctx actor.Context) {
 	switch n := len(s.forgotten); {
 	case n >= max(1, s.limit.Finished/forgetPart):
 		s.removeForgotten()
@@ -136,6 +138,8 @@ type removeLate struct{ quiet }
 // forget drops a job that is over; its output is removed soon.
 func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.drop(e)
+	s.logBytes -= logBytes(e.job)
+	s.beside(Entry{Removed: []messages.JobID{e.job.ID}})
 	switch i := slices.Index(s.archived, e.job.ID); {
 	case i == 0: // the oldest go first
 		s.archived = s.archived[1:]

@@ -89,11 +89,12 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	run.Scope, run.Session = e.job.Scope, e.job.Session
 	e.run = &run
 	e.offered = false // by now it may have begun, whatever its new place has room for
-	s.replace(ctx, e)
-	s.arrived(ctx, m.job)
-	if !e.job.State.Ended() {
+	e.noted = false
+	if !e.job.State.Ended() { // before it is placed: by the number its engine is told who is right
 		s.record(ctx, e, messages.CommandChanged{Job: e.job})
 	}
+	s.replace(ctx, e)
+	s.arrived(ctx, m.job)
 	for _, client := range to.clients {
 		ctx.Send(client, messages.Acknowledged{})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -45,10 +46,10 @@ func (q *quickJournal) Last() (last messages.Seq, err error) {
 	return q.Journal.Last()
 }
 
-// Append implements Journal.
-func (q *quickJournal) Append(facts []messages.FactRecorded) (err error) {
+// write records all of an entry.
+func (q *quickJournal) write(e Entry) (err error) {
 	defer q.caught(&err)
-	return q.Journal.Append(facts)
+	return write(q.Journal, e)
 }
 
 // Read implements Journal.
@@ -78,7 +79,7 @@ func (s *supervisor) openNow(ctx actor.Context) {
 
 // recordNow writes what was told of since it was called last.
 func (s *supervisor) recordNow(ctx actor.Context) {
-	for s.quick != nil && s.quick.wait == 0 && len(s.unwritten) > 0 {
+	for s.quick != nil && s.quick.wait == 0 && (len(s.unwritten) > 0 || !s.aside.empty()) {
 		s.writeNow(ctx)
 	}
 }
@@ -86,10 +87,11 @@ func (s *supervisor) recordNow(ctx actor.Context) {
 // writeNow writes what is unwritten. What is told of meanwhile comes behind it.
 func (s *supervisor) writeNow(ctx actor.Context) {
 	n := len(s.unwritten)
-	if err := s.quick.Append(s.unwritten); err != nil {
+	if err := s.quick.write(s.whole()); err != nil {
 		s.recordLater(ctx, err)
 		return
 	}
+	s.aside = Entry{}
 	s.quick.wait = 0
 	s.recordFailed(ctx, recordFailed{}) // it works, if it did not
 	batch := s.unwritten
@@ -100,6 +102,23 @@ func (s *supervisor) writeNow(ctx actor.Context) {
 	if cap(batch) <= maxCommit {
 		s.quick.spare = batch
 	}
+}
+
+// whole is all that waits to be recorded. What lies beside the facts is not moved
+// yet: it may have to be tried again.
+func (s *supervisor) whole() Entry {
+	if !s.deps.lasts() {
+		return Entry{Facts: s.unwritten}
+	}
+	s.withAcks()
+	all := s.aside
+	all.Facts = s.unwritten
+	for _, r := range s.unwritten {
+		if key := s.keyOf(r.Fact); key.Key != "" {
+			all.Keys = append(slices.Clip(all.Keys), key)
+		}
+	}
+	return all
 }
 
 // recordLater takes no new work until the journal has been tried again and works.

@@ -27,6 +27,9 @@ type entry struct {
 	offered bool   // the turn went along with it
 	over    bool   // it has no actor any more: the node itself answers for it
 	settled bool   // and its engine has been told to forget it
+	owed    bool   // a client waited for its end when it was asked for
+	held    bool   // its engine had it before this tree
+	noted   bool   // … and knows where it is
 
 	retired time.Time // when its last word was heard
 }
@@ -70,6 +73,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
+		e.owed = !r.Background && !r.Detach
 	}
 	e.offered = s.admission.Offer(e.job.ID)
 	e.turn = e.offered
@@ -153,7 +157,7 @@ func digest(r messages.RunCommand) string {
 
 // admit makes the record of a job that may wait for its start.
 func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
-	id := messages.JobID(fmt.Sprintf("%s%d", s.deps.prefix(), s.count+1))
+	id := s.jobID(s.count + 1)
 	if err := s.admission.Admit(id, r.Scope); err != nil {
 		return nil, err
 	}
@@ -183,6 +187,10 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 	return e, nil
 }
 
+func (s *supervisor) jobID(n int) messages.JobID {
+	return messages.JobID(fmt.Sprintf("%s%d", s.deps.prefix(), n))
+}
+
 func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages.Job {
 	job := messages.Job{
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
@@ -208,7 +216,10 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 // place sends a job to its session, which is made if it is not open.
 func (s *supervisor) place(ctx actor.Context, e *entry) {
 	job := e.job
-	s.send(ctx, s.home(e), place{job: &job, run: e.run, env: e.env, turn: e.offered}, nil)
+	s.send(ctx, s.home(e), place{
+		job: &job, run: e.run, env: e.env, turn: e.offered, held: e.held,
+		keep: keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(job.Scope)},
+	}, nil)
 }
 
 // home is the address of a job.
@@ -239,11 +250,8 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 // stillborn ends a job that was told of and cannot be placed anew.
 func (s *supervisor) stillborn(ctx actor.Context, e *entry, err messages.Error) {
 	job := e.job
-	job.State, job.Outcome, job.Ended, job.Err, job.Shell = messages.Finished, messages.FailedToStart, clock(), err, cannotRun
-	s.heard(ctx, messages.CommandFinished{Job: job})
-	job.State = messages.Retired
-	s.heard(ctx, messages.CommandRetired{Job: job})
-	s.settled(ctx, job.ID)
+	job.Outcome, job.Err, job.Shell = messages.FailedToStart, err, cannotRun
+	s.endHere(ctx, e, job)
 }
 
 // cannotRun is a shell's status for a program that is there and cannot run.

@@ -102,6 +102,7 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 	}
 	for _, e := range s.jobs {
 		s.pay(ctx, e, messages.CommandRejected{Err: s.leftBehind(e.job.ID)})
+		s.leaveBehind(ctx, e)
 	}
 	var waiting []*actor.PID
 	for _, o := range s.closings {
@@ -122,8 +123,25 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 	clear(s.moves)
 }
 
+// leaveBehind has the next node know that a job goes on without its client, who
+// is told so: of a node that ends in order nobody's job is cancelled.
+func (s *supervisor) leaveBehind(ctx actor.Context, e *entry) {
+	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.owed && !e.job.State.Ended() && !e.job.Background && !e.waits() {
+		e.job.Background = true
+		s.record(ctx, e, messages.CommandPromoted{Job: e.job})
+	}
+}
+
+// waits says whether no engine was asked for a job yet.
+func (e *entry) waits() bool { return e.job.State == messages.Queued && !e.turn }
+
 // leftBehind tells who waits for a job that has no end yet what becomes of it.
 func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
+	if s.shutdown.ask.KeepJobs && s.jobs[id].waits() {
+		return messages.Error{
+			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " had not begun, and will not", Hint: "ask the next one to run it",
+		}
+	}
 	if s.shutdown.ask.KeepJobs {
 		return messages.Error{
 			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " goes on", Hint: "ask the next one",
@@ -202,7 +220,7 @@ func (s *supervisor) stopTimers() {
 	if s.quick != nil && s.quick.cancel != nil {
 		s.quick.cancel()
 	}
-	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing} {
+	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking} {
 		if cancel != nil {
 			cancel()
 		}

@@ -19,6 +19,7 @@ type client struct {
 	request any
 	replies locked[any]
 	sent    time.Time
+	former  bool        // it asked a node that was killed
 	unmet   atomic.Bool // the node was gone when it asked
 }
 

@@ -106,6 +106,12 @@ func (x *explorer) checkRun(c *client, told map[messages.UID]*tale) {
 	if len(c.heard()) == 0 || x.journalFailed() {
 		return // checkReplies has counted them
 	}
+	if m, ends := c.heard()[0].(messages.CommandFinished); c.former {
+		if ends {
+			x.checkFormer(m.Job, told)
+		}
+		return
+	}
 	switch m := c.heard()[0].(type) {
 	case messages.CommandRejected:
 		if told[r.UID] != nil && !x.keyed[r.Key] && m.Err.Code != messages.ShuttingDown && m.Err.Code != messages.Conflict {
@@ -168,6 +174,8 @@ func (x *explorer) checkCalls(told map[messages.UID]*tale) {
 		switch {
 		case !over:
 			x.Errorf("Node.Run of %q never returned", c.text)
+		case c.dies && job.Outcome != "":
+			x.checkFormer(job, told)
 		case job.Outcome != "" && !x.journalFailed():
 			x.checkOutcome(job, told)
 		}

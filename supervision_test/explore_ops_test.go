@@ -58,6 +58,7 @@ var ops = []op{
 	{6, (*explorer).crashLater},
 	{1, (*explorer).journalFailsForAWhile},
 	{1, (*explorer).engineForgets},
+	{3, (*explorer).daemonDies},
 }
 
 // pass lets time pass.

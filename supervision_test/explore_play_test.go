@@ -49,6 +49,7 @@ type explorer struct {
 // call is a run by the door of the library.
 type call struct {
 	text string
+	dies bool // with its node
 	over bool
 	job  messages.Job
 	err  error
@@ -67,7 +68,7 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 	x.removed = records < 100
 	x.house = open(n, plan{
 		fake: fake.Options{Auto: x.life, Check: pick(x, nil, looksTwice), Can: backends.Capabilities{
-			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true,
+			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
 		}},
 		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
 		slow:   x.chance(50),

@@ -18,6 +18,7 @@ import (
 	"troupe/actors"
 	"troupe/backends"
 	"troupe/backends/fake"
+	"troupe/journal"
 	"troupe/messages"
 )
 
@@ -32,6 +33,8 @@ type house struct {
 	ledger *ledger
 	stage  *stage
 	began  time.Time
+	plan   plan
+	kinds  map[string]backends.Backend
 
 	clients []*client
 	subs    []*subscriber
@@ -69,33 +72,81 @@ const starts = 64
 
 func open(t testing.TB, p plan) *house {
 	t.Helper()
-	h := &house{TB: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep, quick: !p.slow}, stage: newStage(), began: time.Now()}
-	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
+	h := &house{TB: t, store: fake.NewStore(), ledger: &ledger{keep: p.keep, quick: !p.slow, known: journal.NewMemory(0)}, began: time.Now()}
 	p.fake.Store = h.store
 	h.engine = fake.New(p.fake)
-	kinds := map[string]backends.Backend{actors.DefaultBackend: h.engine.Backend()}
+	h.kinds = map[string]backends.Backend{actors.DefaultBackend: h.engine.Backend()}
 	for name, o := range p.more {
 		o.Name, o.Store = name, h.store
-		kinds[name] = fake.New(o).Backend()
+		h.kinds[name] = fake.New(o).Backend()
 	}
 	if p.limits.Starts == 0 {
 		p.limits.Starts = starts
 	}
+	h.plan = p
+	t.Cleanup(h.abort)
+	h.begin()
+	return h
+}
+
+// lasting is an engine that lives on when its node closes it: as one in another
+// process, which a test plays by the engine itself.
+type lasting struct{ *fake.Engine }
+
+// Close implements backends.Engine.
+func (lasting) Close(bool) []messages.Survivor { return nil }
+
+// begin opens a node over the engine and the journal, which may have known others.
+func (h *house) begin() {
+	h.Helper()
+	former := h.stage
+	h.stage = newStage()
+	if former != nil {
+		h.stage.pardon, h.stage.spoil = former.pardon, former.spoil
+	}
+	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
+	h.over, h.left, h.cut = false, false, false
 	log := zerolog.Logger{}
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
-		log = zerolog.New(zerolog.NewTestWriter(t))
+		log = zerolog.New(zerolog.NewTestWriter(h.TB))
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{
-		WorkDir: "/work", Limits: p.limits, Log: log, Backends: kinds, Logs: h.store, Journal: h.ledger,
+		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: h.store, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
 	})
 	if err != nil {
-		t.Fatal(err)
+		h.Fatal(err)
 	}
 	h.node = node
-	t.Cleanup(h.abort)
 	h.after(0)
-	return h
+}
+
+// die ends the node as a SIGKILL does, as far as those see it who live on: no more
+// is told, asked or recorded. The engine and its jobs do not notice.
+func (h *house) die() {
+	h.Helper()
+	h.stage.dies()
+	h.cut = true
+	h.system().Root.Send(h.top(), boom{})
+	<-h.node.Failed()
+	_ = h.node.Shutdown(context.Background(), messages.ShutDown{})
+	synctest.Wait()
+	h.bury()
+}
+
+// bury looks at what is left of a node that is over, whose clients are gone with it.
+func (h *house) bury() {
+	h.Helper()
+	h.checkReplies()
+	h.checkSystem()
+	h.clients = nil
+}
+
+// again kills the node and opens another one over what it leaves.
+func (h *house) again() {
+	h.Helper()
+	h.die()
+	h.begin()
 }
 
 // after lets virtual time pass, and waits until nothing moves any more.
@@ -203,6 +254,9 @@ func (h *house) shutdown(r messages.ShutDown) error {
 // abort takes the node apart where a test gave up, so that its complaint is not
 // buried under goroutines that wait for ever.
 func (h *house) abort() {
+	if h.node == nil {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = h.node.Shutdown(ctx, messages.ShutDown{})

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"troupe/journal"
 	"troupe/messages"
 )
 
@@ -19,8 +20,9 @@ type ledger struct {
 	keep  int // how many a reader still gets; 0: all
 	err   error
 	wrong []string
-	quick bool          // it says that it never waits
-	hang  chan struct{} // closed when an Append may go on; nil: none waits
+	quick bool            // it says that it never waits
+	known *journal.Memory // what a node that begins again asks
+	hang  chan struct{}   // closed when an Append may go on; nil: none waits
 }
 
 // errBroken is of a journal that panics.
@@ -38,6 +40,12 @@ func (l *ledger) Last() (messages.Seq, error) {
 
 // Append implements actors.Journal.
 func (l *ledger) Append(facts []messages.FactRecorded) error {
+	return l.Write(journal.Batch{Facts: facts})
+}
+
+// Write implements journal.Writer.
+func (l *ledger) Write(b journal.Batch) error {
+	facts := b.Facts
 	if hang := l.hanging(); hang != nil {
 		<-hang
 	}
@@ -49,6 +57,9 @@ func (l *ledger) Append(facts []messages.FactRecorded) error {
 		panic(l.err)
 	default:
 		return l.err
+	}
+	if err := l.known.Write(b); err != nil {
+		l.wrong = append(l.wrong, err.Error())
 	}
 	for _, f := range facts {
 		last := messages.Seq(len(l.facts))
@@ -77,6 +88,51 @@ func (l *ledger) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	}
 	return slices.Clone(l.facts[from:min(from+limit, len(l.facts))]), nil
 }
+
+// First implements journal.Store.
+func (l *ledger) First() (messages.Seq, error) { return l.known.First() }
+
+// Close implements journal.Store.
+func (l *ledger) Close() error { return nil }
+
+// The projections are those of a journal in memory, while it does not fail.
+
+func (l *ledger) failing() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// LastNumber implements journal.Jobs.
+func (l *ledger) LastNumber() (uint64, error) {
+	n, err := l.known.LastNumber()
+	return n, errors.Join(err, l.failing())
+}
+
+// Job implements journal.Jobs.
+func (l *ledger) Job(id messages.JobID) (journal.Entry, error) { return l.known.Job(id) }
+
+// ByUID implements journal.Jobs.
+func (l *ledger) ByUID(uid messages.UID) (journal.Entry, error) { return l.known.ByUID(uid) }
+
+// ByName implements journal.Jobs.
+func (l *ledger) ByName(name string) (journal.Entry, error) { return l.known.ByName(name) }
+
+// ByKey implements journal.Jobs.
+func (l *ledger) ByKey(p messages.Principal, key string) (journal.Entry, error) {
+	return l.known.ByKey(p, key)
+}
+
+// Live implements journal.Jobs.
+func (l *ledger) Live() ([]journal.Entry, error) { return l.known.Live() }
+
+// Over implements journal.Jobs.
+func (l *ledger) Over(before messages.Seq, limit int) ([]journal.Entry, error) {
+	return l.known.Over(before, limit)
+}
+
+// Channels implements journal.Outbox.
+func (l *ledger) Channels() ([]journal.Channel, error) { return l.known.Channels() }
 
 // fail makes the journal refuse everything, until fail(nil).
 func (l *ledger) fail(err error) {

@@ -31,6 +31,7 @@ type stage struct {
 	wrong  []string
 	trace  bool
 	log    []string
+	dying  bool // the whole node was made to fail
 	pardon []func(dead *actor.DeadLetterEvent) bool
 }
 
@@ -94,7 +95,7 @@ func (s *stage) times(who *actor.PID, message any) int {
 // once it has run out (libraries.md, rule 32).
 var timers = []string{
 	"lifecycle.Expired", "actors.watchLate", "actors.gatherAgain", "actors.silent", "actors.tailCheck", "actors.readLate",
-	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate",
+	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate", "actors.trimLate", "actors.acksLate",
 }
 
 // listen hears of dead letters: each is a message that was lost.
@@ -111,6 +112,9 @@ func (s *stage) listen(system *actor.ActorSystem) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.dying {
+			return
+		}
 		if slices.Contains(timers, nameOf(dead.Message)) && s.gone[dead.PID.Id].Equal(time.Now()) {
 			return // it ran out in the instant in which its actor ended; one that is left behind runs out later
 		}
@@ -124,6 +128,14 @@ func (s *stage) listen(system *actor.ActorSystem) {
 		}
 		s.wrong = append(s.wrong, fmt.Sprintf("dead letter to %s: %T %s", dead.PID.Id, dead.Message, brief(dead.Message)))
 	})
+}
+
+// dies says that the node is about to be killed: what its parts tell one another
+// from here on is lost.
+func (s *stage) dies() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dying = true
 }
 
 // pardonDead lets dead letters be that a test can argue for.

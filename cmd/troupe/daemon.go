@@ -15,6 +15,7 @@ import (
 
 	"troupe"
 	"troupe/gateways/http"
+	"troupe/journal"
 	"troupe/messages"
 )
 
@@ -32,6 +33,7 @@ type daemon struct {
 	lock     *flock.Flock
 	doors    []net.Listener // of clients
 	node     *troupe.Node
+	journal  *journal.Bolt // nil: facts are kept in memory
 	server   *http.Server
 	numbers  *numbers
 
@@ -200,6 +202,11 @@ func (d *daemon) close(err error) error {
 		}
 		if cerr := d.node.Shutdown(d.hurry, messages.ShutDown{Reason: "the daemon has ended"}); cerr != nil && !errors.Is(cerr, context.Canceled) {
 			d.log.Error().Err(cerr).Msg("the node has not ended in order")
+		}
+	}
+	if d.journal != nil {
+		if jerr := d.journal.Close(); jerr != nil {
+			d.log.Error().Err(jerr).Msg("the journal was not closed in order")
 		}
 	}
 	if d.server != nil {

@@ -17,7 +17,7 @@ const (
 
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
-	"screen": needsTerminals, "keeper": needsKeeper, "init": needsKeeper,
+	"screen": needsTerminals, "init": needsKeeper,
 	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 

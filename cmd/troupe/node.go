@@ -12,30 +12,83 @@ import (
 
 	"troupe"
 	"troupe/actors"
+	"troupe/backends/keeper"
+	"troupe/journal"
 	"troupe/messages"
 	"troupe/spill"
 )
 
-// openNode opens the node of the daemon, in the daemon's own process: its jobs
-// end with it.
+// openNode opens the node of the daemon around its keeper, which holds the jobs,
+// and its journal: what was there before is there again. Where there are no keepers
+// the jobs are the daemon's own, and end with it.
 func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	s := d.settings
-	logs := filepath.Join(s.State, logsName)
-	if err := ownDirectory(logs); err != nil {
-		return nil, err
-	}
 	o := troupe.Options{
-		Dir: logs, WorkDir: "/", Shells: s.Shells, OwnProcess: true, Socket: s.Socket, Log: d.log,
+		WorkDir: "/", Shells: s.Shells, Socket: s.Socket, Log: d.log,
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches),
 		},
-		Storage: spill.Limits{
-			Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
-		},
 	}
 	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
+	client, err := d.openKeeper(ctx)
+	switch {
+	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
+		return d.openAlone(ctx, o)
+	case err != nil:
+		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
+	}
+	if d.journal, err = journal.OpenBolt(filepath.Join(s.State, journalName), journal.BoltOptions{}); err != nil {
+		client.Close(true)
+		return nil, err
+	}
+	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
+	node, err := troupe.Open(ctx, o)
+	if err != nil {
+		client.Close(true)
+	}
+	return node, err
+}
+
+// openKeeper finds the keeper of the state directory, or starts one.
+func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return keeper.Open(ctx, keeper.ClientOptions{
+		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"},
+		Fault: func(fault error) { d.log.Error().Err(fault).Msg("the keeper") },
+	})
+}
+
+// openAlone opens a node whose jobs are the daemon's own.
+func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
+	s := d.settings
+	o.Dir = filepath.Join(s.State, logsName)
+	if err := ownDirectory(o.Dir); err != nil {
+		return nil, err
+	}
+	o.OwnProcess = true
+	o.Storage = spill.Limits{
+		Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
+	}
+	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
+}
+
+// keptLogs are the outputs of jobs, which their keeper has.
+type keptLogs struct{ keeper *keeper.Client }
+
+// Open implements actors.Logs.
+func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
+	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
+}
+
+// Remove implements actors.Logs.
+func (k keptLogs) Remove(id string) error {
+	k.keeper.Remove(messages.UID(id))
+	return nil
 }
 
 // keepJobs is what is answered when jobs would have to outlive a node that holds

@@ -1,0 +1,131 @@
+package actors
+
+import (
+	"encoding/json"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// memoVersion is of the form of a memo: it is raised when a field changes its
+// meaning. New fields are passed over by those who do not know them.
+const memoVersion = 1
+
+// memo is what the engine keeps with a job (Spec.Meta, Note), to rebuild the tree
+// by: whatever neither the journal can know in time nor the engine's facts tell.
+type memo struct {
+	V       int                `json:"v"`
+	Job     messages.JobID     `json:"job"`
+	Seq     messages.Seq       `json:"seq,omitempty"` // of the last fact about it that its actor knows: with a higher one it was handed over
+	Scope   messages.ScopePath `json:"scope"`
+	Session messages.SessionID `json:"session"`
+	Place   memoPlace          `json:"place"`
+	// Quotas are of the scopes on the way, from the top one down.
+	Quotas []messages.ScopeQuota `json:"quotas,omitempty"`
+
+	Principal   messages.Principal `json:"principal,omitempty"`
+	Tag         string             `json:"tag,omitempty"`
+	Name        string             `json:"name,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Preview     string             `json:"preview"`
+	Mode        messages.Mode      `json:"mode"`
+	Separate    bool               `json:"separate,omitempty"`
+	Background  bool               `json:"background,omitempty"`
+	Owed        bool               `json:"owed,omitempty"` // a client waits for the end: it belongs to a connection
+	Created     time.Time          `json:"created"`
+	Deadline    time.Time          `json:"deadline,omitzero"`
+	Dir         string             `json:"dir,omitempty"`
+
+	Timeout      time.Duration   `json:"timeout,omitempty"`
+	PromoteAfter time.Duration   `json:"promote,omitempty"`
+	Grace        time.Duration   `json:"grace,omitempty"`
+	OnExit       messages.OnExit `json:"exit,omitempty"`
+
+	Key    string `json:"key,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// memoPlace is the session as it was opened.
+type memoPlace struct {
+	Backend  string            `json:"backend,omitempty"`
+	Dir      string            `json:"dir,omitempty"`
+	Shell    string            `json:"shell,omitempty"`
+	Terminal messages.Terminal `json:"terminal,omitzero"`
+}
+
+// previewLength is how much of a command's text its memo keeps: enough to tell
+// one job from another in a list after a restart.
+const previewLength = 512
+
+// newMemo is what stays as it is while the job lives.
+func newMemo(p place, at memoPlace) *memo {
+	return &memo{
+		V: memoVersion, Place: at, Quotas: p.keep.quotas, Owed: p.keep.owed, Key: p.keep.key, Digest: p.keep.digest,
+		PromoteAfter: p.run.PromoteAfter, Grace: p.run.Grace, OnExit: p.run.OnExit,
+	}
+}
+
+// of is the memo of a job as it stands now, at most backends.MaxMeta long: what
+// only people need goes first. A digest is not asked for without its key.
+func (m memo) of(job *messages.Job) []byte {
+	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
+	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout
+	m.Seq, m.Separate, m.Dir = job.Seq, len(job.Output) > 1, job.Dir
+	m.Description, m.Preview = cut(job.Description, previewLength), cut(job.Command, previewLength)
+	for _, spare := range []func(){
+		func() {},
+		func() { m.Description, m.Preview = "", cut(m.Preview, previewLength/8) },
+		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
+		func() { m.Key, m.Digest, m.Quotas, m.Preview = "", "", nil, "" },
+		func() {
+			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Created: m.Created, Grace: m.Grace}
+		},
+	} {
+		spare()
+		if b, err := json.Marshal(m); err == nil && len(b) <= backends.MaxMeta {
+			return b
+		}
+	}
+	return nil // the job can still be adopted by its id
+}
+
+// readMemo gives a memo back, or nil if it is none.
+func readMemo(b []byte) *memo {
+	var m memo
+	if err := json.Unmarshal(b, &m); err != nil || m.V < 1 || m.Job == "" {
+		return nil
+	}
+	return &m
+}
+
+// job is the record that a memo is enough for.
+func (m *memo) job(uid messages.UID) messages.Job {
+	job := messages.Job{
+		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
+		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
+		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created,
+		Output: []messages.StreamOutput{{Stream: messages.Merged}},
+	}
+	if m.Separate {
+		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
+	}
+	return job
+}
+
+// run is the request as far as a job that runs still needs it.
+func (m *memo) run(job messages.Job) *messages.RunCommand {
+	return &messages.RunCommand{
+		UID: job.UID, Scope: job.Scope, Session: job.Session, Key: m.Key, Principal: job.Principal, Text: job.Command, Dir: job.Dir,
+		Background: m.Background || m.Mode == messages.ModeAsync, Detach: m.Mode == messages.ModeDetached,
+		PromoteAfter: m.PromoteAfter, Timeout: job.Timeout, Grace: m.Grace, OnExit: m.OnExit,
+	}
+}
+
+// cut is the beginning of s, at most n bytes; JSON repairs a rune that is cut.
+func cut(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package actors
+
+import (
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Past is what a tree finds that begins again: the jobs of its engine, and what
+// its journal knows beside the facts. The zero value is a beginning.
+type Past struct {
+	Held     []backends.Held
+	Live     []Remembered // not over, as far as the journal knows, in the order in which they began
+	Over     []Remembered // the one that ended last first
+	Number   uint64       // the highest that a short id had
+	Channels []Follower
+}
+
+// Remembered is what a journal has of one job: its record as the last fact about
+// it has it, and its idempotency key, if it has one.
+type Remembered struct {
+	Job         messages.Job
+	Key, Digest string
+}
+
+// Key is the idempotency key of a job, which a journal keeps as long as its record.
+type Key struct {
+	Job       messages.JobID
+	Principal messages.Principal
+	Key       string
+	Digest    string // of the request
+}
+
+// Follower is what a journal keeps of one channel: how far its subscriber came.
+type Follower struct {
+	ID     messages.ChannelID
+	Filter messages.Filter
+	Window int
+	Acked  messages.Seq
+}
+
+// Entry is what is recorded at one go: facts, and what a tree that begins again
+// must know beside them.
+type Entry struct {
+	Facts    []messages.FactRecorded
+	Keys     []Key // of jobs that the facts, or those before, tell of
+	Channels []Follower
+	Acks     []messages.Acknowledge
+	Left     []messages.ChannelID
+	Removed  []messages.JobID // jobs that are over and forgotten
+}
+
+// Lasting is what a Journal may be that outlives the tree.
+type Lasting interface {
+	// Write records all of an entry or nothing; Append is a Write of facts alone.
+	Write(e Entry) error
+}
+
+// write gives a journal an entry. One that does not last takes the facts alone.
+func write(j Journal, e Entry) error {
+	if lasting, ok := j.(Lasting); ok {
+		return lasting.Write(e)
+	}
+	if len(e.Facts) == 0 {
+		return nil
+	}
+	return j.Append(e.Facts)
+}
+
+// lasts says whether the journal outlives the tree.
+func (d *Deps) lasts() bool {
+	_, ok := d.Journal.(Lasting)
+	return ok
+}

@@ -1,0 +1,122 @@
+package actors
+
+import (
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// keepRecord keeps the record of a job that is over, until trim forgets it.
+func (s *supervisor) keepRecord(e *entry) {
+	s.archived = append(s.archived, e.job.ID)
+	s.logBytes += logBytes(e.job)
+}
+
+func logBytes(job messages.Job) (n int64) {
+	for _, o := range job.Output {
+		n += o.Bytes
+	}
+	return n
+}
+
+// trim forgets the oldest of the jobs that are over, as far as they are too many,
+// too old, or have written too much.
+func (s *supervisor) trim(ctx actor.Context) {
+	for len(s.archived) > 0 {
+		oldest := s.jobs[s.archived[0]]
+		old := s.limit.Age > 0 && clock().Sub(oldest.job.Ended) >= s.limit.Age
+		if !old && len(s.archived) <= s.limit.Finished && (s.limit.LogBytes <= 0 || s.logBytes <= s.limit.LogBytes) {
+			break
+		}
+		s.forget(ctx, oldest)
+	}
+	s.removeSoon(ctx)
+	if s.limit.Age > 0 && len(s.archived) > 0 && s.aging == nil {
+		s.aging = later(ctx, max(s.jobs[s.archived[0]].job.Ended.Add(s.limit.Age).Sub(clock()), time.Second), trimLate{})
+	}
+}
+
+// trimLate says that the oldest of the jobs that are over may be too old by now.
+type trimLate struct{ quiet }
+
+// ackDelay is how long the journal may not know what a subscriber has acknowledged:
+// it is told with the next fact, or alone after this. What it does not know when
+// the node dies is told again.
+const ackDelay = time.Second
+
+// acksLate says that acknowledgements have waited for a fact for long enough.
+type acksLate struct{ quiet }
+
+// beside has the journal keep more than facts, if it lasts.
+func (s *supervisor) beside(e Entry) {
+	if s.deps.lasts() {
+		s.aside.add(e)
+	}
+}
+
+// acked has the journal keep how far a subscriber came.
+func (s *supervisor) acked(ctx actor.Context, m messages.Acknowledge) {
+	if !s.deps.lasts() || s.phase == down {
+		return
+	}
+	s.acks.add(Entry{Acks: []messages.Acknowledge{m}})
+	if s.acking == nil {
+		s.acking = later(ctx, ackDelay, acksLate{})
+	}
+}
+
+// besideNow gives the recorder what is to be kept beside the facts, if there is one.
+func (s *supervisor) besideNow(ctx actor.Context) {
+	if s.unwritable() {
+		s.aside, s.acks = Entry{}, Entry{}
+	}
+	if s.recorder == nil || s.aside.empty() {
+		return
+	}
+	s.withAcks()
+	ctx.Send(s.recorder, recordAside{entry: s.aside})
+	s.aside = Entry{}
+}
+
+// withAcks takes the acknowledgements along.
+func (s *supervisor) withAcks() {
+	s.aside.add(s.acks)
+	s.acks = Entry{}
+	if s.acking != nil {
+		s.acking()
+		s.acking = nil
+	}
+}
+
+// add puts more behind what an entry has. Of one channel the last number counts.
+func (e *Entry) add(more Entry) {
+	e.Facts = append(e.Facts, more.Facts...)
+	e.Keys = append(e.Keys, more.Keys...)
+	e.Channels = append(e.Channels, more.Channels...)
+	for _, a := range more.Acks {
+		e.Acks = slices.DeleteFunc(e.Acks, func(b messages.Acknowledge) bool { return b.Channel == a.Channel })
+		e.Acks = append(e.Acks, a)
+	}
+	e.Left = append(e.Left, more.Left...)
+	e.Removed = append(e.Removed, more.Removed...)
+}
+
+func (e *Entry) empty() bool {
+	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed) == 0
+}
+
+// keyOf is the key of the job that a fact is about, if it has one.
+func (s *supervisor) keyOf(fact messages.Fact) Key {
+	about, ok := fact.(messages.CommandFact)
+	if !ok {
+		return Key{}
+	}
+	id := about.Record().ID
+	if e := s.jobs[id]; e != nil && e.key.key != "" {
+		return Key{Job: id, Principal: e.key.principal, Key: e.key.key, Digest: e.digest}
+	}
+	return Key{}
+}

@@ -1,0 +1,241 @@
+package actors
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// A tree that begins again puts its actors around the jobs that the engine has.
+// What the journal has of a job was told: it is not told again. What was missed is
+// told once, by the facts that the engine replays. A job that the journal does not
+// know to be over and that the engine does not have gets its end here.
+
+// resume rebuilds what was before this tree. It is done once, before anything is
+// asked of the node.
+func (s *supervisor) resume(ctx actor.Context) {
+	past := s.deps.Past
+	s.deps.Past = Past{}
+	s.count = max(s.count, int(past.Number)) //nolint:gosec // ids are counted, they do not overflow
+	s.channels.remember(past.Channels)
+	held := map[messages.UID]*memo{}
+	for _, h := range past.Held {
+		held[h.ID] = readMemo(h.Meta)
+		if m := held[h.ID]; m != nil {
+			s.count = max(s.count, idNumber(m.Job))
+		}
+	}
+	told, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
+	for _, r := range slices.Backward(past.Over) {
+		m, has := held[r.Job.UID]
+		s.know(r, m, has)
+		s.keepRecord(s.jobs[r.Job.ID])
+		told[r.Job.UID] = true
+	}
+	for _, r := range past.Live {
+		m, has := held[r.Job.UID]
+		moved[r.Job.UID] = s.know(r, m, has)
+		told[r.Job.UID] = true
+	}
+	for _, h := range past.Held {
+		if !told[h.ID] {
+			s.know(s.untold(h), held[h.ID], true)
+		}
+	}
+	s.reopen(ctx, past.Held, held, told)
+	for _, e := range s.sorted() {
+		m := held[e.job.UID]
+		switch {
+		case e.held:
+			s.revive(ctx, e, m, moved[e.job.UID])
+		case !e.over:
+			s.endUnheld(ctx, e)
+		}
+	}
+	s.trim(ctx)
+}
+
+// untold is the record of a job whose first fact was not recorded, or of one that
+// cannot say what it is.
+func (s *supervisor) untold(h backends.Held) Remembered {
+	m := readMemo(h.Meta)
+	if m != nil && s.jobs[m.Job] == nil {
+		return Remembered{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
+	}
+	s.count++
+	job := messages.Job{
+		Scope: messages.MainScope, Session: messages.DefaultSession, Backend: DefaultBackend, Mode: messages.ModeAsync,
+		State: messages.Starting, Created: clock(), Output: []messages.StreamOutput{{Stream: messages.Merged}},
+	}
+	if m != nil {
+		job = m.job(h.ID)
+	}
+	job.ID, job.UID = s.jobID(s.count), h.ID
+	return Remembered{Job: job}
+}
+
+// know enters a job into the tables. The engine's memo is newer than the journal
+// where a command changes something: it is noted before it is told. know reports
+// whether the job is elsewhere than the journal knows.
+func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
+	job := r.Job
+	job.Scope, job.Session = cmp.Or(job.Scope, messages.MainScope), cmp.Or(job.Session, messages.DefaultSession)
+	e := &entry{held: held, noted: held && m != nil, digest: r.Digest}
+	switch {
+	case job.State == messages.Retired:
+		e.over, e.settled = true, !held
+	case m == nil || job.State.Ended():
+	default:
+		job.Deadline, job.Timeout = m.Deadline, m.Timeout
+		if moved = job.Seq > 0 && m.Seq > job.Seq && m.Scope != "" && m.Scope != job.Scope; moved {
+			job.Scope, job.Session = m.Scope, m.Session
+		}
+	}
+	if held && job.State == messages.Queued {
+		job.State = messages.Starting // it had its turn
+	}
+	if m == nil {
+		m = &memo{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
+	}
+	e.job = job
+	if !e.over || held {
+		e.run = m.run(job)
+	}
+	if key := cmp.Or(r.Key, m.Key); key != "" {
+		e.key, e.digest = idempotency{job.Principal, key}, cmp.Or(r.Digest, m.Digest)
+		s.byKey[e.key] = job.ID
+	}
+	s.jobs[job.ID], s.byUID[job.UID] = e, job.ID
+	return moved
+}
+
+// reopen makes the scopes and sessions that hold something. Their opening was told
+// if anything of them was.
+func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[messages.UID]*memo, told map[messages.UID]bool) {
+	asks := map[messages.Address]*openSession{}
+	for _, h := range all {
+		e := s.jobs[s.byUID[h.ID]]
+		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
+		s.knowScopes(at.Scope, memos[h.ID], told[h.ID])
+		o := asks[at]
+		if o == nil {
+			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, Backend: e.job.Backend}}
+			asks[at] = o
+		}
+		if m := memos[h.ID]; m != nil && m.Scope == at.Scope && m.Session == at.Session {
+			o.ask.Backend, o.ask.Dir, o.ask.Shell, o.ask.Terminal = m.Place.Backend, m.Place.Dir, m.Place.Shell, m.Place.Terminal
+		}
+		o.held = append(o.held, h)
+		if told[h.ID] {
+			s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: o.ask.Backend, Dir: o.ask.Dir}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.known)) {
+		s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.known[path]}, nil)
+	}
+	for at, o := range asks {
+		s.send(ctx, at, *o, nil)
+	}
+}
+
+// knowScopes enters the scopes on the way to a job, with the quotas they had.
+func (s *supervisor) knowScopes(path messages.ScopePath, m *memo, told bool) {
+	above := waysTo(path)
+	for i, p := range above {
+		quota := s.known[p]
+		if m != nil && m.Scope == path && i < len(m.Quotas) {
+			quota = m.Quotas[i]
+		}
+		s.known[p] = quota
+		s.told[p] = s.told[p] || told
+	}
+}
+
+// waysTo are the scopes on the way to one, from the top one down to itself.
+func waysTo(path messages.ScopePath) []messages.ScopePath {
+	var all []messages.ScopePath
+	for ; path != ""; path = path.Parent() {
+		all = append(all, path)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// quotas are those of the scopes on the way to one, nil if there are none.
+func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
+	var all []messages.ScopeQuota
+	any := false
+	for _, p := range waysTo(path) {
+		q := s.known[p]
+		any = any || q != messages.ScopeQuota{}
+		all = append(all, q)
+	}
+	if !any {
+		return nil
+	}
+	return all
+}
+
+// revive puts a job that the engine has back into its place. One that belonged to
+// a connection ends with it (design.md 7); what was promoted stays.
+func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
+	s.place(ctx, e)
+	if e.job.State.Ended() {
+		return
+	}
+	if moved {
+		s.record(ctx, e, messages.CommandChanged{Job: e.job})
+	}
+	if m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync {
+		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again"})
+	}
+}
+
+// endUnheld ends a job that the engine does not have: nothing of it is left.
+func (s *supervisor) endUnheld(ctx actor.Context, e *entry) {
+	job := e.job
+	switch {
+	case job.State.Ended(): // only its last word is missing
+	case job.Started.IsZero():
+		job.Outcome, job.Shell, job.Err = messages.FailedToStart, cannotRun, messages.Error{
+			Code: messages.ShuttingDown, Reason: "restart", Message: "troupe ended before the job could start; nothing of it has run", Hint: "run it again",
+		}
+	default:
+		job.Outcome, job.Shell, job.Err = messages.Lost, lostJob, messages.Error{
+			Code: messages.NotFound, Reason: "engine", Message: "the job runs no more, and how it ended is not known: it ended while nobody could see it",
+			Hint: "look at its output, and run it again if it did not do its work",
+		}
+	}
+	s.endHere(ctx, e, job)
+}
+
+// lostJob is a shell's status for a job of which nobody knows how it ended.
+const lostJob = 125
+
+// endHere ends a job that has no actor and gets none.
+func (s *supervisor) endHere(ctx actor.Context, e *entry, job messages.Job) {
+	job.WaitingForInput, job.OutputOpen, job.Children = false, false, 0
+	if !job.State.Ended() {
+		job.State, job.Ended, job.Deadline = messages.Finished, clock(), time.Time{}
+		s.heard(ctx, messages.CommandFinished{Job: job})
+	}
+	job.State = messages.Retired
+	s.heard(ctx, messages.CommandRetired{Job: job})
+	s.settled(ctx, e.job.ID)
+}
+
+// idNumber is the number in a short id, 0 if it has none.
+func idNumber(id messages.JobID) int {
+	n, unit := 0, 1
+	for i := len(id) - 1; i >= 0 && id[i] >= '0' && id[i] <= '9' && unit < 1e15; i-- {
+		n += int(id[i]-'0') * unit
+		unit *= 10
+	}
+	return n
+}

@@ -1,0 +1,98 @@
+package troupe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"troupe/actors"
+	"troupe/journal"
+	"troupe/messages"
+)
+
+// projecting is a journal that knows what a node that begins again must know.
+type projecting interface {
+	journal.Store
+	journal.Writer
+	journal.Jobs
+	journal.Outbox
+}
+
+// lasting is such a journal as the tree writes it.
+type lasting struct{ projecting }
+
+// Quick implements actors.Quick.
+func (l lasting) Quick() bool {
+	q, ok := l.projecting.(actors.Quick)
+	return ok && q.Quick()
+}
+
+// Write implements actors.Lasting.
+func (l lasting) Write(e actors.Entry) error {
+	b := journal.Batch{Facts: e.Facts, Acks: e.Acks, Left: e.Left, Removed: e.Removed}
+	for _, k := range e.Keys {
+		b.Keys = append(b.Keys, journal.Key(k))
+	}
+	for _, c := range e.Channels {
+		b.Channels = append(b.Channels, journal.Channel(c))
+	}
+	return l.projecting.Write(b)
+}
+
+// past reads what the journal knows beside its facts, with at most so many jobs
+// that are over.
+func (l lasting) past(most int) (p actors.Past, err error) {
+	if p.Number, err = l.LastNumber(); err != nil {
+		return p, err
+	}
+	live, err := l.Live()
+	if err != nil {
+		return p, err
+	}
+	p.Live = remembered(live)
+	for before := messages.Seq(0); len(p.Over) < most; {
+		page, err := l.Over(before, min(most-len(p.Over), pastPage))
+		if err != nil {
+			return p, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		p.Over = append(p.Over, remembered(page)...)
+		before = page[len(page)-1].Job.Seq
+	}
+	channels, err := l.Channels()
+	for _, c := range channels {
+		p.Channels = append(p.Channels, actors.Follower(c))
+	}
+	return p, err
+}
+
+// pastPage is how many records are read at a time: a look at the journal that takes
+// milliseconds.
+const pastPage = 1000
+
+func remembered(all []journal.Entry) []actors.Remembered {
+	out := make([]actors.Remembered, 0, len(all))
+	for _, e := range all {
+		out = append(out, actors.Remembered{Job: e.Job, Key: e.Key.Key, Digest: e.Key.Digest})
+	}
+	return out
+}
+
+// before is what was there before the node: what its journal remembers, and what
+// its engine has. It may wait for both.
+func (o Options) before(ctx context.Context, p parts) (past actors.Past, err error) {
+	if l, ok := o.Journal.(lasting); ok {
+		if past, err = l.past(cmp.Or(o.Limits.Finished, actors.MaxFinished)); err != nil {
+			return past, fmt.Errorf("the journal cannot be read: %w", err)
+		}
+	}
+	if o.Engine == nil { // one of our own has nothing yet
+		return past, nil
+	}
+	if past.Held, err = p.engine.Inventory(ctx); err != nil {
+		return past, fmt.Errorf("the engine does not say which jobs it has: %w", err)
+	}
+	return past, nil
+}
