@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"troupe/gateways/http/wire"
@@ -91,11 +94,24 @@ func (a *asking) wait(f *waitFlags) error {
 	}
 	switch {
 	case end.TimedOut:
+		a.complain(errors.New("the time of --timeout is over"))
 		return status(statusTimeout)
 	case !end.Satisfied:
+		a.complain(errors.New("it can no longer happen: " + endsText(end.Jobs)))
 		return status(statusImpossible)
 	case condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return status(end.Jobs[0].ExitCode())
 	}
 	return nil
+}
+
+// endsText says which of some jobs have ended, and how.
+func endsText(jobs []messages.Job) string {
+	var ends []string
+	for _, j := range jobs {
+		if j.State.Ended() {
+			ends = append(ends, string(j.ID)+" "+endText(j))
+		}
+	}
+	return strings.Join(ends, ", ")
 }

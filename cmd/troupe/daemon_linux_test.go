@@ -1,6 +1,7 @@
 package main
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +58,15 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 	p = d.beside("logs", "evil").start()
 	require.Contains(t, p.rest(), "\x1b]52;c;x")
 	p.ends(0)
+}
+
+// A person is told that a command in the daemon waits for its output.
+func TestAHeldCommandInTheDaemonIsTold(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	c, p := openTerminal(t), d.beside("run", "--max-output", "1000:pause", "head -c 100000 /dev/zero | tr '\\0' x; echo over")
+	p.at(c)
+	c.shown.has(t, "the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it")
+	p.send(syscall.SIGINT)
+	p.ends(130)
 }

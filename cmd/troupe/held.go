@@ -30,6 +30,8 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 		case err != nil: // it is over
 		case atLimit(g.request.Quota, job):
 			g.screen.say("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+		case !g.host.ours():
+			g.screen.say("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
 		default:
 			g.tellNoRoom()
 		}

@@ -21,6 +21,7 @@ import (
 type remote struct {
 	client *client.Client
 	text   bool          // the reply shall have the end of the output
+	person bool          // somebody sits at a terminal
 	known  chan struct{} // closed when the daemon knows the job
 	cancel context.CancelFunc
 	once   sync.Once
@@ -30,8 +31,8 @@ type remote struct {
 	joined messages.JobID // another's job, which the key of the run meant
 }
 
-func newRemote(c *client.Client, text bool) *remote {
-	return &remote{client: c, text: text, known: make(chan struct{}), cancel: func() {}}
+func newRemote(c *client.Client, text, person bool) *remote {
+	return &remote{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
 }
 
 func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
@@ -59,6 +60,9 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 		return result.Job, err
 	}
 }
+
+// daemonLeft is a connection that broke.
+var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
 
 // brokenOff is the error of a connection that broke.
 func brokenOff(err error) *messages.Error {
@@ -113,7 +117,21 @@ func (h *remote) output(ctx context.Context, id messages.JobID, stream messages.
 	return &segments{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
 }
 
-func (h *remote) blocked(context.Context, messages.JobID) bool { return false }
+// blocked asks only for a person: a subscription is a connection of the daemon.
+func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
+	if !h.person || h.await(ctx) != nil {
+		return false
+	}
+	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
+		if err != nil {
+			return false
+		}
+		if e.Job != nil && e.Job.HasFlag(messages.FlagLogBlocked) {
+			return true
+		}
+	}
+	return false
+}
 
 func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
 	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
@@ -241,7 +259,12 @@ func (s *segments) piece(p []byte) (int, error) {
 
 func (s *segments) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	return inTurn(s.ctx, wasTurnedAway, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	out, err := inTurn(s.ctx, wasTurnedAway, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	var coded *messages.Error
+	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
+		err = brokenOff(err)
+	}
+	return out, err
 }
 
 // moved takes where a reply has ended.
@@ -285,13 +308,13 @@ func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) er
 		err = h.client.CloseInput(ctx, id)
 	}
 	var coded *messages.Error
-	if errors.As(err, &coded) && (coded.Code == messages.JobFinished || coded.Code == messages.NoInput) || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil, !errors.As(err, &coded): // a connection that broke is told by the reply to the run
+		return nil
+	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
 		return nil // it reads no more
 	}
-	if err != nil {
-		return fmt.Errorf("the input cannot be passed on: %w", err)
-	}
-	return nil
+	return fmt.Errorf("the input cannot be passed on: %w", err)
 }
 
 // started waits until the job takes input, or will not any more.

@@ -99,6 +99,9 @@ func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
 		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.cut != nil && job.Outcome != messages.Cancelled:
+		g.screen.say("the output was not shown to its end: %v", g.cut)
+		return statusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
 		g.screen.say("%v", g.fault)
 		return statusOwn

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -33,6 +34,7 @@ type foreground struct {
 
 	homeless chan error // why its output can never be stored
 	fed      bool       // our input is passed on
+	cut      error      // why the output was not shown to its end
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -182,6 +184,10 @@ func (g *foreground) late() <-chan time.Time {
 // nobody, as it would not if it wrote to the reader itself.
 func (g *foreground) showed(err error) {
 	g.showing--
+	if errors.Is(err, daemonLeft) {
+		g.cut = err // the reply to the run says more, if there is one
+		return
+	}
 	if err != nil {
 		g.fail(err, "what it prints can no longer be shown: "+err.Error())
 	}

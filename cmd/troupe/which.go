@@ -26,7 +26,7 @@ func (g *foreground) findHost() error {
 			return err
 		}
 		if c != nil {
-			g.host = newRemote(c, f.json)
+			g.host = newRemote(c, f.json, g.screen.err.terminal)
 			return g.forDaemon()
 		}
 	}
