@@ -93,8 +93,6 @@ func TestRestartBeforeTheEndIsRecorded(t *testing.T) {
 		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
 		h.ledger.fail(errJournal)
 		p.Exit(3)
-		_, q := h.start(messages.RunCommand{Text: "second", Background: true})
-		_ = q
 		h.after(0)
 		h.die()
 		h.ledger.fail(nil)
