@@ -214,6 +214,13 @@ func TestRestartResumesAChannel(t *testing.T) {
 		h.after(0)
 		wantList(h, "told", back.numbers(), through(3, h.ledger.last())...)
 		want(h, "and nothing was told anew", h.ledger.last(), last)
+		h.again()
+		reply[messages.Unsubscribed](h.ask(messages.Unsubscribe{Channel: s.channel()}))
+		h.after(0)
+		h.again()
+		refused(h.ask(messages.Unsubscribe{Channel: s.channel()}), messages.NotFound)
+		gone := h.subscribe(messages.Subscribe{Channel: s.channel(), Resume: true}, true)
+		wantList(h, "told to a new one", gone.numbers(), through(1, last)...)
 	}, plan{})
 }
 
