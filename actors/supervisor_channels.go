@@ -40,6 +40,14 @@ func (s *supervisor) subscribe(ctx actor.Context, request any) {
 		}
 	case messages.Unsubscribe:
 		c, ok := s.channels.byID[r.Channel]
+		if _, past := s.channels.past[r.Channel]; past && !ok { // it has not come back, and need not any more
+			delete(s.channels.past, r.Channel)
+			s.beside(Entry{Left: []messages.ChannelID{r.Channel}})
+			if ctx.Sender() != nil {
+				ctx.Respond(messages.Unsubscribed{Channel: r.Channel, Reason: "unsubscribed"})
+			}
+			return
+		}
 		if !ok {
 			refuse(ctx, r, noSuchChannel(r.Channel))
 			return

@@ -167,6 +167,14 @@ func waysTo(path messages.ScopePath) []messages.ScopePath {
 	return all
 }
 
+// keepsake is what an engine that keeps jobs is to keep with one.
+func (s *supervisor) keepsake(e *entry) keepsake {
+	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
+		return keepsake{}
+	}
+	return keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope)}
+}
+
 // quotas are those of the scopes on the way to one, nil if there are none.
 func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	var all []messages.ScopeQuota

@@ -218,7 +218,7 @@ func (s *supervisor) place(ctx actor.Context, e *entry) {
 	job := e.job
 	s.send(ctx, s.home(e), place{
 		job: &job, run: e.run, env: e.env, turn: e.offered, held: e.held,
-		keep: keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(job.Scope)},
+		keep: s.keepsake(e),
 	}, nil)
 }
 

@@ -93,8 +93,6 @@ func TestRestartBeforeTheEndIsRecorded(t *testing.T) {
 		_, p := h.start(messages.RunCommand{Text: "first", Background: true})
 		h.ledger.fail(errJournal)
 		p.Exit(3)
-		_, q := h.start(messages.RunCommand{Text: "second", Background: true})
-		_ = q
 		h.after(0)
 		h.die()
 		h.ledger.fail(nil)
@@ -216,6 +214,13 @@ func TestRestartResumesAChannel(t *testing.T) {
 		h.after(0)
 		wantList(h, "told", back.numbers(), through(3, h.ledger.last())...)
 		want(h, "and nothing was told anew", h.ledger.last(), last)
+		h.again()
+		reply[messages.Unsubscribed](h.ask(messages.Unsubscribe{Channel: s.channel()}))
+		h.after(0)
+		h.again()
+		refused(h.ask(messages.Unsubscribe{Channel: s.channel()}), messages.NotFound)
+		gone := h.subscribe(messages.Subscribe{Channel: s.channel(), Resume: true}, true)
+		wantList(h, "told to a new one", gone.numbers(), through(1, last)...)
 	}, plan{})
 }
 
