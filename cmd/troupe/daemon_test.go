@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"troupe/messages"
@@ -51,32 +52,38 @@ func (p *process) record(job string) map[string]any {
 	return record
 }
 
-// A signal ends the daemon, and its jobs, which live in its process: it says so.
-func TestTheDaemonSaysWhatItEnds(t *testing.T) {
+// A signal ends the daemon and none of its jobs, which live on in the keeper: it
+// says so, and the next daemon has them.
+func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		d := serves(t, nil)
-		p := d.beside("run", "trap 'exit 5' TERM; echo $$; while :; do sleep 600 & wait; done").start()
-		pid := p.line()
+		p := d.beside("run", "-b", "--name", "stays", "echo begun; read line; exit 5").start()
+		p.ends(0)
 		d.send(sig)
 		d.ends(0)
-		gone(t, pid)
-		d.err.has(t, `"jobs":1,"`)
-		d.err.has(t, "the jobs are ended with the daemon, which holds them itself")
-		p.ends(130)
-		p.err.has(t, "the command was ended: the daemon ends")
+		d.err.has(t, `"jobs":1,`)
+		d.err.has(t, "the jobs live on in the keeper")
+		again := d.beside("serve").start()
+		again.err.has(t, `"message":"ready"`)
+		require.Equal(t, "running", d.record("stays")["state"])
+		d.beside("stop", "stays").start().ends(0)
+		require.Equal(t, "cancelled", d.record("stays")["outcome"])
+		again.send(sig)
+		again.ends(0)
 	}
 }
 
-// The second signal does not wait for the grace of any job.
+// A signal that comes again does not wait for the grace of any job.
 func TestTheDaemonEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	p := d.beside("run", "--grace", "1h", deaf).start()
 	tree := p.pids()
-	d.send(syscall.SIGTERM)
+	d.beside("shutdown", "--stop-jobs").start()
 	require.Equal(t, "asked", p.line())
 	d.send(syscall.SIGTERM)
+	d.send(syscall.SIGINT)
 	<-d.ended
 	gone(t, tree...)
 }
@@ -271,15 +278,17 @@ func TestTheNumbersAreTold(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	status, _ = get(func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") })
 	require.Equal(t, http.StatusForbidden, status)
-	status, text := get(func(*http.Request) {})
-	require.Equal(t, http.StatusOK, status)
-	for _, want := range []string{
-		`troupe_jobs{scope="main/ci",state="finished"} 1`, `troupe_job_starts_total{scope="main/ci"} 1`,
-		`troupe_job_ends_total{outcome="exited",scope="main/ci"} 1`, `troupe_output_bytes_total{scope="main/ci"} 6`,
-		"troupe_queue_wait_seconds_count 1", "troupe_notices_dropped_total 0", "process_open_fds",
-	} {
-		require.Contains(t, text, want)
-	}
+	require.EventuallyWithT(t, func(now *assert.CollectT) { // facts are told when they are on the disk, and to whom is not said
+		status, text := get(func(*http.Request) {})
+		assert.Equal(now, http.StatusOK, status)
+		for _, want := range []string{
+			`troupe_jobs{scope="main/ci",state="finished"} 1`, `troupe_job_starts_total{scope="main/ci"} 1`,
+			`troupe_job_ends_total{outcome="exited",scope="main/ci"} 1`, `troupe_output_bytes_total{scope="main/ci"} 6`,
+			"troupe_queue_wait_seconds_count 1", "troupe_notices_dropped_total 0", "process_open_fds",
+		} {
+			assert.Contains(now, text, want)
+		}
+	}, tooLong, 10*time.Millisecond)
 }
 
 // The clients' scopes are theirs to choose: not each has a number for ever.

@@ -58,6 +58,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
 			e.Values[daemonsKey] = daemons{}
+			e.Defer(func() { endKeeper(filepath.Join(e.WorkDir, ".local/state/troupe")) })
 			e.Defer(func() { endDaemon(e) })
 			return nil
 		},
