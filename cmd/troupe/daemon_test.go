@@ -58,7 +58,7 @@ func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		d := serves(t, nil)
-		p := d.beside("run", "-b", "--name", "stays", "echo begun; read line; exit 5").start()
+		p := d.beside("run", "-b", "--name", "stays", "exec sleep 600").start()
 		p.ends(0)
 		d.send(sig)
 		d.ends(0)
