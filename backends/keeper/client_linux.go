@@ -27,6 +27,7 @@ type Client struct {
 	jobs   map[messages.UID]*job
 	calls  map[uint64]*call
 	gen    uint64 // of bindings and calls
+	met    bool   // it knows what the keeper has: from now on another may come
 	closed bool
 	broken *messages.Error // why nothing can be started now; nil: it can
 	stop   chan struct{}   // closed with closed
@@ -43,6 +44,15 @@ const (
 // Open finds the keeper of a directory, or starts one if the options say how, and
 // connects to it. Another client of it is replaced.
 func Open(ctx context.Context, o ClientOptions) (*Client, error) {
+	for tries := 1; ; tries++ { // one that is about to end lets nobody know what it has
+		c, err := openOnce(ctx, o)
+		if !errors.Is(err, errGone) || tries == brokenAfter {
+			return c, err
+		}
+	}
+}
+
+func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	name, err := newID()
 	if err != nil {
 		return nil, err
@@ -67,6 +77,7 @@ func Open(ctx context.Context, o ClientOptions) (*Client, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.met = true
 	for _, h := range all {
 		c.meet(h)
 	}

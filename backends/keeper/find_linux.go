@@ -40,12 +40,15 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 	defer dir.Close()
 	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
 		c, h, err := f.once(dir, me)
-		if !errors.Is(err, errHungUp) || tries == brokenAfter {
+		if !errors.Is(err, errHungUp) && !errors.Is(err, errEnding) || tries == greetTries {
 			return c, h, err
 		}
 		<-time.NewTimer(pause).C // it is about to die, and its successor to come
 	}
 }
+
+// greetTries at doubling distances from findFirst on are five seconds.
+const greetTries = 10
 
 // once is one try.
 func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
@@ -167,6 +170,9 @@ func (f *finder) fork(dir, socket *os.File) error {
 	return nil
 }
 
+// cgroupPrefix begins the name of a keeper's cgroup.
+const cgroupPrefix = "troupe.keeper-"
+
 // makeCgroup makes the keeper's cgroup beside that of this process, so that the
 // end of one does not take the other along, or else below it; nil: there is none
 // to be had. It has one name for each directory: the next keeper finds what the
@@ -177,7 +183,7 @@ func (f *finder) makeCgroup() *os.File {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(f.o.Dir))
-	name := "troupe.keeper-" + hex.EncodeToString(sum[:8])
+	name := cgroupPrefix + hex.EncodeToString(sum[:8])
 	var places []string
 	if filepath.Base(own) == name { // this process is in it
 		places = []string{filepath.Dir(own)}

@@ -1,7 +1,9 @@
 package keeper_test
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -192,10 +194,16 @@ func fds(pid int) int {
 // endAll ends a keeper and its jobs with the test.
 func endAll(t testing.TB, dir string) {
 	t.Cleanup(func() {
-		c, err := keeper.Open(t.Context(), keeper.ClientOptions{Dir: dir})
+		c, err := keeper.Open(context.Background(), keeper.ClientOptions{Dir: dir}) // the test's own has ended
+		if errors.Is(err, &messages.Error{Code: messages.NotFound}) || errors.Is(err, &messages.Error{Code: messages.Internal}) {
+			return // the test has ended it
+		}
 		if err != nil {
+			t.Error(err)
 			return
 		}
+		_, pid := c.Keeper()
 		c.Close(false)
+		until(t, "the end of the keeper", func() bool { return startTime(pid) == "" })
 	})
 }

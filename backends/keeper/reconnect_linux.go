@@ -33,7 +33,7 @@ func (c *Client) run(conn *conn) {
 		err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
-		l, closed := c.line, c.closed
+		l, closed := c.line, c.closed || !c.met
 		c.mu.Unlock()
 		l.detach(conn)
 		conn.close()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -50,7 +51,21 @@ func RunRole(dir string, fd int, build string, noCgroup bool) error {
 	}()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
-	return Serve(ctx, o)
+	err := Serve(ctx, o)
+	leaveCgroup()
+	return err
+}
+
+// leaveCgroup removes the cgroup that was made for this keeper, which has ended:
+// it goes up, where whoever started it was, for its last moment.
+func leaveCgroup() {
+	own := ownCgroup()
+	if !strings.HasPrefix(filepath.Base(own), cgroupPrefix) {
+		return
+	}
+	if os.WriteFile(filepath.Join(filepath.Dir(own), "cgroup.procs"), []byte("0"), 0) == nil {
+		_ = unix.Rmdir(own)
+	}
 }
 
 // saysFaults says what the keeper survives, for who looks into it.

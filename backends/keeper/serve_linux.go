@@ -93,6 +93,10 @@ func (s *server) welcome(c *conn) (*line, error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
+	if s.ending {
+		s.mu.Unlock()
+		return nil, errEnding
+	}
 	former, l := s.conn, s.line
 	s.conn = c
 	same := s.client == h.Client && l != nil
@@ -118,6 +122,9 @@ func (s *server) welcome(c *conn) (*line, error) {
 	l.attach(c, h.Heard)
 	return l, nil
 }
+
+// errEnding is what a client hears that comes too late.
+var errEnding = refused(messages.ShuttingDown, "keeper", "the keeper is about to end", "try again: the next one will be started")
 
 // errReplaced is what a client hears last when another has come.
 var errReplaced = refused(messages.Busy, "replaced", "another client has taken over the keeper", "only one serves its jobs at a time")

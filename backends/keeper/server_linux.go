@@ -38,6 +38,7 @@ type server struct {
 
 	mu     sync.Mutex
 	jobs   map[messages.UID]*charge
+	ending bool   // nobody is let in any more
 	client string // who is served; its line stays for its return
 	line   *line
 	conn   *conn
@@ -83,6 +84,7 @@ func Serve(ctx context.Context, o Options) error {
 	s.flush()
 	_ = listener.Close()
 	s.mu.Lock()
+	s.ending = true
 	if s.conn != nil {
 		s.conn.close()
 	}
