@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,12 +34,24 @@ func serves(t *testing.T, env []string, args ...string) *process {
 	p.Env = append(p.Env, env...)
 	p.start()
 	p.err.has(t, `"message":"ready"`)
-	t.Cleanup(func() {
-		_ = p.Process.Signal(syscall.SIGINT)
-		_ = p.Process.Signal(syscall.SIGQUIT) // at once
-		<-p.ended
-	})
+	t.Cleanup(func() { p.swept() })
 	return p
+}
+
+// swept ends the daemon of these surroundings with its jobs and its keeper; one that
+// a test has ended comes back for that.
+func (p *process) swept() {
+	for range 2 {
+		end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+		end.Dir, end.Env = p.dir, p.Env
+		if end.Run() == nil {
+			break
+		}
+		begin := exec.Command("troupe", "run", "-b", "true")
+		begin.Dir, begin.Env = p.dir, p.Env
+		_ = begin.Run()
+	}
+	<-p.ended
 }
 
 // record asks the daemon for a job.
@@ -51,34 +64,51 @@ func (p *process) record(job string) map[string]any {
 	return record
 }
 
-// A signal ends the daemon, and its jobs, which live in its process: it says so.
-func TestTheDaemonSaysWhatItEnds(t *testing.T) {
+// However the daemon ends, its jobs go on: a signal is told, a death needs no word,
+// and the next daemon has them, with all that they have printed meanwhile.
+func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		d := serves(t, nil)
-		p := d.beside("run", "trap 'exit 5' TERM; echo $$; while :; do sleep 600 & wait; done").start()
-		pid := p.line()
-		d.send(sig)
-		d.ends(0)
-		gone(t, pid)
-		d.err.has(t, `"jobs":1,"`)
-		d.err.has(t, "the jobs are ended with the daemon, which holds them itself")
-		p.ends(130)
-		p.err.has(t, "the command was ended: the daemon ends")
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(signalName(sig), func(t *testing.T) {
+			t.Parallel()
+			d := serves(t, nil)
+			open := gate(t, d.file("gate"))
+			run := d.beside("run", "-b", "--name", "lasts", "echo one; read x < gate; echo two; exit 5").start()
+			run.line()
+			run.ends(0)
+			d.send(sig)
+			<-d.ended
+			if sig != syscall.SIGKILL {
+				d.err.has(t, `"jobs":1,"`)
+				d.err.has(t, "the jobs live on in the keeper")
+				d.ends(0)
+			}
+			open()
+			next := d.beside("serve").start()
+			next.err.has(t, `"message":"ready"`)
+			p := d.beside("wait", "lasts").start()
+			p.ends(5)
+			p = d.beside("logs", "lasts").start()
+			require.Equal(t, "one\ntwo\n", p.rest())
+			p.ends(0)
+			p = d.beside("shutdown").start()
+			p.ends(0)
+			next.ends(0)
+		})
 	}
 }
 
-// The second signal does not wait for the grace of any job.
-func TestTheDaemonEndsAtOnce(t *testing.T) {
+// Whoever waits for a command when the daemon ends is told that it goes on.
+func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	p := d.beside("run", "--grace", "1h", deaf).start()
-	tree := p.pids()
+	p := d.beside("run", "echo $$; exec sleep 600").start()
+	pid := p.line()
 	d.send(syscall.SIGTERM)
-	require.Equal(t, "asked", p.line())
-	d.send(syscall.SIGTERM)
-	<-d.ended
-	gone(t, tree...)
+	d.ends(0)
+	p.ends(statusOwn)
+	p.err.has(t, "goes on")
+	require.True(t, alive(pid))
 }
 
 // A client that vanishes takes its foreground command with it, and the record
