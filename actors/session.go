@@ -150,11 +150,13 @@ func (s *session) place(ctx actor.Context, p place) {
 	p.job.Backend = s.open.Backend
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	t.spec = s.spec(t)
-	if p.turn && state == messages.Starting && !p.held {
-		t.turn = s.begun(p.job.UID)
-		if t.again = !t.turn; t.again {
-			p.job.State = messages.Queued // it begins as any other, if it can
-		}
+	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
+		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
+		p.held = err == nil
+		t.place.held = p.held
+	}
+	if t.again = p.turn && state == messages.Starting && !p.held; t.again {
+		p.job.State = messages.Queued // it begins as any other, if it can
 	}
 	if state == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
 		s.returnTurn(ctx, t)
@@ -164,18 +166,6 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	s.accept(ctx, t)
-}
-
-// begun says whether the engine was asked for a job: the actor that had its turn
-// has died. Others may have come into its place meanwhile, but who runs is not
-// made to wait.
-func (s *session) begun(id messages.UID) bool {
-	proc, err := s.shell.Adopt(id, func(messages.ProcessFact) {})
-	if err != nil {
-		return false
-	}
-	proc.Release() // its new actor joins it
-	return true
 }
 
 // accept takes a job that can be run, as far as can be told.

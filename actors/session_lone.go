@@ -26,9 +26,12 @@ type crashes []time.Time
 
 // add counts a crash and reports whether there were more than the limit within
 // the window.
-func (c *crashes) add(now time.Time) bool {
+func (c *crashes) add(now time.Time) bool { return c.count(now) > crashLimit }
+
+// count counts a crash, and those within the window before it.
+func (c *crashes) count(now time.Time) int {
 	*c = slices.DeleteFunc(append(*c, now), func(t time.Time) bool { return now.Sub(t) >= crashWindow })
-	return len(*c) > crashLimit
+	return len(*c)
 }
 
 // lone is a job without an actor.
@@ -77,6 +80,8 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 	switch {
 	case err == nil:
 		t.lone.proc = proc
+	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.held && s.failed != nil: // it was to begin, and nobody could let it
+		s.stepLone(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
 	case err.Code == messages.NotFound:
 		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *err})
 	}
@@ -137,6 +142,13 @@ func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
 	case recorded:
 		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired})
 	case messages.StopCommand:
+		if t.lone.proc == nil && !t.place.job.State.Ended() {
+			refuse(ctx, request, &messages.Error{
+				Code: messages.Internal, Reason: "unreachable", Message: "the job's supervision failed too often, and its engine cannot be reached by what is left",
+				Hint: "it ends with the node: shut that down",
+			})
+			return
+		}
 		s.stepLone(ctx, t, lifecycle.Asked{By: t.lone.clients.ticket(ctx), Request: r})
 	default:
 		refuse(ctx, request, &messages.Error{

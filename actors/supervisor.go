@@ -33,6 +33,7 @@ type supervisor struct {
 	sessions map[messages.Address]messages.SessionInfo
 	closings map[messages.Address]*owed
 	moves    map[messages.JobID]*move
+	falls    map[messages.Address]*crashes // of the actors of sessions
 
 	recorder  *actor.PID    // of a journal that may wait
 	quick     *quickJournal // or one that never does, which is written here
@@ -85,7 +86,7 @@ func newSupervisor(d *Deps) *supervisor {
 		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[idempotency]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{},
-		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{},
+		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
 		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
 	}
 }

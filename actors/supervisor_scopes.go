@@ -107,6 +107,7 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	case messages.SessionClosed:
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
 		delete(s.sessions, at)
+		delete(s.falls, at)
 		s.leave(ctx, at)
 		s.payClosing(ctx, at, f)
 	case messages.ScopeClosed:
@@ -184,6 +185,14 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 	if s.letting() {
 		return
 	}
+	bare := false
+	if lost.session != "" {
+		var given bool
+		if bare, given = s.fell(lost); given {
+			s.giveUp(ctx, lost)
+			return
+		}
+	}
 	inside := func(at messages.Address) bool {
 		if lost.session != "" {
 			return at.Scope == lost.scope && at.Session == lost.session
@@ -201,7 +210,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 		if inside(at) {
 			s.send(ctx, at, openSession{ask: messages.OpenSession{
 				Scope: at.Scope, Session: at.Session, Backend: info.Backend, Dir: info.Dir,
-			}}, nil)
+			}, bare: bare}, nil)
 		}
 	}
 	for _, e := range s.sorted() {

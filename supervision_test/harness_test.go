@@ -35,6 +35,7 @@ type house struct {
 	began  time.Time
 	plan   plan
 	kinds  map[string]backends.Backend
+	mortal fault // of the next node
 
 	clients []*client
 	subs    []*subscriber
@@ -104,6 +105,9 @@ func (h *house) begin() {
 	if former != nil {
 		h.stage.pardon, h.stage.spoil = former.pardon, former.spoil
 	}
+	h.stage.fault = h.mortal
+	mortal := h.mortal.kind != ""
+	h.mortal = fault{}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	h.over, h.left, h.cut = false, false, false
 	log := zerolog.Logger{}
@@ -114,6 +118,11 @@ func (h *house) begin() {
 		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: h.store, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
 	})
+	if err != nil && mortal {
+		synctest.Wait()
+		h.begin()
+		return
+	}
 	if err != nil {
 		h.Fatal(err)
 	}

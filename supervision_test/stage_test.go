@@ -192,6 +192,7 @@ func (s *stage) meet(who *actor.PID, message any) (before, behind bool) {
 		return false, false
 	}
 	s.fired++
+	s.dying = s.dying || p.kind == "supervisor"
 	s.broke = s.broke || f.behind
 	s.fall(who)
 	return !f.behind, f.behind

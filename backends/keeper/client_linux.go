@@ -220,8 +220,9 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	c.closed = true
 	c.mu.Unlock()
 	var left []messages.Survivor
+	ended := false
 	if !keep {
-		left = c.endAll()
+		left, ended = c.endAll()
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), flushBound)
 		err := c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
@@ -242,14 +243,15 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	for _, j := range jobs {
 		j.deafen()
 	}
-	c.find.close(!keep)
+	c.find.close(ended)
 	return left
 }
 
 // endBound is how long a keeper may take to kill what it has.
 const endBound = 30 * time.Second
 
-func (c *Client) endAll() (left []messages.Survivor) {
+// endAll ends the keeper with all it has; ended says that it will be gone soon.
+func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), endBound)
 	defer cancel()
 	err := c.call(ctx, message{kind: askClose}, func(m message) (bool, error) {
@@ -257,10 +259,8 @@ func (c *Client) endAll() (left []messages.Survivor) {
 		left, err = decode[[]messages.Survivor](m.body)
 		return true, err
 	})
-	if err != nil {
-		c.fault(err)
-	}
-	return left
+	c.fault(err)
+	return left, err == nil
 }
 
 func (c *Client) fault(err error) {

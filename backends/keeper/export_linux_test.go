@@ -47,3 +47,20 @@ func (c *Client) Ping() error {
 	defer cancel()
 	return c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
 }
+
+// Break breaks the connection, as nothing does while both sides live.
+func (c *Client) Break() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil {
+		c.conn.close()
+	}
+}
+
+// Resync does what a keeper asks for whose client did not hear too much.
+func (c *Client) Resync() {
+	c.mu.Lock()
+	l := c.line
+	c.mu.Unlock()
+	c.restate(l)
+}

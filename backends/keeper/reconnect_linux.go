@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"syscall"
 	"time"
@@ -42,7 +43,7 @@ func (c *Client) run(conn *conn) {
 			return
 		case closed: // what was asked for the end of a keeper is not asked of another
 			return
-		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
+		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
 			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
 		}
 		conn = c.reconnect()

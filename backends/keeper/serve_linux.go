@@ -37,33 +37,35 @@ func (s *server) serve(c *conn) {
 			f.parts[0].file, files = files[0], files[1:]
 		}
 		closeAll(files)
+		mine := true
 		if err == nil {
-			f.parts, err = l.take(f)
+			mine, err = s.answerAll(c, l, f)
 		}
 		if err != nil {
 			s.turnAway(c, err)
-			return
 		}
-		if !s.answerAll(l, f.parts) {
+		if err != nil || !mine {
 			return
 		}
 	}
 }
 
-// answerAll does what messages ask, unless another client has come meanwhile.
-func (s *server) answerAll(l *line, ms []message) bool {
+// answerAll does what a frame asks, unless another connection has come meanwhile:
+// what was not taken from this one comes over that, or is nobody's.
+func (s *server) answerAll(c *conn, l *line, f frame) (mine bool, err error) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	mine := s.line == l
+	mine = s.line == l && s.conn == c
 	s.mu.Unlock()
 	if !mine {
-		return false
+		return false, nil
 	}
-	for _, m := range ms {
+	fresh, err := l.take(f)
+	for _, m := range fresh {
 		s.answer(l, m)
 	}
-	return true
+	return true, err
 }
 
 // turnAway says why, and closes.

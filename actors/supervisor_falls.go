@@ -1,0 +1,56 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// A session whose place, or whose jobs, make it fail every time would be made
+// anew without end. When it has failed too often it is made without its place: it
+// holds its jobs by their engine, marks them unsupervised and can only stop them.
+// Should even that fail as often, nobody is put in its place.
+
+// sessionFalls is how many failures of a session within crashWindow are made good.
+const sessionFalls = 5
+
+// fell counts a failure of a session: whether it is to be made without its place,
+// or not at all.
+func (s *supervisor) fell(lost orphaned) (bare, given bool) {
+	at := messages.Address{Scope: lost.scope, Session: lost.session}
+	c := s.falls[at]
+	if c == nil {
+		c = &crashes{}
+		s.falls[at] = c
+	}
+	n := c.count(clock())
+	return n > sessionFalls, n > 2*sessionFalls
+}
+
+// giveUp leaves a session without an actor. What runs in it runs on, and ends with
+// the node.
+func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
+	at := messages.Address{Scope: lost.scope, Session: lost.session}
+	delete(s.sessions, at)
+	for _, e := range s.sorted() {
+		if e.over || e.job.Scope != at.Scope || e.job.Session != at.Session {
+			continue
+		}
+		s.give(ctx, s.admission.Done(e.job.ID))
+		if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
+			e.job.Flags = append(e.job.Flags[:len(e.job.Flags):len(e.job.Flags)], messages.FlagUnsupervised)
+			s.record(ctx, e, messages.CommandChanged{Job: e.job})
+		}
+		s.pay(ctx, e, messages.CommandRejected{Err: messages.Error{
+			Code: messages.Internal, Reason: "unsupervised",
+			Message: "the session of job " + string(e.job.ID) + " failed too often; what runs in it runs on, unsupervised", Hint: "shut the node down to end it",
+		}})
+	}
+	if o, ok := s.closings[at]; ok {
+		delete(s.closings, at)
+		for _, client := range o.clients {
+			ctx.Send(client, messages.RequestRejected{Err: *internalError()})
+		}
+	}
+	s.send(ctx, messages.Address{Scope: lost.scope}, rebuilt{}, nil)
+}

@@ -1,0 +1,69 @@
+package supervision_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// A session whose place makes it fail every time is not made anew without end: its
+// jobs are marked, run on, and can be stopped.
+func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
+	broken, opened := false, 0
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Session: "s", Text: "a", Background: true})
+		_, q := h.start(messages.RunCommand{Session: "s", Text: "b"})
+		reply[messages.CommandPromoted](c)
+		broken, opened = true, 0
+		h.crash("session")
+		want(h, "places that were opened", opened, 5)
+		want(h, "unowned", len(h.engine.Unowned()), 0)
+		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
+		refused(h.run(messages.RunCommand{Session: "s", Text: "c"}), messages.Refused)
+		refused(h.ask(messages.PromoteCommand{Job: "j2"}), messages.Refused)
+		stop := h.ask(messages.StopCommand{Job: "j1"})
+		h.wantSignals(p, "TERM")
+		p.Exit(143)
+		h.after(0)
+		reply[messages.CommandStopped](stop)
+		want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
+		q.Exit(3)
+		h.after(0)
+		want(h, "the other", h.job("j2").Shell, 3)
+		broken = false
+		closing := h.ask(messages.CloseSession{Session: "s"})
+		h.after(5 * time.Second)
+		reply[messages.SessionClosed](closing)
+		_, r := h.start(messages.RunCommand{Session: "s", Text: "again"})
+		r.Exit(0)
+	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error {
+		opened++
+		if broken {
+			panic("the place is broken")
+		}
+		return nil
+	}}})
+}
+
+// A session that fails over whatever it gets is given up.
+func TestFaultSessionThatFailsEveryTime(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a"})
+		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
+		h.crash("session")
+		want(h, "failures were ended", h.stage.fired < 20, true)
+		want(h, "sessions", len(h.stage.all("session")), 0)
+		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
+		refused(c, messages.Internal)
+		h.wantSignals(p)
+		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))
+		if err := h.shutdown(messages.ShutDown{}); err != nil {
+			h.Error(err)
+		}
+		h.engine.Close(false)
+		h.left = true
+	})
+}

@@ -1,0 +1,58 @@
+package supervision_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/messages"
+)
+
+// The records of jobs that are over are kept within bounds of number, age and
+// output, also across a restart; never that of a job that is not over.
+func TestRetention(t *testing.T) {
+	for _, one := range []struct {
+		name   string
+		limits actors.Limits
+		wait   time.Duration
+		left   string
+	}{
+		{"number", actors.Limits{Finished: 2}, 0, "j3 j4 j5"},
+		{"age", actors.Limits{Age: time.Hour}, 30 * time.Minute, "j4 j5"},
+		{"bytes", actors.Limits{LogBytes: 250}, 0, "j3 j4 j5"},
+		{"none", actors.Limits{}, 0, "j1 j2 j3 j4 j5"},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			journals(t, func(h *house) {
+				for _, text := range []string{"a", "b", "c", "d"} {
+					if text == "d" {
+						h.after(one.wait)
+					}
+					_, p := h.start(messages.RunCommand{Text: text, Background: true})
+					p.Write(messages.Merged, strings.Repeat(text, 100))
+					p.Exit(0)
+				}
+				_, p := h.start(messages.RunCommand{Text: "runs", Background: true})
+				p.Write(messages.Merged, strings.Repeat("x", 1000))
+				h.after(0)
+				h.again()
+				h.after(one.wait + 20*time.Second)
+				var left []string
+				for _, j := range h.listed(messages.ListJobs{Finished: true}) {
+					left = append(left, string(j))
+				}
+				want(h, "left", strings.Join(left, " "), one.left)
+				want(h, "logs", h.store.Logs(), len(left))
+				h.again()
+				want(h, "left behind another restart", len(h.listed(messages.ListJobs{Finished: true})), len(left))
+				page := reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j4", View: messages.View{Kind: messages.ViewTail}}))
+				want(h, "output of before", page.Text, strings.Repeat("d", 100))
+				want(h, "removed", reply[messages.JobFound](h.ask(messages.RemoveJob{Job: "j4"})).Job.ID, "j4")
+				h.after(0)
+				h.again()
+				reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j4"}))
+			}, plan{limits: one.limits})
+		})
+	}
+}
