@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,7 +29,12 @@ func isCrowded(err error) bool { return errors.Is(err, crowded) }
 // that cannot even be told. What changes nothing may be asked again after it; a
 // daemon that has died is then found to be none.
 func wasTurnedAway(err error) bool {
-	return isCrowded(err) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE)
+	for _, closed := range []error{unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, closed) {
+			return true
+		}
+	}
+	return isCrowded(err) || strings.Contains(err.Error(), "server closed idle connection") // which has no name
 }
 
 // inTurn asks until there is a connection for it, or ctx ends.

@@ -236,7 +236,7 @@ func theReadmeLeadsThroughTheDaemon(t *testing.T, readme string) {
 	if !found || !end {
 		t.Fatal("the README has no lines for the daemon")
 	}
-	p := program(t).bash("set -e; troupe run -b " + text + "troupe shutdown").start()
+	p := program(t).bash("set -e; troupe run -b " + text + "troupe shutdown --stop-jobs").start()
 	if got := p.rest(); got != "j1\nlistening\nbye\n" {
 		t.Errorf("it printed %q; stderr: %s", got, p.err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"troupe/gateways/http/client"
@@ -25,20 +27,25 @@ type daemonFound struct {
 // asked is how long doctor waits for a daemon that does not answer.
 const asked = 5 * time.Second
 
-// inProcess is who holds the jobs as long as no keeper does.
-const inProcess = "none: jobs end with the daemon"
+// keeperText says who holds the jobs of a daemon.
+func keeperText(s *settings) string {
+	if runtime.GOOS != "linux" {
+		return "none: jobs end with the daemon"
+	}
+	return "holds the jobs, at " + filepath.Join(s.State, keeperName) + "; the daemon starts it"
+}
 
 // daemon looks for it. A daemon that cannot be trusted or does not answer is a
 // problem; none is not.
 func (m *Main) daemon(c *checkup) *daemonFound {
-	d := &daemonFound{Keeper: inProcess}
+	d := &daemonFound{}
 	s, err := m.settings()
 	if err != nil {
 		d.Why = err.Error()
 		c.problem("%v", err)
 		return d
 	}
-	d.Socket, d.State, d.Config = s.Socket, s.State, s.file
+	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.file, keeperText(s)
 	ctx, cancel := context.WithTimeout(context.Background(), asked)
 	defer cancel()
 	at, err := connect(ctx, s.Socket)

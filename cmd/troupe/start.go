@@ -15,6 +15,10 @@ import (
 	"troupe/gateways/http/client"
 )
 
+// endPatience is how long a daemon may take to end behind its last reply: what
+// clients may take to read theirs, twice.
+const endPatience = 2 * replyPatience
+
 // start starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
 func (m *Main) start(at *settings, s *screen) (*client.Client, error) {

@@ -184,10 +184,16 @@ with it, and it goes on as long as there are any.`,
 	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
 	return m.asks(cmd, func(a *asking) error {
 		f := stopFlags{grace: grace}
+		about, err := a.Version(a.ctx)
+		if err != nil {
+			return err
+		}
+		ended := ending(about.PID)
 		left, err := a.ShutDown(a.ctx, messages.ShutDown{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
 		}
+		ended() // a daemon that is started now finds the places of this one free
 		if a.json {
 			err = a.object(wire.Over{V: wire.Version, Survivors: wire.List(left)})
 		}
