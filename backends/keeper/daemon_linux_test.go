@@ -289,11 +289,12 @@ func TestDaemonsLeaveNothing(t *testing.T) {
 	first.Start(shell(id, "echo ready; sleep 600"), e.facts)
 	await[messages.ProcessStarted](e, 1)
 	first.Close(true)
+	dies(daemon(t, "watching", dir, "watch", string(id))) // the first has the keeper make what it keeps
 	before, threads := fds(pid), threadsOf(pid)
 	for range 30 {
 		dies(daemon(t, "watching", dir, "watch", string(id)))
 	}
-	until(t, "the same number of descriptors", func() bool { return fds(pid) <= before })
+	until(t, fmt.Sprintf("as few descriptors as before, %d (now %d),", before, fds(pid)), func() bool { return fds(pid) <= before+1 }) // the first's connection may not have been there
 	if now := threadsOf(pid); now > threads+4 {
 		t.Errorf("%d threads before, %d after", threads, now)
 	}
