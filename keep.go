@@ -45,15 +45,31 @@ func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
 	switch {
 	case len(logs) == 1:
 		return view.Tail(logs[0], o)
-	case len(logs) != 2 || n.parts.store == nil:
+	case len(logs) != 2:
 		return view.View{}, missingOutput(job)
 	}
-	order, err := n.parts.store.Order(string(job.UID))
+	order, err := n.order(job.UID)
 	if err != nil {
 		return view.View{}, err
 	}
 	defer func() { _ = order.Close() }()
 	return view.Interleave(order.Pieces(), logs[0], logs[1], o)
+}
+
+// order is how the streams of a job arrived. Where that is not known they are shown
+// one behind the other.
+func (n *Node) order(job messages.UID) (*spill.Order, error) {
+	orders, ok := n.logs.(interface {
+		Order(id string) (*spill.Order, error)
+	})
+	if !ok {
+		return spill.ParseOrder(nil, false), nil
+	}
+	order, err := orders.Order(string(job))
+	if errors.Is(err, spill.ErrNotFound) {
+		return spill.ParseOrder(nil, false), nil
+	}
+	return order, err
 }
 
 func missingOutput(job messages.Job) *messages.Error {

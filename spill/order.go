@@ -107,14 +107,41 @@ func (o *order) remove() error {
 	return err
 }
 
+// index is what an Order is read from, and rest after it.
+type index interface {
+	io.ReaderAt
+	io.Closer
+}
+
 // Order is the order of arrival of a job's stdout and stderr, as far as it was
 // recorded when it was asked for.
 type Order struct {
-	log   *reader
+	log   index
 	size  int64
 	rest  []byte
 	whole bool
 }
+
+// Encoded is the index as ParseOrder reads it elsewhere: orderLimit and a little
+// more at most.
+func (o *Order) Encoded() ([]byte, error) {
+	data := make([]byte, o.size, o.size+int64(len(o.rest)))
+	if _, err := io.ReadFull(io.NewSectionReader(o.log, 0, o.size), data); err != nil {
+		return nil, err
+	}
+	return append(data, o.rest...), nil
+}
+
+// ParseOrder takes what Encoded gave, and whether the Order was whole. Its Pieces
+// end where the data does, or makes no sense.
+func ParseOrder(data []byte, whole bool) *Order {
+	return &Order{log: noIndex{}, rest: data, whole: whole}
+}
+
+type noIndex struct{}
+
+func (noIndex) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }
+func (noIndex) Close() error                      { return nil }
 
 // Whole reports whether everything was recorded: the index is bounded.
 func (o *Order) Whole() bool { return o.whole }

@@ -22,7 +22,13 @@ func pieces(t testing.TB, d *Disk, id string) ([]Piece, bool) {
 	o, err := d.Order(id)
 	must(t, err)
 	defer o.Close()
-	return slices.Collect(o.Pieces()), o.Whole()
+	data, err := o.Encoded()
+	must(t, err)
+	all := slices.Collect(o.Pieces())
+	if elsewhere := slices.Collect(ParseOrder(data, o.Whole()).Pieces()); !slices.Equal(all, elsewhere) {
+		t.Fatalf("%d pieces are %d elsewhere", len(all), len(elsewhere))
+	}
+	return all, o.Whole()
 }
 
 // The order of two streams is that of their arrival, however long it is.

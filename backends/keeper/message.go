@@ -77,6 +77,7 @@ type (
 	wantLog struct {
 		Stream messages.Stream
 		Have   string // the place that the client has a descriptor of
+		Order  bool   // not a stream, but the order of both: Data, and Whole says that all is in it
 	}
 	logState struct {
 		Stream messages.Stream

@@ -60,6 +60,9 @@ func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return n
 // Remove does nothing.
 func (*Client) Remove(messages.UID) {}
 
+// Order has nobody to ask.
+func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
+
 // none is no process.
 type none struct{}
 

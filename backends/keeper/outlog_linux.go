@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -232,4 +233,20 @@ func (r *outReader) Close() error {
 		r.o.leave()
 	}
 	return nil
+}
+
+// Order is the order in which the streams of a job arrived. It is
+// spill.ErrNotFound where that is not known any more.
+func (c *Client) Order(id messages.UID) (order *spill.Order, err error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	err = c.call(ctx, message{kind: askLog, job: id, body: encode(wantLog{Order: true})}, func(m message) (bool, error) {
+		l, err := decode[logState](m.body)
+		order = spill.ParseOrder(l.Data, l.Whole)
+		return true, err
+	})
+	if errors.Is(err, &messages.Error{Code: messages.OutputUnavailable}) {
+		err = spill.ErrNotFound
+	}
+	return order, err
 }

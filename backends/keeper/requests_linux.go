@@ -220,12 +220,30 @@ func (s *server) unpause() {
 	}
 }
 
+// giveOrder gives the order in which two streams arrived.
+func (s *server) giveOrder(l *line, m message) error {
+	order, err := s.store.Order(string(m.job))
+	if err != nil {
+		return refused(messages.OutputUnavailable, "order", "the keeper does not know in which order the job's streams were written", "read them one by one")
+	}
+	defer order.Close()
+	data, err := order.Encoded()
+	if err != nil {
+		return err
+	}
+	l.send(message{kind: sayLog, gen: m.gen, job: m.job, body: encode(logState{Data: data, Whole: order.Whole()})})
+	return nil
+}
+
 // giveLog answers with the state of a log, and a descriptor if the client lacks
 // the one that holds the bytes now.
 func (s *server) giveLog(l *line, m message) error {
 	want, err := decode[wantLog](m.body)
 	if err != nil {
 		return err
+	}
+	if want.Order {
+		return s.giveOrder(l, m)
 	}
 	small, ok := s.describeLog(m.job, want.Stream)
 	if !ok {

@@ -85,6 +85,9 @@ func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
 	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
 }
 
+// Order tells in which order the streams of a job arrived.
+func (k keptLogs) Order(id string) (*spill.Order, error) { return k.keeper.Order(messages.UID(id)) }
+
 // Remove implements actors.Logs.
 func (k keptLogs) Remove(id string) error {
 	k.keeper.Remove(messages.UID(id))
