@@ -10,7 +10,7 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 # Where several things happen at once, tests run under the race detector.
-RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/...
+RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/... ./gateways/...
 TESTSUM := .bin/testsum $(RACED:%=-race %)
 
 .PHONY: build test check deps bench catalogue soak stress docs

@@ -37,6 +37,8 @@ type Options struct {
 	OwnProcess bool
 	// NoCgroup keeps the node from using cgroups even where it could.
 	NoCgroup bool
+	// Socket is where clients of the node find it; its jobs are told (TROUPE_SOCKET).
+	Socket string
 	// Limits bound the node; Storage bounds what its outputs take.
 	Limits  actors.Limits
 	Storage spill.Limits
@@ -160,7 +162,7 @@ func (p parts) close() error {
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
-		Environment: environment(os.Environ()),
+		Environment: environment(os.Environ(), o.Socket),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
 	}
@@ -168,15 +170,21 @@ func (o Options) deps(p parts, n *Node) *actors.Deps {
 
 // environment makes the environments of jobs. The usual one, of a request that says
 // nothing about it, is made once.
-func environment(host []string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
+func environment(host []string, socket string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
+	withSelf := func(env []string, self actors.Self) []string {
+		if socket != "" {
+			env = shell.Set(env, shell.SocketVar, socket)
+		}
+		return shell.WithSelf(env, self.Scope, self.Session, self.Job)
+	}
 	usual, usualDropped, _ := shell.Environment(messages.RunCommand{}, host)
 	return func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
 		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
-			env := append(make([]string, 0, len(usual)+shell.SelfVars), usual...)
-			return shell.WithSelf(env, self.Scope, self.Session, self.Job), usualDropped, nil
+			env := append(make([]string, 0, len(usual)+1+shell.SelfVars), usual...)
+			return withSelf(env, self), usualDropped, nil
 		}
 		env, dropped, err := shell.Environment(r, host)
-		return shell.WithSelf(env, self.Scope, self.Session, self.Job), dropped, err
+		return withSelf(env, self), dropped, err
 	}
 }
 

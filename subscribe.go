@@ -19,6 +19,7 @@ type Subscription struct {
 	node            *Node
 	pid             *actor.PID
 	channel         messages.ChannelID
+	after           messages.Seq
 	heard           chan any
 	unacked         messages.Seq // the last that was returned
 	returned, share int          // so many since the last acknowledgement, of at most so many
@@ -53,7 +54,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		return nil, err
 	}
 	if open, ok := first.(messages.Subscribed); ok {
-		s.channel = open.Channel
+		s.channel, s.after = open.Channel, open.After
 		return s, nil
 	}
 	s.forget()
@@ -66,6 +67,10 @@ var errNoChannel = errors.New("the channel ended before it was open; subscribe a
 
 // Channel names the subscription: subscribing again with it resumes.
 func (s *Subscription) Channel() messages.ChannelID { return s.channel }
+
+// After is the number behind which the subscription began: subscribing again
+// after it misses nothing.
+func (s *Subscription) After() messages.Seq { return s.after }
 
 // Next returns a Notification or FactsDropped. The call acknowledges what those
 // before it returned if it has to wait, or they are half of the window: who comes

@@ -92,7 +92,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 			ctx.Send(c.sink, f)
 		}
 		return
-	case messages.OutputClosed, messages.ProcessFailed:
+	case messages.OutputClosed, messages.ProcessFailed, messages.ProcessLost:
 		c.close(ctx)
 	case messages.ProcessExited:
 		if f.Last > 0 {

@@ -26,6 +26,7 @@ type Facts func(messages.ProcessFact)
 type Engine interface {
 	// Start starts the job of s.ID. Facts are ProcessFailed alone, or
 	// ProcessStarted, … ProcessExited once, OutputClosed once, TreeEnded once.
+	// One whose keeper dies ends with ProcessLost instead, if nobody knows how.
 	// An ID that is known is joined, as by Adopt: a job never runs twice.
 	Start(s Spec, facts Facts) Process
 

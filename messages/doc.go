@@ -14,7 +14,7 @@
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
 //	                                          ResizeTerminal, ChangeDeadline, PaceOutput → Acknowledged |
 //	                                          CommandStopped | InputWritten | CommandRejected
-//	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited,
+//	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited or ProcessLost,
 //	                                          OutputClosed, TreeEnded; OutputGrew, InputAwaited, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |
 //	                                          OutputEnded | ScreenText | RequestRejected

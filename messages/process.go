@@ -8,6 +8,9 @@ import "time"
 //	engine --MainExited, ProcessExited--> command     (the result)
 //	engine --OutputClosed, TreeEnded--> command       (the end, maybe hours later)
 //
+// A process whose keeper died says ProcessLost instead of its result, and
+// nothing follows.
+//
 // In between come OutputGrew (only on credit), InputAwaited, LogBlocked,
 // InputWritten, ControlDone, ControlRefused, LogFlagged. A job that failed to start says ProcessFailed
 // and nothing else. OutputClosed and TreeEnded come once each, in any order,
@@ -101,6 +104,17 @@ const (
 	FlagStdinShared    Flag = "stdin_inherited" // it reads the host's own standard input
 )
 
+// ProcessLost reports that the engine died before it could record the exit: how
+// the process ended is not known, and nothing of its tree is left but Survivors.
+// It is the last word; ProcessStarted may not have come before it.
+type ProcessLost struct {
+	quiet
+	Seq       uint64
+	Err       Error // internal, reason "keeper" or "reboot"
+	At        time.Time
+	Survivors []Survivor
+}
+
 // OutputClosed reports that no process holds the output any more: its log is
 // sealed and Sizes are final.
 type OutputClosed struct {
@@ -165,6 +179,7 @@ func (ProcessStarted) processFact()  {}
 func (ProcessFailed) processFact()   {}
 func (MainExited) processFact()      {}
 func (ProcessExited) processFact()   {}
+func (ProcessLost) processFact()     {}
 func (OutputClosed) processFact()    {}
 func (TreeEnded) processFact()       {}
 func (OutputGrew) processFact()      {}

@@ -159,3 +159,10 @@ func (f *faulty) Close(fd int) error {
 	}
 	return err
 }
+
+func (f *faulty) Reopen(fd int) (int, error) {
+	if err := f.fail("reopen"); err != nil {
+		return -1, err
+	}
+	return f.kernel.Reopen(fd)
+}

@@ -1,6 +1,10 @@
 package spill
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // Sys is every system call a store makes for its logs, so that the Nth of them
 // can be made to fail. Calls do not wait for the other side of a pipe and
@@ -38,6 +42,11 @@ type Sys interface {
 	Lock(fd int) error
 	// IsPipe tells a pipe from a terminal, whose EIO is its end.
 	IsPipe(fd int) bool
+	// Reopen opens an open file anew, for reading only.
+	Reopen(fd int) (int, error)
+	// Hole is the next range behind off that the file system does not hold; an
+	// empty one says that there is none before size.
+	Hole(fd int, off, size int64) (from, to int64, err error)
 	Close(fd int) error
 }
 
@@ -49,6 +58,7 @@ type Stat struct {
 	UID          uint32
 	Perm         uint32 // the permission bits
 	Regular, Dir bool
+	Changed      time.Time // its bytes
 }
 
 // kernel is the Sys that is real.
@@ -78,6 +88,7 @@ func (kernel) Stat(fd int) (Stat, error) {
 		Size: st.Size, Blocks: st.Blocks,
 		Links: uint64(st.Nlink), UID: st.Uid, Perm: uint32(st.Mode) & 0o777, //nolint:unconvert // as above
 		Regular: kind == unix.S_IFREG, Dir: kind == unix.S_IFDIR,
+		Changed: time.Unix(st.Mtim.Unix()),
 	}, nil
 }
 

@@ -1,6 +1,10 @@
 package spill
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 // Memfd asks for a file that can never be made executable; kernels before 6.3
 // do not know the flag.
@@ -54,4 +58,28 @@ func (kernel) Sync(fd int) error {
 func (kernel) IsPipe(fd int) bool {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	return err == nil
+}
+
+func (kernel) Reopen(fd int) (int, error) {
+	return again(func() (int, error) {
+		return unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	})
+}
+
+// The whences of lseek(2) that x/sys lacks.
+const (
+	seekData = 3
+	seekHole = 4
+)
+
+func (kernel) Hole(fd int, off, size int64) (from, to int64, err error) {
+	from, err = unix.Seek(fd, off, seekHole)
+	if err != nil || from >= size {
+		return size, size, err
+	}
+	to, err = unix.Seek(fd, from, seekData)
+	if err == unix.ENXIO {
+		return from, size, nil
+	}
+	return from, to, err
 }

@@ -22,3 +22,6 @@ func (kernel) IsPipe(fd int) bool {
 	var st unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFIFO
 }
+
+func (kernel) Reopen(int) (int, error)                         { return -1, unix.ENOSYS }
+func (kernel) Hole(_ int, _, size int64) (_, _ int64, _ error) { return size, size, nil }

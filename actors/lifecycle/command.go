@@ -60,6 +60,8 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 		return c.started(e)
 	case messages.ProcessFailed:
 		return c.failed(e)
+	case messages.ProcessLost:
+		return c.lost(e)
 	case messages.MainExited:
 		return c.draining()
 	case messages.ProcessExited:
@@ -177,6 +179,13 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	return c.finish(messages.FailedToStart)
 }
 
+// lost ends a job whose result nobody can tell any more.
+func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
+	c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
+	c.Job.Ended, c.Job.Err, c.Job.Shell, c.Job.Survivors = e.At, e.Err, 125, e.Survivors
+	return c.finish(messages.Lost)
+}
+
 // exited takes the result. The engine says who ended the job: a job that went
 // by itself while a stop was on its way was not stopped.
 func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
@@ -216,6 +225,10 @@ func (c Command) again(event any) (Command, []Effect) {
 			c, todo := c.answerStoppers(nil)
 			return c.retire(todo)
 		}
+	case messages.ProcessLost: // of a job with a result nobody settled, too
+		c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
+		c, todo := c.answerStoppers(nil)
+		return c.retire(todo)
 	}
 	return c, nil
 }

@@ -37,6 +37,9 @@ func (j *job) reap() {
 	now := time.Now()
 	j.pass(pointExit)
 	end := ending{seen: true, at: now}
+	if j.e.opt.Journal != nil && j.peek(&end) {
+		j.recordExit(end)
+	}
 	var ws unix.WaitStatus
 	var usage unix.Rusage
 	err := j.root.reap(func() error {
@@ -82,12 +85,12 @@ func (j *job) ended(end ending) {
 	j.input.account()
 	j.controls.refuseRest()
 	j.sayAnswers()
-	stdin := j.input.shut()
+	stdin, recorded := j.input.shut(), j.recorded
 	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
-	t, streams := j.tree, j.streams
+	streams := j.streams
 	j.mu.Unlock()
-	if journal := j.e.opt.Journal; journal != nil {
-		journal(Record{Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(), Status: end.status, Rusage: end.rusage})
+	if j.e.opt.Journal != nil && !recorded {
+		j.recordExit(end)
 	}
 	stdin.close()
 	if slow || !j.quickly(streams) {

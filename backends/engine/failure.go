@@ -74,7 +74,7 @@ func lacking(what string, err error) *failure {
 // exhaust marks a failure that is the machine's and not the job's.
 func exhaust(f *failure, n syscall.Errno) {
 	switch n {
-	case unix.EMFILE, unix.ENFILE:
+	case unix.EMFILE, unix.ENFILE, unix.EBADF: // the last: a child moves what it is given above its limit
 		f.err.Code = messages.ResourceExhausted
 		f.err.Hint = "end some jobs, or raise the limit of open files (ulimit -n)"
 	case unix.ENOMEM, unix.ENOSPC, unix.ENOBUFS:

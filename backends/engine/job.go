@@ -53,6 +53,7 @@ type job struct {
 	main      ending
 	draining  *time.Timer // the end of its patience, while it goes on
 	drained   bool        // every byte of the main process is in the logs
+	recorded  bool        // the journal has the exit
 	stuck     bool        // but for what a full store left in a pipe
 	treeGone  bool        // or survivors are named
 	left      int         // processes that outlived the main process
@@ -199,9 +200,7 @@ func (j *job) sayExited(seq, last uint64) {
 	if j.stuck {
 		j.flag(messages.FlagLogBlocked)
 	}
-	if journal := j.e.opt.Journal; journal != nil {
-		journal(Record{Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq})
-	}
+	j.recordDrained(sizes, seq)
 	left := j.left
 	if j.treeGone {
 		left = len(j.survivors)

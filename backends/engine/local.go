@@ -45,6 +45,7 @@ func New(o Options) (*Local, error) {
 		stops: make(chan struct{}, stopsAtOnce), done: make(chan struct{}),
 	}
 	e.queue.e = e
+	e.seq.Store(o.After)
 	if e.host, err = newHost(e); err != nil {
 		return nil, err
 	}
@@ -144,9 +145,13 @@ func (e *Local) all() []*job {
 // forget drops a job that is over and settled.
 func (e *Local) forget(j *job) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.jobs[j.id] == j {
+	known := e.jobs[j.id] == j
+	if known {
 		delete(e.jobs, j.id)
+	}
+	e.mu.Unlock()
+	if known && e.opt.Journal != nil {
+		e.opt.Journal(Record{Kind: RecordForgotten, Job: j.id, At: time.Now()})
 	}
 }
 

@@ -17,7 +17,6 @@ package engine
 import (
 	"errors"
 	"runtime"
-	"time"
 
 	"troupe/messages"
 	"troupe/spill"
@@ -61,9 +60,13 @@ type Options struct {
 	}
 
 	// Journal is given every record before what it says is acted on: a start
-	// before it is reported, an exit before it is reaped. It may wait for a
-	// write, not for a disk. nil: none.
+	// before it is reported, an exit before it is reaped (where the kernel tells
+	// it before), a result before it is told. It may wait for a write, not for a
+	// disk, and must not call the engine. nil: none.
 	Journal func(Record)
+	// After is the number behind which those of facts begin, for an engine that
+	// goes on where a dead one ended.
+	After uint64
 	// Fault hears of faults of the engine itself, which it survives. nil: nobody.
 	Fault func(job messages.UID, fault error)
 	// Failpoint is called at named points of the code, in tests; an error of its
@@ -75,30 +78,6 @@ type Options struct {
 // costs 8 % of a one-shot (performance.md 1.10), keeping one a few KiB of the
 // kernel's memory.
 const DefaultPool = 64
-
-// RecordKind says what a Record is of.
-type RecordKind string
-
-// The kinds, in the order in which a job has them.
-const (
-	RecordStarted RecordKind = "started"
-	RecordExited  RecordKind = "exited"
-	RecordDrained RecordKind = "drained"
-)
-
-// Record is what must survive the engine (reliability.md 1.3).
-type Record struct {
-	Kind      RecordKind
-	Job       messages.UID
-	At        time.Time
-	PID       int
-	StartTime uint64
-	Cgroup    string // path below the root of the engine's cgroups; "": none
-	Status    messages.ExitStatus
-	Rusage    messages.Rusage
-	Sizes     messages.Sizes
-	Seq       uint64 // of the ProcessExited that follows a RecordDrained
-}
 
 func (o Options) complete() (Options, error) {
 	if o.Store == nil {

@@ -185,9 +185,7 @@ func (j *job) born(c child) {
 	j.root.mu.Lock()
 	j.root.pid, j.root.start, j.root.pidfd = c.pid, c.start, c.pidfd
 	j.root.mu.Unlock()
-	if journal := j.e.opt.Journal; journal != nil {
-		journal(Record{Kind: RecordStarted, Job: j.id, At: now, PID: c.pid, StartTime: c.start, Cgroup: c.tree.path()})
-	}
+	j.recordStart(now, c)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.phase, j.spec = running, nil

@@ -16,6 +16,7 @@ type Sys interface {
 	Pipe() (r, w int, err error) // close-on-exec
 	Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
 	Waitid(kind, id int, info *unix.Siginfo, options int) error
+	Inspect(pid int, info *unix.Siginfo, usage *unix.Rusage) error // waitid of a zombie, which stays one
 	Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error)
 	Kill(pid int, sig syscall.Signal) error // 0 and negative as kill(2)
 	PidfdOpen(pid int) (int, error)
@@ -86,6 +87,12 @@ func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, err
 
 func (kernel) Waitid(kind, id int, info *unix.Siginfo, options int) error {
 	return again(func() error { return unix.Waitid(kind, id, info, options, nil) })
+}
+
+func (kernel) Inspect(pid int, info *unix.Siginfo, usage *unix.Rusage) error {
+	return again(func() error {
+		return unix.Waitid(unix.P_PID, pid, info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, usage)
+	})
 }
 
 func (kernel) Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error) {
@@ -216,8 +223,13 @@ func (kernel) Boottime() (time.Duration, error) {
 
 // infoPid is si_pid of what Waitid reported: the first field of the union
 // behind three ints, which is aligned as a pointer is.
-func infoPid(info *unix.Siginfo) int {
+func infoPid(info *unix.Siginfo) int { return int(*infoField(info, 0)) }
+
+// infoStatus is si_status, the third: an exit code, or a signal.
+func infoStatus(info *unix.Siginfo) int { return int(*infoField(info, 2)) }
+
+func infoField(info *unix.Siginfo, i int) *int32 {
 	const word = unsafe.Sizeof(uintptr(0))
 	const offset = (3*unsafe.Sizeof(int32(0)) + word - 1) / word * word
-	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), offset)))
+	return (*int32)(unsafe.Add(unsafe.Pointer(info), offset+uintptr(i)*unsafe.Sizeof(int32(0))))
 }

@@ -60,6 +60,8 @@ func (h *hold) tell(fact messages.ProcessFact) {
 	switch f := fact.(type) {
 	case messages.ProcessFailed:
 		h.job.leave(nil)
+	case messages.ProcessLost:
+		h.job.leave(f.Survivors)
 	case messages.ProcessExited:
 		if f.Last > 0 {
 			h.job.leave(f.Survivors)
@@ -78,6 +80,8 @@ func (j *job) note(fact messages.ProcessFact) {
 		j.closed, j.ended = j.closed || f.Last > 0, j.ended || f.Last > 0
 	case messages.ProcessFailed:
 		j.closed, j.ended, j.last = true, true, max(j.last, f.Seq)
+	case messages.ProcessLost:
+		j.exited, j.closed, j.ended, j.last = true, true, true, max(j.last, f.Seq)
 	case messages.OutputClosed:
 		j.closed, j.last = true, max(j.last, f.Seq)
 	case messages.TreeEnded:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,6 +104,58 @@ func TestTheManualHasTheFlagsOfTheHelp(t *testing.T) {
 	}
 }
 
+// Each flag of the verbs that ask the daemon, and of serve, stands in one table.
+func TestTheManualHasTheFlagsOfTheOtherVerbs(t *testing.T) {
+	t.Parallel()
+	told := map[string][]string{}
+	word, at := regexp.MustCompile("`([^`]+)`"), ""
+	for line := range strings.Lines(manual(t, "The daemon")) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 {
+			continue
+		}
+		if m := word.FindStringSubmatch(cells[1]); m != nil {
+			at = strings.TrimPrefix(m[1], "troupe ")
+		}
+		for _, m := range word.FindAllStringSubmatch(cells[2], -1) {
+			told[at] = append(told[at], m[1])
+		}
+	}
+	for _, cmd := range verb(t, "").Commands() {
+		if cmd.Hidden || slices.Contains([]string{"run", "help", "version", "doctor"}, cmd.Name()) {
+			continue
+		}
+		there := helpFlags(verb(t, cmd.Name()).Flags().FlagUsagesWrapped(helpWidth))
+		delete(there, "--json")
+		delete(there, "--help")
+		delete(there, "-h")
+		same(t, "flag of "+cmd.Name(), told[cmd.Name()], slices.Collect(maps.Keys(there)))
+	}
+}
+
+// Each setting stands in the manual, and each in the manual is one.
+func TestTheManualHasTheSettings(t *testing.T) {
+	t.Parallel()
+	var there []string
+	var add func(prefix string, of reflect.Type)
+	add = func(prefix string, of reflect.Type) {
+		for i := range of.NumField() {
+			name, ok := of.Field(i).Tag.Lookup("toml")
+			switch kind := of.Field(i).Type; {
+			case !ok:
+			case kind.Kind() == reflect.Struct:
+				add(prefix+name+".", kind)
+			case kind.Kind() == reflect.Map:
+				there = append(there, prefix+name+".NAME")
+			default:
+				there = append(there, prefix+name)
+			}
+		}
+	}
+	add("", reflect.TypeFor[settings]())
+	same(t, "setting", slices.Collect(maps.Keys(code(t, "Configuration"))), there)
+}
+
 func TestTheManualHasTheVerbs(t *testing.T) {
 	t.Parallel()
 	var told, there []string
@@ -167,11 +220,27 @@ func TestTheReadmeRuns(t *testing.T) {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(0)
+	theReadmeLeadsThroughTheDaemon(t, string(readme))
 	for _, word := range []string{"--json", "--timeout", "run --help", "troupe doctor", "docs/cli.md"} {
 		if !bytes.Contains(readme, []byte(word)) {
 			t.Errorf("the README says nothing of %s", word)
 		}
 	}
+}
+
+// theReadmeLeadsThroughTheDaemon runs the lines of the README that need one.
+func theReadmeLeadsThroughTheDaemon(t *testing.T, readme string) {
+	t.Helper()
+	_, text, found := strings.Cut(readme, "```\ntroupe run -b ")
+	text, _, end := strings.Cut(text, "```")
+	if !found || !end {
+		t.Fatal("the README has no lines for the daemon")
+	}
+	p := program(t).bash("set -e; troupe run -b " + text + "troupe shutdown --stop-jobs").start()
+	if got := p.rest(); got != "j1\nlistening\nbye\n" {
+		t.Errorf("it printed %q; stderr: %s", got, p.err)
+	}
+	p.ends(0)
 }
 
 // static checks that a program needs no other file to run.

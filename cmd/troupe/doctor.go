@@ -30,6 +30,7 @@ type checkup struct {
 	Limits      []limit       `json:"limits"`
 	Directories []directory   `json:"directories"`
 	Shells      []shellFound  `json:"shells"`
+	Daemon      *daemonFound  `json:"daemon"`
 	Problems    []string      `json:"problems"`
 }
 
@@ -52,7 +53,7 @@ func (m *Main) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: noArgs,
 		Long: `Look at what the kernel and the user's rights give troupe, the limits that bound
-it, and the directories it uses. The exit status is 1 if commands cannot be run.`,
+it, the directories it uses, and the daemon. The exit status is 1 if commands cannot be run.`,
 		RunE: func(*cobra.Command, []string) error {
 			c := m.examine()
 			show := c.print
@@ -76,6 +77,7 @@ it, and the directories it uses. The exit status is 1 if commands cannot be run.
 // leaves nothing behind.
 func (m *Main) examine() *checkup {
 	c := &checkup{V: messages.JSONVersion, Version: m.describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
+	c.Daemon = m.daemon(c)
 	node := fmt.Sprintf("doctor-%d", os.Getpid())
 	store, err := spill.OpenStore(spill.Options{Node: node})
 	if err != nil {
@@ -152,6 +154,10 @@ func (c *checkup) print(w io.Writer) error {
 	fmt.Fprint(t, "\nshells\n")
 	for _, s := range c.Shells {
 		fmt.Fprintf(t, "  %s\t%s\n", s.Name, clean(cmp.Or(s.Path, "not installed")))
+	}
+	fmt.Fprint(t, "\ndaemon\n")
+	for _, l := range c.Daemon.lines() {
+		fmt.Fprintf(t, "  %s\t%s\n", l[0], clean(l[1]))
 	}
 	for _, p := range c.Problems {
 		fmt.Fprintf(t, "\nproblem: %s\n", p)

@@ -41,11 +41,11 @@ func (m *Main) finish(err error, asJSON bool) int {
 	said := coded(err)
 	if asJSON {
 		if werr := writeJSON(m.Out, errorObject{V: messages.JSONVersion, Error: *said}); werr == nil {
-			return exitStatus(said)
+			return m.exitStatus(said)
 		}
 	}
 	fmt.Fprintln(m.Err, "troupe: "+clean(sentence(said)))
-	return exitStatus(said)
+	return m.exitStatus(said)
 }
 
 // sentence is an error as it goes on behind "troupe: ". Of directories the texts
@@ -59,11 +59,14 @@ func sentence(e *messages.Error) string {
 	return text
 }
 
-// exitStatus is 2 for what was typed wrong and 125 for what cannot be done.
-func exitStatus(err *messages.Error) int {
-	switch err.Code {
-	case messages.InvalidParams, messages.EnvRefused:
+// exitStatus is 2 for what was typed wrong and 125 for what cannot be done; 1 for
+// what a daemon refused, or that there is none.
+func (m *Main) exitStatus(err *messages.Error) int {
+	switch {
+	case err.Code == messages.InvalidParams, err.Code == messages.EnvRefused:
 		return statusUsage
+	case m.client && err.Code != messages.Internal:
+		return statusMissing
 	}
 	return statusOwn
 }

@@ -20,6 +20,7 @@ type runFlags struct {
 	onExit, streams              word
 	maxOutput                    quota
 	noStdin, interactive         bool
+	background, noDaemon         bool
 	json                         bool
 
 	scope, name, description, key string
@@ -29,11 +30,10 @@ type runFlags struct {
 // sentences.
 var laterFlags = []struct{ name, short, help, why string }{
 	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
-	{"background", "b", "return the id at once", needsDaemon},
-	{"detach", "", "outlive everything", needsDaemon},
-	{"pty", "t", "run on a terminal", "commands on a terminal of their own are not there yet"},
-	{"on-finish", "", "command or URL to tell of the end", needsDaemon},
-	{"detach-keys", "", "keys that leave a terminal", "commands on a terminal of their own are not there yet"},
+	{"detach", "", "outlive everything", needsKeeper},
+	{"pty", "t", "run on a terminal", needsTerminals},
+	{"on-finish", "", "command or URL to tell of the end", "nothing is told to commands or URLs yet"},
+	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
 const runUse = `run [flags] 'SHELL TEXT'
@@ -91,16 +91,17 @@ func (f *runFlags) define() {
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
 	set.Var(&f.timeout, "timeout", "end it after D, like 90s, 10m or 1h30m")
 	set.Var(&f.grace, "grace", "from TERM to KILL when it is ended (default 5s)")
-	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep needs a daemon (default adopt)")
+	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep is the daemon's (default adopt)")
 	set.Var(&f.streams, "streams", "one pipe in true order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
 	set.Var(&f.maxOutput, "max-output", "keep at most N bytes, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
 	set.BoolVar(&f.json, "json", false, "print the result as one object, and nothing else")
 	set.StringVar(&f.name, "name", "", "call the job `NAME`")
 	set.StringVar(&f.description, "description", "", "`TEXT` that says what it is for")
 	set.StringVar(&f.scope, "scope", "", "owner of the job, a `PATH` like main/build (default that of the job around it, or main)")
-	set.StringVar(&f.key, "key", "", "run once for each `KEY`; within one node, so of no effect here")
-	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background after D; needs a daemon, so of no effect here")
-	set.Bool("no-daemon", false, "run in this process, which is the only way so far")
+	set.StringVar(&f.key, "key", "", "run once for each `KEY` in the daemon; in this process of no effect")
+	set.BoolVarP(&f.background, "background", "b", false, "print its id when it has started, and leave it to the daemon; with -i troupe write reaches it")
+	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
+	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
 	for _, l := range laterFlags {
 		if l.name == "session" || l.name == "on-finish" || l.name == "detach-keys" {
 			set.StringP(l.name, l.short, "", l.help)
@@ -119,8 +120,10 @@ func (f *runFlags) check() *messages.Error {
 		}
 	}
 	switch {
-	case messages.OnExit(f.onExit.value) == messages.KeepChildren:
-		return unsupported("on_exit", "--on-exit keep does not work yet: "+needsDaemon, "leave it out, and what is left behind ends with troupe")
+	case f.background && f.noDaemon:
+		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
+	case f.background && f.promoteAfter.set:
+		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
 	case f.noStdin && f.interactive:
 		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
 	case f.file == "-" && f.interactive:
@@ -130,6 +133,14 @@ func (f *runFlags) check() *messages.Error {
 		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}
+	}
+	return nil
+}
+
+// checkLocal refuses what a command in this process cannot have.
+func (f *runFlags) checkLocal() *messages.Error {
+	if messages.OnExit(f.onExit.value) == messages.KeepChildren {
+		return unsupported("on_exit", "--on-exit keep needs a daemon: what a command leaves behind ends with this process", "leave it out, or start one with troupe serve")
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -23,19 +22,16 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		facts, err := g.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: g.job}})
-		if err != nil {
-			return // the node has ended, and says so itself
-		}
-		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
-		if !g.awaitHeld(ctx, facts) {
+		if !g.host.blocked(ctx, g.job) {
 			return
 		}
-		job, err := g.node.Job(ctx, g.job)
+		job, err := g.host.job(ctx, g.job)
 		switch {
 		case err != nil: // it is over
 		case atLimit(g.request.Quota, job):
 			g.screen.say("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+		case !g.host.ours():
+			g.screen.say("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
 		default:
 			g.tellNoRoom()
 		}
@@ -43,20 +39,6 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 	return func() {
 		cancel()
 		<-done
-	}
-}
-
-// awaitHeld waits for the fact, or for the end.
-func (g *foreground) awaitHeld(ctx context.Context, facts *troupe.Subscription) bool {
-	for {
-		m, err := facts.Next(ctx)
-		if err != nil {
-			return false
-		}
-		n, _ := m.(messages.Notification)
-		if changed, ok := n.Fact.(messages.CommandChanged); ok && changed.Job.HasFlag(messages.FlagLogBlocked) {
-			return true
-		}
 	}
 }
 

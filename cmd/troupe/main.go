@@ -18,6 +18,7 @@ type Main struct {
 	Version      string
 
 	misread bool  // the flags could not be read
+	client  bool  // the verb asks a daemon
 	helped  error // what became of the help that was asked for
 }
 

@@ -8,19 +8,16 @@ import (
 
 // What the verbs that are not there yet wait for.
 const (
-	needsDaemon  = "the daemon, which keeps jobs beyond one command, is not there yet"
-	needsGateway = "the protocols for agents are not there yet"
-	needsConsole = "the console is not there yet"
-	needsChaos   = "fault plans can only be used in tests so far"
+	needsKeeper    = "the keeper, which holds jobs while the daemon restarts, is not there yet"
+	needsTerminals = "commands on a terminal of their own are not there yet"
+	needsGateway   = "the protocols for agents are not there yet"
+	needsConsole   = "the console is not there yet"
+	needsChaos     = "fault plans can only be used in tests so far"
 )
 
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
-	"ps": needsDaemon, "show": needsDaemon, "logs": needsDaemon, "attach": needsDaemon, "write": needsDaemon,
-	"screen": needsDaemon, "stop": needsDaemon, "kill": needsDaemon, "signal": needsDaemon, "promote": needsDaemon,
-	"deadline": needsDaemon, "wait": needsDaemon, "sessions": needsDaemon, "close": needsDaemon, "scopes": needsDaemon,
-	"handover": needsDaemon, "rm": needsDaemon, "stats": needsDaemon, "events": needsDaemon, "serve": needsDaemon,
-	"shutdown": needsDaemon, "keeper": needsDaemon, "init": needsDaemon,
+	"screen": needsTerminals, "init": needsKeeper,
 	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 

@@ -48,7 +48,7 @@ func (g *foreground) drawProgress(ctx context.Context, begun time.Time) {
 			return
 		case <-tick.C:
 		}
-		job, err := g.node.Job(ctx, g.job)
+		job, err := g.host.job(ctx, g.job)
 		if err != nil || !g.mayDraw() {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/messages"
 )
 
@@ -21,7 +20,7 @@ const copyBuffer = 128 << 10
 // byte as it is. It ends when no process can write any more, or at the size that
 // finish names.
 type relay struct {
-	node   *troupe.Node
+	host   host
 	job    messages.JobID
 	stream messages.Stream
 	to     *pane
@@ -33,8 +32,8 @@ type relay struct {
 	lost atomic.Int64       // bytes that a quota took before they were shown
 }
 
-func newRelay(ctx context.Context, node *troupe.Node, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
-	r := &relay{node: node, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
+func newRelay(ctx context.Context, host host, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
+	r := &relay{host: host, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
 	r.pace = pace{stream: stream, hold: hold, most: most, moved: make(chan struct{}, 1)}
 	r.live, r.stop = context.WithCancel(ctx)
 	return r
@@ -83,14 +82,11 @@ func (r *relay) finish(size int64) {
 // copy copies the bytes from one offset to another (negative: to the end of the
 // stream) and says how far it came.
 func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
-	follower, err := r.node.Output(ctx, r.job, r.stream, from)
+	follower, err := r.host.output(ctx, r.job, r.stream, from, to)
 	if err != nil {
 		return from, err
 	}
 	defer func() { _ = follower.Close() }()
-	if to >= 0 {
-		follower.Until(to)
-	}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := follower.Read(buf)

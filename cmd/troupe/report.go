@@ -15,10 +15,10 @@ import (
 // leftovers is how many processes the command has left behind that will end with
 // the node.
 func (g *foreground) leftovers(job messages.Job) int {
-	if job.Children == 0 {
+	if job.Children == 0 || !g.host.ours() {
 		return 0
 	}
-	if now, err := g.node.Job(context.Background(), g.job); err == nil && now.State == messages.Retired {
+	if now, err := g.host.job(context.Background(), g.job); err == nil && now.State == messages.Retired {
 		return 0 // they have ended by themselves
 	}
 	return job.Children
@@ -30,7 +30,7 @@ func (g *foreground) shutdown() error {
 	defer cancel()
 	end := make(chan error, 1)
 	go func() {
-		end <- g.node.Shutdown(ctx, messages.ShutDown{Reason: "the command has ended", Grace: g.request.Grace})
+		end <- g.host.shutdown(ctx, messages.ShutDown{Reason: "the command has ended", Grace: g.request.Grace})
 	}()
 	for {
 		select {
@@ -99,6 +99,9 @@ func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
 		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.cut != nil && job.Outcome != messages.Cancelled:
+		g.screen.say("the output was not shown to its end: %v", g.cut)
+		return statusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
 		g.screen.say("%v", g.fault)
 		return statusOwn

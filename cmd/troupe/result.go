@@ -84,7 +84,7 @@ func wrote(job messages.Job) bool {
 func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject {
 	object := &resultObject{job: job}
 	object.job.Output = slices.Clone(job.Output)
-	shown, err := g.node.View(job, view.Options{Bytes: view.DefaultBytes})
+	shown, err := g.host.view(ctx, job)
 	if err != nil && job.Outcome != messages.FailedToStart {
 		g.screen.say("the output cannot be read: %v", err)
 		shown.Truncated = wrote(job)
@@ -108,9 +108,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 // count asks for the number of lines, which are counted only when wanted. Of
 // nothing there are none; else it is said why they are not known.
 func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
-	page, err := g.node.Read(ctx, messages.ReadOutput{
-		Job: g.job, Stream: out.Stream, View: messages.View{Kind: messages.ViewSize},
-	})
+	page, err := g.host.count(ctx, g.job, out.Stream)
 	if err != nil {
 		out.Counted, out.LinesExact = out.Bytes == 0, out.Bytes == 0
 		switch {
@@ -128,7 +126,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 // keep moves the output to where it outlives us. A file that would be gone is
 // not named.
 func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
-	file, err := g.node.Keep(job, out.Stream)
+	file, err := g.host.keep(job, *out)
 	if err != nil {
 		g.screen.say("the %s output cannot be kept: %v", out.Stream, err)
 	}

@@ -2,18 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/messages"
 )
 
-// foreground is one command that runs while we wait for it.
+// foreground is one command that runs while we wait for it, in a node of this
+// process or in the daemon.
 //
-//	open ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
+//	find a host ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
 //	                 └ a signal, or the loss of our reader, stops the command
 type foreground struct {
 	main    *Main
@@ -21,7 +22,7 @@ type foreground struct {
 	request messages.RunCommand
 	screen  *screen
 	signals *signals
-	node    *troupe.Node
+	host    host
 
 	job     messages.JobID // its ULID, which names it from the start
 	relays  []*relay
@@ -32,6 +33,8 @@ type foreground struct {
 	hurried bool             // a signal has cost some of the object
 
 	homeless chan error // why its output can never be stored
+	fed      bool       // our input is passed on
+	cut      error      // why the output was not shown to its end
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -46,11 +49,7 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 	}
 	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), homeless: make(chan error, 1)}
 	defer g.signals.close()
-	if f.promoteAfter.set {
-		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
-	}
-	g.node, err = troupe.Open(context.Background(), troupe.Options{WorkDir: r.Dir, JobPrefix: "local-", OwnProcess: true})
-	if err != nil {
+	if err := g.findHost(); err != nil {
 		return err
 	}
 	return g.run()
@@ -74,6 +73,12 @@ func (g *foreground) run() error {
 	}
 	g.flush(e.job)
 	cancel()
+	if !e.job.State.Ended() {
+		err := g.tellGoesOn(e.job)
+		g.tellSurvivors(g.shutdown())
+		g.patiently(g.screen.voice.wait)
+		return err
+	}
 	var object *resultObject
 	if g.flags.json {
 		object = g.object(e.job, g.result)
@@ -90,14 +95,15 @@ type ended struct {
 
 // submit asks for the run and begins to show what it prints.
 func (g *foreground) submit(ctx context.Context) <-chan ended {
-	submitted := g.node.Submit(g.request)
-	g.job = messages.JobID(submitted.UID)
+	id, wait := g.host.submit(g.request)
+	g.job = id
 	end := make(chan ended, 1)
 	go func() {
-		job, err := submitted.Wait(context.Background())
+		job, err := wait()
 		end <- ended{job, err}
 	}()
-	if g.flags.json {
+	g.feed(ctx)
+	if g.flags.json || g.request.Background {
 		return end
 	}
 	panes := map[messages.Stream]*pane{messages.Merged: &g.screen.out}
@@ -105,9 +111,12 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 		panes = map[messages.Stream]*pane{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
 	}
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
-	hold := &brake{node: g.node, job: g.job}
+	hold, most := &brake{node: g.host.pacer(), job: g.job}, behindFor(g.request.Quota)
+	if hold.node == nil {
+		most = 0
+	}
 	for stream, to := range panes {
-		relay := newRelay(ctx, g.node, stream, to, hold, behindFor(g.request.Quota))
+		relay := newRelay(ctx, g.host, stream, to, hold, most)
 		g.relays = append(g.relays, relay)
 		go func() { g.relayed <- relay.show(ctx) }()
 	}
@@ -175,6 +184,10 @@ func (g *foreground) late() <-chan time.Time {
 // nobody, as it would not if it wrote to the reader itself.
 func (g *foreground) showed(err error) {
 	g.showing--
+	if errors.Is(err, daemonLeft) {
+		g.cut = err // the reply to the run says more, if there is one
+		return
+	}
 	if err != nil {
 		g.fail(err, "what it prints can no longer be shown: "+err.Error())
 	}
@@ -204,6 +217,6 @@ func (g *foreground) interrupt(sig os.Signal) {
 // stop asks for the end of the command and does not wait for it.
 func (g *foreground) stop(grace time.Duration, reason string) {
 	go func() {
-		_, _ = g.node.Ask(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
+		_ = g.host.stop(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
 	}()
 }

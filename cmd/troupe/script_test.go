@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -55,10 +56,14 @@ func scripts(t *testing.T, which func(name string) bool) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, ".run"))
+			e.Values[daemonsKey] = daemons{}
+			e.Defer(func() { endKeeper(filepath.Join(e.WorkDir, ".local/state/troupe")) })
+			e.Defer(func() { endDaemon(e) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode,
+			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode, "daemon": daemonScript, "until": until,
 		},
 	})
 }
@@ -150,5 +155,70 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 		if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
 			ts.Fatalf("%s has mode %s", name, got)
 		}
+	}
+}
+
+// daemonScript is "daemon [FLAG...]": it starts troupe serve and waits until that
+// is ready. The end of the script ends it.
+func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
+	ready, told, err := os.Pipe()
+	ts.Check(err)
+	defer ready.Close()
+	cmd := exec.Command("troupe", append([]string{"serve", "--ready-fd", "3"}, args...)...)
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "TROUPE_SOCKET", "TROUPE_STATE", "TROUPE_CONFIG"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	log, err := os.OpenFile(ts.MkAbs("serve.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	ts.Check(err)
+	defer log.Close()
+	cmd.Dir, cmd.Stderr, cmd.ExtraFiles = ts.MkAbs("."), log, []*os.File{told}
+	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
+	ts.Check(told.Close())
+	ts.Check(heard(ready, "serve.log"))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	ts.Value(daemonsKey).(daemons)[pid] = ended
+	ts.Setenv("DAEMON", pid)
+}
+
+// daemons are those that a script has started, by process id: each is closed when
+// it has ended.
+type daemons map[string]chan struct{}
+
+const daemonsKey = "daemons"
+
+// endDaemon ends what a script has started by running something: a daemon, its jobs
+// and its keeper, for which another daemon may have to come first.
+func endDaemon(e *testscript.Env) {
+	troupe := func(args ...string) error {
+		cmd := exec.Command("troupe", args...)
+		cmd.Env = append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG=")
+		return cmd.Run()
+	}
+	_, err := os.Stat(filepath.Join(e.WorkDir, ".local/state/troupe/keeper"))
+	if troupe("shutdown", "--stop-jobs", "--grace", "0") != nil && err == nil {
+		_ = troupe("run", "-b", "true")
+		_ = troupe("shutdown", "--stop-jobs", "--grace", "0")
+	}
+}
+
+// until is "until PID": it waits for the end of a daemon.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	ended, ok := ts.Value(daemonsKey).(daemons)[args[0]]
+	if !ok {
+		ts.Fatalf("process %s is none of daemon", args[0])
+	}
+	select {
+	case <-ended:
+	case <-time.After(tooLong):
+		ts.Fatalf("process %s lives", args[0])
 	}
 }

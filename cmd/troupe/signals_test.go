@@ -253,7 +253,7 @@ func TestASignalEndsTheWaitForAReaderOfWhatTroupeSays(t *testing.T) {
 	})
 	t.Run("with the second signal", func(t *testing.T) {
 		t.Parallel()
-		p := program(t, "run", "--promote-after", "1h", "--grace", "1h", deaf)
+		p := program(t, "run", "--no-daemon", "--promote-after", "1h", "--grace", "1h", deaf)
 		p.Stderr = full(t)
 		p.start().killedBy(syscall.SIGTERM, syscall.SIGTERM, 143)
 	})

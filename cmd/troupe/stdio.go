@@ -21,12 +21,12 @@ func (m *Main) stdin(f *runFlags) messages.StdinMode {
 }
 
 // streams says whether stdout and stderr are kept apart. Where both go to the
-// same place only one pipe keeps their order.
+// same place, or to none of ours, only one pipe keeps their order.
 func (m *Main) streams(f *runFlags) messages.StreamMode {
 	switch {
 	case f.streams.value != "":
 		return messages.StreamMode(f.streams.value)
-	case f.json, sameFile(m.Out, m.Err):
+	case f.json, f.background, sameFile(m.Out, m.Err):
 		return messages.MergedStreams
 	}
 	return messages.SeparateStreams

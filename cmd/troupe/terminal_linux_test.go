@@ -181,7 +181,7 @@ func TestNoProgressWhereItWouldBeInTheWay(t *testing.T) {
 // command prints.
 func TestATerminalShowsBesideAPipeThatNobodyReads(t *testing.T) {
 	t.Parallel()
-	c, p := openTerminal(t), program(t, "run", "--promote-after", "1h", "echo shown; exec sleep 600") // of which there is something to say at once
+	c, p := openTerminal(t), program(t, "run", "--no-daemon", "--promote-after", "1h", "echo shown; exec sleep 600") // of which there is something to say at once
 	p.Stderr = full(t)
 	p.at(c)
 	c.shown.has(t, "shown\r\n")

@@ -15,6 +15,7 @@ import (
 type duration struct {
 	name string
 	zero bool // 0 makes sense
+	bare bool // it is an argument, not a flag
 	d    time.Duration
 	set  bool
 }
@@ -35,24 +36,32 @@ func (d *duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %q is no duration", d.name, s))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %q is no duration", d.label(), s))
 		e.Hint = "write a number and its unit: 500ms, 90s, 10m, 1h30m"
 		return e
 	case v < 0:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is negative", d.name, s))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is negative", d.label(), s))
 		e.Hint = "write how long it may take, like 90s"
 		return e
 	case v == 0 && !d.zero:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s 0 would end the command before it begins", d.name))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("%s 0 would be over before it begins", d.label()))
 		e.Hint = "leave it out for none"
 		return e
 	case v > messages.MaxDuration:
-		e := messages.Invalid(d.reason(), fmt.Sprintf("--%s %s is more than ten years", d.name, s))
+		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is more than ten years", d.label(), s))
 		e.Hint = "leave it out for none"
 		return e
 	}
 	d.d, d.set = v, true
 	return nil
+}
+
+// label is how it is called where it is typed.
+func (d *duration) label() string {
+	if d.bare {
+		return d.name
+	}
+	return "--" + d.name
 }
 
 func (d *duration) reason() string { return strings.ReplaceAll(d.name, "-", "_") }

@@ -1,0 +1,52 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"troupe/messages"
+)
+
+// A job whose keeper died is lost in whatever phase it is, once; one that has a
+// result keeps it. Either is settled when it is recorded.
+func TestLostProcess(t *testing.T) {
+	lost := messages.ProcessLost{Seq: 9, Err: messages.Error{Code: messages.Internal, Reason: "keeper"}, At: noon}
+	for _, phase := range phases {
+		if phase.name == "queued" || phase.name == "retired" {
+			continue // nobody has asked an engine, or nothing is left to lose
+		}
+		c := Rebuild(messages.Job{ID: "j1", Created: noon}, Limits{})
+		told := 0
+		step := func(event any) (todo []Effect) {
+			c, todo = c.Step(noon, event)
+			for _, e := range todo {
+				if tell, is := e.(Tell); is {
+					if _, finished := tell.Fact.(messages.CommandFinished); finished {
+						told++
+					}
+				}
+			}
+			return todo
+		}
+		for _, event := range phase.road {
+			step(event)
+		}
+		before := c.Job.Outcome
+		step(lost)
+		want := messages.Lost
+		if before != "" {
+			want = before
+		}
+		if c.Job.Outcome != want || told != 1 || c.Job.State != messages.Retired {
+			t.Errorf("%s: %s, told %d times, %s", phase.name, c.Job.Outcome, told, c.Job.State)
+		}
+		settled := false
+		for _, e := range step(Recorded{Retired: true}) {
+			if s, is := e.(Settle); is && s.Seq == 9 {
+				settled = true
+			}
+		}
+		if !settled {
+			t.Errorf("%s: it is not settled", phase.name)
+		}
+	}
+}

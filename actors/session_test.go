@@ -1,0 +1,43 @@
+package actors
+
+import (
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// A job that had its turn when its session died may have begun. Another may have
+// come into the new session before it: it is adopted all the same, or its process
+// would be nobody's.
+func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
+	for _, begun := range []bool{true, false} {
+		onStage(t, func(s *stage) {
+			engine := fake.New(fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 4}}) // nothing begins by itself
+			s.deps.Backends = map[string]backends.Backend{DefaultBackend: engine.Backend()}
+			if begun {
+				engine.Start(backends.Spec{ID: "U1", Argv: []string{"first"}}, func(messages.ProcessFact) {}).Release()
+			}
+			s.raise(s.deps.props(func() actor.Actor {
+				return newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
+			}), kindSession)
+			for _, p := range []place{
+				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, turn: true},
+				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, turn: true},
+			} {
+				p.run = &messages.RunCommand{Text: string(p.job.ID)}
+				s.tell(p)
+			}
+			if n := len(engine.Unowned()); n != 0 {
+				t.Errorf("begun %v: %d processes are nobody's", begun, n)
+			}
+			returned := of[turnReturned](s.heard.take())
+			if waits := len(returned) == 1; waits == begun {
+				t.Errorf("begun %v: the turns that came back are %v", begun, returned)
+			}
+		})
+	}
+}

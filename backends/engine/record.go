@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// RecordKind says what a Record is of.
+type RecordKind string
+
+// The kinds, in the order in which a job has them.
+const (
+	RecordStarted   RecordKind = "started"
+	RecordExited    RecordKind = "exited"
+	RecordDrained   RecordKind = "drained"
+	RecordForgotten RecordKind = "forgotten" // over, and all of it settled
+)
+
+// Record is what must survive the engine (reliability.md 1.3).
+type Record struct {
+	Kind      RecordKind
+	Job       messages.UID
+	At        time.Time
+	PID       int
+	StartTime uint64
+	Cgroup    string             // path below the root of the engine's cgroups; "": none
+	Isolation messages.Isolation // of a RecordStarted
+	Status    messages.ExitStatus
+	Rusage    messages.Rusage
+	Cause     messages.Cause // of an end that somebody asked for
+	Sizes     messages.Sizes
+	Flags     []messages.Flag
+	OOM       messages.Tristate
+	Seq       uint64 // of the ProcessExited that follows a RecordDrained
+}
+
+func (j *job) recordStart(at time.Time, c child) {
+	if j.e.opt.Journal != nil {
+		j.e.opt.Journal(Record{
+			Kind: RecordStarted, Job: j.id, At: at, PID: c.pid, StartTime: c.start, Cgroup: c.tree.path(), Isolation: c.tree.isolation(),
+		})
+	}
+}
+
+// recordExit is called in the goroutine that reaps.
+func (j *job) recordExit(end ending) {
+	j.mu.Lock()
+	j.recorded = true
+	cause, t := j.cause, j.tree
+	j.mu.Unlock()
+	j.e.opt.Journal(Record{
+		Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(),
+		Status: end.status, Rusage: end.rusage, Cause: cause,
+	})
+}
+
+// recordDrained is called with mu.
+func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
+	if j.e.opt.Journal != nil {
+		j.e.opt.Journal(Record{
+			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq,
+			Status: j.main.status, Rusage: j.main.rusage, Cause: j.cause, OOM: j.main.oom, Flags: append([]messages.Flag(nil), j.flags...),
+		})
+	}
+}

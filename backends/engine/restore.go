@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"troupe/messages"
+)
+
+// Restored is a job of a dead engine that is over, with facts nobody settled.
+type Restored struct {
+	ID      messages.UID
+	Meta    []byte
+	Started *messages.ProcessStarted // nil: its start is not known
+	// Facts are what a new owner hears behind the start: ProcessExited, OutputClosed
+	// and TreeEnded, or ProcessLost. One without a number gets the next.
+	Facts []messages.ProcessFact
+}
+
+// Restore takes a job over from a dead engine: it can be adopted and settled as
+// if it had ended here. The caller knows that nothing of it is left. An ID that
+// is known stays what it is.
+func (e *Local) Restore(r Restored) {
+	j := &job{e: e, id: r.ID, meta: r.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
+	j.credits.job = j
+	j.phase, j.cleaned, j.treeGone = over, true, true
+	j.toldMain, j.told, j.toldClosed, j.toldEnded = true, true, true, true
+	j.started = r.Started
+	for _, f := range r.Facts {
+		seq, f := e.number(f)
+		j.kept = append(j.kept, numbered{seq, f})
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.jobs[r.ID] == nil {
+		e.jobs[r.ID] = j
+	}
+}
+
+// number gives a fact its number, unless it has one.
+func (e *Local) number(f messages.ProcessFact) (uint64, messages.ProcessFact) {
+	next := func(seq *uint64) uint64 {
+		if *seq == 0 {
+			*seq = e.seq.Add(1)
+		}
+		return *seq
+	}
+	switch f := f.(type) {
+	case messages.ProcessExited:
+		return next(&f.Seq), f
+	case messages.ProcessLost:
+		return next(&f.Seq), f
+	case messages.OutputClosed:
+		return next(&f.Seq), f
+	case messages.TreeEnded:
+		return next(&f.Seq), f
+	}
+	return 0, f
+}

@@ -1,0 +1,361 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/engine"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Client is the engine of a keeper, seen from the daemon. It is safe for
+// concurrent use. Its jobs outlive it.
+type Client struct {
+	o    ClientOptions
+	name string
+	find finder
+
+	mu     sync.Mutex
+	line   *line
+	keeper hello
+	conn   *conn // nil: between two
+	jobs   map[messages.UID]*job
+	calls  map[uint64]*call
+	gen    uint64 // of bindings and calls
+	met    bool   // it knows what the keeper has: from now on another may come
+	closed bool
+	broken *messages.Error // why nothing can be started now; nil: it can
+	stop   chan struct{}   // closed with closed
+	done   chan struct{}   // closed when nobody receives any more
+}
+
+const (
+	// maxRequests is how many requests wait for a keeper that does not take them.
+	maxRequests = 1 << 16
+	// callBound is how long an answer may take: the keeper never waits for anything.
+	callBound = 10 * time.Second
+)
+
+// Open finds the keeper of a directory, or starts one if the options say how, and
+// connects to it. Another client of it is replaced.
+func Open(ctx context.Context, o ClientOptions) (*Client, error) {
+	for tries := 1; ; tries++ { // one that is about to end lets nobody know what it has
+		c, err := openOnce(ctx, o)
+		if !errors.Is(err, errGone) || tries == brokenAfter {
+			return c, err
+		}
+	}
+}
+
+func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
+	name, err := newID()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		o: o, name: name, jobs: map[messages.UID]*job{}, calls: map[uint64]*call{},
+		gen: uint64(time.Now().UnixNano()), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	c.find = finder{o: o}
+	c.line = c.newLine()
+	conn, h, err := c.find.connect(hello{Proto: protocol, Build: o.Build, BootID: bootID(), Client: name})
+	if err != nil {
+		return nil, err
+	}
+	c.keeper, c.conn = h, conn
+	c.line.attach(conn, h.Heard)
+	go c.run(conn)
+	all, err := c.list(ctx)
+	if err != nil {
+		c.Close(true)
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.met = true
+	for _, h := range all {
+		c.meet(h)
+	}
+	return c, nil
+}
+
+func (c *Client) newLine() *line {
+	l := newLine(maxRequests)
+	l.overflow = func() { go c.restate(l) }
+	return l
+}
+
+// meet makes a job known that the keeper has. Called with mu.
+func (c *Client) meet(h held) *job {
+	j := c.jobs[h.ID]
+	if j == nil {
+		j = newJob(c, h.ID, h.Separate)
+		j.born = true // there are logs, or were
+		c.jobs[h.ID] = j
+	}
+	return j
+}
+
+// Keeper reports who serves the jobs.
+func (c *Client) Keeper() (id string, pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper.KeeperID, c.keeper.PID
+}
+
+// Features reports what the keeper's engine stands on.
+func (c *Client) Features() engine.Features {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var f engine.Features
+	_ = json.Unmarshal(c.keeper.Features, &f) // a keeper of another build may know others
+	return f
+}
+
+// CanKeep implements backends.Engine.
+func (c *Client) CanKeep() bool { return true }
+
+// Start implements backends.Engine.
+func (c *Client) Start(s backends.Spec, facts backends.Facts) backends.Process {
+	c.mu.Lock()
+	if j := c.jobs[s.ID]; j != nil {
+		c.mu.Unlock()
+		return j.adopt(facts)
+	}
+	j := newJob(c, s.ID, s.Stdio.Streams == messages.SeparateStreams && s.Stdio.Terminal == (messages.Terminal{}))
+	j.bound = &binding{facts: facts}
+	p := process{j, j.bound}
+	refusal := c.refuse(s)
+	if refusal == nil {
+		c.jobs[s.ID] = j
+	}
+	c.gen++
+	j.gen = c.gen
+	c.mu.Unlock()
+	if refusal == nil {
+		refusal = j.start(s)
+	}
+	if refusal != nil {
+		go j.fail(*refusal)
+	}
+	return p
+}
+
+// refuse looks at what no keeper is needed for. Called with mu.
+func (c *Client) refuse(s backends.Spec) *messages.Error {
+	switch {
+	case c.closed:
+		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more", "")
+	case c.broken != nil:
+		return c.broken
+	case len(s.Meta) > backends.MaxMeta:
+		return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
+	}
+	return nil
+}
+
+// Adopt implements backends.Engine.
+func (c *Client) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	c.mu.Lock()
+	j := c.jobs[id]
+	c.mu.Unlock()
+	if j == nil {
+		return nil, refused(messages.NotFound, "job", "the keeper does not know the job, and nothing of it is left", "")
+	}
+	return j.adopt(facts), nil
+}
+
+// Inventory implements backends.Engine.
+func (c *Client) Inventory(ctx context.Context) ([]backends.Held, error) {
+	all, err := c.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]backends.Held, 0, len(all))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range all {
+		if c.jobs[h.ID] != nil { // else it was settled meanwhile
+			jobs = append(jobs, h.Held)
+		}
+	}
+	return jobs, nil
+}
+
+func (c *Client) list(ctx context.Context) ([]held, error) {
+	var all []held
+	err := c.call(ctx, message{kind: askInventory}, func(m message) (bool, error) {
+		some, err := decode[[]held](m.body)
+		all = append(all, some...)
+		return m.kind == sayListed, err
+	})
+	return all, err
+}
+
+// Open opens a log of any job that the keeper has logs of, over and settled ones
+// too. It is spill.ErrNotFound for one that has not started.
+func (c *Client) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
+	c.mu.Lock()
+	j := c.jobs[id]
+	c.mu.Unlock()
+	if j != nil {
+		log, err := j.open(stream)
+		if errors.Is(err, errUnborn) {
+			return nil, spill.ErrNotFound
+		}
+		return log, err
+	}
+	return newOutlog(c, id, stream).reader(), nil
+}
+
+// Remove frees the logs of a job that is over.
+func (c *Client) Remove(id messages.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.line.send(message{kind: askRemove, job: id})
+}
+
+// Close implements backends.Engine. With keep the keeper and its jobs go on and
+// wait for the next client; otherwise all jobs are killed, and the keeper ends.
+func (c *Client) Close(keep bool) []messages.Survivor {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	c.mu.Unlock()
+	var left []messages.Survivor
+	ended := false
+	if !keep {
+		left, ended = c.endAll()
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), flushBound)
+		err := c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
+		cancel()
+		c.fault(err)
+	}
+	close(c.stop)
+	c.mu.Lock()
+	if c.conn != nil {
+		c.conn.close()
+	}
+	jobs := make([]*job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		jobs = append(jobs, j)
+	}
+	c.mu.Unlock()
+	<-c.done
+	for _, j := range jobs {
+		j.deafen()
+	}
+	c.find.close(ended)
+	return left
+}
+
+// endBound is how long a keeper may take to kill what it has.
+const endBound = 30 * time.Second
+
+// endAll ends the keeper with all it has; ended says that it will be gone soon.
+func (c *Client) endAll() (left []messages.Survivor, ended bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), endBound)
+	defer cancel()
+	err := c.call(ctx, message{kind: askClose}, func(m message) (bool, error) {
+		var err error
+		left, err = decode[[]messages.Survivor](m.body)
+		return true, err
+	})
+	c.fault(err)
+	return left, err == nil
+}
+
+func (c *Client) fault(err error) {
+	if c.o.Fault != nil && err != nil {
+		c.o.Fault(err)
+	}
+}
+
+// call is one question that waits for its answer.
+type call struct {
+	take func(message) (last bool, err error)
+	done chan error // capacity 1
+}
+
+// call asks, and gives each answer to take until that says it was the last, in
+// the goroutine that receives.
+func (c *Client) call(ctx context.Context, m message, take func(message) (bool, error)) error {
+	k := &call{take: take, done: make(chan error, 1)}
+	c.mu.Lock()
+	c.gen++
+	m.gen = c.gen
+	c.calls[m.gen] = k
+	l := c.line
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.calls, m.gen)
+		c.mu.Unlock()
+	}()
+	l.send(m)
+	select {
+	case err := <-k.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.done:
+	}
+	select { // the answer may have been the last that was received
+	case err := <-k.done:
+		return err
+	default:
+		return errGone
+	}
+}
+
+// errGone is what who waits for a keeper hears when that has died.
+var errGone = refused(messages.Internal, "keeper", "the keeper is gone", "ask again: the next one has the jobs that can be told of")
+
+// answered gives an answer to who waits for it.
+func (c *Client) answered(m message) {
+	c.mu.Lock()
+	k := c.calls[m.gen]
+	c.mu.Unlock()
+	if k == nil {
+		closeFile(m.file)
+		if m.kind == sayRefused {
+			if e, err := decode[messages.Error](m.body); err == nil {
+				c.fault(&e)
+			}
+		}
+		return
+	}
+	if m.kind == sayRefused {
+		e, err := decode[messages.Error](m.body)
+		if err == nil {
+			err = &e
+		}
+		k.end(err)
+		return
+	}
+	if last, err := k.take(m); last || err != nil {
+		k.end(err)
+	}
+}
+
+func (k *call) end(err error) {
+	select {
+	case k.done <- err:
+	default:
+	}
+}
+
+// isReplaced reports whether another client has come.
+func isReplaced(err error) bool {
+	var e *messages.Error
+	return errors.As(err, &e) && e.Reason == errReplaced.Reason && e.Code == errReplaced.Code
+}

@@ -1,0 +1,154 @@
+package keeper_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"troupe/backends/backendtest"
+	"troupe/backends/backendtest/hostile"
+	"troupe/backends/keeper"
+	"troupe/backends/pipe"
+	"troupe/messages"
+	"troupe/supervision_test/need"
+)
+
+// roleArg makes this test program a keeper; noCgroups before it has its engine do
+// without.
+const (
+	roleArg   = "keeper-role"
+	noCgroups = "without-cgroups"
+)
+
+func TestMain(m *testing.M) {
+	if code, ours := hostile.Main(os.Args[1:]); ours {
+		os.Exit(code)
+	}
+	if code, ours := mainRole(os.Args[1:]); ours {
+		os.Exit(code)
+	}
+	if code, ours := mainDaemon(os.Args[1:]); ours {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// mainRole plays the program that the arguments name.
+func mainRole(args []string) (code int, ours bool) {
+	if len(args) < 2 {
+		return 0, false
+	}
+	bare := args[0] == noCgroups
+	if args[0] != roleArg && !bare {
+		return 0, false
+	}
+	dir, fd := "", -1
+	for i := 0; i+1 < len(args); i++ {
+		switch args[i] {
+		case "--dir":
+			dir = args[i+1]
+		case "--fd":
+			fd, _ = strconv.Atoi(args[i+1])
+		}
+	}
+	if err := keeper.RunRole(dir, fd, "test", bare); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1, true
+	}
+	return 0, true
+}
+
+// keeperDir is a directory for a keeper.
+func keeperDir(t testing.TB) string {
+	dir := filepath.Join(t.TempDir(), "k")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// open starts a keeper of this program, or finds it.
+func open(t testing.TB, dir string, args ...string) *keeper.Client {
+	t.Helper()
+	if args == nil {
+		args = []string{roleArg}
+	}
+	c, err := keeper.Open(t.Context(), keeper.ClientOptions{
+		Dir: dir, Build: "test", Program: append([]string{self(t)}, args...),
+		Env:   []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR")},
+		Fault: func(err error) { t.Logf("fault: %v", err) },
+	})
+	if err != nil {
+		said, _ := os.ReadFile(filepath.Join(dir, "keeper.err"))
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return c
+}
+
+const modeVar = "TROUPE_KEEPER_MODE"
+
+// A job of a keeper keeps the promises of any job.
+func TestConformance(t *testing.T) {
+	if mode := os.Getenv(modeVar); mode != "" {
+		conform(t, mode)
+		return
+	}
+	for _, c := range []struct {
+		mode             string
+		cgroup, ordinary bool
+	}{
+		{roleArg, true, false},
+		{noCgroups, false, false},
+		{noCgroups, false, true},
+	} {
+		name := c.mode
+		if c.ordinary {
+			name += ", as an ordinary user"
+		}
+		t.Run(name, func(t *testing.T) {
+			if c.cgroup {
+				need.Cgroup(t)
+			}
+			if c.ordinary {
+				need.Root(t)
+			}
+			t.Parallel()
+			backendtest.Alone{
+				Args: []string{"-test.run=^TestConformance$"}, Env: []string{modeVar + "=" + c.mode},
+				Ordinary: c.ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
+			}.Run(t)
+		})
+	}
+}
+
+func conform(t *testing.T, mode string) {
+	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+		dir := keeperDir(t)
+		c := open(t, dir, mode)
+		t.Cleanup(func() {
+			if left := c.Close(false); len(left) > 0 {
+				t.Errorf("survivors: %+v", left)
+			}
+			if said, _ := os.ReadFile(filepath.Join(dir, "keeper.err")); len(said) > 0 {
+				t.Errorf("the keeper said:\n%s", said)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "logs", "*", "troupe-script-*")); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+		want := messages.InCgroup
+		if strings.Contains(mode, noCgroups) {
+			want = messages.Subreaper
+		}
+		if got := c.Features().Isolation; got != want {
+			t.Errorf("the keeper holds its jobs by %s, want %s", got, want)
+		}
+		return backendtest.Subject{
+			Backend: pipe.New(c, pipe.Options{}), Engine: c, Reach: want, Real: true,
+			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
+		}
+	})
+}

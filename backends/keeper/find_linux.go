@@ -1,0 +1,254 @@
+package keeper
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// startBound is how long a keeper may take to say hello: it may have to wait for
+// its predecessor's lease, and to end what that has left.
+const startBound = 2*leaseBound + remainsBound
+
+// finder connects to the keeper of a directory, and starts one if there is none.
+type finder struct {
+	o ClientOptions
+
+	mu       sync.Mutex
+	children sync.WaitGroup // keepers started here
+	cgroup   string         // made for them
+}
+
+// connect gives a connection on which both sides have said hello.
+func (f *finder) connect(me hello) (*conn, hello, error) {
+	dir, err := openDir(f.o.Dir, len(f.o.Program) > 0)
+	if err != nil {
+		return nil, hello{}, err
+	}
+	defer dir.Close()
+	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
+		c, h, err := f.once(dir, me)
+		if !errors.Is(err, errHungUp) && !errors.Is(err, errEnding) || tries == greetTries {
+			return c, h, err
+		}
+		<-time.NewTimer(pause).C // it is about to die, and its successor to come
+	}
+}
+
+// greetTries at doubling distances from findFirst on are five seconds.
+const greetTries = 10
+
+// once is one try.
+func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
+	c, err := dial(dir, socketName)
+	if err == nil {
+		h, err := greet(c, me, helloBound)
+		return c, h, err
+	}
+	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
+	if !absent || len(f.o.Program) == 0 {
+		if absent {
+			err = refused(messages.NotFound, "keeper", "there is no keeper in "+f.o.Dir, "start one")
+		}
+		return nil, hello{}, err
+	}
+	if c, err = f.start(dir); err != nil {
+		return nil, hello{}, fmt.Errorf("a keeper cannot be started: %w", err)
+	}
+	h, err := greet(c, me, startBound)
+	if errors.Is(err, errRunning) { // somebody else was faster
+		if c, err = dial(dir, socketName); err == nil {
+			h, err = greet(c, me, helloBound)
+		}
+	}
+	return c, h, err
+}
+
+// errHungUp is a keeper that died, or let go, before it said hello.
+var errHungUp = refused(messages.Internal, "hung_up", "the keeper ended before it said hello", "what it says is in "+errorsName+" of its directory")
+
+// greet says hello and waits for the answer; without one the connection is closed.
+func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
+	defer func() {
+		if err != nil {
+			c.close()
+		}
+	}()
+	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
+		return h, errHungUp
+	}
+	_ = c.socket.SetReadDeadline(time.Now().Add(bound))
+	p, files, err := c.recv()
+	closeAll(files)
+	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+			return h, errHungUp
+		}
+		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "what it says is in "+errorsName+" of its directory")
+	}
+	_ = c.socket.SetReadDeadline(time.Time{})
+	return parseHello(p)
+}
+
+// start starts a keeper in a session and a cgroup of its own, which holds nothing
+// of this process but one end of a socket pair.
+func (f *finder) start(dir *os.File) (*conn, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "keeper"), os.NewFile(uintptr(fds[1]), "client")
+	defer theirs.Close()
+	c, err := fileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.fork(dir, theirs); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// keptVars are what a keeper needs of an environment: nothing of it is secret.
+var keptVars = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TZ"}
+
+func (f *finder) fork(dir, socket *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	said, err := openIn(dir, errorsName, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND)
+	if err != nil {
+		return err
+	}
+	defer said.Close()
+	env := f.o.Env
+	if env == nil {
+		env = []string{} // else it would be all of ours
+		for _, name := range keptVars {
+			if value, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	attr := &os.ProcAttr{
+		Dir: "/", Env: env, Files: []*os.File{null, null, said, socket},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	}
+	argv := append(append([]string(nil), f.o.Program...), "--dir", f.o.Dir, "--fd", "3")
+	var child *os.Process
+	if cgroup := f.makeCgroup(); cgroup != nil {
+		_ = withFd(cgroup, func(fd int) error { // refused: it starts without
+			attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+			var err error
+			child, err = os.StartProcess(argv[0], argv, attr)
+			return err
+		})
+		_ = cgroup.Close()
+		attr.Sys.UseCgroupFD = false
+	}
+	if child == nil {
+		if child, err = os.StartProcess(argv[0], argv, attr); err != nil {
+			return err
+		}
+	}
+	f.children.Go(func() { _, _ = child.Wait() })
+	return nil
+}
+
+// cgroupPrefix begins the name of a keeper's cgroup.
+const cgroupPrefix = "troupe.keeper-"
+
+// makeCgroup makes the keeper's cgroup beside that of this process, so that the
+// end of one does not take the other along, or else below it; nil: there is none
+// to be had. It has one name for each directory: the next keeper finds what the
+// last one left.
+func (f *finder) makeCgroup() *os.File {
+	own := ownCgroup()
+	if own == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(f.o.Dir))
+	name := cgroupPrefix + hex.EncodeToString(sum[:8])
+	var places []string
+	if filepath.Base(own) == name { // this process is in it
+		places = []string{filepath.Dir(own)}
+	} else {
+		if _, err := os.Stat(filepath.Join(own, "cgroup.type")); err == nil { // the top has no such file, and nothing beside it
+			places = append(places, filepath.Dir(own))
+		}
+		places = append(places, own)
+	}
+	for _, place := range places {
+		path := filepath.Join(place, name)
+		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			continue
+		}
+		dir, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		f.mu.Lock()
+		f.cgroup = path
+		f.mu.Unlock()
+		return dir
+	}
+	return nil
+}
+
+// ownCgroup is the directory of this process's cgroup v2; "" where there is none.
+func ownCgroup() string {
+	member, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	_, own, ok := strings.Cut("\n"+string(member), "\n0::")
+	if !ok {
+		return ""
+	}
+	own, _, _ = strings.Cut(own, "\n")
+	for line := range strings.Lines(string(mounts)) {
+		// 41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup2 ") {
+			continue
+		}
+		if below, ok := strings.CutPrefix(own, strings.TrimRight(fields[3], "/")); ok && !strings.HasPrefix(below, "/..") {
+			return filepath.Join(fields[4], below)
+		}
+	}
+	return ""
+}
+
+// close waits for the keepers that were started here, if they have ended, and
+// removes what was made for them.
+func (f *finder) close(ended bool) {
+	if !ended {
+		return // they live, and belong to nobody
+	}
+	f.children.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cgroup != "" {
+		_ = unix.Rmdir(f.cgroup)
+	}
+}

@@ -1,0 +1,217 @@
+package keeper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+)
+
+func openTestJournal(t testing.TB, path string) *journal {
+	t.Helper()
+	dir, err := openDir(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	j, err := openJournal(dir, func(err error) { t.Errorf("fault: %v", err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func history(id messages.UID) []entry {
+	return []entry{
+		{Kind: string(engine.RecordStarted), Job: id, PID: 7, StartTime: 8, Meta: []byte("first")},
+		{Kind: entryNoted, Job: id, Meta: []byte("second")},
+		{Kind: string(engine.RecordExited), Job: id, Status: messages.ExitStatus{Code: 3}},
+		{Kind: string(engine.RecordDrained), Job: id, Status: messages.ExitStatus{Code: 3}, Sizes: messages.Sizes{9}, Seq: 11},
+		{Kind: entrySettled, Job: id, Seq: 11},
+		{Kind: string(engine.RecordForgotten), Job: id},
+	}
+}
+
+// Wherever a journal is cut off, what is whole before it counts, and what is
+// written next stands behind that (F14).
+func TestTornJournal(t *testing.T) {
+	var whole []byte
+	var ends []int
+	entries := append([]entry{{Kind: entryOpened, Keeper: "K", BootID: "B"}}, history("A")...)
+	for _, e := range entries {
+		var err error
+		if whole, err = appendRecord(whole, e); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(whole))
+	}
+	dir := filepath.Join(t.TempDir(), "k")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(whole) + 1 {
+		if err := os.WriteFile(filepath.Join(dir, journalName), whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := newLedger()
+		for i, end := range ends {
+			if end <= cut {
+				want.note(entries[i])
+			}
+		}
+		j := openTestJournal(t, dir)
+		if got := j.past(); !reflect.DeepEqual(got.jobs["A"] == nil, want.jobs["A"] == nil) || got.highest != want.highest {
+			t.Fatalf("cut at %d: %+v, want %+v", cut, got, want)
+		}
+		j.append(entry{Kind: string(engine.RecordStarted), Job: "B", PID: 9})
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		j = openTestJournal(t, dir)
+		if p := j.past().jobs["B"]; p == nil || p.started.PID != 9 {
+			t.Fatalf("cut at %d: what was written behind it is lost", cut)
+		}
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A flipped bit ends a journal there, and is no error.
+func TestDamagedJournal(t *testing.T) {
+	var whole []byte
+	for _, e := range history("A") {
+		whole, _ = appendRecord(whole, e)
+	}
+	for i := range whole {
+		damaged := append([]byte(nil), whole...)
+		damaged[i] ^= 0x10
+		if entries, good := readRecords(damaged); good > i || len(entries) >= 6 {
+			t.Fatalf("a flip at %d was taken: %d bytes, %d entries", i, good, len(entries))
+		}
+	}
+}
+
+// What was written anew says the same.
+func TestCompactedJournal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "k")
+	j := openTestJournal(t, dir)
+	j.append(entry{Kind: entryOpened, Keeper: "K", BootID: "B"})
+	for i := range 50 {
+		id := messages.UID(fmt.Sprintf("J%02d", i))
+		all := history(id)
+		for _, e := range all[:i%len(all)+1] {
+			j.append(e)
+		}
+	}
+	before := j.past()
+	size := j.size
+	if err := j.compact(); err != nil {
+		t.Fatal(err)
+	}
+	if j.size >= size {
+		t.Errorf("%d bytes became %d", size, j.size)
+	}
+	j.append(entry{Kind: entryNoted, Job: "J01", Meta: []byte("third")})
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	j = openTestJournal(t, dir)
+	defer j.close()
+	after := j.past()
+	if got := string(after.jobs["J01"].meta); got != "third" {
+		t.Errorf("noted behind it: %q", got)
+	}
+	after.jobs["J01"].meta, before.jobs["J01"].meta = nil, nil
+	after.jobs["J01"].started.Meta, before.jobs["J01"].started.Meta = nil, nil
+	if !reflect.DeepEqual(before.jobs, after.jobs) || before.highest != after.highest || !reflect.DeepEqual(before.opened.Keeper, after.opened.Keeper) {
+		t.Errorf("before %+v\nafter  %+v", before, after)
+	}
+}
+
+// On a full disk exits are recorded in what was reserved, and nothing is started
+// (F32).
+func TestJournalOnAFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // nobody else may mount
+	}
+	place := t.TempDir()
+	if err := unix.Mount("troupe", place, "tmpfs", 0, "size=16m,mode=0700"); err != nil {
+		t.Logf("no file system can be mounted: %v", err)
+		return
+	}
+	defer unix.Unmount(place, unix.MNT_DETACH)
+	j := openTestJournal(t, filepath.Join(place, "k"))
+	if e := j.full(); e != nil {
+		t.Fatalf("with room: %v", e)
+	}
+	fill, err := os.Create(filepath.Join(place, "fill"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fill.Close()
+	for {
+		if _, err := fill.Write(make([]byte, 64<<10)); err != nil {
+			break
+		}
+	}
+	for range 20_000 { // about 2 MiB
+		j.append(history("A")[2])
+	}
+	if j.full() != nil {
+		t.Log("starts are refused before the reserve is used up")
+	}
+	for j.full() == nil {
+		j.append(history("A")[2])
+	}
+	for range 10_000 {
+		j.append(history("A")[2])
+	}
+	if j.failed || len(j.backlog) > 0 {
+		t.Error("an exit could not be recorded")
+	}
+	if err := j.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzJournal(f *testing.F) {
+	var whole []byte
+	for _, e := range history("A") {
+		whole, _ = appendRecord(whole, e)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)-3])
+	f.Fuzz(func(t *testing.T, p []byte) {
+		entries, good := readRecords(p)
+		if good > len(p) {
+			t.Fatal("more than there is")
+		}
+		l := newLedger()
+		for _, e := range entries {
+			l.note(e)
+		}
+		again := newLedger()
+		for _, e := range l.entries() {
+			again.note(e)
+		}
+		if len(again.jobs) != len(l.jobs) {
+			t.Fatalf("%d jobs became %d", len(l.jobs), len(again.jobs))
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	j := openTestJournal(b, filepath.Join(b.TempDir(), "k"))
+	defer j.close()
+	for b.Loop() {
+		j.append(entry{Kind: string(engine.RecordExited), Job: "01JD0000000000000000000000", At: time.Now(), Status: messages.ExitStatus{Code: 1}})
+	}
+}

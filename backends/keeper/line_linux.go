@@ -1,0 +1,261 @@
+package keeper
+
+import (
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// line is what one side says to the other: numbered messages, kept until they
+// are acknowledged, over one connection after another. Nothing here waits for
+// the other side but a goroutine of the line's own, and that only while the
+// socket is full.
+type line struct {
+	limit    int          // messages that are kept
+	safely   func() error // puts on disk what a safe message says
+	overflow func()       // what was kept is dropped: what now?
+
+	mu       sync.Mutex
+	conn     *conn // nil: there is none
+	queue    []message
+	first    uint64 // number of queue[0]
+	next     uint64 // of the one that is sent next
+	received uint64 // of the last that came from the other side
+	acked    uint64 // what of it was told
+	owed     bool   // it is to be told now
+	busy     bool   // somebody sends
+	buf      []byte
+	quiet    chan struct{} // see flushed
+}
+
+// ackEvery is how many messages one side may receive without saying so.
+const ackEvery = 256
+
+func newLine(limit int) *line {
+	return &line{limit: limit, first: 1, next: 1, safely: func() error { return nil }, overflow: func() {}}
+}
+
+// send queues messages, and sends them if the socket has room. It reports false
+// if they found no place, and so were dropped with all that waited.
+func (l *line) send(ms ...message) bool {
+	l.mu.Lock()
+	if len(l.queue)+len(ms) > l.limit {
+		l.drop()
+		l.mu.Unlock()
+		l.overflow()
+		return false
+	}
+	l.queue = append(l.queue, ms...)
+	l.push()
+	return true
+}
+
+// drop forgets what is kept. Called with mu.
+func (l *line) drop() {
+	l.first += uint64(len(l.queue))
+	l.next, l.queue = l.first, nil // files are closed by their finalizers: one may be on its way
+}
+
+// resync drops what is kept and sends m instead.
+func (l *line) resync(m message) {
+	l.mu.Lock()
+	l.drop()
+	l.queue = append(l.queue, m)
+	l.push()
+}
+
+// last is the number of the message queued last.
+func (l *line) last() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first + uint64(len(l.queue)) - 1
+}
+
+// heard is the number of the last message received.
+func (l *line) heard() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.received
+}
+
+// went reports whether a message may have been sent.
+func (l *line) went(n uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return n < l.next
+}
+
+// attach goes on over another connection; the other side has heard up to the
+// number heard.
+func (l *line) attach(c *conn, heard uint64) {
+	l.mu.Lock()
+	l.conn = c
+	l.trim(heard)
+	l.next = l.first
+	l.push()
+}
+
+// detach says that a connection is gone.
+func (l *line) detach(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == c {
+		l.conn = nil
+	}
+	l.hush()
+}
+
+// hush tells who waits for it that nothing is left to say, or nobody to hear it.
+// Called with mu.
+func (l *line) hush() {
+	if l.quiet != nil {
+		close(l.quiet)
+		l.quiet = nil
+	}
+}
+
+// trim forgets what the other side has. Called with mu.
+func (l *line) trim(ack uint64) {
+	for len(l.queue) > 0 && l.first <= ack {
+		if f := l.queue[0].file; f != nil {
+			_ = f.Close()
+		}
+		l.queue[0] = message{}
+		l.queue = l.queue[1:]
+		l.first++
+	}
+	l.next = max(l.next, l.first)
+	if len(l.queue) == 0 {
+		l.queue = nil
+		l.hush()
+	}
+}
+
+// flushed is closed when the other side has everything, or is gone.
+func (l *line) flushed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.quiet == nil {
+		l.quiet = make(chan struct{})
+	}
+	quiet := l.quiet
+	if len(l.queue) == 0 || l.conn == nil {
+		l.hush()
+	}
+	return quiet
+}
+
+// take counts a frame of the other side, and gives what of it is new.
+func (l *line) take(f frame) ([]message, error) {
+	l.mu.Lock()
+	if f.ack >= l.first+uint64(len(l.queue)) {
+		l.mu.Unlock()
+		return nil, malformed("it acknowledges what was never sent")
+	}
+	l.trim(f.ack)
+	if len(f.parts) > 0 && f.first > l.received+1 && f.parts[0].kind != sayResync {
+		l.mu.Unlock()
+		return nil, malformed("messages are missing")
+	}
+	known := 0
+	if f.first <= l.received {
+		known = int(min(l.received-f.first+1, uint64(len(f.parts))))
+	}
+	fresh := f.parts[known:]
+	if len(fresh) > 0 {
+		l.received = f.first + uint64(len(f.parts)) - 1
+	}
+	l.push()
+	return fresh, nil
+}
+
+// ack tells the other side what was received.
+func (l *line) ack() {
+	l.mu.Lock()
+	l.owed = true
+	l.push()
+}
+
+// push sends what can be sent at once. Called with mu, which it gives back.
+func (l *line) push() {
+	defer l.mu.Unlock()
+	if l.busy {
+		return
+	}
+	l.busy = true
+	for l.conn != nil && l.due() {
+		c := l.conn
+		safe, file, through := l.compose()
+		if safe {
+			go l.wait(c)
+			return
+		}
+		p, told := l.buf, l.received
+		l.mu.Unlock()
+		err := c.trySend(p, file)
+		l.mu.Lock()
+		if err == unix.EAGAIN {
+			go l.wait(c)
+			return
+		}
+		l.sent(c, through, told, err)
+	}
+	l.busy = false
+}
+
+// wait sends one frame over a socket that is full, or that waits for a disk.
+func (l *line) wait(c *conn) {
+	l.mu.Lock()
+	safe, file, through := l.compose()
+	p, told := l.buf, l.received
+	l.mu.Unlock()
+	var err error
+	if safe {
+		_ = l.safely() // what the disk refuses is told all the same: the fact is true
+	}
+	err = c.send(p, file, true)
+	l.mu.Lock()
+	l.sent(c, through, told, err)
+	l.busy = false
+	l.push()
+}
+
+// sent notes what became of a frame. Called with mu.
+func (l *line) sent(c *conn, through, told uint64, err error) {
+	switch {
+	case l.conn != c:
+	case err != nil:
+		l.conn = nil
+		c.close() // who receives over it sees the end
+	default:
+		l.next, l.acked = max(l.next, through), max(l.acked, told)
+		l.owed = l.owed && l.acked < l.received
+	}
+}
+
+// due reports whether there is something to say. Called with mu.
+func (l *line) due() bool {
+	return l.next < l.first+uint64(len(l.queue)) || l.received-l.acked >= ackEvery || l.owed && l.received > l.acked
+}
+
+// compose puts what comes next into buf: as many messages as a frame takes, one
+// with a body in a descriptor alone. Called with mu by who is busy.
+func (l *line) compose() (safe bool, file *os.File, through uint64) {
+	l.buf = appendHead(l.buf[:0], l.next, l.received)
+	through = l.next
+	for i := int(l.next - l.first); i < len(l.queue); i++ {
+		m := &l.queue[i]
+		alone := m.file != nil
+		if i > int(l.next-l.first) && (alone || len(l.buf)+m.size() > maxFrame) {
+			break
+		}
+		l.buf = appendPart(l.buf, m)
+		safe = safe || m.safe
+		through++
+		if alone {
+			return safe, m.file, through
+		}
+	}
+	return safe, nil, through
+}

@@ -1,0 +1,127 @@
+package keeper
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// pair is two ends of one connection.
+func pair(t *testing.T) (a, b *conn) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*conn
+	for i, fd := range fds {
+		c, err := net.FileConn(os.NewFile(uintptr(fd), "pair"))
+		if err == nil {
+			ends[i], err = newConn(c.(*net.UnixConn))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(ends[i].close)
+	}
+	return ends[0], ends[1]
+}
+
+// next is the next frame of a connection, as the other line takes it.
+func next(t *testing.T, c *conn, l *line) []message {
+	t.Helper()
+	p, files, err := c.recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parseFrame(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 1 {
+		f.parts[0].file = files[0]
+	}
+	fresh, err := l.take(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fresh
+}
+
+// What nobody hears is bounded: then it is dropped, and the other side is told to
+// ask anew. The sender never waits.
+func TestLineOverflows(t *testing.T) {
+	l, other := newLine(100), newLine(100)
+	l.overflow = func() { l.resync(message{kind: sayResync}) }
+	a, b := pair(t)
+	l.attach(a, 0)
+	for i := range 150 { // the socket takes the first of them
+		l.send(message{kind: factGrew, body: make([]byte, 40<<10), gen: uint64(i)})
+	}
+	seen, resynced := 0, false
+	for !resynced {
+		for _, m := range next(t, b, other) {
+			seen++
+			resynced = resynced || m.kind == sayResync
+		}
+	}
+	if seen > 101 {
+		t.Errorf("%d messages were kept", seen)
+	}
+	l.send(message{kind: factDone, gen: 1000})
+	for found := false; !found; {
+		for _, m := range next(t, b, other) {
+			found = found || m.gen == 1000
+		}
+	}
+}
+
+// Over whatever connections: each message comes once and in order, large ones too.
+func TestLineGoesOn(t *testing.T) {
+	l, other := newLine(1000), newLine(1000)
+	want := uint64(1)
+	for round := range 20 {
+		a, b := pair(t)
+		l.attach(a, other.heard())
+		for i := range 20 {
+			body := []byte(fmt.Sprint(i))
+			if i%7 == round%7 {
+				body = make([]byte, maxPart+1)
+			}
+			m, err := (message{kind: askNote, gen: uint64(round*20 + i + 1), body: body}).pack()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.send(m)
+		}
+		for range round {
+			if want > uint64(round*20+20) {
+				break // all is there: no frame follows
+			}
+			for _, m := range next(t, b, other) {
+				if m.gen != want {
+					t.Fatalf("message %d came, want %d", m.gen, want)
+				}
+				want++
+				if m, err := m.unpack(); err != nil || len(m.body) == 0 {
+					t.Fatalf("%d bytes, %v", len(m.body), err)
+				}
+			}
+		}
+		l.detach(a)
+		a.close()
+	}
+	a, b := pair(t)
+	l.attach(a, other.heard())
+	for want <= 400 {
+		for _, m := range next(t, b, other) {
+			if m.gen != want {
+				t.Fatalf("message %d came, want %d", m.gen, want)
+			}
+			want++
+		}
+	}
+}

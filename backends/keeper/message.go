@@ -1,0 +1,240 @@
+package keeper
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// kind says what a message is.
+type kind byte
+
+// What a client asks.
+const (
+	askStart     kind = iota + 1 // encodeSpec
+	askAdopt                     // nothing
+	askRelease                   // nothing
+	askDo                        // control
+	askStop                      // stop
+	askWatch                     // watch
+	askNote                      // bytes
+	askSettle                    // number
+	askRemove                    // nothing: the logs of a job that is over
+	askLog                       // wantLog; answered
+	askInventory                 // nothing; answered
+	askClose                     // nothing; answered
+	askDone                      // nothing; answered when all before it is done
+)
+
+// What a keeper says beside facts.
+const (
+	sayResync   kind = iota + 32 // too much was not heard: bind everything anew
+	sayReplaced                  // another client has taken over
+	sayGone                      // the job of an adoption is not known
+	sayRefused                   // messages.Error, to a call or to nothing
+	sayLogs                      // []logState: the logs of a job that grow no more
+	sayLog                       // logState, with its descriptor
+	sayHeld                      // []held; more follow
+	sayListed                    // []held; the last
+	sayClosed                    // []messages.Survivor
+	sayDone                      // to askDone
+	sayFlush                     // acknowledge now
+)
+
+// The facts.
+const (
+	factStarted kind = iota + 64
+	factFailed
+	factMain
+	factExited
+	factLost
+	factClosed
+	factEnded
+	factGrew
+	factAwaited
+	factBlocked
+	factFlagged
+	factDone
+	factRefused
+	factWritten
+)
+
+// The bodies of requests and answers.
+type (
+	stop struct {
+		Cause messages.Cause
+		Grace time.Duration
+	}
+	watch struct {
+		Stream messages.Stream
+		From   int64
+	}
+	number  struct{ Seq uint64 }
+	wantLog struct {
+		Stream messages.Stream
+		Have   string // the place that the client has a descriptor of
+	}
+	logState struct {
+		Stream messages.Stream
+		State  spill.State
+		Place  string // names what holds the bytes; "": nothing does yet
+		Data   []byte // all of a small log that is closed
+		Whole  bool   // Data is that
+	}
+	// held is a job as the keeper lists it.
+	held struct {
+		backends.Held
+		Separate bool // its streams
+	}
+	control struct {
+		Kind  string
+		Data  []byte            `json:",omitempty"`
+		Raw   bool              `json:",omitempty"`
+		Size  messages.Terminal `json:",omitzero"`
+		Name  string            `json:",omitempty"`
+		Tree  bool              `json:",omitempty"`
+		After time.Duration     `json:",omitempty"`
+	}
+)
+
+// wireControl is a control as it travels.
+func wireControl(c backends.Control) control {
+	switch c := c.(type) {
+	case backends.Input:
+		return control{Kind: "input", Data: c.Data, Raw: c.Raw}
+	case backends.CloseInput:
+		return control{Kind: "close_input"}
+	case backends.Resize:
+		return control{Kind: "resize", Size: c.Size}
+	case backends.Signal:
+		return control{Kind: "signal", Name: c.Name, Tree: c.Tree}
+	case backends.ResetTerminal:
+		return control{Kind: "reset_terminal"}
+	case backends.Deadline:
+		return control{Kind: "deadline", After: c.After}
+	case backends.Pause:
+		return control{Kind: "pause"}
+	case backends.Resume:
+		return control{Kind: "resume"}
+	}
+	return control{}
+}
+
+// engineControl takes it back; nil is one that is not known.
+func (c control) engineControl() backends.Control {
+	switch c.Kind {
+	case "input":
+		return backends.Input{Data: c.Data, Raw: c.Raw}
+	case "close_input":
+		return backends.CloseInput{}
+	case "resize":
+		return backends.Resize{Size: c.Size}
+	case "signal":
+		return backends.Signal{Name: c.Name, Tree: c.Tree}
+	case "reset_terminal":
+		return backends.ResetTerminal{}
+	case "deadline":
+		return backends.Deadline{After: c.After}
+	case "pause":
+		return backends.Pause{}
+	case "resume":
+		return backends.Resume{}
+	}
+	return nil
+}
+
+// factKind is the kind of a fact; 0 is one that no engine tells.
+func factKind(f messages.ProcessFact) kind {
+	switch f.(type) {
+	case messages.ProcessStarted:
+		return factStarted
+	case messages.ProcessFailed:
+		return factFailed
+	case messages.MainExited:
+		return factMain
+	case messages.ProcessExited:
+		return factExited
+	case messages.ProcessLost:
+		return factLost
+	case messages.OutputClosed:
+		return factClosed
+	case messages.TreeEnded:
+		return factEnded
+	case messages.OutputGrew:
+		return factGrew
+	case messages.InputAwaited:
+		return factAwaited
+	case messages.LogBlocked:
+		return factBlocked
+	case messages.LogFlagged:
+		return factFlagged
+	case messages.ControlDone:
+		return factDone
+	case messages.ControlRefused:
+		return factRefused
+	case messages.InputWritten:
+		return factWritten
+	}
+	return 0
+}
+
+// parseFact takes a fact from its message.
+func parseFact(k kind, body []byte) (messages.ProcessFact, error) {
+	switch k {
+	case factStarted:
+		return decode[messages.ProcessStarted](body)
+	case factFailed:
+		return decode[messages.ProcessFailed](body)
+	case factMain:
+		return decode[messages.MainExited](body)
+	case factExited:
+		return decode[messages.ProcessExited](body)
+	case factLost:
+		return decode[messages.ProcessLost](body)
+	case factClosed:
+		return decode[messages.OutputClosed](body)
+	case factEnded:
+		return decode[messages.TreeEnded](body)
+	case factGrew:
+		return decode[messages.OutputGrew](body)
+	case factAwaited:
+		return decode[messages.InputAwaited](body)
+	case factBlocked:
+		return decode[messages.LogBlocked](body)
+	case factFlagged:
+		return decode[messages.LogFlagged](body)
+	case factDone:
+		return decode[messages.ControlDone](body)
+	case factRefused:
+		return decode[messages.ControlRefused](body)
+	case factWritten:
+		return decode[messages.InputWritten](body)
+	}
+	return nil, unknownKind(k)
+}
+
+func decode[T any](body []byte) (T, error) {
+	var v T
+	if err := json.Unmarshal(body, &v); err != nil {
+		return v, malformed("a body: " + err.Error())
+	}
+	return v, nil
+}
+
+func unknownKind(k kind) *messages.Error {
+	return refused(messages.Unsupported, "message", fmt.Sprintf("a message of the kind %d is not known on this side of the keeper's socket", k),
+		"both sides must be of one version: restart the older one")
+}
+
+// encode is the body of a message. What travels has no value that JSON lacks.
+func encode(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return []byte("null")
+	}
+	return body
+}

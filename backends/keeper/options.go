@@ -1,0 +1,62 @@
+package keeper
+
+import (
+	"os"
+	"time"
+
+	"troupe/messages"
+)
+
+// Options are what a keeper stands on. Dir is required.
+type Options struct {
+	// Dir is the keeper's directory: its lease, its journal, its logs and its
+	// socket. It is made if it is missing, and refused if it is not this user's
+	// alone.
+	Dir string
+	// Conn is one end of a SOCK_SEQPACKET pair whose other end is the first
+	// client's; nil: none. The keeper closes it.
+	Conn *os.File
+	// Build names the version, for people.
+	Build string
+	// Grace is how long jobs have to end when the keeper is told to end.
+	Grace time.Duration
+	// NoCgroup has the engine do without.
+	NoCgroup bool
+	// Spared is the oom_score_adj that jobs get, if the keeper's own is lower.
+	Spared *int
+	// Fault hears of faults that the keeper survives. nil: nobody.
+	Fault func(job messages.UID, fault error)
+	// Failpoint is as the engine's.
+	Failpoint func(name string) error
+}
+
+// The bounds of what a keeper holds (reliability.md 4).
+const (
+	// maxFacts is how many facts wait for a client before it has to ask anew.
+	maxFacts = 4096
+	// finishedJobs is how many finished jobs have logs; their bytes are bounded by
+	// the store.
+	finishedJobs = 10_000
+	// inlineLog is how much of a closed log is told with the end of the job.
+	inlineLog = 4 << 10
+	// seqGap keeps the numbers of a new keeper's facts apart from those that its
+	// predecessor told and did not record.
+	seqGap = 1 << 20
+)
+
+// ClientOptions say which keeper a client wants. Dir is required.
+type ClientOptions struct {
+	Dir   string // of the keeper
+	Build string // names the version of the client, for people
+
+	// Program starts a keeper: the path of the program and its arguments. To these
+	// are added --dir and --fd, which RunRole understands. nil: a keeper is only
+	// found.
+	Program []string
+	// Env is the environment of the keeper, and so of jobs that have none. nil: as
+	// little as it needs of this process's.
+	Env []string
+
+	// Fault hears of what goes wrong with the keeper or on the way to it. nil: nobody.
+	Fault func(error)
+}

@@ -1,0 +1,72 @@
+//go:build !linux
+
+package keeper
+
+import (
+	"context"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/engine"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Client is the engine of a keeper. There are keepers on Linux only.
+type Client struct{}
+
+func unsupported() *messages.Error {
+	return refused(messages.Unsupported, "keeper", "there are no keepers on this system: they need Linux", "run jobs in this process")
+}
+
+// Open refuses.
+func Open(context.Context, ClientOptions) (*Client, error) { return nil, unsupported() }
+
+// Serve refuses.
+func Serve(context.Context, Options) error { return unsupported() }
+
+// RunRole refuses.
+func RunRole(string, int, string, bool) error { return unsupported() }
+
+// Start implements backends.Engine.
+func (*Client) Start(_ backends.Spec, facts backends.Facts) backends.Process {
+	go facts(messages.ProcessFailed{Err: *unsupported(), Shell: 126, At: time.Now()})
+	return none{}
+}
+
+// Adopt implements backends.Engine.
+func (*Client) Adopt(messages.UID, backends.Facts) (backends.Process, error) {
+	return nil, refused(messages.NotFound, "job", "there is no keeper", "")
+}
+
+// Inventory implements backends.Engine.
+func (*Client) Inventory(context.Context) ([]backends.Held, error) { return nil, unsupported() }
+
+// CanKeep implements backends.Engine.
+func (*Client) CanKeep() bool { return true }
+
+// Close implements backends.Engine.
+func (*Client) Close(bool) []messages.Survivor { return nil }
+
+// Keeper reports nobody.
+func (*Client) Keeper() (id string, pid int) { return "", 0 }
+
+// Features reports nothing.
+func (*Client) Features() engine.Features { return engine.Features{} }
+
+// Open refuses.
+func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return nil, unsupported() }
+
+// Remove does nothing.
+func (*Client) Remove(messages.UID) {}
+
+// none is no process.
+type none struct{}
+
+func (none) Output(messages.Stream) (spill.Log, error) { return nil, unsupported() }
+func (none) Do(backends.Control)                       {}
+func (none) Stop(messages.Cause, time.Duration)        {}
+func (none) Watch(messages.Stream, int64)              {}
+func (none) Note([]byte)                               {}
+func (none) Settle(uint64)                             {}
+func (none) Release()                                  {}

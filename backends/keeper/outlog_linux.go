@@ -1,0 +1,235 @@
+package keeper
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// outlog is one log of the keeper, as it is read here: through a descriptor of
+// ours, asked for when somebody reads. It stays readable when the keeper dies.
+type outlog struct {
+	c      *Client
+	id     messages.UID
+	stream messages.Stream
+
+	mu    sync.Mutex
+	state spill.State
+	known bool   // the keeper told it
+	data  []byte // of a small log that is closed
+	whole bool   // data is all of it
+	file  *os.File
+	place string
+	users int
+}
+
+func newOutlog(c *Client, id messages.UID, s messages.Stream) *outlog {
+	return &outlog{c: c, id: id, stream: s}
+}
+
+var errUnborn = refused(messages.OutputUnavailable, "unborn", "the job has not started: it has no output yet", "ask again when it runs")
+
+// open opens a log of the job for reading.
+func (j *job) open(s messages.Stream) (spill.Log, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if int(s) >= len(j.outs) || j.separate == (s == messages.Merged) {
+		return nil, refused(messages.OutputUnavailable, s.String(), "the job has no log of its "+s.String()+" stream",
+			"a job has either the merged stream or stdout and stderr")
+	}
+	if !j.born {
+		return nil, errUnborn
+	}
+	return j.out(s).reader(), nil
+}
+
+// out is called with mu.
+func (j *job) out(s messages.Stream) *outlog {
+	if j.outs[s] == nil {
+		j.outs[s] = newOutlog(j.c, j.id, s)
+	}
+	return j.outs[s]
+}
+
+// closedLogs takes the last word about the logs of a job.
+func (j *job) closedLogs(logs []logState) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, l := range logs {
+		if int(l.Stream) < len(j.outs) {
+			j.out(l.Stream).learn(l, nil)
+		}
+	}
+}
+
+// learn takes what the keeper says of the log.
+func (o *outlog) learn(l logState, file *os.File) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.state.Closed && !l.State.Closed {
+		closeFile(file)
+		return // it is older
+	}
+	o.state, o.known = l.State, true
+	if l.Whole {
+		o.data, o.whole = l.Data, true
+	}
+	if file != nil {
+		closeFile(o.file) // who reads it now finishes before
+		o.file, o.place = file, l.Place
+	}
+}
+
+// ask asks the keeper for the state, and for a descriptor if that has changed.
+func (o *outlog) ask() error {
+	o.mu.Lock()
+	have := o.place
+	if o.file == nil {
+		have = ""
+	}
+	o.mu.Unlock()
+	ctx, cancel := o.c.bounded()
+	defer cancel()
+	return o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
+		l, err := decode[logState](m.body)
+		if err != nil {
+			closeFile(m.file)
+			return true, err
+		}
+		o.learn(l, m.file)
+		return true, nil
+	})
+}
+
+func (c *Client) bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), callBound)
+}
+
+// stateNow is the state, asked for unless it is final.
+func (o *outlog) stateNow() spill.State {
+	o.mu.Lock()
+	final := o.known && o.state.Closed
+	s := o.state
+	o.mu.Unlock()
+	if final {
+		return s
+	}
+	err := o.ask()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil && o.file != nil { // the keeper is gone: what we have says how large it is
+		if st, err := o.file.Stat(); err == nil {
+			o.state.Size = max(o.state.Size, st.Size())
+		}
+	}
+	return o.state
+}
+
+// readAt reads what there is of p at off. What is in the descriptor is read
+// without a question; where it ends the keeper says whether the log does.
+func (o *outlog) readAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, unix.EINVAL
+	}
+	for asked := false; ; asked = true {
+		o.mu.Lock()
+		f, s, data, whole, final := o.file, o.state, o.data, o.whole, o.known && o.state.Closed
+		o.mu.Unlock()
+		if whole {
+			return short(copy(p, data[min(off, int64(len(data))):]), len(p))
+		}
+		if final && off >= s.Size {
+			return 0, io.EOF
+		}
+		n := 0
+		if f != nil {
+			var err error
+			if n, err = f.ReadAt(p, off); err == nil {
+				return n, nil
+			} else if err != io.EOF && !asked { // it was closed beneath us: another has come
+				continue
+			} else if err != io.EOF {
+				return n, err
+			}
+		}
+		if asked {
+			return o.fill(p, n, off, s.Size)
+		}
+		if err := o.ask(); err != nil {
+			if f == nil {
+				return 0, err
+			}
+			return short(n, len(p)) // the keeper is gone: this is all there is
+		}
+	}
+}
+
+// fill ends a read: what the file lacks of the log is a gap, and reads as zeros.
+func (o *outlog) fill(p []byte, n int, off, size int64) (int, error) {
+	end := int(min(max(size-off, int64(n)), int64(len(p))))
+	clear(p[n:end])
+	return short(end, len(p))
+}
+
+// short is what a reader is told that wanted more than there is.
+func short(n, wanted int) (int, error) {
+	if n < wanted {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (o *outlog) reader() *outReader {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.users++
+	return &outReader{o: o}
+}
+
+// leave closes the descriptor with its last reader: it can be had again, as long
+// as there is a keeper.
+func (o *outlog) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.users--; o.users == 0 && o.file != nil {
+		_ = o.file.Close()
+		o.file, o.place = nil, ""
+	}
+}
+
+// outReader is a spill.Log.
+type outReader struct {
+	o    *outlog
+	mu   sync.RWMutex
+	shut bool
+}
+
+// State implements spill.Log. It asks the keeper, unless the log is closed.
+func (r *outReader) State() spill.State { return r.o.stateNow() }
+
+// ReadAt implements spill.Log.
+func (r *outReader) ReadAt(p []byte, off int64) (int, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.shut {
+		return 0, spill.ErrClosed
+	}
+	return r.o.readAt(p, off)
+}
+
+// Close implements spill.Log; it may be called again.
+func (r *outReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.shut {
+		r.shut = true
+		r.o.leave()
+	}
+	return nil
+}

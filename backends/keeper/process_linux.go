@@ -1,0 +1,291 @@
+package keeper
+
+import (
+	"errors"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// process is a job as one owner holds it. Its calls note what is wanted, and send
+// it if the socket has room.
+type process struct {
+	j  *job
+	by *binding
+}
+
+// Output implements backends.Process.
+func (p process) Output(s messages.Stream) (spill.Log, error) { return p.j.open(s) }
+
+// Do implements backends.Process.
+func (p process) Do(c backends.Control) { p.j.do(p.by, c) }
+
+// Stop implements backends.Process.
+func (p process) Stop(c messages.Cause, grace time.Duration) { p.j.stop(c, max(grace, 0)) }
+
+// Watch implements backends.Process.
+func (p process) Watch(s messages.Stream, from int64) { p.j.watch(p.by, s, from) }
+
+// Note implements backends.Process.
+func (p process) Note(meta []byte) {
+	j := p.j
+	if len(meta) > backends.MaxMeta {
+		j.c.fault(errors.New("a note above backends.MaxMeta was dropped"))
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.note, j.noted = append([]byte(nil), meta...), true
+	j.ask(askNote, j.note)
+}
+
+// Settle implements backends.Process.
+func (p process) Settle(seq uint64) {
+	j := p.j
+	j.mu.Lock()
+	j.settled = max(j.settled, seq)
+	over := j.over && j.settled >= j.told
+	if over {
+		j.settled = max(j.settled, j.heard)
+	}
+	j.ask(askSettle, encode(number{Seq: j.settled}))
+	j.mu.Unlock()
+	if over {
+		j.c.forget(j)
+	}
+}
+
+// Release implements backends.Process.
+func (p process) Release() {
+	j := p.j
+	j.mu.Lock()
+	if j.bound == p.by {
+		j.bound, j.queue = nil, nil
+		j.ask(askRelease, nil)
+	}
+	j.mu.Unlock()
+	p.by.end()
+}
+
+// forget drops a job that is over and settled. What was read of it stays with who
+// reads it.
+func (c *Client) forget(j *job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.jobs[j.id] == j {
+		delete(c.jobs, j.id)
+	}
+}
+
+// send sends to whatever keeper there is, now or later.
+func (c *Client) send(m message) (*line, uint64) {
+	c.mu.Lock()
+	l := c.line
+	c.mu.Unlock()
+	if !l.send(m) {
+		return l, 0
+	}
+	return l, l.last()
+}
+
+// ask sends a request of the newest binding, unless a new keeper has yet to say
+// what it knows: then it is asked what is still wanted. Called with mu.
+func (j *job) ask(k kind, body []byte) {
+	if j.held {
+		return
+	}
+	m, err := (message{kind: k, gen: j.gen, job: j.id, body: body}).pack()
+	if err != nil {
+		j.c.fault(err)
+		return
+	}
+	j.c.send(m)
+}
+
+// start asks for the process. Its answer, or a refusal, is the first fact.
+func (j *job) start(s backends.Spec) *messages.Error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	spec := encodeSpec(s)
+	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: spec}).pack()
+	if err != nil {
+		e := refused(messages.ResourceExhausted, "descriptors", "the job cannot be sent to the keeper: "+err.Error(), "its texts must be below 64 MiB, and a descriptor free")
+		return e
+	}
+	j.spec = spec
+	j.line, j.number = j.c.send(m)
+	return nil
+}
+
+// adopt gives the job to a new owner.
+func (j *job) adopt(facts backends.Facts) backends.Process {
+	b := &binding{facts: facts}
+	j.mu.Lock()
+	former := j.bound
+	j.bound, j.queue, j.due = b, nil, nil
+	j.said, j.told, j.over, j.credit = said{}, 0, false, [3]*watch{}
+	j.newGen()
+	j.ask(askAdopt, nil)
+	j.mu.Unlock()
+	former.end()
+	return process{j, b}
+}
+
+// newGen makes what was sent before void. Called with mu.
+func (j *job) newGen() {
+	j.c.mu.Lock()
+	j.c.gen++
+	j.gen = j.c.gen
+	j.c.mu.Unlock()
+}
+
+// do takes a control.
+func (j *job) do(by *binding, c backends.Control) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over || j.bound != by {
+		return // nothing follows the last word, and nobody would hear it
+	}
+	d := &due{}
+	j.due = append(j.due, d)
+	m, err := (message{kind: askDo, gen: j.gen, job: j.id, body: encode(wireControl(c))}).pack()
+	switch {
+	case j.held:
+		d.fact = refusal(messages.Internal, "the keeper has just been replaced: ask again")
+	case len(j.due) > maxDue:
+		d.fact = refusal(messages.ResourceExhausted, "too many requests wait for the job: wait for their answers")
+	case err != nil:
+		d.fact = refusal(messages.ResourceExhausted, "the request cannot be sent to the keeper: "+err.Error())
+	default:
+		j.c.send(m)
+		return
+	}
+	go func() { // who asks may not be told from within
+		j.mu.Lock()
+		j.sayAnswers()
+		j.tellNow()
+	}()
+}
+
+// maxDue bounds the controls of a job that are not answered.
+const maxDue = 1024
+
+func (j *job) stop(c messages.Cause, grace time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		return
+	}
+	if until := time.Now().Add(grace); j.stopped == nil || until.Before(j.until) {
+		j.until = until
+	}
+	if j.stopped == nil {
+		j.stopped = &stop{Cause: c}
+	}
+	j.ask(askStop, encode(stop{Cause: c, Grace: grace}))
+}
+
+func (j *job) watch(by *binding, s messages.Stream, from int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.bound != by || int(s) >= len(j.credit) {
+		return
+	}
+	j.credit[s] = &watch{Stream: s, From: from}
+	j.ask(askWatch, encode(*j.credit[s]))
+}
+
+// gone is told that the keeper does not know the job that was adopted.
+func (j *job) gone(gen uint64) {
+	j.mu.Lock()
+	if gen != j.gen || j.held || j.over {
+		j.mu.Unlock()
+		return
+	}
+	j.lose("the keeper does not know the job any more")
+	j.tellNow()
+}
+
+// suspend holds a job back whose keeper has died: the next one is asked when it
+// has said what it knows. What was asked and not answered is refused, since nobody
+// can tell whether it was done.
+func (j *job) suspend(old *line) {
+	j.mu.Lock()
+	if j.spec != nil && j.line != old { // it is asked of the new one
+		j.mu.Unlock()
+		return
+	}
+	j.held = true
+	j.refuseDue(refusal(messages.Internal, "the keeper died before it answered: it may have been done or not"))
+	j.tellNow()
+}
+
+// moveTo goes on with a new keeper, which knows the job, or does not.
+func (j *job) moveTo(known bool) {
+	j.mu.Lock()
+	if !j.held {
+		j.mu.Unlock()
+		return
+	}
+	j.held = false
+	unsent := j.spec != nil && (j.number == 0 || !j.line.went(j.number))
+	if known || unsent {
+		j.again(!known)
+	} else if !j.over {
+		why := "the keeper died while the job ran, and its journal does not tell of it"
+		if j.spec != nil {
+			why = "the keeper died before it could record the start of the job"
+		}
+		j.lose(why)
+	}
+	j.tellNow()
+}
+
+// rebind says again what is wanted of a job.
+func (j *job) rebind() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held {
+		return
+	}
+	j.refuseDue(refusal(messages.Internal, "too much was asked of the keeper at once: it may have been done or not"))
+	j.again(j.spec != nil)
+	go func() {
+		j.mu.Lock()
+		j.tellNow()
+	}()
+}
+
+// again binds the job anew and repeats every wish. Called with mu.
+func (j *job) again(start bool) {
+	j.newGen()
+	if start {
+		m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: j.spec}).pack()
+		if err != nil {
+			j.lose("the job cannot be sent to the keeper: " + err.Error())
+			return
+		}
+		j.line, j.number = j.c.send(m)
+	} else {
+		j.ask(askAdopt, nil)
+	}
+	if j.bound == nil {
+		j.ask(askRelease, nil)
+	}
+	if j.noted {
+		j.ask(askNote, j.note)
+	}
+	if j.stopped != nil {
+		j.ask(askStop, encode(stop{Cause: j.stopped.Cause, Grace: max(time.Until(j.until), 0)}))
+	}
+	for _, w := range j.credit {
+		if w != nil {
+			j.ask(askWatch, encode(*w))
+		}
+	}
+	if j.settled > 0 {
+		j.ask(askSettle, encode(number{Seq: j.settled}))
+	}
+}

@@ -1,0 +1,251 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"troupe/messages"
+)
+
+// The pauses between tries to reach a keeper.
+const (
+	findFirst = 5 * time.Millisecond
+	findLast  = 2 * time.Second
+	// brokenAfter is how many tries in a row fail before starts are refused.
+	brokenAfter = 5
+)
+
+func closeFile(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+	}
+}
+
+// run receives until the client is closed: over one connection after another.
+func (c *Client) run(conn *conn) {
+	defer close(c.done)
+	for conn != nil {
+		err := c.receive(conn)
+		c.mu.Lock()
+		c.conn = nil
+		l, closed := c.line, c.closed || !c.met
+		c.mu.Unlock()
+		l.detach(conn)
+		conn.close()
+		switch {
+		case isReplaced(err):
+			c.fault(err)
+			return
+		case closed: // what was asked for the end of a keeper is not asked of another
+			return
+		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
+			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
+		}
+		conn = c.reconnect()
+	}
+}
+
+func (c *Client) isStopped() bool {
+	select {
+	case <-c.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// receive takes what comes over a connection until it ends.
+func (c *Client) receive(conn *conn) error {
+	c.mu.Lock()
+	l := c.line
+	c.mu.Unlock()
+	for {
+		p, files, err := conn.recv()
+		if err != nil {
+			return err
+		}
+		if p[0] == frameError {
+			closeAll(files)
+			_, err := parseHello(p)
+			return err
+		}
+		f, err := parseFrame(p)
+		if err == nil && len(files) > 0 && len(f.parts) == 1 {
+			f.parts[0].file, files = files[0], files[1:]
+		}
+		closeAll(files)
+		if err == nil {
+			f.parts, err = l.take(f)
+		}
+		if err != nil {
+			c.fault(err)
+			return err
+		}
+		for _, m := range f.parts {
+			c.handle(l, m)
+		}
+	}
+}
+
+// handle takes one message of the keeper.
+func (c *Client) handle(l *line, m message) {
+	m, err := m.unpack()
+	if err != nil {
+		c.fault(err)
+		return
+	}
+	switch {
+	case m.kind == sayResync:
+		c.restate(l)
+		return
+	case m.kind == sayFlush:
+		l.ack()
+		return
+	case m.kind == sayDone, m.kind == sayLog, m.kind == sayHeld, m.kind == sayListed, m.kind == sayClosed, m.kind == sayRefused:
+		c.answered(m)
+		return
+	}
+	c.mu.Lock()
+	j := c.jobs[m.job]
+	c.mu.Unlock()
+	if j == nil {
+		return // settled: nobody is interested
+	}
+	switch m.kind {
+	case sayGone:
+		j.gone(m.gen)
+	case sayLogs:
+		logs, err := decode[[]logState](m.body)
+		if err != nil {
+			c.fault(err)
+		}
+		j.closedLogs(logs)
+	default:
+		fact, err := parseFact(m.kind, m.body)
+		if err != nil {
+			c.fault(err)
+			return
+		}
+		j.hear(m.gen, fact)
+	}
+}
+
+// reconnect looks for a keeper until there is one, or the client is closed.
+func (c *Client) reconnect() *conn {
+	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
+		c.mu.Lock()
+		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Heard: c.line.heard()}
+		known := c.keeper.KeeperID
+		c.mu.Unlock()
+		conn, h, err := c.find.connect(me)
+		if err == nil && known == h.KeeperID && !h.Resumed {
+			conn.close() // somebody else has come and gone
+			c.fault(errReplaced)
+			return nil
+		}
+		if err == nil {
+			return c.resume(conn, h)
+		}
+		if tries == brokenAfter {
+			c.fault(err)
+			c.mu.Lock()
+			c.broken = asError(err)
+			c.mu.Unlock()
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-c.stop:
+			t.Stop()
+			return nil
+		}
+	}
+}
+
+// resume goes on with a keeper: the same, or the next.
+func (c *Client) resume(conn *conn, h hello) *conn {
+	c.mu.Lock()
+	same := c.keeper.KeeperID == h.KeeperID
+	old := c.line
+	if !same {
+		c.line = c.newLine()
+	}
+	c.keeper, c.conn, c.broken = h, conn, nil
+	l, stopped := c.line, c.isStopped()
+	calls := c.calls
+	var stale []*job
+	if !same {
+		c.calls = map[uint64]*call{}
+		for _, j := range c.jobs {
+			stale = append(stale, j)
+		}
+	}
+	c.mu.Unlock()
+	if stopped {
+		conn.close()
+		return nil
+	}
+	if !same {
+		for _, k := range calls {
+			k.end(errGone)
+		}
+		for _, j := range stale {
+			j.suspend(old)
+		}
+		go c.moved(l, stale)
+	}
+	l.attach(conn, h.Heard)
+	return conn
+}
+
+// moved says to a new keeper what is wanted of the jobs that were the old one's.
+func (c *Client) moved(l *line, stale []*job) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	all, err := c.list(ctx)
+	if err != nil {
+		c.fault(err) // that keeper has died too: the next is asked
+		return
+	}
+	listed := map[messages.UID]bool{}
+	c.mu.Lock()
+	if c.line != l {
+		c.mu.Unlock()
+		return
+	}
+	for _, h := range all {
+		listed[h.ID] = true
+		c.meet(h)
+	}
+	c.mu.Unlock()
+	for _, j := range stale {
+		j.moveTo(listed[j.id])
+	}
+}
+
+// restate binds every job anew, when too much was not heard on one side.
+func (c *Client) restate(l *line) {
+	c.mu.Lock()
+	if c.line != l {
+		c.mu.Unlock()
+		return
+	}
+	jobs := make([]*job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		jobs = append(jobs, j)
+	}
+	calls := c.calls
+	c.calls = map[uint64]*call{}
+	c.mu.Unlock()
+	for _, k := range calls {
+		k.end(errors.New("too much was asked of the keeper at once: ask again"))
+	}
+	for _, j := range jobs {
+		j.rebind()
+	}
+}

@@ -1,0 +1,160 @@
+package keeper
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"time"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+)
+
+// entry is one record of the journal.
+type entry struct {
+	Kind string       `json:"k"`
+	Job  messages.UID `json:"j,omitempty"`
+	At   time.Time    `json:"t,omitzero"`
+
+	// of opened: the keeper that writes what follows
+	Keeper string `json:"keeper,omitempty"` // its id, which tags its jobs
+	BootID string `json:"boot,omitempty"`
+	Cgroup string `json:"cgroup,omitempty"` // the directory of its jobs' cgroups; of started: below it
+	After  uint64 `json:"after,omitempty"`  // its facts are numbered from here
+
+	// of started
+	PID       int                `json:"pid,omitempty"`
+	StartTime uint64             `json:"start,omitempty"`
+	Isolation messages.Isolation `json:"iso,omitempty"`
+	Separate  bool               `json:"sep,omitempty"`
+	Meta      []byte             `json:"meta,omitempty"` // and of noted
+
+	// of exited and drained
+	Status messages.ExitStatus `json:"status,omitzero"`
+	Rusage messages.Rusage     `json:"usage,omitzero"`
+	Cause  messages.Cause      `json:"cause,omitzero"`
+	Sizes  messages.Sizes      `json:"sizes,omitzero"`
+	Flags  []messages.Flag     `json:"flags,omitempty"`
+	OOM    messages.Tristate   `json:"oom,omitempty"`
+	Seq    uint64              `json:"seq,omitempty"` // and of settled
+}
+
+// The kinds of entries beside those of engine.Record.
+const (
+	entryOpened  = "opened"
+	entryNoted   = "noted"
+	entrySettled = "settled" // up to Seq; forgotten: all
+)
+
+func entryOf(r engine.Record) entry {
+	return entry{
+		Kind: string(r.Kind), Job: r.Job, At: r.At, PID: r.PID, StartTime: r.StartTime, Cgroup: r.Cgroup, Isolation: r.Isolation,
+		Status: r.Status, Rusage: r.Rusage, Cause: r.Cause, Sizes: r.Sizes, Flags: r.Flags, OOM: r.OOM, Seq: r.Seq,
+	}
+}
+
+const (
+	recordHead = 8       // length and CRC of what follows
+	maxRecord  = 1 << 20 // far above MaxMeta
+)
+
+// appendRecord adds an entry as it stands in the file.
+func appendRecord(p []byte, e entry) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return p, err
+	}
+	p = binary.LittleEndian.AppendUint32(p, uint32(len(body)))
+	p = binary.LittleEndian.AppendUint32(p, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	return append(p, body...), nil
+}
+
+// readRecords gives the entries of a journal in their order, and how many bytes
+// of it are good: a torn or damaged record and what is behind it are not.
+func readRecords(p []byte) (entries []entry, good int) {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for len(p)-good >= recordHead {
+		n := uint64(binary.LittleEndian.Uint32(p[good:]))
+		body := p[good+recordHead:]
+		if n == 0 || n > maxRecord || n > uint64(len(body)) {
+			break
+		}
+		body = body[:n]
+		var e entry
+		if crc32.Checksum(body, table) != binary.LittleEndian.Uint32(p[good+4:]) || json.Unmarshal(body, &e) != nil {
+			break
+		}
+		entries = append(entries, e)
+		good += recordHead + int(n)
+	}
+	return entries, good
+}
+
+// past is what the journal knows of one job.
+type past struct {
+	started, exited, drained *entry
+	meta                     []byte
+	settled                  uint64
+}
+
+// ledger is the journal as a table: what of it still counts.
+type ledger struct {
+	opened  *entry // of the newest keeper; nil: there was none
+	highest uint64 // number of a fact
+	jobs    map[messages.UID]*past
+}
+
+func newLedger() *ledger { return &ledger{jobs: map[messages.UID]*past{}} }
+
+// note takes an entry in. One of a job that did not start counts for nothing.
+func (l *ledger) note(e entry) {
+	l.highest = max(l.highest, e.Seq, e.After)
+	if e.Kind == entryOpened {
+		l.opened = &e
+		return
+	}
+	p := l.jobs[e.Job]
+	if e.Kind == string(engine.RecordStarted) && p == nil {
+		l.jobs[e.Job] = &past{started: &e, meta: e.Meta}
+		return
+	}
+	if p == nil {
+		return
+	}
+	switch e.Kind {
+	case string(engine.RecordExited):
+		p.exited = &e
+	case string(engine.RecordDrained):
+		p.drained = &e
+	case entryNoted:
+		p.meta = e.Meta
+	case entrySettled:
+		p.settled = max(p.settled, e.Seq)
+	case string(engine.RecordForgotten):
+		delete(l.jobs, e.Job)
+	}
+}
+
+// entries are those that make the same table.
+func (l *ledger) entries() []entry {
+	var all []entry
+	if l.opened != nil {
+		o := *l.opened
+		o.After = max(o.After, l.highest)
+		all = append(all, o)
+	}
+	for id, p := range l.jobs {
+		start := *p.started
+		start.Meta = p.meta
+		all = append(all, start)
+		for _, e := range []*entry{p.exited, p.drained} {
+			if e != nil {
+				all = append(all, *e)
+			}
+		}
+		if p.settled > 0 {
+			all = append(all, entry{Kind: entrySettled, Job: id, Seq: p.settled})
+		}
+	}
+	return all
+}

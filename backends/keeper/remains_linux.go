@@ -1,0 +1,192 @@
+package keeper
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+)
+
+const (
+	// remainsBound is how long what a dead keeper has left may take to die.
+	remainsBound = 5 * time.Second
+	remainsPause = 10 * time.Millisecond
+	remainsLast  = 500 * time.Millisecond
+)
+
+// endRemains kills what is left of the jobs of a dead keeper: what is in its
+// cgroups, what carries its tag, and the main processes that are still who they
+// were. It returns the survivors by job; those that nobody can tell are under "".
+func (s *server) endRemains(left *ledger, boot string) map[messages.UID][]messages.Survivor {
+	if left.opened == nil || len(left.jobs) == 0 || left.opened.BootID != boot {
+		return nil
+	}
+	endCgroup(left.opened)
+	survivors := map[messages.UID][]messages.Survivor{}
+	deadline := time.Now().Add(remainsBound)
+	for pause := remainsPause; ; pause = min(2*pause, remainsLast) {
+		gone := s.engine.EndRemains(left.opened.Keeper)
+		clear(survivors)
+		for id, p := range left.jobs {
+			if p.exited == nil && endMain(p.started) {
+				survivors[id] = []messages.Survivor{{PID: p.started.PID, State: "?", Why: "it did not end when its keeper had died"}}
+			}
+		}
+		emptied := cgroupEmpty(left.opened)
+		if gone && emptied && len(survivors) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			s.fault("", errors.New("processes of the last keeper's jobs survive"))
+			return survivors
+		}
+		t := time.NewTimer(pause)
+		<-t.C
+	}
+}
+
+// cgroupOf is the directory of a keeper's cgroups, if it is the one that keeper
+// must have had.
+func cgroupOf(opened *entry) (string, bool) {
+	name := filepath.Base(opened.Cgroup)
+	return opened.Cgroup, filepath.IsAbs(opened.Cgroup) && strings.HasPrefix(name, "troupe-"+opened.Keeper+"-")
+}
+
+// endCgroup kills all that is in a keeper's cgroups. The new engine has done so
+// if it finds them beside its own.
+func endCgroup(opened *entry) {
+	dir, ok := cgroupOf(opened)
+	if !ok {
+		return
+	}
+	if f, err := os.OpenFile(filepath.Join(dir, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
+		_, _ = f.WriteString("1")
+		_ = f.Close()
+	}
+}
+
+// cgroupEmpty reports whether nobody is left there; then it removes them.
+func cgroupEmpty(opened *entry) bool {
+	dir, ok := cgroupOf(opened)
+	if !ok {
+		return true
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.events"))
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV)
+	}
+	if !bytes.Contains(text, []byte("populated 0")) {
+		return false
+	}
+	below, _ := filepath.Glob(filepath.Join(dir, "*", "cgroup.events"))
+	for _, file := range below {
+		_ = unix.Rmdir(filepath.Dir(file))
+	}
+	_ = unix.Rmdir(dir)
+	return true
+}
+
+// endMain kills the main process of a job if it is still that one, and reports
+// whether it was alive.
+func endMain(started *entry) bool {
+	if started.PID <= 0 || started.StartTime == 0 {
+		return false
+	}
+	fd, err := unix.PidfdOpen(started.PID, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	if start, dead := startOf(started.PID); dead || start != started.StartTime {
+		return false
+	}
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	return true
+}
+
+// startOf reads when a process was started; dead is one that is a zombie, or gone.
+func startOf(pid int) (start uint64, dead bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, true
+	}
+	// The name, in parentheses, may hold anything: the fields are counted behind it.
+	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(f) < 20 {
+		return 0, true
+	}
+	start, _ = strconv.ParseUint(f[19], 10, 64)
+	return start, f[0] == "Z" || f[0] == "X"
+}
+
+// restore gives the engine the jobs of a dead keeper: with the result that the
+// journal has, or lost.
+func (s *server) restore(left *ledger, boot string, survivors map[messages.UID][]messages.Survivor) {
+	for id, p := range left.jobs {
+		c := &charge{separate: p.started.Separate, meta: p.meta}
+		s.jobs[id] = c
+		s.engine.Restore(engine.Restored{
+			ID: id, Meta: p.meta,
+			Started: &messages.ProcessStarted{PID: p.started.PID, StartTime: p.started.StartTime, At: p.started.At, Isolation: p.started.Isolation},
+			Facts:   s.factsOf(id, p, left.opened != nil && left.opened.BootID != boot, survivors[id]),
+		})
+	}
+}
+
+// factsOf are those that the client has not settled.
+func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
+	end := p.drained
+	if end == nil {
+		end = p.exited
+	}
+	if end == nil {
+		lost := messages.ProcessLost{At: time.Now(), Survivors: survivors, Err: *refused(messages.Internal, "keeper",
+			"the keeper died while the job ran, and took it along: how it would have ended nobody knows", "its output, as far as it was in a file, is there")}
+		if rebooted {
+			lost.Err.Reason, lost.Err.Message = "reboot", "the machine went down while the job ran: how it would have ended nobody knows"
+		}
+		return []messages.ProcessFact{lost}
+	}
+	sizes := end.Sizes
+	if p.drained == nil {
+		sizes = s.sizes(id, p.started.Separate)
+	}
+	var facts []messages.ProcessFact
+	if p.drained == nil || p.settled < p.drained.Seq {
+		exited := messages.ProcessExited{
+			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Survivors: survivors,
+		}
+		if p.drained != nil {
+			exited.Seq = p.drained.Seq
+			if p.exited != nil {
+				exited.At = p.exited.At
+			}
+		}
+		facts = append(facts, exited)
+	}
+	return append(facts, messages.OutputClosed{Sizes: sizes}, messages.TreeEnded{Survivors: survivors})
+}
+
+// sizes are those of the logs that are left.
+func (s *server) sizes(id messages.UID, separate bool) (sizes messages.Sizes) {
+	streams := []messages.Stream{messages.Merged}
+	if separate {
+		streams = []messages.Stream{messages.Stdout, messages.Stderr}
+	}
+	for _, stream := range streams {
+		if log, err := s.store.Open(string(id), uint8(stream)); err == nil {
+			sizes[stream] = log.State().Size
+			_ = log.Close()
+		}
+	}
+	return sizes
+}

@@ -1,0 +1,303 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// answer does what one message asks. Nothing here waits.
+func (s *server) answer(l *line, m message) {
+	m, err := m.unpack()
+	if err == nil {
+		err = s.do(l, m)
+	}
+	if err != nil {
+		s.say(l, message{kind: sayRefused, gen: m.gen, job: m.job, body: encode(asError(err))})
+	}
+}
+
+// say sends an answer, whatever its size.
+func (s *server) say(l *line, m message) {
+	m, err := m.pack()
+	if err != nil {
+		s.fault(m.job, err)
+		m = message{kind: sayRefused, gen: m.gen, job: m.job, body: encode(noRoom(err))}
+	}
+	l.send(m)
+}
+
+func noRoom(err error) *messages.Error {
+	return refused(messages.ResourceExhausted, "descriptors", "the keeper has no room for that: "+err.Error(), "end some jobs, or raise the limit of open files (ulimit -n)")
+}
+
+func (s *server) do(l *line, m message) error {
+	switch m.kind {
+	case askStart:
+		return s.start(l, m)
+	case askAdopt:
+		s.adopt(l, m)
+	case askLog:
+		return s.giveLog(l, m)
+	case askDone:
+		l.send(message{kind: sayDone, gen: m.gen})
+	case askInventory:
+		return s.list(l, m)
+	case askClose:
+		s.close(l, m)
+	case askRemove:
+		if err := s.store.Remove(string(m.job)); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			return err
+		}
+	case askRelease, askDo, askStop, askWatch, askNote, askSettle:
+		if proc, c := s.bound(m); proc != nil {
+			return s.act(proc, c, m)
+		}
+	default:
+		return unknownKind(m.kind)
+	}
+	return nil
+}
+
+// bound is the process of a binding that still holds.
+func (s *server) bound(m message) (backends.Process, *charge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.jobs[m.job]
+	if c == nil || c.proc == nil || c.gen != m.gen {
+		return nil, nil
+	}
+	return c.proc, c
+}
+
+// start starts a job, once: whoever asks again joins it.
+func (s *server) start(l *line, m message) error {
+	spec, err := decodeSpec(m.body)
+	if err != nil {
+		return err
+	}
+	if len(spec.ID) > maxID || spec.ID != m.job {
+		return messages.Invalid("id", "the id of the job is not the one it was sent under")
+	}
+	s.mu.Lock()
+	known := s.jobs[m.job] != nil
+	s.mu.Unlock()
+	if known {
+		s.adopt(l, m)
+		return nil
+	}
+	if full := s.journal.full(); full != nil {
+		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *full, Shell: cannotRun})})
+		return nil
+	}
+	c := &charge{
+		separate: spec.Stdio.Streams == messages.SeparateStreams && spec.Stdio.Terminal == (messages.Terminal{}),
+		safely:   spec.Log.Durability == spill.FsyncOnExit, meta: spec.Meta, gen: m.gen,
+	}
+	if spec.Stdio.Stdin == messages.StdinHost {
+		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
+	}
+	s.mu.Lock()
+	s.jobs[m.job] = c
+	s.mu.Unlock()
+	e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
+	s.bind(c, m.gen, s.engine.Start(spec, e.hear))
+	return nil
+}
+
+// cannotRun is a shell's status for a command that is there and cannot run.
+const cannotRun = 126
+
+// bind notes the process of a binding.
+func (s *server) bind(c *charge, gen uint64, proc backends.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.proc, c.gen = proc, gen
+}
+
+// adopt binds a job anew. The engine replays what the client must know.
+func (s *server) adopt(l *line, m message) {
+	s.mu.Lock()
+	c := s.jobs[m.job]
+	s.mu.Unlock()
+	if c != nil {
+		e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
+		if proc, err := s.engine.Adopt(m.job, e.hear); err == nil {
+			s.bind(c, m.gen, proc)
+			return
+		}
+	}
+	l.send(message{kind: sayGone, gen: m.gen, job: m.job})
+}
+
+// act asks a process for something.
+func (s *server) act(proc backends.Process, c *charge, m message) error {
+	switch m.kind {
+	case askRelease:
+		proc.Release()
+	case askDo:
+		w, err := decode[control](m.body)
+		if err != nil {
+			return err
+		}
+		what := w.engineControl()
+		if what == nil {
+			return refused(messages.Unsupported, "control", "the keeper does not know the control "+strconv.Quote(w.Kind), "both sides must be of one version")
+		}
+		proc.Do(s.paced(c, what))
+	case askStop:
+		w, err := decode[stop](m.body)
+		if err != nil {
+			return err
+		}
+		proc.Stop(w.Cause, w.Grace)
+	case askWatch:
+		w, err := decode[watch](m.body)
+		if err != nil {
+			return err
+		}
+		proc.Watch(w.Stream, w.From)
+	case askNote:
+		if len(m.body) > backends.MaxMeta {
+			return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
+		}
+		meta := append([]byte(nil), m.body...)
+		s.mu.Lock()
+		c.meta = meta // a start that is recorded later has it
+		s.mu.Unlock()
+		s.journal.append(entry{Kind: entryNoted, Job: m.job, Meta: meta})
+		proc.Note(meta)
+	case askSettle:
+		w, err := decode[number](m.body)
+		if err != nil {
+			return err
+		}
+		proc.Settle(w.Seq)
+		s.mu.Lock()
+		left := s.jobs[m.job] == c
+		s.mu.Unlock()
+		if left {
+			s.journal.append(entry{Kind: entrySettled, Job: m.job, Seq: w.Seq})
+		}
+	}
+	return nil
+}
+
+// paced notes whether a client has stopped the capture of a job's output.
+func (s *server) paced(c *charge, what backends.Control) backends.Control {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch what.(type) {
+	case backends.Pause:
+		c.paused = true
+	case backends.Resume:
+		c.paused = false
+	}
+	return what
+}
+
+// unpause lets jobs go on whose reader is gone.
+func (s *server) unpause() {
+	s.mu.Lock()
+	var paused []backends.Process
+	for _, c := range s.jobs {
+		if c.paused && c.proc != nil {
+			c.paused = false
+			paused = append(paused, c.proc)
+		}
+	}
+	s.mu.Unlock()
+	for _, proc := range paused {
+		proc.Do(backends.Resume{})
+	}
+}
+
+// giveLog answers with the state of a log, and a descriptor if the client lacks
+// the one that holds the bytes now.
+func (s *server) giveLog(l *line, m message) error {
+	want, err := decode[wantLog](m.body)
+	if err != nil {
+		return err
+	}
+	small, ok := s.describeLog(m.job, want.Stream)
+	if !ok {
+		return refused(messages.OutputUnavailable, want.Stream.String(), "the keeper has no log of the job's "+want.Stream.String()+" stream",
+			"it is kept for as long as there is room")
+	}
+	answer := message{kind: sayLog, gen: m.gen, job: m.job}
+	if !small.Whole {
+		file, state, err := s.store.Export(string(m.job), uint8(want.Stream))
+		if err != nil {
+			if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+				return noRoom(err)
+			}
+			return refused(messages.OutputUnavailable, want.Stream.String(), "the log cannot be read now: "+err.Error(), "")
+		}
+		small.State, small.Data = state, nil
+		if file != nil {
+			if small.Place, err = placeOf(file); err != nil || small.Place == want.Have {
+				_ = file.Close()
+			} else {
+				answer.file = file
+			}
+		}
+	}
+	answer.body = encode(small)
+	l.send(answer)
+	return nil
+}
+
+// placeOf names what a descriptor leads to.
+func placeOf(f *os.File) (place string, err error) {
+	err = withFd(f, func(fd int) error {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			return err
+		}
+		place = fmt.Sprintf("%x:%x", st.Dev, st.Ino)
+		return nil
+	})
+	return place, err
+}
+
+// list answers with all jobs, some at a time.
+func (s *server) list(l *line, m message) error {
+	all, err := s.engine.Inventory(context.Background())
+	if err != nil {
+		return err
+	}
+	var some []held
+	size := 0
+	for _, h := range all {
+		s.mu.Lock()
+		c := s.jobs[h.ID]
+		s.mu.Unlock()
+		if c == nil {
+			continue // it is being forgotten
+		}
+		some = append(some, held{Held: h, Separate: c.separate})
+		if size += 2*len(h.Meta) + 128; size > maxPart/2 {
+			s.say(l, message{kind: sayHeld, gen: m.gen, body: encode(some)})
+			some, size = nil, 0
+		}
+	}
+	s.say(l, message{kind: sayListed, gen: m.gen, body: encode(some)})
+	return nil
+}
+
+// close ends all jobs, and the keeper.
+func (s *server) close(l *line, m message) {
+	go s.end.Do(func() {
+		left := s.engine.Close(false)
+		s.say(l, message{kind: sayClosed, gen: m.gen, body: encode(left)})
+		close(s.ended)
+	})
+}

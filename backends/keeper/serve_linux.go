@@ -1,0 +1,236 @@
+package keeper
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"troupe/messages"
+)
+
+// helloBound is how long a client may take to say who it is.
+const helloBound = 5 * time.Second
+
+// serve serves one connection until it ends.
+func (s *server) serve(c *conn) {
+	defer c.close()
+	if err := c.ours(); err != nil {
+		s.turnAway(c, err)
+		return
+	}
+	l, err := s.welcome(c)
+	if err != nil {
+		s.turnAway(c, err)
+		return
+	}
+	defer s.leave(c, l)
+	for {
+		p, files, err := c.recv()
+		if err != nil {
+			if e := (*messages.Error)(nil); errors.As(err, &e) {
+				s.turnAway(c, err)
+			}
+			return // else the client is gone
+		}
+		f, err := parseFrame(p)
+		if err == nil && len(files) > 0 && len(f.parts) == 1 {
+			f.parts[0].file, files = files[0], files[1:]
+		}
+		closeAll(files)
+		mine := true
+		if err == nil {
+			mine, err = s.answerAll(c, l, f)
+		}
+		if err != nil {
+			s.turnAway(c, err)
+		}
+		if err != nil || !mine {
+			return
+		}
+	}
+}
+
+// answerAll does what a frame asks, unless another connection has come meanwhile:
+// what was not taken from this one comes over that, or is nobody's.
+func (s *server) answerAll(c *conn, l *line, f frame) (mine bool, err error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	mine = s.line == l && s.conn == c
+	s.mu.Unlock()
+	if !mine {
+		return false, nil
+	}
+	fresh, err := l.take(f)
+	for _, m := range fresh {
+		s.answer(l, m)
+	}
+	return true, err
+}
+
+// turnAway says why, and closes.
+func (s *server) turnAway(c *conn, err error) {
+	s.fault("", err)
+	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
+}
+
+// welcome reads a client's hello, makes it the one that is served, and answers.
+func (s *server) welcome(c *conn) (*line, error) {
+	_ = c.socket.SetReadDeadline(time.Now().Add(helloBound))
+	p, files, err := c.recv()
+	closeAll(files)
+	if err != nil {
+		return nil, err
+	}
+	_ = c.socket.SetReadDeadline(time.Time{})
+	h, err := parseHello(p)
+	if err != nil {
+		return nil, err
+	}
+	if h.Client == "" || len(h.Client) > maxID {
+		return nil, malformed("its hello names no client")
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	if s.ending {
+		s.mu.Unlock()
+		return nil, errEnding
+	}
+	former, l := s.conn, s.line
+	s.conn = c
+	same := s.client == h.Client && l != nil
+	if !same {
+		l = s.newLine()
+		s.client, s.line = h.Client, l
+	}
+	s.mu.Unlock()
+	if former != nil {
+		if !same {
+			_ = former.trySend(appendJSON(frameError, errReplaced), nil)
+		}
+		former.close()
+	}
+	if !same {
+		s.unbind()
+	}
+	me := s.me
+	me.Heard, me.Resumed = l.heard(), same
+	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
+		return nil, err
+	}
+	l.attach(c, h.Heard)
+	return l, nil
+}
+
+// errEnding is what a client hears that comes too late.
+var errEnding = refused(messages.ShuttingDown, "keeper", "the keeper is about to end", "try again: the next one will be started")
+
+// errReplaced is what a client hears last when another has come.
+var errReplaced = refused(messages.Busy, "replaced", "another client has taken over the keeper", "only one serves its jobs at a time")
+
+func (s *server) newLine() *line {
+	l := newLine(maxFacts)
+	l.safely = s.journal.sync
+	l.overflow = func() { l.resync(message{kind: sayResync}) }
+	return l
+}
+
+// leave says that a connection has ended. The client may come back; what it paced
+// goes on meanwhile.
+func (s *server) leave(c *conn, l *line) {
+	l.detach(c)
+	s.mu.Lock()
+	if s.conn == c {
+		s.conn = nil
+	}
+	s.mu.Unlock()
+	s.unpause()
+}
+
+// unbind lets go of what the former client had: its facts are told to nobody,
+// and what it paced goes on.
+func (s *server) unbind() {
+	s.unpause()
+	s.mu.Lock()
+	var bound []*charge
+	for _, c := range s.jobs {
+		if c.proc != nil {
+			bound = append(bound, &charge{proc: c.proc})
+			c.proc = nil
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range bound {
+		c.proc.Release()
+	}
+}
+
+// describeLog is what a client is told of a log.
+func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState, bool) {
+	log, err := s.store.Open(string(id), uint8(stream))
+	if err != nil {
+		return logState{}, false
+	}
+	defer log.Close()
+	l := logState{Stream: stream, State: log.State()}
+	if l.State.Closed && l.State.Size <= inlineLog {
+		l.Data = make([]byte, l.State.Size)
+		n, _ := log.ReadAt(l.Data, 0)
+		l.Whole = int64(n) == l.State.Size
+	}
+	return l, true
+}
+
+// ear is what the engine tells the facts of one binding to: serially, and
+// without waiting for the client.
+type ear struct {
+	s    *server
+	line *line
+	id   messages.UID
+	gen  uint64
+	job  *charge
+	all  bool // the result was told with all that follows it
+}
+
+func (e *ear) hear(f messages.ProcessFact) {
+	k := factKind(f)
+	if k == 0 || e.all && (k == factClosed || k == factEnded) {
+		return // the client knows
+	}
+	m := message{kind: k, gen: e.gen, job: e.id, safe: e.job.safely && k == factExited}
+	var err error
+	if m.body, err = json.Marshal(f); err == nil {
+		m, err = m.pack()
+	}
+	if err != nil {
+		e.s.fault(e.id, err)
+		return
+	}
+	exited, _ := f.(messages.ProcessExited)
+	if e.all = e.all || exited.Last > 0; k != factClosed && exited.Last == 0 {
+		e.line.send(m)
+		return
+	}
+	lm, err := (message{kind: sayLogs, gen: e.gen, job: e.id, body: encode(e.s.closedLogs(e.id, e.job))}).pack()
+	if err != nil {
+		e.line.send(m)
+		return
+	}
+	e.line.send(lm, m)
+}
+
+// closedLogs are those of a job that grow no more.
+func (s *server) closedLogs(id messages.UID, c *charge) []logState {
+	streams := []messages.Stream{messages.Merged}
+	if c.separate {
+		streams = []messages.Stream{messages.Stdout, messages.Stderr}
+	}
+	var logs []logState
+	for _, stream := range streams {
+		if l, ok := s.describeLog(id, stream); ok && l.State.Closed {
+			logs = append(logs, l)
+		}
+	}
+	return logs
+}

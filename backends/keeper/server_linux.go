@@ -1,0 +1,366 @@
+package keeper
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/backends/engine"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// server is a keeper at work. It serves one client at a time; a new one takes
+// over. It never waits for a client.
+type server struct {
+	o       Options
+	dir     *os.File
+	lease   *os.File
+	store   *spill.Disk
+	journal *journal
+	engine  *engine.Local
+	me      hello
+	spare   *spareFiles
+	ended   chan struct{} // closed when a client has ended all
+	end     sync.Once
+
+	turn sync.Mutex // of what a client asks, and of taking over
+
+	mu     sync.Mutex
+	jobs   map[messages.UID]*charge
+	ending bool   // nobody is let in any more
+	client string // who is served; its line stays for its return
+	line   *line
+	conn   *conn
+}
+
+// charge is a job of the engine as the keeper serves it.
+type charge struct {
+	separate bool
+	safely   bool // its end is told when the journal is on disk
+	meta     []byte
+
+	proc   backends.Process // of the client that is served
+	gen    uint64
+	paused bool // by it
+}
+
+// Serve runs a keeper until ctx ends or a client ends it. Then every job is
+// ended, within the grace, and recorded. The process must be the keeper's alone.
+func Serve(ctx context.Context, o Options) error {
+	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles()}
+	first, err := s.open()
+	if err != nil {
+		s.tellFailure(err)
+		return err
+	}
+	var serving sync.WaitGroup
+	listener, err := listen(s.dir, socketName)
+	if err != nil {
+		s.engine.Close(false)
+		s.tellFailure(err)
+		return errors.Join(err, s.journal.close())
+	}
+	if first != nil {
+		serving.Go(func() { s.serve(first) })
+	}
+	serving.Go(func() { s.accept(listener, &serving) })
+	select {
+	case <-ctx.Done():
+		s.endJobs()
+		s.engine.Close(false)
+	case <-s.ended:
+	}
+	s.flush()
+	_ = listener.Close()
+	s.mu.Lock()
+	s.ending = true
+	if s.conn != nil {
+		s.conn.close()
+	}
+	s.mu.Unlock()
+	serving.Wait()
+	path, err := inDir(s.dir, socketName)
+	if err == nil {
+		_ = unix.Unlink(path)
+	}
+	return s.journal.close()
+}
+
+// tellFailure tells whoever started the keeper why there is none.
+func (s *server) tellFailure(err error) {
+	if s.o.Conn == nil {
+		return
+	}
+	c, cerr := fileConn(s.o.Conn)
+	if cerr != nil {
+		return
+	}
+	defer c.close()
+	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
+}
+
+// asError gives any error a code.
+func asError(err error) *messages.Error {
+	var e *messages.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return refused(messages.Internal, "keeper", err.Error(), "")
+}
+
+// open takes the lease and brings back what the last keeper left.
+func (s *server) open() (first *conn, err error) {
+	if s.dir, err = openDir(s.o.Dir, true); err != nil {
+		return nil, err
+	}
+	if s.lease, err = takeLease(s.dir, leaseBound); err != nil {
+		return nil, err
+	}
+	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
+		return nil, err
+	}
+	s.store, err = spill.OpenStore(spill.Options{
+		Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: spill.Limits{Finished: finishedJobs},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err = s.store.Recover(); err != nil {
+		return nil, fmt.Errorf("the logs of the last keeper cannot be read: %w", err)
+	}
+	if err = s.openEngine(); err != nil {
+		return nil, err
+	}
+	if s.o.Conn != nil {
+		if first, err = fileConn(s.o.Conn); err != nil {
+			s.engine.Close(false)
+			return nil, err
+		}
+	}
+	return first, nil
+}
+
+// openEngine makes the engine, ends what a dead keeper has left, and restores
+// its jobs.
+func (s *server) openEngine() error {
+	left := s.journal.past()
+	boot := bootID()
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	after := uint64(0)
+	if left.opened != nil {
+		after = left.highest + seqGap
+	}
+	s.engine, err = engine.New(engine.Options{
+		Node: id, Store: s.store, Own: true, NoCgroup: s.o.NoCgroup, ScriptDir: s.store.Dir, After: after,
+		Journal: s.record, Fault: s.fault, Failpoint: s.o.Failpoint,
+	})
+	if err != nil {
+		return err
+	}
+	found := s.engine.Features()
+	survivors := s.endRemains(left, boot)
+	s.journal.append(entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after})
+	s.restore(left, boot, survivors)
+	features, err := json.Marshal(found)
+	s.me = hello{Proto: protocol, Build: s.o.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features}
+	return err
+}
+
+// newID makes the name of a keeper: as long as a ULID, and never used again. It
+// tags the keeper's jobs.
+func newID() (string, error) {
+	const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	id := make([]byte, 26)
+	if _, err := rand.Read(id); err != nil {
+		return "", err
+	}
+	for i := range id {
+		id[i] = letters[id[i]%32]
+	}
+	id[0] = '0' + id[0]%8
+	return string(id), nil
+}
+
+func (s *server) fault(job messages.UID, err error) {
+	if s.o.Fault != nil {
+		s.o.Fault(job, err)
+	}
+}
+
+// record is the engine's journal.
+func (s *server) record(r engine.Record) {
+	e := entryOf(r)
+	s.mu.Lock()
+	c := s.jobs[r.Job]
+	switch {
+	case c == nil:
+	case r.Kind == engine.RecordStarted:
+		e.Separate, e.Meta = c.separate, c.meta
+	case r.Kind == engine.RecordForgotten:
+		delete(s.jobs, r.Job)
+	}
+	s.mu.Unlock()
+	s.journal.append(e)
+	if r.Kind == engine.RecordStarted && s.o.Spared != nil {
+		s.spareNot(r.PID)
+	}
+}
+
+// spareNot lets a job be what the kernel ends for want of memory, as it would be
+// without us: the keeper's own rank is inherited.
+func (s *server) spareNot(pid int) {
+	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
+	if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+		_, _ = fmt.Fprintf(f, "%d", *s.o.Spared)
+		_ = f.Close()
+	}
+}
+
+// endJobs asks all jobs to end, and waits no longer than they may take.
+func (s *server) endJobs() {
+	bound := time.NewTimer(s.o.Grace + killSlack)
+	defer bound.Stop()
+	all, err := s.engine.Inventory(context.Background())
+	if err != nil {
+		return
+	}
+	var live []chan struct{}
+	for _, h := range all {
+		if !h.Live {
+			continue
+		}
+		over := make(chan struct{})
+		var once sync.Once
+		proc, err := s.engine.Adopt(h.ID, func(f messages.ProcessFact) {
+			switch f := f.(type) {
+			case messages.TreeEnded, messages.ProcessFailed:
+				once.Do(func() { close(over) })
+			case messages.ProcessExited:
+				if f.Last > 0 {
+					once.Do(func() { close(over) })
+				}
+			}
+		})
+		if err == nil {
+			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was told to end"}, s.o.Grace)
+			live = append(live, over)
+		}
+	}
+	for _, over := range live {
+		select {
+		case <-over:
+		case <-bound.C:
+			return
+		}
+	}
+}
+
+// killSlack is what the ladder may take behind the grace (reliability.md 2.2).
+const killSlack = 3 * time.Second
+
+// flush gives the client a moment to hear the last words.
+func (s *server) flush() {
+	s.mu.Lock()
+	l, c := s.line, s.conn
+	s.mu.Unlock()
+	if l == nil || c == nil {
+		return
+	}
+	l.send(message{kind: sayFlush})
+	t := time.NewTimer(flushBound)
+	defer t.Stop()
+	select {
+	case <-l.flushed():
+	case <-t.C:
+	}
+}
+
+// flushBound is how long a side that ends waits until the other has heard all.
+const flushBound = 2 * time.Second
+
+// accept lets clients in until the listener is closed.
+func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
+	for pause := acceptFirst; ; {
+		socket, err := l.AcceptUnix()
+		switch {
+		case err == nil:
+			pause = acceptFirst
+			if c, err := newConn(socket); err == nil {
+				serving.Go(func() { s.serve(c) })
+			} else {
+				_ = socket.Close()
+			}
+			s.spare.refill()
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // no descriptor is left: give one away, and try again
+			s.fault("", fmt.Errorf("a client cannot be let in: %w", err))
+			s.spare.lend()
+			t := time.NewTimer(pause)
+			pause = min(2*pause, acceptLast)
+			select {
+			case <-t.C:
+			case <-s.ended:
+				t.Stop()
+				return
+			}
+		}
+	}
+}
+
+// The pauses of an accept that fails (reliability.md 4).
+const (
+	acceptFirst = 10 * time.Millisecond
+	acceptLast  = time.Second
+)
+
+// spareFiles are descriptors that are held so that they can be given away.
+type spareFiles struct {
+	mu    sync.Mutex
+	files []*os.File
+}
+
+// spareCount is how many a keeper holds back from its jobs.
+const spareCount = 16
+
+func newSpareFiles() *spareFiles {
+	s := &spareFiles{}
+	s.refill()
+	return s
+}
+
+func (s *spareFiles) refill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.files) < spareCount {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return
+		}
+		s.files = append(s.files, f)
+	}
+}
+
+func (s *spareFiles) lend() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range min(4, len(s.files)) {
+		last := len(s.files) - 1
+		_ = s.files[last].Close()
+		s.files = s.files[:last]
+	}
+}

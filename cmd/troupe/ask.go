@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// statusMissing is the exit status of a verb whose job is not there, whose
+// daemon is not, or that was refused.
+const statusMissing = 1
+
+// asking is a verb that asks the daemon. It never starts one.
+type asking struct {
+	main *Main
+	cmd  *cobra.Command
+	ctx  context.Context //nolint:containedctx // of the one run of a verb
+	*client.Client
+	args []string
+	json bool
+}
+
+// asks makes a command that asks the daemon.
+func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
+	var asJSON bool
+	cmd.Flags().SortFlags = false
+	if cmd.Flags().Lookup("json") == nil {
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print one object, and nothing else")
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		m.client = true
+		c, err := m.dial(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(&asking{main: m, cmd: cmd, ctx: cmd.Context(), Client: c, args: args, json: asJSON})
+	}
+	return cmd
+}
+
+// dial connects to the daemon of this user.
+func (m *Main) dial(ctx context.Context) (*client.Client, error) {
+	s, err := m.settings()
+	if err != nil {
+		return nil, err
+	}
+	c, err := connect(ctx, s.Socket)
+	if errors.Is(err, client.ErrNoDaemon) {
+		return nil, noDaemon(s.Socket)
+	}
+	return c, err
+}
+
+func noDaemon(socket string) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "daemon", Message: "no daemon",
+		Hint: "nobody listens at " + socket + "; troupe serve starts one, troupe run -b does, too",
+	}
+}
+
+// object prints a reply as one object.
+func (a *asking) object(v any) error { return writeJSON(a.main.Out, v) }
+
+// each does something with each job that the arguments name, several at a time,
+// and tells what went wrong with which. done says in order what was done.
+func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) error {
+	errs := make([]error, len(a.args))
+	turn := make(chan struct{}, atATime)
+	var all sync.WaitGroup
+	for i, id := range a.args {
+		all.Go(func() {
+			turn <- struct{}{}
+			errs[i] = do(messages.JobID(id))
+			<-turn
+		})
+	}
+	all.Wait()
+	var first error
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			done(messages.JobID(a.args[i]))
+		case first == nil:
+			first = err
+		default:
+			a.complain(err)
+		}
+	}
+	return first
+}
+
+// atATime is how many questions of one verb are asked at a time.
+const atATime = 16
+
+// complain tells of an error that is not the one that the verb ends with.
+func (a *asking) complain(err error) {
+	if !a.json {
+		_, _ = a.main.Err.WriteString("troupe: " + clean(sentence(coded(err))) + "\n")
+	}
+}
+
+// someJobs refuses a verb without a job.
+func someJobs(cmd *cobra.Command, args []string) error { return atLeast(cmd, args, 1, "JOB") }
+
+// oneJob refuses a verb with less or more.
+func oneJob(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB") }
+
+// exactly refuses anything but one argument for each name.
+func exactly(cmd *cobra.Command, args []string, names ...string) error {
+	if len(args) > len(names) {
+		err := messages.Invalid("arguments", cmd.CommandPath()+" takes "+strings.Join(names, " ")+", and got "+quoted(args[len(names)])+", too")
+		err.Hint = "see " + cmd.CommandPath() + " --help"
+		return err
+	}
+	return atLeast(cmd, args, len(names), names...)
+}
+
+func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
+	for i, arg := range args {
+		if arg == "" {
+			return messages.Invalid("arguments", "argument "+strconv.Itoa(i+1)+" of "+cmd.CommandPath()+" is empty")
+		}
+	}
+	if len(args) >= n {
+		return nil
+	}
+	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
+	err.Hint = "troupe ps -a lists the jobs; see " + cmd.CommandPath() + " --help"
+	return err
+}
+
+// completing is how long a shell waits for the ids of jobs: nobody notices it.
+const completing = 150 * time.Millisecond
+
+// jobIDs completes the ids of jobs that live, and of finished ones where a verb
+// is for those. Without a daemon, or if it is slow, there are none.
+func (m *Main) jobIDs(finished bool, most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completing)
+		defer cancel()
+		c, err := m.dial(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer c.Close()
+		list, err := c.Jobs(ctx, messages.ListJobs{Finished: finished})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var ids []string
+		for _, job := range list.Jobs {
+			ids = append(ids, cobra.CompletionWithDesc(string(job.ID), clean(shorten(job.Command, completionWidth))))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completionWidth is how much of a command is shown beside its id.
+const completionWidth = 40

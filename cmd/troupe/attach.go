@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/coder/websocket"
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// attachFlags are the flags of attach as they were typed.
+type attachFlags struct {
+	watch, take bool
+	keys        string
+}
+
+// detachKeys are those that leave a job, as docker has them.
+const detachKeys = "ctrl-p,ctrl-q"
+
+func (m *Main) attachCommand() *cobra.Command {
+	f := &attachFlags{}
+	cmd := &cobra.Command{
+		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Long: `Show what a job prints from now on (of streams that are apart, stdout), and pass on
+what is typed, a line at a time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D
+ends its input, and the detach keys leave it as it is.`,
+		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
+	}
+	set := cmd.Flags()
+	set.BoolVar(&f.watch, "watch", false, "only watch")
+	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
+	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
+	cmd = m.asks(cmd, func(a *asking) error { return a.attach(f) })
+	_ = set.MarkHidden("json") // there is nothing to print as one
+	return cmd
+}
+
+// seat is a place at a job.
+type seat struct {
+	*asking
+	at      *client.Attachment
+	screen  *screen
+	leave   []byte        // the keys that leave it
+	cleaner *view.Cleaner // of a terminal
+}
+
+func (a *asking) attach(f *attachFlags) error {
+	switch {
+	case a.json:
+		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
+	case f.watch && f.take:
+		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
+	}
+	leave, err := controlKeys(f.keys)
+	if err != nil {
+		return err
+	}
+	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+	if err != nil {
+		return err
+	}
+	if job.State.Ended() {
+		return &messages.Error{
+			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
+		}
+	}
+	s := &seat{asking: a, screen: a.main.newScreen(), leave: leave}
+	if s.screen.out.terminal {
+		s.cleaner = &view.Cleaner{Colours: true}
+	}
+	how := client.Attaching{Stream: job.Output[0].Stream, Offset: job.Output[0].Bytes, Lease: wire.AttachAsk}
+	if f.take {
+		how.Lease = wire.AttachTake
+	}
+	if f.watch {
+		how.Lease = ""
+	}
+	if s.at, err = a.Attach(a.ctx, uid(job), how); err != nil {
+		return err
+	}
+	defer s.at.Close()
+	return s.sit(uid(job), how.Lease != "")
+}
+
+// sit shows and types until one of both ends.
+func (s *seat) sit(job messages.JobID, types bool) error {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	signals := listen()
+	defer signals.close()
+	heard := make(chan error, 1)
+	go func() { heard <- s.hear(ctx) }()
+	left := make(chan error, 1)
+	if types {
+		restore := s.main.keyboard()
+		defer restore()
+		go func() { left <- s.typing(ctx, job) }()
+	}
+	select {
+	case err := <-heard:
+		return err
+	case err := <-left:
+		if err == nil {
+			s.screen.say("left job %s as it is", s.args[0])
+		}
+		return err
+	case sig := <-signals.heard:
+		signals.first(sig)
+		return status(signalBase + int(signals.got))
+	}
+}
+
+// hear shows what the job prints, and tells of the lease.
+func (s *seat) hear(ctx context.Context) error {
+	for {
+		h, err := s.at.Next(ctx)
+		var closed websocket.CloseError
+		switch {
+		case errors.As(err, &closed) && closed.Code == websocket.StatusNormalClosure:
+			return nil
+		case err != nil:
+			return brokenOff(err)
+		case h.Said.Kind == "":
+			if err := s.show(h.Data, false); err != nil {
+				return &outputError{err}
+			}
+		case h.Said.Kind == wire.AttachEnded:
+			return s.ended(h.Said)
+		default:
+			s.told(ctx, h.Said)
+		}
+	}
+}
+
+func (s *seat) show(b []byte, last bool) error {
+	if s.cleaner != nil {
+		b = s.cleaner.Append(nil, b)
+		if last {
+			b = s.cleaner.End(b)
+		}
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := s.screen.out.Write(b)
+	return err
+}
+
+// told says what else is heard.
+func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
+	switch said.Kind {
+	case wire.AttachGap:
+		s.screen.say("%d bytes were not kept", said.To-said.From)
+	case wire.AttachAsked: // we type; whoever wants to must take it
+		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
+		s.screen.say("somebody else wants to type")
+	case wire.AttachLease:
+		switch said.Reason {
+		case wire.LeaseTaken:
+			s.screen.say("somebody else types now; you watch")
+		case wire.LeaseRefused:
+			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
+		}
+	case wire.AttachFailed:
+		s.screen.say("%v", said.Error)
+	}
+}
+
+// ended is the end of the output, with that of the job where it has one.
+func (s *seat) ended(said wire.AttachSaid) error {
+	if err := s.show(nil, true); err != nil {
+		return &outputError{err}
+	}
+	if said.Job == nil {
+		return nil
+	}
+	end, err := s.Await(s.ctx, messages.AwaitJobs{Jobs: []messages.JobID{uid(said.Job.Job)}})
+	if err != nil || len(end.Jobs) == 0 {
+		return err
+	}
+	return status(end.Jobs[0].ExitCode())
+}
+
+// typing passes on what is typed until the detach keys; what is no terminal, to
+// its end.
+func (s *seat) typing(ctx context.Context, job messages.JobID) error {
+	keys := lineKeys{leave: s.leave, raw: !isTerminal(s.main.In), echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := s.main.In.Read(buf)
+		for _, act := range keys.take(buf[:n]) {
+			if err := s.act(ctx, job, act); err != nil || act.leave {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
+			<-ctx.Done() // the job goes on, and is shown
+			return ctx.Err()
+		case err != nil:
+			return unreadable("input", "the input", err)
+		}
+	}
+}
+
+func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
+	switch {
+	case act.interrupt:
+		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
+	case act.end:
+		return s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
+	case len(act.bytes) > 0:
+		return s.at.Write(ctx, act.bytes)
+	}
+	return nil
+}
+
+// controlKeys are the characters of "ctrl-p,ctrl-q".
+func controlKeys(text string) ([]byte, error) {
+	var keys []byte
+	for _, name := range strings.Split(text, ",") {
+		key := name
+		if len(name) > 1 {
+			var err error
+			if key, err = pipeKey(name); err != nil {
+				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
+			}
+		}
+		if key == "" {
+			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+detachKeys)
+		}
+		keys = append(keys, key...)
+	}
+	return keys, nil
+}

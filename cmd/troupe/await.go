@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// The exit statuses of wait, beside the job's own.
+const (
+	statusTimeout    = 124
+	statusImpossible = 3 // what was waited for can no longer come
+)
+
+// waitFlags are the flags of wait as they were typed.
+type waitFlags struct {
+	anyJob, allJobs bool
+	match           string
+	port            int
+	quiet, timeout  duration
+	input           bool
+}
+
+func (m *Main) waitCommand() *cobra.Command {
+	f := &waitFlags{quiet: duration{name: "quiet"}, timeout: duration{name: "timeout"}}
+	cmd := &cobra.Command{
+		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
+		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
+flags say. What has happened already counts.`,
+		Example: `  troupe wait j7                        and exit as it did
+  troupe wait --match 'listening on' --timeout 30s j7
+  troupe wait --any j7 j8`,
+		Annotations: map[string]string{helpEnd: `Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
+a job can no longer do it; 124 if the time is over; 1 without such a job.`},
+	}
+	set := cmd.Flags()
+	set.BoolVar(&f.anyJob, "any", false, "one of the jobs is enough")
+	set.BoolVar(&f.allJobs, "all", false, "all of them, which is the default")
+	set.StringVar(&f.match, "match", "", "until the output matches the regular expression `RE`")
+	set.IntVar(&f.port, "port", 0, "until something listens on port `N`")
+	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
+	set.BoolVar(&f.input, "input", false, "until it waits for input")
+	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
+	return m.asks(cmd, func(a *asking) error { return a.wait(f) })
+}
+
+// condition is what the flags say; one of them at most.
+func (f *waitFlags) condition(given func(string) bool) (messages.Condition, error) {
+	c := messages.Condition{Kind: messages.UntilExit}
+	chosen := ""
+	for _, flag := range []struct {
+		name string
+		kind messages.ConditionKind
+	}{{"match", messages.UntilPattern}, {"port", messages.UntilPort}, {"quiet", messages.UntilQuiet}, {"input", messages.UntilInput}} {
+		if !given(flag.name) {
+			continue
+		}
+		if chosen != "" {
+			return c, messages.Invalid("condition", "--"+chosen+" and --"+flag.name+" are two conditions; give one of them")
+		}
+		chosen, c.Kind = flag.name, flag.kind
+	}
+	c.Pattern, c.Port, c.Quiet = f.match, f.port, f.quiet.d
+	if f.anyJob && f.allJobs {
+		return c, messages.Invalid("condition", "--any and --all contradict each other; give one of them")
+	}
+	return c, nil
+}
+
+func (a *asking) wait(f *waitFlags) error {
+	condition, err := f.condition(a.cmd.Flags().Changed)
+	if err != nil {
+		return err
+	}
+	r := messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
+	for _, id := range a.args {
+		r.Jobs = append(r.Jobs, messages.JobID(id))
+	}
+	end, err := a.Await(a.ctx, r)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := a.object(wire.Ended{
+			V: wire.Version, Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
+			Met: wire.List(end.Met), Jobs: wire.Jobs(end.Jobs),
+		}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case end.TimedOut:
+		a.complain(errors.New("the time of --timeout is over"))
+		return status(statusTimeout)
+	case !end.Satisfied:
+		a.complain(errors.New("it can no longer happen: " + endsText(end.Jobs)))
+		return status(statusImpossible)
+	case condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
+		return status(end.Jobs[0].ExitCode())
+	}
+	return nil
+}
+
+// endsText says which of some jobs have ended, and how.
+func endsText(jobs []messages.Job) string {
+	var ends []string
+	for _, j := range jobs {
+		if j.State.Ended() {
+			ends = append(ends, string(j.ID)+" "+endText(j))
+		}
+	}
+	return strings.Join(ends, ", ")
+}

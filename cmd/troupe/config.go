@@ -1,0 +1,222 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// settings are those of the daemon, and how its clients find it: the defaults,
+// then the configuration file, then the environment, then the flags of a verb.
+type settings struct {
+	Socket  string              `toml:"socket"`
+	State   string              `toml:"state"`
+	HTTP    string              `toml:"http"`    // "": no port
+	Metrics string              `toml:"metrics"` // likewise
+	Log     logLevel            `toml:"log"`
+	Limits  limitSettings       `toml:"limits"`
+	Storage storageSettings     `toml:"storage"`
+	Shells  map[string][]string `toml:"shells"`
+
+	file  string // which was read; "": none is there
+	named bool   // somebody has named the socket
+
+	homeless error // why there is no state directory, if it is ""
+}
+
+// limitSettings bound the work of the daemon; 0 is the default of the node.
+type limitSettings struct {
+	Starts    count `toml:"starts"`
+	Unstarted count `toml:"unstarted"`
+	Finished  count `toml:"finished"`
+	Channels  count `toml:"channels"`
+	Watches   count `toml:"watches"`
+}
+
+// storageSettings bound what outputs take.
+type storageSettings struct {
+	Memory   size  `toml:"memory"`
+	Finished count `toml:"finished"`
+	Sealed   size  `toml:"sealed"`
+	Stored   size  `toml:"stored"`
+}
+
+// maxConfig bounds the file: nobody types more.
+const maxConfig = 1 << 20
+
+// settings reads them. A file that is named must be there.
+func (m *Main) settings() (*settings, error) {
+	s := &settings{Log: logLevel(zerolog.InfoLevel), Socket: m.defaultSocket()}
+	if err := s.read(m); err != nil {
+		return nil, err
+	}
+	if path, ok := m.getenv(socketVar); ok && path != "" {
+		s.Socket = path
+	}
+	s.named = s.Socket != m.defaultSocket()
+	if path, ok := m.getenv(stateVar); ok && path != "" {
+		s.State = path
+	}
+	if s.State == "" {
+		s.State, s.homeless = m.defaultState()
+	}
+	var err error
+	if s.Socket, err = fullPath("socket", s.Socket); err != nil {
+		return nil, err
+	}
+	if s.State != "" {
+		s.State, err = fullPath("state", s.State)
+	}
+	return s, err
+}
+
+// ownState makes the state directory, or says that there is no place for it.
+func (s *settings) ownState() error {
+	if s.State == "" {
+		return s.homeless
+	}
+	return ownDirectory(s.State)
+}
+
+// fullPath is a path that means the same wherever a process stands.
+func fullPath(name, path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", messages.Invalid(name, fmt.Sprintf("the %s %q is relative, and the current directory cannot be found", name, path))
+	}
+	return full, nil
+}
+
+func (s *settings) read(m *Main) error {
+	path, named := m.getenv(configVar)
+	if named = named && path != ""; !named {
+		var err error
+		if path, err = m.defaultConfig(); err != nil {
+			return nil //nolint:nilerr // without a home there is no file
+		}
+	}
+	text, err := readConfig(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	var coded *messages.Error
+	if err != nil && !errors.As(err, &coded) {
+		return configError(path, 0, "cannot be read: "+err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	s.file = path
+	d := toml.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(s); err != nil {
+		return decodeError(path, err)
+	}
+	for name, argv := range s.Shells {
+		if len(argv) == 0 || argv[0] == "" {
+			return configError(path, 0, fmt.Sprintf("names the shell %q without a program; write %s = [\"/path/to/it\"]", name, name))
+		}
+	}
+	return nil
+}
+
+// readConfig reads a file that nobody else can have written.
+func readConfig(path string) (string, error) {
+	file, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	owner := ownerOf(info)
+	switch {
+	case !info.Mode().IsRegular():
+		return "", configError(path, 0, "is no regular file")
+	case info.Mode().Perm()&0o002 != 0:
+		return "", &messages.Error{
+			Code: messages.Refused, Reason: "config", Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
+			Hint: "look at what stands in it, then chmod o-w " + quoted(path),
+		}
+	case owner != unix.Geteuid() && owner != 0:
+		return "", &messages.Error{
+			Code: messages.Refused, Reason: "config", Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
+		}
+	case info.Size() > maxConfig:
+		return "", configError(path, 0, "is larger than 1 MiB")
+	}
+	b, err := io.ReadAll(io.LimitReader(file, maxConfig))
+	return string(b), err
+}
+
+// configError names the file, and the line where there is one.
+func configError(path string, line int, what string) *messages.Error {
+	at := ""
+	if line > 0 {
+		at = fmt.Sprintf(", line %d", line)
+		what = ": " + what
+	} else {
+		what = " " + what
+	}
+	e := messages.Invalid("config", "the configuration "+path+at+what)
+	e.Hint = "docs/cli.md lists what may stand in it"
+	return e
+}
+
+func decodeError(path string, err error) *messages.Error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		first := strict.Errors[0]
+		line, _ := first.Position()
+		return configError(path, line, "there is no setting "+strings.Join(first.Key(), "."))
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		line, _ := wrong.Position()
+		return configError(path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return configError(path, 0, "cannot be understood: "+err.Error())
+}
+
+// count is a number of things: 0 is the default.
+type count uint32
+
+// size is a number of bytes, as "64MiB" or "10GB".
+type size uint64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *size) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || n > 1<<62 {
+		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
+	}
+	*s = size(n)
+	return nil
+}
+
+// logLevel is how much the daemon says.
+type logLevel zerolog.Level
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *logLevel) UnmarshalText(text []byte) error {
+	for _, level := range []zerolog.Level{zerolog.DebugLevel, zerolog.InfoLevel, zerolog.WarnLevel, zerolog.ErrorLevel} {
+		if level.String() == string(text) {
+			*l = logLevel(level)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no level of the log; use debug, info, warn or error", text)
+}

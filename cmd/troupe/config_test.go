@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// configured reads a configuration in a home of its own.
+func configured(t *testing.T, text string, env ...string) (*settings, error) {
+	t.Helper()
+	home := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config/troupe"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".config/troupe/config.toml"), []byte(text), 0o600))
+	return (&Main{Env: append([]string{"HOME=" + home}, env...)}).settings()
+}
+
+func TestSettingsAreLaidOverEachOther(t *testing.T) {
+	t.Parallel()
+	s, err := configured(t, "socket = '/a/s'\nstate = '/a/state'\nlog = 'warn'\nhttp='127.0.0.1:7000'\n[limits]\nstarts = 3\n[storage]\nstored = '2GiB'\nmemory = 4096\n[shells]\nrc = ['/bin/rc', '-l']\n")
+	require.NoError(t, err)
+	require.Equal(t, "/a/s", s.Socket)
+	require.Equal(t, "/a/state", s.State)
+	require.Equal(t, count(3), s.Limits.Starts)
+	require.Equal(t, size(2<<30), s.Storage.Stored)
+	require.Equal(t, size(4096), s.Storage.Memory)
+	require.Equal(t, []string{"/bin/rc", "-l"}, s.Shells["rc"])
+	s, err = configured(t, "socket = '/a/s'\nstate = '/a/state'\n", "TROUPE_SOCKET=/b/s", "TROUPE_STATE=/b/state")
+	require.NoError(t, err)
+	require.Equal(t, "/b/s", s.Socket)
+	require.Equal(t, "/b/state", s.State)
+}
+
+func TestPlacesAreThoseOfTheUser(t *testing.T) {
+	t.Parallel()
+	m := &Main{Env: []string{"HOME=/h", "XDG_RUNTIME_DIR=/run/user/7", "XDG_STATE_HOME=relative"}}
+	s, err := m.settings()
+	require.NoError(t, err)
+	require.Equal(t, "/run/user/7/troupe/daemon.sock", s.Socket)
+	require.Equal(t, "/h/.local/state/troupe", s.State)
+	m = &Main{Env: []string{"XDG_STATE_HOME=/x", "XDG_CONFIG_HOME=/c", "TMPDIR=/t"}}
+	s, err = m.settings()
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(s.Socket, "/t/troupe-"), s.Socket)
+	require.Equal(t, "/x/troupe", s.State)
+	s, err = (&Main{}).settings() // troupe run needs no home
+	require.NoError(t, err)
+	require.ErrorIs(t, s.ownState(), &messages.Error{Code: messages.InvalidParams, Reason: "home"})
+}
+
+// An error names the line.
+func TestBadInputConfig(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"socket = '/s'\n\nsokcet = '/s'\n", "line 3: there is no setting sokcet"},
+		{"[limits]\nstart = 1\n", "line 2: there is no setting limits.start"},
+		{"socket = 5\n", "line 1: "},
+		{"socket = '/s\n", "line 1: "},
+		{"\n[limits]\nstarts = -1\n", "line 3: "},
+		{"[storage]\nstored = 'much'\n", "line 2: "},
+		{"log = 'loud'\n", "line 1: "},
+		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
+		{"[shells]\nrc = []\n", "names the shell \"rc\" without a program"},
+		{"\xff", "line 1: "},
+	} {
+		_, err := configured(t, c.text)
+		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "config"}, c.text)
+		require.ErrorContains(t, err, c.want, c.text)
+		require.ErrorContains(t, err, "config.toml", c.text)
+	}
+	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
+	require.ErrorContains(t, err, "/nowhere cannot be read")
+}
+
+// B73: what everybody may write is not obeyed.
+func TestSecurityConfigOfEverybody(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(file, []byte("log = 'info'\n"), 0o600))
+	require.NoError(t, os.Chmod(file, 0o602))
+	_, err := (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}}).settings()
+	require.ErrorIs(t, err, &messages.Error{Code: messages.Refused, Reason: "config"})
+	require.NoError(t, os.Chmod(file, 0o600))
+	_, err = (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + file}}).settings()
+	require.NoError(t, err)
+	_, err = (&Main{Env: []string{"HOME=/h", "TROUPE_CONFIG=" + t.TempDir()}}).settings()
+	require.ErrorContains(t, err, "is no regular file")
+}
+
+// A directory of the daemon is ours alone, or is not used.
+func TestSecurityDirectoriesOfTheDaemon(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, ownDirectory(filepath.Join(dir, "a/b/c")))
+	info, err := os.Stat(filepath.Join(dir, "a/b/c"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	require.NoError(t, os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")))
+	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "link")), "symbolic link")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "open"), 0o700))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "open"), 0o750))
+	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "open")), "mode 0750")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	require.ErrorContains(t, ownDirectory(filepath.Join(dir, "file")), "no directory")
+}

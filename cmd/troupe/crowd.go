@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// A daemon bounds its connections. Who finds them all taken waits for one and
+// tries again: nothing was begun for him.
+const (
+	crowdFirst = 20 * time.Millisecond
+	crowdMost  = time.Second // between two tries
+)
+
+var crowded = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections"}
+
+// isCrowded is the refusal of a daemon that has no connection left.
+func isCrowded(err error) bool { return errors.Is(err, crowded) }
+
+// wasTurnedAway is that, or a connection that was closed at once, as those are
+// that cannot even be told. What changes nothing may be asked again after it; a
+// daemon that has died is then found to be none.
+func wasTurnedAway(err error) bool {
+	for _, closed := range []error{unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, closed) {
+			return true
+		}
+	}
+	return isCrowded(err) || strings.Contains(err.Error(), "server closed idle connection") // which has no name
+}
+
+// inTurn asks until there is a connection for it, or ctx ends.
+func inTurn[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
+	for wait := crowdFirst; ; wait = min(2*wait, crowdMost) {
+		answer, err := ask()
+		if err == nil || !away(err) {
+			return answer, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
+	}
+}
+
+// connect is a client of the daemon at a socket.
+func connect(ctx context.Context, socket string) (*client.Client, error) {
+	return inTurn(ctx, wasTurnedAway, func() (*client.Client, error) { return client.Dial(ctx, socket) })
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// At a terminal one types lines; one of those attached types, and the detach keys
+// leave the job as it is.
+func TestAttachedAtATerminal(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "-i", "--name", "talk", `trap 'echo asked' INT; echo begun; while read -r x || test $? -gt 128; do echo "got $x"; x=; done; exit 4`).start().ends(0)
+	d.beside("wait", "--match", "begun", "talk").start().ends(0)
+	first, p := openTerminal(t), d.beside("attach", "talk")
+	p.at(first)
+	first.keys(t, "hellx\x7fo\r")
+	first.shown.has(t, "got hello")
+
+	second, q := openTerminal(t), d.beside("attach", "--take", "talk")
+	q.at(second)
+	first.shown.has(t, "somebody else types now; you watch")
+	second.keys(t, "mine\r")
+	first.shown.has(t, "got mine")
+	second.keys(t, "\x10\x11")
+	second.shown.has(t, "left job talk as it is")
+	q.ends(0)
+
+	second, q = openTerminal(t), d.beside("attach", "--take", "talk")
+	q.at(second)
+	second.keys(t, "here\r") // from then on each key counts at once
+	second.shown.has(t, "got here")
+	second.keys(t, "\x03")
+	second.shown.has(t, "asked")
+	second.keys(t, "\x04")
+	q.ends(4)
+	p.ends(4)
+}
+
+// On a terminal what a job has printed does not act on it, unless that is asked for.
+func TestSecurityLogsOnATerminal(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "--name", "evil", `printf 'a\033]52;c;x\007\033[31mred\033[2Jb\n'`).start().ends(0)
+	d.beside("wait", "evil").start().ends(0)
+	for _, args := range [][]string{{"logs", "evil"}, {"logs", "-f", "evil"}, {"logs", "-n", "1", "evil"}, {"logs", "--head", "1", "evil"}} {
+		c, p := openTerminal(t), d.beside(args...)
+		p.at(c)
+		p.ends(0)
+		require.Contains(t, c.shown.String(), "a\x1b[31mredb\r\n\x1b[0m", "%v", args)
+	}
+	c, p := openTerminal(t), d.beside("logs", "--raw", "evil")
+	p.at(c)
+	p.ends(0)
+	require.Contains(t, c.shown.String(), "\x1b[2J")
+	p = d.beside("logs", "evil").start()
+	require.Contains(t, p.rest(), "\x1b]52;c;x")
+	p.ends(0)
+}
+
+// A person is told that a command in the daemon waits for its output.
+func TestAHeldCommandInTheDaemonIsTold(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	c, p := openTerminal(t), d.beside("run", "--max-output", "1000:pause", "head -c 100000 /dev/zero | tr '\\0' x; echo over")
+	p.at(c)
+	c.shown.has(t, "the output has reached its limit of 1000 B: the command waits; Ctrl-C ends it")
+	p.send(syscall.SIGINT)
+	p.ends(130)
+}

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// beside is the program in the surroundings of another, whose daemon it finds.
+func (p *process) beside(args ...string) *process {
+	p.t.Helper()
+	q := program(p.t, args...)
+	q.Dir, q.dir, q.Env = p.dir, p.dir, p.Env
+	return q
+}
+
+// serves starts a daemon in a directory of its own, and waits until it is ready.
+func serves(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := program(t, append([]string{"serve"}, args...)...)
+	p.Env = append(p.Env, env...)
+	p.start()
+	p.err.has(t, `"message":"ready"`)
+	t.Cleanup(func() { p.swept() })
+	return p
+}
+
+// swept ends the daemon of these surroundings with its jobs and its keeper; one that
+// a test has ended comes back for that.
+func (p *process) swept() {
+	for range 2 {
+		end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+		end.Dir, end.Env = p.dir, p.Env
+		if end.Run() == nil {
+			break
+		}
+		begin := exec.Command("troupe", "run", "-b", "true")
+		begin.Dir, begin.Env = p.dir, p.Env
+		_ = begin.Run()
+	}
+	<-p.ended
+}
+
+// record asks the daemon for a job.
+func (p *process) record(job string) map[string]any {
+	p.t.Helper()
+	show := p.beside("show", "--json", job).start()
+	var record map[string]any
+	require.NoError(p.t, json.Unmarshal([]byte(show.rest()), &record))
+	show.ends(0)
+	return record
+}
+
+// However the daemon ends, its jobs go on: a signal is told, a death needs no word,
+// and the next daemon has them, with all that they have printed meanwhile.
+func TestTheDaemonLeavesItsJobs(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(signalName(sig), func(t *testing.T) {
+			t.Parallel()
+			d := serves(t, nil)
+			open := gate(t, d.file("gate"))
+			run := d.beside("run", "-b", "--name", "lasts", "echo one; read x < gate; echo two; exit 5").start()
+			run.line()
+			run.ends(0)
+			d.send(sig)
+			<-d.ended
+			if sig != syscall.SIGKILL {
+				d.err.has(t, `"jobs":1,"`)
+				d.err.has(t, "the jobs live on in the keeper")
+				d.ends(0)
+			}
+			open()
+			next := d.beside("serve").start()
+			next.err.has(t, `"message":"ready"`)
+			p := d.beside("wait", "lasts").start()
+			p.ends(5)
+			p = d.beside("logs", "lasts").start()
+			require.Equal(t, "one\ntwo\n", p.rest())
+			p.ends(0)
+			p = d.beside("shutdown").start()
+			p.ends(0)
+			next.ends(0)
+		})
+	}
+}
+
+// Whoever waits for a command when the daemon ends is told that it goes on.
+func TestTheDaemonEndsUnderACommand(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	p := d.beside("run", "echo $$; exec sleep 600").start()
+	pid := p.line()
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	p.ends(statusOwn)
+	p.err.has(t, "goes on")
+	require.True(t, alive(pid))
+}
+
+// A client that vanishes takes its foreground command with it, and the record
+// tells. One that goes on in the background stays.
+func TestAClientVanishes(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	p := d.beside("run", "--name", "mine", "echo begun; exec sleep 600").start()
+	require.Equal(t, "begun", p.line())
+	p.send(syscall.SIGKILL)
+	<-p.ended
+	w := d.beside("wait", "mine").start()
+	w.ends(130)
+	cause, _ := d.record("mine")["cause"].(map[string]any)
+	require.Equal(t, string(messages.ByClient), cause["by"])
+	require.NotEmpty(t, cause["reason"])
+
+	p = d.beside("run", "--promote-after", "10ms", "--name", "stays", "exec sleep 600").start()
+	p.ends(0)
+	require.Equal(t, "running", d.record("stays")["state"])
+}
+
+// Ctrl-C asks the command in the daemon, the second one kills it, and the status
+// is as without a daemon.
+func TestSignalsReachACommandInTheDaemon(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "--grace", "1h", deaf).start().killedBy(syscall.SIGINT, syscall.SIGINT, 130)
+	d.beside("run", "--grace", "1h", deaf).start().killedBy(syscall.SIGTERM, syscall.SIGINT, 143)
+	p := d.beside("run", "echo begun; exec sleep 600").start()
+	p.line()
+	p.send(syscall.SIGINT)
+	p.ends(130)
+	p.err.has(t, "the command was ended: interrupted by SIGINT")
+}
+
+// A daemon that dies is told, and is no end of a command that is made up.
+func TestTheDaemonDiesUnderACommand(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	p := d.beside("run", "echo begun; exec sleep 600").start()
+	p.line()
+	d.send(syscall.SIGKILL)
+	p.ends(125)
+	p.err.has(t, "troupe: the daemon has left")
+}
+
+// A job that is followed shows each line when it comes, and its end.
+func TestLogsAreFollowed(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	run := d.beside("run", "-b", "echo one; read x < gate; echo two").start()
+	id := run.line()
+	p := d.beside("logs", "-f", "-n", "5", id).start()
+	require.Equal(t, "one", p.line())
+	open()
+	require.Equal(t, "two\n", p.rest())
+	p.ends(0)
+}
+
+// Events are followed as they happen.
+func TestEventsAreFollowed(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	id := d.beside("run", "-b", "read x < gate; exit 3").start().line()
+	p := d.beside("events", "-f", "--after", "0", "--ends", "--json").start()
+	open()
+	var e struct {
+		Event string
+		Seq   int
+		Job   map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.line()), &e))
+	require.Equal(t, "command_finished", e.Event)
+	require.Equal(t, id, e.Job["id"])
+	require.Positive(t, e.Seq)
+}
+
+// What is typed becomes lines, and the detach keys are seen wherever they stand.
+func TestTypedLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typed, sent, shown string }{
+		{"ab\r", "ab\n", "ab\r\n"},
+		{"ab\x7fc\n", "ac\n", "ab\b \bc\r\n"},
+		{"é\x7f\x7fx\r", "x\n", "é\b \bx\r\n"},
+		{"abc\x15d\r", "d\n", "abc\b \b\b \b\b \bd\r\n"},
+		{"a\x04", "a", "a"},
+		{"\x04", "<end>", ""},
+		{"ab\x03c\r", "<int>c\n", "ab^C\r\nc\r\n"},
+		{"\x10\x11", "<leave>", ""},
+		{"a\x10b\r", "a\x10b\n", "a^Pb\r\n"},
+		{"\x10\x10\x11", "<leave>", "^P"},
+		{"a\tb\r", "a\tb\n", "a\tb\r\n"},
+	} {
+		var sent, shown strings.Builder
+		k := lineKeys{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
+		for _, b := range []byte(c.typed) { // byte by byte, as they come
+			for _, act := range k.take([]byte{b}) {
+				switch {
+				case act.interrupt:
+					sent.WriteString("<int>")
+				case act.end:
+					sent.WriteString("<end>")
+				case act.leave:
+					sent.WriteString("<leave>")
+				default:
+					sent.Write(act.bytes)
+				}
+			}
+		}
+		require.Equal(t, c.sent, sent.String(), "%q", c.typed)
+		require.Equal(t, c.shown, shown.String(), "%q", c.typed)
+	}
+}
+
+// The service manager hears when the daemon is ready, that it lives, and that it
+// ends.
+func TestTheServiceManagerHears(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "n")
+	heard, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: at, Net: "unixgram"})
+	require.NoError(t, err)
+	defer heard.Close()
+	require.NoError(t, heard.SetReadDeadline(time.Now().Add(tooLong)))
+	next := func() string {
+		b := make([]byte, 1024)
+		n, err := heard.Read(b)
+		require.NoError(t, err)
+		return string(b[:n])
+	}
+	d := serves(t, []string{"NOTIFY_SOCKET=" + at, "WATCHDOG_USEC=300000"})
+	require.Equal(t, "READY=1", next())
+	require.Equal(t, "WATCHDOG=1", next())
+	require.Equal(t, "WATCHDOG=1", next())
+	d.send(syscall.SIGTERM)
+	for word := next(); word != "STOPPING=1"; word = next() {
+		require.Equal(t, "WATCHDOG=1", word)
+	}
+	d.ends(0)
+}
+
+// A socket that was handed over is the daemon's, and stays when it has ended.
+func TestSocketsAreHandedOver(t *testing.T) {
+	t.Parallel()
+	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
+	require.NoError(t, os.MkdirAll(p.file("troupe-0"), 0o700))
+	at := p.file("activated")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	require.NoError(t, err)
+	defer l.Close()
+	file, err := l.File()
+	require.NoError(t, err)
+	defer file.Close()
+	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
+	p.ExtraFiles = []*os.File{file}
+	p.start()
+	q := p.beside("run", "echo $TROUPE_SOCKET").start() // the first client finds the socket, ready or not
+	require.Equal(t, at, q.line())
+	q.ends(0)
+	p.beside("shutdown", "--stop-jobs").start().ends(0)
+	p.ends(0)
+	_, err = os.Stat(at)
+	require.NoError(t, err)
+}
+
+// The numbers are for who has the token, and for no page of a browser.
+func TestTheNumbersAreTold(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil, "--metrics", "127.0.0.1:0")
+	address := d.told(`"address":"`, `"`)
+	q := d.beside("run", "--scope", "main/ci", "echo hello; exit 3").start()
+	q.ends(3)
+	token, err := os.ReadFile(filepath.Join(d.dir, "troupe/token"))
+	require.NoError(t, err)
+	get := func(change func(*http.Request)) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		change(r)
+		reply, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer reply.Body.Close()
+		return reply.StatusCode, readAll(t, reply.Body)
+	}
+	status, _ := get(func(r *http.Request) { r.Header.Del("Authorization") })
+	require.Equal(t, http.StatusUnauthorized, status)
+	status, _ = get(func(r *http.Request) { r.Host = "evil.example" })
+	require.Equal(t, http.StatusForbidden, status)
+	status, _ = get(func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") })
+	require.Equal(t, http.StatusForbidden, status)
+	status, text := get(func(*http.Request) {})
+	for late := time.Now().Add(tooLong); !strings.Contains(text, "troupe_job_ends_total{") && time.Now().Before(late); { // the numbers follow the facts
+		status, text = get(func(*http.Request) {})
+	}
+	require.Equal(t, http.StatusOK, status)
+	for _, want := range []string{
+		`troupe_jobs{scope="main/ci",state="finished"} 1`, `troupe_job_starts_total{scope="main/ci"} 1`,
+		`troupe_job_ends_total{outcome="exited",scope="main/ci"} 1`, `troupe_output_bytes_total{scope="main/ci"} 6`,
+		"troupe_queue_wait_seconds_count 1", "troupe_notices_dropped_total 0", "process_open_fds",
+	} {
+		require.Contains(t, text, want)
+	}
+}
+
+// The clients' scopes are theirs to choose: not each has a number for ever.
+func TestNumbersAreBounded(t *testing.T) {
+	t.Parallel()
+	var l scopeLabels
+	for i := range maxScopeLabels {
+		require.Equal(t, fmt.Sprintf("s%d", i), l.of(messages.ScopePath(fmt.Sprintf("s%d", i))))
+	}
+	require.Equal(t, otherScopes, l.of("one-more"))
+	require.Equal(t, "s3", l.of("s3"))
+}
+
+// The unit is what the promises of the daemon need (reliability.md 1.3).
+func TestTheUnitKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../../contrib/systemd/troupe.service")
+	require.NoError(t, err)
+	for _, line := range []string{
+		"Type=notify", "Restart=always", "RestartSec=100ms", "WatchdogSec=10", "KillMode=process", "Delegate=yes", "OOMPolicy=continue", "TasksMax=infinity",
+		"StartLimitIntervalSec=60", "StartLimitBurst=10",
+	} {
+		require.Contains(t, "\n"+string(unit), "\n"+line+"\n")
+	}
+	socket, err := os.ReadFile("../../contrib/systemd/troupe.socket")
+	require.NoError(t, err)
+	require.Contains(t, string(socket), "\nListenStream=%t/troupe/"+socketName+"\n")
+	require.Contains(t, string(socket), "\nSocketMode=0600\n")
+}
+
+// A log that is a file does not grow for ever.
+func TestTheLogIsBounded(t *testing.T) {
+	t.Parallel()
+	file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	require.NoError(t, err)
+	defer file.Close()
+	log := &boundedLog{file: file}
+	line := []byte(strings.Repeat("x", 1<<20) + "\n")
+	for range 16 {
+		_, err := log.Write(line)
+		require.NoError(t, err)
+		info, err := file.Stat()
+		require.NoError(t, err)
+		require.LessOrEqual(t, info.Size(), int64(maxLog+len(line)))
+	}
+}
+
+// told waits for what it says between two texts.
+func (p *process) told(before, after string) string {
+	p.t.Helper()
+	p.err.has(p.t, before)
+	_, rest, _ := strings.Cut(p.err.String(), before)
+	word, _, found := strings.Cut(rest, after)
+	require.True(p.t, found, p.err.String())
+	return word
+}
+
+func readAll(t *testing.T, from io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(from)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// A shell that completes the id of a job does not hang with a daemon that does.
+func TestCompletionWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	p := program(t, "__complete", "show", "")
+	at := p.file("s")
+	l, err := net.Listen("unix", at) // nobody accepts
+	require.NoError(t, err)
+	defer l.Close()
+	p.Env = append(p.Env, "TROUPE_SOCKET="+at)
+	begun := time.Now()
+	p.start()
+	require.Equal(t, ":4\n", p.rest())
+	p.ends(0)
+	require.Less(t, time.Since(begun), 10*200*time.Millisecond)
+}
+
+// A failure of an actor has a number.
+func TestFailuresAreCounted(t *testing.T) {
+	t.Parallel()
+	n := newNumbers()
+	n.failure("sink")
+	n.failure("sink")
+	all, err := n.registry.Gather()
+	require.NoError(t, err)
+	for _, family := range all {
+		if family.GetName() == "troupe_actor_failures_total" {
+			require.Len(t, family.GetMetric(), 1)
+			require.Equal(t, "sink", family.GetMetric()[0].GetLabel()[0].GetValue())
+			require.InDelta(t, 2, family.GetMetric()[0].GetCounter().GetValue(), 0)
+			return
+		}
+	}
+	t.Fatal("it has none")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"troupe/gateways/http/client"
+)
+
+// daemonFound is what doctor says of the daemon: where it would be, and whether
+// it is there.
+type daemonFound struct {
+	Socket  string `json:"socket"`
+	State   string `json:"state"`
+	Config  string `json:"config"` // "": no file is read
+	Running bool   `json:"running"`
+	Version string `json:"version,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Keeper  string `json:"keeper"` // what holds its jobs
+	Why     string `json:"why,omitempty"`
+}
+
+// asked is how long doctor waits for a daemon that does not answer.
+const asked = 5 * time.Second
+
+// keeperText says who holds the jobs of a daemon.
+func keeperText(s *settings) string {
+	if runtime.GOOS != "linux" {
+		return "none: jobs end with the daemon"
+	}
+	return "holds the jobs, at " + filepath.Join(s.State, keeperName) + "; the daemon starts it"
+}
+
+// daemon looks for it. A daemon that cannot be trusted or does not answer is a
+// problem; none is not.
+func (m *Main) daemon(c *checkup) *daemonFound {
+	d := &daemonFound{}
+	s, err := m.settings()
+	if err != nil {
+		d.Why = err.Error()
+		c.problem("%v", err)
+		return d
+	}
+	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.file, keeperText(s)
+	ctx, cancel := context.WithTimeout(context.Background(), asked)
+	defer cancel()
+	at, err := connect(ctx, s.Socket)
+	if errors.Is(err, client.ErrNoDaemon) {
+		return d
+	}
+	if err == nil {
+		defer at.Close()
+		about, verr := at.Version(ctx)
+		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
+	}
+	if err != nil {
+		d.Why = err.Error()
+		c.problem("the daemon at %s cannot be used: %v", s.Socket, err)
+	}
+	return d
+}
+
+func (d *daemonFound) lines() [][2]string {
+	state := "not running; troupe serve starts it, troupe run -b does, too"
+	switch {
+	case d.Running:
+		state = fmt.Sprintf("troupe %s, process %d", d.Version, d.PID)
+	case d.Why != "":
+		state = d.Why
+	}
+	config := d.Config
+	if config == "" {
+		config = "no file is read"
+	}
+	return [][2]string{{"daemon", state}, {"keeper", d.Keeper}, {"socket", d.Socket}, {"state", d.State}, {"configuration", config}}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// eventFlags are the flags of events as they were typed.
+type eventFlags struct {
+	follow     bool
+	after      uint64
+	scope, job string
+	ends       bool
+}
+
+func (m *Main) eventsCommand() *cobra.Command {
+	f := &eventFlags{}
+	cmd := &cobra.Command{
+		Use: "events [flags]", Short: "Show what happens, with a number each", Args: noArgs,
+		Long: `Show what has happened to jobs, sessions and scopes, oldest first. With -f go on with
+what happens; a daemon that restarts is waited for. What is no longer held is said.`,
+		Example: `  troupe events -f --ends --json | while read -r event; do ...; done
+  troupe events --after 1234`,
+	}
+	set := cmd.Flags()
+	set.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens; without --after only with that")
+	set.Uint64Var(&f.after, "after", 0, "what has a number above `SEQ`")
+	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
+	set.StringVar(&f.job, "job", "", "only of `JOB`")
+	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
+	_ = cmd.RegisterFlagCompletionFunc("job", m.jobIDs(true, 0))
+	set.Bool("json", false, "print one object a line")
+	return m.asks(cmd, func(a *asking) error {
+		a.json, _ = set.GetBool("json")
+		return a.events(f)
+	})
+}
+
+func (a *asking) events(f *eventFlags) error {
+	r := messages.Subscribe{
+		After: messages.Seq(f.after), Now: f.follow && !a.cmd.Flags().Changed("after"),
+		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Job: messages.JobID(f.job), Ends: f.ends},
+	}
+	last, err := a.lastOf(f)
+	if err != nil || !f.follow && last <= r.After {
+		return err
+	}
+	for e, err := range a.Events(a.ctx, r) {
+		if err != nil {
+			return err
+		}
+		if e.Seq > last && !f.follow {
+			return nil
+		}
+		if err := a.event(e); err != nil {
+			return err
+		}
+		if e.Seq == last && !f.follow {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lastOf is the number of the last thing that has happened to a job of those that
+// are asked for: there, a list that is not followed ends.
+func (a *asking) lastOf(f *eventFlags) (messages.Seq, error) {
+	if f.follow {
+		return 0, nil
+	}
+	list, err := a.Jobs(a.ctx, messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: true})
+	last := messages.Seq(0)
+	for _, job := range list.Jobs {
+		wanted := f.job == "" || f.job == string(job.ID) || f.job == string(job.UID) || f.job == job.Name
+		if wanted && (!f.ends || job.State.Ended()) {
+			last = max(last, job.Seq)
+		}
+	}
+	return last, err
+}
+
+// event prints one.
+func (a *asking) event(e wire.Event) error {
+	if a.json {
+		return a.object(e)
+	}
+	_, err := fmt.Fprintf(a.main.Out, "%6d  %s\n", e.Seq, clean(eventText(e, time.Now())))
+	return err
+}
+
+// eventText is an event in one line.
+func eventText(e wire.Event, now time.Time) string {
+	what := strings.ReplaceAll(strings.TrimPrefix(e.Kind, "command_"), "_", " ")
+	switch {
+	case e.Job != nil:
+		text := fmt.Sprintf("%s %s", e.Job.ID, what)
+		if e.Job.State.Ended() {
+			text += " (" + endText(e.Job.Job) + ")"
+		}
+		return text + "  " + shorten(e.Job.Command, recordWidth)
+	case e.Session != nil:
+		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + prefixed(": ", e.Session.Reason)
+	case e.Scope != nil:
+		return what + " " + string(e.Scope.Path) + prefixed(": ", e.Scope.Reason)
+	case e.Kind == wire.FactsDropped:
+		return fmt.Sprintf("those from %d on are no longer held", e.From)
+	}
+	return what
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"troupe/backends/keeper"
+	"troupe/messages"
+)
+
+// keeperCommand is the role of a keeper. The daemon starts it; no person does.
+func (m *Main) keeperCommand() *cobra.Command {
+	var dir string
+	var fd int
+	var noCgroup bool
+	cmd := &cobra.Command{
+		Use: "keeper --dir DIR [--fd N]", Short: "Hold jobs for a daemon", Args: noArgs, Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" {
+				err := messages.Invalid("dir", "a keeper needs a directory of its own")
+				err.Hint = "give --dir; but keepers are started by the daemon"
+				return err
+			}
+			return keeper.RunRole(dir, fd, m.describe().Version, noCgroup)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "its directory: lease, journal, logs and socket")
+	cmd.Flags().IntVar(&fd, "fd", -1, "one end of a socket pair whose other end is its first client's")
+	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do without cgroups")
+	return cmd
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/client"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// logFlags are the flags of logs as they were typed.
+type logFlags struct {
+	follow, raw                 bool
+	lines, offset, limit, first int64
+	stream, since               string
+}
+
+func (m *Main) logsCommand() *cobra.Command {
+	f := &logFlags{}
+	cmd := &cobra.Command{
+		Use: "logs [flags] JOB", Short: "Show what a job has printed", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Long: `Show what a job has printed: all of it, or the lines that the flags name. Where the
+streams are apart, stderr goes to stderr. On a terminal, what would act on it is
+left out; elsewhere every byte passes as it is.`,
+		Example: `  troupe logs -f -n 20 j7                 the last 20 lines, and what comes
+  troupe logs --offset 1000 --limit 50 j7`,
+	}
+	set := cmd.Flags()
+	set.BoolVarP(&f.follow, "follow", "f", false, "go on until nobody can write any more")
+	set.Int64VarP(&f.lines, "lines", "n", 0, "only the last `N` lines")
+	set.StringVar(&f.stream, "stream", "", "only the stream `S`: merged, stdout or stderr")
+	set.Int64Var(&f.offset, "offset", 0, "from line `N`; the first is 1")
+	set.Int64Var(&f.limit, "limit", 0, "at most `N` lines")
+	set.Int64Var(&f.first, "head", 0, "only the first `N` lines")
+	set.StringVar(&f.since, "since", "", "only what was printed since `D`, which is not recorded yet")
+	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
+	_ = set.MarkHidden("since") // it exists
+	return m.asks(cmd, func(a *asking) error {
+		if err := f.check(a.cmd.Flags().Changed, a.json); err != nil {
+			return err
+		}
+		return a.logs(f)
+	})
+}
+
+func (f *logFlags) check(given func(string) bool, asJSON bool) error {
+	for name, n := range map[string]int64{"lines": f.lines, "offset": f.offset, "limit": f.limit, "head": f.first} {
+		if given(name) && n < 1 {
+			return messages.Invalid(name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", name, n))
+		}
+	}
+	views := 0
+	for _, is := range []bool{given("lines"), given("head"), given("offset") || given("limit")} {
+		if is {
+			views++
+		}
+	}
+	switch {
+	case given("since"):
+		return unsupported("since", "--since does not work yet: when a line was printed is not recorded", "use -n, or --offset with the lines that you have seen")
+	case views > 1:
+		return messages.Invalid("view", "-n, --head, and --offset with --limit are different views; give one of them")
+	case f.follow && (given("head") || given("limit")):
+		return messages.Invalid("follow", "-f goes on to the end, which --head and --limit leave out; give one of them")
+	case f.follow && asJSON:
+		return messages.Invalid("follow", "--json prints one object, which has no end with -f; give one of them")
+	}
+	return nil
+}
+
+func (a *asking) logs(f *logFlags) error {
+	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+	if err != nil {
+		return err
+	}
+	streams, err := f.streams(job)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		page, err := a.Text(a.ctx, uid(job), f.look(streams[0]))
+		if err != nil {
+			return err
+		}
+		return a.object(page)
+	}
+	s := a.main.newScreen()
+	ended := make(chan error, len(streams))
+	for _, stream := range streams {
+		r := &reel{asking: a, job: uid(job), stream: stream, flags: f, to: &s.out}
+		if stream == messages.Stderr && len(streams) > 1 {
+			r.to = &s.err
+		}
+		if r.to.terminal && !f.raw {
+			r.cleaner = &view.Cleaner{Colours: true}
+		}
+		go func() { ended <- r.show() }()
+	}
+	for range streams {
+		err = errors.Join(err, <-ended)
+	}
+	return err
+}
+
+// uid is the name of a job that never means another.
+func uid(job messages.Job) messages.JobID { return messages.JobID(job.UID) }
+
+// streams are those that are shown.
+func (f *logFlags) streams(job messages.Job) ([]messages.Stream, error) {
+	var all []messages.Stream
+	for _, out := range job.Output {
+		if out.Stream.String() == f.stream {
+			return []messages.Stream{out.Stream}, nil
+		}
+		all = append(all, out.Stream)
+	}
+	if f.stream != "" || len(all) == 0 {
+		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %q; it has %s", job.ID, f.stream, streamNames(all)))
+	}
+	return all, nil
+}
+
+func streamNames(streams []messages.Stream) string {
+	var names []string
+	for _, s := range streams {
+		names = append(names, s.String())
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, " and ")
+}
+
+// look is the view that the flags ask for.
+func (f *logFlags) look(stream messages.Stream) client.Look {
+	l := client.Look{Stream: stream, Line: f.offset, Limit: f.limit, Head: f.first, Tail: f.lines, Bytes: messages.MaxViewBytes, Raw: f.raw}
+	if l.Line > 0 && l.Limit == 0 {
+		l.Limit = 1 // to find its first byte
+	}
+	return l
+}
+
+// reel shows one stream of a job.
+type reel struct {
+	*asking
+	job     messages.JobID
+	stream  messages.Stream
+	flags   *logFlags
+	to      *pane
+	cleaner *view.Cleaner // nil: every byte as it is
+}
+
+// show shows what the flags ask for: the bytes of it come from the log itself.
+func (r *reel) show() error {
+	f := r.flags
+	what := client.Range{Stream: r.stream, Follow: f.follow}
+	switch {
+	case f.first > 0 || f.limit > 0:
+		return r.pages(max(f.offset, 1), max(f.first, f.limit))
+	case f.lines > 0 || f.offset > 0:
+		page, err := r.Text(r.ctx, r.job, f.look(r.stream))
+		if err != nil {
+			return err
+		}
+		what.Offset = page.From
+		if f.lines > 0 && int64(strings.Count(page.Text, "\n")) < f.lines-1 && page.From > 0 {
+			r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(page.To-page.From))))
+		}
+		if f.offset > 0 && page.To == page.From {
+			what.Offset = page.Bytes // behind its end: what comes
+		}
+	}
+	return r.copy(what)
+}
+
+// pages shows some lines, however many bytes they have.
+func (r *reel) pages(line, lines int64) error {
+	from, to := int64(-1), int64(0)
+	for lines > 0 {
+		page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: line, Limit: lines, Bytes: messages.MaxViewBytes, Raw: true})
+		if err != nil {
+			return err
+		}
+		if from < 0 {
+			from, to = page.From, page.From
+		}
+		whole := int64(strings.Count(page.Text, "\n"))
+		if page.To == to || whole == 0 {
+			to = max(to, page.To)
+			break
+		}
+		to, line, lines = page.To, line+whole, lines-whole
+	}
+	if to <= from {
+		return nil
+	}
+	return r.copy(client.Range{Stream: r.stream, Offset: from, Limit: to - from})
+}
+
+// copy shows a range of the stream.
+func (r *reel) copy(what client.Range) error {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	out, err := r.Output(ctx, r.job, what)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := out.Read(buf)
+		if werr := r.write(buf[:n], errors.Is(err, io.EOF)); werr != nil {
+			return &outputError{werr}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return r.tellGaps(out)
+		case err != nil:
+			return fmt.Errorf("the daemon has left in the middle of the output: %w", err)
+		}
+	}
+}
+
+func (r *reel) write(b []byte, last bool) error {
+	if r.cleaner != nil {
+		b = r.cleaner.Append(nil, b)
+		if last {
+			b = r.cleaner.End(b)
+		}
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := r.to.Write(b)
+	return err
+}
+
+func (r *reel) tellGaps(out *client.Output) error {
+	gaps, err := out.Gaps()
+	lost := int64(0)
+	for _, g := range gaps {
+		lost += g.To - g.From
+	}
+	if lost > 0 {
+		r.complain(fmt.Errorf("%s of the output were not kept, because of its limit", humanize.IBytes(uint64(lost))))
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/rs/zerolog"
+
+	"troupe"
+	"troupe/actors"
+	"troupe/backends/keeper"
+	"troupe/journal"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// openNode opens the node of the daemon around its keeper, which holds the jobs,
+// and its journal: what was there before is there again. Where there are no keepers
+// the jobs are the daemon's own, and end with it.
+func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
+	s := d.settings
+	o := troupe.Options{
+		WorkDir: "/", Shells: s.Shells, Socket: s.Socket, Log: d.log,
+		Limits: actors.Limits{
+			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
+			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches),
+		},
+	}
+	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
+	client, err := d.openKeeper(ctx)
+	switch {
+	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
+		return d.openAlone(ctx, o)
+	case err != nil:
+		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
+	}
+	if d.journal, err = journal.OpenBolt(filepath.Join(s.State, journalName), journal.BoltOptions{}); err != nil {
+		client.Close(true)
+		return nil, err
+	}
+	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
+	node, err := troupe.Open(ctx, o)
+	if err != nil {
+		client.Close(true)
+	}
+	return node, err
+}
+
+// openKeeper finds the keeper of the state directory, or starts one.
+func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return keeper.Open(ctx, keeper.ClientOptions{
+		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"},
+		Fault: func(fault error) { d.log.Error().Err(fault).Msg("the keeper") },
+	})
+}
+
+// openAlone opens a node whose jobs are the daemon's own.
+func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
+	s := d.settings
+	o.Dir = filepath.Join(s.State, logsName)
+	if err := ownDirectory(o.Dir); err != nil {
+		return nil, err
+	}
+	o.OwnProcess = true
+	o.Storage = spill.Limits{
+		Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
+	}
+	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
+	return troupe.Open(ctx, o)
+}
+
+// keptLogs are the outputs of jobs, which their keeper has.
+type keptLogs struct{ keeper *keeper.Client }
+
+// Open implements actors.Logs.
+func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
+	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
+}
+
+// Remove implements actors.Logs.
+func (k keptLogs) Remove(id string) error {
+	k.keeper.Remove(messages.UID(id))
+	return nil
+}
+
+// keepJobs is what is answered when jobs would have to outlive a node that holds
+// them itself.
+var keepJobs = &messages.Error{Code: messages.Unsupported, Reason: "keep_jobs"}
+
+// shutdown ends the node because a client asked for it, and the daemon behind it.
+// Jobs that are to be kept and cannot be are a refusal: nothing ends.
+func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Survivor, error) {
+	d.closing.Lock()
+	defer d.closing.Unlock()
+	ctx := d.hurry // not the client's: he may vanish
+	live, err := d.node.Jobs(ctx, "", false)
+	if err != nil {
+		return nil, err
+	}
+	r.KeepJobs = r.KeepJobs && len(live) > 0 // a keeper without jobs ends, too
+	err = d.node.Shutdown(ctx, r)
+	if errors.Is(err, keepJobs) {
+		return nil, &messages.Error{
+			Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(len(live))),
+			Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
+		}
+	}
+	return d.finish(err)
+}
+
+// end ends the node because the daemon has to end: jobs live on where they can,
+// and where they cannot that is said.
+func (d *daemon) end() error {
+	d.closing.Lock()
+	defer d.closing.Unlock()
+	ctx := d.hurry
+	d.service.stopping()
+	live, err := d.node.Jobs(ctx, "", false)
+	r := messages.ShutDown{KeepJobs: err != nil || len(live) > 0, Reason: "the daemon ends"} // a keeper without jobs ends, too
+	err = d.node.Shutdown(ctx, r)
+	if errors.Is(err, keepJobs) {
+		if len(live) > 0 {
+			d.log.Warn().Int("jobs", len(live)).Msg("the jobs are ended with the daemon, which holds them itself")
+		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(ctx, r)
+	} else if len(live) > 0 {
+		d.log.Info().Int("jobs", len(live)).Msg("the jobs live on in the keeper")
+	}
+	_, err = d.finish(err)
+	return err
+}
+
+// finish takes what became of the node. A refusal leaves all as it was.
+func (d *daemon) finish(err error) ([]messages.Survivor, error) {
+	var left *troupe.SurvivorsError
+	var refused *messages.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil, err
+	case errors.As(err, &left):
+		d.log.Error().Interface("survivors", left.Survivors).Msg("processes could not be ended")
+	case err != nil && !errors.Is(err, context.Canceled):
+		d.log.Error().Err(err).Msg("the node has not ended in order")
+	}
+	d.service.stopping()
+	d.once.Do(func() { close(d.ended) })
+	if left != nil {
+		return left.Survivors, nil
+	}
+	return nil, nil
+}
+
+func jobsText(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}
+
+// newLog is what the daemon says on stderr: sentences on a terminal, an object a
+// line elsewhere.
+func (m *Main) newLog(s *settings) zerolog.Logger {
+	var to zerolog.LevelWriter
+	if isTerminal(m.Err) {
+		to = zerolog.MultiLevelWriter(zerolog.ConsoleWriter{Out: m.Err, TimeFormat: "15:04:05.000"})
+	} else {
+		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
+	}
+	return zerolog.New(to).Level(zerolog.Level(s.Log)).With().Timestamp().Logger()
+}
+
+// slogger is the log for who speaks slog.
+func slogger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
+
+// maxLog bounds a log that is a file: then it begins anew.
+const maxLog = 4 << 20
+
+// boundedLog writes to a file that does not grow for ever; to a pipe or a socket,
+// whose reader sees to that, it just writes.
+type boundedLog struct{ file *os.File }
+
+// Write implements io.Writer. zerolog writes one line at a time.
+func (b *boundedLog) Write(p []byte) (int, error) {
+	if info, err := b.file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
+		_ = b.file.Truncate(0)
+	}
+	return b.file.Write(p)
+}

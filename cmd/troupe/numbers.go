@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"troupe"
+	"troupe/messages"
+)
+
+// numbers are what /metrics tells of the node. Counters follow its facts; what
+// there is at a moment is asked for when somebody looks. The registry is our own.
+type numbers struct {
+	registry *prometheus.Registry
+	scopes   scopeLabels
+	node     *troupe.Node
+	stop     func()
+
+	starts, ends, bytes *prometheus.CounterVec
+	waits               prometheus.Histogram
+	facts, dropped      prometheus.Counter
+	failures            *prometheus.CounterVec
+	jobs                *prometheus.Desc
+
+	told map[messages.UID]int64 // output that was counted, of jobs that may still write; of one goroutine
+}
+
+// maxTold bounds them: of more jobs than that, late output is not counted.
+const maxTold = 4096
+
+func newNumbers() *numbers {
+	n := &numbers{registry: prometheus.NewRegistry(), stop: func() {}, told: map[messages.UID]int64{}}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "troupe", Name: name, Help: help}, labels)
+	}
+	n.starts = counter("job_starts_total", "Jobs whose process was started.", "scope")
+	n.ends = counter("job_ends_total", "Jobs that have ended, by outcome.", "scope", "outcome")
+	n.bytes = counter("output_bytes_total", "Bytes that jobs have written, counted when they end.", "scope")
+	n.failures = counter("actor_failures_total", "Messages at which an actor failed and was restarted or replaced.", "kind")
+	n.waits = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: "troupe", Name: "queue_wait_seconds", Help: "Time from the request of a job to the start of its process.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+	})
+	n.facts = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_total", Help: "Facts that were recorded and told."})
+	n.dropped = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "troupe", Name: "notices_dropped_total", Help: "Facts that were gone before these numbers heard of them."})
+	n.jobs = prometheus.NewDesc("troupe_jobs", "Jobs that are known, by state.", []string{"scope", "state"}, nil)
+	n.registry.MustRegister(n.starts, n.ends, n.bytes, n.failures, n.waits, n.facts, n.dropped,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return n
+}
+
+// failure counts a failure of an actor.
+func (n *numbers) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
+
+// follow counts what happens in a node until close.
+func (n *numbers) follow(node *troupe.Node) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	facts, err := node.Subscribe(ctx, messages.Subscribe{Now: true})
+	if err != nil {
+		cancel()
+		return err
+	}
+	n.node = node
+	n.registry.MustRegister(n)
+	done := make(chan struct{})
+	n.stop = func() {
+		cancel()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+		for {
+			m, err := facts.Next(ctx)
+			if err != nil {
+				return
+			}
+			n.count(m)
+		}
+	}()
+	return nil
+}
+
+func (n *numbers) close() { n.stop() }
+
+func (n *numbers) count(m any) {
+	switch m := m.(type) {
+	case messages.FactsDropped:
+		n.dropped.Add(float64(m.To - m.From + 1))
+	case messages.Notification:
+		n.facts.Inc()
+		switch f := m.Fact.(type) {
+		case messages.CommandStarted:
+			n.starts.WithLabelValues(n.scopes.of(f.Job.Scope)).Inc()
+			if !f.Job.Started.IsZero() {
+				n.waits.Observe(f.Job.Started.Sub(f.Job.Created).Seconds())
+			}
+		case messages.CommandFinished:
+			n.ends.WithLabelValues(n.scopes.of(f.Job.Scope), string(f.Job.Outcome)).Inc()
+			n.wrote(f.Job)
+		case messages.CommandRetired:
+			n.wrote(f.Job)
+			delete(n.told, f.Job.UID)
+		}
+	}
+}
+
+// wrote counts what a job has written since it was last counted.
+func (n *numbers) wrote(job messages.Job) {
+	sum := int64(0)
+	for _, out := range job.Output {
+		sum += out.Bytes
+	}
+	if more := sum - n.told[job.UID]; more > 0 {
+		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
+	}
+	if len(n.told) < maxTold {
+		n.told[job.UID] = sum
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (n *numbers) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
+
+// Collect implements prometheus.Collector: the jobs that there are now.
+func (n *numbers) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
+	defer cancel()
+	reply, err := n.node.Ask(ctx, messages.ListJobs{Finished: true})
+	list, ok := reply.(messages.JobList)
+	if err != nil || !ok {
+		return // the node ends
+	}
+	type key struct{ scope, state string }
+	counts := map[key]int{}
+	for _, job := range list.Jobs {
+		state := job.State
+		if state.Ended() {
+			state = messages.Finished
+		}
+		counts[key{n.scopes.of(job.Scope), string(state)}]++
+	}
+	for k, count := range counts {
+		to <- prometheus.MustNewConstMetric(n.jobs, prometheus.GaugeValue, float64(count), k.scope, k.state)
+	}
+}
+
+// scopeLabels bound how many scopes have numbers of their own: clients choose
+// their names, and a series is kept for ever.
+type scopeLabels struct {
+	mu   sync.Mutex
+	seen map[messages.ScopePath]bool
+}
+
+const (
+	maxScopeLabels = 64
+	otherScopes    = "other" // all that came later, in one
+)
+
+func (l *scopeLabels) of(scope messages.ScopePath) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[messages.ScopePath]bool{}
+	}
+	if !l.seen[scope] && len(l.seen) == maxScopeLabels {
+		return otherScopes
+	}
+	l.seen[scope] = true
+	return string(scope)
+}

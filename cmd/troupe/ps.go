@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// psFlags are the flags of ps as they were typed.
+type psFlags struct {
+	all, quiet   bool
+	scope, state string
+}
+
+func (m *Main) psCommand() *cobra.Command {
+	f := &psFlags{}
+	cmd := &cobra.Command{
+		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: noArgs,
+		Long: `List the jobs that live, oldest first; with -a the finished ones, too. On a
+terminal a long command is cut at its edge.`,
+		Example: `  troupe ps -a --scope main/ci
+  troupe stop $(troupe ps -q --state running)`,
+	}
+	set := cmd.Flags()
+	set.BoolVarP(&f.all, "all", "a", false, "finished jobs, too")
+	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
+	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
+	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"queued", "starting", "running", "stopping", "draining", "finished"}, cobra.ShellCompDirectiveNoFileComp))
+	return m.asks(cmd, func(a *asking) error { return a.ps(f) })
+}
+
+func (a *asking) ps(f *psFlags) error {
+	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
+	if f.state != "" {
+		r.States = []messages.State{messages.State(f.state)}
+	}
+	list, err := a.Jobs(a.ctx, r)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.object(wire.JobList{V: wire.Version, Jobs: wire.Jobs(list.Jobs), Tasks: wire.List(list.Tasks)})
+	case f.quiet:
+		for _, job := range list.Jobs {
+			if _, err := fmt.Fprintln(a.main.Out, job.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return a.main.print(jobTable(list.Jobs, time.Now()))
+}
+
+// jobTable shows jobs. Columns in which all of them are the same by default are
+// empty, and so left out.
+func jobTable(jobs []messages.Job, now time.Time) *table {
+	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}}
+	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
+	for _, j := range jobs {
+		scope, session := "", ""
+		if apart {
+			scope = string(j.Scope)
+		}
+		if j.Session != messages.DefaultSession {
+			session = string(j.Session)
+		}
+		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), humanize.IBytes(outputBytes(j)), j.Command)
+	}
+	return t
+}
+
+// outputBytes is what a job has written.
+func outputBytes(j messages.Job) uint64 {
+	sum := int64(0)
+	for _, out := range j.Output {
+		sum += out.Bytes
+	}
+	return uint64(max(sum, 0))
+}
+
+// statusText is where a job stands, as people say it.
+func statusText(j messages.Job, now time.Time) string {
+	if j.State.Ended() {
+		return endText(j) + ", " + ago(now.Sub(j.Ended)) + " ago"
+	}
+	since := j.Started
+	if since.IsZero() {
+		since = j.Created
+	}
+	text := string(j.State) + " " + ago(now.Sub(since))
+	switch {
+	case j.WaitingForInput:
+		text += ", waits for input"
+	case j.HasFlag(messages.FlagLogBlocked):
+		text += ", output blocked"
+	case !j.Background && j.State == messages.Running:
+		text += ", foreground"
+	}
+	return text
+}
+
+// endText is how a job ended.
+func endText(j messages.Job) string {
+	switch j.Outcome {
+	case messages.Exited:
+		return fmt.Sprintf("exited %d", j.Status.Code)
+	case messages.Signaled:
+		return "signal " + j.Status.Signal
+	case messages.TimedOut:
+		return "timed out"
+	case messages.FailedToStart:
+		return "failed to start"
+	}
+	return string(j.Outcome)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"syscall"
+
+	"troupe/messages"
+)
+
+// readiness tells whoever started the daemon, once, that it takes requests or
+// why it does not: an object on a pipe of theirs.
+type readiness struct{ pipe *os.File }
+
+// readyObject is what is told.
+type readyObject struct {
+	V     int             `json:"v"`
+	Error *messages.Error `json:"error"` // null: it is ready
+}
+
+// newReadiness takes over a descriptor; 0 is nobody's.
+func newReadiness(fd int) *readiness {
+	if fd < 3 {
+		return &readiness{}
+	}
+	syscall.CloseOnExec(fd)
+	return &readiness{pipe: os.NewFile(uintptr(fd), "ready")}
+}
+
+func (r *readiness) tell(err error) {
+	if r.pipe == nil {
+		return
+	}
+	told := readyObject{V: messages.JSONVersion}
+	if err != nil {
+		told.Error = coded(err)
+	}
+	_ = writeJSON(r.pipe, told) // whoever started us may have gone
+	_ = r.pipe.Close()
+	r.pipe = nil
+}
+
+// heard reads what a daemon tells of itself. One that ends before has told its
+// log why.
+func heard(from io.Reader, log string) error {
+	var told readyObject
+	if err := json.NewDecoder(io.LimitReader(from, maxConfig)).Decode(&told); err != nil {
+		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon ended before it was ready", Hint: "see " + log}
+	}
+	if told.Error != nil {
+		return told.Error
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// remote is the daemon. A foreground run is ours as long as its request is open:
+// the daemon stops it when we vanish.
+type remote struct {
+	client *client.Client
+	text   bool          // the reply shall have the end of the output
+	person bool          // somebody sits at a terminal
+	known  chan struct{} // closed when the daemon knows the job
+	cancel context.CancelFunc
+	once   sync.Once
+
+	mu     sync.Mutex
+	shown  *wire.Shown    // what the reply had
+	joined messages.JobID // another's job, which the key of the run meant
+}
+
+func newRemote(c *client.Client, text, person bool) *remote {
+	return &remote{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
+}
+
+func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+	r.UID = messages.UID(ulid.Make().String())
+	ctx, cancel := context.WithCancel(context.Background())
+	h.cancel = cancel
+	with := []client.Option{client.WithID(func(messages.JobID) { h.tell() })}
+	if h.text {
+		with = append(with, client.WithText(view.DefaultBytes))
+	}
+	return messages.JobID(r.UID), func() (messages.Job, error) {
+		defer cancel()
+		defer h.tell() // a run that joins another is known only now
+		result, err := inTurn(ctx, isCrowded, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
+		h.mu.Lock()
+		h.shown = result.Text
+		if uid := messages.JobID(result.Job.UID); uid != messages.JobID(r.UID) {
+			h.joined = uid
+		}
+		h.mu.Unlock()
+		var coded *messages.Error
+		if err != nil && !errors.As(err, &coded) {
+			return result.Job, brokenOff(err)
+		}
+		return result.Job, err
+	}
+}
+
+// daemonLeft is a connection that broke.
+var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
+
+// brokenOff is the error of a connection that broke.
+func brokenOff(err error) *messages.Error {
+	return &messages.Error{
+		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left: " + err.Error(), Hint: "troupe ps -a says what became of the job when it runs again",
+	}
+}
+
+func (h *remote) tell() { h.once.Do(func() { close(h.known) }) }
+
+// await waits until the daemon knows the job.
+func (h *remote) await(ctx context.Context) error {
+	select {
+	case <-h.known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// name is the job that an id of ours means.
+func (h *remote) name(id messages.JobID) messages.JobID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return cmp.Or(h.joined, id)
+}
+
+func (h *remote) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	return h.client.Job(ctx, h.name(id))
+}
+
+// stop ends the job; one that the daemon does not know yet is given up.
+func (h *remote) stop(ctx context.Context, r messages.StopCommand) error {
+	select {
+	case <-h.known:
+	default:
+		h.cancel()
+		return nil
+	}
+	r.Job = h.name(r.Job)
+	_, err := h.client.Stop(ctx, r)
+	if isCrowded(err) {
+		h.cancel() // it ends with our request, too
+	}
+	return err
+}
+
+func (h *remote) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
+	if err := h.await(ctx); err != nil {
+		return nil, err
+	}
+	return &segments{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
+}
+
+// blocked asks only for a person: a subscription is a connection of the daemon.
+func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
+	if !h.person || h.await(ctx) != nil {
+		return false
+	}
+	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
+		if err != nil {
+			return false
+		}
+		if e.Job != nil && e.Job.HasFlag(messages.FlagLogBlocked) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
+	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+		return h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
+	})
+	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact}, err
+}
+
+// view is the end of the one stream there is, or of both, as the reply had it.
+func (h *remote) view(ctx context.Context, job messages.Job) (view.View, error) {
+	if len(job.Output) != 1 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.shown == nil {
+			return view.View{}, &messages.Error{Code: messages.OutputUnavailable, Message: "the daemon sent no text"}
+		}
+		return view.View{Text: h.shown.Text, Truncated: h.shown.Truncated}, nil
+	}
+	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+		return h.client.Text(ctx, messages.JobID(job.UID), client.Look{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
+	})
+	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
+}
+
+func (h *remote) keep(_ messages.Job, out messages.StreamOutput) (string, error) {
+	return out.File, nil
+}
+
+func (h *remote) pacer() asker { return nil }
+
+func (h *remote) shutdown(context.Context, messages.ShutDown) error { return h.client.Close() }
+
+func (h *remote) ours() bool { return false }
+
+// segments follows an output in pieces, each of which tells exactly where it
+// ended: what was not kept moves the offset by more than was read, and only the
+// end of a reply says so.
+type segments struct {
+	ctx    context.Context //nolint:containedctx // a reader's Read takes none
+	client *client.Client
+	job    messages.JobID
+	stream messages.Stream
+	offset int64
+	to     int64 // negative: the end of the stream
+	gaps   []messages.OutputGap
+
+	now   *client.Output // a piece of what was there
+	read  int64          // of it
+	waits bool
+	ended bool
+}
+
+// Offset implements follower: what lies before it was read or left out.
+func (s *segments) Offset() int64 { return s.offset + s.read }
+
+// Gaps implements follower.
+func (s *segments) Gaps() []messages.OutputGap { return s.gaps }
+
+// Read implements io.Reader.
+func (s *segments) Read(p []byte) (int, error) {
+	for {
+		if s.ended || s.to >= 0 && s.offset >= s.to {
+			return 0, io.EOF
+		}
+		var n int
+		var err error
+		if s.waits {
+			err = s.wait()
+		} else {
+			n, err = s.piece(p)
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// wait waits until there is a next byte, which the next piece begins with.
+func (s *segments) wait() error {
+	out, err := s.open(s.ctx, client.Range{Offset: s.offset, Limit: 1, Follow: true})
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	n, err := io.Copy(io.Discard, out)
+	if err == nil {
+		_, err = out.Next() // it came to its end
+	}
+	if err != nil {
+		return s.broken(err)
+	}
+	s.waits, s.ended = false, n == 0
+	return nil
+}
+
+// piece reads on in what was there when it was opened.
+func (s *segments) piece(p []byte) (int, error) {
+	if s.now == nil {
+		what := client.Range{Offset: s.offset}
+		if s.to >= 0 {
+			what.Limit = s.to - s.offset
+		}
+		var err error
+		if s.now, err = s.open(context.WithoutCancel(s.ctx), what); err != nil { // it ends by itself, and then says where
+			return 0, err
+		}
+	}
+	n, err := s.now.Read(p)
+	s.read += int64(n)
+	switch {
+	case n > 0:
+		return n, nil
+	case !errors.Is(err, io.EOF):
+		return 0, s.broken(err)
+	}
+	before := s.offset
+	if err := s.moved(s.now); err != nil {
+		return 0, err
+	}
+	s.waits = s.offset == before
+	err = s.now.Close()
+	s.now = nil
+	return 0, err
+}
+
+func (s *segments) open(ctx context.Context, what client.Range) (*client.Output, error) {
+	what.Stream = s.stream
+	out, err := inTurn(s.ctx, wasTurnedAway, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	var coded *messages.Error
+	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
+		err = brokenOff(err)
+	}
+	return out, err
+}
+
+// moved takes where a reply has ended.
+func (s *segments) moved(out *client.Output) error {
+	next, err := out.Next()
+	if err != nil {
+		return s.broken(err)
+	}
+	gaps, err := out.Gaps()
+	if err != nil {
+		return err
+	}
+	s.gaps, s.offset, s.read = append(s.gaps, gaps...), max(next, s.offset), 0
+	return nil
+}
+
+// broken is the error of a reply that did not come to its end.
+func (s *segments) broken(err error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	return brokenOff(err)
+}
+
+// Close implements io.Closer.
+func (s *segments) Close() error {
+	if s.now == nil {
+		return nil
+	}
+	return s.now.Close()
+}
+
+// feed passes our input on to the job, as fast as it takes it.
+func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) error {
+	if h.await(ctx) != nil || h.started(ctx, id) != nil {
+		return nil // it is over
+	}
+	w := &inputWriter{asking: &asking{Client: h.client, ctx: ctx}, job: id}
+	err := w.copy(from)
+	if err == nil {
+		err = h.client.CloseInput(ctx, id)
+	}
+	var coded *messages.Error
+	switch {
+	case ctx.Err() != nil, !errors.As(err, &coded): // a connection that broke is told by the reply to the run
+		return nil
+	case coded.Code == messages.JobFinished, coded.Code == messages.NoInput:
+		return nil // it reads no more
+	}
+	return fmt.Errorf("the input cannot be passed on: %w", err)
+}
+
+// started waits until the job takes input, or will not any more.
+func (h *remote) started(ctx context.Context, id messages.JobID) error {
+	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
+		if err != nil {
+			return err
+		}
+		if e.Job != nil && e.Job.State != messages.Queued && e.Job.State != messages.Starting {
+			return nil
+		}
+	}
+	return nil
+}

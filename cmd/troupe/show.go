@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) showCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
+	}
+	return m.asks(cmd, func(a *asking) error {
+		job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(wire.Job{Job: job})
+		}
+		_, err = a.main.Out.WriteString(recordText(job, time.Now()))
+		return err
+	})
+}
+
+// recordText is a record for people: what is not there has no line.
+func recordText(j messages.Job, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", j.ID, clean(shorten(j.Command, recordWidth)))
+	line := func(name, format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(&b, "%10s  %s\n", name, clean(text))
+		}
+	}
+	line("status", "%s", statusText(j, now))
+	line("ended by", "%s", causeText(j.Cause))
+	if j.Err.Message != "" {
+		line("error", "%v", &j.Err)
+	}
+	line("name", "%s", j.Name)
+	line("purpose", "%s", j.Description)
+	line("place", "%s, session %s, %s", j.Scope, j.Session, j.Backend)
+	line("directory", "%s", j.Dir)
+	if j.PID > 0 {
+		line("process", "%d%s", j.PID, prefixed(", held by ", string(j.Isolation)))
+	}
+	line("uid", "%s", j.UID)
+	line("created", "%s", timeText(j.Created, now))
+	line("started", "%s", timeText(j.Started, now))
+	line("finished", "%s", timeText(j.Ended, now))
+	if !j.Deadline.IsZero() && !j.State.Ended() {
+		line("deadline", "%s, in %s", j.Deadline.Local().Format(time.DateTime), ago(j.Deadline.Sub(now)))
+	}
+	if j.Settled {
+		line("used", "%s user, %s system, %s", j.Rusage.User, j.Rusage.System, humanize.IBytes(uint64(max(j.Rusage.MaxRSS, 0))<<10))
+	}
+	for _, out := range j.Output {
+		line(out.Stream.String(), "%s%s%s", humanize.IBytes(uint64(max(out.Bytes, 0))), prefixed(" in ", out.File), gapsText(out.Elided))
+	}
+	if j.OutputOpen {
+		line("left", "%d processes, which hold its output open", j.Children)
+	} else if j.Children > 0 {
+		line("left", "%d processes", j.Children)
+	}
+	for _, s := range j.Survivors {
+		line("survivor", "process %d: %s", s.PID, survivorText(s))
+	}
+	for _, flag := range j.Flags {
+		line("note", "%s", flag)
+	}
+	return b.String()
+}
+
+// recordWidth is how much of a command its record begins with.
+const recordWidth = 200
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+func causeText(c messages.Cause) string {
+	if c.By == messages.ByNobody {
+		return ""
+	}
+	return string(c.By) + prefixed(": ", c.Reason) + prefixed(", by signal ", c.Signal)
+}
+
+func timeText(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateTime) + ", " + ago(now.Sub(t)) + " ago"
+}
+
+// gapsText says how much of a stream was not kept.
+func gapsText(gaps []messages.OutputGap) string {
+	lost := int64(0)
+	for _, g := range gaps {
+		lost += g.To - g.From
+	}
+	if lost == 0 {
+		return ""
+	}
+	return ", " + humanize.IBytes(uint64(lost)) + " of it left out"
+}

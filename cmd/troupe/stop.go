@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// statusSurvivors is the exit status of a stop that could not end everything.
+const statusSurvivors = 4
+
+// stopFlags are the flags of stop as they were typed.
+type stopFlags struct {
+	grace duration
+	force bool
+	scope string
+}
+
+func (m *Main) stopCommand() *cobra.Command {
+	f := &stopFlags{grace: duration{name: "grace", zero: true}}
+	cmd := &cobra.Command{
+		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: m.jobIDs(false, 0),
+		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
+return when nothing of them is left. A job that has ended already is no error.`,
+		Annotations: map[string]string{helpEnd: "Exit status: 0; 4 if a process could not be ended, which is named then; 1 without\nsuch a job, 2 if the flags make no sense."},
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case cmd.Flags().Changed("scope") && len(args) > 0:
+				return messages.Invalid("arguments", "--scope names all jobs of a scope, so "+quoted(args[0])+" is too much; give one of them")
+			case cmd.Flags().Changed("scope"):
+				return nil
+			}
+			return someJobs(cmd, args)
+		},
+	}
+	set := cmd.Flags()
+	set.Var(&f.grace, "grace", "from TERM to KILL (default each job's own, 5s if it has none)")
+	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
+	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
+	return m.asks(cmd, func(a *asking) error {
+		if f.force && f.grace.set && f.grace.d > 0 {
+			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
+		}
+		return a.stop(f.scope, f.span())
+	})
+}
+
+// span is the grace as a request has it: none is negative, 0 the job's own.
+func (f *stopFlags) span() time.Duration {
+	if f.force || f.grace.set && f.grace.d == 0 {
+		return -1
+	}
+	return f.grace.d
+}
+
+func (m *Main) killCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "kill JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: m.jobIDs(false, 0),
+		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
+	}
+	return m.asks(cmd, func(a *asking) error { return a.stop("", -1) })
+}
+
+// stop ends the jobs of the arguments, or of a scope.
+func (a *asking) stop(scope string, grace time.Duration) error {
+	all := wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}
+	results := make(chan messages.CommandStopped, max(1, len(a.args)))
+	one := func(r messages.StopCommand) error {
+		stopped, err := a.Stop(a.ctx, r)
+		if err == nil {
+			results <- stopped
+		}
+		return err
+	}
+	var err error
+	if len(a.args) > 0 {
+		err = a.each(func(id messages.JobID) error {
+			return one(messages.StopCommand{Job: id, Grace: grace, Reason: "troupe " + a.cmd.Name()})
+		}, func(messages.JobID) {})
+	} else {
+		err = one(messages.StopCommand{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope})
+	}
+	close(results)
+	for s := range results {
+		all.Jobs = append(all.Jobs, s.Jobs...)
+		all.Survivors = append(all.Survivors, s.Survivors...)
+		all.Already = all.Already && s.Already
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.object(all)
+	} else {
+		for _, s := range all.Survivors {
+			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		}
+	}
+	if err == nil && len(all.Survivors) > 0 {
+		return status(statusSurvivors)
+	}
+	return err
+}
+
+// survivorText is why a process could not be ended.
+func survivorText(s messages.Survivor) string {
+	if s.Why != "" {
+		return s.Why
+	}
+	return strings.TrimSpace("it is in state " + s.State + " " + s.Wchan)
+}
+
+func (m *Main) signalCommand() *cobra.Command {
+	var tree bool
+	cmd := &cobra.Command{
+		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SIGNAL") },
+		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
+	}
+	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
+	return m.asks(cmd, func(a *asking) error {
+		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
+	})
+}
+
+// done ends a verb that has nothing to tell.
+func (a *asking) done(err error) error {
+	if err == nil && a.json {
+		return a.object(wire.Done{V: wire.Version})
+	}
+	return err
+}
+
+func (m *Main) promoteCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "promote JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice.",
+	}
+	return m.asks(cmd, func(a *asking) error {
+		job, err := a.Promote(a.ctx, messages.JobID(a.args[0]))
+		if err == nil && a.json {
+			return a.object(wire.Job{Job: job})
+		}
+		return err
+	})
+}
+
+func (m *Main) deadlineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "deadline JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
+		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
+	}
+	return m.asks(cmd, func(a *asking) error {
+		r := messages.ChangeDeadline{Job: messages.JobID(a.args[0])}
+		text, more := strings.CutPrefix(a.args[1], "+")
+		if text == "none" && !more {
+			r.None = true
+		} else {
+			d := duration{name: "deadline", bare: true}
+			if err := d.Set(text); err != nil {
+				return err
+			}
+			if more {
+				r.Extend = d.d
+			} else {
+				r.After = d.d
+			}
+		}
+		return a.done(a.Deadline(a.ctx, r))
+	})
+}

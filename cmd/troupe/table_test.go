@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	t.Parallel()
+	long := &table{head: []string{"ID", "EMPTY", "COMMAND"}}
+	long.add("j1", "", strings.Repeat("make ", 40))
+	long.add("j22", "", "日本語日本語日本語")
+	long.add("j3", "", "a\x1b[2Jb\nc")
+	var wide, narrow strings.Builder
+	require.NoError(t, long.write(&wide, 0))
+	require.NoError(t, long.write(&narrow, 20))
+	require.Contains(t, wide.String(), strings.TrimSpace(strings.Repeat("make ", 40))+"\n")
+	require.Equal(t, "ID   COMMAND\nj1   make make make…\nj22  日本語日本語日…\nj3   a\\x1b[2Jb\\nc\n", narrow.String())
+	for line := range strings.Lines(narrow.String()) {
+		require.LessOrEqual(t, cells(strings.TrimSuffix(line, "\n")), 20)
+	}
+}
+
+func TestCells(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "한글": 4, "🚀": 2, "ｗ": 2, "\u200b": 0, "–": 1} {
+		require.Equal(t, want, cells(text), text)
+	}
+	require.Equal(t, "abc", shorten("abc", 3))
+	require.Equal(t, "ab…", shorten("abcd", 3))
+	require.Equal(t, "日…", shorten("日本語", 4))
+}
+
+func TestAges(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0s", -time.Second: "0s", 59 * time.Second: "59s", 90 * time.Second: "1m", time.Hour: "1h", 47 * time.Hour: "47h", 49 * time.Hour: "2d",
+	} {
+		require.Equal(t, want, ago(d))
+	}
+}
+
+func TestStatusTexts(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	ended := func(j messages.Job) messages.Job {
+		j.State, j.Ended = messages.Finished, now.Add(-2*time.Minute)
+		return j
+	}
+	for want, j := range map[string]messages.Job{
+		"running 3s":                  {State: messages.Running, Background: true, Started: now.Add(-3 * time.Second)},
+		"running 3s, foreground":      {State: messages.Running, Started: now.Add(-3 * time.Second)},
+		"queued 1m":                   {State: messages.Queued, Created: now.Add(-time.Minute)},
+		"running 3s, waits for input": {State: messages.Running, WaitingForInput: true, Started: now.Add(-3 * time.Second)},
+		"exited 7, 2m ago":            ended(messages.Job{Outcome: messages.Exited, Status: messages.ExitStatus{Code: 7}}),
+		"signal KILL, 2m ago":         ended(messages.Job{Outcome: messages.Signaled, Status: messages.ExitStatus{Signal: "KILL"}}),
+		"timed out, 2m ago":           ended(messages.Job{Outcome: messages.TimedOut}),
+		"cancelled, 2m ago":           ended(messages.Job{Outcome: messages.Cancelled}),
+		"failed to start, 2m ago":     ended(messages.Job{Outcome: messages.FailedToStart}),
+		"lost, 2m ago":                ended(messages.Job{Outcome: messages.Lost}),
+		"running 3s, output blocked":  {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
+	} {
+		require.Equal(t, want, statusText(j, now))
+	}
+}

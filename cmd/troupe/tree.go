@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) sessionsCommand() *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{Use: "sessions [flags]", Short: "List the places to run", Args: noArgs}
+	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
+	return m.asks(cmd, func(a *asking) error {
+		list, err := a.Sessions(a.ctx, messages.ScopePath(scope))
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(wire.SessionList{V: wire.Version, Sessions: wire.List(list)})
+		}
+		t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}}
+		for _, s := range list {
+			t.add(string(s.Scope), string(s.Session), s.Backend, strconv.Itoa(s.Running), strconv.Itoa(s.Queued), strconv.Itoa(s.Adopted), s.Dir)
+		}
+		return m.print(t)
+	})
+}
+
+func (m *Main) closeCommand() *cobra.Command {
+	var scope string
+	grace := duration{name: "grace", zero: true}
+	cmd := &cobra.Command{
+		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
+		Long: "Close a session: its jobs are ended, and what they left behind.",
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
+	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
+	return m.asks(cmd, func(a *asking) error {
+		f := stopFlags{grace: grace}
+		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
+			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
+		})
+		if err != nil {
+			return err
+		}
+		if a.json {
+			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
+		}
+		for _, s := range closed.Survivors {
+			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		}
+		if err == nil && len(closed.Survivors) > 0 {
+			return status(statusSurvivors)
+		}
+		return err
+	})
+}
+
+func (m *Main) scopesCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "scopes [PATH]", Short: "List the owners of jobs", Args: func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return exactly(cmd, args, "PATH")
+	}}
+	return m.asks(cmd, func(a *asking) error {
+		at := messages.ScopePath("")
+		if len(a.args) > 0 {
+			at = messages.ScopePath(a.args[0])
+		}
+		list, err := a.Scopes(a.ctx, at)
+		if err != nil {
+			return err
+		}
+		object := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
+		t := &table{head: []string{"SCOPE", "JOBS", "SESSIONS", "AT MOST"}}
+		for _, s := range list {
+			object.Scopes = append(object.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
+			t.add(string(s.Path), strconv.Itoa(s.Jobs), strconv.Itoa(s.Sessions), quotaText(s.Quota))
+		}
+		if a.json {
+			return a.object(object)
+		}
+		return m.print(t)
+	})
+}
+
+func quotaText(q messages.ScopeQuota) string {
+	text := ""
+	if q.Jobs > 0 {
+		text = jobsText(q.Jobs)
+	}
+	if q.Sessions > 0 {
+		text += prefixed(", ", text) + fmt.Sprintf("%d sessions", q.Sessions)
+	}
+	return text
+}
+
+func (m *Main) handoverCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "handover JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: m.jobIDs(false, 1),
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
+		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
+	}
+	return m.asks(cmd, func(a *asking) error {
+		return a.done(a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
+	})
+}
+
+func (m *Main) rmCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
+	}
+	return m.asks(cmd, func(a *asking) error {
+		removed := map[messages.JobID]messages.Job{}
+		records := make(chan messages.Job, len(a.args))
+		err := a.each(func(id messages.JobID) error {
+			job, err := a.Remove(a.ctx, id)
+			if err == nil {
+				records <- job
+			}
+			return err
+		}, func(messages.JobID) {})
+		close(records)
+		for job := range records {
+			removed[job.ID] = job
+		}
+		if err == nil && a.json {
+			ids := slices.Sorted(maps.Keys(removed))
+			list := wire.JobList{V: wire.Version, Jobs: []wire.Job{}, Tasks: []messages.Task{}}
+			for _, id := range ids {
+				list.Jobs = append(list.Jobs, wire.Job{Job: removed[id]})
+			}
+			return a.object(list)
+		}
+		return err
+	})
+}
+
+func (m *Main) statsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
+	return m.asks(cmd, func(a *asking) error {
+		s, err := a.Stats(a.ctx)
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(s)
+		}
+		about, err := a.Version(a.ctx)
+		if err != nil {
+			return err
+		}
+		t := &table{head: []string{"WHAT", "NUMBER"}}
+		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
+			t.add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
+		}
+		t.add("scopes", strconv.Itoa(s.Scopes))
+		t.add("sessions", strconv.Itoa(s.Sessions))
+		t.add("connections", strconv.Itoa(s.Connections))
+		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
+		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", about.Version, about.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		return m.print(t)
+	})
+}
+
+func (m *Main) shutdownCommand() *cobra.Command {
+	var stopJobs bool
+	grace := duration{name: "grace", zero: true}
+	cmd := &cobra.Command{
+		Use: "shutdown [flags]", Short: "End the daemon", Args: noArgs,
+		Long: `End the daemon. Its jobs live on, if the keeper holds them; else they would end
+with it, and it goes on as long as there are any.`,
+	}
+	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
+	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
+	return m.asks(cmd, func(a *asking) error {
+		f := stopFlags{grace: grace}
+		about, err := a.Version(a.ctx)
+		if err != nil {
+			return err
+		}
+		ended := ending(about.PID)
+		left, err := a.ShutDown(a.ctx, messages.ShutDown{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+		if err != nil {
+			return err
+		}
+		ended() // a daemon that is started now finds the places of this one free
+		if a.json {
+			err = a.object(wire.Over{V: wire.Version, Survivors: wire.List(left)})
+		}
+		for _, s := range left {
+			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		}
+		if err == nil && len(left) > 0 {
+			return status(statusSurvivors)
+		}
+		return err
+	})
+}

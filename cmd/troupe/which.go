@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"troupe"
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// findHost chooses where the command runs (design.md 7): in the daemon, if one
+// runs; else a command that must outlive us starts one, and any other runs in
+// this process.
+func (g *foreground) findHost() error {
+	f := g.flags
+	needed := f.background || f.promoteAfter.set && !f.noDaemon
+	if !f.noDaemon {
+		c, err := g.main.find(needed, g.screen)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			g.host = newRemote(c, f.json, g.screen.err.terminal)
+			return g.forDaemon()
+		}
+	}
+	if err := f.checkLocal(); err != nil {
+		return err
+	}
+	if f.promoteAfter.set {
+		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+	}
+	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
+	if err != nil {
+		return err
+	}
+	g.host = local{node}
+	return nil
+}
+
+// find connects to the daemon, starts it if it is needed, and is nil where there
+// is none and none is needed.
+func (m *Main) find(needed bool, s *screen) (*client.Client, error) {
+	at, err := m.settings()
+	if err != nil {
+		return nil, err
+	}
+	c, err := connect(context.Background(), at.Socket)
+	switch {
+	case err == nil:
+		return c, nil
+	case !errors.Is(err, client.ErrNoDaemon) && (needed || at.named):
+		return nil, err
+	case !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "socket"}):
+		return nil, err
+	case !needed:
+		return nil, nil
+	}
+	return m.start(at, s)
+}
+
+// forDaemon makes a request that means the same in another process as in ours.
+func (g *foreground) forDaemon() error {
+	r := &g.request
+	if r.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return &messages.Error{
+				Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
+			}
+		}
+		r.Dir = dir
+	}
+	r.Umask = umask()
+	// What marks the processes of another node must not mark this job: that node
+	// would end it with its own.
+	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
+	switch {
+	case g.flags.background && g.flags.interactive:
+		r.Stdin = messages.StdinPipe // for troupe write
+	case g.flags.background:
+		r.Stdin = messages.StdinNull
+	case r.Stdin == messages.StdinHost && isNull(g.main.In):
+		r.Stdin = messages.StdinNull // there is nothing to pass on
+	case r.Stdin == messages.StdinHost:
+		r.Stdin = messages.StdinPipe
+		g.fed = true
+	}
+	r.Background, r.PromoteAfter = g.flags.background, g.flags.promoteAfter.d
+	return nil
+}
+
+// isNull says whether a file is the one that is always at its end.
+func isNull(f *os.File) bool {
+	null, err := os.Stat(os.DevNull)
+	info, ferr := f.Stat()
+	return err == nil && ferr == nil && os.SameFile(null, info)
+}
+
+// umask is the mask of this process, in octal; "" where it cannot be seen
+// without changing it.
+func umask() string {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return ""
+	}
+	for line := range bytes.Lines(b) {
+		if value, ok := bytes.CutPrefix(line, []byte("Umask:")); ok {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// feed passes our input on to a command that does not share it. Its failure ends
+// the command: it would wait for what never comes.
+func (g *foreground) feed(ctx context.Context) {
+	h, ok := g.host.(*remote)
+	if !ok || !g.fed {
+		return
+	}
+	go func() {
+		if err := h.feed(ctx, g.job, g.main.In); err != nil {
+			g.homeless <- err
+		}
+	}()
+}
+
+// tellGoesOn says that the command has not ended: its id is all that a program
+// wants, the rest is for people.
+func (g *foreground) tellGoesOn(job messages.Job) error {
+	if g.flags.json {
+		return writeJSON(g.main.Out, job)
+	}
+	if g.request.Background {
+		_, err := fmt.Fprintln(g.main.Out, job.ID)
+		return err
+	}
+	g.screen.say("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
+	return nil
+}

@@ -1,0 +1,254 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// Bounds of an attachment. What its reader does not take stays in the log.
+const (
+	maxNotices = 16 // that wait to be sent; one that takes no more has gone
+	maxInputs  = 16 // messages that wait for the job to read
+)
+
+// attachment is one client at a job's terminal, or at its pipes.
+//
+//	handler    reads what the client says
+//	output     sends the log from an offset as it grows
+//	tell       sends notices: of the lease, of input
+//	input      writes to the job, in order
+type attachment struct {
+	*call
+	conn    *websocket.Conn
+	uid     messages.UID
+	from    Output
+	least   int64 // the byte that the output comes to at least
+	notices chan wire.AttachSaid
+	inputs  chan messages.Refusable
+	cancel  context.CancelFunc
+}
+
+// attach answers with a WebSocket.
+func (c *call) attach() error {
+	offset, err := c.number("offset", 0, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	want := c.text("lease")
+	if want != "" && want != wire.AttachAsk && want != wire.AttachTake {
+		return messages.Invalid("lease", "lease must be ask or take; leave it out to watch")
+	}
+	job, out, err := c.wanted()
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(c.r.Header.Get("Upgrade"), "websocket") {
+		c.w.Header().Set("Upgrade", "websocket")
+		return messages.Invalid("upgrade", "this is a WebSocket; ask for an upgrade to it")
+	}
+	ctx, cancel := c.stream()
+	defer cancel()
+	from, err := c.node.Output(ctx, messages.JobID(job.UID), out.Stream, offset)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	c.attached.Add(1) // before the HTTP server forgets the connection
+	defer c.attached.Done()
+	conn, err := websocket.Accept(c.w, c.r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return errAnswered // by the library, with what was wrong
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(wire.MaxAttachInput)
+	a := &attachment{
+		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
+		notices: make(chan wire.AttachSaid, maxNotices), inputs: make(chan messages.Refusable, maxInputs),
+	}
+	a.join(a)
+	defer a.leave(a)
+	if err := a.say(ctx, wire.AttachSaid{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
+		return errAnswered
+	}
+	if want != "" {
+		a.change(a, want)
+	}
+	a.serve(ctx)
+	return errAnswered
+}
+
+// serve ends when the client, the output or the server does.
+func (a *attachment) serve(ctx context.Context) {
+	done := make(chan struct{}, 3)
+	for _, part := range []func(context.Context){a.output, a.tell, a.input} {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			part(ctx)
+		}()
+	}
+	a.listen(ctx)
+	a.cancel()
+	_ = a.conn.CloseNow() // whoever writes to it is let go
+	for range cap(done) {
+		<-done
+	}
+}
+
+// listen takes what the client says.
+func (a *attachment) listen(ctx context.Context) {
+	for {
+		kind, b, err := a.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if refused := a.heard(kind, b); refused != nil {
+			a.notice(wire.AttachSaid{Kind: wire.AttachFailed, Error: refused})
+		}
+	}
+}
+
+// heard does what one message asks for.
+func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error {
+	job := messages.JobID(a.uid)
+	if kind == websocket.MessageBinary {
+		return a.enqueue(messages.WriteInput{Job: job, Data: b})
+	}
+	var r wire.AttachRequest
+	if err := wire.Decode(b, &r); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case wire.AttachAsk, wire.AttachTake, wire.AttachYield, wire.AttachRefuse:
+		a.change(a, r.Kind)
+		return nil
+	case wire.AttachCloseInput:
+		return a.enqueue(messages.CloseInput{Job: job})
+	case wire.AttachResize:
+		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
+		if err != nil {
+			return err
+		}
+		return a.enqueue(messages.ResizeTerminal{Job: job, Size: size})
+	}
+	return messages.Invalid("type", "there is no such message; use close_input, resize, ask, take, yield or refuse")
+}
+
+// enqueue lets a request wait for its turn.
+func (a *attachment) enqueue(r messages.Refusable) *messages.Error {
+	if !a.holds(a) {
+		return noLease()
+	}
+	select {
+	case a.inputs <- r:
+		return nil
+	default:
+		return &messages.Error{Code: messages.ResourceExhausted, Reason: "input", Message: "the job does not read, and no more input is kept for it", Hint: "wait for written, then send it again"}
+	}
+}
+
+// input asks the job, one request after the other.
+func (a *attachment) input(ctx context.Context) {
+	for {
+		select {
+		case r := <-a.inputs:
+			a.perform(ctx, r)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
+	reply, err := a.node.Ask(ctx, r)
+	if err == nil {
+		err = refusal(reply)
+	}
+	written, ok := reply.(messages.InputWritten)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		a.notice(wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(err)})
+	case ok:
+		a.notice(wire.AttachSaid{Kind: wire.AttachWritten, Through: written.Through})
+	}
+}
+
+// notice has something told. A client that takes nothing any more is let go.
+func (a *attachment) notice(said wire.AttachSaid) {
+	select {
+	case a.notices <- said:
+	default:
+		a.cancel()
+	}
+}
+
+func (a *attachment) tell(ctx context.Context) {
+	for {
+		select {
+		case said := <-a.notices:
+			if a.say(ctx, said) != nil {
+				a.cancel()
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) say(ctx context.Context, said wire.AttachSaid) error {
+	said.V = wire.Version
+	b, err := compact(said)
+	if err != nil {
+		return err
+	}
+	return a.conn.Write(ctx, websocket.MessageText, b)
+}
+
+// output sends the log. A client that reads slowly is waited for here, and the
+// job is not.
+func (a *attachment) output(ctx context.Context) {
+	defer a.cancel()
+	buf := make([]byte, copyBuffer)
+	told := 0
+	for {
+		n, err := a.from.Read(buf)
+		for gaps := a.from.Gaps(); told < len(gaps); told++ {
+			if a.say(ctx, wire.AttachSaid{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
+				return
+			}
+		}
+		if n > 0 && a.conn.Write(ctx, websocket.MessageBinary, buf[:n]) != nil {
+			return
+		}
+		if errors.Is(err, io.EOF) {
+			if a.from.Offset() < a.least {
+				_ = a.say(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
+			}
+			a.end(ctx)
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// end tells that the output has ended, and how the job stands.
+func (a *attachment) end(ctx context.Context) {
+	said := wire.AttachSaid{Kind: wire.AttachEnded, Offset: a.from.Offset()}
+	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {
+		said.Job = &wire.Job{Job: job}
+	}
+	if a.say(ctx, said) == nil {
+		_ = a.conn.Close(websocket.StatusNormalClosure, "the output has ended")
+	}
+}

@@ -1,0 +1,253 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// Bounds of a body: what is large is the text of a command, whose quotes and
+// newlines JSON writes as two bytes each.
+const (
+	maxBody    = 1 << 20
+	maxRun     = 2*messages.MaxText + maxBody
+	maxDrained = 4 * messages.MaxText // of a body that is too large
+	lastWords  = time.Second          // for what is on its way when the server closes
+	drainFor   = 2 * time.Second
+	maxLarge   = 4 // bodies above maxBody that are in memory at a time
+)
+
+// call is one request on its way through its handler.
+type call struct {
+	*Server
+	w   http.ResponseWriter
+	r   *http.Request
+	ctx context.Context //nolint:containedctx // of the request, as r has it
+}
+
+// id is the job that the path names.
+func (c *call) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
+
+func (c *call) principal() messages.Principal {
+	return c.ctx.Value(doorKey{}).(*door).principal()
+}
+
+// checkType refuses a body that a form of a web page could have sent.
+func (c *call) checkType() *messages.Error {
+	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return messages.Invalid("content_type", "the body must be JSON, and say so: Content-Type: application/json")
+	}
+	return nil
+}
+
+// body reads a request of at most a number of bytes.
+func (c *call) body(into any, most int64) error {
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetReadDeadline(time.Now().Add(patience))
+	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	if c.r.ContentLength > most {
+		return c.tooLarge(most)
+	}
+	from := http.MaxBytesReader(c.w, c.r.Body, most)
+	b, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	if err == nil && len(b) > maxBody {
+		select { // a place among those that hold much memory
+		case c.large <- struct{}{}:
+			defer func() { <-c.large }()
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+		_ = rc.SetReadDeadline(time.Now().Add(patience))
+		var rest []byte
+		rest, err = io.ReadAll(from)
+		b = append(b, rest...)
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return c.tooLarge(most)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return messages.Invalid("body", "the body did not come in its time")
+	case err != nil:
+		return messages.Invalid("body", "the body ends early: "+err.Error())
+	}
+	if err := wire.Decode(b, into); err != nil {
+		return err
+	}
+	return nil
+}
+
+// errAnswered says that a handler has sent its reply itself.
+var errAnswered = errors.New("the reply was sent")
+
+// tooLarge refuses a body, and lets its sender finish, within bounds: who is cut
+// off while he writes may never read why.
+func (c *call) tooLarge(most int64) error {
+	c.w.Header().Set("Connection", "close")
+	c.fail(c.w, &messages.Error{Code: messages.TooLarge, Reason: "body", Message: fmt.Sprintf("the body has more than %d bytes", most), Hint: "send less at a time"})
+	rc := http.NewResponseController(c.w)
+	_ = rc.Flush()
+	_ = rc.SetReadDeadline(time.Now().Add(drainFor))
+	_, _ = io.CopyN(io.Discard, c.r.Body, maxDrained)
+	return errAnswered
+}
+
+// checkQuery refuses parameters that the route does not have.
+func (c *call) checkQuery(known []string) *messages.Error {
+	query, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return messages.Invalid("query", "the query cannot be read: "+err.Error())
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(known, name):
+			return messages.Invalid(name, fmt.Sprintf("%.64q is no parameter of this request", name))
+		case len(values) != 1:
+			return messages.Invalid(name, name+" is there twice")
+		}
+	}
+	return nil
+}
+
+// text is a parameter, "" if it is not there.
+func (c *call) text(name string) string { return c.r.URL.Query().Get(name) }
+
+// flag is a parameter that is true or false.
+func (c *call) flag(name string) (bool, error) {
+	switch c.text(name) {
+	case "":
+		if !c.r.URL.Query().Has(name) {
+			return false, nil
+		}
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, messages.Invalid(name, name+" must be true or false")
+}
+
+// number is a parameter that is at least least, or absent.
+func (c *call) number(name string, absent, least, most int64) (int64, error) {
+	text := c.text(name)
+	if text == "" && !c.r.URL.Query().Has(name) {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, messages.Invalid(name, fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most))
+	}
+	return n, nil
+}
+
+// grace is the parameter grace_ms: absent is the job's own, 0 none.
+func (c *call) grace() (time.Duration, error) {
+	if !c.r.URL.Query().Has("grace_ms") {
+		return 0, nil
+	}
+	ms, err := c.number("grace_ms", 0, 0, int64(messages.MaxDuration/time.Millisecond))
+	if err != nil {
+		return 0, err
+	}
+	return graceOf(&ms)
+}
+
+func graceOf(ms *int64) (time.Duration, error) {
+	d, err := wire.GraceOf(ms)
+	if err != nil {
+		return 0, err
+	}
+	return d, nil
+}
+
+// reply sends one object.
+func (c *call) reply(status int, v any) error {
+	c.send(c.w, status, v)
+	return nil
+}
+
+// send writes one object.
+func (s *Server) send(w http.ResponseWriter, status int, v any) {
+	b, err := compact(v)
+	if err != nil {
+		s.log.Error("a reply cannot be encoded", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	b = append(b, '\n')
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client may have gone
+}
+
+// stream is the context of a reply that would not end by itself: it ends with
+// the request and with the server, also when its reader has stopped to read.
+func (c *call) stream() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	rc := http.NewResponseController(c.w)
+	stop := context.AfterFunc(c.closing, func() {
+		cancel()
+		_ = rc.SetWriteDeadline(time.Now().Add(lastWords))
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// compact is one object on one line; & and < stay as they are, as on the command
+// line.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// fail sends an error.
+func (s *Server) fail(w http.ResponseWriter, e *messages.Error) {
+	status := statusOf(e)
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	s.send(w, status, wire.ErrorBody{V: wire.Version, Error: *e})
+}
+
+// ask asks the node once for a reply of type T; another one is an error.
+func ask[T any](c *call, request messages.Refusable) (T, error) {
+	var none T
+	reply, err := c.node.Ask(c.ctx, request)
+	if err != nil {
+		return none, err
+	}
+	if t, ok := reply.(T); ok {
+		return t, nil
+	}
+	return none, strange(reply)
+}
+
+// prefers reports whether the request has a preference (RFC 7240).
+func (c *call) prefers(what string) bool {
+	for _, line := range c.r.Header.Values("Prefer") {
+		for _, one := range strings.Split(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(one), what) {
+				return true
+			}
+		}
+	}
+	return false
+}

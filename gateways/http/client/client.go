@@ -1,0 +1,182 @@
+// Package client speaks to a daemon in its own words: one method for each route
+// of the HTTP API, with the requests and records of package messages. Errors of
+// the daemon are *messages.Error, with its code; an error without one is of the
+// connection, or of the context.
+//
+//	c, err := client.Dial(ctx, socket)
+//	result, err := c.Run(ctx, messages.RunCommand{Text: "make test"})
+//	events := c.Events(ctx, messages.Subscribe{Now: true})
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"troupe/gateways/http/peer"
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// ErrNoDaemon says that nobody listens at the socket.
+var ErrNoDaemon = errors.New("no daemon")
+
+// Client is safe for concurrent use.
+type Client struct {
+	http  *http.Client
+	base  string
+	token string
+}
+
+// idleConnections is how many connections wait for another request.
+const idleConnections = 8
+
+// Dial connects to the daemon of a socket and asks whether it is well. A socket
+// that another user has made is refused. Where nobody listens the error is
+// ErrNoDaemon.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	if err := peer.CheckPath(socket); err != nil {
+		return nil, err
+	}
+	c := &Client{base: "http://troupe", http: &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, socket) },
+		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 10 * time.Second, // before the daemon's end of patience
+	}}}
+	if _, err := c.Version(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// DialTCP is a client of a daemon that listens on a loopback address.
+func DialTCP(ctx context.Context, address, token string) (*Client, error) {
+	c := &Client{base: "http://" + address, token: token, http: &http.Client{Transport: &http.Transport{
+		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 10 * time.Second,
+	}}}
+	if _, err := c.Version(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect opens a connection to a socket of our own user.
+func connect(ctx context.Context, socket string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w listens at %s", ErrNoDaemon, socket)
+	case err != nil:
+		return nil, err
+	}
+	if err := peer.Check(conn.(*net.UnixConn)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// request makes a request; body nil is none.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	var from io.Reader
+	if body != nil {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(body); err != nil {
+			return nil, err
+		}
+		from = &b
+	}
+	where := c.base + path
+	if len(query) > 0 {
+		where += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, where, from)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return r, nil
+}
+
+// do sends a request and returns a reply that is no error.
+func (c *Client) do(r *http.Request) (*http.Response, error) {
+	reply, err := c.http.Do(r)
+	if err != nil {
+		if ctx := r.Context(); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, err
+	}
+	if reply.StatusCode < http.StatusBadRequest {
+		return reply, nil
+	}
+	defer reply.Body.Close()
+	return nil, refusal(reply)
+}
+
+// maxError bounds the body of an error.
+const maxError = 64 << 10
+
+// refusal is the error in a reply.
+func refusal(reply *http.Response) error {
+	var body wire.ErrorBody
+	b, err := io.ReadAll(io.LimitReader(reply.Body, maxError))
+	if err == nil {
+		err = json.Unmarshal(b, &body)
+	}
+	if err != nil || body.Error.Code == "" {
+		return fmt.Errorf("the daemon answered %s, which is no error of its own", reply.Status)
+	}
+	return &body.Error
+}
+
+// ask sends a request and decodes its reply.
+func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (T, error) {
+	var out T
+	r, err := c.request(ctx, method, path, query, body)
+	if err != nil {
+		return out, err
+	}
+	return answer[T](c, r)
+}
+
+func answer[T any](c *Client, r *http.Request) (T, error) {
+	var out T
+	reply, err := c.do(r)
+	if err != nil {
+		return out, err
+	}
+	defer reply.Body.Close()
+	if err := json.NewDecoder(reply.Body).Decode(&out); err != nil {
+		return out, fmt.Errorf("the daemon's reply cannot be read: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxError)) // so that the connection serves again
+	return out, nil
+}
+
+// of is the path of something of a job.
+func of(job messages.JobID, what ...string) string {
+	return "/v1/jobs/" + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
+}

@@ -1,0 +1,150 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// Bounds of a stream of events.
+const (
+	maxEvent   = 64 << 20 // bytes of one: a record holds the text of its command
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 2 * time.Second // between two tries to come back
+	retryFor   = 30 * time.Second
+)
+
+// Events are the facts of the daemon, with their numbers, each once and in order.
+// A connection that breaks is made again, and goes on behind the last event;
+// facts that are no longer held then are told as an event of the kind
+// facts_dropped. It ends with an error when ctx ends, when the daemon has ended,
+// was not there or does not come back within half a minute, or with the loop.
+func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		s := stream{client: c, ask: r, yield: yield}
+		err := s.run(ctx)
+		if err != nil && !s.over {
+			yield(wire.Event{}, err)
+		}
+	}
+}
+
+// stream is one loop over events.
+type stream struct {
+	client *Client
+	ask    messages.Subscribe
+	yield  func(wire.Event, error) bool
+	over   bool // the loop was left
+	heard  bool // something since the last connection was made
+	resume bool // behind ask.After
+}
+
+var errLeft = errors.New("the loop was left")
+
+func (s *stream) run(ctx context.Context) error {
+	wait, since := retryFirst, time.Now()
+	for {
+		err := s.once(ctx)
+		var coded *messages.Error
+		switch {
+		case s.over:
+			return errLeft
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &coded), !s.resume && !s.heard:
+			return err // it will be the same again, or there never was a stream
+		}
+		if s.heard {
+			wait, since, s.heard = retryFirst, time.Now(), false
+		}
+		if time.Since(since) > retryFor {
+			return fmt.Errorf("the daemon does not come back: %w", err)
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, retryMost)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// once reads one connection to its end.
+func (s *stream) once(ctx context.Context) error {
+	query := url.Values{}
+	for name, value := range map[string]string{"scope": string(s.ask.Filter.Scope), "job": string(s.ask.Filter.Job)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for name, on := range map[string]bool{"ends": s.ask.Filter.Ends, "now": s.ask.Now} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	r, err := s.client.request(ctx, http.MethodGet, "/v1/events", query, nil)
+	if err != nil {
+		return err
+	}
+	if s.resume || s.ask.After > 0 {
+		r.Header.Set("Last-Event-ID", strconv.FormatUint(uint64(s.ask.After), 10))
+	}
+	reply, err := s.client.do(r)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	return s.read(reply.Body)
+}
+
+// read takes the events of one connection.
+func (s *stream) read(from io.Reader) error {
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok && !s.resume {
+			n, err := strconv.ParseUint(id, 10, 64)
+			if err != nil {
+				return fmt.Errorf("the number of an event cannot be read: %w", err)
+			}
+			s.ask.After, s.ask.Now, s.resume, s.heard = messages.Seq(n), false, true, true
+			continue // where it begins
+		}
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue // its id and name are in the data; a comment says that all is well
+		}
+		var e wire.Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return fmt.Errorf("an event cannot be read: %w", err)
+		}
+		if e.Kind == wire.StreamEnded && e.Error != nil {
+			return e.Error
+		}
+		s.heard = true
+		if e.Seq <= s.ask.After {
+			continue // told before the connection broke
+		}
+		s.ask.After = e.Seq
+		if !s.yield(e, nil) {
+			s.over = true
+			return errLeft
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return io.ErrUnexpectedEOF
+}

@@ -1,0 +1,159 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// stop ends a job's tree, and answers when nothing of it is left, or with what is.
+func (c *call) stop() error {
+	body, err := c.stopBody()
+	if err != nil {
+		return err
+	}
+	if body.Scope != "" || body.Session != "" {
+		return messages.Invalid("scope", "the path names a job; to stop a scope or a session use /v1/stop")
+	}
+	return c.end(body, messages.StopCommand{Job: c.id()})
+}
+
+// stopScope ends all jobs of a scope and its sub-scopes, or of one session.
+func (c *call) stopScope() error {
+	body, err := c.stopBody()
+	if err != nil {
+		return err
+	}
+	if body.Scope == "" {
+		return messages.Invalid("scope", "name the scope whose jobs are to be stopped")
+	}
+	return c.end(body, messages.StopCommand{Scope: messages.ScopePath(body.Scope), Session: messages.SessionID(body.Session)})
+}
+
+func (c *call) stopBody() (wire.Stop, error) {
+	var body wire.Stop
+	err := c.body(&body, maxBody)
+	return body, err
+}
+
+func (c *call) end(body wire.Stop, r messages.StopCommand) error {
+	var err error
+	if r.Grace, err = graceOf(body.Grace); err != nil {
+		return err
+	}
+	r.Reason = body.Reason
+	stopped, err := ask[messages.CommandStopped](c, r)
+	if err != nil {
+		return err
+	}
+	if err := c.awaitNews(stopped.Jobs); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Stopped{
+		V: wire.Version, Jobs: wire.List(stopped.Jobs), Survivors: wire.List(stopped.Survivors), Already: stopped.Already,
+	})
+}
+
+// awaitNews waits until the records say that jobs have ended: the answer to a
+// stop comes straight from their actors and may overtake the news.
+func (c *call) awaitNews(jobs []messages.JobID) error {
+	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
+		_, err := ask[messages.AwaitEnded](c, messages.AwaitJobs{Jobs: some})
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // else it is over, and forgotten
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) signal() error {
+	var body wire.Signal
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	return c.done(messages.SignalCommand{Job: c.id(), Signal: body.Signal, Tree: body.Tree})
+}
+
+// promote lets a foreground job go on in the background; its caller is answered.
+func (c *call) promote() error {
+	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+		return err
+	}
+	promoted, err := ask[messages.CommandPromoted](c, messages.PromoteCommand{Job: c.id()})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Job{Job: promoted.Job})
+}
+
+func (c *call) deadline() error {
+	var body wire.Deadline
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	r, refusal := body.Change(c.id())
+	if refusal != nil {
+		return refusal
+	}
+	return c.done(r)
+}
+
+// input writes to the job, and answers when the kernel has it.
+func (c *call) input() error {
+	var body wire.Input
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	data, refusal := body.Bytes()
+	if refusal != nil {
+		return refusal
+	}
+	written, err := ask[messages.InputWritten](c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Written{V: wire.Version, Through: written.Through})
+}
+
+func (c *call) closeInput() error {
+	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+		return err
+	}
+	return c.done(messages.CloseInput{Job: c.id()})
+}
+
+func (c *call) resize() error {
+	var body wire.Resize
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	size, refusal := body.Size()
+	if refusal != nil {
+		return refusal
+	}
+	return c.done(messages.ResizeTerminal{Job: c.id(), Size: size})
+}
+
+// handOver moves a live job to another scope.
+func (c *call) handOver() error {
+	var body wire.HandOver
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	to := messages.ScopePath(body.To)
+	if err := to.Check(); err != nil {
+		return err
+	}
+	return c.done(messages.HandOver{Job: c.id(), To: to})
+}
+
+// done asks for what is only acknowledged.
+func (c *call) done(request messages.Refusable) error {
+	if _, err := ask[messages.Acknowledged](c, request); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Done{V: wire.Version})
+}

@@ -1,0 +1,157 @@
+package http_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+func TestStop(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Text: "trap '' TERM; echo ready; while :; do sleep 60 & wait; done"})
+	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
+	stopped, err := d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID, Grace: -1, Reason: "enough"})
+	require.NoError(t, err)
+	require.Equal(t, []messages.JobID{job.ID}, stopped.Jobs)
+	require.Empty(t, stopped.Survivors)
+	require.False(t, stopped.Already)
+	job, err = d.client.Job(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, messages.Cancelled, job.Outcome)
+	require.Equal(t, messages.Cause{By: messages.ByClient, Reason: "enough", Signal: "KILL"}, job.Cause)
+	stopped, err = d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID}) // B58
+	require.NoError(t, err)
+	require.True(t, stopped.Already)
+}
+
+func TestStopScopeAndSession(t *testing.T) {
+	d := start(t, nil)
+	one := d.background(messages.RunCommand{Text: "sleep 60", Scope: "a/b", Session: "s"})
+	two := d.background(messages.RunCommand{Text: "sleep 60", Scope: "a/b"})
+	three := d.background(messages.RunCommand{Text: "sleep 60", Scope: "c"})
+	stopped, err := d.client.Stop(t.Context(), messages.StopCommand{Scope: "a/b", Session: "s"})
+	require.NoError(t, err)
+	require.Equal(t, []messages.JobID{one.ID}, stopped.Jobs)
+	stopped, err = d.client.Stop(t.Context(), messages.StopCommand{Scope: "a"})
+	require.NoError(t, err)
+	require.Contains(t, stopped.Jobs, two.ID)
+	job, err := d.client.Job(t.Context(), two.ID)
+	require.NoError(t, err)
+	require.True(t, job.State.Ended())
+	job, err = d.client.Job(t.Context(), three.ID)
+	require.NoError(t, err)
+	require.Equal(t, messages.Running, job.State)
+}
+
+func TestSignalAndDeadline(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Text: "trap 'echo usr1' USR1; echo ready; while :; do sleep 60 & wait; done"})
+	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
+	for _, name := range []string{"USR1", "SIGUSR1", "10"} {
+		require.NoError(t, d.client.Signal(t.Context(), messages.SignalCommand{Job: job.ID, Signal: name}))
+		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "usr1"})
+	}
+	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, After: time.Hour}))
+	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, Extend: time.Hour}))
+	job, err := d.client.Job(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.WithinDuration(t, time.Now().Add(2*time.Hour), job.Deadline, 10*time.Minute)
+	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, None: true}))
+	require.NoError(t, d.client.Deadline(t.Context(), messages.ChangeDeadline{Job: job.ID, After: time.Millisecond}))
+	require.Equal(t, messages.TimedOut, d.awaits(job.ID, messages.Condition{}).Outcome)
+}
+
+func TestHandOver(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Text: "sleep 60"})
+	require.NoError(t, d.client.OpenScope(t.Context(), messages.OpenScope{Path: "heir", Quota: messages.ScopeQuota{Jobs: 3}}))
+	require.NoError(t, d.client.HandOver(t.Context(), messages.HandOver{Job: job.ID, To: "heir"}))
+	job, err := d.client.Job(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, messages.ScopePath("heir"), job.Scope)
+	scopes, err := d.client.Scopes(t.Context(), "heir")
+	require.NoError(t, err)
+	require.Len(t, scopes, 1)
+	require.Equal(t, 1, scopes[0].Jobs)
+	require.Equal(t, messages.ScopeQuota{Jobs: 3}, scopes[0].Quota)
+	closed, err := d.client.CloseScope(t.Context(), messages.CloseScope{Path: "heir", Reason: "over"})
+	require.NoError(t, err)
+	require.Equal(t, []messages.JobID{job.ID}, closed.Jobs)
+	job, err = d.client.Job(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, messages.ByScope, job.Cause.By)
+}
+
+func TestSessions(t *testing.T) {
+	d := start(t, nil)
+	dir := t.TempDir()
+	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", Dir: dir})
+	require.NoError(t, err)
+	require.Equal(t, dir, info.Dir)
+	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", Env: []string{"A=b"}})
+	coded(t, err, messages.Unsupported, "env")
+	result, err := d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "[ $PWD = " + dir + " ]"})
+	require.NoError(t, err)
+	require.Zero(t, result.Job.ExitCode())
+	list, err := d.client.Sessions(t.Context(), "main")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	closed, err := d.client.CloseSession(t.Context(), messages.CloseSession{Session: "build", Grace: -1, Reason: "done"})
+	require.NoError(t, err)
+	require.Empty(t, closed.Survivors)
+	list, err = d.client.Sessions(t.Context(), "")
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// What can be waited for.
+func TestWait(t *testing.T) {
+	d := start(t, nil)
+	one := d.background(messages.RunCommand{Text: "echo hello; read x", Stdin: messages.StdinPipe})
+	two := d.background(messages.RunCommand{Text: "sleep 60"})
+	d.awaits(one.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "hel+o"})
+	d.awaits(one.ID, messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Millisecond})
+	both := []messages.JobID{one.ID, two.ID}
+	ended, err := d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Timeout: time.Millisecond})
+	require.NoError(t, err)
+	require.True(t, ended.TimedOut)
+	require.NoError(t, d.client.CloseInput(t.Context(), one.ID))
+	ended, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Any: true})
+	require.NoError(t, err)
+	require.Equal(t, []messages.JobID{one.ID}, ended.Met)
+	require.Len(t, ended.Jobs, 2)
+	ended, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both[:1], Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "never"}})
+	require.NoError(t, err)
+	require.True(t, ended.Impossible)
+	_, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}})
+	if err != nil { // until the tree can
+		coded(t, err, messages.Unsupported, "port")
+	}
+}
+
+// The daemon tells of itself, and ends when it is asked to.
+func TestDaemon(t *testing.T) {
+	d := start(t, nil)
+	require.NoError(t, d.client.Health(t.Context()))
+	about, err := d.client.Version(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "test", about.Version)
+	d.run("true")
+	d.background(messages.RunCommand{Text: "sleep 60"})
+	stats, err := d.client.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[messages.State]int{messages.Running: 1, messages.Finished: 1}, stats.Jobs)
+	require.Positive(t, stats.Connections)
+	_, err = d.client.ShutDown(t.Context(), messages.ShutDown{})
+	coded(t, err, messages.Unsupported, "shutdown")
+
+	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutDown{Grace: -1}))
+	coded(t, d.client.Health(t.Context()), messages.ShuttingDown, "")
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Text: "true"})
+	coded(t, err, messages.ShuttingDown, "")
+	require.True(t, strings.Contains(err.Error(), "ended"), err)
+}

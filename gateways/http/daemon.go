@@ -1,0 +1,84 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"time"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// health answers as long as the node takes requests.
+func (c *call) health() error {
+	if err := c.node.Err(); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Health{V: wire.Version, OK: true})
+}
+
+func (c *call) version() error {
+	return c.reply(http.StatusOK, wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid()})
+}
+
+// stats counts what there is.
+func (c *call) stats() error {
+	jobs, err := ask[messages.JobList](c, messages.ListJobs{Finished: true})
+	if err != nil {
+		return err
+	}
+	scopes, err := ask[messages.ScopeList](c, messages.ListScopes{})
+	if err != nil {
+		return err
+	}
+	sessions, err := ask[messages.SessionList](c, messages.ListSessions{})
+	if err != nil {
+		return err
+	}
+	out := wire.Stats{
+		V: wire.Version, Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
+		Connections: int(c.open.Load()), Subscriptions: c.subscribed(), UptimeMS: time.Since(c.began).Milliseconds(),
+	}
+	for _, j := range jobs.Jobs {
+		state := j.State
+		if state.Ended() {
+			state = messages.Finished
+		}
+		out.Jobs[state]++
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// subscribed is how many subscriptions are open.
+func (s *Server) subscribed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, k := range s.subscriptions {
+		n += k
+	}
+	return n
+}
+
+// shutdown ends the node for whoever asks; once begun it does not depend on him.
+func (c *call) shutdown() error {
+	var body wire.ShutDown
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	if c.options.Shutdown == nil {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "shutdown", Message: "this node cannot be ended from afar: it is part of another program", Hint: "end that program",
+		}
+	}
+	grace, err := graceOf(body.Grace)
+	if err != nil {
+		return err
+	}
+	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), messages.ShutDown{KeepJobs: !body.StopJobs, Grace: grace, Reason: body.Reason})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Over{V: wire.Version, Survivors: wire.List(left)})
+}

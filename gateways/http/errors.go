@@ -1,0 +1,96 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"troupe/messages"
+)
+
+// statuses are the HTTP statuses of the codes.
+var statuses = map[messages.Code]int{
+	messages.NotFound:           http.StatusNotFound,
+	messages.Busy:               http.StatusServiceUnavailable,
+	messages.QueueFull:          http.StatusTooManyRequests,
+	messages.InvalidParams:      http.StatusBadRequest,
+	messages.CwdNotFound:        http.StatusUnprocessableEntity,
+	messages.CwdNotDir:          http.StatusUnprocessableEntity,
+	messages.EnvRefused:         http.StatusUnprocessableEntity,
+	messages.TooLarge:           http.StatusRequestEntityTooLarge,
+	messages.JobFinished:        http.StatusConflict,
+	messages.NoInput:            http.StatusConflict,
+	messages.LineTooLong:        http.StatusUnprocessableEntity,
+	messages.SessionClosedCode:  http.StatusConflict,
+	messages.ResourceExhausted:  http.StatusServiceUnavailable,
+	messages.SpawnFailed:        http.StatusUnprocessableEntity,
+	messages.SandboxUnavailable: http.StatusNotImplemented,
+	messages.Refused:            http.StatusForbidden,
+	messages.Conflict:           http.StatusConflict,
+	messages.OutputUnavailable:  http.StatusNotFound,
+	messages.ShuttingDown:       http.StatusServiceUnavailable,
+	messages.Unsupported:        http.StatusNotImplemented,
+	messages.Internal:           http.StatusInternalServerError,
+	messages.ShellUnknown:       http.StatusNotFound,
+	messages.ShellCompleted:     http.StatusConflict,
+	messages.ShellErrorShutdown: http.StatusServiceUnavailable,
+	messages.ShellStopped:       http.StatusConflict,
+	messages.ShellNotFound:      http.StatusNotFound,
+}
+
+// finer are the statuses of what HTTP itself has a word for.
+var finer = map[messages.Error]int{
+	{Code: messages.Refused, Reason: "token"}:              http.StatusUnauthorized,
+	{Code: messages.Unsupported, Reason: "method"}:         http.StatusMethodNotAllowed,
+	{Code: messages.InvalidParams, Reason: "content_type"}: http.StatusUnsupportedMediaType,
+	{Code: messages.InvalidParams, Reason: "upgrade"}:      http.StatusUpgradeRequired,
+}
+
+// statusOf is the status of an error.
+func statusOf(e *messages.Error) int {
+	if status, ok := finer[messages.Error{Code: e.Code, Reason: e.Reason}]; ok {
+		return status
+	}
+	if status, ok := statuses[e.Code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// coded finds the code in an error. One that has none is the end of the node, or
+// a fault of ours.
+func (s *Server) coded(err error) *messages.Error {
+	var e *messages.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case s.node.Err() != nil:
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the node has ended: " + s.node.Err().Error(), Hint: "ask the next one"}
+	case s.closing.Err() != nil:
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the server is closing", Hint: "ask the next one"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &messages.Error{Code: messages.Busy, Message: "the request was not answered in its time", Hint: "ask again"}
+	}
+	return &messages.Error{Code: messages.Internal, Message: err.Error()}
+}
+
+// refusal is the error in a reply that refuses, or nil.
+func refusal(reply any) error {
+	switch r := reply.(type) {
+	case messages.CommandRejected:
+		return &r.Err
+	case messages.RequestRejected:
+		return &r.Err
+	case messages.JobMissing:
+		return &r.Err
+	}
+	return nil
+}
+
+// strange is for a reply that does not belong to its request.
+func strange(reply any) error {
+	if err := refusal(reply); err != nil {
+		return err
+	}
+	return &messages.Error{Code: messages.Internal, Reason: "reply", Message: "the node gave an answer that is none to this request"}
+}

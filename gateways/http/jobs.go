@@ -1,0 +1,73 @@
+package http
+
+import (
+	"net/http"
+	"slices"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// noState is that of no job: a list of it holds the announced tasks alone.
+const noState messages.State = "none"
+
+// list tells the jobs at and below a scope, oldest first.
+func (c *call) list() error {
+	finished, err := c.flag("finished")
+	if err != nil {
+		return err
+	}
+	scope, err := c.scope("scope")
+	if err != nil {
+		return err
+	}
+	state := messages.State(c.text("state"))
+	if !slices.Contains([]messages.State{
+		"", messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
+	}, state) {
+		return messages.Invalid("state", "there is no such state; use queued, starting, running, stopping, draining or finished")
+	}
+	finished = finished || state == messages.Finished
+	tasks, err := ask[messages.JobList](c, messages.ListJobs{Scope: scope, States: []messages.State{noState}})
+	if err != nil {
+		return err
+	}
+	jobs, err := c.node.Jobs(c.ctx, scope, finished) // with their sizes
+	if err != nil {
+		return err
+	}
+	if state != "" {
+		jobs = slices.DeleteFunc(jobs, func(j messages.Job) bool {
+			return j.State != state && !(state == messages.Finished && j.State.Ended())
+		})
+	}
+	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
+}
+
+// scope is a parameter that is a scope's path, or absent.
+func (c *call) scope(name string) (messages.ScopePath, error) {
+	path := messages.ScopePath(c.text(name))
+	if path != "" {
+		if err := path.Check(); err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+func (c *call) show() error {
+	job, err := c.node.Job(c.ctx, c.id())
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Job{Job: job})
+}
+
+// remove forgets a finished job and its output, and answers with its record.
+func (c *call) remove() error {
+	gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.id()})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Job{Job: gone.Job})
+}

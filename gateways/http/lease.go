@@ -1,0 +1,95 @@
+package http
+
+import (
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// lease is the right to write to a job's input: one of those attached has it.
+// The server's lock guards it.
+type lease struct {
+	holder, asker *attachment
+	attached      int
+}
+
+// join makes an attachment one of its job's.
+func (s *Server) join(a *attachment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leases[a.uid] == nil {
+		s.leases[a.uid] = &lease{}
+	}
+	s.leases[a.uid].attached++
+}
+
+// leave gives up what an attachment has.
+func (s *Server) leave(a *attachment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases[a.uid]
+	if l.asker == a {
+		l.asker = nil
+	}
+	if l.holder == a {
+		l.pass()
+	}
+	if l.attached--; l.attached == 0 {
+		delete(s.leases, a.uid)
+	}
+}
+
+// holds reports whether an attachment may write.
+func (s *Server) holds(a *attachment) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leases[a.uid].holder == a
+}
+
+// change does what an attachment asks about the lease.
+func (s *Server) change(a *attachment, kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases[a.uid]
+	mine := l.holder == a
+	switch {
+	case kind == wire.AttachAsk && l.holder != nil && !mine:
+		if l.asker != nil && l.asker != a {
+			l.asker.lease(false, wire.LeaseRefused) // one asks at a time
+		}
+		l.asker = a
+		l.holder.notice(wire.AttachSaid{Kind: wire.AttachAsked})
+	case kind == wire.AttachAsk || kind == wire.AttachTake:
+		if l.holder != nil && !mine {
+			l.holder.lease(false, wire.LeaseTaken)
+		}
+		if l.asker == a {
+			l.asker = nil
+		}
+		l.holder = a
+		a.lease(true, wire.LeaseGranted)
+	case kind == wire.AttachYield && mine:
+		a.lease(false, wire.LeaseYielded)
+		l.pass()
+	case kind == wire.AttachRefuse && mine && l.asker != nil:
+		l.asker.lease(false, wire.LeaseRefused)
+		l.asker = nil
+	}
+}
+
+// pass gives the lease to whoever asked for it, or to nobody.
+func (l *lease) pass() {
+	l.holder, l.asker = l.asker, nil
+	if l.holder != nil {
+		l.holder.lease(true, wire.LeaseGranted)
+	}
+}
+
+// lease tells an attachment what it may do now.
+func (a *attachment) lease(held bool, reason string) {
+	a.notice(wire.AttachSaid{Kind: wire.AttachLease, Held: held, Reason: reason})
+}
+
+// noLease is for input of one who only watches.
+func noLease() *messages.Error {
+	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another one writes to the job; you watch", Hint: "ask for the lease, or take it"}
+}

@@ -1,0 +1,151 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/gateways/http/peer"
+	"troupe/messages"
+)
+
+// Listen opens the socket of the daemon: 0600 in a directory of ours alone,
+// which is made (0700) if it is not there. It refuses a directory or a socket of
+// another user, one that others may enter, a symbolic link, and a socket on which
+// a daemon answers; one whose daemon is dead is replaced.
+//
+// The umask of the process is changed for a moment: call it before anything else
+// of the process makes files.
+func Listen(path string) (*net.UnixListener, error) {
+	if err := peer.CheckPath(path); err != nil {
+		return nil, err
+	}
+	dir, err := ownDirectory(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	unlock, err := alone(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the directory of the socket cannot be locked: %w", err)
+	}
+	defer unlock()
+	if err := clear(path); err != nil {
+		return nil, err
+	}
+	before := unix.Umask(0o177)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	unix.Umask(before)
+	if err != nil {
+		return nil, fmt.Errorf("no socket can be opened at %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// ownDirectory opens the directory of the socket if it is ours alone, and lies
+// where nobody else can put another in its place.
+func ownDirectory(path string) (*os.File, error) {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("the directory of the socket cannot be made: %w", err)
+	}
+	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, forbidden(path, "is no directory that can be entered, or a symbolic link: "+err.Error())
+	}
+	info, err := dir.Stat()
+	if err == nil && (ownerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0) {
+		err = forbidden(path, fmt.Sprintf("belongs to user %d with mode %04o; it must be yours with mode 0700", ownerOf(info), info.Mode().Perm()))
+	}
+	if err == nil {
+		err = steady(filepath.Dir(path))
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// steady refuses a parent in which others may rename what is ours.
+func steady(parent string) error {
+	info, err := os.Stat(parent)
+	if err != nil {
+		return err
+	}
+	others := info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0
+	if owner := ownerOf(info); others || owner != os.Geteuid() && owner != 0 {
+		return forbidden(parent, "lets other users replace the directory of the socket")
+	}
+	return nil
+}
+
+func ownerOf(info os.FileInfo) int {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1
+	}
+	return int(st.Uid)
+}
+
+func forbidden(path, why string) error {
+	return &messages.Error{
+		Code: messages.Refused, Reason: "socket", Message: path + " " + why, Hint: "choose another place for the socket, or set its mode right (chmod 700)",
+	}
+}
+
+// alone holds the directory against another daemon that starts at this moment:
+// two that find a dead socket must not both replace it.
+func alone(dir *os.File) (unlock func(), err error) {
+	raw, err := dir.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	lock := func(how int) error {
+		var locked error
+		if err := raw.Control(func(fd uintptr) {
+			for {
+				if locked = unix.Flock(int(fd), how); locked != unix.EINTR {
+					return
+				}
+			}
+		}); err != nil {
+			return err
+		}
+		return locked
+	}
+	if err := lock(unix.LOCK_EX); err != nil {
+		return nil, err
+	}
+	return func() { _ = lock(unix.LOCK_UN) }, nil
+}
+
+// clear removes the socket of a daemon that is dead.
+func clear(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&os.ModeSocket == 0:
+		return forbidden(path, "is there already, and is no socket")
+	case ownerOf(info) != os.Geteuid():
+		return forbidden(path, fmt.Sprintf("is the socket of user %d", ownerOf(info)))
+	}
+	conn, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		_ = conn.Close()
+		return &messages.Error{
+			Code: messages.Conflict, Reason: "socket", Message: "a daemon answers at " + path + " already", Hint: "use it, or end it with troupe shutdown",
+		}
+	case !errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Errorf("whether a daemon listens at %s cannot be found out: %w", path, err)
+	}
+	return os.Remove(path)
+}

@@ -1,0 +1,52 @@
+// Package peer tells whose process is at the other end of a unix socket: the
+// server lets in its own user only, and the client trusts no socket that
+// somebody else has planted.
+package peer
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// MaxPath is the longest path that a unix socket can have, in bytes.
+const MaxPath = len(unix.RawSockaddrUnix{}.Path) - 1
+
+// CheckPath says what is wrong with the path of a socket before it is used: the
+// kernel would only say "invalid argument".
+func CheckPath(path string) error {
+	if len(path) > MaxPath {
+		return messages.Invalid("socket", fmt.Sprintf("the socket path has %d bytes, and a unix socket's has at most %d; choose a shorter one: %s", len(path), MaxPath, path))
+	}
+	if path == "" || path[0] != '/' {
+		return messages.Invalid("socket", fmt.Sprintf("the socket path %q is not absolute; give one that is", path))
+	}
+	return nil
+}
+
+// Check refuses a connection unless its other end is a process of our own user.
+func Check(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var uid int
+	var asked error
+	if err := raw.Control(func(fd uintptr) { uid, asked = owner(int(fd)) }); err != nil {
+		return err
+	}
+	if asked != nil {
+		return fmt.Errorf("whose process is at the other end of the socket cannot be found out: %w", asked)
+	}
+	if own := os.Geteuid(); uid != own {
+		return &messages.Error{
+			Code: messages.Refused, Reason: "peer", Message: fmt.Sprintf("the other end of the socket belongs to user %d, and this to user %d", uid, own),
+			Hint: "each user has a daemon and a socket of their own",
+		}
+	}
+	return nil
+}

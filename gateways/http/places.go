@@ -1,0 +1,132 @@
+package http
+
+import (
+	"net/http"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+func (c *call) sessions() error {
+	scope, err := c.scope("scope")
+	if err != nil {
+		return err
+	}
+	list, err := ask[messages.SessionList](c, messages.ListSessions{Scope: scope})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.SessionList{V: wire.Version, Sessions: wire.List(list.Sessions)})
+}
+
+func (c *call) openSession() error {
+	var body wire.OpenSession
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	r, refusal := body.Request()
+	if refusal != nil {
+		return refusal
+	}
+	if len(r.Env) > 0 && (r.Backend == "" || r.Backend == "pipe") {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "env", Message: "a session on pipes gives its jobs no variables of its own", Hint: "name them in each run",
+		}
+	}
+	if err := r.Session.Check(); err != nil {
+		return err
+	}
+	if r.Scope == "" {
+		r.Scope = messages.MainScope
+	}
+	if err := r.Scope.Check(); err != nil {
+		return err
+	}
+	r.Principal = c.principal()
+	opened, err := ask[messages.SessionOpened](c, r)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.SessionReply{V: wire.Version, Session: opened.Info})
+}
+
+// closeSession ends a session and its jobs, and answers when nothing is left.
+func (c *call) closeSession() error {
+	scope, err := c.scope("scope")
+	if err != nil {
+		return err
+	}
+	if scope == "" {
+		scope = messages.MainScope
+	}
+	grace, err := c.grace()
+	if err != nil {
+		return err
+	}
+	closed, err := ask[messages.SessionClosed](c, messages.CloseSession{
+		Scope: scope, Session: messages.SessionID(c.r.PathValue("session")), Grace: grace, Reason: c.text("reason"),
+	})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Closed{
+		V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors),
+	})
+}
+
+func (c *call) scopes() error {
+	path, err := c.scope("path")
+	if err != nil {
+		return err
+	}
+	list, err := ask[messages.ScopeList](c, messages.ListScopes{Path: path})
+	if err != nil {
+		return err
+	}
+	out := wire.ScopeList{V: wire.Version, Scopes: []wire.Scope{}}
+	for _, s := range list.Scopes {
+		out.Scopes = append(out.Scopes, wire.Scope{Path: s.Path, Jobs: s.Jobs, Sessions: s.Sessions, Quota: wire.ScopeQuota(s.Quota)})
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+func (c *call) openScope() error {
+	var body wire.OpenScope
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	path := messages.ScopePath(body.Path)
+	if err := path.Check(); err != nil {
+		return err
+	}
+	if body.Quota.Jobs < 0 || body.Quota.Sessions < 0 {
+		return messages.Invalid("quota", "a quota is a positive number; 0 is no bound")
+	}
+	opened, err := ask[messages.ScopeOpened](c, messages.OpenScope{Principal: c.principal(), Path: path, Quota: messages.ScopeQuota(body.Quota)})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.ScopeReply{V: wire.Version, Path: opened.Path})
+}
+
+// closeScope ends a scope with all in it, and answers when nothing is left.
+func (c *call) closeScope() error {
+	path := messages.ScopePath(c.r.PathValue("path"))
+	if err := path.Check(); err != nil {
+		return err
+	}
+	grace, err := c.grace()
+	if err != nil {
+		return err
+	}
+	closed, err := ask[messages.ScopeClosed](c, messages.CloseScope{Path: path, Grace: grace, Reason: c.text("reason")})
+	if err != nil {
+		return err
+	}
+	if err := c.awaitNews(closed.Jobs); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Closed{
+		V: wire.Version, Reason: closed.Reason, Jobs: wire.List(closed.Jobs), Survivors: wire.List(closed.Survivors),
+	})
+}

@@ -1,0 +1,105 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/messages"
+)
+
+// Bounds of the gateway (reliability.md 5.7).
+const (
+	maxConnections   = 64
+	maxTurnedAway    = 32 // connections that are told that there are too many
+	maxSubscriptions = 32 // of one client
+	maxHeader        = 64 << 10
+	patience         = 30 * time.Second // for a header, a body, the reading of a reply, and between two requests
+	heartbeat        = 15 * time.Second // of a stream on which nothing happens
+)
+
+// Options say what the gateway serves.
+type Options struct {
+	// Node is what is served: Over(node).
+	Node Node
+	// Version is what GET /v1/version tells.
+	Version string
+	// Token admits to a TCP listener; "": none is served. See Token.
+	Token string
+	// Shutdown ends the node, and later the server, when a client asks for it; nil:
+	// it is refused with unsupported. It returns the processes that are left.
+	Shutdown func(context.Context, messages.ShutDown) ([]messages.Survivor, error)
+	// Log hears of connections that were turned away and of faults; nil: nobody.
+	Log *slog.Logger
+}
+
+// Server answers requests for a node. It is safe for concurrent use.
+type Server struct {
+	node     Node
+	options  Options
+	log      *slog.Logger
+	http     *http.Server
+	began    time.Time
+	open     atomic.Int64  // connections
+	large    chan struct{} // a place for each body above maxBody
+	closing  context.Context
+	close    context.CancelFunc
+	attached sync.WaitGroup // what http.Server no longer knows of
+
+	mu            sync.Mutex
+	subscriptions map[messages.Principal]int
+	leases        map[messages.UID]*lease
+}
+
+// New makes a server. Serve lets clients in, Close ends it.
+func New(o Options) *Server {
+	s := &Server{
+		node: o.Node, options: o, log: o.Log, began: time.Now(),
+		subscriptions: map[messages.Principal]int{}, leases: map[messages.UID]*lease{},
+		large: make(chan struct{}, maxLarge),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler: s.guard(s.routes()), ReadHeaderTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, doorKey{}, c) },
+		DisableGeneralOptionsHandler: true, // it would answer before the guard
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	return s
+}
+
+// Serve lets clients in until Close: on a socket of Listen processes of our own
+// user, on a loopback TCP address (ListenTCP) whoever has the token. It returns
+// nil as soon as Close is called, whose return is the end; else why it cannot go
+// on. It may serve several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	gate, err := s.gate(l)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := s.http.Serve(gate); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close ends the server: streams end at once, other requests when they are
+// answered or when ctx ends. A run that is cut off then is stopped if the node
+// still lives: shut that down first.
+func (s *Server) Close(ctx context.Context) error {
+	s.close()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	s.attached.Wait()
+	return err
+}

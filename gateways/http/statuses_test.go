@@ -1,0 +1,60 @@
+package http
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// Every code has its status: one that is added to messages must be given one.
+func TestStatusOfEveryCode(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../../messages/codes.go", nil, 0)
+	require.NoError(t, err)
+	codes := 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := v.Type.(*ast.Ident); !ok || typ.Name != "Code" {
+			return true
+		}
+		code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+		require.NoError(t, err)
+		status, ok := statuses[messages.Code(code)]
+		require.True(t, ok, "%s has no status", code)
+		require.GreaterOrEqual(t, status, 400)
+		require.Equal(t, status, statusOf(&messages.Error{Code: messages.Code(code), Reason: "whatever"}))
+		codes++
+		return true
+	})
+	require.Len(t, statuses, codes)
+	require.Equal(t, 500, statusOf(&messages.Error{Code: "unheard of"}))
+	require.Equal(t, 401, statusOf(&messages.Error{Code: messages.Refused, Reason: "token"}))
+	require.Equal(t, 415, statusOf(&messages.Error{Code: messages.InvalidParams, Reason: "content_type"}))
+	require.Equal(t, 405, statusOf(&messages.Error{Code: messages.Unsupported, Reason: "method"}))
+}
+
+// An error without a code is a fault of ours, or the end of the node.
+func TestErrorsWithoutACode(t *testing.T) {
+	s := New(Options{Node: ended{}})
+	require.Equal(t, messages.Internal, s.coded(errors.New("something")).Code)
+	s = New(Options{Node: ended{err: errors.New("over")}})
+	require.Equal(t, messages.ShuttingDown, s.coded(errors.New("something")).Code)
+	require.Equal(t, messages.Busy, s.coded(&messages.Error{Code: messages.Busy}).Code)
+}
+
+// ended is a node that is asked only whether it lives.
+type ended struct {
+	Node
+	err error
+}
+
+func (e ended) Err() error { return e.err }

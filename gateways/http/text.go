@@ -1,0 +1,77 @@
+package http
+
+import (
+	"math"
+	"net/http"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// read sends one bounded view as text: a page of lines from 1 (line, limit), the
+// first lines (head), the last ones (tail), both (head and tail, equal), or the
+// end of the output in bytes.
+func (c *call) read() error {
+	if c.r.URL.Query().Has("since") {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "since", Message: "when a line was written is not recorded: a view since a moment cannot be made",
+			Hint: "use tail, or line with the number of lines you have seen",
+		}
+	}
+	raw, err := c.flag("raw")
+	if err != nil {
+		return err
+	}
+	v, err := c.view()
+	if err != nil {
+		return err
+	}
+	job, out, err := c.wanted()
+	if err != nil {
+		return err
+	}
+	page, err := c.node.Read(c.ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: out.Stream, View: v, Plain: !raw})
+	if err != nil {
+		return err
+	}
+	if page.Bytes < out.Bytes {
+		return forgotten()
+	}
+	return c.reply(http.StatusOK, wire.Page{
+		V: wire.Version, Job: job.ID, Stream: page.Stream.String(), Text: page.Text, From: page.From, To: page.To, Line: page.Line,
+		Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact, Truncated: page.Truncated, Gaps: wire.List(page.Gaps), Closed: page.Closed,
+	})
+}
+
+// view is the view that the parameters ask for.
+func (c *call) view() (messages.View, error) {
+	query := c.r.URL.Query()
+	numbers := map[string]int64{}
+	for _, p := range []struct {
+		name string
+		most int64
+	}{{"line", math.MaxInt64}, {"limit", math.MaxInt32}, {"head", math.MaxInt32}, {"tail", math.MaxInt32}, {"bytes", messages.MaxViewBytes}} {
+		n, err := c.number(p.name, 0, 1, p.most)
+		if err != nil {
+			return messages.View{}, err
+		}
+		numbers[p.name] = n
+	}
+	v := messages.View{Kind: messages.ViewTail, Bytes: int(numbers["bytes"])}
+	page, head, tail := query.Has("line") || query.Has("limit"), query.Has("head"), query.Has("tail")
+	switch {
+	case page && (head || tail):
+		return v, messages.Invalid("line", "a page (line, limit) is another view than head and tail; ask for one of them")
+	case page:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, max(1, numbers["line"]), int(numbers["limit"])
+	case head && tail && numbers["head"] != numbers["tail"]:
+		return v, messages.Invalid("head", "a view of both ends shows as many lines of each; give head and tail the same number")
+	case head && tail:
+		v.Kind, v.Lines = messages.ViewHeadTail, int(numbers["head"])
+	case head:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, 1, int(numbers["head"])
+	case tail:
+		v.Kind, v.Lines = messages.ViewTailLine, int(numbers["tail"])
+	}
+	return v, nil
+}

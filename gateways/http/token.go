@@ -1,0 +1,92 @@
+package http
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// A token is 256 bits of chance; tokenLength is that in base64.
+const (
+	tokenBytes  = 32
+	tokenLength = 43
+)
+
+// Token reads the token that admits to TCP from a file, or makes it: 0600, in a
+// directory that is there. A file that others may read, that is not ours, or a
+// symbolic link is refused.
+func Token(path string) (string, error) {
+	made := make([]byte, tokenBytes)
+	if _, err := rand.Read(made); err != nil {
+		return "", err
+	}
+	token := base64.RawURLEncoding.EncodeToString(made)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return readToken(path)
+	case err != nil:
+		return "", fmt.Errorf("the token cannot be stored: %w", err)
+	}
+	_, err = io.WriteString(file, token+"\n")
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(fmt.Errorf("the token cannot be stored: %w", err), os.Remove(path))
+	}
+	return token, nil
+}
+
+func readToken(path string) (string, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("the token cannot be read: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || ownerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and a new one is made")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))
+	token := strings.TrimSpace(string(text))
+	if err == nil && len(token) < tokenLength {
+		err = refused("token", filepath.Base(path)+" holds no token", "remove it, and a new one is made")
+	}
+	return token, err
+}
+
+// tokenMatches compares in a time that tells nothing of the token.
+func tokenMatches(token string, given []string) bool {
+	if len(given) != 1 {
+		return false
+	}
+	got, ok := strings.CutPrefix(given[0], "Bearer ")
+	want, have := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(got))
+	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && token != ""
+}
+
+// ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". A name
+// is refused, since it may lead elsewhere.
+func ListenTCP(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address: %v", address, err))
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
+	}
+	return net.Listen("tcp", address)
+}

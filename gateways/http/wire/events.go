@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"fmt"
+
+	"troupe/messages"
+)
+
+// Event is one line of GET /v1/events: a fact with its number. Kind says which of
+// the others is there.
+type Event struct {
+	V       int             `json:"v"`
+	Seq     messages.Seq    `json:"seq"`
+	Kind    string          `json:"event"`
+	Job     *Job            `json:"job,omitempty"`
+	Session *SessionEvent   `json:"session,omitempty"`
+	Scope   *ScopeEvent     `json:"scope,omitempty"`
+	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
+	Error   *messages.Error `json:"error,omitempty"`
+}
+
+// The kinds of events that are not of jobs.
+const (
+	SessionOpened   = "session_opened"
+	SessionReplaced = "session_replaced"
+	SessionClosed   = "session_closed"
+	ScopeOpened     = "scope_opened"
+	ScopeClosed     = "scope_closed"
+	FactsDropped    = "facts_dropped" // the facts from From to Seq are no longer held
+	StreamEnded     = "stream_ended"  // nothing follows; Error says why
+)
+
+// SessionEvent is what happened to a session.
+type SessionEvent struct {
+	Scope     messages.ScopePath    `json:"scope"`
+	Session   messages.SessionID    `json:"session"`
+	Info      *messages.SessionInfo `json:"info,omitempty"`
+	Dir       string                `json:"cwd,omitempty"`
+	Lost      string                `json:"lost,omitempty"`
+	Reason    string                `json:"reason,omitempty"`
+	Survivors []messages.Survivor   `json:"survivors,omitempty"`
+}
+
+// ScopeEvent is what happened to a scope.
+type ScopeEvent struct {
+	Path      messages.ScopePath  `json:"path"`
+	Reason    string              `json:"reason,omitempty"`
+	Jobs      []messages.JobID    `json:"jobs,omitempty"`
+	Survivors []messages.Survivor `json:"survivors,omitempty"`
+}
+
+// commandKinds are the kinds of facts about jobs; their order tells nothing.
+var commandKinds = map[string]messages.CommandFact{
+	"command_queued":   messages.CommandQueued{},
+	"command_started":  messages.CommandStarted{},
+	"command_promoted": messages.CommandPromoted{},
+	"command_stopping": messages.CommandStopping{},
+	"command_draining": messages.CommandDraining{},
+	"command_finished": messages.CommandFinished{},
+	"command_retired":  messages.CommandRetired{},
+	"command_changed":  messages.CommandChanged{},
+}
+
+// NewEvent is the event of a fact.
+func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
+	e := Event{V: Version, Seq: seq}
+	switch f := fact.(type) {
+	case messages.CommandFact:
+		e.Job = &Job{f.Record()}
+		for kind, of := range commandKinds {
+			if fmt.Sprintf("%T", of) == fmt.Sprintf("%T", fact) {
+				e.Kind = kind
+			}
+		}
+	case messages.SessionOpened:
+		e.Kind, e.Session = SessionOpened, &SessionEvent{Scope: f.Info.Scope, Session: f.Info.Session, Info: &f.Info}
+	case messages.SessionReplaced:
+		e.Kind, e.Session = SessionReplaced, &SessionEvent{Scope: f.Scope, Session: f.Session, Dir: f.Dir, Lost: f.Lost}
+	case messages.SessionClosed:
+		e.Kind, e.Session = SessionClosed, &SessionEvent{Scope: f.Scope, Session: f.Session, Reason: f.Reason, Survivors: f.Survivors}
+	case messages.ScopeOpened:
+		e.Kind, e.Scope = ScopeOpened, &ScopeEvent{Path: f.Path}
+	case messages.ScopeClosed:
+		e.Kind, e.Scope = ScopeClosed, &ScopeEvent{Path: f.Path, Reason: f.Reason, Jobs: f.Jobs, Survivors: f.Survivors}
+	}
+	if e.Kind == "" {
+		return e, fmt.Errorf("a fact of the kind %T has no event", fact)
+	}
+	return e, nil
+}
+
+// Fact is the fact of an event, nil if it is none.
+func (e Event) Fact() messages.Fact {
+	if of, ok := commandKinds[e.Kind]; ok && e.Job != nil {
+		if f, ok := of.With(e.Job.Job).(messages.Fact); ok {
+			return f
+		}
+	}
+	s, c := e.Session, e.Scope
+	switch {
+	case e.Kind == SessionOpened && s != nil && s.Info != nil:
+		return messages.SessionOpened{Info: *s.Info}
+	case e.Kind == SessionReplaced && s != nil:
+		return messages.SessionReplaced{Scope: s.Scope, Session: s.Session, Dir: s.Dir, Lost: s.Lost}
+	case e.Kind == SessionClosed && s != nil:
+		return messages.SessionClosed{Scope: s.Scope, Session: s.Session, Reason: s.Reason, Survivors: s.Survivors}
+	case e.Kind == ScopeOpened && c != nil:
+		return messages.ScopeOpened{Path: c.Path}
+	case e.Kind == ScopeClosed && c != nil:
+		return messages.ScopeClosed{Path: c.Path, Reason: c.Reason, Jobs: c.Jobs, Survivors: c.Survivors}
+	}
+	return nil
+}

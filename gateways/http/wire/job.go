@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// Job is the job object, read back into the record. What the object does not
+// tell (the principal, the start time of the process) is not in it; the exit
+// status for a shell is worked out.
+type Job struct{ messages.Job }
+
+// Jobs are the objects of records.
+func Jobs(jobs []messages.Job) []Job {
+	out := make([]Job, len(jobs))
+	for i, j := range jobs {
+		out[i] = Job{j}
+	}
+	return out
+}
+
+// Records are the records in objects.
+func Records(jobs []Job) []messages.Job {
+	out := make([]messages.Job, len(jobs))
+	for i, j := range jobs {
+		out[i] = j.Job
+	}
+	return out
+}
+
+type jobObject struct {
+	ID          messages.JobID          `json:"id"`
+	UID         messages.UID            `json:"uid"`
+	Scope       messages.ScopePath      `json:"scope"`
+	Session     messages.SessionID      `json:"session"`
+	Name        string                  `json:"name"`
+	Tag         string                  `json:"tag"`
+	Command     string                  `json:"command"`
+	Argv        []string                `json:"argv"`
+	Description string                  `json:"description"`
+	Mode        messages.Mode           `json:"mode"`
+	Backend     string                  `json:"backend"`
+	State       messages.State          `json:"state"`
+	Background  bool                    `json:"background"`
+	Outcome     messages.Outcome        `json:"outcome"`
+	ExitCode    *int                    `json:"exit_code"`
+	Signal      *string                 `json:"signal"`
+	Cause       messages.Cause          `json:"cause"`
+	Error       messages.Error          `json:"error"`
+	OOM         *bool                   `json:"oom"`
+	OutputOpen  bool                    `json:"output_open"`
+	Children    int                     `json:"background_children"`
+	Survivors   []messages.Survivor     `json:"survivors"`
+	Flags       []messages.Flag         `json:"flags"`
+	EnvDropped  []string                `json:"env_dropped"`
+	TimeoutMS   int64                   `json:"timeout_ms"`
+	Deadline    time.Time               `json:"deadline"`
+	PID         int                     `json:"pid"`
+	Isolation   messages.Isolation      `json:"isolation"`
+	Dir         string                  `json:"cwd"`
+	Created     time.Time               `json:"created_at"`
+	Started     time.Time               `json:"started_at"`
+	Ended       time.Time               `json:"finished_at"`
+	Rusage      *rusageObject           `json:"rusage"`
+	Waiting     bool                    `json:"waiting_for_input"`
+	Output      map[string]streamObject `json:"output"`
+	Seq         messages.Seq            `json:"seq"`
+}
+
+type rusageObject struct {
+	UserMS int64 `json:"user_ms"`
+	SysMS  int64 `json:"sys_ms"`
+	MaxRSS int64 `json:"max_rss_kib"`
+}
+
+type streamObject struct {
+	Bytes      int64                `json:"bytes"`
+	Lines      *int64               `json:"lines"`
+	LinesExact bool                 `json:"lines_exact"`
+	File       string               `json:"file"`
+	Elided     []messages.OutputGap `json:"elided"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Unknown fields are passed over: a
+// newer server may say more.
+func (j *Job) UnmarshalJSON(b []byte) error {
+	var o jobObject
+	if err := json.Unmarshal(b, &o); err != nil {
+		return err
+	}
+	j.Job = messages.Job{
+		ID: o.ID, UID: o.UID, Scope: o.Scope, Session: o.Session, Name: o.Name, Tag: o.Tag,
+		Command: o.Command, Argv: o.Argv, Description: o.Description, Mode: o.Mode, Backend: o.Backend,
+		State: o.State, Background: o.Background, Outcome: o.Outcome, Cause: o.Cause, Err: o.Error,
+		OutputOpen: o.OutputOpen, Children: o.Children, Survivors: o.Survivors, Flags: o.Flags, EnvDropped: o.EnvDropped,
+		Timeout: time.Duration(o.TimeoutMS) * time.Millisecond, Deadline: o.Deadline, PID: o.PID, Isolation: o.Isolation,
+		Dir: o.Dir, Created: o.Created, Started: o.Started, Ended: o.Ended, WaitingForInput: o.Waiting, Seq: o.Seq,
+	}
+	if o.OOM != nil {
+		j.OOM = messages.No
+		if *o.OOM {
+			j.OOM = messages.Yes
+		}
+	}
+	if o.Rusage != nil {
+		j.Rusage = messages.Rusage{
+			User: time.Duration(o.Rusage.UserMS) * time.Millisecond, System: time.Duration(o.Rusage.SysMS) * time.Millisecond, MaxRSS: o.Rusage.MaxRSS,
+		}
+	}
+	j.status(o)
+	for _, stream := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
+		s, ok := o.Output[stream.String()]
+		if !ok {
+			continue
+		}
+		out := messages.StreamOutput{Stream: stream, Bytes: s.Bytes, LinesExact: s.LinesExact, File: s.File, Elided: s.Elided}
+		if s.Lines != nil {
+			out.Lines, out.Counted = *s.Lines, true
+		}
+		j.Job.Output = append(j.Job.Output, out)
+	}
+	return nil
+}
+
+// Exit statuses of a shell for what could not be run, and of troupe for a job
+// that is lost (design.md 7).
+const (
+	shellNotFound      = 127
+	shellNotExecutable = 126
+	shellLost          = 125
+)
+
+// status fills in how the job ended, also as a shell would say it.
+func (j *Job) status(o jobObject) {
+	switch {
+	case o.ExitCode != nil:
+		j.Settled, j.Status = true, messages.ExitStatus{Code: *o.ExitCode}
+		j.Shell = j.Status.Shell()
+	case o.Signal != nil:
+		j.Settled, j.Status = true, messages.ExitStatus{Signal: *o.Signal, Number: signalNumber(*o.Signal)}
+		j.Shell = j.Status.Shell()
+	case o.Outcome == messages.Lost:
+		j.Shell = shellLost
+	case o.Outcome == messages.FailedToStart && o.Error.Code == messages.SpawnFailed && o.Error.Reason == "ENOENT":
+		j.Shell = shellNotFound
+	case o.Outcome == messages.FailedToStart:
+		j.Shell = shellNotExecutable
+	}
+}
+
+// signalNumber is the number of "KILL", or of one that has no name.
+func signalNumber(name string) int {
+	if n, err := strconv.Atoi(name); err == nil {
+		return n
+	}
+	return int(unix.SignalNum("SIG" + name))
+}

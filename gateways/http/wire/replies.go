@@ -1,0 +1,182 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"troupe/messages"
+)
+
+// Result answers POST /v1/jobs: the job object, with "text" and "truncated" of
+// what it wrote where the request asked for a text.
+type Result struct {
+	Job  messages.Job
+	Text *Shown
+}
+
+// Shown is a bounded look at the end of what a job wrote.
+type Shown struct {
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated"`
+}
+
+// MarshalJSON implements json.Marshaler: the fields of both, in one object.
+func (r Result) MarshalJSON() ([]byte, error) {
+	job, err := json.Marshal(r.Job)
+	if err != nil || r.Text == nil {
+		return job, err
+	}
+	text, err := json.Marshal(r.Text)
+	return append(append(job[:len(job)-1], ','), text[1:]...), err
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Result) UnmarshalJSON(b []byte) error {
+	var job Job
+	var more struct {
+		Text      *string `json:"text"`
+		Truncated bool    `json:"truncated"`
+	}
+	if err := json.Unmarshal(b, &job); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &more); err != nil {
+		return err
+	}
+	r.Job = job.Job
+	if more.Text != nil {
+		r.Text = &Shown{*more.Text, more.Truncated}
+	}
+	return nil
+}
+
+// JobList answers GET /v1/jobs.
+type JobList struct {
+	V     int             `json:"v"`
+	Jobs  []Job           `json:"jobs"`
+	Tasks []messages.Task `json:"tasks"`
+}
+
+// Stopped answers a stop.
+type Stopped struct {
+	V         int                 `json:"v"`
+	Jobs      []messages.JobID    `json:"jobs"`
+	Survivors []messages.Survivor `json:"survivors"`
+	Already   bool                `json:"already"` // it had finished before
+}
+
+// Done answers a request that has nothing to tell but that it was done.
+type Done struct {
+	V int `json:"v"`
+}
+
+// Written answers an input: all up to the byte Through, counted from the job's
+// start, is with the kernel.
+type Written struct {
+	V       int   `json:"v"`
+	Through int64 `json:"through"`
+}
+
+// Page answers GET /v1/jobs/{id}/text.
+type Page struct {
+	V          int                  `json:"v"`
+	Job        messages.JobID       `json:"job"`
+	Stream     string               `json:"stream"`
+	Text       string               `json:"text"`
+	From       int64                `json:"from"`
+	To         int64                `json:"to"`
+	Line       int64                `json:"line"`
+	Bytes      int64                `json:"bytes"`
+	Lines      int64                `json:"lines"`
+	LinesExact bool                 `json:"lines_exact"`
+	Truncated  bool                 `json:"truncated"`
+	Gaps       []messages.OutputGap `json:"gaps"`
+	Closed     bool                 `json:"closed"`
+}
+
+// Ended answers a wait.
+type Ended struct {
+	V          int              `json:"v"`
+	Satisfied  bool             `json:"satisfied"`
+	TimedOut   bool             `json:"timed_out"`
+	Impossible bool             `json:"impossible"`
+	Met        []messages.JobID `json:"met"`
+	Jobs       []Job            `json:"jobs"`
+}
+
+// SessionReply answers POST /v1/sessions.
+type SessionReply struct {
+	V       int                  `json:"v"`
+	Session messages.SessionInfo `json:"session"`
+}
+
+// SessionList answers GET /v1/sessions.
+type SessionList struct {
+	V        int                    `json:"v"`
+	Sessions []messages.SessionInfo `json:"sessions"`
+}
+
+// Closed answers DELETE of a session or a scope.
+type Closed struct {
+	V         int                 `json:"v"`
+	Reason    string              `json:"reason"`
+	Jobs      []messages.JobID    `json:"jobs"` // that were stopped for it; of a scope
+	Survivors []messages.Survivor `json:"survivors"`
+}
+
+// ScopeReply answers POST /v1/scopes.
+type ScopeReply struct {
+	V    int                `json:"v"`
+	Path messages.ScopePath `json:"path"`
+}
+
+// Scope is what is known of a scope; its sub-scopes are counted in.
+type Scope struct {
+	Path     messages.ScopePath `json:"path"`
+	Jobs     int                `json:"jobs"`
+	Sessions int                `json:"sessions"`
+	Quota    ScopeQuota         `json:"quota"`
+}
+
+// ScopeList answers GET /v1/scopes.
+type ScopeList struct {
+	V      int     `json:"v"`
+	Scopes []Scope `json:"scopes"`
+}
+
+// Stats answers GET /v1/stats.
+type Stats struct {
+	V             int                    `json:"v"`
+	Jobs          map[messages.State]int `json:"jobs"` // by state
+	Scopes        int                    `json:"scopes"`
+	Sessions      int                    `json:"sessions"`
+	Connections   int                    `json:"connections"`
+	Subscriptions int                    `json:"subscriptions"`
+	UptimeMS      int64                  `json:"uptime_ms"`
+}
+
+// Health answers GET /v1/health.
+type Health struct {
+	V  int  `json:"v"`
+	OK bool `json:"ok"`
+}
+
+// About answers GET /v1/version.
+type About struct {
+	V       int    `json:"v"`
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+}
+
+// Over answers POST /v1/shutdown.
+type Over struct {
+	V         int                 `json:"v"`
+	Survivors []messages.Survivor `json:"survivors"`
+}
+
+// List is never null in JSON.
+func List[T any](v []T) []T {
+	if v == nil {
+		return []T{}
+	}
+	return v
+}

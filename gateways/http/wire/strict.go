@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"troupe/messages"
+)
+
+// MaxDepth bounds how deep a request may be nested (reliability.md 5.7).
+const MaxDepth = 64
+
+// Decode reads one JSON object into a request, and refuses what it does not
+// know: an unknown field, a field that is there twice or spelled in other cases,
+// text that is no UTF-8, anything behind the object. The error is invalid_params,
+// its reason the name of the field where there is one. into may be partly filled
+// then.
+func Decode(body []byte, into any) *messages.Error {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return messages.Invalid("body", "the request has no body; send a JSON object, {} if there is nothing to say")
+	case !utf8.Valid(body):
+		return messages.Invalid("utf8", "the body is no UTF-8 text; send bytes in base64")
+	}
+	if err := (&scanner{in: body}).scan(); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return decodeError(err)
+	}
+	if body[0] != '{' {
+		return messages.Invalid("body", "the body is no JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return messages.Invalid("parse_error", "something follows the JSON object; send one")
+	}
+	return nil
+}
+
+// decodeError says what is wrong in a sentence for whoever wrote the request.
+func decodeError(err error) *messages.Error {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		field := typ.Field
+		if field == "" {
+			field = "body"
+		}
+		return messages.Invalid(field, fmt.Sprintf("%s cannot be a %s; it must be %s", field, typ.Value, kind(typ.Type.String())))
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return unknown(strings.Trim(name, `"`))
+	}
+	return messages.Invalid("parse_error", "the body is not JSON: "+err.Error())
+}
+
+// kind is a Go type in words of JSON.
+func kind(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"), goType == "messages.Seq":
+		return "a whole number"
+	case goType == "bool":
+		return "true or false"
+	case strings.HasPrefix(goType, "map"), strings.HasPrefix(goType, "wire."):
+		return "an object"
+	}
+	return "a string"
+}
+
+func unknown(field string) *messages.Error {
+	return named(field, fmt.Sprintf("%.64q is no field of this request", field))
+}
+
+// named is an error of a field, whose name is the caller's and may be anything.
+func named(field, message string) *messages.Error {
+	const most = 64
+	switch {
+	case field == "":
+		field = "field"
+	case len(field) > most:
+		field = strings.ToValidUTF8(field[:most], "") + "…"
+	}
+	return messages.Invalid(field, message)
+}

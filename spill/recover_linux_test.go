@@ -1,0 +1,123 @@
+package spill
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A store that dies leaves its files, and the next one has them; what was in
+// memory is gone, and a gap stays a gap.
+func TestRecover(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	open := func() *Disk {
+		d, err := OpenStore(Options{Root: root, Node: "keeper"})
+		must(t, err)
+		return d
+	}
+	d := open()
+	must(t, d.Recover())
+	text := strings.Repeat("0123456789abcdef", 64<<10)
+	for id, p := range map[string]Plan{
+		"large": {Group: "s 1"}, "small": {}, "file": {Inline: -1}, "elided": {Quota: 256 << 10},
+	} {
+		w := create(t, d, id, p)
+		size := len(text)
+		if id == "small" || id == "file" {
+			size = 10
+		}
+		for off := 0; off < size; off += 1 << 10 {
+			_, err := w.Append([]byte(text[off:min(size, off+1<<10)]))
+			must(t, err)
+		}
+	}
+	gaps := create0(t, d, "elided").Gaps
+	must(t, os.WriteFile(filepath.Join(root, "keeper", "sessions", "default", "x.merged.log.new"), nil, 0o600))
+	if err := open().Recover(); err == nil {
+		t.Error("the directory of a living store was taken over")
+	}
+	die(d)
+
+	d = open()
+	defer d.Close()
+	must(t, d.Recover())
+	for id, want := range map[string]string{"large": text, "file": text[:10]} {
+		log, err := d.Open(id, Merged)
+		must(t, err)
+		got, err := io.ReadAll(io.NewSectionReader(log, 0, log.State().Size))
+		must(t, err)
+		if string(got) != want || !log.State().Closed || log.State().File == "" {
+			t.Errorf("%s: %d bytes, %+v", id, len(got), log.State())
+		}
+		must(t, log.Close())
+	}
+	if _, err := d.Open("small", Merged); err != ErrNotFound {
+		t.Errorf("what was in memory: %v", err)
+	}
+	if now := create0(t, d, "elided").Gaps; len(gaps) != 1 || len(now) != 1 || now[0] != gaps[0] {
+		t.Errorf("gaps %v became %v", gaps, now)
+	}
+	if _, err := os.Stat(filepath.Join(root, "keeper", "sessions", "default", "x.merged.log.new")); err == nil {
+		t.Error("what was not whole is left")
+	}
+}
+
+func create0(t *testing.T, d *Disk, id string) State {
+	t.Helper()
+	log, err := d.Open(id, Merged)
+	must(t, err)
+	defer log.Close()
+	return log.State()
+}
+
+// die plays the death of a store: its lock is free, and nothing was removed.
+func die(d *Disk) {
+	d.tree.lock.free()
+	d.tree.lock = newHandle(d.sys, -1)
+}
+
+// What is exported can be read and not be written, in memory and behind the move.
+func TestExport(t *testing.T) {
+	d := newDisk(t)
+	w := create(t, d, "j", Plan{})
+	if f, s, err := d.Export("j", Merged); f != nil || s.Size != 0 || err != nil {
+		t.Errorf("before the first byte: %v, %+v, %v", f, s, err)
+	}
+	for _, size := range []int{10, InlineLimit + 1} {
+		_, err := w.Append(bytes.Repeat([]byte("x"), size))
+		must(t, err)
+		f, s, err := d.Export("j", Merged)
+		must(t, err)
+		got, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
+		must(t, err)
+		if int64(len(got)) != s.Size || strings.Trim(string(got), "x") != "" {
+			t.Errorf("read %d bytes of %d", len(got), s.Size)
+		}
+		if _, err := f.WriteAt([]byte("y"), 0); err == nil {
+			t.Error("it could be written")
+		}
+		must(t, f.Close())
+	}
+	if _, _, err := d.Export("k", Merged); err != ErrNotFound {
+		t.Errorf("one that is not there: %v", err)
+	}
+	f := &faulty{}
+	d = newDisk(t, func(o *Options) { o.Sys = f })
+	w = create(t, d, "j", Plan{})
+	_, err := w.Append([]byte("x"))
+	must(t, err)
+	f.set(func(call string) error {
+		if call == "reopen" {
+			return unix.EMFILE
+		}
+		return nil
+	})
+	if _, _, err := d.Export("j", Merged); err != unix.EMFILE {
+		t.Errorf("without a descriptor left: %v", err)
+	}
+}
