@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if code, ours := hostile.Main(os.Args[1:]); ours {
 		os.Exit(code)
 	}
+	if code, ours := mainOfADaemon(os.Args[1:]); ours {
+		os.Exit(code)
+	}
 	os.Exit(m.Run())
 }
 

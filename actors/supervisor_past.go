@@ -178,13 +178,13 @@ func (s *supervisor) keepsake(e *entry) keepsake {
 // quotas are those of the scopes on the way to one, nil if there are none.
 func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	var all []messages.ScopeQuota
-	any := false
+	bound := false
 	for _, p := range waysTo(path) {
 		q := s.known[p]
-		any = any || q != messages.ScopeQuota{}
+		bound = bound || q != messages.ScopeQuota{}
 		all = append(all, q)
 	}
-	if !any {
+	if !bound {
 		return nil
 	}
 	return all

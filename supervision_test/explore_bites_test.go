@@ -11,7 +11,7 @@ import (
 // The explorer finds a tree that is wrong, of whatever kind it is: here it is
 // spoiled from the outside, by messages that are dropped or handled twice.
 func TestExploreBites(t *testing.T) {
-	const most = 60 // schedules until it must be found
+	const most = 150 // schedules until it must be found
 	for _, c := range []struct {
 		name  string
 		spoil spoiler

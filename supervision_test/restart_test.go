@@ -258,3 +258,77 @@ func TestRestartWithAThousandJobs(t *testing.T) {
 		fake:   fake.Options{Auto: func(string) *fake.Script { return &fake.Script{Begin: time.Millisecond, Nature: fake.Obedient} }},
 	})
 }
+
+// A daemon that is killed while a scope is being closed has told its jobs to stop:
+// they end as that, and the scope can be closed again.
+func TestRestartWhileAScopeCloses(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "stubborn", Background: true})
+		h.ask(messages.CloseScope{Path: "a", Grace: time.Minute})
+		h.wantSignals(p, "TERM")
+		h.again()
+		want(h, "state", h.job("j1").State, messages.Stopping)
+		h.after(time.Minute)
+		h.wantSignals(p, "TERM", "KILL")
+		p.Exit(137)
+		h.after(0)
+		want(h, "outcome", h.job("j1").Outcome, messages.Cancelled)
+		want(h, "by", h.job("j1").Cause.By, messages.ByScope)
+		closing := h.ask(messages.CloseScope{Path: "a"})
+		h.after(5 * time.Second)
+		reply[messages.ScopeClosed](closing)
+	}, plan{})
+}
+
+// What was adopted is as safe from failing actors as what was begun here, whether
+// it has begun by now or not.
+func TestRestartAndThenACrash(t *testing.T) {
+	for _, kind := range []string{"command", "session", "subscope", "scope"} {
+		for _, behind := range []bool{false, true} { // another restart
+			journals(t, func(h *house) {
+				h.start(messages.RunCommand{Scope: "a/b", Session: "s", Text: "running", Background: true})
+				h.run(messages.RunCommand{Scope: "a/b", Session: "s", Text: "starting", Background: true, Key: "k"})
+				h.again()
+				h.crash(kind)
+				if behind {
+					h.again()
+				}
+				want(h, "unowned", len(h.engine.Unowned()), 0)
+				starting := h.proc("starting")
+				starting.Begin()
+				h.after(0)
+				starting.Exit(3)
+				h.proc("running").Exit(4)
+				h.after(0)
+				h.wantFacts("j1", "started promoted finished:exited retired")
+				h.wantFacts("j2", "started promoted finished:exited retired")
+				want(h, "one", h.job("j1").Shell, 4)
+				want(h, "the other", h.job("j2").Shell, 3)
+				want(h, "unsettled", len(h.engine.Unsettled()), 0)
+			}, plan{})
+		}
+	}
+}
+
+// A job that was handed over is where it was told to be, whether the journal was
+// in time or only the engine.
+func TestRestartBehindAHandOver(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		journals(t, func(h *house) {
+			_, p := h.start(messages.RunCommand{Scope: "a", Text: "moves", Background: true})
+			if late {
+				h.ledger.fail(errJournal)
+			}
+			reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
+			h.die()
+			h.ledger.fail(nil)
+			h.begin()
+			want(h, "scope", h.job("j1").Scope, messages.ScopePath("b"))
+			h.again()
+			want(h, "scope again", h.job("j1").Scope, messages.ScopePath("b"))
+			p.Exit(0)
+			h.after(0)
+			h.wantFacts("j1", "started promoted changed finished:exited retired")
+		}, plan{})
+	}
+}
