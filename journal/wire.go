@@ -142,7 +142,9 @@ func flag(f *fields, n uint64, p *bool) {
 		v = 1
 	}
 	natural(f, n, &v)
-	*p = v != 0
+	if !f.write { // what is written may lie in a slice that others read
+		*p = v != 0
+	}
 }
 
 // text is a field for a string of any bytes.
