@@ -132,6 +132,15 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 			return n.answer(reply, request)
 		default:
 		}
+		if _, ends := request.(messages.ShutDown); ends && errors.Is(n.cause(), ErrClosed) {
+			select { // another has heard that the node has ended, and so will this one
+			case reply := <-k.reply:
+				n.askers.give(k)
+				return n.answer(reply, request)
+			case <-n.gone:
+			case <-ctx.Done():
+			}
+		}
 		n.askers.drop(k)
 		return nil, n.cause()
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -43,12 +45,22 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		return nil, err
 	}
 	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
+	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
+	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {
 		client.Close(true)
 	}
 	return node, err
 }
+
+// What a daemon remembers of jobs that are over, where its settings do not say
+// (reliability.md 4).
+const (
+	journalJobs = 10_000
+	journalAge  = 7 * 24 * time.Hour
+	journalLogs = 10 << 30
+)
 
 // openKeeper finds the keeper of the state directory, or starts one.
 func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
