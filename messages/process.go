@@ -14,7 +14,8 @@ import "time"
 // In between come OutputGrew (only on credit), InputAwaited, LogBlocked,
 // InputWritten, ControlDone, ControlRefused, LogFlagged. A job that failed to start says ProcessFailed
 // and nothing else. OutputClosed and TreeEnded come once each, in any order,
-// after ProcessExited; then nothing follows.
+// after ProcessExited; then nothing follows, but for the OutputGrew of a credit
+// that was given when they were on their way.
 
 // Stream is one output of a job.
 type Stream uint8
