@@ -38,19 +38,11 @@ func serves(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// swept ends the daemon of these surroundings with its jobs and its keeper; one that
-// a test has ended comes back for that.
+// swept ends the daemon of these surroundings with its jobs, if it lives.
 func (p *process) swept() {
-	for range 2 {
-		end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
-		end.Dir, end.Env = p.dir, p.Env
-		if end.Run() == nil {
-			break
-		}
-		begin := exec.Command("troupe", "run", "-b", "true")
-		begin.Dir, begin.Env = p.dir, p.Env
-		_ = begin.Run()
-	}
+	end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+	end.Dir, end.Env = p.dir, p.Env
+	_ = end.Run()
 	<-p.ended
 }
 

@@ -116,17 +116,20 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Su
 	d.closing.Lock()
 	defer d.closing.Unlock()
 	ctx := d.hurry // not the client's: he may vanish
-	live, err := d.node.Jobs(ctx, "", false)
-	if err != nil {
-		return nil, err
-	}
-	r.KeepJobs = r.KeepJobs && len(live) > 0 // a keeper without jobs ends, too
-	err = d.node.Shutdown(ctx, r)
-	if errors.Is(err, keepJobs) {
-		return nil, &messages.Error{
-			Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(len(live))),
-			Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
+	err := d.node.Shutdown(ctx, r)
+	if r.KeepJobs && errors.Is(err, keepJobs) {
+		live, lerr := d.node.Jobs(ctx, "", false)
+		switch {
+		case lerr != nil:
+			return nil, lerr
+		case len(live) > 0:
+			return nil, &messages.Error{
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(len(live))),
+				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
+			}
 		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(ctx, r)
 	}
 	return d.finish(err)
 }
@@ -138,9 +141,9 @@ func (d *daemon) end() error {
 	defer d.closing.Unlock()
 	ctx := d.hurry
 	d.service.stopping()
-	live, err := d.node.Jobs(ctx, "", false)
-	r := messages.ShutDown{KeepJobs: err != nil || len(live) > 0, Reason: "the daemon ends"} // a keeper without jobs ends, too
-	err = d.node.Shutdown(ctx, r)
+	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon ends"}
+	live, _ := d.node.Jobs(ctx, "", false)
+	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
 		if len(live) > 0 {
 			d.log.Warn().Int("jobs", len(live)).Msg("the jobs are ended with the daemon, which holds them itself")

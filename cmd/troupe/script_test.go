@@ -195,19 +195,11 @@ type daemons map[string]chan struct{}
 
 const daemonsKey = "daemons"
 
-// endDaemon ends what a script has started by running something: a daemon, its jobs
-// and its keeper, for which another daemon may have to come first.
+// endDaemon ends a daemon that a script has started by running something.
 func endDaemon(e *testscript.Env) {
-	troupe := func(args ...string) error {
-		cmd := exec.Command("troupe", args...)
-		cmd.Env = append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG=")
-		return cmd.Run()
-	}
-	_, err := os.Stat(filepath.Join(e.WorkDir, ".local/state/troupe/keeper"))
-	if troupe("shutdown", "--stop-jobs", "--grace", "0") != nil && err == nil {
-		_ = troupe("run", "-b", "true")
-		_ = troupe("shutdown", "--stop-jobs", "--grace", "0")
-	}
+	cmd := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+	cmd.Env = append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG=")
+	_ = cmd.Run() // there may be none
 }
 
 // until is "until PID": it waits for the end of a daemon.
