@@ -191,7 +191,7 @@ func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (
 			continue
 		case err != nil:
 			return nil, err
-		case !passing(refusal(reply)) || again == maxAgain:
+		case !passing(messages.Refusal(reply)) || again == maxAgain:
 			return reply, nil
 		}
 		again++
@@ -206,17 +206,4 @@ func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (
 func passing(err error) bool {
 	var coded *messages.Error
 	return errors.As(err, &coded) && coded.Passing()
-}
-
-// refusal is the error in a reply that refuses, or nil.
-func refusal(reply any) error {
-	switch r := reply.(type) {
-	case messages.CommandRejected:
-		return &r.Err
-	case messages.RequestRejected:
-		return &r.Err
-	case messages.JobMissing:
-		return &r.Err
-	}
-	return nil
 }

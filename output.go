@@ -136,7 +136,7 @@ func (f *Follower) wait() error {
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	return refusal(reply)
+	return messages.Refusal(reply)
 }
 
 // Read shows one view of what a job has written. It asks again, as a Follower
@@ -150,7 +150,7 @@ func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.Output
 	if page, ok := reply.(messages.OutputPage); ok {
 		return page, nil
 	}
-	return messages.OutputPage{}, refusal(reply)
+	return messages.OutputPage{}, messages.Refusal(reply)
 }
 
 // Close implements io.Closer.

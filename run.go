@@ -89,7 +89,7 @@ func (n *Node) result(reply any) (messages.Job, error) {
 	case messages.CommandPromoted:
 		return n.measured(m.Job), nil
 	}
-	return messages.Job{}, refusal(reply)
+	return messages.Job{}, messages.Refusal(reply)
 }
 
 // tell sends a request whose answer nobody waits for, if anybody hears it.
@@ -107,7 +107,7 @@ func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	}
 	found, ok := reply.(messages.JobFound)
 	if !ok {
-		return messages.Job{}, refusal(reply)
+		return messages.Job{}, messages.Refusal(reply)
 	}
 	return n.measured(found.Job), nil
 }
@@ -121,7 +121,7 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 	}
 	list, ok := reply.(messages.JobList)
 	if !ok {
-		return nil, refusal(reply)
+		return nil, messages.Refusal(reply)
 	}
 	for i := range list.Jobs {
 		list.Jobs[i] = n.measured(list.Jobs[i])
@@ -139,12 +139,12 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 	}
 	stopped, ok := reply.(messages.CommandStopped)
 	if !ok {
-		return nil, refusal(reply)
+		return nil, messages.Refusal(reply)
 	}
 	// The answer comes straight from the job's actor and may overtake the news.
 	reply, err = n.Ask(ctx, messages.AwaitJobs{Jobs: stopped.Jobs})
 	if err == nil {
-		err = refusal(reply)
+		err = messages.Refusal(reply)
 	}
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		err = nil // it is over, and forgotten

@@ -59,7 +59,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 	}
 	s.forget()
 	first, err = n.answer(first, r)
-	return nil, cmp.Or(err, refusal(first), errNoChannel)
+	return nil, cmp.Or(err, messages.Refusal(first), errNoChannel)
 }
 
 // errNoChannel is for a first word that opens no channel and is no refusal.

@@ -91,7 +91,7 @@ func (n *Node) opened(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return refusal(reply)
+	return messages.Refusal(reply)
 }
 
 // fail ends the node because its supervisor did.

@@ -58,6 +58,19 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
 }
 
+// Refusal is the error in a reply that refuses its request, or nil.
+func Refusal(reply any) error {
+	switch r := reply.(type) {
+	case CommandRejected:
+		return &r.Err
+	case RequestRejected:
+		return &r.Err
+	case JobMissing:
+		return &r.Err
+	}
+	return nil
+}
+
 // Passing says whether the refusal is of a part of the node that is being made
 // anew: nothing is harmed, and the same question can be asked again.
 func (e *Error) Passing() bool {

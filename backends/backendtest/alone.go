@@ -44,6 +44,35 @@ func (a Alone) Run(t *testing.T) {
 	}
 }
 
+// Mode is one kind of host that a conformance test is run in.
+type Mode struct {
+	Name     string
+	Needs    func(testing.TB) // skips where that kind cannot be had; nil: it can anywhere
+	Ordinary bool             // it is an ordinary user's
+}
+
+// Modes runs TestConformance of this program once for each mode, in a process of
+// its own that finds the mode's name in the variable.
+func Modes(t *testing.T, variable string, modes []Mode) {
+	t.Helper()
+	for _, m := range modes {
+		name := m.Name
+		if m.Ordinary {
+			name += ", as an ordinary user"
+		}
+		t.Run(name, func(t *testing.T) {
+			if m.Needs != nil {
+				m.Needs(t)
+			}
+			t.Parallel()
+			Alone{
+				Args: []string{"-test.run=^TestConformance$"}, Env: []string{variable + "=" + m.Name},
+				Ordinary: m.Ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
+			}.Run(t)
+		})
+	}
+}
+
 // asNobody has the program run as an ordinary user, from a copy: the place of
 // the original is its builder's alone.
 func asNobody(t *testing.T, cmd *exec.Cmd) {

@@ -29,7 +29,7 @@ type control struct {
 
 // answer is one that is due; fact is nil until it is known.
 type answer struct {
-	by   *binding
+	by   *backends.Binding
 	fact messages.ProcessFact
 }
 
@@ -50,7 +50,7 @@ func (c *controls) refuseRest() {
 }
 
 // do takes a control; it changes nothing yet.
-func (j *job) do(by *binding, c backends.Control) {
+func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.phase == over {

@@ -81,7 +81,7 @@ type ending struct {
 	oom    messages.Tristate
 }
 
-func newJob(e *Local, s backends.Spec, b *binding) *job {
+func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
@@ -265,14 +265,14 @@ func (j *job) forgetIfOver() {
 
 // adopt gives the job to a new owner.
 func (j *job) adopt(facts backends.Facts) backends.Process {
-	b := &binding{facts: facts}
+	b := backends.Bind(facts)
 	j.mu.Lock()
 	j.credits.clear()
 	j.controls.forget()
 	former := j.bind(b, j.standing())
 	j.mu.Unlock()
 	if former != nil {
-		former.end()
+		former.End()
 	}
 	j.e.run(j, j.tell)
 	return process{j, b}

@@ -63,7 +63,7 @@ func (e *Local) Start(s backends.Spec, facts backends.Facts) backends.Process {
 		e.mu.Unlock()
 		return j.adopt(facts)
 	}
-	b := &binding{facts: facts}
+	b := backends.Bind(facts)
 	j := newJob(e, s, b)
 	refusal := e.refuse(s)
 	if refusal == nil || refusal.err.Code != messages.ShuttingDown {

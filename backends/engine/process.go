@@ -13,7 +13,7 @@ import (
 // calls only note what is wanted; goroutines of the engine do it.
 type process struct {
 	job *job
-	by  *binding
+	by  *backends.Binding
 }
 
 // Output implements backends.Process.
@@ -63,5 +63,5 @@ func (p process) Settle(seq uint64) { p.job.settle(seq) }
 // Release implements backends.Process.
 func (p process) Release() {
 	p.job.unbind(p.by)
-	p.by.end()
+	p.by.End()
 }

@@ -7,27 +7,6 @@ import (
 	"troupe/messages"
 )
 
-// binding is one owner's ear for a job: what Start and Adopt make.
-type binding struct {
-	mu    sync.Mutex // held while a fact is told, so that end waits for it
-	facts backends.Facts
-}
-
-func (b *binding) tell(f messages.ProcessFact) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.facts != nil {
-		b.facts(f)
-	}
-}
-
-// end makes the owner deaf: no fact is told after it returns.
-func (b *binding) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.facts = nil
-}
-
 // numbered is a fact that is kept until it is settled.
 type numbered struct {
 	seq  uint64
@@ -39,7 +18,7 @@ type numbered struct {
 // is free while a fact is told.
 type teller struct {
 	lock    sync.Mutex
-	bound   *binding
+	bound   *backends.Binding
 	queue   []messages.ProcessFact
 	telling bool
 	started *messages.ProcessStarted
@@ -88,18 +67,18 @@ func (t *teller) flush(fault func(any)) {
 }
 
 // tellSafely keeps a fault of the listener from the engine's goroutine.
-func tellSafely(b *binding, f messages.ProcessFact, fault func(any)) {
+func tellSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
 	defer func() {
 		if r := recover(); r != nil {
 			fault(r)
 		}
 	}()
-	b.tell(f)
+	b.Tell(f)
 }
 
 // bind gives the facts to a new owner, who first hears what every owner must:
 // the start, what stands (between) and all that is not settled.
-func (t *teller) bind(b *binding, between []messages.ProcessFact) (former *binding) {
+func (t *teller) bind(b *backends.Binding, between []messages.ProcessFact) (former *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	former = t.bound
@@ -115,7 +94,7 @@ func (t *teller) bind(b *binding, between []messages.ProcessFact) (former *bindi
 }
 
 // unbind takes the facts from b, if it has them; nil is whoever has them.
-func (t *teller) unbind(b *binding) (was *binding) {
+func (t *teller) unbind(b *backends.Binding) (was *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	was = t.bound
@@ -126,7 +105,7 @@ func (t *teller) unbind(b *binding) (was *binding) {
 }
 
 // owner reports who is bound.
-func (t *teller) owner() *binding {
+func (t *teller) owner() *backends.Binding {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.bound

@@ -128,7 +128,7 @@ func (c *Client) Start(s backends.Spec, facts backends.Facts) backends.Process {
 		return j.adopt(facts)
 	}
 	j := newJob(c, s.ID, s.Stdio.Streams == messages.SeparateStreams && s.Stdio.Terminal == (messages.Terminal{}))
-	j.bound = &binding{facts: facts}
+	j.bound = backends.Bind(facts)
 	p := process{j, j.bound}
 	refusal := c.refuse(s)
 	if refusal == nil {

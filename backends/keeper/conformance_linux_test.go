@@ -96,32 +96,11 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	for _, c := range []struct {
-		mode             string
-		cgroup, ordinary bool
-	}{
-		{roleArg, true, false},
-		{noCgroups, false, false},
-		{noCgroups, false, true},
-	} {
-		name := c.mode
-		if c.ordinary {
-			name += ", as an ordinary user"
-		}
-		t.Run(name, func(t *testing.T) {
-			if c.cgroup {
-				need.Cgroup(t)
-			}
-			if c.ordinary {
-				need.Root(t)
-			}
-			t.Parallel()
-			backendtest.Alone{
-				Args: []string{"-test.run=^TestConformance$"}, Env: []string{modeVar + "=" + c.mode},
-				Ordinary: c.ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
-			}.Run(t)
-		})
-	}
+	backendtest.Modes(t, modeVar, []backendtest.Mode{
+		{Name: roleArg, Needs: cgroups},
+		{Name: noCgroups},
+		{Name: noCgroups, Needs: need.Root, Ordinary: true},
+	})
 }
 
 func conform(t *testing.T, mode string) {
@@ -152,3 +131,5 @@ func conform(t *testing.T, mode string) {
 		}
 	})
 }
+
+func cgroups(t testing.TB) { need.Cgroup(t) }

@@ -8,30 +8,6 @@ import (
 	"troupe/messages"
 )
 
-// binding is one owner's ear for a job: what Start and Adopt make.
-type binding struct {
-	mu    sync.Mutex // held while a fact is told, so that end waits for it
-	facts backends.Facts
-}
-
-func (b *binding) tell(f messages.ProcessFact) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.facts != nil {
-		b.facts(f)
-	}
-}
-
-// end makes the owner deaf: no fact is told after it returns.
-func (b *binding) end() {
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.facts = nil
-}
-
 // job is a job of the keeper, as the client knows it: what was heard of it, and
 // what is wanted of it, so that a new keeper can be told.
 type job struct {
@@ -41,7 +17,7 @@ type job struct {
 
 	mu      sync.Mutex
 	gen     uint64 // of the newest binding: facts of another are not its
-	bound   *binding
+	bound   *backends.Binding
 	queue   []messages.ProcessFact // to tell
 	telling bool
 
@@ -91,7 +67,7 @@ func (j *job) tellNow() {
 		j.queue = j.queue[1:]
 		j.mu.Unlock()
 		if b != nil {
-			b.tell(f)
+			b.Tell(f)
 		}
 		j.mu.Lock()
 	}
@@ -279,5 +255,5 @@ func (j *job) deafen() {
 	b := j.bound
 	j.bound, j.queue = nil, nil
 	j.mu.Unlock()
-	b.end()
+	b.End()
 }

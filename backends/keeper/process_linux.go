@@ -13,7 +13,7 @@ import (
 // it if the socket has room.
 type process struct {
 	j  *job
-	by *binding
+	by *backends.Binding
 }
 
 // Output implements backends.Process.
@@ -66,7 +66,7 @@ func (p process) Release() {
 		j.ask(askRelease, nil)
 	}
 	j.mu.Unlock()
-	p.by.end()
+	p.by.End()
 }
 
 // forget drops a job that is over and settled. What was read of it stays with who
@@ -121,7 +121,7 @@ func (j *job) start(s backends.Spec) *messages.Error {
 
 // adopt gives the job to a new owner.
 func (j *job) adopt(facts backends.Facts) backends.Process {
-	b := &binding{facts: facts}
+	b := backends.Bind(facts)
 	j.mu.Lock()
 	former := j.bound
 	j.bound, j.queue, j.due = b, nil, nil
@@ -129,7 +129,7 @@ func (j *job) adopt(facts backends.Facts) backends.Process {
 	j.newGen()
 	j.ask(askAdopt, nil)
 	j.mu.Unlock()
-	former.end()
+	former.End()
 	return process{j, b}
 }
 
@@ -142,7 +142,7 @@ func (j *job) newGen() {
 }
 
 // do takes a control.
-func (j *job) do(by *binding, c backends.Control) {
+func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.over || j.bound != by {
@@ -187,7 +187,7 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 	j.ask(askStop, encode(stop{Cause: c, Grace: grace}))
 }
 
-func (j *job) watch(by *binding, s messages.Stream, from int64) {
+func (j *job) watch(by *backends.Binding, s messages.Stream, from int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.bound != by || int(s) >= len(j.credit) {

@@ -39,35 +39,14 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	for _, c := range []struct {
-		mode             string
-		cgroup, ordinary bool
-	}{
-		{library, true, false},
-		{library + " " + noCgroups, false, false},
-		{own, true, false},
-		{own + " " + noCgroups, false, false},
-		{library + " " + noCgroups, false, true},
-		{own + " " + noCgroups, false, true},
-	} {
-		name := c.mode
-		if c.ordinary {
-			name += ", as an ordinary user"
-		}
-		t.Run(name, func(t *testing.T) {
-			if c.cgroup {
-				need.Cgroup(t)
-			}
-			if c.ordinary {
-				need.Root(t)
-			}
-			t.Parallel()
-			backendtest.Alone{
-				Args: []string{"-test.run=^TestConformance$"}, Env: []string{modeVar + "=" + c.mode},
-				Ordinary: c.ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
-			}.Run(t)
-		})
-	}
+	backendtest.Modes(t, modeVar, []backendtest.Mode{
+		{Name: library, Needs: cgroups},
+		{Name: library + " " + noCgroups},
+		{Name: own, Needs: cgroups},
+		{Name: own + " " + noCgroups},
+		{Name: library + " " + noCgroups, Needs: need.Root, Ordinary: true},
+		{Name: own + " " + noCgroups, Needs: need.Root, Ordinary: true},
+	})
 }
 
 func conform(t *testing.T, mode string) {
@@ -130,3 +109,5 @@ func reach(t *testing.T, mode string, says messages.Isolation) messages.Isolatio
 	}
 	return want
 }
+
+func cgroups(t testing.TB) { need.Cgroup(t) }

@@ -169,7 +169,7 @@ func (a *attachment) input(ctx context.Context) {
 func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	reply, err := a.node.Ask(ctx, r)
 	if err == nil {
-		err = refusal(reply)
+		err = messages.Refusal(reply)
 	}
 	written, ok := reply.(messages.InputWritten)
 	switch {

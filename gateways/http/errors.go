@@ -74,22 +74,9 @@ func (s *Server) coded(err error) *messages.Error {
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
 }
 
-// refusal is the error in a reply that refuses, or nil.
-func refusal(reply any) error {
-	switch r := reply.(type) {
-	case messages.CommandRejected:
-		return &r.Err
-	case messages.RequestRejected:
-		return &r.Err
-	case messages.JobMissing:
-		return &r.Err
-	}
-	return nil
-}
-
 // strange is for a reply that does not belong to its request.
 func strange(reply any) error {
-	if err := refusal(reply); err != nil {
+	if err := messages.Refusal(reply); err != nil {
 		return err
 	}
 	return &messages.Error{Code: messages.Internal, Reason: "reply", Message: "the node gave an answer that is none to this request"}
