@@ -93,7 +93,10 @@ func (d *Disk) Recall(id string, stream uint8, path string) error {
 func (f *file) empty() bool {
 	h := f.disk.cache.get(&f.slot)
 	if h == nil {
-		return false // nobody writes to it: it is its owner's
+		var err error
+		if h, err = f.reopen(); err != nil {
+			return false
+		}
 	}
 	defer h.free()
 	st, err := f.disk.sys.Stat(h.fd)

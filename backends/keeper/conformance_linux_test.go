@@ -54,7 +54,7 @@ func mainRole(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.RunRole(dir, fd, "test", bare); err != nil {
+	if err := keeper.RunRole(dir, fd, "test", bare, false); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}

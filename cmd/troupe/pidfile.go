@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe"
+	"troupe/backends/keeper"
+	"troupe/gateways/http"
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// pidFlag names a detached job by its pid file.
+const pidFlag = "pid-file"
+
+// byPidFile lets a verb take a detached job by its pid file, with a daemon or without.
+func byPidFile(cmd *cobra.Command) {
+	cmd.Flags().String(pidFlag, "", "the detached job of the pid file `FILE`; no daemon is needed")
+	args := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if !cmd.Flags().Changed(pidFlag) {
+			return args(cmd, given)
+		}
+		if pidFileOf(cmd) == "" {
+			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
+		}
+		return noArgs(cmd, given)
+	}
+}
+
+func pidFileOf(cmd *cobra.Command) string {
+	flag := cmd.Flags().Lookup(pidFlag)
+	if flag == nil {
+		return ""
+	}
+	return flag.Value.String()
+}
+
+// askDetached does a verb with the job of a pid file: by the daemon, if that has it,
+// else by its own keeper.
+func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func(*asking) error) error {
+	p, err := keeper.ReadPidFile(file)
+	if err != nil {
+		return err
+	}
+	if err := genuine(file, p); err != nil {
+		return err
+	}
+	ask := func(c *client.Client) error {
+		return do(&asking{main: m, cmd: cmd, ctx: cmd.Context(), Client: c, args: []string{string(p.Job)}, json: asJSON})
+	}
+	if at, err := m.settings(); err == nil {
+		if c, err := connect(cmd.Context(), at.Socket); err == nil {
+			defer c.Close()
+			if _, err := c.Job(cmd.Context(), messages.JobID(p.Job)); err == nil {
+				return ask(c)
+			}
+		}
+	}
+	return m.asGuest(cmd.Context(), p, ask)
+}
+
+// genuine refuses a pid file that does not tell of the process which its keeper has
+// started: a number alone may be anybody's by now.
+func genuine(file string, p keeper.PidFile) error {
+	refuse := func(why string) error {
+		return &messages.Error{
+			Code: messages.Refused, Reason: "pid_file", Message: fmt.Sprintf("%s does not tell of a job of troupe: %s; nothing was done to process %d", file, why, p.PID),
+			Hint: "name the .pid file that is beside the log of the job",
+		}
+	}
+	seen, err := keeper.Look(p.Dir)
+	switch {
+	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
+		return err
+	case err != nil:
+		return refuse("nothing is known of it in " + p.Dir)
+	case filepath.Base(p.Dir) != string(p.Job) || seen.PID == 0:
+		return refuse("its keeper has not started it")
+	case seen.PID != p.PID || seen.StartTime != p.StartTime:
+		return refuse(fmt.Sprintf("the job was process %d, started at %d, not %d at %d", seen.PID, seen.StartTime, p.PID, p.StartTime))
+	case seen.BootID != p.BootID:
+		return refuse("the machine was started anew since")
+	}
+	return nil
+}
+
+// guestPatience is how long others may take who ask the keeper of a job, each for a
+// moment or until the job has ended.
+const guestPatience = 30 * time.Second
+
+// asGuest looks after a detached job in a node of this process, which leaves it to its
+// keeper again. What the verb asks is asked of that as of a daemon.
+func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(*client.Client) error) error {
+	o, err := m.fleet(&settings{})
+	if err != nil {
+		return err
+	}
+	o.Root, o.Only, o.Guest = filepath.Dir(p.Dir), p.Job, true
+	patient, cancel := context.WithTimeout(ctx, guestPatience)
+	defer cancel()
+	fleet, err := keeper.OpenFleet(patient, o)
+	if err != nil {
+		return err
+	}
+	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: keptLogs{fleet}})
+	if err != nil {
+		fleet.Close(true)
+		return err
+	}
+	defer func() { _ = node.Shutdown(ctx, messages.ShutDown{KeepJobs: true, Reason: "it was asked"}) }()
+	dir, err := os.MkdirTemp("", "troupe-ask-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	door, err := http.Listen(filepath.Join(dir, socketName))
+	if err != nil {
+		return err
+	}
+	server := http.New(http.Options{Node: http.Over(node), Version: m.describe().Version})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(door) }()
+	defer func() {
+		_ = server.Close(ctx)
+		<-served
+	}()
+	c, err := client.Dial(ctx, filepath.Join(dir, socketName))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return ask(c)
+}
