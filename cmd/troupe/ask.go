@@ -58,7 +58,7 @@ func (m *Main) dial(ctx context.Context) (*client.Client, error) {
 	}
 	c, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		return nil, noDaemon(s.Socket)
+		return nil, m.alone(noDaemon(s.Socket), s)
 	}
 	return c, err
 }

@@ -53,19 +53,39 @@ func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func
 	if err := genuine(file, p); err != nil {
 		return err
 	}
-	ask := func(c *client.Client) error {
-		return do(&asking{main: m, cmd: cmd, ctx: cmd.Context(), Client: c, args: []string{string(p.Job)}, json: asJSON})
+	ask := func(ctx context.Context, c *client.Client) error {
+		return do(&asking{main: m, cmd: cmd, ctx: ctx, Client: c, args: []string{string(p.Job)}, json: asJSON})
 	}
-	if at, err := m.settings(); err == nil {
-		if c, err := connect(cmd.Context(), at.Socket); err == nil {
+	for {
+		if c := m.holder(cmd.Context(), p); c != nil {
 			defer c.Close()
-			if _, err := c.Job(cmd.Context(), messages.JobID(p.Job)); err == nil {
-				return ask(c)
-			}
+			return ask(cmd.Context(), c)
+		}
+		if err := m.asGuest(cmd.Context(), p, ask); !errors.Is(err, replaced) {
+			return err
 		}
 	}
-	return m.asGuest(cmd.Context(), p, ask)
 }
+
+// holder is the daemon, if it runs and has the job; else nil.
+func (m *Main) holder(ctx context.Context, p keeper.PidFile) *client.Client {
+	at, err := m.settings()
+	if err != nil {
+		return nil
+	}
+	c, err := connect(ctx, at.Socket)
+	if err != nil {
+		return nil
+	}
+	if _, err := c.Job(ctx, messages.JobID(p.Job)); err != nil {
+		_ = c.Close()
+		return nil
+	}
+	return c
+}
+
+// replaced says that a daemon has taken the keeper over, which is asked from then on.
+var replaced = &messages.Error{Code: messages.Busy, Reason: "replaced"}
 
 // genuine refuses a pid file that does not tell of the process which its keeper has
 // started: a number alone may be anybody's by now.
@@ -98,11 +118,23 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(*client.Client) error) error {
+func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(context.Context, *client.Client) error) (err error) {
 	o, err := m.fleet(&settings{})
 	if err != nil {
 		return err
 	}
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	o.Fault = func(fault error) {
+		if errors.Is(fault, replaced) {
+			lost(fault)
+		}
+	}
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), replaced) {
+			err = replaced
+		}
+	}()
 	o.Root, o.Only, o.Guest = filepath.Dir(p.Dir), p.Job, true
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
@@ -115,7 +147,9 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(*client.C
 		fleet.Close(true)
 		return err
 	}
-	defer func() { _ = node.Shutdown(ctx, messages.ShutDown{KeepJobs: true, Reason: "it was asked"}) }()
+	defer func() {
+		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutDown{KeepJobs: true, Reason: "it was asked"})
+	}()
 	dir, err := os.MkdirTemp("", "troupe-ask-")
 	if err != nil {
 		return err
@@ -129,7 +163,7 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(*client.C
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(door) }()
 	defer func() {
-		_ = server.Close(ctx)
+		_ = server.Close(context.WithoutCancel(ctx))
 		<-served
 	}()
 	c, err := client.Dial(ctx, filepath.Join(dir, socketName))
@@ -137,5 +171,31 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(*client.C
 		return err
 	}
 	defer c.Close()
-	return ask(c)
+	if err := replayed(ctx, c, p); err != nil {
+		return err
+	}
+	return ask(ctx, c)
+}
+
+// replayed waits until what the keeper knows of the job was told: its start, or its end.
+func replayed(ctx context.Context, c *client.Client, p keeper.PidFile) error {
+	id := messages.JobID(p.Job)
+	job, err := c.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	seen, err := keeper.Look(p.Dir)
+	if err == nil && (seen.Over || !seen.Kept) {
+		_, err = c.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
+		return err
+	}
+	for e, err := range c.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: job.ID}}) {
+		if err != nil {
+			return err
+		}
+		if e.Job != nil && e.Job.State != messages.Starting {
+			return nil
+		}
+	}
+	return nil
 }
