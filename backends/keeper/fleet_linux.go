@@ -90,7 +90,7 @@ func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 		return nil
 	case err != nil:
 		return err
-	case !seen.Kept && (!seen.Known || seen.Collected && f.o.Only == ""):
+	case !seen.Kept && !seen.Known, seen.Collected && f.o.Only == "": // there is nothing to hear
 		return nil
 	}
 	c, err := Open(ctx, f.client(id))
@@ -134,8 +134,8 @@ func (f *Fleet) Start(s backends.Spec, facts backends.Facts) backends.Process {
 	if !validUID(s.ID) {
 		return cannot(facts, messages.Invalid("id", "the id of a detached job is no ULID"))
 	}
-	if s.Log.File == "" {
-		s.Log.File = filepath.Join(f.dir(s.ID), LogName(string(s.ID), time.Now()))
+	if s.Log.File == "" && s.Stdio.Streams != messages.SeparateStreams {
+		s.Log.File = filepath.Join(f.dir(s.ID), LogName(s.Log.Group, time.Now()))
 	}
 	f.mu.Lock()
 	c, known := f.own[s.ID]
@@ -170,14 +170,22 @@ func (f *Fleet) CheckDetach(file string) *messages.Error {
 // begin connects for the first time, when a job waits for that already.
 func (c *Client) begin() {
 	conn, h, err := c.connect()
+	c.mu.Lock()
 	if err == nil {
-		c.mu.Lock()
-		c.met = true
+		c.keeper, c.met = h, true
+		if c.isStopped() {
+			c.mu.Unlock()
+			conn.close()
+			close(c.done)
+			return
+		}
+		c.conn = conn
+		l := c.line
 		c.mu.Unlock()
-		c.run(c.resume(conn, h))
+		l.attach(conn, h.Heard)
+		c.run(conn)
 		return
 	}
-	c.mu.Lock()
 	c.broken = asError(err)
 	jobs := make([]*job, 0, len(c.jobs))
 	for _, j := range c.jobs {
@@ -376,8 +384,11 @@ func (f *Fleet) Remove(id messages.UID) {
 	}
 }
 
-// LogName is the name of the log of a detached job that has no other.
+// LogName is the name of the log of a detached job that has no other; of is its session.
 func LogName(of string, at time.Time) string {
+	if of == "" || strings.ContainsAny(of, "/\x00") {
+		of = "job"
+	}
 	return fmt.Sprintf("troupe-detached-%s-%d.log", of, at.UnixMilli())
 }
 

@@ -117,9 +117,19 @@ func Forget(root string, id messages.UID) error {
 		}
 		return err
 	}
-	if seen.Kept || seen.Known && !seen.Over && !seen.Collected {
+	if seen.Known && !seen.Over && !seen.Collected {
 		return refused(messages.Busy, "keeper", "the detached job "+string(id)+" has not ended, or its end was not heard", "stop it first")
 	}
+	dir, err := openDir(filepath.Join(root, string(id)), false)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lease, err := takeLease(dir, leaseBound) // its keeper may be about to end, and none begins meanwhile
+	if err != nil {
+		return err
+	}
+	defer lease.Close()
 	if seen.File != "" {
 		if p, err := ReadPidFile(PidPath(seen.File)); err == nil && p.Job == id {
 			_ = os.Remove(PidPath(seen.File))
