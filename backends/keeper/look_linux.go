@@ -167,6 +167,11 @@ func (f *Fleet) takeTurn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.o.Urgent {
+		_ = withFd(lock, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+		f.guest = lock
+		return nil
+	}
 	got := make(chan error, 1)
 	go func() {
 		got <- withFd(lock, func(fd int) error {

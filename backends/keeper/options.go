@@ -79,8 +79,9 @@ type FleetOptions struct {
 	Fault   func(error)
 
 	// Guest looks after the job Only for a moment, and leaves it as it was: what it
-	// hears is not settled. Another guest has to wait for its turn.
-	Guest bool
+	// hears is not settled. Another guest has to wait for its turn, unless it is
+	// Urgent: then it takes the place of the one that is there.
+	Guest, Urgent bool
 	// Only is the one job of the fleet; "": all that are there.
 	Only messages.UID
 	// Fresh finds no jobs: it starts some.

@@ -74,6 +74,9 @@ func (*Fleet) CheckDetach(string) *messages.Error { return unsupported() }
 // Look refuses.
 func Look(string) (Sight, error) { return Sight{}, unsupported() }
 
+// AwaitEnd refuses.
+func AwaitEnd(context.Context, string) error { return unsupported() }
+
 // Detached are none.
 func Detached(string) []messages.UID { return nil }
 

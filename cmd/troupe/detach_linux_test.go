@@ -94,9 +94,17 @@ func TestDetachedWithoutADaemon(t *testing.T) {
 	q := p.beside("ps").start()
 	q.ends(statusMissing)
 	q.err.has(t, "--pid-file")
-	wait := p.beside("wait", "--pid-file", "out.pid").start()
+	wait, again := p.beside("wait", "--pid-file", "out.pid").start(), p.beside("wait", "--pid-file", "out.pid").start()
+	q = p.beside("wait", "--pid-file", "out.pid", "--timeout", "1ms").start() // and does not disturb the others
+	q.ends(statusTimeout)
+	for _, args := range [][]string{{"wait", "--match", "x"}, {"logs", "-f"}} {
+		q = p.beside(append(args, "--pid-file", "out.pid")...).start()
+		<-q.ended
+		q.err.has(t, "troupe serve")
+	}
 	open()
 	wait.ends(5)
+	again.ends(5)
 	unkept(t, file)
 	text, err := os.ReadFile(p.file("out.log"))
 	require.NoError(t, err)
@@ -127,6 +135,23 @@ func TestDetachedIsStoppedByItsPidFile(t *testing.T) {
 		q = p.beside(verb, "--pid-file", "out.pid").start()
 		q.ends(0) // it has ended already
 	}
+}
+
+// Who is asked to end, and takes his time, can still be killed.
+func TestDetachedIsKilledWhileItIsStopped(t *testing.T) {
+	t.Parallel()
+	p := program(t)
+	asked := post(t, p.file("asked"))
+	begun := post(t, p.file("begun"))
+	file := p.detaches("trap 'echo > asked' TERM; echo > begun; while :; do sleep 0.02; done")
+	begun()
+	stop := p.beside("stop", "--grace", "1h", "--pid-file", "out.pid").start()
+	asked()
+	q := p.beside("kill", "--pid-file", "out.pid").start()
+	q.ends(0)
+	stop.ends(0)
+	unkept(t, file)
+	require.Equal(t, "cancelled", p.shows("out.pid")["outcome"])
 }
 
 // The deadline of a detached command is its keeper's.

@@ -46,6 +46,7 @@ func pidFileOf(cmd *cobra.Command) string {
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
 func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func(*asking) error) error {
+	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPidFile(file)
 	if err != nil {
 		return err
@@ -61,7 +62,14 @@ func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func
 			defer c.Close()
 			return ask(cmd.Context(), c)
 		}
-		if err := m.asGuest(cmd.Context(), p, ask); !errors.Is(err, replaced) {
+		if alone != nil {
+			if err := alone(cmd.Context(), p); err != nil {
+				return err
+			}
+			alone = nil
+			continue // a daemon may have come
+		}
+		if err := m.asGuest(cmd.Context(), p, urgent(cmd), ask); !errors.Is(err, replaced) {
 			return err
 		}
 	}
@@ -118,7 +126,7 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(context.Context, *client.Client) error) (err error) {
+func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask func(context.Context, *client.Client) error) (err error) {
 	o, err := m.fleet(&settings{})
 	if err != nil {
 		return err
@@ -135,7 +143,7 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(context.C
 			err = replaced
 		}
 	}()
-	o.Root, o.Only, o.Guest = filepath.Dir(p.Dir), p.Job, true
+	o.Root, o.Only, o.Guest, o.Urgent = filepath.Dir(p.Dir), p.Job, true, urgent
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	fleet, err := keeper.OpenFleet(patient, o)
@@ -163,7 +171,9 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, ask func(context.C
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(door) }()
 	defer func() {
-		_ = server.Close(context.WithoutCancel(ctx))
+		now, cancel := context.WithCancel(context.Background())
+		cancel() // nobody but us has asked, and we have our answers
+		_ = server.Close(now)
 		<-served
 	}()
 	c, err := client.Dial(ctx, filepath.Join(dir, socketName))
@@ -198,4 +208,51 @@ func replayed(ctx context.Context, c *client.Client, p keeper.PidFile) error {
 		}
 	}
 	return nil
+}
+
+// urgent verbs do not wait for others, who may wait for a long grace.
+func urgent(cmd *cobra.Command) bool {
+	force := cmd.Flags().Lookup("force")
+	return cmd.Name() == "kill" || force != nil && force.Value.String() == "true"
+}
+
+// withoutDaemon is what a verb does first where there is no daemon: a guest stays only
+// for a moment, since others may want to stop the job. nil: nothing.
+func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PidFile) error {
+	switch cmd.Name() {
+	case "wait":
+		return func(ctx context.Context, p keeper.PidFile) error { return awaitAlone(ctx, cmd, p) }
+	case "logs":
+		return func(_ context.Context, p keeper.PidFile) error {
+			if !cmd.Flags().Changed("follow") {
+				return nil
+			}
+			seen, err := keeper.Look(p.Dir)
+			if err == nil {
+				err = unsupported("follow", "without a daemon the log is not followed", "tail -f "+quoted(seen.File)+" does it; or start one with troupe serve")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitAlone waits for the end of a job without asking its keeper for it.
+func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PidFile) error {
+	for _, condition := range []string{"match", "port", "quiet", "input"} {
+		if cmd.Flags().Changed(condition) {
+			return unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
+		}
+	}
+	limit, cancel := ctx, context.CancelFunc(func() {})
+	if d, ok := cmd.Flags().Lookup("timeout").Value.(*duration); ok && d.set {
+		limit, cancel = context.WithTimeout(ctx, d.d)
+		d.d = time.Millisecond // what is left for the last question
+	}
+	defer cancel()
+	err := keeper.AwaitEnd(limit, p.Dir)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
