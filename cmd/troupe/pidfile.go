@@ -126,11 +126,12 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask func(context.Context, *client.Client) error) (err error) {
+func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask func(context.Context, *client.Client) error) error {
 	o, err := m.fleet(&settings{})
 	if err != nil {
 		return err
 	}
+	o.Root, o.Only, o.Guest, o.Urgent = filepath.Dir(p.Dir), p.Job, true, urgent
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
 	o.Fault = func(fault error) {
@@ -138,12 +139,14 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask f
 			lost(fault)
 		}
 	}
-	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), replaced) {
-			err = replaced
-		}
-	}()
-	o.Root, o.Only, o.Guest, o.Urgent = filepath.Dir(p.Dir), p.Job, true, urgent
+	if err = m.inFleet(ctx, p, o, ask); err != nil && errors.Is(context.Cause(ctx), replaced) {
+		return replaced
+	}
+	return err
+}
+
+// inFleet asks a node of this process over the keeper of a job.
+func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	fleet, err := keeper.OpenFleet(patient, o)
