@@ -133,6 +133,7 @@ func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[me
 		}
 		o.held = append(o.held, h)
 		if told[h.ID] {
+			s.asks[at] = o.ask
 			s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: o.ask.Backend, Dir: o.ask.Dir}
 		}
 	}

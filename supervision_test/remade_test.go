@@ -1,0 +1,75 @@
+package supervision_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// A deadline that was changed while the job waited goes with it, to its new place
+// and to a new actor.
+func TestTimeoutChangedInTheQueueGoesWithTheJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
+		h.run(messages.RunCommand{Scope: "a", Text: "second", Timeout: time.Minute})
+		h.run(messages.RunCommand{Scope: "a", Text: "third", Timeout: time.Minute})
+		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j2", After: time.Hour}))
+		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j3", None: true}))
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
+		h.crash("session")
+		h.crash("command")
+		q := h.proc("second")
+		q.Begin()
+		h.after(time.Minute)
+		h.wantSignals(q)
+		h.after(59 * time.Minute)
+		h.wantSignals(q, "TERM")
+		q.Exit(0)
+		h.crash("command") // that of the third
+		p.Exit(0)
+		h.after(0)
+		r := h.proc("third")
+		r.Begin()
+		h.after(time.Hour)
+		h.wantSignals(r)
+		r.Exit(0)
+	}, plan{fake: fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 4}}})
+}
+
+// A session that could not be opened does not keep its name.
+func TestASessionThatCouldNotBeOpenedIsOpenedAgain(t *testing.T) {
+	var broken error
+	inHouse(t, func(h *house) {
+		refused(h.ask(messages.OpenSession{Session: "build", Backend: "none"}), messages.Unsupported)
+		broken = errors.New("no such shell")
+		refused(h.ask(messages.OpenSession{Session: "build", Shell: "fish"}), messages.SpawnFailed)
+		refused(h.run(messages.RunCommand{Session: "build", Text: "make"}), messages.SpawnFailed)
+		broken = nil
+		info := reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "build", Dir: "/src"})).Info
+		want(h, "directory", info.Dir, "/src")
+		_, p := h.start(messages.RunCommand{Session: "build", Text: "make"})
+		p.Exit(0)
+		h.after(0)
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "build"}))
+	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error { return broken }}})
+}
+
+// A session that is made anew is the one that was opened.
+func TestFaultSessionKeepsItsShell(t *testing.T) {
+	var last backends.Place
+	inHouse(t, func(h *house) {
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", Shell: "zsh", Env: []string{"A=1"}, Dir: "/src"}))
+		for _, kind := range []string{"session", "scope"} {
+			last = backends.Place{}
+			h.crash(kind)
+			want(h, kind+": shell", last.Shell, "zsh")
+			want(h, kind+": variables", len(last.Env), 1)
+			want(h, kind+": directory", last.Dir, "/src")
+		}
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", Shell: "zsh"}))
+	}, plan{fake: fake.Options{OpenFails: func(at backends.Place) error { last = at; return nil }}})
+}
