@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/backends"
 	"troupe/backends/fake"
 	"troupe/messages"
@@ -72,4 +74,29 @@ func TestFaultSessionKeepsItsShell(t *testing.T) {
 		}
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", Shell: "zsh"}))
 	}, plan{fake: fake.Options{OpenFails: func(at backends.Place) error { last = at; return nil }}})
+}
+
+// What a job says while its node lets it go does not take back what its client was
+// told: the next node does not stop it.
+func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "foreground"})
+		late := messages.CommandChanged{Job: h.job("j1")}
+		late.Job.WaitingForInput = true
+		h.stage.spoil = func(_ *actor.PID, message any) int {
+			if _, ends := message.(messages.ShutDown); ends {
+				h.system().Root.Send(h.top(), late) // it was on its way
+			}
+			return 1
+		}
+		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+			h.Error(err)
+		}
+		h.stage.spoil = nil
+		h.bury()
+		h.begin()
+		want(h, "state", h.job("j1").State, messages.Running)
+		want(h, "background", h.job("j1").Background, true)
+		h.wantSignals(p)
+	}, plan{})
 }
