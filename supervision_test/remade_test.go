@@ -7,8 +7,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/actors"
 	"troupe/backends"
 	"troupe/backends/fake"
+	"troupe/backends/pipe"
 	"troupe/messages"
 )
 
@@ -98,5 +100,38 @@ func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 		want(h, "state", h.job("j1").State, messages.Running)
 		want(h, "background", h.job("j1").Background, true)
 		h.wantSignals(p)
+	}, plan{})
+}
+
+// Children that were told to outlive their session outlive it behind a restart, too,
+// whether their job had a result before or has one since.
+func TestRestartKeepsChildrenOfASession(t *testing.T) {
+	journals(t, func(h *house) {
+		begin := func() { // each with a backend of its own, as in a process of its own
+			h.die()
+			h.kinds[actors.DefaultBackend] = pipe.New(h.engine, pipe.Options{})
+			h.begin()
+		}
+		begin()
+		leaver := func(name string, on messages.OnExit) *fake.Process {
+			_, p := h.start(messages.RunCommand{Argv: []string{name}, OnExit: on, Background: true})
+			p.Leave(fake.Children{N: 1, Output: true})
+			return p
+		}
+		before, since, other := leaver("before", messages.KeepChildren), leaver("since", messages.KeepChildren), leaver("other", "")
+		before.Exit(0)
+		other.Exit(0)
+		h.after(0)
+		begin()
+		since.Exit(0)
+		h.after(0)
+		closing := h.ask(messages.CloseSession{})
+		h.after(time.Minute)
+		reply[messages.SessionClosed](closing)
+		h.wantSignals(before)
+		h.wantSignals(since)
+		want(h, "what the others left is ended", len(other.Signalled()) > 0, true)
+		before.EndTree()
+		since.EndTree()
 	}, plan{})
 }
