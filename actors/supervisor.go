@@ -23,7 +23,7 @@ type supervisor struct {
 	byUID     map[messages.UID]messages.JobID
 	byKey     map[idempotency]messages.JobID
 	archived  []messages.JobID // oldest first
-	forgotten []messages.UID   // their outputs are still to be removed
+	forgotten []forgotten
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
 
