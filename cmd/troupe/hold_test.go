@@ -14,12 +14,13 @@ import (
 // nothing stays held.
 func TestASlowReaderHoldsACommandInTheDaemon(t *testing.T) {
 	t.Parallel()
-	const size = 200 << 20
+	const size = 600 << 16
+	const ahead = "i=0; while [ $i -lt 600 ]; do head -c 65536 /dev/zero; i=$((i+1)); done"
 	for _, streams := range []string{"merged", "separate"} {
 		t.Run(streams, func(t *testing.T) {
 			t.Parallel()
 			d := serves(t, nil)
-			p := d.beside("run", "--name", "ahead", "--streams", streams, "head -c 209715200 /dev/zero").start()
+			p := d.beside("run", "--name", "ahead", "--streams", streams, ahead).start()
 			_, err := p.out.ReadByte()
 			require.NoError(t, err)
 			require.Less(t, d.stalls("ahead"), float64(size), "it did not wait")
@@ -29,7 +30,7 @@ func TestASlowReaderHoldsACommandInTheDaemon(t *testing.T) {
 			require.Equal(t, int64(size-1), n)
 
 			passed := post(t, d.file("over"))
-			p = d.beside("run", "--promote-after", "1h", "--name", "dies", "--streams", streams, "head -c 209715200 /dev/zero; echo x >"+d.file("over")).start()
+			p = d.beside("run", "--promote-after", "1h", "--name", "dies", "--streams", streams, ahead+"; echo x >"+d.file("over")).start()
 			_, err = p.out.ReadByte()
 			require.NoError(t, err)
 			require.Less(t, d.stalls("dies"), float64(size), "it did not wait")
@@ -45,8 +46,10 @@ func TestASlowReaderHoldsACommandInTheDaemon(t *testing.T) {
 func (p *process) stalls(job string) float64 {
 	p.t.Helper()
 	var size float64
+	look := time.NewTicker(50 * time.Millisecond) // to see that nothing happens takes time
+	defer look.Stop()
 	for same := 0; same < 5; same++ {
-		time.Sleep(50 * time.Millisecond) // to see that nothing happens takes time
+		<-look.C
 		out := p.record(job)["output"].(map[string]any)
 		for _, of := range []string{"merged", "stdout"} {
 			if one, ok := out[of].(map[string]any); ok {

@@ -47,8 +47,10 @@ func TestAJobIsHeld(t *testing.T) {
 func (d *daemon) stalls(id messages.JobID) int64 {
 	d.t.Helper()
 	var size int64
+	look := time.NewTicker(30 * time.Millisecond) // to see that nothing happens takes time
+	defer look.Stop()
 	for same := 0; same < 10; same++ {
-		time.Sleep(30 * time.Millisecond) // to see that nothing happens takes time
+		<-look.C
 		job, err := d.client.Job(d.t.Context(), id)
 		require.NoError(d.t, err)
 		if now := job.Output[0].Bytes; now != size {
