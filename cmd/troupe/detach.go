@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"troupe"
 	"troupe/backends/keeper"
@@ -106,7 +107,7 @@ func (l leaving) shutdown(ctx context.Context, r messages.ShutDown) error {
 
 func (l leaving) ours() bool { return false }
 
-func (l leaving) pacer() asker { return nil }
+func (l leaving) pacer() (asker, time.Duration) { return nil, 0 }
 
 // tellDetached says where the log and the pid of a detached job are.
 func (g *foreground) tellDetached(job messages.Job) {
