@@ -90,6 +90,58 @@ func TestTheDaemonLeavesItsJobs(t *testing.T) {
 	}
 }
 
+// A daemon that cannot start touches no job, whatever it is that fails: the next one
+// that can has them.
+func TestAFailedStartTouchesNoJob(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	run := d.beside("run", "-b", "--name", "lasts", "echo $$; read x < gate; exit 5").start()
+	run.line()
+	run.ends(0)
+	d.beside("wait", "--match", ".", "lasts").start().ends(0)
+	d.send(syscall.SIGKILL)
+	<-d.ended
+
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	require.NoError(t, os.Mkdir(d.file("plain"), 0o700))
+	journal, kept := d.file("troupe/journal.db"), d.file("journal.kept")
+	for name, c := range map[string]struct {
+		args []string
+		file string // that is made before, and removed
+		says string
+	}{
+		"the port of the numbers is taken": {[]string{"--metrics", taken.Addr().String()}, "", "somebody else listens at " + taken.Addr().String() + " (choose another port"},
+		"a port is taken":                  {[]string{"--http", taken.Addr().String()}, "", "somebody else listens at " + taken.Addr().String()},
+		"others may read the token":        {[]string{"--metrics", "127.0.0.1:0"}, d.file("troupe/token"), "must be a file of yours with mode 0600"},
+		"the socket cannot be had":         {[]string{"--socket", d.file("plain/file")}, d.file("plain/file"), "is there already, and is no socket"},
+		"the journal is none":              {nil, journal, "the journal"},
+	} {
+		if c.file == journal {
+			require.NoError(t, os.Rename(journal, kept))
+		}
+		if c.file != "" {
+			require.NoError(t, os.WriteFile(c.file, make([]byte, 1<<16), 0o644))
+		}
+		p := d.beside(append([]string{"serve"}, c.args...)...).start()
+		p.ends(statusOwn)
+		require.Contains(t, p.err.String(), c.says, name)
+		if c.file != "" {
+			require.NoError(t, os.Remove(c.file))
+		}
+	}
+	require.NoError(t, os.Rename(kept, journal))
+
+	d.beside("serve").start().err.has(t, `"message":"ready"`)
+	p := d.beside("logs", "lasts").start()
+	require.True(t, alive(p.line()))
+	open()
+	d.beside("wait", "lasts").start().ends(5)
+	d.beside("shutdown").start().ends(0)
+}
+
 // Whoever waits for a command when the daemon ends is told that it goes on.
 func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	t.Parallel()

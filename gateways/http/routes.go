@@ -69,14 +69,14 @@ func (s *Server) routes() http.Handler {
 		slices.Sort(allowed)
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.wrongMethod(w, allowed) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, noRoute()) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fail(w, noRoute()) })
 	return mux
 }
 
 func (s *Server) wrongMethod(w http.ResponseWriter, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	s.fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
+	fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
 }
 
 // serve checks what every request of a route must be, and answers it.
@@ -92,14 +92,14 @@ func (s *Server) serve(route route) http.Handler {
 			err = c.checkType()
 		}
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err)
 			return
 		}
 		if err := route.handle(c); err != nil && !errors.Is(err, errAnswered) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // nobody reads a reply
 			}
-			s.fail(w, s.coded(err))
+			fail(w, s.coded(err))
 		}
 	})
 }

@@ -88,5 +88,11 @@ func ListenTCP(address string) (net.Listener, error) {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
-	return net.Listen("tcp", address)
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, &messages.Error{
+			Code: messages.Conflict, Reason: "address", Message: "somebody else listens at " + address, Hint: "choose another port, or end who has it",
+		}
+	}
+	return l, err
 }
