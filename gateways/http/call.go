@@ -42,9 +42,10 @@ type call struct {
 // id is the job that the path names.
 func (c *call) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
 
-func (c *call) principal() messages.Principal {
-	return c.ctx.Value(doorKey{}).(*door).principal()
-}
+// door is the connection of the request.
+func (c *call) door() *door { return c.ctx.Value(doorKey{}).(*door) }
+
+func (c *call) principal() messages.Principal { return c.door().principal() }
 
 // checkType refuses a body that a form of a web page could have sent.
 func (c *call) checkType() *messages.Error {

@@ -31,8 +31,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			err = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections", Message: "too many connections are open", Hint: "close some, then try again"}
 		case err == nil && path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
+		case err == nil:
+			err = d.asks()
 		}
 		if err != nil {
+			if d.gate.token && err.Code == messages.Refused {
+				w.Header().Set("Connection", "close") // a stranger holds none
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience)) // of a body that nobody reads
 			fail(w, err)
 			return
 		}
