@@ -1,10 +1,13 @@
 package main
 
 import (
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // At a terminal one types lines; one of those attached types, and the detach keys
@@ -58,6 +61,39 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 	p = d.beside("logs", "evil").start()
 	require.Contains(t, p.rest(), "\x1b]52;c;x")
 	p.ends(0)
+}
+
+// A daemon that does not become ready, or another who starts it and does not come
+// to an end, is not waited for for ever: that is told, and nothing is started.
+func TestTheStartOfADaemonHasADeadline(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, locked, says string }{
+		{"the daemon hangs", "troupe-0", "has not been ready for 10s (see "},
+		{"another one starts it", "troupe/" + startName, "another troupe has been starting the daemon for 10s (see "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, "run", "-b", "echo > started")
+			require.NoError(t, os.Mkdir(p.file("troupe"), 0o700))
+			require.NoError(t, os.Mkdir(p.file("troupe-0"), 0o700))
+			p.Env = append(p.Env, "TROUPE_SOCKET="+p.file("troupe-0/s")) // whose directory a daemon locks while it begins
+			at := p.file(c.locked)
+			if strings.HasSuffix(at, ".lock") {
+				require.NoError(t, os.WriteFile(at, nil, 0o600))
+			}
+			held, err := os.Open(at)
+			require.NoError(t, err)
+			defer held.Close()
+			require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+			p.start().ends(statusOwn)
+			require.Contains(t, p.err.String(), c.says)
+			require.NoFileExists(t, p.file("started"))
+			require.NoError(t, held.Close()) // one that hangs goes on, and the next finds it
+			q := p.beside("run", "-b", "true").start()
+			q.ends(0)
+			p.beside("shutdown", "--stop-jobs").start().ends(0)
+		})
+	}
 }
 
 // A person is told that a command in the daemon waits for its output.

@@ -189,15 +189,33 @@ func TestSignalsReachACommandInTheDaemon(t *testing.T) {
 	p.err.has(t, "the command was ended: interrupted by SIGINT")
 }
 
-// A daemon that dies is told, and is no end of a command that is made up.
+// A daemon that dies is told, and is no end of a command that is made up: that goes
+// on until the next daemon ends it, since nobody waits for it any more. What was
+// promoted goes on for good.
 func TestTheDaemonDiesUnderACommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	p := d.beside("run", "echo begun; exec sleep 600").start()
-	p.line()
+	d.beside("run", "--promote-after", "10ms", "--name", "stays", "exec sleep 600").start().ends(0)
+	p := d.beside("run", "--name", "mine", "echo $$; exec sleep 600").start()
+	pid := p.line()
 	d.send(syscall.SIGKILL)
 	p.ends(125)
 	p.err.has(t, "troupe: the daemon has left")
+	<-d.ended
+	require.True(t, alive(pid))
+
+	next := d.beside("serve").start()
+	next.err.has(t, `"message":"ready"`)
+	w := d.beside("wait", "mine").start()
+	w.ends(130)
+	require.False(t, alive(pid))
+	record := d.record("mine")
+	require.Equal(t, string(messages.Cancelled), record["outcome"])
+	cause, _ := record["cause"].(map[string]any)
+	require.Equal(t, string(messages.BySystem), cause["by"])
+	require.Equal(t, "its client was gone when troupe began again", cause["reason"])
+	require.Equal(t, "running", d.record("stays")["state"])
+	d.beside("shutdown", "--stop-jobs", "--grace", "0").start().ends(0)
 }
 
 // A job that is followed shows each line when it comes, and its end.
