@@ -23,7 +23,8 @@ import (
 // Options say how a node is made. The zero value is a library node: outputs in
 // the user's temporary directory, commands by bash, no log.
 type Options struct {
-	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>.
+	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>. It must
+	// be this user's alone (0700), or not be there yet: Open refuses any other.
 	Dir string
 	// WorkDir is where jobs run that name no directory; "": the process's own.
 	WorkDir string
@@ -124,6 +125,12 @@ func (o Options) build() (parts, error) {
 		Dead: func(node string) bool { return local.EndRemains(node) }, // from Sweep, when there is an engine
 	}); err != nil {
 		return p, err
+	}
+	if err := p.store.Check(); err != nil {
+		return p, errors.Join(&messages.Error{
+			Code: messages.Refused, Reason: "directory", Message: "outputs cannot be kept: " + err.Error(),
+			Hint: "give Options.Dir a directory of yours with mode 0700, or the name of one that can be made",
+		}, p.store.Close())
 	}
 	p.logs = p.store
 	local, err = engine.New(engine.Options{
