@@ -81,12 +81,16 @@ func (m *Main) settings() (*settings, error) {
 	return s, err
 }
 
-// ownState makes the state directory, or says that there is no place for it.
+// ownState makes the state directory, or says that there is no place for it, or
+// that nothing can be written there.
 func (s *settings) ownState() error {
 	if s.State == "" {
 		return s.homeless
 	}
-	return ownDirectory(s.State)
+	if err := ownDirectory(s.State); err != nil {
+		return err
+	}
+	return writable(s.State)
 }
 
 // fullPath is a path that means the same wherever a process stands.

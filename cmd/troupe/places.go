@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -107,6 +108,24 @@ func ownerOf(info fs.FileInfo) int {
 		return int(st.Uid)
 	}
 	return -1
+}
+
+// writable tries what a daemon does in its directory, for a file system that takes
+// nothing says so only then: make a file, rename it, remove it.
+func writable(dir string) error {
+	file, err := os.CreateTemp(dir, "probe-*.new")
+	if err == nil {
+		name := strings.TrimSuffix(file.Name(), ".new")
+		defer func() { _ = os.Remove(file.Name()) }() // if it has not another
+		_, err = file.WriteString("x")
+		err = errors.Join(err, file.Close(), os.Rename(file.Name(), name), os.Remove(name))
+	}
+	if err == nil {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",
+	}
 }
 
 func foreign(path, why string) *messages.Error {
