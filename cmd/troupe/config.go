@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -146,7 +147,7 @@ func readConfig(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	owner := ownerOf(info)
+	owner := peer.OwnerOf(info)
 	switch {
 	case !info.Mode().IsRegular():
 		return "", configError(path, 0, "is no regular file")

@@ -40,10 +40,15 @@ func serves(t *testing.T, env []string, args ...string) *process {
 
 // swept ends the daemon of these surroundings with its jobs, if it lives.
 func (p *process) swept() {
-	end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
-	end.Dir, end.Env = p.dir, p.Env
-	_ = end.Run()
+	endJobs(p.dir, p.Env)
 	<-p.ended
+}
+
+// endJobs ends the daemon of some surroundings with its jobs. There may be none.
+func endJobs(dir string, env []string) {
+	end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+	end.Dir, end.Env = dir, env
+	_ = end.Run()
 }
 
 // record asks the daemon for a job.
@@ -394,7 +399,7 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	unit, err := os.ReadFile("../../contrib/systemd/troupe.service")
 	require.NoError(t, err)
 	for _, line := range []string{
-		"Type=notify", "Restart=always", "RestartSec=100ms", "WatchdogSec=10", "KillMode=process", "Delegate=yes", "OOMPolicy=continue", "TasksMax=infinity",
+		"Type=notify", "Restart=on-failure", "RestartSec=100ms", "WatchdogSec=10", "KillMode=process", "Delegate=yes", "OOMPolicy=continue", "TasksMax=infinity",
 		"StartLimitIntervalSec=60", "StartLimitBurst=10",
 	} {
 		require.Contains(t, "\n"+string(unit), "\n"+line+"\n")

@@ -42,8 +42,8 @@ func (p *process) socket() string {
 	return p.file(fmt.Sprintf("troupe-%d/%s", os.Geteuid(), socketName))
 }
 
-// open lets everybody in at a path of the test.
-func (p *process) open(path string) {
+// opened lets everybody in at a path of the test.
+func (p *process) opened(path string) {
 	p.t.Helper()
 	require.NoError(p.t, os.Chmod(path, 0o777))
 	for dir := filepath.Dir(path); len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
@@ -70,7 +70,7 @@ func TestSecurityAnotherUserAndTheDaemon(t *testing.T) {
 		return nil
 	}
 	require.ErrorIs(t, asNobody(t, speak), unix.EACCES)
-	d.open(socket)
+	d.opened(socket)
 	require.NoError(t, asNobody(t, speak))
 	require.Empty(t, said)
 	require.NoError(t, speak())
@@ -78,7 +78,7 @@ func TestSecurityAnotherUserAndTheDaemon(t *testing.T) {
 
 	p := program(t, "run", "-b", "echo > started")
 	require.NoError(t, os.Mkdir(p.file("public"), 0o777))
-	p.open(p.file("public"))
+	p.opened(p.file("public"))
 	planted := p.file("public/s")
 	require.NoError(t, asNobody(t, func() error {
 		l, err := net.Listen("unix", planted)
@@ -249,4 +249,32 @@ func TestFaultADaemonWithFewDescriptors(t *testing.T) {
 	require.Equal(t, "j1\n", waits.rest())
 	waits.ends(0)
 	require.Equal(t, "running", d.record("lasts")["state"])
+}
+
+// F31, F32: the state directory is full while the daemon runs. What fits in memory
+// runs and ends as ever; a large output waits for room, and then all of it is there.
+func TestFaultTheStateIsFull(t *testing.T) {
+	t.Parallel()
+	p := program(t, "serve")
+	state := p.file("troupe")
+	require.NoError(t, os.Mkdir(state, 0o700))
+	require.NoError(t, mount(t, state, 0, "mode=0700,size=16m"))
+	p.start().err.has(t, `"message":"ready"`)
+	t.Cleanup(p.swept)
+	open := gate(t, p.file("gate"))
+	p.beside("run", "-b", "--name", "large", "read x < gate; seq 100000; exit 7").start().ends(0)
+	fill := filepath.Join(state, "fill")
+	require.ErrorIs(t, os.WriteFile(fill, make([]byte, 16<<20), 0o600), unix.ENOSPC)
+	q := p.beside("run", "echo small; exit 6").start()
+	require.Equal(t, "small\n", q.rest())
+	q.ends(6)
+	open()
+	p.beside("wait", "--timeout", "500ms", "large").start().ends(statusTimeout)
+	require.NoError(t, os.Remove(fill))
+	p.beside("wait", "large").start().ends(7)
+	var want strings.Builder
+	sequence(&want, 100000)
+	q = p.beside("logs", "large").start()
+	require.True(t, q.rest() == want.String(), "other bytes came")
+	q.ends(0)
 }

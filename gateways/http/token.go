@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -57,7 +58,7 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() || ownerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+	if !info.Mode().IsRegular() || peer.OwnerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
 		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and a new one is made")
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))

@@ -1,6 +1,6 @@
-// Package peer tells whose process is at the other end of a unix socket: the
-// server lets in its own user only, and the client trusts no socket that
-// somebody else has planted.
+// Package peer tells whose things are: the process at the other end of a unix
+// socket, for the server lets in its own user only, and the client trusts no socket
+// that somebody else has planted; and the directories that both trust.
 package peer
 
 import (
