@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"troupe/messages"
 )
 
 // At a terminal one types lines; one of those attached types, and the detach keys
@@ -61,6 +63,29 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 	p = d.beside("logs", "evil").start()
 	require.Contains(t, p.rest(), "\x1b]52;c;x")
 	p.ends(0)
+}
+
+// What ends while no daemon runs keeps its own end, though its client has gone.
+func TestACommandEndsWithoutADaemon(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	p := d.beside("run", "--name", "mine", "echo $$; read x < gate; exit 5").start()
+	main := handle(t, p.line())
+	d.send(syscall.SIGKILL)
+	p.ends(125)
+	<-d.ended
+	open()
+	n, err := unix.Poll([]unix.PollFd{main}, int(tooLong.Milliseconds()))
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{main}, int(tooLong.Milliseconds()))
+	}
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "it lives")
+	d.beside("serve").start().err.has(t, `"message":"ready"`)
+	d.beside("wait", "mine").start().ends(5)
+	require.Equal(t, string(messages.Exited), d.record("mine")["outcome"])
+	d.beside("shutdown").start().ends(0)
 }
 
 // A daemon that does not become ready, or another who starts it and does not come
