@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -63,6 +64,35 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 	p = d.beside("logs", "evil").start()
 	require.Contains(t, p.rest(), "\x1b]52;c;x")
 	p.ends(0)
+}
+
+// A daemon whose socket fails says so, and its jobs go on.
+func TestAFailedDaemonTouchesNoJob(t *testing.T) {
+	t.Parallel()
+	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
+	require.NoError(t, os.Mkdir(p.file("s"), 0o700))
+	at := p.file("s/s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	require.NoError(t, err)
+	defer l.Close()
+	file, err := l.File()
+	require.NoError(t, err)
+	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
+	p.ExtraFiles = []*os.File{file}
+	p.start()
+	p.beside("run", "-b", "--name", "lasts", "echo $$; exec sleep 600").start().ends(0)
+	p.beside("wait", "--match", ".", "lasts").start().ends(0)
+	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))
+	p.ends(statusOwn)
+	p.err.has(t, "cannot be served any more")
+	require.NoError(t, file.Close())
+	require.NoError(t, l.Close())
+
+	next := p.beside("serve").start()
+	next.err.has(t, `"message":"ready"`)
+	q := p.beside("logs", "lasts").start()
+	require.True(t, alive(q.line()))
+	p.beside("shutdown", "--stop-jobs", "--grace", "0").start().ends(0)
 }
 
 // What ends while no daemon runs keeps its own end, though its client has gone.
