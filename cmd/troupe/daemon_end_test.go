@@ -125,8 +125,9 @@ func TestAClientVanishes(t *testing.T) {
 	require.Equal(t, string(messages.ByClient), cause["by"])
 	require.NotEmpty(t, cause["reason"])
 
-	p = d.beside("run", "--promote-after", "10ms", "--name", "stays", "exec sleep 600").start()
+	p = d.beside("run", "--promote-after", "10ms", "--name", "stays", "echo up; exec sleep 600").start()
 	p.ends(0)
+	d.beside("wait", "--match", "up", "stays").start().ends(0)
 	require.Equal(t, "running", d.record("stays")["state"])
 }
 
@@ -136,7 +137,8 @@ func TestAClientVanishes(t *testing.T) {
 func TestTheDaemonDiesUnderACommand(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	d.beside("run", "--promote-after", "10ms", "--name", "stays", "exec sleep 600").start().ends(0)
+	d.beside("run", "--promote-after", "10ms", "--name", "stays", "echo up; exec sleep 600").start().ends(0)
+	d.beside("wait", "--match", "up", "stays").start().ends(0)
 	p := d.beside("run", "--name", "mine", "echo $$; exec sleep 600").start()
 	pid := p.line()
 	d.send(syscall.SIGKILL)

@@ -60,13 +60,14 @@ type Server struct {
 
 	mu     sync.Mutex
 	leases map[messages.UID]*lease
+	held   map[messages.UID]*held
 }
 
 // New makes a server. Serve lets clients in, Close ends it.
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
-		leases: map[messages.UID]*lease{}, large: make(chan struct{}, maxLarge),
+		leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{}, large: make(chan struct{}, maxLarge),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
