@@ -114,6 +114,10 @@ func OpenStore(o Options) (*Disk, error) {
 	return d, nil
 }
 
+// Check says why the store's root can hold no files, where that is known before
+// there are any: a job whose output finds no place would wait for one.
+func (d *Disk) Check() error { return d.tree.check() }
+
 // Create makes an empty log, which costs no descriptor and no file, unless the plan
 // names one.
 func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {

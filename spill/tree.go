@@ -121,6 +121,28 @@ func (t *tree) private(fd int, name string) error {
 	return nil
 }
 
+// check says why the given root can hold no files, if it is known already: it is
+// not ours alone, or cannot be written or made. Nothing is made.
+func (t *tree) check() error {
+	if t.given == "" {
+		return nil
+	}
+	h, err := t.descend(unix.AT_FDCWD, t.given, false)
+	where := t.given
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		where = filepath.Dir(t.given) // where it will be made
+	case err != nil:
+		return err
+	default:
+		h.free()
+	}
+	if err := unix.Access(where, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("no files can be made in the directory %s: %w", where, err)
+	}
+	return nil
+}
+
 // needRoot opens the root, again if it was deleted.
 func (t *tree) needRoot() error {
 	if t.root != nil {
