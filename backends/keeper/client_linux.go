@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/backends"
@@ -32,6 +33,12 @@ type Client struct {
 	broken *messages.Error // why nothing can be started now; nil: it can
 	stop   chan struct{}   // closed with closed
 	done   chan struct{}   // closed when nobody receives any more
+
+	life    atomic.Uint64 // how often the keeper was heard
+	mute    *silence      // nil: it answers
+	silent  chan struct{} // closed while it does not
+	revived string        // the keeper that was let go on, once
+	beaten  chan struct{} // closed behind the last beat
 }
 
 const (
@@ -60,6 +67,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	c := &Client{
 		o: o, name: name, jobs: map[messages.UID]*job{}, calls: map[uint64]*call{},
 		gen: uint64(time.Now().UnixNano()), stop: make(chan struct{}), done: make(chan struct{}),
+		silent: make(chan struct{}), beaten: make(chan struct{}),
 	}
 	c.find = finder{o: o}
 	c.line = c.newLine()
@@ -70,6 +78,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	c.keeper, c.conn = h, conn
 	c.line.attach(conn, h.Heard)
 	go c.run(conn)
+	go c.beat()
 	all, err := c.list(ctx)
 	if err != nil {
 		c.Close(true)
@@ -153,6 +162,8 @@ func (c *Client) refuse(s backends.Spec) *messages.Error {
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more", "")
 	case c.broken != nil:
 		return c.broken
+	case c.mute != nil:
+		return c.mute.err
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
 	}
@@ -245,12 +256,10 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	if c.conn != nil {
 		c.conn.close()
 	}
-	jobs := make([]*job, 0, len(c.jobs))
-	for _, j := range c.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := c.allJobs()
 	c.mu.Unlock()
 	<-c.done
+	<-c.beaten
 	for _, j := range jobs {
 		j.deafen()
 	}
@@ -271,6 +280,11 @@ func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 		return true, err
 	})
 	c.fault(err)
+	if err != nil {
+		if _, pid := c.Keeper(); pid > 0 && statOf(pid) != nil {
+			left = append(left, messages.Survivor{PID: pid, State: statOf(pid)[0], Why: "it is the keeper, which did not say that its jobs have ended"})
+		}
+	}
 	return left, err == nil
 }
 
@@ -291,6 +305,10 @@ type call struct {
 func (c *Client) call(ctx context.Context, m message, take func(message) (bool, error)) error {
 	k := &call{take: take, done: make(chan error, 1)}
 	c.mu.Lock()
+	if m := c.mute; m != nil {
+		c.mu.Unlock()
+		return m.err
+	}
 	c.gen++
 	m.gen = c.gen
 	c.calls[m.gen] = k

@@ -38,6 +38,7 @@ type message struct {
 	file *os.File // travels with it
 	big  bool     // and holds the body
 	safe bool     // not to be sent before the journal is on disk
+	lost bool     // there was no room for the descriptor that came with it
 }
 
 // frame is one datagram of messages. Messages are numbered from 1; first is the
@@ -130,7 +131,7 @@ func parsePart(p []byte) (message, error) {
 	if flags&^(flagBig|flagFile) != 0 || flags&flagBig != 0 && (flags&flagFile == 0 || len(m.body) > 0) {
 		return message{}, malformed("the flags of a message are unknown")
 	}
-	m.big = flags&flagBig != 0
+	m.big, m.lost = flags&flagBig != 0, flags&flagFile != 0
 	return m, nil
 }
 

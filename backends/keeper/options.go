@@ -59,4 +59,7 @@ type ClientOptions struct {
 
 	// Fault hears of what goes wrong with the keeper or on the way to it. nil: nobody.
 	Fault func(error)
+
+	beat  time.Duration // of tests; 0: beatEvery
+	leave bool          // a keeper that was stopped stays so; of tests
 }

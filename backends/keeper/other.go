@@ -51,6 +51,12 @@ func (*Client) Close(bool) []messages.Survivor { return nil }
 // Keeper reports nobody.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
 
+// Silent is never closed.
+func (*Client) Silent() <-chan struct{} { return nil }
+
+// Health is nil.
+func (*Client) Health() *messages.Error { return nil }
+
 // Features reports nothing.
 func (*Client) Features() engine.Features { return engine.Features{} }
 

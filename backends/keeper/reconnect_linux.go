@@ -39,7 +39,7 @@ func (c *Client) run(conn *conn) {
 		conn.close()
 		switch {
 		case isReplaced(err):
-			c.fault(err)
+			c.giveUp()
 			return
 		case closed: // what was asked for the end of a keeper is not asked of another
 			return
@@ -69,6 +69,7 @@ func (c *Client) receive(conn *conn) error {
 		if err != nil {
 			return err
 		}
+		c.spoke()
 		if p[0] == frameError {
 			closeAll(files)
 			_, err := parseHello(p)
@@ -77,6 +78,7 @@ func (c *Client) receive(conn *conn) error {
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
 			f.parts[0].file, files = files[0], files[1:]
+			f.parts[0].lost = false
 		}
 		closeAll(files)
 		if err == nil {
@@ -97,6 +99,12 @@ func (c *Client) handle(l *line, m message) {
 	m, err := m.unpack()
 	if err != nil {
 		c.fault(err)
+		c.mu.Lock()
+		k := c.calls[m.gen]
+		c.mu.Unlock()
+		if k != nil {
+			k.end(err)
+		}
 		return
 	}
 	switch {
@@ -145,7 +153,7 @@ func (c *Client) reconnect() *conn {
 		conn, h, err := c.find.connect(me)
 		if err == nil && known == h.KeeperID && !h.Resumed {
 			conn.close() // somebody else has come and gone
-			c.fault(errReplaced)
+			c.giveUp()
 			return nil
 		}
 		if err == nil {
@@ -167,6 +175,14 @@ func (c *Client) reconnect() *conn {
 	}
 }
 
+// giveUp says that another has the jobs: what is asked from now on is refused.
+func (c *Client) giveUp() {
+	c.mu.Lock()
+	c.broken = errReplaced
+	c.mu.Unlock()
+	c.fault(errReplaced)
+}
+
 // resume goes on with a keeper: the same, or the next.
 func (c *Client) resume(conn *conn, h hello) *conn {
 	c.mu.Lock()
@@ -176,6 +192,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 		c.line = c.newLine()
 	}
 	c.keeper, c.conn, c.broken = h, conn, nil
+	c.unmute()
 	l, stopped := c.line, c.isStopped()
 	calls := c.calls
 	var stale []*job
@@ -235,10 +252,7 @@ func (c *Client) restate(l *line) {
 		c.mu.Unlock()
 		return
 	}
-	jobs := make([]*job, 0, len(c.jobs))
-	for _, j := range c.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := c.allJobs()
 	calls := c.calls
 	c.calls = map[uint64]*call{}
 	c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,7 +21,13 @@ func (s *server) answer(l *line, m message) {
 	if err == nil {
 		err = s.do(l, m)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case m.kind == askStart: // its owner waits for a fact, and so does that of a control
+		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *asError(err), Shell: cannotRun, At: time.Now()})})
+	case m.kind == askDo:
+		s.say(l, message{kind: factRefused, gen: m.gen, job: m.job, body: encode(messages.ControlRefused{Err: *asError(err)})})
+	default:
 		s.say(l, message{kind: sayRefused, gen: m.gen, job: m.job, body: encode(asError(err))})
 	}
 }
@@ -95,8 +102,10 @@ func (s *server) start(l *line, m message) error {
 		return nil
 	}
 	if full := s.journal.full(); full != nil {
-		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *full, Shell: cannotRun})})
-		return nil
+		return full
+	}
+	if spec.Before > 0 && clock() > spec.Before {
+		return refused(messages.KeeperUnresponsive, "late", "the keeper took the start too late: it was told to have failed", "start it again")
 	}
 	c := &charge{
 		separate: spec.Stdio.Streams == messages.SeparateStreams && spec.Stdio.Terminal == (messages.Terminal{}),
@@ -109,7 +118,7 @@ func (s *server) start(l *line, m message) error {
 	s.jobs[m.job] = c
 	s.mu.Unlock()
 	e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
-	s.bind(c, m.gen, s.engine.Start(spec, e.hear))
+	s.bind(c, m.gen, s.engine.Start(spec.Spec, e.hear))
 	return nil
 }
 

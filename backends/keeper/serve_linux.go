@@ -3,6 +3,7 @@ package keeper
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"time"
 
 	"troupe/messages"
@@ -35,6 +36,7 @@ func (s *server) serve(c *conn) {
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
 			f.parts[0].file, files = files[0], files[1:]
+			f.parts[0].lost = false
 		}
 		closeAll(files)
 		mine := true
@@ -92,6 +94,9 @@ func (s *server) welcome(c *conn) (*line, error) {
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	if c.hungUp() { // while this keeper was stopped: who has come since is not sent away for it
+		return nil, io.EOF
+	}
 	s.mu.Lock()
 	if s.ending {
 		s.mu.Unlock()
@@ -117,6 +122,7 @@ func (s *server) welcome(c *conn) (*line, error) {
 	me := s.me
 	me.Heard, me.Resumed = l.heard(), same
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
+		s.leave(c, l)
 		return nil, err
 	}
 	l.attach(c, h.Heard)

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe"
+	"troupe/backends/keeper"
 	"troupe/gateways/http"
 	"troupe/journal"
 	"troupe/messages"
@@ -33,7 +34,8 @@ type daemon struct {
 	lock     *flock.Flock
 	doors    []net.Listener // of clients
 	node     *troupe.Node
-	journal  *journal.Bolt // nil: facts are kept in memory
+	journal  *journal.Bolt  // nil: facts are kept in memory
+	keeper   *keeper.Client // nil: there is none
 	server   *http.Server
 	numbers  *numbers
 
@@ -134,7 +136,7 @@ func (d *daemon) openNode() error {
 		return err
 	}
 	d.server = http.New(http.Options{
-		Node: http.Over(d.node), Version: d.main.describe().Version, Token: token, Shutdown: d.shutdown, Log: slogger(d.log),
+		Node: http.Over(d.node), Version: d.main.describe().Version, Token: token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.doors))
 	for _, l := range d.doors {

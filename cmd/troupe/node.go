@@ -44,6 +44,8 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		client.Close(true)
 		return nil, err
 	}
+	d.keeper = client
+	d.numbers.watch(client)
 	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
@@ -72,6 +74,14 @@ func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
 		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"},
 		Fault: func(fault error) { d.log.Error().Err(fault).Msg("the keeper") },
 	})
+}
+
+// keeperHealth is why the keeper does not answer, or nil.
+func (d *daemon) keeperHealth() *messages.Error {
+	if d.keeper == nil {
+		return nil
+	}
+	return d.keeper.Health()
 }
 
 // openAlone opens a node whose jobs are the daemon's own.
