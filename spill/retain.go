@@ -17,6 +17,20 @@ func (d *Disk) finish(j *job) {
 	}
 }
 
+// Limit sets other bounds, but for Files. Finished jobs above them go at once, the
+// one used least first; a log that grows is bounded by its own plan.
+func (d *Disk) Limit(l Limits) {
+	l = l.orDefault()
+	d.mu.Lock()
+	l.Files = d.limits.Load().Files
+	d.limits.Store(&l)
+	out := d.excess()
+	d.mu.Unlock()
+	for _, j := range out {
+		_ = j.remove() // a file that stays goes with the node's directory
+	}
+}
+
 // enlist and unfinish are called with d.mu.
 func (d *Disk) enlist(j *job) {
 	j.memory, j.stored = 0, 0
@@ -40,8 +54,9 @@ func (d *Disk) unfinish(j *job) {
 // excess takes out what is too much.
 func (d *Disk) excess() []*job {
 	var out []*job
-	for d.finished.Len() > 1 && (d.finished.Len() > d.limits.Finished ||
-		d.sealed > d.limits.Sealed || d.stored > d.limits.Stored) {
+	limits := d.limits.Load()
+	for d.finished.Len() > 1 && (d.finished.Len() > limits.Finished ||
+		d.sealed > limits.Sealed || d.stored > limits.Stored) {
 		j := d.finished.Back().Value.(*job)
 		d.forget(j)
 		out = append(out, j)

@@ -71,7 +71,7 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	}
 	c.find = finder{o: o}
 	c.line = c.newLine()
-	conn, h, err := c.find.connect(hello{Proto: protocol, Build: o.Build, BootID: bootID(), Client: name})
+	conn, h, err := c.find.connect(hello{Proto: protocol, Build: o.Build, BootID: bootID(), Client: name, Storage: &o.Storage})
 	if err != nil {
 		return nil, err
 	}

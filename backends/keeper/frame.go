@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // protocol is the version of the wire. There is one so far; hello carries it, so
@@ -147,7 +148,8 @@ type hello struct {
 	BootID string `json:"boot_id"`
 	Heard  uint64 `json:"heard"` // number of the last message received from the other side
 
-	Client string `json:"client,omitempty"` // of the client: a name nobody else has
+	Client  string        `json:"client,omitempty"`  // of the client: a name nobody else has
+	Storage *spill.Limits `json:"storage,omitempty"` // and what bounds the logs
 
 	KeeperID string          `json:"keeper_id,omitempty"` // of the keeper
 	PID      int             `json:"pid,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 const (
@@ -93,6 +94,13 @@ func (j *journal) past() *ledger {
 		old.note(e)
 	}
 	return old
+}
+
+// limits are those of the logs that were set last; nil: none were.
+func (j *journal) limits() *spill.Limits {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.table.limits
 }
 
 // append writes an entry. What the disk refuses is kept and tried again.

@@ -12,6 +12,7 @@ import (
 
 	"troupe/backends/engine"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 func openTestJournal(t testing.TB, path string) *journal {
@@ -213,5 +214,26 @@ func BenchmarkAppend(b *testing.B) {
 	defer j.close()
 	for b.Loop() {
 		j.append(entry{Kind: string(engine.RecordExited), Job: "01JD0000000000000000000000", At: time.Now(), Status: messages.ExitStatus{Code: 1}})
+	}
+}
+
+// The bounds of the logs are known before those are counted, also behind a compaction.
+func TestJournalKeepsLimits(t *testing.T) {
+	path := t.TempDir()
+	_ = os.Chmod(path, 0o700)
+	j := openTestJournal(t, path)
+	want := spill.Limits{Stored: 5, Finished: 7}
+	j.append(entry{Kind: entryLimited, Limits: &spill.Limits{Stored: 1}})
+	j.append(entry{Kind: entryLimited, Limits: &want})
+	if err := j.compact(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	j = openTestJournal(t, path)
+	defer j.close()
+	if got := j.limits(); got == nil || *got != want {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -147,7 +147,7 @@ func (c *Client) handle(l *line, m message) {
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
 		c.mu.Lock()
-		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Heard: c.line.heard()}
+		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Storage: &c.o.Storage, Heard: c.line.heard()}
 		known := c.keeper.KeeperID
 		c.mu.Unlock()
 		conn, h, err := c.find.connect(me)

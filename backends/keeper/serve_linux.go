@@ -119,6 +119,7 @@ func (s *server) welcome(c *conn) (*line, error) {
 	if !same {
 		s.unbind()
 	}
+	s.limit(h.Storage)
 	me := s.me
 	me.Heard, me.Resumed = l.heard(), same
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {

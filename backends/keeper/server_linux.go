@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -35,6 +36,9 @@ type server struct {
 	end     sync.Once
 
 	turn sync.Mutex // of what a client asks, and of taking over
+
+	limiting sync.Mutex   // one at a time
+	limits   spill.Limits // as the last client has set them; guarded by turn and limiting
 
 	mu     sync.Mutex
 	jobs   map[messages.UID]*charge
@@ -130,9 +134,10 @@ func (s *server) open() (first *conn, err error) {
 	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
 		return nil, err
 	}
-	s.store, err = spill.OpenStore(spill.Options{
-		Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: spill.Limits{Finished: finishedJobs},
-	})
+	if last := s.journal.limits(); last != nil {
+		s.limits = *last // before what is left is counted
+	}
+	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits)})
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +154,28 @@ func (s *server) open() (first *conn, err error) {
 		}
 	}
 	return first, nil
+}
+
+// keptLimits are those of a keeper, where a client leaves them to it.
+func keptLimits(l spill.Limits) spill.Limits {
+	l.Finished = cmp.Or(l.Finished, finishedJobs)
+	return l
+}
+
+// limit bounds the logs as a client wants it. Called with turn.
+func (s *server) limit(l *spill.Limits) {
+	if l == nil || *l == s.limits {
+		return
+	}
+	s.limiting.Lock()
+	s.limits = *l
+	s.limiting.Unlock()
+	s.journal.append(entry{Kind: entryLimited, Limits: l})
+	go func() { // many files may have to go
+		s.limiting.Lock()
+		defer s.limiting.Unlock()
+		s.store.Limit(keptLimits(s.limits))
+	}()
 }
 
 // openEngine makes the engine, ends what a dead keeper has left, and restores

@@ -71,7 +71,7 @@ func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
 		return nil, err
 	}
 	return keeper.Open(ctx, keeper.ClientOptions{
-		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"},
+		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"}, Storage: d.settings.Storage.limits(),
 		Fault: func(fault error) { d.log.Error().Err(fault).Msg("the keeper") },
 	})
 }
@@ -84,6 +84,11 @@ func (d *daemon) keeperHealth() *messages.Error {
 	return d.keeper.Health()
 }
 
+// limits are what the writer of the logs enforces, be it a keeper or this process.
+func (s storageSettings) limits() spill.Limits {
+	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}
+}
+
 // openAlone opens a node whose jobs are the daemon's own.
 func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node, error) {
 	s := d.settings
@@ -92,9 +97,7 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 		return nil, err
 	}
 	o.OwnProcess = true
-	o.Storage = spill.Limits{
-		Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
-	}
+	o.Storage = s.Storage.limits()
 	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
 }
