@@ -162,6 +162,9 @@ type Held struct {
 	ID   messages.UID
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
+
+	OnExit messages.OnExit `json:",omitempty"` // as it was started
+	Exited bool            `json:",omitempty"` // its result was told: what lives was left behind
 }
 
 // Backend is a kind of job: pipe, pty and shell stand on an Engine, client on

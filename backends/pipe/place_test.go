@@ -306,3 +306,41 @@ func TestCloseRaces(t *testing.T) {
 		}
 	}
 }
+
+// A daemon that begins again knows of the jobs that it finds which of them keep
+// their children, and that they had been told to be over.
+func TestNextDaemonKeepsChildren(t *testing.T) {
+	inPlace(t, func(s *scene) {
+		kept, mine := s.run("A", messages.KeepChildren)
+		kept.Leave(fake.Children{N: 1, Output: true})
+		kept.Exit(0)
+		running, other := s.run("B", messages.KeepChildren)
+		left, third := s.run("C", messages.AdoptChildren)
+		left.Leave(fake.Children{N: 1, Output: true})
+		left.Exit(0)
+		synctest.Wait()
+		for _, p := range []backends.Process{mine, third} {
+			p.Settle(1) // ProcessExited: it is not told again
+		}
+		for _, p := range []backends.Process{mine, other, third} {
+			p.Release()
+		}
+		s.shell.Release()
+		s.pipe = pipe.New(s.engine, pipe.Options{})
+		held, _ := s.engine.Inventory(t.Context())
+		again := s.open(held...)
+		for _, id := range []messages.UID{"A", "B", "C"} {
+			if _, err := again.Adopt(id, s.jobs.facts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again.Close(0)
+		s.expectClosed(1)
+		if live := s.engine.Live(); len(live) != 1 || live[0] != kept || len(kept.Signalled()) > 0 {
+			t.Errorf("%d are alive, and it got %q", len(live), kept.Signalled())
+		}
+		if len(running.Signalled()) == 0 {
+			t.Error("what ran went on")
+		}
+	})
+}
