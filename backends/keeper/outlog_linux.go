@@ -28,6 +28,7 @@ type outlog struct {
 	file  *os.File
 	place string
 	users int
+	why   error // the keeper's, when it was asked last
 }
 
 func newOutlog(c *Client, id messages.UID, s messages.Stream) *outlog {
@@ -97,7 +98,7 @@ func (o *outlog) ask() error {
 	o.mu.Unlock()
 	ctx, cancel := o.c.bounded()
 	defer cancel()
-	return o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
+	err := o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
 		l, err := decode[logState](m.body)
 		if err != nil {
 			closeFile(m.file)
@@ -106,6 +107,10 @@ func (o *outlog) ask() error {
 		o.learn(l, m.file)
 		return true, nil
 	})
+	o.mu.Lock()
+	o.why = err
+	o.mu.Unlock()
+	return err
 }
 
 func (c *Client) bounded() (context.Context, context.CancelFunc) {
@@ -213,6 +218,20 @@ type outReader struct {
 
 // State implements spill.Log. It asks the keeper, unless the log is closed.
 func (r *outReader) State() spill.State { return r.o.stateNow() }
+
+// Err implements spill.Afar. What is in the descriptor is told, whatever became of
+// the keeper.
+func (r *outReader) Err() error {
+	r.o.mu.Lock()
+	defer r.o.mu.Unlock()
+	if r.o.known && r.o.state.Closed {
+		return nil
+	}
+	if r.o.file != nil && !errors.Is(r.o.why, &messages.Error{Code: messages.KeeperUnresponsive}) {
+		return nil
+	}
+	return r.o.why
+}
 
 // ReadAt implements spill.Log.
 func (r *outReader) ReadAt(p []byte, off int64) (int, error) {

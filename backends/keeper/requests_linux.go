@@ -256,7 +256,7 @@ func (s *server) giveLog(l *line, m message) error {
 	}
 	small, ok := s.describeLog(m.job, want.Stream)
 	if !ok {
-		return refused(messages.OutputUnavailable, want.Stream.String(), "the keeper has no log of the job's "+want.Stream.String()+" stream",
+		return refused(messages.OutputUnavailable, spill.EvictedReason, "the keeper has no log of the job's "+want.Stream.String()+" stream",
 			"it is kept for as long as there is room")
 	}
 	answer := message{kind: sayLog, gen: m.gen, job: m.job}
