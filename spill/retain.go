@@ -44,6 +44,20 @@ func (d *Disk) enlist(j *job) {
 	j.elem = d.finished.PushFront(j)
 }
 
+// weigh counts a job anew whose logs have moved.
+func (d *Disk) weigh(j *job) {
+	d.sealed -= j.memory
+	d.stored -= j.stored
+	j.memory, j.stored = 0, 0
+	for _, b := range j.bodies() {
+		memory, stored := b.weight()
+		j.memory += memory
+		j.stored += stored
+	}
+	d.sealed += j.memory
+	d.stored += j.stored
+}
+
 func (d *Disk) unfinish(j *job) {
 	d.finished.Remove(j.elem)
 	j.elem = nil

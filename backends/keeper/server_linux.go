@@ -37,8 +37,9 @@ type server struct {
 
 	turn sync.Mutex // of what a client asks, and of taking over
 
-	limiting sync.Mutex   // one at a time
-	limits   spill.Limits // as the last client has set them; guarded by turn and limiting
+	settled  chan messages.UID // their logs are to outlive this process
+	limiting sync.Mutex        // one at a time
+	limits   spill.Limits      // as the last client has set them; guarded by turn and limiting
 
 	mu     sync.Mutex
 	jobs   map[messages.UID]*charge
@@ -62,7 +63,7 @@ type charge struct {
 // Serve runs a keeper until ctx ends or a client ends it. Then every job is
 // ended, within the grace, and recorded. The process must be the keeper's alone.
 func Serve(ctx context.Context, o Options) error {
-	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles()}
+	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)
@@ -79,6 +80,8 @@ func Serve(ctx context.Context, o Options) error {
 		serving.Go(func() { s.serve(first) })
 	}
 	serving.Go(func() { s.accept(listener, &serving) })
+	over := make(chan struct{})
+	serving.Go(func() { s.persist(over) })
 	select {
 	case <-ctx.Done():
 		s.endJobs()
@@ -93,6 +96,7 @@ func Serve(ctx context.Context, o Options) error {
 		s.conn.close()
 	}
 	s.mu.Unlock()
+	close(over)
 	serving.Wait()
 	path, err := inDir(s.dir, socketName)
 	if err == nil {
@@ -160,6 +164,36 @@ func (s *server) open() (first *conn, err error) {
 func keptLimits(l spill.Limits) spill.Limits {
 	l.Finished = cmp.Or(l.Finished, finishedJobs)
 	return l
+}
+
+// maxSettled bounds the jobs whose logs wait to become files.
+const maxSettled = 1024
+
+// persist makes files of what settled jobs have in memory, but for what is so small
+// that the client was told it with the end (reliability.md 1.4).
+func (s *server) persist(over <-chan struct{}) {
+	store := func(id messages.UID) {
+		if err := s.store.Persist(string(id), inlineLog); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			s.fault(id, fmt.Errorf("its output stays in memory: %w", err))
+		}
+	}
+	for {
+		select {
+		case id := <-s.settled:
+			store(id)
+			continue
+		case <-over:
+		}
+		for { // what was settled before the end
+			select {
+			case id := <-s.settled:
+				store(id)
+				continue
+			default:
+			}
+			return
+		}
+	}
 }
 
 // limit bounds the logs as a client wants it. Called with turn.
@@ -239,6 +273,10 @@ func (s *server) record(r engine.Record) {
 		e.Separate, e.Meta = c.separate, c.meta
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
+		select {
+		case s.settled <- r.Job:
+		default: // too many at once: it stays in memory, within the bounds of that
+		}
 	}
 	s.mu.Unlock()
 	s.journal.append(e)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"troupe/backends/keeper"
@@ -72,5 +74,48 @@ func TestLimitsReachTheKeeper(t *testing.T) {
 	kill(t, pid)
 	c = limited(t, dir, spill.Limits{Stored: 110_000}) // found by the next keeper, and by another client's word
 	until(t, "the smaller bound", func() bool { return !there(t, c, ids[2]) || !there(t, c, ids[3]) })
+	c.Close(true)
+}
+
+// What was settled outlives the keeper, with the order of its streams, unless it is
+// so small that the client was told it with the end.
+func TestSettledOutputOutlivesTheKeeper(t *testing.T) {
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := open(t, dir)
+	_, pid := c.Keeper()
+	id := newUID()
+	e := newEar(t)
+	p := c.Start(shell(id, "for i in {1..900}; do echo out $i; echo err $i >&2; done", separately), e.facts)
+	await[messages.TreeEnded](e, 1)
+	before, err := c.Order(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Settle(lastNumber(e))
+	until(t, "the file", func() bool {
+		files, _ := filepath.Glob(filepath.Join(dir, "logs/keeper/sessions/*/"+string(id)+".*.log"))
+		return len(files) == 3
+	})
+	c.Close(true)
+	kill(t, pid)
+	c = open(t, dir)
+	for _, s := range []messages.Stream{messages.Stdout, messages.Stderr} {
+		log, err := c.Open(id, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := log.State(); st.Size < 6000 || !st.Closed || st.Missing() != 0 {
+			t.Errorf("%s: %+v", s, st)
+		}
+		log.Close()
+	}
+	after, err := c.Order(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := slices.Collect(before.Pieces()), slices.Collect(after.Pieces()); !slices.Equal(a, b) || !after.Whole() {
+		t.Errorf("%d pieces became %d, whole %v", len(a), len(b), after.Whole())
+	}
 	c.Close(true)
 }
