@@ -102,10 +102,11 @@ func (e *Entry) add(more Entry) {
 	}
 	e.Left = append(e.Left, more.Left...)
 	e.Removed = append(e.Removed, more.Removed...)
+	e.Outputs = append(e.Outputs, more.Outputs...)
 }
 
 func (e *Entry) empty() bool {
-	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed) == 0
+	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed)+len(e.Outputs) == 0
 }
 
 // keyOf is the key of the job that a fact is about, if it has one.

@@ -51,6 +51,9 @@ func (d *Disk) Persist(id string, above int64) error {
 	for _, b := range bodies {
 		large = large || b.stream != orderStream && b.State().Size > above
 	}
+	if order != nil && !large {
+		large = order.encoded() > above
+	}
 	if !large {
 		return nil
 	}

@@ -81,6 +81,13 @@ func (o *order) flush() {
 	}
 }
 
+// encoded is about how many bytes Order.Encoded has.
+func (o *order) encoded() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.body.State().Size + int64(len(o.buf))
+}
+
 // store makes a file of the index, as it is at the end of its job.
 func (o *order) store() error {
 	o.mu.Lock()

@@ -36,6 +36,9 @@ type job struct {
 	due   []*due // controls that are not answered yet
 	stale int    // and how many answers are to come to some that were refused
 	outs  [3]*outlog
+	order []byte // of two small ones
+
+	recorded bool // the journal of the owner has them: the keeper need not
 
 	note    []byte
 	noted   bool

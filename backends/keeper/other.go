@@ -66,6 +66,12 @@ func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return n
 // Remove does nothing.
 func (*Client) Remove(messages.UID) {}
 
+// Small gives nothing.
+func (*Client) Small(messages.UID) (map[messages.Stream][]byte, []byte, bool) { return nil, nil, false }
+
+// Recorded does nothing.
+func (*Client) Recorded(messages.UID) {}
+
 // Order has nobody to ask.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
 

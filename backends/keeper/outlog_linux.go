@@ -64,9 +64,58 @@ func (j *job) closedLogs(logs []logState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, l := range logs {
+		if l.Order {
+			j.order = l.Data
+			continue
+		}
 		if int(l.Stream) < len(j.outs) {
 			j.out(l.Stream).learn(l, nil)
 		}
+	}
+}
+
+// Small gives all that a job has written, by stream, if the keeper told it with the
+// end: each at most 4 KiB. Of two streams order is that of their arrival. ok says
+// that it is all; it may be nothing.
+func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
+	c.mu.Lock()
+	j := c.jobs[id]
+	c.mu.Unlock()
+	if j == nil {
+		return nil, nil, false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	streams := []messages.Stream{messages.Merged}
+	if j.separate {
+		streams = []messages.Stream{messages.Stdout, messages.Stderr}
+	}
+	outputs = map[messages.Stream][]byte{}
+	for _, s := range streams {
+		o := j.outs[s]
+		if o == nil {
+			return nil, nil, false
+		}
+		o.mu.Lock()
+		data, whole := o.data, o.whole
+		o.mu.Unlock()
+		if !whole {
+			return nil, nil, false
+		}
+		if len(data) > 0 {
+			outputs[s] = data
+		}
+	}
+	return outputs, j.order, len(outputs) < 2 || j.order != nil
+}
+
+// Recorded says that what Small gave is safe elsewhere: the keeper forgets it with
+// the job.
+func (c *Client) Recorded(id messages.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		j.recorded = true
 	}
 }
 

@@ -78,8 +78,12 @@ func (p process) Release() {
 func (c *Client) forget(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.jobs[j.id] == j {
-		delete(c.jobs, j.id)
+	if c.jobs[j.id] != j {
+		return
+	}
+	delete(c.jobs, j.id)
+	if j.recorded {
+		c.line.send(message{kind: askRemove, job: j.id})
 	}
 }
 

@@ -239,5 +239,14 @@ func (s *server) closedLogs(id messages.UID, c *charge) []logState {
 			logs = append(logs, l)
 		}
 	}
+	if c.separate && len(logs) == 2 && logs[0].Whole && logs[1].Whole {
+		if order, err := s.store.Order(string(id)); err == nil {
+			data, err := order.Encoded()
+			_ = order.Close()
+			if err == nil && len(data) <= inlineLog && order.Whole() {
+				logs = append(logs, logState{Order: true, Data: data})
+			}
+		}
+	}
 	return logs
 }

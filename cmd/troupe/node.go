@@ -46,7 +46,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	}
 	d.keeper = client
 	d.numbers.watch(client)
-	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
+	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client, d.journal}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
@@ -100,23 +100,6 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 	o.Storage = s.Storage.limits()
 	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
-}
-
-// keptLogs are the outputs of jobs, which their keeper has.
-type keptLogs struct{ keeper *keeper.Client }
-
-// Open implements actors.Logs.
-func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
-	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
-}
-
-// Order tells in which order the streams of a job arrived.
-func (k keptLogs) Order(id string) (*spill.Order, error) { return k.keeper.Order(messages.UID(id)) }
-
-// Remove implements actors.Logs.
-func (k keptLogs) Remove(id string) error {
-	k.keeper.Remove(messages.UID(id))
-	return nil
 }
 
 // keepJobs is what is answered when jobs would have to outlive a node that holds
