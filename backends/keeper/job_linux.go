@@ -114,6 +114,7 @@ func (j *job) take(f messages.ProcessFact) {
 	case messages.ProcessFailed:
 		j.spec, j.born, j.over = nil, true, true
 		j.count(f.Seq)
+		j.refuseDue(refusal(messages.JobFinished, "the process was not started"))
 		once(j, &j.said.result, f)
 	case messages.MainExited:
 		if !j.said.result {

@@ -29,7 +29,8 @@ func closeFile(f *os.File) {
 // run receives until the client is closed: over one connection after another.
 func (c *Client) run(conn *conn) {
 	defer close(c.done)
-	for conn != nil {
+	for pause := findFirst; conn != nil; {
+		began := time.Now()
 		err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
@@ -45,6 +46,12 @@ func (c *Client) run(conn *conn) {
 			return
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
 			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
+			if time.Since(began) > findLast {
+				pause = findFirst
+			}
+			if pause = min(2*pause, findLast); !c.wait(pause) { // it may break again at once
+				return
+			}
 		}
 		conn = c.reconnect()
 	}
@@ -143,6 +150,18 @@ func (c *Client) handle(l *line, m message) {
 	}
 }
 
+// wait is false if the client is closed meanwhile.
+func (c *Client) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.stop:
+		return false
+	}
+}
+
 // reconnect looks for a keeper until there is one, or the client is closed.
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
@@ -165,11 +184,7 @@ func (c *Client) reconnect() *conn {
 			c.broken = asError(err)
 			c.mu.Unlock()
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-c.stop:
-			t.Stop()
+		if !c.wait(pause) {
 			return nil
 		}
 	}
@@ -226,7 +241,8 @@ func (c *Client) moved(l *line, stale []*job) {
 	defer cancel()
 	all, err := c.list(ctx)
 	if err != nil {
-		c.fault(err) // that keeper has died too: the next is asked
+		c.fault(err)
+		c.movedLater(l, stale)
 		return
 	}
 	listed := map[messages.UID]bool{}
@@ -242,6 +258,20 @@ func (c *Client) moved(l *line, stale []*job) {
 	c.mu.Unlock()
 	for _, j := range stale {
 		j.moveTo(listed[j.id])
+	}
+}
+
+// movedLater tries again, as long as that keeper is served: one that has died too
+// has a successor, which is asked.
+func (c *Client) movedLater(l *line, stale []*job) {
+	if !c.pause(findLast) {
+		return
+	}
+	c.mu.Lock()
+	same := c.line == l
+	c.mu.Unlock()
+	if same {
+		go c.moved(l, stale)
 	}
 }
 
