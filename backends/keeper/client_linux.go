@@ -30,6 +30,7 @@ type Client struct {
 	gen    uint64 // of bindings and calls
 	met    bool   // it knows what the keeper has: from now on another may come
 	closed bool
+	over   bool            // nobody receives any more, and no keeper is looked for
 	broken *messages.Error // why nothing can be started now; nil: it can
 	stop   chan struct{}   // closed with closed
 	done   chan struct{}   // closed when nobody receives any more
@@ -85,6 +86,11 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c.mu.Lock()
+	if c.over { // it died behind its answer: nobody would look for the next
+		c.mu.Unlock()
+		c.Close(true)
+		return nil, errGone
+	}
 	defer c.mu.Unlock()
 	c.met = true
 	for _, h := range all {

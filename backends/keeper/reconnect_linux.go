@@ -29,12 +29,12 @@ func closeFile(f *os.File) {
 // run receives until the client is closed: over one connection after another.
 func (c *Client) run(conn *conn) {
 	defer close(c.done)
-	for pause := findFirst; conn != nil; {
-		began := time.Now()
-		err := c.receive(conn)
+	for pause := time.Duration(0); conn != nil; {
+		good, err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
 		l, closed := c.line, c.closed || !c.met
+		c.over = closed
 		c.mu.Unlock()
 		l.detach(conn)
 		conn.close()
@@ -46,13 +46,14 @@ func (c *Client) run(conn *conn) {
 			return
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
 			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
-			if time.Since(began) > findLast {
-				pause = findFirst
-			}
-			if pause = min(2*pause, findLast); !c.wait(pause) { // it may break again at once
-				return
-			}
 		}
+		if good {
+			pause = 0
+		}
+		if pause > 0 && !c.wait(pause) { // nothing was understood over the last one: so it may be again
+			return
+		}
+		pause = min(max(2*pause, findFirst), findLast)
 		conn = c.reconnect()
 	}
 }
@@ -66,21 +67,22 @@ func (c *Client) isStopped() bool {
 	}
 }
 
-// receive takes what comes over a connection until it ends.
-func (c *Client) receive(conn *conn) error {
+// receive takes what comes over a connection until it ends. good says that some of
+// it was understood.
+func (c *Client) receive(conn *conn) (good bool, err error) {
 	c.mu.Lock()
 	l := c.line
 	c.mu.Unlock()
 	for {
 		p, files, err := conn.recv()
 		if err != nil {
-			return err
+			return good, err
 		}
 		c.spoke()
 		if p[0] == frameError {
 			closeAll(files)
 			_, err := parseHello(p)
-			return err
+			return good, err
 		}
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
@@ -92,9 +94,9 @@ func (c *Client) receive(conn *conn) error {
 			f.parts, err = l.take(f)
 		}
 		if err != nil {
-			c.fault(err)
-			return err
+			return good, err
 		}
+		good = true
 		for _, m := range f.parts {
 			c.handle(l, m)
 		}
