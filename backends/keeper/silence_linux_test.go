@@ -3,7 +3,10 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,6 +42,20 @@ func signal(t *testing.T, pid int, s syscall.Signal) {
 	if err := syscall.Kill(pid, s); err != nil {
 		t.Fatal(err)
 	}
+	if s == syscall.SIGSTOP {
+		until(t, "the stop of every thread", func() bool { return stopped(pid) })
+	}
+}
+
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, file := range threads {
+		text, err := os.ReadFile(file)
+		if _, state, ok := strings.Cut(string(text), ") "); err == nil && (!ok || state[0] != 'T') {
+			return false
+		}
+	}
+	return len(threads) > 0
 }
 
 // silent waits until a client has noticed that its keeper says nothing.

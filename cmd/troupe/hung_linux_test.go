@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,13 +37,13 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	d := serves(t, nil)
 	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
 	pid := keeperPID(t, filepath.Join(d.dir, "troupe"))
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	stops(t, pid)
 	q := d.beside("run", "echo woken").start()
 	require.Equal(t, "woken", q.line())
 	q.ends(0)
 	d.err.has(t, "does not answer")
 
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	stops(t, pid)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	q = d.beside("stop", "--json", "long").start()
 	require.Contains(t, q.rest(), `"code":"keeper_unresponsive"`)
@@ -58,4 +59,22 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	d.beside("wait", "long").start().ends(130)
 	require.Equal(t, "cancelled", d.record("long")["outcome"])
+}
+
+// stops stops a process, and waits until no thread of it runs.
+func stops(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	running := func() bool {
+		threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+		return slices.ContainsFunc(threads, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && !strings.Contains(string(text), ") T ")
+		})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(tooLong / 4); running(); <-tick.C { // no event tells of it
+		require.True(t, time.Now().Before(late))
+	}
 }
