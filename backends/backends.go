@@ -163,8 +163,9 @@ type Held struct {
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
 
-	OnExit messages.OnExit `json:",omitempty"` // as it was started
-	Exited bool            `json:",omitempty"` // its result was told: what lives was left behind
+	// What the tree adds, for Backend.Open: an engine says it no more.
+	Keep   bool `json:"-"` // it was started with KeepChildren
+	Exited bool `json:"-"` // its result was told and settled before
 }
 
 // Backend is a kind of job: pipe, pty and shell stand on an Engine, client on

@@ -120,7 +120,7 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
 	held := make([]backends.Held, 0, len(jobs))
 	for _, j := range jobs {
 		j.mu.Lock()
-		held = append(held, backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over, OnExit: j.later.onExit, Exited: j.told})
+		held = append(held, backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over})
 		j.mu.Unlock()
 	}
 	return held, nil

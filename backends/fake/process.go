@@ -226,7 +226,7 @@ func (p *Process) Deadline() time.Duration {
 func (p *Process) inventory() backends.Held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over(), OnExit: p.Spec.OnExit, Exited: p.phase == exited}
+	return backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over()}
 }
 
 // kept reports whether what is left of the process outlives its place.

@@ -77,7 +77,7 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 	for _, h := range held {
 		if h.Live {
 			j := p.take(h.ID)
-			j.keep, j.exited = j.keep || h.OnExit == messages.KeepChildren, j.exited || h.Exited
+			j.keep, j.exited = j.keep || h.Keep, j.exited || h.Exited
 		}
 	}
 	return p, nil
