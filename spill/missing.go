@@ -6,6 +6,12 @@ import "io"
 // of its size bytes are a gap.
 func Missing(size int64) Log { return missing(size) }
 
+// IsMissing reports whether a log is a Missing one.
+func IsMissing(l Log) bool {
+	_, is := l.(missing)
+	return is
+}
+
 type missing int64
 
 // State implements Log.
