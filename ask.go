@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -142,6 +143,11 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	}
 	k := n.askers.take()
 	n.system.Root.RequestWithCustomSender(n.supervisor, request, k.pid)
+	engine, waits := n.waitsForEngine(request)
+	var silent <-chan struct{}
+	if waits {
+		silent = engine.Silent()
+	}
 	select {
 	case reply := <-k.reply:
 		n.askers.give(k)
@@ -149,25 +155,57 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	case <-ctx.Done():
 		n.askers.drop(k)
 		return nil, ctx.Err()
+	case <-silent:
+		n.askers.drop(k)
+		return request.Refuse(hungUp(engine)), nil
 	case <-n.over:
-		select { // the reply may have come with the end
+		return n.lastAnswer(ctx, k, request)
+	}
+}
+
+// waitsForEngine gives the engine that a request waits for, if that lives in
+// another process: for the end of jobs.
+func (n *Node) waitsForEngine(request messages.Refusable) (backends.Apart, bool) {
+	switch request.(type) {
+	case messages.StopCommand, messages.CloseSession, messages.CloseScope:
+		engine, apart := n.parts.engine.(backends.Apart)
+		return engine, apart
+	}
+	return nil, false
+}
+
+// hungUp is what a request hears whose end nobody can tell now.
+func hungUp(engine backends.Apart) *messages.Error {
+	err := engine.Health()
+	if err == nil { // it goes on at this moment
+		return &messages.Error{
+			Code: messages.KeeperUnresponsive, Reason: "keeper", Message: "the keeper did not answer for a while: the jobs end when it does", Hint: "ask again",
+		}
+	}
+	e := *err
+	e.Message += ": the jobs end when it does"
+	return &e
+}
+
+// lastAnswer is the answer of a node that has ended.
+func (n *Node) lastAnswer(ctx context.Context, k *asker, request messages.Refusable) (any, error) {
+	select { // the reply may have come with the end
+	case reply := <-k.reply:
+		n.askers.give(k)
+		return n.answer(reply, request)
+	default:
+	}
+	if _, ends := request.(messages.ShutDown); ends && errors.Is(n.cause(), ErrClosed) {
+		select { // another has heard that the node has ended, and so will this one
 		case reply := <-k.reply:
 			n.askers.give(k)
 			return n.answer(reply, request)
-		default:
+		case <-n.gone:
+		case <-ctx.Done():
 		}
-		if _, ends := request.(messages.ShutDown); ends && errors.Is(n.cause(), ErrClosed) {
-			select { // another has heard that the node has ended, and so will this one
-			case reply := <-k.reply:
-				n.askers.give(k)
-				return n.answer(reply, request)
-			case <-n.gone:
-			case <-ctx.Done():
-			}
-		}
-		n.askers.drop(k)
-		return nil, n.cause()
 	}
+	n.askers.drop(k)
+	return nil, n.cause()
 }
 
 // answer is the reply of a request, also of one that met nobody.

@@ -169,6 +169,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, owned.Outcome)
 	require.Equal(t, messages.BySystem, owned.Cause.By)
+	require.Contains(t, owned.Flags, messages.FlagClientGone)
 
 	read := func(job messages.JobID) string {
 		page, err := node.Ask(ctx, messages.ReadOutput{Job: job, View: messages.View{Kind: messages.ViewTail}})

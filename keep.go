@@ -3,6 +3,7 @@ package troupe
 import (
 	"errors"
 
+	"troupe/actors"
 	"troupe/messages"
 	"troupe/spill"
 	"troupe/spill/view"
@@ -33,7 +34,7 @@ func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
 		}
 	}()
 	for _, out := range job.Output {
-		l, err := n.logs.Open(string(job.UID), uint8(out.Stream))
+		l, err := actors.OpenArchived(n.logs, job, out.Stream)
 		if errors.Is(err, spill.ErrNotFound) {
 			return view.View{}, missingOutput(job)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"troupe/actors"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -62,6 +63,10 @@ func (f *Follower) Offset() int64 { return f.offset }
 // Gaps are the ranges that were left out so far, because they were not kept.
 func (f *Follower) Gaps() []messages.OutputGap { return f.gaps }
 
+// Forgotten reports whether nothing of the output is kept any more: Gaps has all
+// of it.
+func (f *Follower) Forgotten() bool { return spill.IsMissing(f.log) }
+
 // Read implements io.Reader.
 func (f *Follower) Read(p []byte) (int, error) {
 	for len(p) > 0 {
@@ -82,8 +87,8 @@ func (f *Follower) Read(p []byte) (int, error) {
 // read takes what is there: 0 and no error when that is nothing yet.
 func (f *Follower) read(p []byte) (int, error) {
 	if f.log == nil {
-		log, err := f.node.logs.Open(string(f.uid), uint8(f.stream))
-		if errors.Is(err, spill.ErrNotFound) {
+		log, err := f.open()
+		if actors.Evicted(err) {
 			return 0, nil // the job has not started
 		}
 		if err != nil {
@@ -92,6 +97,9 @@ func (f *Follower) read(p []byte) (int, error) {
 		f.log = log
 	}
 	st := f.log.State()
+	if err := spill.ErrOf(f.log); err != nil {
+		return 0, err
+	}
 	room := f.skip(st)
 	if f.limit > 0 {
 		room = min(room, f.limit-f.offset)
@@ -105,6 +113,29 @@ func (f *Follower) read(p []byte) (int, error) {
 		err = nil
 	}
 	return n, err
+}
+
+// open opens the log. One of a job that is over and was let go is a gap.
+func (f *Follower) open() (spill.Log, error) {
+	log, err := f.node.logs.Open(string(f.uid), uint8(f.stream))
+	if err == nil {
+		_ = log.State() // one that lives elsewhere is only now asked for
+		if err = spill.ErrOf(log); err == nil {
+			return log, nil
+		}
+		_ = log.Close()
+	}
+	if !actors.Evicted(err) {
+		return nil, err
+	}
+	job, jerr := f.node.Job(f.ctx, f.job)
+	switch {
+	case jerr != nil:
+		return nil, jerr
+	case !job.State.Ended():
+		return nil, err
+	}
+	return actors.OpenArchived(f.node.logs, job, f.stream)
 }
 
 // skip moves over a gap at the offset, and says how many bytes follow before

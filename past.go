@@ -32,6 +32,9 @@ func (l lasting) Write(e actors.Entry) error {
 	for _, k := range e.Keys {
 		b.Keys = append(b.Keys, journal.Key(k))
 	}
+	for _, o := range e.Outputs {
+		b.Outputs = append(b.Outputs, journal.Output(o))
+	}
 	for _, c := range e.Channels {
 		b.Channels = append(b.Channels, journal.Channel(c))
 	}

@@ -47,6 +47,29 @@ type Entry struct {
 	Acks     []messages.Acknowledge
 	Left     []messages.ChannelID
 	Removed  []messages.JobID // jobs that are over and forgotten
+	Outputs  []SmallOutput
+}
+
+// SmallOutput is all that a job wrote on one stream, if that is little: it is kept
+// with its record. The stream OrderOf is the order of two.
+type SmallOutput struct {
+	Job    messages.JobID
+	UID    messages.UID
+	Stream uint8
+	Data   []byte
+}
+
+// OrderOf is the order index of separate streams among the outputs.
+const OrderOf uint8 = 3
+
+// SmallLogs is what Logs may be that are lost with another process, while the
+// journal is not.
+type SmallLogs interface {
+	// Small gives all outputs of a job that is over, if each is small, without waiting
+	// for anything; else none.
+	Small(job messages.Job) []SmallOutput
+	// Recorded says that the journal has them.
+	Recorded(uid messages.UID)
 }
 
 // Lasting is what a Journal may be that outlives the tree.

@@ -136,11 +136,13 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 			all.Keys = append(all.Keys, m.key)
 		}
 	}
+	all.Outputs = r.outputs(all.Facts)
 	if err := write(r.deps.Journal, all); err != nil {
 		r.fail(ctx, err)
 		return
 	}
 	r.works(ctx)
+	r.keep(all.Outputs)
 	r.armed, r.pending, r.aside = false, r.pending[len(batch):], Entry{}
 	for _, fact := range all.Facts {
 		ctx.Send(ctx.Parent(), fact)
@@ -150,6 +152,29 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 		return
 	}
 	r.pending = nil
+}
+
+// outputs are the small outputs of the jobs whose last word is among the facts.
+func (r *recorder) outputs(facts []messages.FactRecorded) (all []SmallOutput) {
+	logs, ok := r.deps.Logs.(SmallLogs)
+	if !ok || !r.deps.lasts() {
+		return nil
+	}
+	for _, f := range facts {
+		if last, ok := f.Fact.(messages.CommandRetired); ok {
+			all = append(all, logs.Small(last.Job)...)
+		}
+	}
+	return all
+}
+
+// keep says which outputs the journal has now.
+func (r *recorder) keep(outputs []SmallOutput) {
+	for i, o := range outputs {
+		if i == 0 || o.UID != outputs[i-1].UID {
+			r.deps.Logs.(SmallLogs).Recorded(o.UID)
+		}
+	}
 }
 
 // fail tells that the journal takes nothing, keeps what is pending and tries

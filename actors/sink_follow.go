@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // follower waits for a log to be larger than from.
@@ -40,6 +41,10 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 		return
 	}
 	size, sealed := s.size(b)
+	if err := spill.ErrOf(b.log); err != nil {
+		s.refuse(ctx, p, asError(err, messages.OutputUnavailable))
+		return
+	}
 	if s.answered(ctx, b, follower{p.sender, r.From}, size, sealed) {
 		return
 	}

@@ -36,7 +36,12 @@ func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 		s.refuse(ctx, p, err)
 		return
 	}
-	if p.target = needs(r.View, b.log.State().Size); b.lines.Seen() >= p.target {
+	size, _ := s.size(b)
+	if err := spill.ErrOf(b.log); err != nil {
+		s.refuse(ctx, p, asError(err, messages.OutputUnavailable))
+		return
+	}
+	if p.target = needs(r.View, size); b.lines.Seen() >= p.target {
 		s.answer(ctx, b, p, r)
 		return
 	}

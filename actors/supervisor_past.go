@@ -206,7 +206,7 @@ func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 		s.record(ctx, e, messages.CommandChanged{Job: e.job})
 	}
 	if m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync {
-		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again"})
+		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 	}
 }
 

@@ -138,10 +138,10 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 }
 
 func (s *supervisor) archivedOutputs(e *entry) outputs {
-	logs, id := s.deps.Logs, string(e.job.UID)
+	logs, job := s.deps.Logs, e.job
 	return outputs{
-		of: streams(e.job), closed: true,
-		open: func(stream messages.Stream) (spill.Log, error) { return logs.Open(id, uint8(stream)) },
+		of: streams(job), closed: true,
+		open: func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) },
 	}
 }
 

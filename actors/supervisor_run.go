@@ -142,7 +142,7 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
 	if len(e.debts) == owed || len(e.debts) > 0 {
 		return // it has had its reply, or others wait for theirs
 	}
-	ctx.Send(ctx.Self(), messages.StopCommand{Job: id, Reason: "its caller gave up"}) // nobody hears of it
+	ctx.Send(ctx.Self(), messages.StopCommand{Job: id, Reason: "its caller gave up", Gone: true}) // nobody hears of it
 }
 
 // digest tells two requests apart.

@@ -56,6 +56,15 @@ type Detacher interface {
 	CheckDetach(file string) *messages.Error
 }
 
+// Apart is an Engine in another process, which may be stopped, or hang, and live.
+type Apart interface {
+	// Silent is closed while that does not answer. What it is asked then is done
+	// when it goes on, but for starts and controls, which are refused.
+	Silent() <-chan struct{}
+	// Health says why, with the code keeper_unresponsive; nil: it answers.
+	Health() *messages.Error
+}
+
 // Process is one job. Every call is idempotent, legal in every phase, safe
 // from any goroutine and never waits.
 type Process interface {

@@ -28,6 +28,25 @@ func (b *Bolt) ByUID(uid messages.UID) (Entry, error) {
 	return b.find(func(t *txn) ([]byte, error) { return t.get(uidsBucket, nameKey(string(uid))) })
 }
 
+// Outputs implements Outputs.
+func (b *Bolt) Outputs(uid messages.UID) (all []Output, err error) {
+	err = b.view(func(t *txn) error {
+		id, err := t.get(uidsBucket, nameKey(string(uid)))
+		if id == nil || err != nil {
+			return err
+		}
+		r, err := t.job(messages.JobID(id))
+		if r == nil || err != nil || r.Job.UID != uid {
+			return err
+		}
+		for _, s := range r.small {
+			all = append(all, Output{Job: r.Job.ID, UID: uid, Stream: s.stream, Data: []byte(s.data)})
+		}
+		return nil
+	})
+	return all, err
+}
+
 // ByKey implements Jobs.
 func (b *Bolt) ByKey(principal messages.Principal, key string) (Entry, error) {
 	return b.find(func(t *txn) ([]byte, error) { return t.get(keysBucket, hashKey(principal, key)) })

@@ -15,6 +15,18 @@ import (
 type record struct {
 	Entry
 	first, over messages.Seq // its first and last fact; over is 0 while it is not
+	small       []small      // what it wrote, if that is little
+}
+
+// small is one Output in a record.
+type small struct {
+	stream uint8
+	data   string
+}
+
+func smallFields(f *fields, s *small) {
+	natural(f, 1, &s.stream)
+	text(f, 2, &s.data)
 }
 
 func recordFields(f *fields, r *record) {
@@ -22,6 +34,7 @@ func recordFields(f *fields, r *record) {
 	natural(f, 2, &r.over)
 	nested(f, 3, &r.Key, keyFields)
 	nested(f, 4, &r.Job, jobFields)
+	list(f, 5, &r.small, smallFields)
 }
 
 func keyFields(f *fields, k *Key) {
@@ -218,6 +231,11 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	if err := t.channels(b, now, keep.Channels); err != nil {
 		return err
 	}
+	for _, o := range b.Outputs {
+		if err := t.output(o); err != nil {
+			return err
+		}
+	}
 	for _, id := range b.Removed {
 		r, err := t.job(id)
 		if err == nil && r != nil && r.over > 0 {
@@ -227,6 +245,18 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// output keeps an output with the record of its job.
+func (t *txn) output(o Output) error {
+	r, err := t.job(o.Job)
+	if err != nil || r == nil || r.Job.UID != o.UID {
+		return err
+	}
+	r.small = slices.DeleteFunc(r.small, func(s small) bool { return s.stream == o.Stream })
+	r.small = append(r.small, small{o.Stream, string(o.Data)})
+	t.save(r)
 	return nil
 }
 

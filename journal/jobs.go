@@ -25,6 +25,26 @@ type Batch struct {
 	Acks     []messages.Acknowledge // a number never falls; unknown channels are let go
 	Left     []messages.ChannelID   // channels that are over
 	Removed  []messages.JobID       // forgotten before their time; jobs that are not over stay
+	Outputs  []Output               // of jobs that are held; others are let go
+}
+
+// Output is a small output of a job, kept with its record: all of one stream, or,
+// as the stream OrderOf, the order of two.
+type Output struct {
+	Job    messages.JobID
+	UID    messages.UID
+	Stream uint8
+	Data   []byte
+}
+
+// OrderOf is the order index of separate streams (spill.Order) among the outputs.
+const OrderOf uint8 = 3
+
+// Outputs tells of the small outputs. A journal in memory, which is gone with what
+// writes the logs, lets them go.
+type Outputs interface {
+	// Outputs are those of one job: none if none were recorded, or it is forgotten.
+	Outputs(uid messages.UID) ([]Output, error)
 }
 
 // Key is the idempotency key of a job. It is held as long as the job's record.

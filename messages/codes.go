@@ -26,7 +26,8 @@ const (
 	OutputUnavailable  Code = "output_unavailable"
 	ShuttingDown       Code = "shutting_down"
 	Unsupported        Code = "unsupported"
-	Internal           Code = "internal" // a fault of ours: an actor died while it held the request
+	Internal           Code = "internal"            // a fault of ours: an actor died while it held the request
+	KeeperUnresponsive Code = "keeper_unresponsive" // it lives and says nothing: its jobs live, too
 
 	ShellUnknown       Code = "shell_unknown"
 	ShellCompleted     Code = "shell_completed"

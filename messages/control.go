@@ -21,6 +21,7 @@ type StopCommand struct {
 	Grace   time.Duration // from TERM to KILL; 0: the job's own, negative: none
 	By      Party         // "": the client
 	Reason  string
+	Gone    bool // its client went away: the job says so (FlagClientGone)
 }
 
 // PromoteCommand asks for a foreground job to go on in the background.

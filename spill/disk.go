@@ -67,7 +67,7 @@ func or[N int | int64](n, otherwise N) N {
 // concurrent use.
 type Disk struct {
 	sys    Sys
-	limits Limits
+	limits atomic.Pointer[Limits]
 	dead   func(node string) bool
 	tree   tree
 	cache  cache
@@ -104,12 +104,14 @@ func OpenStore(o Options) (*Disk, error) {
 	if o.Root != "" && !filepath.IsAbs(o.Root) {
 		return nil, fmt.Errorf("the directory for outputs is not an absolute path: %q", o.Root)
 	}
-	d := &Disk{sys: o.Sys, limits: o.Limits.orDefault(), dead: o.Dead, jobs: make(map[string]*job)}
+	d := &Disk{sys: o.Sys, dead: o.Dead, jobs: make(map[string]*job)}
 	if d.sys == nil {
 		d.sys = kernel{}
 	}
+	limits := o.Limits.orDefault()
+	d.limits.Store(&limits)
 	d.tree = tree{sys: d.sys, given: o.Root, temp: os.TempDir(), node: o.Node}
-	d.cache = cache{sys: d.sys, limit: d.limits.Files}
+	d.cache = cache{sys: d.sys, limit: limits.Files}
 	d.spare = spares{sys: d.sys}
 	return d, nil
 }

@@ -36,6 +36,59 @@ func (d *Disk) Keep(id string, stream uint8) (string, error) {
 	return path, d.trimKept()
 }
 
+// Persist makes files of what a finished job has in memory, if one of its logs is
+// larger than above; its readers go on. Smaller ones are somebody else's to keep.
+func (d *Disk) Persist(id string, above int64) error {
+	d.mu.Lock()
+	j := d.jobs[id]
+	if j == nil || j.elem == nil {
+		d.mu.Unlock()
+		return ErrNotFound
+	}
+	bodies, order := j.bodies(), j.order
+	d.mu.Unlock()
+	large := false
+	for _, b := range bodies {
+		large = large || b.stream != orderStream && b.State().Size > above
+	}
+	if order != nil && !large {
+		large = order.encoded() > above
+	}
+	if !large {
+		return nil
+	}
+	var errs []error
+	for _, b := range bodies {
+		if b.stream != orderStream {
+			errs = append(errs, b.toFile())
+		}
+	}
+	if order != nil {
+		errs = append(errs, order.store())
+	}
+	d.mu.Lock()
+	var out []*job
+	if d.jobs[id] == j && j.elem != nil {
+		d.weigh(j)
+		out = d.excess()
+	}
+	d.mu.Unlock()
+	for _, o := range out {
+		errs = append(errs, o.remove())
+	}
+	return errors.Join(errs...)
+}
+
+// toFile makes a file of a log that is in memory, unless it was removed.
+func (b *body) toFile() error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if b.removed || b.mem == nil {
+		return nil
+	}
+	return b.moveOut(place{group: b.plan.Group})
+}
+
 func (b *body) keep() (string, error) {
 	b.turn.Lock()
 	defer b.turn.Unlock()

@@ -81,6 +81,29 @@ func (o *order) flush() {
 	}
 }
 
+// encoded is about how many bytes Order.Encoded has.
+func (o *order) encoded() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.body.State().Size + int64(len(o.buf))
+}
+
+// store makes a file of the index, as it is at the end of its job.
+func (o *order) store() error {
+	o.mu.Lock()
+	if o.last.Length > 0 {
+		o.buf, o.base = appendPiece(o.buf, o.last, o.base)
+		o.last = Piece{}
+	}
+	n, err := o.writer.Append(o.buf)
+	o.buf = o.buf[:copy(o.buf, o.buf[n:])]
+	o.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return o.body.toFile()
+}
+
 func appendPiece(buf []byte, p Piece, base int64) ([]byte, int64) {
 	at := p.At.UnixMilli()
 	buf = binary.AppendUvarint(buf, uint64(p.Length)<<1|uint64(p.Stream-Stdout))

@@ -57,6 +57,9 @@ func (d *Disk) enroll(found []leftLog) []*job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range found {
+		if l.body.stream == orderStream {
+			continue
+		}
 		j := d.jobs[l.body.id]
 		if j == nil {
 			j = &job{id: l.body.id}
@@ -68,11 +71,41 @@ func (d *Disk) enroll(found []leftLog) []*job {
 		j.logs[l.body.stream] = l.body
 		d.enlist(j)
 	}
+	for _, l := range found {
+		if l.body.stream == orderStream {
+			d.enrollOrder(l.body)
+		}
+	}
 	return d.excess()
 }
 
-// recoverGroup opens the logs of one session. What was not whole yet, and the
-// index of order, which is not whole any more, are removed.
+// enrollOrder gives a job its index back, if that fits its logs. Of a job that ran
+// when the store died it may end early.
+func (d *Disk) enrollOrder(b *body) {
+	j := d.jobs[b.id]
+	o := &order{body: b}
+	if j == nil || j.logs[Stdout] == nil || j.logs[Stderr] == nil {
+		_ = b.file.unlink()
+		return
+	}
+	var sum [2]int64
+	index := &Order{log: b.reader(), size: b.size}
+	for p := range index.Pieces() {
+		sum[p.Stream-Stdout] += p.Length
+	}
+	_ = index.Close()
+	out, err := j.logs[Stdout].size, j.logs[Stderr].size
+	if sum[0] > out || sum[1] > err {
+		_ = b.file.unlink()
+		return
+	}
+	o.full = sum[0] < out || sum[1] < err
+	d.unfinish(j)
+	j.order = o
+	d.enlist(j)
+}
+
+// recoverGroup opens the logs of one session. What was not whole yet is removed.
 func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 	dir, err := d.openDir(place{group: group}, false)
 	if err != nil {
@@ -87,7 +120,7 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 	for _, e := range entries {
 		id, stream, ok := parseFileName(e.Name())
 		if !ok {
-			if strings.HasSuffix(e.Name(), newSuffix) || strings.HasSuffix(e.Name(), "."+streamName(orderStream)+".log") {
+			if strings.HasSuffix(e.Name(), newSuffix) {
 				_ = d.sys.Unlink(dir.fd, e.Name())
 			}
 			continue
@@ -151,7 +184,7 @@ func (d *Disk) holes(h *handle, st Stat) gaps {
 // parseFileName takes back fileName.
 func parseFileName(name string) (id string, stream uint8, ok bool) {
 	id, rest, _ := strings.Cut(name, ".")
-	for _, s := range []uint8{Merged, Stdout, Stderr} {
+	for _, s := range []uint8{Merged, Stdout, Stderr, orderStream} {
 		if rest == streamName(s)+".log" && validID(id) {
 			return id, s, true
 		}

@@ -121,3 +121,67 @@ func TestExport(t *testing.T) {
 		t.Errorf("without a descriptor left: %v", err)
 	}
 }
+
+// What a finished job has in memory becomes files, if there is much of it; then the
+// next store has it, with the order of its streams.
+func TestPersist(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	open := func() *Disk {
+		d, err := OpenStore(Options{Root: root, Node: "keeper"})
+		must(t, err)
+		must(t, d.Recover())
+		return d
+	}
+	d := open()
+	want := map[string][]Piece{}
+	for id, n := range map[string]int{"small": 2, "large": 200, "long": 20_000} {
+		out, err := apart(t, d, id)
+		for range n {
+			for _, w := range []*writer{out, err} {
+				_, aerr := w.Append(text(100))
+				must(t, aerr)
+			}
+		}
+		must(t, out.Seal())
+		must(t, err.Seal())
+		must(t, d.Persist(id, 4<<10))
+		want[id], _ = pieces(t, d, id)
+		if got := create0s(t, d, id, Stderr); got.Size != int64(n*100) || (got.File != "") != (n > 40) {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+	if sealed := d.sealed; sealed < 400 || sealed > 20_000 {
+		t.Errorf("%d bytes count as in memory", sealed)
+	}
+	running, other := apart(t, d, "running")
+	for _, w := range []*writer{running, other, running} {
+		_, err := w.Append(text(InlineLimit + 1))
+		must(t, err)
+	}
+	must(t, d.Persist("small", 0))
+	if err := d.Persist("running", 0); err != ErrNotFound {
+		t.Errorf("what runs: %v", err)
+	}
+	die(d)
+
+	d = open()
+	for _, id := range []string{"small", "large", "long"} {
+		got, whole := pieces(t, d, id)
+		if !whole || len(got) != len(want[id]) || got[len(got)-1] != want[id][len(got)-1] {
+			t.Errorf("%s: %d pieces of %d, whole %v", id, len(got), len(want[id]), whole)
+		}
+		must(t, d.Remove(id))
+	}
+	if _, err := d.Order("running"); err != ErrNotFound {
+		t.Errorf("the order of what ran, of which nothing was in a file: %v", err)
+	}
+	must(t, d.Close())
+}
+
+func create0s(t *testing.T, d *Disk, id string, stream uint8) State {
+	t.Helper()
+	log, err := d.Open(id, stream)
+	must(t, err)
+	defer log.Close()
+	return log.State()
+}

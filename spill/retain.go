@@ -17,6 +17,20 @@ func (d *Disk) finish(j *job) {
 	}
 }
 
+// Limit sets other bounds, but for Files. Finished jobs above them go at once, the
+// one used least first; a log that grows is bounded by its own plan.
+func (d *Disk) Limit(l Limits) {
+	l = l.orDefault()
+	d.mu.Lock()
+	l.Files = d.limits.Load().Files
+	d.limits.Store(&l)
+	out := d.excess()
+	d.mu.Unlock()
+	for _, j := range out {
+		_ = j.remove() // a file that stays goes with the node's directory
+	}
+}
+
 // enlist and unfinish are called with d.mu.
 func (d *Disk) enlist(j *job) {
 	j.memory, j.stored = 0, 0
@@ -30,6 +44,20 @@ func (d *Disk) enlist(j *job) {
 	j.elem = d.finished.PushFront(j)
 }
 
+// weigh counts a job anew whose logs have moved.
+func (d *Disk) weigh(j *job) {
+	d.sealed -= j.memory
+	d.stored -= j.stored
+	j.memory, j.stored = 0, 0
+	for _, b := range j.bodies() {
+		memory, stored := b.weight()
+		j.memory += memory
+		j.stored += stored
+	}
+	d.sealed += j.memory
+	d.stored += j.stored
+}
+
 func (d *Disk) unfinish(j *job) {
 	d.finished.Remove(j.elem)
 	j.elem = nil
@@ -40,8 +68,9 @@ func (d *Disk) unfinish(j *job) {
 // excess takes out what is too much.
 func (d *Disk) excess() []*job {
 	var out []*job
-	for d.finished.Len() > 1 && (d.finished.Len() > d.limits.Finished ||
-		d.sealed > d.limits.Sealed || d.stored > d.limits.Stored) {
+	limits := d.limits.Load()
+	for d.finished.Len() > 1 && (d.finished.Len() > limits.Finished ||
+		d.sealed > limits.Sealed || d.stored > limits.Stored) {
 		j := d.finished.Back().Value.(*job)
 		d.forget(j)
 		out = append(out, j)

@@ -40,12 +40,13 @@ func (w *writer) inline() int64 { return w.plan.Inline }
 
 // outgrown reports whether a log in memory must become a file.
 func (w *writer) outgrown() bool {
-	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Memory
+	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Load().Memory
 }
 
 // admits reports whether there is memory for one more log.
 func (d *Disk) admits() bool {
-	return d.memfds.Load() < int64(d.limits.Memfds) && d.memory.Load() < d.limits.Memory
+	limits := d.limits.Load()
+	return d.memfds.Load() < int64(limits.Memfds) && d.memory.Load() < limits.Memory
 }
 
 // moveOut makes the log a file, with all it has so far. Offsets stay, and so

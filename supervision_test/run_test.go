@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -246,6 +247,7 @@ func TestRunByTheDoor(t *testing.T) {
 		want(h, "given up after", h.since(), time.Minute)
 		h.after(0)
 		want(h, "outcome", h.job(messages.JobID(job.UID)).Outcome, messages.Cancelled)
+		want(h, "flagged", slices.Contains(h.job(messages.JobID(job.UID)).Flags, messages.FlagClientGone), true)
 		h.wantSignals(p, "TERM")
 
 		_, err := h.node.Run(ctx, messages.RunCommand{Text: "too late"})

@@ -60,6 +60,9 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 	if by != 0 {
 		c.stoppers = append(slices.Clip(c.stoppers), by)
 	}
+	if state := c.Job.State; r.Gone && (state == messages.Queued || state == messages.Starting || state == messages.Running) {
+		c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagClientGone})
+	}
 	switch c.Job.State {
 	case messages.Queued:
 		c.closed, c.ended = true, true

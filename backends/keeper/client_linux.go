@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/backends"
@@ -29,9 +30,16 @@ type Client struct {
 	gen    uint64 // of bindings and calls
 	met    bool   // it knows what the keeper has: from now on another may come
 	closed bool
+	over   bool            // nobody receives any more, and no keeper is looked for
 	broken *messages.Error // why nothing can be started now; nil: it can
 	stop   chan struct{}   // closed with closed
 	done   chan struct{}   // closed when nobody receives any more
+
+	life    atomic.Uint64 // how often the keeper was heard
+	mute    *silence      // nil: it answers
+	silent  chan struct{} // closed while it does not
+	revived string        // the keeper that was let go on, once
+	beaten  chan struct{} // closed behind the last beat
 }
 
 const (
@@ -61,6 +69,7 @@ func newClient(o ClientOptions) (*Client, error) {
 	c := &Client{
 		o: o, name: name, jobs: map[messages.UID]*job{}, calls: map[uint64]*call{},
 		gen: uint64(time.Now().UnixNano()), stop: make(chan struct{}), done: make(chan struct{}),
+		silent: make(chan struct{}), beaten: make(chan struct{}),
 	}
 	c.find = finder{o: o}
 	c.line = c.newLine()
@@ -69,7 +78,7 @@ func newClient(o ClientOptions) (*Client, error) {
 
 // connect is the first of a client's connections.
 func (c *Client) connect() (*conn, hello, error) {
-	return c.find.connect(hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name})
+	return c.find.connect(hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Storage: &c.o.Storage})
 }
 
 func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
@@ -84,12 +93,18 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	c.keeper, c.conn = h, conn
 	c.line.attach(conn, h.Heard)
 	go c.run(conn)
+	go c.beat()
 	all, err := c.list(ctx)
 	if err != nil {
 		c.Close(true)
 		return nil, err
 	}
 	c.mu.Lock()
+	if c.over { // it died behind its answer: nobody would look for the next
+		c.mu.Unlock()
+		c.Close(true)
+		return nil, errGone
+	}
 	defer c.mu.Unlock()
 	c.met = true
 	for _, h := range all {
@@ -167,6 +182,8 @@ func (c *Client) refuse(s backends.Spec) *messages.Error {
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more", "")
 	case c.broken != nil:
 		return c.broken
+	case c.mute != nil:
+		return c.mute.err
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
 	}
@@ -261,12 +278,10 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	if c.conn != nil {
 		c.conn.close()
 	}
-	jobs := make([]*job, 0, len(c.jobs))
-	for _, j := range c.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := c.allJobs()
 	c.mu.Unlock()
 	<-c.done
+	<-c.beaten
 	for _, j := range jobs {
 		j.deafen()
 	}
@@ -296,6 +311,11 @@ func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 		return true, err
 	})
 	c.fault(err)
+	if err != nil {
+		if _, pid := c.Keeper(); pid > 0 && statOf(pid) != nil {
+			left = append(left, messages.Survivor{PID: pid, State: statOf(pid)[0], Why: "it is the keeper, which did not say that its jobs have ended"})
+		}
+	}
 	return left, err == nil
 }
 
@@ -303,84 +323,4 @@ func (c *Client) fault(err error) {
 	if c.o.Fault != nil && err != nil {
 		c.o.Fault(err)
 	}
-}
-
-// call is one question that waits for its answer.
-type call struct {
-	take func(message) (last bool, err error)
-	done chan error // capacity 1
-}
-
-// call asks, and gives each answer to take until that says it was the last, in
-// the goroutine that receives.
-func (c *Client) call(ctx context.Context, m message, take func(message) (bool, error)) error {
-	k := &call{take: take, done: make(chan error, 1)}
-	c.mu.Lock()
-	c.gen++
-	m.gen = c.gen
-	c.calls[m.gen] = k
-	l := c.line
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.calls, m.gen)
-		c.mu.Unlock()
-	}()
-	l.send(m)
-	select {
-	case err := <-k.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.done:
-	}
-	select { // the answer may have been the last that was received
-	case err := <-k.done:
-		return err
-	default:
-		return errGone
-	}
-}
-
-// errGone is what who waits for a keeper hears when that has died.
-var errGone = refused(messages.Internal, "keeper", "the keeper is gone", "ask again: the next one has the jobs that can be told of")
-
-// answered gives an answer to who waits for it.
-func (c *Client) answered(m message) {
-	c.mu.Lock()
-	k := c.calls[m.gen]
-	c.mu.Unlock()
-	if k == nil {
-		closeFile(m.file)
-		if m.kind == sayRefused {
-			if e, err := decode[messages.Error](m.body); err == nil {
-				c.fault(&e)
-			}
-		}
-		return
-	}
-	if m.kind == sayRefused {
-		e, err := decode[messages.Error](m.body)
-		if err == nil {
-			err = &e
-		}
-		k.end(err)
-		return
-	}
-	if last, err := k.take(m); last || err != nil {
-		k.end(err)
-	}
-}
-
-func (k *call) end(err error) {
-	select {
-	case k.done <- err:
-	default:
-	}
-}
-
-// isReplaced reports whether another client has come.
-func isReplaced(err error) bool {
-	var e *messages.Error
-	return errors.As(err, &e) && e.Reason == errReplaced.Reason && e.Code == errReplaced.Code
 }

@@ -49,7 +49,11 @@ func fileConn(f *os.File) (*conn, error) {
 		_ = c.Close()
 		return nil, errors.New("the descriptor is no unix socket")
 	}
-	return newConn(socket)
+	made, err := newConn(socket)
+	if err != nil {
+		_ = socket.Close()
+	}
+	return made, err
 }
 
 func (c *conn) close() { _ = c.socket.Close() }
@@ -62,6 +66,27 @@ func (c *conn) peer() (uid int, err error) {
 		return -1, err
 	}
 	return int(cred.Uid), nil
+}
+
+// hungUp reports whether the other side has closed its end.
+func (c *conn) hungUp() bool {
+	gone := false
+	_ = c.raw.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(poll, 0)
+		gone = err == nil && n > 0 && poll[0].Revents&(unix.POLLHUP|unix.POLLRDHUP|unix.POLLERR) != 0
+	})
+	return gone
+}
+
+// listener is the process that made the socket to which this one is connected.
+func (c *conn) listener() (pid int) {
+	_ = c.raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid = int(cred.Pid)
+		}
+	})
+	return pid
 }
 
 // ours refuses another user: root may be on the other side, nobody else.
@@ -117,9 +142,13 @@ func (c *conn) recv() ([]byte, []*os.File, error) {
 		closeAll(files)
 		return nil, nil, io.EOF
 	}
-	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 || n > maxFrame {
+	if flags&unix.MSG_TRUNC != 0 || n > maxFrame {
 		closeAll(files)
-		return nil, nil, malformed("a datagram of more than 64 KiB, or descriptors for which there was no room")
+		return nil, nil, malformed("a datagram of more than 64 KiB")
+	}
+	if flags&unix.MSG_CTRUNC != 0 { // no descriptor was free: who asked is told, else it would be sent again and again
+		closeAll(files)
+		files = nil
 	}
 	return c.buf[:n], files, nil
 }

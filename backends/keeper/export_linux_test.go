@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"troupe/messages"
 )
 
 // Abandon plays the death of a client: nothing more is said or heard.
@@ -57,10 +60,78 @@ func (c *Client) Break() {
 	}
 }
 
+// Beating has a heart that is faster, and leaves a keeper stopped that is.
+func (o ClientOptions) Beating(every time.Duration) ClientOptions {
+	o.beat, o.leave = every, true
+	return o
+}
+
 // Resync does what a keeper asks for whose client did not hear too much.
 func (c *Client) Resync() {
 	c.mu.Lock()
 	l := c.line
 	c.mu.Unlock()
 	c.restate(l)
+}
+
+// HelloAndGone is a client that connects, says hello, and dies before it is answered.
+func HelloAndGone(t *testing.T, dir string) {
+	t.Helper()
+	raw(t, dir, "gone").close()
+}
+
+func raw(t *testing.T, path, name string) *conn {
+	t.Helper()
+	dir, err := openDir(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	c, err := dial(dir, socketName)
+	if err == nil {
+		err = c.trySend(appendJSON(frameHello, hello{Proto: protocol, Client: name}), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// StartWithoutRoom starts a job whose texts travel in a descriptor, for which the
+// keeper has no room; so does a control. It gives the two answers.
+func StartWithoutRoom(t *testing.T, dir string, id messages.UID) (start, control messages.ProcessFact) {
+	t.Helper()
+	c := raw(t, dir, "crowded")
+	defer c.close()
+	if _, _, err := c.recv(); err != nil {
+		t.Fatal(err)
+	}
+	for n, k := range []kind{askStart, askDo} {
+		m := message{kind: k, gen: uint64(n + 1), job: id, big: true, file: os.Stdin}
+		if err := c.trySend(appendPart(appendHead(nil, uint64(n+1), 0), &m), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for control == nil {
+		p, _, err := c.recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parseFrame(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range f.parts {
+			fact, err := parseFact(m.kind, m.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if start == nil {
+				start = fact
+			} else {
+				control = fact
+			}
+		}
+	}
+	return start, control
 }

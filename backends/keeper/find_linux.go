@@ -38,8 +38,17 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 		return nil, hello{}, err
 	}
 	defer dir.Close()
+	woken := false
 	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
 		c, h, err := f.once(dir, me)
+		if silent := (*silentError)(nil); errors.As(err, &silent) {
+			if !woken && !f.o.leave && stoppedNow(silent.pid) {
+				woken = true
+				wake(silent.pid)
+				continue
+			}
+			return nil, h, errSilent(silent.pid)
+		}
 		if !errors.Is(err, errHungUp) && !errors.Is(err, errEnding) || tries == greetTries {
 			return c, h, err
 		}
@@ -54,8 +63,11 @@ const greetTries = 10
 func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
 	c, err := dial(dir, socketName)
 	if err == nil {
-		h, err := greet(c, me, helloBound)
+		h, err := f.greetListener(c, me)
 		return c, h, err
+	}
+	if errors.Is(err, unix.EAGAIN) { // as many wait for it as may
+		return nil, hello{}, &silentError{}
 	}
 	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
 	if !absent || len(f.o.Program) == 0 {
@@ -68,12 +80,34 @@ func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
 		return nil, hello{}, fmt.Errorf("a keeper cannot be started: %w", err)
 	}
 	h, err := greet(c, me, startBound)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = refused(messages.Internal, "keeper", "the keeper that was started did not say hello", "what it says is in "+errorsName+" of its directory")
+	}
 	if errors.Is(err, errRunning) { // somebody else was faster
 		if c, err = dial(dir, socketName); err == nil {
-			h, err = greet(c, me, helloBound)
+			h, err = f.greetListener(c, me)
 		}
 	}
 	return c, h, err
+}
+
+// silentError is a keeper that lives and does not say hello.
+type silentError struct{ pid int }
+
+func (e *silentError) Error() string { return errSilent(e.pid).Error() }
+
+// greetListener says hello to a keeper that was there before.
+func (f *finder) greetListener(c *conn, me hello) (hello, error) {
+	pid := c.listener()
+	bound := helloBound
+	if f.o.beat > 0 {
+		bound = 3 * f.o.beat
+	}
+	h, err := greet(c, me, bound)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return h, &silentError{pid}
+	}
+	return h, err
 }
 
 // errHungUp is a keeper that died, or let go, before it said hello.
@@ -95,6 +129,9 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
 			return h, errHungUp
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return h, err
 		}
 		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "what it says is in "+errorsName+" of its directory")
 	}

@@ -169,6 +169,7 @@ func (f *Fleet) CheckDetach(file string) *messages.Error {
 
 // begin connects for the first time, when a job waits for that already.
 func (c *Client) begin() {
+	go c.beat()
 	conn, h, err := c.connect()
 	c.mu.Lock()
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // protocol is the version of the wire. There is one so far; hello carries it, so
@@ -38,6 +39,7 @@ type message struct {
 	file *os.File // travels with it
 	big  bool     // and holds the body
 	safe bool     // not to be sent before the journal is on disk
+	lost bool     // there was no room for the descriptor that came with it
 }
 
 // frame is one datagram of messages. Messages are numbered from 1; first is the
@@ -130,7 +132,7 @@ func parsePart(p []byte) (message, error) {
 	if flags&^(flagBig|flagFile) != 0 || flags&flagBig != 0 && (flags&flagFile == 0 || len(m.body) > 0) {
 		return message{}, malformed("the flags of a message are unknown")
 	}
-	m.big = flags&flagBig != 0
+	m.big, m.lost = flags&flagBig != 0, flags&flagFile != 0
 	return m, nil
 }
 
@@ -146,7 +148,8 @@ type hello struct {
 	BootID string `json:"boot_id"`
 	Heard  uint64 `json:"heard"` // number of the last message received from the other side
 
-	Client string `json:"client,omitempty"` // of the client: a name nobody else has
+	Client  string        `json:"client,omitempty"`  // of the client: a name nobody else has
+	Storage *spill.Limits `json:"storage,omitempty"` // and what bounds the logs
 
 	KeeperID string          `json:"keeper_id,omitempty"` // of the keeper
 	PID      int             `json:"pid,omitempty"`

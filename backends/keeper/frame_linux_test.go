@@ -87,8 +87,8 @@ func TestBodies(t *testing.T) {
 		ID: "01", Argv: []string{"a", "b\x00\xff"}, Env: []string{"A=1"}, Dir: "/", Umask: -1, Deadline: time.Second, Meta: []byte{1, 2}, Script: "x",
 		Stdio: backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams}, OnExit: messages.KeepChildren,
 	}
-	got, err := decodeSpec(encodeSpec(spec))
-	if err != nil || !reflect.DeepEqual(got, spec) {
+	got, err := decodeSpec(encodeSpec(spec, 3))
+	if err != nil || !reflect.DeepEqual(got.Spec, spec) || got.Before != 3 {
 		t.Errorf("%+v came as %+v, %v", spec, got, err)
 	}
 }
@@ -96,7 +96,7 @@ func TestBodies(t *testing.T) {
 func FuzzFrame(f *testing.F) {
 	m := message{kind: askStart, gen: 1, job: "01JD", body: []byte(`{"a":1}`)}
 	f.Add(appendPart(appendHead(nil, 1, 0), &m))
-	f.Add(encodeSpec(backends.Spec{ID: "01", Argv: []string{"a"}, Env: []string{"A=1"}, Dir: "/"}))
+	f.Add(encodeSpec(backends.Spec{ID: "01", Argv: []string{"a"}, Env: []string{"A=1"}, Dir: "/"}, 0))
 	f.Add([]byte{frameTraffic})
 	f.Add(appendJSON(frameHello, hello{Proto: protocol}))
 	f.Add(appendJSON(frameError, messages.Error{Code: messages.Refused}))

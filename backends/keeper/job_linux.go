@@ -21,10 +21,11 @@ type job struct {
 	queue   []messages.ProcessFact // to tell
 	telling bool
 
-	spec   []byte // until the start was answered
-	number uint64 // of its message
-	line   *line  // on which that went
-	held   bool   // nothing is sent: a new keeper is told when it has said what it knows
+	spec   *backends.Spec // until the start was answered
+	until  time.Time      // the keeper does not take it later
+	number uint64         // of its message
+	line   *line          // on which that went
+	held   bool           // nothing is sent: a new keeper is told when it has said what it knows
 
 	born  bool // it has logs
 	over  bool // nothing follows
@@ -33,14 +34,20 @@ type job struct {
 	heard uint64 // highest number of a fact the keeper told
 	told  uint64 // and that the owner was told
 	due   []*due // controls that are not answered yet
+	stale int    // and how many answers are to come to some that were refused
 	outs  [3]*outlog
+	order []byte // of two small ones
+
+	recorded bool // the journal of the owner has them: the keeper need not
 
 	note    []byte
 	noted   bool
 	stopped *stop
-	until   time.Time // when its grace is over
+	graced  time.Time // when its grace is over
 	settled uint64
 	credit  [3]*watch
+
+	withdrawn *messages.ProcessFailed // it was told so, while the keeper said nothing
 }
 
 // said is what an owner has heard: a new keeper, and one that was not heard for a
@@ -89,7 +96,11 @@ func (j *job) hear(gen uint64, f messages.ProcessFact) {
 		j.mu.Unlock()
 		return
 	}
-	j.take(f)
+	if j.withdrawn != nil {
+		j.tidy(f)
+	} else {
+		j.take(f)
+	}
 	j.settleRest()
 	j.tellNow()
 }
@@ -103,6 +114,7 @@ func (j *job) take(f messages.ProcessFact) {
 	case messages.ProcessFailed:
 		j.spec, j.born, j.over = nil, true, true
 		j.count(f.Seq)
+		j.refuseDue(refusal(messages.JobFinished, "the process was not started"))
 		once(j, &j.said.result, f)
 	case messages.MainExited:
 		if !j.said.result {
@@ -210,7 +222,7 @@ func (j *job) fail(e messages.Error) {
 // settleRest settles for an owner that has settled all it was told, when a new
 // keeper has numbered the same facts anew. Called with mu.
 func (j *job) settleRest() {
-	if j.over && j.settled >= j.told && j.settled > 0 && j.heard > j.settled {
+	if j.withdrawn == nil && j.over && j.settled >= j.told && j.settled > 0 && j.heard > j.settled {
 		j.settled = j.heard
 		j.ask(askSettle, encode(number{Seq: j.heard}))
 	}
@@ -218,6 +230,10 @@ func (j *job) settleRest() {
 
 // answer answers the first control that is due. Called with mu.
 func (j *job) answer(f messages.ProcessFact) {
+	if j.stale > 0 {
+		j.stale--
+		return
+	}
 	for _, d := range j.due {
 		if d.fact == nil {
 			d.fact = f

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 const (
@@ -25,6 +26,8 @@ const (
 	// compactFrom is the size from which the journal is written anew, if at most a
 	// quarter of it still counts.
 	compactFrom = 4 << 20
+	// staleAgain is how long a journal that must be written anew waits for the disk.
+	staleAgain = time.Second
 	// maxBacklog bounds what waits for a disk that takes nothing at all.
 	maxBacklog = 1 << 20
 )
@@ -43,6 +46,7 @@ type journal struct {
 	live    int64  // about as many bytes of it count
 	backlog []byte // what the disk did not take
 	failed  bool
+	stale   bool // records are missing in the file: the table is written anew
 	dirty   bool
 
 	syncing sync.Mutex // one at a time
@@ -72,7 +76,11 @@ func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 		j.table.note(e)
 	}
 	if good < len(text) {
+		fault(fmt.Errorf("the last %d bytes of the keeper's journal are torn or damaged, and were cut off", len(text)-good))
 		err = j.file.Truncate(int64(good))
+	}
+	if err == nil && len(text) == 0 { // its name must be safe, too
+		err = withFd(dir, unix.Fsync)
 	}
 	if err != nil {
 		_ = j.file.Close()
@@ -95,11 +103,22 @@ func (j *journal) past() *ledger {
 	return old
 }
 
+// limits are those of the logs that were set last; nil: none were.
+func (j *journal) limits() *spill.Limits {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.table.limits
+}
+
 // append writes an entry. What the disk refuses is kept and tried again.
 func (j *journal) append(e entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.table.note(e)
+	if j.stale {
+		j.rouse()
+		return
+	}
 	text, err := appendRecord(j.backlog, e)
 	if err != nil {
 		j.fault(err)
@@ -120,12 +139,17 @@ func (j *journal) write() {
 			j.fault(fmt.Errorf("the keeper's journal cannot grow: %w", err))
 		}
 		j.failed = true
-		if len(j.backlog) > maxBacklog {
-			j.fault(errors.New("the keeper's journal lost records: the disk has taken none for too long"))
-			j.backlog = nil
+		if len(j.backlog) > maxBacklog { // all that counts is in the table
+			j.fault(errors.New("the disk has taken no records of the keeper's journal for long: all of it is written anew when it does"))
+			j.backlog, j.stale = nil, true
 		}
 	}
 	j.dirty = true
+	j.rouse()
+}
+
+// rouse has the loop look at what is to be done.
+func (j *journal) rouse() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -158,13 +182,18 @@ func (j *journal) reserve() {
 // loop syncs what was written, a while later, and looks after the room.
 func (j *journal) loop() {
 	defer close(j.done)
+	again := false
 	for {
 		select {
 		case <-j.wake:
 		case <-j.stop:
 			return
 		}
-		t := time.NewTimer(syncDelay)
+		delay := syncDelay
+		if again {
+			delay = staleAgain
+		}
+		t := time.NewTimer(delay)
 		select {
 		case <-t.C:
 		case <-j.stop:
@@ -180,7 +209,7 @@ func (j *journal) loop() {
 			j.write() // it wakes this loop again
 		}
 		j.mu.Unlock()
-		j.compactIfDue()
+		again = j.compactIfDue()
 	}
 }
 
@@ -195,20 +224,34 @@ func (j *journal) sync() error {
 	if !dirty {
 		return nil
 	}
-	return withFd(file, unix.Fdatasync)
+	err := withFd(file, unix.Fdatasync)
+	if err != nil {
+		j.mu.Lock()
+		j.dirty = true // nobody may take it for safe
+		j.mu.Unlock()
+	}
+	return err
 }
 
-// compactIfDue writes the journal anew when little of it counts.
-func (j *journal) compactIfDue() {
+// compactIfDue writes the journal anew when little of it counts, or something is
+// missing in it. It reports whether that is to be tried again.
+func (j *journal) compactIfDue() (again bool) {
 	j.mu.Lock()
-	due := j.size >= compactFrom && j.size >= 4*j.live
+	due, stale := j.size >= compactFrom && j.size >= 4*j.live, j.stale
 	j.mu.Unlock()
-	if !due {
-		return
+	if !due && !stale {
+		return false
 	}
-	if err := j.compact(); err != nil {
+	err := j.compact()
+	if err == nil {
+		return false
+	}
+	if !stale {
 		j.fault(fmt.Errorf("the keeper's journal cannot be compacted: %w", err))
+		return false
 	}
+	j.rouse()
+	return true
 }
 
 // compact writes what counts to a new file, which takes the place of the old one
@@ -252,7 +295,7 @@ func (j *journal) compact() error {
 	}
 	_ = j.file.Close()
 	j.file, j.size, j.room, j.live = f, int64(len(text)), 0, int64(len(text))
-	j.backlog, j.failed = nil, false // the table has it
+	j.backlog, j.failed, j.stale = nil, false, false // the table has it
 	j.reserve()
 	return withFd(j.dir, unix.Fsync)
 }
@@ -261,6 +304,17 @@ func (j *journal) compact() error {
 func (j *journal) close() error {
 	close(j.stop)
 	<-j.done
+	j.mu.Lock()
+	if len(j.backlog) > 0 {
+		j.write()
+	}
+	left := j.stale || len(j.backlog) > 0
+	j.mu.Unlock()
+	if left {
+		if err := j.compact(); err != nil {
+			j.fault(fmt.Errorf("the keeper's journal lost its last records: %w", err))
+		}
+	}
 	err := j.sync()
 	return errors.Join(err, j.file.Close())
 }

@@ -162,6 +162,9 @@ func (l *line) take(f frame) ([]message, error) {
 	if f.first <= l.received {
 		known = int(min(l.received-f.first+1, uint64(len(f.parts))))
 	}
+	for _, m := range f.parts[:known] {
+		closeFile(m.file)
+	}
 	fresh := f.parts[known:]
 	if len(fresh) > 0 {
 		l.received = f.first + uint64(len(f.parts)) - 1

@@ -42,7 +42,7 @@ func next(t *testing.T, c *conn, l *line) []message {
 		t.Fatal(err)
 	}
 	if len(files) == 1 {
-		f.parts[0].file = files[0]
+		f.parts[0].file, f.parts[0].lost = files[0], false
 	}
 	fresh, err := l.take(f)
 	if err != nil {

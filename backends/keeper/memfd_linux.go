@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +42,9 @@ func (m message) pack() (message, error) {
 // unpack reads the body of a message that came in a descriptor, and closes that.
 // What could be changed while it is read is refused.
 func (m message) unpack() (message, error) {
+	if m.lost {
+		return m, noRoom(errors.New("no descriptor is free for what comes with a message"))
+	}
 	if !m.big {
 		return m, nil
 	}

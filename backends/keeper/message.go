@@ -85,6 +85,7 @@ type (
 		Place  string // names what holds the bytes; "": nothing does yet
 		Data   []byte // all of a small log that is closed
 		Whole  bool   // Data is that
+		Order  bool   `json:",omitempty"` // it is not a log, but the order of two in Data
 	}
 	// held is a job as the keeper lists it.
 	held struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // Options are what a keeper stands on. Dir is required.
@@ -37,8 +38,8 @@ type Options struct {
 const (
 	// maxFacts is how many facts wait for a client before it has to ask anew.
 	maxFacts = 4096
-	// finishedJobs is how many finished jobs have logs; their bytes are bounded by
-	// the store.
+	// finishedJobs is how many finished jobs have logs, if no client says otherwise;
+	// their bytes are bounded by the store.
 	finishedJobs = 10_000
 	// inlineLog is how much of a closed log is told with the end of the job.
 	inlineLog = 4 << 10
@@ -60,8 +61,15 @@ type ClientOptions struct {
 	// little as it needs of this process's.
 	Env []string
 
+	// Storage bounds what the logs take. The keeper enforces it from the first hello
+	// on, and its successors do.
+	Storage spill.Limits
+
 	// Fault hears of what goes wrong with the keeper or on the way to it. nil: nobody.
 	Fault func(error)
+
+	beat  time.Duration // of tests; 0: beatEvery
+	leave bool          // a keeper that was stopped stays so; of tests
 }
 
 // FleetOptions say what a Fleet stands on. Root is required.

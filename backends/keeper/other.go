@@ -50,6 +50,12 @@ func (*Client) Close(bool) []messages.Survivor { return nil }
 // Keeper reports nobody.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
 
+// Silent is never closed.
+func (*Client) Silent() <-chan struct{} { return nil }
+
+// Health is nil.
+func (*Client) Health() *messages.Error { return nil }
+
 // Features reports nothing.
 func (*Client) Features() engine.Features { return engine.Features{} }
 
@@ -58,6 +64,12 @@ func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return n
 
 // Remove does nothing.
 func (*Client) Remove(messages.UID) {}
+
+// Small gives nothing.
+func (*Client) Small(messages.UID) (map[messages.Stream][]byte, []byte, bool) { return nil, nil, false }
+
+// Recorded does nothing.
+func (*Client) Recorded(messages.UID) {}
 
 // Order has nobody to ask.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }

@@ -28,6 +28,7 @@ type outlog struct {
 	file  *os.File
 	place string
 	users int
+	why   error // the keeper's, when it was asked last
 }
 
 func newOutlog(c *Client, id messages.UID, s messages.Stream) *outlog {
@@ -63,9 +64,58 @@ func (j *job) closedLogs(logs []logState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, l := range logs {
+		if l.Order {
+			j.order = l.Data
+			continue
+		}
 		if int(l.Stream) < len(j.outs) {
 			j.out(l.Stream).learn(l, nil)
 		}
+	}
+}
+
+// Small gives all that a job has written, by stream, if the keeper told it with the
+// end: each at most 4 KiB. Of two streams order is that of their arrival. ok says
+// that it is all; it may be nothing.
+func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
+	c.mu.Lock()
+	j := c.jobs[id]
+	c.mu.Unlock()
+	if j == nil {
+		return nil, nil, false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	streams := []messages.Stream{messages.Merged}
+	if j.separate {
+		streams = []messages.Stream{messages.Stdout, messages.Stderr}
+	}
+	outputs = map[messages.Stream][]byte{}
+	for _, s := range streams {
+		o := j.outs[s]
+		if o == nil {
+			return nil, nil, false
+		}
+		o.mu.Lock()
+		data, whole := o.data, o.whole
+		o.mu.Unlock()
+		if !whole {
+			return nil, nil, false
+		}
+		if len(data) > 0 {
+			outputs[s] = data
+		}
+	}
+	return outputs, j.order, len(outputs) < 2 || j.order != nil
+}
+
+// Recorded says that what Small gave is safe elsewhere: the keeper forgets it with
+// the job.
+func (c *Client) Recorded(id messages.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		j.recorded = true
 	}
 }
 
@@ -97,7 +147,7 @@ func (o *outlog) ask() error {
 	o.mu.Unlock()
 	ctx, cancel := o.c.bounded()
 	defer cancel()
-	return o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
+	err := o.c.call(ctx, message{kind: askLog, job: o.id, body: encode(wantLog{Stream: o.stream, Have: have})}, func(m message) (bool, error) {
 		l, err := decode[logState](m.body)
 		if err != nil {
 			closeFile(m.file)
@@ -106,6 +156,10 @@ func (o *outlog) ask() error {
 		o.learn(l, m.file)
 		return true, nil
 	})
+	o.mu.Lock()
+	o.why = err
+	o.mu.Unlock()
+	return err
 }
 
 func (c *Client) bounded() (context.Context, context.CancelFunc) {
@@ -213,6 +267,20 @@ type outReader struct {
 
 // State implements spill.Log. It asks the keeper, unless the log is closed.
 func (r *outReader) State() spill.State { return r.o.stateNow() }
+
+// Err implements spill.Afar. What is in the descriptor is told, whatever became of
+// the keeper.
+func (r *outReader) Err() error {
+	r.o.mu.Lock()
+	defer r.o.mu.Unlock()
+	if r.o.known && r.o.state.Closed {
+		return nil
+	}
+	if r.o.file != nil && !errors.Is(r.o.why, &messages.Error{Code: messages.KeeperUnresponsive}) {
+		return nil
+	}
+	return r.o.why
+}
 
 // ReadAt implements spill.Log.
 func (r *outReader) ReadAt(p []byte, off int64) (int, error) {

@@ -67,7 +67,7 @@ func ReadPidFile(path string) (p PidFile, err error) {
 	}
 	defer f.Close()
 	var st unix.Stat_t
-	if err := statOf(f, &st); err != nil {
+	if err := statFile(f, &st); err != nil {
 		return p, err
 	}
 	if uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
@@ -111,7 +111,7 @@ type Sight struct {
 	Changed   time.Time
 }
 
-func statOf(f *os.File, st *unix.Stat_t) error {
+func statFile(f *os.File, st *unix.Stat_t) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return err

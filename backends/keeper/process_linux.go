@@ -46,6 +46,10 @@ func (p process) Settle(seq uint64) {
 	j := p.j
 	j.mu.Lock()
 	j.settled = max(j.settled, seq)
+	if j.withdrawn != nil { // the numbers are ours; what the keeper has of it is settled by tidy
+		j.mu.Unlock()
+		return
+	}
 	over := j.over && j.settled >= j.told
 	if over {
 		j.settled = max(j.settled, j.heard)
@@ -74,8 +78,12 @@ func (p process) Release() {
 func (c *Client) forget(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.jobs[j.id] == j {
-		delete(c.jobs, j.id)
+	if c.jobs[j.id] != j {
+		return
+	}
+	delete(c.jobs, j.id)
+	if j.recorded {
+		c.line.send(message{kind: askRemove, job: j.id})
 	}
 }
 
@@ -108,13 +116,23 @@ func (j *job) ask(k kind, body []byte) {
 func (j *job) start(s backends.Spec) *messages.Error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	spec := encodeSpec(s)
-	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: spec}).pack()
-	if err != nil {
-		e := refused(messages.ResourceExhausted, "descriptors", "the job cannot be sent to the keeper: "+err.Error(), "its texts must be below 64 MiB, and a descriptor free")
-		return e
+	j.spec = &s
+	if err := j.sendStart(); err != nil {
+		j.spec = nil
+		return refused(messages.ResourceExhausted, "descriptors", "the job cannot be sent to the keeper: "+err.Error(), "its texts must be below 64 MiB, and a descriptor free")
 	}
-	j.spec = spec
+	return nil
+}
+
+// sendStart sends the start. It is good for a while only, so that what was told to
+// have failed is not begun afterwards. Called with mu.
+func (j *job) sendStart() error {
+	valid := j.c.o.valid()
+	j.until = time.Now().Add(valid)
+	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: encodeSpec(*j.spec, clock()+valid)}).pack()
+	if err != nil {
+		return err
+	}
 	j.line, j.number = j.c.send(m)
 	return nil
 }
@@ -125,6 +143,12 @@ func (j *job) adopt(facts backends.Facts) backends.Process {
 	j.mu.Lock()
 	former := j.bound
 	j.bound, j.queue, j.due = b, nil, nil
+	if j.withdrawn != nil {
+		j.mu.Unlock()
+		former.End()
+		go j.repeat()
+		return process{j, b}
+	}
 	j.said, j.told, j.over, j.credit = said{}, 0, false, [3]*watch{}
 	j.newGen()
 	j.ask(askAdopt, nil)
@@ -139,6 +163,7 @@ func (j *job) newGen() {
 	j.c.gen++
 	j.gen = j.c.gen
 	j.c.mu.Unlock()
+	j.stale = 0 // answers to the former are not heard
 }
 
 // do takes a control.
@@ -150,10 +175,13 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 	}
 	d := &due{}
 	j.due = append(j.due, d)
+	mute := j.c.Health()
 	m, err := (message{kind: askDo, gen: j.gen, job: j.id, body: encode(wireControl(c))}).pack()
 	switch {
 	case j.held:
 		d.fact = refusal(messages.Internal, "the keeper has just been replaced: ask again")
+	case mute != nil:
+		d.fact = messages.ControlRefused{Err: *mute}
 	case len(j.due) > maxDue:
 		d.fact = refusal(messages.ResourceExhausted, "too many requests wait for the job: wait for their answers")
 	case err != nil:
@@ -178,8 +206,8 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 	if j.over {
 		return
 	}
-	if until := time.Now().Add(grace); j.stopped == nil || until.Before(j.until) {
-		j.until = until
+	if until := time.Now().Add(grace); j.stopped == nil || until.Before(j.graced) {
+		j.graced = until
 	}
 	if j.stopped == nil {
 		j.stopped = &stop{Cause: c}
@@ -200,6 +228,9 @@ func (j *job) watch(by *backends.Binding, s messages.Stream, from int64) {
 // gone is told that the keeper does not know the job that was adopted.
 func (j *job) gone(gen uint64) {
 	j.mu.Lock()
+	if gen == j.gen && j.withdrawn != nil {
+		j.drop()
+	}
 	if gen != j.gen || j.held || j.over {
 		j.mu.Unlock()
 		return
@@ -230,6 +261,11 @@ func (j *job) moveTo(known bool) {
 		return
 	}
 	j.held = false
+	if j.withdrawn != nil && !known {
+		j.drop()
+		j.mu.Unlock()
+		return
+	}
 	unsent := j.spec != nil && (j.number == 0 || !j.line.went(j.number))
 	if known || unsent {
 		j.again(!known)
@@ -262,12 +298,10 @@ func (j *job) rebind() {
 func (j *job) again(start bool) {
 	j.newGen()
 	if start {
-		m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: j.spec}).pack()
-		if err != nil {
+		if err := j.sendStart(); err != nil {
 			j.lose("the job cannot be sent to the keeper: " + err.Error())
 			return
 		}
-		j.line, j.number = j.c.send(m)
 	} else {
 		j.ask(askAdopt, nil)
 	}
@@ -278,7 +312,7 @@ func (j *job) again(start bool) {
 		j.ask(askNote, j.note)
 	}
 	if j.stopped != nil {
-		j.ask(askStop, encode(stop{Cause: j.stopped.Cause, Grace: max(time.Until(j.until), 0)}))
+		j.ask(askStop, encode(stop{Cause: j.stopped.Cause, Grace: max(time.Until(j.graced), 0)}))
 	}
 	for _, w := range j.credit {
 		if w != nil {

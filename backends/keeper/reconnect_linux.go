@@ -29,23 +29,31 @@ func closeFile(f *os.File) {
 // run receives until the client is closed: over one connection after another.
 func (c *Client) run(conn *conn) {
 	defer close(c.done)
-	for conn != nil {
-		err := c.receive(conn)
+	for pause := time.Duration(0); conn != nil; {
+		good, err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
 		l, closed := c.line, c.closed || !c.met
+		c.over = closed
 		c.mu.Unlock()
 		l.detach(conn)
 		conn.close()
 		switch {
 		case isReplaced(err):
-			c.fault(err)
+			c.giveUp()
 			return
 		case closed: // what was asked for the end of a keeper is not asked of another
 			return
 		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, net.ErrClosed):
 			c.fault(fmt.Errorf("the connection to the keeper broke: %w", err))
 		}
+		if good {
+			pause = 0
+		}
+		if pause > 0 && !c.wait(pause) { // nothing was understood over the last one: so it may be again
+			return
+		}
+		pause = min(max(2*pause, findFirst), findLast)
 		conn = c.reconnect()
 	}
 }
@@ -59,33 +67,36 @@ func (c *Client) isStopped() bool {
 	}
 }
 
-// receive takes what comes over a connection until it ends.
-func (c *Client) receive(conn *conn) error {
+// receive takes what comes over a connection until it ends. good says that some of
+// it was understood.
+func (c *Client) receive(conn *conn) (good bool, err error) {
 	c.mu.Lock()
 	l := c.line
 	c.mu.Unlock()
 	for {
 		p, files, err := conn.recv()
 		if err != nil {
-			return err
+			return good, err
 		}
+		c.spoke()
 		if p[0] == frameError {
 			closeAll(files)
 			_, err := parseHello(p)
-			return err
+			return good, err
 		}
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
 			f.parts[0].file, files = files[0], files[1:]
+			f.parts[0].lost = false
 		}
 		closeAll(files)
 		if err == nil {
 			f.parts, err = l.take(f)
 		}
 		if err != nil {
-			c.fault(err)
-			return err
+			return good, err
 		}
+		good = true
 		for _, m := range f.parts {
 			c.handle(l, m)
 		}
@@ -97,6 +108,12 @@ func (c *Client) handle(l *line, m message) {
 	m, err := m.unpack()
 	if err != nil {
 		c.fault(err)
+		c.mu.Lock()
+		k := c.calls[m.gen]
+		c.mu.Unlock()
+		if k != nil {
+			k.end(err)
+		}
 		return
 	}
 	switch {
@@ -135,17 +152,29 @@ func (c *Client) handle(l *line, m message) {
 	}
 }
 
+// wait is false if the client is closed meanwhile.
+func (c *Client) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.stop:
+		return false
+	}
+}
+
 // reconnect looks for a keeper until there is one, or the client is closed.
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
 		c.mu.Lock()
-		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Heard: c.line.heard()}
+		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Storage: &c.o.Storage, Heard: c.line.heard()}
 		known := c.keeper.KeeperID
 		c.mu.Unlock()
 		conn, h, err := c.find.connect(me)
 		if err == nil && known == h.KeeperID && !h.Resumed {
 			conn.close() // somebody else has come and gone
-			c.fault(errReplaced)
+			c.giveUp()
 			return nil
 		}
 		if err == nil {
@@ -157,14 +186,18 @@ func (c *Client) reconnect() *conn {
 			c.broken = asError(err)
 			c.mu.Unlock()
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-c.stop:
-			t.Stop()
+		if !c.wait(pause) {
 			return nil
 		}
 	}
+}
+
+// giveUp says that another has the jobs: what is asked from now on is refused.
+func (c *Client) giveUp() {
+	c.mu.Lock()
+	c.broken = errReplaced
+	c.mu.Unlock()
+	c.fault(errReplaced)
 }
 
 // resume goes on with a keeper: the same, or the next.
@@ -176,6 +209,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 		c.line = c.newLine()
 	}
 	c.keeper, c.conn, c.broken = h, conn, nil
+	c.unmute()
 	l, stopped := c.line, c.isStopped()
 	calls := c.calls
 	var stale []*job
@@ -209,7 +243,8 @@ func (c *Client) moved(l *line, stale []*job) {
 	defer cancel()
 	all, err := c.list(ctx)
 	if err != nil {
-		c.fault(err) // that keeper has died too: the next is asked
+		c.fault(err)
+		c.movedLater(l, stale)
 		return
 	}
 	listed := map[messages.UID]bool{}
@@ -228,6 +263,20 @@ func (c *Client) moved(l *line, stale []*job) {
 	}
 }
 
+// movedLater tries again, as long as that keeper is served: one that has died too
+// has a successor, which is asked.
+func (c *Client) movedLater(l *line, stale []*job) {
+	if !c.pause(findLast) {
+		return
+	}
+	c.mu.Lock()
+	same := c.line == l
+	c.mu.Unlock()
+	if same {
+		go c.moved(l, stale)
+	}
+}
+
 // restate binds every job anew, when too much was not heard on one side.
 func (c *Client) restate(l *line) {
 	c.mu.Lock()
@@ -235,10 +284,7 @@ func (c *Client) restate(l *line) {
 		c.mu.Unlock()
 		return
 	}
-	jobs := make([]*job, 0, len(c.jobs))
-	for _, j := range c.jobs {
-		jobs = append(jobs, j)
-	}
+	jobs := c.allJobs()
 	calls := c.calls
 	c.calls = map[uint64]*call{}
 	c.mu.Unlock()

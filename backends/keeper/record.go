@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends/engine"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // entry is one record of the journal.
@@ -21,6 +22,9 @@ type entry struct {
 	BootID string `json:"boot,omitempty"`
 	Cgroup string `json:"cgroup,omitempty"` // the directory of its jobs' cgroups; of started: below it
 	After  uint64 `json:"after,omitempty"`  // its facts are numbered from here
+
+	// of limited
+	Limits *spill.Limits `json:"limits,omitempty"`
 
 	// of started
 	PID       int                `json:"pid,omitempty"`
@@ -42,6 +46,7 @@ type entry struct {
 // The kinds of entries beside those of engine.Record.
 const (
 	entryOpened  = "opened"
+	entryLimited = "limited" // what bounds the logs
 	entryNoted   = "noted"
 	entrySettled = "settled" // up to Seq; forgotten: all
 	// entryCollected is in place of forgotten where the directory is one job's, and
@@ -105,6 +110,7 @@ type past struct {
 type ledger struct {
 	opened  *entry // of the newest keeper; nil: there was none
 	highest uint64 // number of a fact
+	limits  *spill.Limits
 	jobs    map[messages.UID]*past
 }
 
@@ -115,6 +121,10 @@ func (l *ledger) note(e entry) {
 	l.highest = max(l.highest, e.Seq, e.After)
 	if e.Kind == entryOpened {
 		l.opened = &e
+		return
+	}
+	if e.Kind == entryLimited {
+		l.limits = e.Limits
 		return
 	}
 	p := l.jobs[e.Job]
@@ -148,6 +158,9 @@ func (l *ledger) entries() []entry {
 		o := *l.opened
 		o.After = max(o.After, l.highest)
 		all = append(all, o)
+	}
+	if l.limits != nil {
+		all = append(all, entry{Kind: entryLimited, Limits: l.limits})
 	}
 	for id, p := range l.jobs {
 		start := *p.started

@@ -115,17 +115,22 @@ func endMain(started *entry) bool {
 
 // startOf reads when a process was started; dead is one that is a zombie, or gone.
 func startOf(pid int) (start uint64, dead bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, true
-	}
-	// The name, in parentheses, may hold anything: the fields are counted behind it.
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	f := statOf(pid)
 	if len(f) < 20 {
 		return 0, true
 	}
 	start, _ = strconv.ParseUint(f[19], 10, 64)
 	return start, f[0] == "Z" || f[0] == "X"
+}
+
+// statOf is what the kernel tells of a process, behind its name: that may hold
+// anything.
+func statOf(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
 
 // restore gives the engine the jobs of a dead keeper: with the result that the

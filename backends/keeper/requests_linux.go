@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,7 +21,13 @@ func (s *server) answer(l *line, m message) {
 	if err == nil {
 		err = s.do(l, m)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case m.kind == askStart: // its owner waits for a fact, and so does that of a control
+		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *asError(err), Shell: cannotRun, At: time.Now()})})
+	case m.kind == askDo:
+		s.say(l, message{kind: factRefused, gen: m.gen, job: m.job, body: encode(messages.ControlRefused{Err: *asError(err)})})
+	default:
 		s.say(l, message{kind: sayRefused, gen: m.gen, job: m.job, body: encode(asError(err))})
 	}
 }
@@ -95,8 +102,10 @@ func (s *server) start(l *line, m message) error {
 		return nil
 	}
 	if full := s.journal.full(); full != nil {
-		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *full, Shell: cannotRun})})
-		return nil
+		return full
+	}
+	if spec.Before > 0 && clock() > spec.Before {
+		return refused(messages.KeeperUnresponsive, "late", "the keeper took the start too late: it was told to have failed", "start it again")
 	}
 	c := &charge{
 		separate: spec.Stdio.Streams == messages.SeparateStreams && spec.Stdio.Terminal == (messages.Terminal{}),
@@ -105,7 +114,7 @@ func (s *server) start(l *line, m message) error {
 	if spec.Stdio.Stdin == messages.StdinHost {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
-	if err := s.give(spec, c); err != nil {
+	if err := s.give(spec.Spec, c); err != nil {
 		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *err, Shell: cannotRun})})
 		return nil
 	}
@@ -113,7 +122,7 @@ func (s *server) start(l *line, m message) error {
 	s.jobs[m.job] = c
 	s.mu.Unlock()
 	e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
-	s.bind(c, m.gen, s.engine.Start(spec, e.hear))
+	s.bind(c, m.gen, s.engine.Start(spec.Spec, e.hear))
 	return nil
 }
 
@@ -248,7 +257,7 @@ func (s *server) giveLog(l *line, m message) error {
 	}
 	small, ok := s.describeLog(m.job, want.Stream)
 	if !ok {
-		return refused(messages.OutputUnavailable, want.Stream.String(), "the keeper has no log of the job's "+want.Stream.String()+" stream",
+		return refused(messages.OutputUnavailable, spill.EvictedReason, "the keeper has no log of the job's "+want.Stream.String()+" stream",
 			"it is kept for as long as there is room")
 	}
 	answer := message{kind: sayLog, gen: m.gen, job: m.job}

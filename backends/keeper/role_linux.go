@@ -25,6 +25,8 @@ const (
 	// killedLast is the rank of a keeper among what the kernel ends for want of
 	// memory, where it may have it.
 	killedLast = -900
+	// maxErrors bounds the file of what goes wrong: then it begins anew.
+	maxErrors = 1 << 20
 	// endGrace is what jobs have to end when the keeper is told to end.
 	endGrace = 5 * time.Second
 )
@@ -71,6 +73,9 @@ func leaveCgroup() {
 // saysFaults says what the keeper survives, for who looks into it.
 func saysFaults(w *os.File) func(messages.UID, error) {
 	return func(job messages.UID, fault error) {
+		if st, err := w.Stat(); err == nil && st.Mode().IsRegular() && st.Size() > maxErrors {
+			_ = w.Truncate(0) // it is written at its end
+		}
 		_, _ = fmt.Fprintf(w, "%s %s %v\n", time.Now().UTC().Format(time.RFC3339Nano), job, fault)
 	}
 }

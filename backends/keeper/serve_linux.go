@@ -3,6 +3,7 @@ package keeper
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"time"
 
 	"troupe/messages"
@@ -36,6 +37,7 @@ func (s *server) serve(c *conn) {
 		f, err := parseFrame(p)
 		if err == nil && len(files) > 0 && len(f.parts) == 1 {
 			f.parts[0].file, files = files[0], files[1:]
+			f.parts[0].lost = false
 		}
 		closeAll(files)
 		mine := true
@@ -93,6 +95,9 @@ func (s *server) welcome(c *conn) (*line, error) {
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	if c.hungUp() { // while this keeper was stopped: who has come since is not sent away for it
+		return nil, io.EOF
+	}
 	s.mu.Lock()
 	if s.ending {
 		s.mu.Unlock()
@@ -115,9 +120,11 @@ func (s *server) welcome(c *conn) (*line, error) {
 	if !same {
 		s.unbind()
 	}
+	s.limit(h.Storage)
 	me := s.me
 	me.Heard, me.Resumed = l.heard(), same
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
+		s.leave(c, l)
 		return nil, err
 	}
 	l.attach(c, h.Heard)
@@ -237,6 +244,15 @@ func (s *server) closedLogs(id messages.UID, c *charge) []logState {
 	for _, stream := range streams {
 		if l, ok := s.describeLog(id, stream); ok && l.State.Closed {
 			logs = append(logs, l)
+		}
+	}
+	if c.separate && len(logs) == 2 && logs[0].Whole && logs[1].Whole {
+		if order, err := s.store.Order(string(id)); err == nil {
+			data, err := order.Encoded()
+			_ = order.Close()
+			if err == nil && len(data) <= inlineLog && order.Whole() {
+				logs = append(logs, logState{Order: true, Data: data})
+			}
 		}
 	}
 	return logs

@@ -36,6 +36,10 @@ type server struct {
 
 	turn sync.Mutex // of what a client asks, and of taking over
 
+	settled  chan messages.UID // their logs are to outlive this process
+	limiting sync.Mutex        // one at a time
+	limits   spill.Limits      // as the last client has set them; guarded by turn and limiting
+
 	mu     sync.Mutex
 	jobs   map[messages.UID]*charge
 	ending bool   // nobody is let in any more
@@ -63,7 +67,7 @@ type charge struct {
 // Serve runs a keeper until ctx ends or a client ends it. Then every job is
 // ended, within the grace, and recorded. The process must be the keeper's alone.
 func Serve(ctx context.Context, o Options) error {
-	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles()}
+	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)
@@ -81,6 +85,8 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	serving.Go(func() { s.accept(listener, &serving) })
 	defer s.expect()()
+	over := make(chan struct{})
+	serving.Go(func() { s.persist(over) })
 	select {
 	case <-ctx.Done():
 		s.endJobs()
@@ -95,6 +101,7 @@ func Serve(ctx context.Context, o Options) error {
 		s.conn.close()
 	}
 	s.mu.Unlock()
+	close(over)
 	serving.Wait()
 	path, err := inDir(s.dir, socketName)
 	if err == nil {
@@ -136,9 +143,10 @@ func (s *server) open() (first *conn, err error) {
 	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
 		return nil, err
 	}
-	s.store, err = spill.OpenStore(spill.Options{
-		Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: spill.Limits{Finished: finishedJobs},
-	})
+	if last := s.journal.limits(); last != nil {
+		s.limits = *last // before what is left is counted
+	}
+	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits)})
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +229,13 @@ func (s *server) record(r engine.Record) {
 		e.Separate, e.Meta, c.born = c.separate, c.meta, true
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
-		if s.o.Alone {
+		if s.o.Alone { // its log is a file already
 			e = entry{Kind: entryCollected, Job: r.Job, At: r.At}
+			break
+		}
+		select {
+		case s.settled <- r.Job:
+		default: // too many at once: it stays in memory, within the bounds of that
 		}
 	}
 	s.mu.Unlock()

@@ -3,6 +3,7 @@ package keeper
 import (
 	"encoding/binary"
 	"encoding/json"
+	"time"
 
 	"troupe/backends"
 )
@@ -10,7 +11,8 @@ import (
 // encodeSpec is the body of a start. Words, variables and paths are bytes, which
 // JSON would not leave as they are: they come first, each behind its length; what
 // is left of the Spec is JSON.
-func encodeSpec(s backends.Spec) []byte {
+// before is when the keeper's clock forbids to begin it; 0: never.
+func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	size := 4 * (5 + len(s.Argv) + len(s.Env))
 	for _, list := range [][]string{s.Argv, s.Env, {s.Dir, s.Program, s.Script}} {
 		for _, word := range list {
@@ -22,7 +24,13 @@ func encodeSpec(s backends.Spec) []byte {
 	p = appendStrings(p, s.Env)
 	p = appendStrings(p, []string{s.Dir, s.Program, s.Script})
 	s.Argv, s.Env, s.Dir, s.Program, s.Script = nil, nil, "", "", ""
-	return append(p, encode(s)...)
+	return append(p, encode(timely{s, before})...)
+}
+
+// timely is a start that is good until Before.
+type timely struct {
+	backends.Spec
+	Before time.Duration `json:",omitempty"`
 }
 
 func appendStrings(p []byte, list []string) []byte {
@@ -34,15 +42,15 @@ func appendStrings(p []byte, list []string) []byte {
 	return p
 }
 
-func decodeSpec(p []byte) (backends.Spec, error) {
+func decodeSpec(p []byte) (timely, error) {
 	var lists [3][]string
 	for i := range lists {
 		var err error
 		if lists[i], p, err = takeStrings(p); err != nil {
-			return backends.Spec{}, err
+			return timely{}, err
 		}
 	}
-	var s backends.Spec
+	var s timely
 	if len(lists[2]) != 3 || json.Unmarshal(p, &s) != nil {
 		return s, malformed("the start of a job")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe"
+	"troupe/backends/keeper"
 	"troupe/gateways/http"
 	"troupe/journal"
 	"troupe/messages"
@@ -36,6 +37,7 @@ type daemon struct {
 	token    string         // admits to a port; "": there is none
 	node     *troupe.Node
 	journal  *journal.Bolt // nil: facts are kept in memory
+	keeper   *keeper.Fleet // nil: there is none
 	server   *http.Server
 	numbers  *numbers
 
@@ -139,7 +141,7 @@ func (d *daemon) openNode() error {
 		d.numbers.serve(d.meter, d.token)
 	}
 	d.server = http.New(http.Options{
-		Node: http.Over(d.node), Version: d.main.describe().Version, Token: d.token, Shutdown: d.shutdown, Log: slogger(d.log),
+		Node: http.Over(d.node), Version: d.main.describe().Version, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.doors))
 	for _, l := range d.doors {

@@ -56,6 +56,10 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 		defer at.Close()
 		about, verr := at.Version(ctx)
 		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
+		if hung, herr := at.Keeper(ctx); herr == nil && hung != "" {
+			d.Keeper = hung
+			c.problem("%s", hung)
+		}
 	}
 	if err != nil {
 		d.Why = err.Error()

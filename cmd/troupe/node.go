@@ -44,7 +44,9 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		fleet.Close(true)
 		return nil, err
 	}
-	o.Engine, o.Journal, o.Logs = fleet, d.journal, keptLogs{fleet}
+	d.keeper = fleet
+	d.numbers.watch(fleet)
+	o.Engine, o.Journal, o.Logs = fleet, d.journal, keptLogs{fleet, d.journal}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
@@ -70,9 +72,24 @@ func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
 		return nil, err
 	}
 	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("the keeper") }
-	o.Main = keeper.ClientOptions{Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Fault: o.Fault}
+	o.Main = keeper.ClientOptions{
+		Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Storage: d.settings.Storage.limits(), Fault: o.Fault,
+	}
 	keeper.Sweep(o.Root, journalAge)
 	return keeper.OpenFleet(ctx, o)
+}
+
+// keeperHealth is why the keeper does not answer, or nil.
+func (d *daemon) keeperHealth() *messages.Error {
+	if d.keeper == nil {
+		return nil
+	}
+	return d.keeper.Health()
+}
+
+// limits are what the writer of the logs enforces, be it a keeper or this process.
+func (s storageSettings) limits() spill.Limits {
+	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}
 }
 
 // openAlone opens a node whose jobs are the daemon's own.
@@ -83,28 +100,9 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 		return nil, err
 	}
 	o.OwnProcess = true
-	o.Storage = spill.Limits{
-		Memory: int64(s.Storage.Memory), Finished: int(s.Storage.Finished), Sealed: int64(s.Storage.Sealed), Stored: int64(s.Storage.Stored),
-	}
+	o.Storage = s.Storage.limits()
 	d.log.Warn().Msg("there are no keepers here: the jobs end with the daemon")
 	return troupe.Open(ctx, o)
-}
-
-// keptLogs are the outputs of jobs, which their keepers have.
-type keptLogs struct{ keeper *keeper.Fleet }
-
-// Open implements actors.Logs.
-func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
-	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
-}
-
-// Order tells in which order the streams of a job arrived.
-func (k keptLogs) Order(id string) (*spill.Order, error) { return k.keeper.Order(messages.UID(id)) }
-
-// Remove implements actors.Logs.
-func (k keptLogs) Remove(id string) error {
-	k.keeper.Remove(messages.UID(id))
-	return nil
 }
 
 // keepJobs is what is answered when jobs would have to outlive a node that holds

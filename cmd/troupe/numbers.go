@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"troupe"
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -54,6 +55,18 @@ func newNumbers() *numbers {
 
 // failure counts a failure of an actor.
 func (n *numbers) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
+
+// watch tells whether a keeper answers.
+func (n *numbers) watch(client backends.Apart) {
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
+	}, func() float64 {
+		if client.Health() != nil {
+			return 1
+		}
+		return 0
+	}))
+}
 
 // follow counts what happens in a node until close.
 func (n *numbers) follow(node *troupe.Node) error {

@@ -153,7 +153,7 @@ func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOpti
 	if err != nil {
 		return err
 	}
-	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: keptLogs{fleet}})
+	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: keptLogs{keeper: fleet}})
 	if err != nil {
 		fleet.Close(true)
 		return err

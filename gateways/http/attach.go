@@ -221,7 +221,7 @@ func (a *attachment) output(ctx context.Context) {
 	told := 0
 	for {
 		n, err := a.from.Read(buf)
-		for gaps := a.from.Gaps(); told < len(gaps); told++ {
+		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Forgotten(); told++ {
 			if a.say(ctx, wire.AttachSaid{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
 				return
 			}
@@ -230,7 +230,7 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, io.EOF) {
-			if a.from.Offset() < a.least {
+			if a.from.Offset() < a.least || a.from.Forgotten() && a.least > 0 {
 				_ = a.say(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
 			}
 			a.end(ctx)

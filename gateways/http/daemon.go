@@ -15,7 +15,13 @@ func (c *call) health() error {
 	if err := c.node.Err(); err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Health{V: wire.Version, OK: true})
+	h := wire.Health{V: wire.Version, OK: true}
+	if c.options.Keeper != nil {
+		if err := c.options.Keeper(); err != nil {
+			h.Keeper = err.Error()
+		}
+	}
+	return c.reply(http.StatusOK, h)
 }
 
 func (c *call) version() error {

@@ -30,6 +30,7 @@ var statuses = map[messages.Code]int{
 	messages.OutputUnavailable:  http.StatusNotFound,
 	messages.ShuttingDown:       http.StatusServiceUnavailable,
 	messages.Unsupported:        http.StatusNotImplemented,
+	messages.KeeperUnresponsive: http.StatusServiceUnavailable,
 	messages.Internal:           http.StatusInternalServerError,
 	messages.ShellUnknown:       http.StatusNotFound,
 	messages.ShellCompleted:     http.StatusConflict,

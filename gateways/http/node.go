@@ -37,6 +37,8 @@ type Output interface {
 	io.ReadCloser
 	Offset() int64
 	Gaps() []messages.OutputGap
+	// Forgotten is true when nothing of the output is kept any more.
+	Forgotten() bool
 	// End makes the reader end at a byte, although more may come.
 	End(at int64)
 }
@@ -53,6 +55,7 @@ type follower[F any] interface {
 	io.ReadCloser
 	Offset() int64
 	Gaps() []messages.OutputGap
+	Forgotten() bool
 	Until(at int64) F
 }
 

@@ -96,7 +96,7 @@ func (c *call) copy(from Output, least int64) error {
 	n, err := 0, error(nil)
 	if from.Offset() < least { // it is there: an error can still be told
 		n, err = from.Read(buf)
-		if n == 0 && err != nil && from.Offset() < least {
+		if n == 0 && err != nil && (from.Offset() < least || from.Forgotten()) {
 			return gone(err)
 		}
 	}

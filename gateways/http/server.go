@@ -38,6 +38,9 @@ type Options struct {
 	// Shutdown ends the node, and later the server, when a client asks for it; nil:
 	// it is refused with unsupported. It returns the processes that are left.
 	Shutdown func(context.Context, messages.ShutDown) ([]messages.Survivor, error)
+	// Keeper says why the keeper of the jobs does not answer; nil: it does, or there
+	// is none.
+	Keeper func() *messages.Error
 	// Log hears of connections that were turned away and of faults; nil: nobody.
 	Log *slog.Logger
 }

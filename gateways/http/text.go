@@ -34,7 +34,7 @@ func (c *call) read() error {
 	if err != nil {
 		return err
 	}
-	if page.Bytes < out.Bytes {
+	if page.Bytes < out.Bytes || page.Bytes > 0 && len(page.Gaps) == 1 && page.Gaps[0] == (messages.OutputGap{To: page.Bytes}) {
 		return forgotten()
 	}
 	return c.reply(http.StatusOK, wire.Page{

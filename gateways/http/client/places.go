@@ -86,6 +86,12 @@ func (c *Client) Health(ctx context.Context) error {
 	return err
 }
 
+// Keeper is why the keeper of the daemon's jobs does not answer; "": it does.
+func (c *Client) Keeper(ctx context.Context) (string, error) {
+	h, err := ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
+	return h.Keeper, err
+}
+
 // Version tells which daemon it is.
 func (c *Client) Version(ctx context.Context) (wire.About, error) {
 	return ask[wire.About](ctx, c, http.MethodGet, "/v1/version", nil, nil)

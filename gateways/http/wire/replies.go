@@ -156,8 +156,9 @@ type Stats struct {
 
 // Health answers GET /v1/health.
 type Health struct {
-	V  int  `json:"v"`
-	OK bool `json:"ok"`
+	V      int    `json:"v"`
+	OK     bool   `json:"ok"`
+	Keeper string `json:"keeper"` // why the keeper of the jobs does not answer; "": it does
 }
 
 // About answers GET /v1/version.

@@ -1,0 +1,48 @@
+package actors
+
+import (
+	"errors"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// OpenArchived opens a log of a job that is over. One that the store has let go to
+// make room is told as what it was: a gap, as long as the record says.
+func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Log, error) {
+	log, err := logs.Open(string(job.UID), uint8(stream))
+	if err == nil {
+		state := log.State() // one that lives elsewhere is only now asked for
+		switch told := spill.ErrOf(log); {
+		case told != nil && Evicted(told):
+			_ = log.Close()
+			err = told
+		case told != nil:
+			_ = log.Close()
+			return nil, told
+		case state.Size > 0 || job.Started.IsZero() || bytesOf(job, stream) == 0:
+			return log, nil
+		default: // there is something of that name, and nothing in it
+			_ = log.Close()
+			err = spill.ErrNotFound
+		}
+	}
+	if job.Started.IsZero() || !Evicted(err) {
+		return nil, err
+	}
+	return spill.Missing(bytesOf(job, stream)), nil
+}
+
+// Evicted says that the store has no such log (any more).
+func Evicted(err error) bool {
+	return errors.Is(err, spill.ErrNotFound) || errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: spill.EvictedReason})
+}
+
+func bytesOf(job messages.Job, stream messages.Stream) int64 {
+	for _, o := range job.Output {
+		if o.Stream == stream {
+			return o.Bytes
+		}
+	}
+	return 0
+}

@@ -1,0 +1,62 @@
+package keeper
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// keptLimits are those of a keeper, where a client leaves them to it.
+func keptLimits(l spill.Limits) spill.Limits {
+	l.Finished = cmp.Or(l.Finished, finishedJobs)
+	return l
+}
+
+// maxSettled bounds the jobs whose logs wait to become files.
+const maxSettled = 1024
+
+// persist makes files of what settled jobs have in memory, but for what is so small
+// that the client was told it with the end (reliability.md 1.4).
+func (s *server) persist(over <-chan struct{}) {
+	store := func(id messages.UID) {
+		if err := s.store.Persist(string(id), inlineLog); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			s.fault(id, fmt.Errorf("its output stays in memory: %w", err))
+		}
+	}
+	for {
+		select {
+		case id := <-s.settled:
+			store(id)
+			continue
+		case <-over:
+		}
+		for { // what was settled before the end
+			select {
+			case id := <-s.settled:
+				store(id)
+				continue
+			default:
+			}
+			return
+		}
+	}
+}
+
+// limit bounds the logs as a client wants it. Called with turn.
+func (s *server) limit(l *spill.Limits) {
+	if l == nil || *l == s.limits {
+		return
+	}
+	s.limiting.Lock()
+	s.limits = *l
+	s.limiting.Unlock()
+	s.journal.append(entry{Kind: entryLimited, Limits: l})
+	go func() { // many files may have to go
+		s.limiting.Lock()
+		defer s.limiting.Unlock()
+		s.store.Limit(keptLimits(s.limits))
+	}()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+
+	"troupe/actors"
+	"troupe/backends/keeper"
+	"troupe/journal"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// keptLogs are the outputs of jobs: the journal has what is small, of jobs that are
+// over, and their keeper the rest.
+type keptLogs struct {
+	keeper  *keeper.Fleet
+	journal journal.Outputs // nil: nothing is recorded
+}
+
+// Open implements actors.Logs.
+func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
+	small, err := k.small(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range small {
+		if o.Stream == stream {
+			return spill.Whole(o.Data), nil
+		}
+	}
+	if len(small) > 0 { // all is small: nothing came on this stream
+		return spill.Whole(nil), nil
+	}
+	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
+}
+
+func (k keptLogs) small(id string) ([]journal.Output, error) {
+	if k.journal == nil {
+		return nil, nil
+	}
+	all, err := k.journal.Outputs(messages.UID(id))
+	if errors.Is(err, journal.ErrClosed) {
+		return nil, nil // the daemon ends; the keeper may have it still
+	}
+	return all, err
+}
+
+// Order tells in which order the streams of a job arrived.
+func (k keptLogs) Order(id string) (*spill.Order, error) {
+	small, err := k.small(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range small {
+		if o.Stream == journal.OrderOf {
+			return spill.ParseOrder(o.Data, true), nil
+		}
+	}
+	if len(small) > 0 {
+		return nil, spill.ErrNotFound
+	}
+	return k.keeper.Order(messages.UID(id))
+}
+
+// Remove implements actors.Logs. What the journal has goes with the record.
+func (k keptLogs) Remove(id string) error {
+	k.keeper.Remove(messages.UID(id))
+	return nil
+}
+
+// Small implements actors.SmallLogs.
+func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
+	if k.journal == nil {
+		return nil
+	}
+	outputs, order, ok := k.keeper.Small(job.UID)
+	if !ok {
+		return nil
+	}
+	for _, s := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
+		if data, has := outputs[s]; has {
+			all = append(all, actors.SmallOutput{Job: job.ID, UID: job.UID, Stream: uint8(s), Data: data})
+		}
+	}
+	if len(outputs) == 2 {
+		all = append(all, actors.SmallOutput{Job: job.ID, UID: job.UID, Stream: actors.OrderOf, Data: order})
+	}
+	return all
+}
+
+// Recorded implements actors.SmallLogs.
+func (k keptLogs) Recorded(uid messages.UID) { k.keeper.Recorded(uid) }

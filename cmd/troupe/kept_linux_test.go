@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a job that is over has printed outlives its keeper: in the record if it is
+// little, with the order of its streams, else in a file. The keeper holds no memory
+// for it.
+func TestOutputOutlivesTheKeeper(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	for name, text := range map[string]string{
+		"little": "echo little", "apart": "echo out; sleep 0.05; echo err >&2; sleep 0.05; echo more", "much": "seq 1 5000", "nothing": "true",
+	} {
+		d.beside("run", "-b", "--streams", "separate", "--name", name, text).start().ends(0)
+		d.beside("wait", name).start().ends(0)
+	}
+	d.beside("run", "-b", "--name", "merged", "echo one; echo two").start().ends(0)
+	d.beside("wait", "merged").start().ends(0)
+	state := filepath.Join(d.dir, "troupe")
+	pid := keeperPID(t, state)
+	memfds := func() (n int) {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		for _, f := range files {
+			if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "/memfd:") {
+				if info, err := os.Stat(f); err == nil && info.Size() > 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(tooLong / 4); memfds() > 0 && time.Now().Before(late); <-tick.C { // no event tells of it
+	}
+	require.Zero(t, memfds())
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	for name, want := range map[string]string{"little": "little\n", "nothing": "", "merged": "one\ntwo\n", "apart": "out\nmore\n"} {
+		q := d.beside("logs", name).start()
+		require.Equal(t, want, q.rest(), name)
+		q.ends(0)
+	}
+	q := d.beside("logs", "--stream", "stdout", "much").start()
+	text := q.rest()
+	require.True(t, strings.HasSuffix(text, "\n4999\n5000\n"), "%d bytes: %s", len(text), q.err)
+	q.ends(0)
+}
