@@ -41,8 +41,10 @@ type supervisor struct {
 	unwritten []messages.FactRecorded
 	broken    *messages.Error // the journal takes no facts: no new work
 	channels  channels
-	watches   map[string]*watched // by PID
-	tasks     map[messages.TaskID]messages.Task
+	// recipients are the commands and URLs that are told of ends, or will be.
+	recipients map[string]*recipient
+	watches    map[string]*watched // by PID
+	tasks      map[messages.TaskID]messages.Task
 
 	logBytes int64   // that archived jobs have written
 	aside    Entry   // to be recorded beside the facts
@@ -87,7 +89,7 @@ func newSupervisor(d *Deps) *supervisor {
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
-		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
+		channels: newChannels(), recipients: map[string]*recipient{}, watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
 	}
 }
 
@@ -208,6 +210,10 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.withAcks()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
+	case noticed:
+		s.noticed(ctx, m)
+	case noticesDropped:
+		s.dropped(ctx, m)
 	case watchOutput, outputsWanted:
 		s.serveArchive(ctx, msg)
 	default:
@@ -245,6 +251,7 @@ func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
 	}
 	s.watchLost(ctx, who)
 	s.channelLost(ctx, who)
+	s.tellerLost(ctx, who)
 	for id, pid := range s.archives {
 		if pid.Equal(who) {
 			delete(s.archives, id)

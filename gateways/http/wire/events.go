@@ -59,6 +59,7 @@ var commandKinds = map[string]messages.CommandFact{
 	"command_finished": messages.CommandFinished{},
 	"command_retired":  messages.CommandRetired{},
 	"command_changed":  messages.CommandChanged{},
+	"command_notified": messages.CommandNotified{},
 }
 
 // NewEvent is the event of a fact.
