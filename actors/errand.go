@@ -24,6 +24,7 @@ type errand struct {
 	notice notice
 	job    messages.JobID // that was started for it
 	record []byte         // its input
+	lost   bool           // the directory of the job that ended is no more
 }
 
 // errandTime is how long a command may take that is told of an end: the next notice
@@ -92,17 +93,22 @@ func (e *errand) begin(ctx actor.Context) {
 		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "the record cannot be written: " + err.Error()}, true)
 		return
 	}
-	e.record = append(e.record, '\n')
+	e.record, e.lost = append(e.record, '\n'), false
 	e.run(ctx)
 }
 
-// run asks for the job, or for the one that was begun before.
+// run asks for the job, or for the one that was begun before. It runs where the job
+// ran that has ended, if that is still there.
 func (e *errand) run(ctx actor.Context) {
 	e.notice.next()
 	e.job = ""
 	d := e.notice.now
+	key, dir := d.ID()+" "+d.To, d.Job.Dir
+	if e.lost {
+		key, dir = key+" elsewhere", ""
+	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
-		Key: d.ID() + " " + d.To, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To,
+		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir,
 		Description: fmt.Sprintf("is told of the end of job %s", d.Job.ID),
 		Stdin:       messages.StdinPipe, Background: true, Timeout: errandTime, OnExit: messages.KillChildren,
 	})
@@ -133,6 +139,11 @@ func (e *errand) feed(ctx actor.Context, through int64) {
 // more is its own affair.
 func (e *errand) refused(ctx actor.Context, err messages.Error) {
 	if e.job != "" || slices.Contains([]messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound}, err.Code) {
+		return
+	}
+	if gone := err.Code == messages.CwdNotFound || err.Code == messages.CwdNotDir; gone && !e.lost {
+		e.lost = true
+		e.run(ctx)
 		return
 	}
 	passing := []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}

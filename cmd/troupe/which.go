@@ -19,7 +19,7 @@ import (
 // this process.
 func (g *foreground) findHost() error {
 	f := g.flags
-	needed := f.background || f.promoteAfter.set && !f.noDaemon
+	needed := f.background || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
 		c, err := g.main.find(needed, g.screen)
 		if err != nil {
