@@ -31,6 +31,10 @@ type errand struct {
 // for it waits that long.
 const errandTime = time.Minute
 
+// errandPatience is how long nothing may be heard before it is asked again: what was
+// on its way may have been lost with an actor.
+const errandPatience = errandTime / 2
+
 // errandPiece is how much input is written at a time, so that little waits for a
 // command that does not read.
 const errandPiece = messages.MaxInput / 4
@@ -68,7 +72,7 @@ func (e *errand) answered(ctx actor.Context, msg any) {
 	}
 	switch m := msg.(type) {
 	case messages.CommandPromoted:
-		e.started(ctx, m.Job.ID)
+		e.started(ctx, m.Job)
 	case messages.CommandFinished:
 		e.ended(ctx, m.Job)
 	case messages.CommandRejected:
@@ -100,15 +104,15 @@ func (e *errand) begin(ctx actor.Context) {
 // run asks for the job, or for the one that was begun before. It runs where the job
 // ran that has ended, if that is still there.
 func (e *errand) run(ctx actor.Context) {
-	e.notice.next()
+	d, gen := e.notice.now, e.notice.next()
 	e.job = ""
-	d := e.notice.now
+	e.notice.wait(ctx, errandPatience, gen)
 	key, dir := d.ID()+" "+d.To, d.Job.Dir
 	if e.lost {
 		key, dir = key+" elsewhere", ""
 	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
-		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir,
+		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
 		Description: fmt.Sprintf("is told of the end of job %s", d.Job.ID),
 		Stdin:       messages.StdinPipe, Background: true, Timeout: errandTime, OnExit: messages.KillChildren,
 	})
@@ -116,13 +120,13 @@ func (e *errand) run(ctx actor.Context) {
 
 // started asks how much input the job has had: what another one than this has given
 // it is not given twice.
-func (e *errand) started(ctx actor.Context, id messages.JobID) {
-	if e.job != "" {
+func (e *errand) started(ctx actor.Context, job messages.Job) {
+	if e.job != "" || job.Tag != e.notice.now.ID() {
 		return
 	}
-	e.job = id
-	ctx.Request(ctx.Parent(), messages.AwaitJobs{Jobs: []messages.JobID{id}})
-	ctx.Request(ctx.Parent(), messages.WriteInput{Job: id})
+	e.job = job.ID
+	ctx.Request(ctx.Parent(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	ctx.Request(ctx.Parent(), messages.WriteInput{Job: job.ID})
 }
 
 // feed gives the job its next piece of input, or the end of it.
@@ -135,9 +139,13 @@ func (e *errand) feed(ctx actor.Context, through int64) {
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: rest[:min(len(rest), errandPiece)]})
 }
 
-// refused hears that the job cannot be run, now or ever. That one takes no input any
-// more is its own affair.
+// refused hears that the job cannot be run, now or ever. That it takes no input any
+// more is its own affair; what was lost on the way to it is asked again.
 func (e *errand) refused(ctx actor.Context, err messages.Error) {
+	if e.job != "" && err.Passing() {
+		e.failed(ctx, err, false)
+		return
+	}
 	if e.job != "" || slices.Contains([]messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound}, err.Code) {
 		return
 	}
@@ -156,7 +164,7 @@ func (e *errand) failed(ctx actor.Context, err messages.Error, forGood bool) {
 
 // ended hears how the command ended. It ran: it is not run again, whatever it says.
 func (e *errand) ended(ctx actor.Context, job messages.Job) {
-	if e.job != "" && job.ID != e.job || !job.State.Ended() {
+	if job.Tag != e.notice.now.ID() || !job.State.Ended() {
 		return
 	}
 	result := messages.Delivered{Gone: true}

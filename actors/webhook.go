@@ -2,6 +2,7 @@ package actors
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
@@ -155,10 +156,19 @@ func (n *notice) tried(ctx actor.Context, result messages.Delivered) {
 		return
 	}
 	n.machine = machine
-	n.cancel = later(ctx, wait, tryAgain{gen: n.gen})
+	n.wait(ctx, wait, n.gen)
+}
+
+// wait has the notice tried again after a while, unless something happens before.
+func (n *notice) wait(ctx actor.Context, d time.Duration, gen int) {
+	if n.cancel != nil {
+		n.cancel()
+	}
+	n.cancel = later(ctx, d, tryAgain{gen: gen})
 }
 
 func (n *notice) over(ctx actor.Context, err messages.Error) {
+	n.abandon()
 	ctx.Send(ctx.Parent(), noticed{to: n.to, seq: n.now.Seq, tries: n.machine.Tries + 1, err: err})
 	n.now = messages.Delivery{}
 }
