@@ -12,7 +12,8 @@ import (
 // concerns one, numbers the facts that come up, and owes the replies that take
 // time (runs, closings), so that no client waits for ever for an actor that
 // died. It speaks with the root (above), the top scopes, the recorder, the
-// channels, the watches and gathers (below), and with those who ask.
+// channels, the watches and gathers, and who tells of ends (below), and with those
+// who ask.
 type supervisor struct {
 	deps  *Deps
 	limit Limits

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +28,7 @@ type receiver struct {
 	got  []received
 	came chan struct{}            // one for each that came
 	do   func(n int) (status int) // answers the nth; nil: 200
+	slow time.Duration            // an answer takes up to this
 }
 
 // received is one request.
@@ -67,6 +69,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	r.got = append(r.got, received{id: q.Header.Get("Webhook-Id"), seq: event.Seq, job: event.Job.ID, header: q.Header, body: body, status: status})
 	r.mu.Unlock()
+	if r.slow > 0 {
+		select {
+		case <-time.After(rand.N(r.slow)):
+		case <-q.Context().Done():
+			return
+		}
+	}
 	w.WriteHeader(status)
 	r.came <- struct{}{}
 }
@@ -77,28 +86,27 @@ func (r *receiver) all() []received {
 	return append([]received(nil), r.got...)
 }
 
-// notified waits until what became of all notices of a job is told, and gives them.
-func (p *process) notified(job string) []any {
+// notified waits until what became of all notices of some jobs is told, and gives
+// them by the job's id. One stream of events is enough for all.
+func (p *process) notified(ids ...string) map[string][]map[string]any {
 	p.t.Helper()
-	id, _ := p.record(job)["id"].(string)
-	events := p.beside("events", "-f", "--after", "0", "--job", id, "--json").start()
-	for {
+	all := map[string][]map[string]any{}
+	events := p.beside("events", "-f", "--after", "0", "--json").start()
+	for len(all) < len(ids) {
 		var e struct {
 			Event string
-			Job   map[string]any
-		}
-		require.NoError(p.t, json.Unmarshal([]byte(events.line()), &e))
-		list, _ := e.Job["on_finish"].([]any)
-		open := 0
-		for _, n := range list {
-			if n.(map[string]any)["state"] == "pending" {
-				open++
+			Job   struct {
+				ID       string
+				OnFinish []map[string]any `json:"on_finish"`
 			}
 		}
-		if e.Event == "command_notified" && open == 0 {
-			return list
+		require.NoError(p.t, json.Unmarshal([]byte(events.line()), &e))
+		pending := func(n map[string]any) bool { return n["state"] == "pending" }
+		if e.Event == "command_notified" && slices.Contains(ids, e.Job.ID) && !slices.ContainsFunc(e.Job.OnFinish, pending) {
+			all[e.Job.ID] = e.Job.OnFinish
 		}
 	}
+	return all
 }
 
 // The end of a command is posted to its URL, signed with the secret of the daemon;
@@ -117,7 +125,7 @@ func TestOnFinishURL(t *testing.T) {
 	p.ends(3)
 	<-r.came
 	<-r.came
-	list := d.notified("told")
+	list := d.notified("j1")["j1"]
 	got := r.all()
 	require.Len(t, got, 2)
 	require.Equal(t, got[0].id, got[1].id)
@@ -128,8 +136,8 @@ func TestOnFinishURL(t *testing.T) {
 		require.Contains(t, string(g.body), `"exit_code":3`)
 		require.Contains(t, string(g.body), `"bytes":6`)
 	}
-	require.Equal(t, "delivered", list[0].(map[string]any)["state"])
-	require.EqualValues(t, 2, list[0].(map[string]any)["tries"])
+	require.Equal(t, "delivered", list[0]["state"])
+	require.EqualValues(t, 2, list[0]["tries"])
 	show := d.beside("show", "told").start()
 	require.Contains(t, show.rest(), "hook?x=1: delivered at try 2")
 	show.ends(0)
@@ -146,7 +154,7 @@ func TestOnFinishGivenUp(t *testing.T) {
 	r := receives(t, func(int) int { return http.StatusGone })
 	d := serves(t, nil)
 	d.beside("run", "-b", "--name", "told", "--on-finish", r.URL, "true").start().ends(0)
-	n := d.notified("told")[0].(map[string]any)
+	n := d.notified("j1")["j1"][0]
 	require.Equal(t, "given_up", n["state"])
 	require.Equal(t, "http_410", n["error"].(map[string]any)["reason"])
 	show := d.beside("show", "told").start()
@@ -161,9 +169,9 @@ func TestOnFinishCommand(t *testing.T) {
 	d := serves(t, nil)
 	p := d.beside("run", "--on-finish", "cat > told; echo done", "--on-finish", "echo no >&2; exit 7", "--name", "first", "exit 3").start()
 	p.ends(3)
-	list := d.notified("first")
-	require.Equal(t, "delivered", list[0].(map[string]any)["state"])
-	require.Equal(t, "given_up", list[1].(map[string]any)["state"])
+	list := d.notified("j1")["j1"]
+	require.Equal(t, "delivered", list[0]["state"])
+	require.Equal(t, "given_up", list[1]["state"])
 	text, err := os.ReadFile(d.file("told"))
 	require.NoError(t, err)
 	var told map[string]any
@@ -174,7 +182,7 @@ func TestOnFinishCommand(t *testing.T) {
 		delete(shown, field)
 	}
 	require.Equal(t, shown, told)
-	failed := list[1].(map[string]any)["error"].(map[string]any)
+	failed := list[1]["error"].(map[string]any)
 	require.Contains(t, failed["message"], "exit 7")
 	ps := d.beside("ps", "-a", "--scope", "notify", "--json").start()
 	require.Contains(t, ps.rest(), `"scope":"notify"`)
@@ -193,7 +201,7 @@ func TestOnFinishCommandElsewhere(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	p := d.beside().bash("printf 'rmdir " + dir + "; : %s' $(head -c 300000 /dev/zero | tr '\\0' x) | troupe run -C " + dir + " --name first --on-finish 'wc -c > " + out + "' -f -")
 	p.start().ends(0)
-	require.Equal(t, "delivered", d.notified("first")[0].(map[string]any)["state"])
+	require.Equal(t, "delivered", d.notified("j1")["j1"][0]["state"])
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(strings.TrimSpace(string(text))), len("300000"))
@@ -206,13 +214,14 @@ func TestFaultOnFinishAcrossDeaths(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	r := receives(t, nil)
+	r.slow = 20 * time.Millisecond
 	d := serves(t, nil)
 	log := d.file("commands")
 	for range rounds {
 		p := d.beside("run", "-b", "--on-finish", r.URL, "--on-finish", "cat >> "+log, "true").start()
 		p.rest()
 		p.ends(0)
-		<-time.After(time.Duration(rand.IntN(30_000)) * time.Microsecond) // the instant is any
+		<-time.After(rand.N(30 * time.Millisecond)) // the instant is any
 		d.send(syscall.SIGKILL)
 		<-d.ended
 		d = d.beside("serve").start()
@@ -229,9 +238,13 @@ func TestFaultOnFinishAcrossDeaths(t *testing.T) {
 	ps := d.beside("ps", "-a", "--scope", "main", "--json").start()
 	require.NoError(t, json.Unmarshal([]byte(ps.rest()), &jobs))
 	require.Len(t, jobs.Jobs, rounds)
+	ids := make([]string, 0, rounds)
 	for _, j := range jobs.Jobs {
-		for _, n := range d.notified(j.ID) {
-			require.Equal(t, "delivered", n.(map[string]any)["state"], "%s: %v", j.ID, n)
+		ids = append(ids, j.ID)
+	}
+	for id, list := range d.notified(ids...) {
+		for _, n := range list {
+			require.Equal(t, "delivered", n["state"], "%s: %v", id, n)
 		}
 	}
 	byID, byJob := map[string]int{}, map[string]map[string]bool{}
@@ -270,7 +283,8 @@ func TestFaultOnFinishAcrossDeaths(t *testing.T) {
 	d.err.has(t, `"message":"ready"`)
 	p := d.beside("run", "--on-finish", r.URL, "true").start()
 	p.ends(0)
-	require.NotEmpty(t, d.notified(newest(t, d)))
+	last := newest(t, d)
+	require.Len(t, d.notified(last)[last], 1)
 	require.Len(t, r.all(), before+1)
 }
 
@@ -288,6 +302,43 @@ func newest(t *testing.T, d *process) string {
 		}
 	}
 	return best
+}
+
+// A daemon that is to end does not wait for a URL that hangs, and the next one tells
+// it; one that ends with its jobs waits no longer than two seconds.
+func TestOnFinishDoesNotHoldTheDaemon(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	r := receives(t, nil)
+	entered := make(chan struct{}, 16)
+	answers := r.Config.Handler
+	r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		entered <- struct{}{}
+		select {
+		case <-hold:
+			answers.ServeHTTP(w, q)
+		case <-q.Context().Done():
+		}
+	})
+	d := serves(t, nil)
+	d.beside("run", "--on-finish", r.URL, "true").start().ends(0)
+	<-entered
+	begun := time.Now()
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	require.Less(t, time.Since(begun), 2*time.Second)
+	d = d.beside("serve").start()
+	d.err.has(t, `"message":"ready"`)
+	<-entered
+	begun = time.Now()
+	d.beside("shutdown", "--stop-jobs").start().ends(0)
+	d.ends(0)
+	require.Less(t, time.Since(begun), 6*time.Second)
+	close(hold)
+	d = d.beside("serve").start()
+	t.Cleanup(func() { d.swept() })
+	<-r.came
+	require.Equal(t, "delivered", d.notified("j1")["j1"][0]["state"])
 }
 
 // A daemon whose secret is not its user's alone does not start, and says why.
