@@ -59,6 +59,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	r.Background = r.Background || r.Detach // nobody waits for what outlives all who could
 	if r.Key != "" && s.again(ctx, r) {
 		return
 	}
@@ -77,7 +78,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
-		e.owed = !r.Background && !r.Detach
+		e.owed = !r.Background
 	}
 	e.offered = s.admission.Offer(e.job.ID)
 	e.turn = e.offered
@@ -267,7 +268,7 @@ const cannotRun = 126
 func (s *supervisor) drop(e *entry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
-	if e.key.key != "" {
+	if s.byKey[e.key] == e.job.ID { // a node that begins again may find two under one key
 		delete(s.byKey, e.key)
 	}
 }
@@ -328,6 +329,7 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	if _, ends := fact.(messages.CommandFinished); ends && len(job.OnFinish) > 0 {
 		job.OnFinish = s.numbered(job.OnFinish)
 	}
+	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
 	fact = s.record(ctx, e, fact)
 	switch fact.(type) {

@@ -45,7 +45,7 @@ func TestFloodOnFinish(t *testing.T) {
 	defer close(hold)
 	lives := receives(t, nil)
 	d := serves(t, nil)
-	c, err := client.Dial(t.Context(), d.socket(t))
+	c, err := client.Dial(t.Context(), d.socket())
 	require.NoError(t, err)
 	defer c.Close()
 	before := resident(t, d.Process.Pid)
@@ -77,15 +77,6 @@ func TestFloodOnFinish(t *testing.T) {
 	record := d.record("j1000")
 	states := fmt.Sprint(record["on_finish"])
 	require.Contains(t, states, "state:pending")
-}
-
-// socket is where the daemon of these surroundings listens.
-func (p *process) socket(t *testing.T) string {
-	t.Helper()
-	path := p.file(fmt.Sprintf("troupe-%d/daemon.sock", os.Geteuid()))
-	_, err := os.Stat(path)
-	require.NoError(t, err)
-	return path
 }
 
 // resident is the memory of a process, in KiB.

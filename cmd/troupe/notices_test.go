@@ -337,6 +337,7 @@ func TestOnFinishDoesNotHoldTheDaemon(t *testing.T) {
 	close(hold)
 	d = d.beside("serve").start()
 	t.Cleanup(func() { d.swept() })
+	d.err.has(t, `"message":"ready"`)
 	<-r.came
 	require.Equal(t, "delivered", d.notified("j1")["j1"][0]["state"])
 }
