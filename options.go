@@ -60,6 +60,9 @@ type Options struct {
 	// Journal keeps the facts; nil: in memory. One with the projections of package
 	// journal tells the node what was before it, and is not closed by it.
 	Journal actors.Journal
+	// Webhooks deliver notices to URLs, as those of gateways/webhook do; nil: runs that
+	// name a URL in OnFinish are refused.
+	Webhooks actors.Webhooks
 	// Middleware runs around every actor, behind the guard: traces, faults.
 	Middleware []actor.ReceiverMiddleware
 	// Unhandled hears of messages that no actor should have got; for tests.
@@ -173,7 +176,7 @@ func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket, o.State),
-		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
+		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
 	}
 }

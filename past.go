@@ -62,7 +62,7 @@ func (l lasting) past() (p actors.Past, err error) {
 			break
 		}
 		p.Over = append(p.Over, remembered(page)...)
-		before = page[len(page)-1].Job.Seq
+		before = page[len(page)-1].Over
 	}
 	channels, err := l.Channels()
 	for _, c := range channels {

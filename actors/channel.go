@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
 
@@ -208,6 +210,10 @@ func (c *channel) leave(ctx actor.Context) {
 
 // passes reports whether a filter lets a fact through.
 func passes(f messages.Filter, fact messages.Fact) bool {
+	if f.Notice != "" {
+		finished, ok := fact.(messages.CommandFinished)
+		return ok && slices.ContainsFunc(finished.Job.OnFinish, func(n messages.Notice) bool { return n.To == f.Notice })
+	}
 	var scope messages.ScopePath
 	switch m := fact.(type) {
 	case messages.CommandFact:

@@ -38,6 +38,9 @@ type Deps struct {
 	// JobPrefix begins the short ids of jobs; "": "j".
 	JobPrefix string
 
+	// Webhooks deliver notices to URLs; nil: requests that want it are refused.
+	Webhooks Webhooks
+
 	Limits     Limits
 	Middleware []actor.ReceiverMiddleware // behind the guard: traces, faults
 	// Failed hears that the supervisor itself failed: the node is over. It must not wait.

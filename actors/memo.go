@@ -42,6 +42,8 @@ type memo struct {
 	Grace        time.Duration   `json:"grace,omitempty"`
 	OnExit       messages.OnExit `json:"exit,omitempty"`
 
+	OnFinish []string `json:"finish,omitempty"`
+
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
@@ -72,12 +74,16 @@ func (m memo) of(job *messages.Job) []byte {
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
 	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout
 	m.Seq, m.Separate, m.Dir = job.Seq, len(job.Output) > 1, job.Dir
+	m.OnFinish = nil
+	for _, n := range job.OnFinish {
+		m.OnFinish = append(m.OnFinish, n.To)
+	}
 	m.Description, m.Preview = cut(job.Description, previewLength), cut(job.Command, previewLength)
 	for _, spare := range []func(){
 		func() {},
 		func() { m.Description, m.Preview = "", cut(m.Preview, previewLength/8) },
 		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
-		func() { m.Key, m.Digest, m.Quotas, m.Preview = "", "", nil, "" },
+		func() { m.Key, m.Digest, m.Quotas, m.Preview, m.OnFinish = "", "", nil, "", nil },
 		func() {
 			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Created: m.Created, Grace: m.Grace}
 		},
@@ -104,7 +110,7 @@ func (m *memo) job(uid messages.UID) messages.Job {
 	job := messages.Job{
 		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
 		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
-		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created,
+		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created, OnFinish: messages.Notices(m.OnFinish),
 		Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
 	if m.Separate {

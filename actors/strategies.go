@@ -18,6 +18,7 @@ const (
 	kindRecorder   = "recorder-"
 	kindWatch      = "watch-"
 	kindGather     = "gather-"
+	kindNotice     = "notice-"
 )
 
 // intensity is OTP's restart intensity: so many restarts within a window, then

@@ -12,7 +12,8 @@ import (
 // concerns one, numbers the facts that come up, and owes the replies that take
 // time (runs, closings), so that no client waits for ever for an actor that
 // died. It speaks with the root (above), the top scopes, the recorder, the
-// channels, the watches and gathers (below), and with those who ask.
+// channels, the watches and gathers, and who tells of ends (below), and with those
+// who ask.
 type supervisor struct {
 	deps  *Deps
 	limit Limits
@@ -42,8 +43,10 @@ type supervisor struct {
 	unwritten []messages.FactRecorded
 	broken    *messages.Error // the journal takes no facts: no new work
 	channels  channels
-	watches   map[string]*watched // by PID
-	tasks     map[messages.TaskID]messages.Task
+	// recipients are the commands and URLs that are told of ends, or will be.
+	recipients map[string]*recipient
+	watches    map[string]*watched // by PID
+	tasks      map[messages.TaskID]messages.Task
 
 	logBytes int64   // that archived jobs have written
 	aside    Entry   // to be recorded beside the facts
@@ -88,7 +91,7 @@ func newSupervisor(d *Deps) *supervisor {
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, asks: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
-		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
+		channels: newChannels(), recipients: map[string]*recipient{}, watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
 	}
 }
 
@@ -211,6 +214,10 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.withAcks()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
+	case noticed:
+		s.noticed(ctx, m)
+	case noticesDropped:
+		s.dropped(ctx, m)
 	case watchOutput, outputsWanted:
 		s.serveArchive(ctx, msg)
 	default:
@@ -248,6 +255,7 @@ func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
 	}
 	s.watchLost(ctx, who)
 	s.channelLost(ctx, who)
+	s.tellerLost(ctx, who)
 	for id, pid := range s.archives {
 		if pid.Equal(who) {
 			delete(s.archives, id)

@@ -14,9 +14,10 @@ import (
 // channels are the subscribers of a node. A channel that dies is made again
 // after the last number its subscriber acknowledged, which passes by here.
 type channels struct {
-	byID  map[messages.ChannelID]*subscription
-	count int
-	past  map[messages.ChannelID]Follower // that were there before this tree, and have not come back
+	byID    map[messages.ChannelID]*subscription
+	count   int
+	notices int                             // ever
+	past    map[messages.ChannelID]Follower // that were there before this tree, and have not come back
 }
 
 type subscription struct {
@@ -25,6 +26,7 @@ type subscription struct {
 	given   messages.Seq // all up to here was delivered, or is nothing the filter lets through
 	acked   messages.Seq // all up to here was acknowledged, as far as the channel knows
 	crashes crashes
+	notice  *recipient // it is ours, and no client's
 }
 
 func newChannels() channels {
@@ -48,7 +50,7 @@ func (s *supervisor) subscribe(ctx actor.Context, request any) {
 			}
 			return
 		}
-		if !ok {
+		if !ok || c.notice != nil {
 			refuse(ctx, r, noSuchChannel(r.Channel))
 			return
 		}
@@ -73,7 +75,11 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		id = messages.ChannelID(fmt.Sprintf("c%d", s.channels.count))
 	}
 	old, known := s.channels.byID[id]
-	if !known && len(s.channels.byID) >= s.limit.Channels {
+	if known && old.notice != nil {
+		refuse(ctx, r, &messages.Error{Code: messages.Conflict, Reason: "channel", Message: fmt.Sprintf("the channel %s is the node's own", id), Hint: "use another name"})
+		return
+	}
+	if !known && s.channels.clients() >= s.limit.Channels {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "channels",
 			Message: fmt.Sprintf("%d channels are open, which is all the node takes", s.limit.Channels), Hint: "unsubscribe one",
@@ -140,7 +146,9 @@ func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	}
 	if seq := min(m.Seq, s.seq); seq > c.spec.after {
 		c.spec.after = seq
-		s.acked(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
+		if c.notice == nil { // else the records of the jobs say it
+			s.acked(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
+		}
 	}
 	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
 		return
@@ -156,7 +164,13 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 		if !c.pid.Equal(who) {
 			continue
 		}
-		if c.crashes.add(clock()) {
+		failing := c.crashes.add(clock())
+		if failing && c.notice != nil {
+			s.callBack(ctx, c.notice)
+			s.giveUpNotices(ctx, c.notice)
+			return
+		}
+		if failing {
 			delete(s.channels.byID, id)
 			s.beside(Entry{Left: []messages.ChannelID{id}})
 			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
@@ -180,6 +194,17 @@ func (c *channels) remove(who *actor.PID) messages.ChannelID {
 	return ""
 }
 
+// clients is how many channels are those of clients.
+func (c *channels) clients() int {
+	n := 0
+	for _, sub := range c.byID {
+		if sub.notice == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // remember takes the channels of the tree before: their names are not given anew,
 // and their subscribers go on where they were.
 func (c *channels) remember(all []Follower) {
@@ -201,11 +226,15 @@ const flushPatience = 2 * time.Second
 func (s *supervisor) flushChannels(ctx actor.Context) {
 	s.phase = flushingRest
 	s.withAcks()
-	s.shutdown.flushing = len(s.channels.byID) + len(s.archives)
+	s.shutdown.flushing = len(s.archives)
 	for _, pid := range s.archives {
 		ctx.Request(pid, flushSink{}) // what was asked of them is answered
 	}
 	for _, c := range s.channels.byID {
+		if c.notice != nil && (s.letting() || !messages.IsURL(c.notice.to)) {
+			continue // the next node goes on with it
+		}
+		s.shutdown.flushing++
 		ctx.Send(c.pid, messages.Acknowledge{Channel: c.spec.id, Seq: c.spec.after})
 		ctx.Request(c.pid, flush{})
 	}

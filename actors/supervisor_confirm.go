@@ -36,7 +36,7 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 		return
 	}
 	switch fact.(type) {
-	case messages.CommandFinished:
+	case messages.CommandFinished, messages.CommandNotified:
 		if e.job.State != messages.Retired {
 			s.confirm(ctx, e, false)
 		}

@@ -24,7 +24,9 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 	case readFacts:
 		s.readFacts(ctx, m)
 	case messages.Acknowledge:
-		s.acknowledge(ctx, m)
+		if c := s.channels.byID[m.Channel]; c != nil && c.notice == nil {
+			s.acknowledge(ctx, m)
+		}
 	case flushed:
 		s.flushed(ctx)
 	}

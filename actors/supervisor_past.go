@@ -48,6 +48,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 			s.know(s.untold(h), held[h.ID], true)
 		}
 	}
+	s.rememberNotices()
 	s.reopen(ctx, past.Held, held, told)
 	for _, e := range s.sorted() {
 		m := held[e.job.UID]
@@ -58,6 +59,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 			s.endUnheld(ctx, e)
 		}
 	}
+	s.sendAllOut(ctx)
 	s.trim(ctx)
 }
 

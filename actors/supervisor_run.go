@@ -67,6 +67,10 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		refuse(ctx, r, err)
 		return
 	}
+	if err := s.mayNotify(r); err != nil {
+		refuse(ctx, r, err)
+		return
+	}
 	e, err := s.admit(r)
 	if err != nil {
 		refuse(ctx, r, err)
@@ -185,6 +189,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 	r.BaseEnv = nil // it is in env
 	e.run = &r
 	s.jobs[id], s.byUID[uid] = e, id
+	s.expect(e)
 	return e, nil
 }
 
@@ -197,7 +202,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
 		Name: r.Name, Description: r.Description, Command: r.Text, Argv: r.Argv,
 		Mode: messages.ModeSync, Backend: DefaultBackend, State: messages.Queued,
-		Timeout: r.Timeout, Created: clock(), Output: []messages.StreamOutput{{Stream: messages.Merged}},
+		Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
 	if len(r.Argv) > 0 {
 		job.Command = strings.Join(r.Argv, " ")
@@ -242,6 +247,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 		return
 	}
 	s.drop(e)
+	s.unexpect(ctx, e)
 	for _, client := range e.debts {
 		ctx.Send(client, messages.CommandRejected{Err: m.err})
 	}
@@ -319,7 +325,10 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	if _, waits := fact.(messages.CommandQueued); waits && e.job.Seq > 0 {
 		return // it is told once, however often the job is placed
 	}
-	job.Seq, job.Scope, job.Session = e.job.Seq, e.job.Scope, e.job.Session
+	job.Seq, job.Scope, job.Session, job.OnFinish = e.job.Seq, e.job.Scope, e.job.Session, e.job.OnFinish
+	if _, ends := fact.(messages.CommandFinished); ends && len(job.OnFinish) > 0 {
+		job.OnFinish = s.numbered(job.OnFinish)
+	}
 	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
 	fact = s.record(ctx, e, fact)
@@ -331,6 +340,7 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	case messages.CommandFinished:
 		s.pay(ctx, e, fact)
 		s.give(ctx, s.admission.Done(job.ID))
+		s.notify(ctx, e)
 	case messages.CommandRetired:
 		e.retired = clock()
 		s.confirmSoon(ctx, recordPatience)

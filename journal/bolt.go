@@ -77,7 +77,8 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 		return nil, err
 	}
 	b := &Bolt{path: path, keep: o.Retention.withDefaults(), db: db}
-	if err := b.Append(nil); err != nil { // what has become too old meanwhile
+	err = guarded(func() error { return db.Update(mark) })
+	if err := errors.Join(err, b.Append(nil)); err != nil { // what has become too old meanwhile
 		return nil, errors.Join(err, db.Close())
 	}
 	return b, nil

@@ -14,8 +14,8 @@ import (
 // record is what the file has of one job.
 type record struct {
 	Entry
-	first, over messages.Seq // its first and last fact; over is 0 while it is not
-	small       []small      // what it wrote, if that is little
+	first messages.Seq // its first fact
+	small []small      // what it wrote, if that is little
 }
 
 // small is one Output in a record.
@@ -31,7 +31,7 @@ func smallFields(f *fields, s *small) {
 
 func recordFields(f *fields, r *record) {
 	natural(f, 1, &r.first)
-	natural(f, 2, &r.over)
+	natural(f, 2, &r.Over)
 	nested(f, 3, &r.Key, keyFields)
 	nested(f, 4, &r.Job, jobFields)
 	list(f, 5, &r.small, smallFields)
@@ -83,8 +83,8 @@ func (t *txn) fact(f messages.FactRecorded, form []byte) error {
 	return nil
 }
 
-// learn keeps what a fact says of its job; one about a job that is over changes
-// nothing.
+// learn keeps what a fact says of its job; of one about a job that is over, only
+// what became of its notices.
 func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	job := fact.Record()
 	r, err := t.job(job.ID)
@@ -104,7 +104,11 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 		if err := t.enter(r); err != nil {
 			return err
 		}
-	case r.over > 0:
+	case r.Over > 0:
+		if _, notified := fact.(messages.CommandNotified); notified {
+			r.Job.OnFinish, r.Job.Seq = job.OnFinish, seq
+			t.save(r)
+		}
 		return nil
 	case r.Job.Name != job.Name:
 		if err := t.rename(r, job.Name); err != nil {
@@ -114,7 +118,7 @@ func (t *txn) learn(seq messages.Seq, fact messages.CommandFact) error {
 	r.Job = job
 	r.Job.Seq = seq
 	if _, retired := fact.(messages.CommandRetired); retired {
-		r.over = seq
+		r.Over = seq
 		t.tally.over++
 		if err := t.delete(liveBucket, seqKey(r.first)); err != nil {
 			return err
@@ -176,7 +180,7 @@ func (t *txn) rename(r *record, name string) error {
 
 // forget removes all of a job but its facts.
 func (t *txn) forget(r *record) error {
-	if r.over > 0 {
+	if r.Over > 0 {
 		t.tally.over--
 	}
 	delete(t.dirty, r.Job.ID)
@@ -189,8 +193,8 @@ func (t *txn) forget(r *record) error {
 		{uidsBucket, nameKey(string(r.Job.UID)), r.Job.UID != ""},
 		{namesBucket, namedKey(r.Job.Name, r.first), r.Job.Name != ""},
 		{keysBucket, hashKey(r.Key.Principal, r.Key.Key), r.Key.Key != ""},
-		{liveBucket, seqKey(r.first), r.over == 0},
-		{overBucket, seqKey(r.over), r.over > 0},
+		{liveBucket, seqKey(r.first), r.Over == 0},
+		{overBucket, seqKey(r.Over), r.Over > 0},
 	} {
 		if !d.there {
 			continue
@@ -238,7 +242,7 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	}
 	for _, id := range b.Removed {
 		r, err := t.job(id)
-		if err == nil && r != nil && r.over > 0 {
+		if err == nil && r != nil && r.Over > 0 {
 			err = t.forget(r)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -13,7 +14,7 @@ import (
 // Format is the number of the file's format. It is raised when an older troupe
 // could not read what is written, or would read it wrongly: by a new kind of
 // fact, never by a new field.
-const Format = 1
+const Format = 2
 
 // The buckets.
 const (
@@ -119,10 +120,19 @@ func lay(tx *bbolt.Tx) error {
 			return err
 		}
 	}
+	t := &txn{tx: tx}
+	return errors.Join(mark(tx), t.end())
+}
+
+// mark makes the file one of this format. An older one is a part of it.
+func mark(tx *bbolt.Tx) error {
 	f, format := fields{write: true}, uint64(Format)
 	natural(&f, 1, &format)
-	t := &txn{tx: tx}
-	return errors.Join(t.bucket(metaBucket).Put(formatKey, seal(metaBucket, formatKey, f.buf)), t.end())
+	b, value := tx.Bucket([]byte(metaBucket)), seal(metaBucket, formatKey, f.buf)
+	if bytes.Equal(b.Get(formatKey), value) {
+		return nil
+	}
+	return b.Put(formatKey, value)
 }
 
 func begin(tx *bbolt.Tx) (*txn, error) {

@@ -22,6 +22,17 @@ func (b *Bolt) SetFormat(format uint64) error {
 	})
 }
 
+// FormatIn is the format that the file says.
+func (b *Bolt) FormatIn() (format uint64, err error) {
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		body, err := unseal(metaBucket, formatKey, tx.Bucket([]byte(metaBucket)).Get(formatKey))
+		f := fields{buf: body}
+		natural(&f, 1, &format)
+		return err
+	})
+	return format, err
+}
+
 func EncodeFact(f messages.Fact) ([]byte, error) { return encodeFact(f) }
 func DecodeFact(b []byte) (messages.Fact, error) { return decodeFact(b) }
 

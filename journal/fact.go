@@ -22,13 +22,14 @@ const (
 	kindSessionClosed
 	kindScopeOpened
 	kindScopeClosed
+	kindNotified
 )
 
 // aboutJobs are the facts that carry the record of a job and nothing else.
 var aboutJobs = [...]messages.CommandFact{
 	kindQueued: messages.CommandQueued{}, kindStarted: messages.CommandStarted{}, kindPromoted: messages.CommandPromoted{},
 	kindStopping: messages.CommandStopping{}, kindDraining: messages.CommandDraining{}, kindFinished: messages.CommandFinished{},
-	kindRetired: messages.CommandRetired{}, kindChanged: messages.CommandChanged{},
+	kindRetired: messages.CommandRetired{}, kindChanged: messages.CommandChanged{}, kindNotified: messages.CommandNotified{},
 }
 
 func jobKind(fact messages.CommandFact) uint64 {
@@ -49,6 +50,8 @@ func jobKind(fact messages.CommandFact) uint64 {
 		return kindRetired
 	case messages.CommandChanged:
 		return kindChanged
+	case messages.CommandNotified:
+		return kindNotified
 	}
 	return 0
 }

@@ -31,6 +31,7 @@ var everyFact = []messages.Fact{
 	messages.SessionClosed{},
 	messages.ScopeOpened{},
 	messages.ScopeClosed{},
+	messages.CommandNotified{},
 }
 
 // The list is the whole set: a fact that is added to it in package messages is

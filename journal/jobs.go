@@ -59,10 +59,13 @@ type Key struct {
 type Entry struct {
 	Job messages.Job // as the last fact about it has it, with the number of that fact
 	Key Key          // the zero value: it has none
+	// Over is the number of its last word; 0 while it is not over.
+	Over messages.Seq
 }
 
 // Jobs tells of the jobs that the facts told of. A job is over when its last
-// word, CommandRetired, is recorded. Those that are over are kept within the
+// word, CommandRetired, is recorded; of what is told behind that, only the notices
+// of its end change its record. Those that are over are kept within the
 // bounds of Retention; of one that is not, the record is never let go.
 type Jobs interface {
 	// LastNumber is the highest number that a short id had ("j7": 7), also of jobs
@@ -83,7 +86,7 @@ type Jobs interface {
 
 	// Over gives at most limit jobs that are over, the one that ended last first:
 	// those whose last word has a number below before, or the newest if that is 0.
-	// The number of a job's last word is in its record.
+	// The number of a job's last word is in its entry.
 	Over(before messages.Seq, limit int) ([]Entry, error)
 }
 

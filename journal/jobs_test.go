@@ -77,7 +77,7 @@ func TestJobsInTheirOrder(t *testing.T) {
 				break
 			}
 			seen = append(seen, ids(t, page, err))
-			before = page[len(page)-1].Job.Seq
+			before = page[len(page)-1].Over
 		}
 		if got := fmt.Sprint(seen); got != "[[j2 j5] [j4]]" {
 			t.Errorf("over are %s", got)
@@ -301,4 +301,31 @@ func same(r *rapid.T, x, y all) {
 			r.Fatalf("%s: memory has %+v (%v), the file %+v (%v)", what, a, errA, b, errB)
 		}
 	}
+}
+
+// What became of the notices of an end is known although the job is over; its place
+// among those that are over stays, and all else about it.
+func TestJobsAreNotifiedOf(t *testing.T) {
+	each(t, func(t *testing.T, s all) {
+		first, second := aJob("j1"), aJob("j2")
+		first.OnFinish = messages.Notices([]string{"true", "https://h/"})
+		told := first
+		told.Name, told.OnFinish = "other", []messages.Notice{{To: "true", State: messages.NoticeDelivered, Seq: 1, Tries: 1}, first.OnFinish[1]}
+		must(t, s.Append([]messages.FactRecorded{
+			{Seq: 1, Fact: messages.CommandFinished{Job: first}},
+			{Seq: 2, Fact: messages.CommandRetired{Job: first}},
+			{Seq: 3, Fact: messages.CommandRetired{Job: second}},
+			{Seq: 4, Fact: messages.CommandNotified{Job: told}},
+		}))
+		e, err := s.Job("j1")
+		must(t, err)
+		if !reflect.DeepEqual(e.Job.OnFinish, told.OnFinish) || e.Over != 2 || e.Job.Seq != 4 {
+			t.Errorf("j1 is %+v", e)
+		}
+		page, err := s.Over(0, 10)
+		must(t, err)
+		if len(page) != 2 || page[0].Job.ID != "j2" || page[1].Job.ID != "j1" {
+			t.Errorf("over are %+v", page)
+		}
+	})
 }

@@ -53,10 +53,11 @@ func newKnown() known {
 func (j *knownJob) entry() Entry {
 	job := j.last.Record()
 	job.Seq = j.seq
-	return Entry{Job: job, Key: j.key}
+	return Entry{Job: job, Key: j.key, Over: j.over}
 }
 
-// learn takes a fact; one about a job that is over changes nothing.
+// learn takes a fact; of one about a job that is over, only what became of its
+// notices.
 func (k *known) learn(f messages.FactRecorded) {
 	fact, ok := f.Fact.(messages.CommandFact)
 	if !ok {
@@ -81,6 +82,11 @@ func (k *known) learn(f messages.FactRecorded) {
 		}
 		k.number = max(k.number, idNumber(id))
 	case j.over > 0:
+		if _, notified := fact.(messages.CommandNotified); notified {
+			now := j.last.Record()
+			now.OnFinish = job.OnFinish
+			j.last, j.seq = j.last.With(now), f.Seq
+		}
 		return
 	}
 	j.last, j.seq = fact, f.Seq

@@ -45,6 +45,15 @@ func jobFields(f *fields, j *messages.Job) {
 	flag(f, 37, &j.WaitingForInput)
 	list(f, 38, &j.Output, outputFields)
 	natural(f, 39, &j.Seq)
+	list(f, 40, &j.OnFinish, noticeFields)
+}
+
+func noticeFields(f *fields, n *messages.Notice) {
+	text(f, 1, &n.To)
+	text(f, 2, &n.State)
+	natural(f, 3, &n.Seq)
+	integer(f, 4, &n.Tries)
+	nested(f, 5, &n.Err, errorFields)
 }
 
 func statusFields(f *fields, s *messages.ExitStatus) {
@@ -133,4 +142,5 @@ func filterFields(f *fields, m *messages.Filter) {
 	text(f, 1, &m.Scope)
 	text(f, 2, &m.Job)
 	flag(f, 3, &m.Ends)
+	text(f, 4, &m.Notice)
 }

@@ -11,7 +11,7 @@ import (
 // job is made of it (design.md 9.7). What only the place to run can know (the
 // directory, the shell) is checked there.
 func (r RunCommand) Check() *Error {
-	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach} {
+	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -157,6 +157,8 @@ func (r RunCommand) checkDetach() *Error {
 		return Invalid("log", "only a detached job has a log file of its own; detach it, or leave the file out")
 	case !r.Detach:
 		return nil
+	case len(r.OnFinish) > 0:
+		return Invalid("on_finish", "a detached job may end where no daemon runs to tell of it; leave the detaching or on_finish out")
 	case r.Streams == SeparateStreams:
 		return Invalid("streams", "a detached job has one log, so its streams are merged; leave them so")
 	case r.LogFile != "" && (r.LogFile[0] != '/' || strings.ContainsRune(r.LogFile, 0) || !utf8.ValidString(r.LogFile)):

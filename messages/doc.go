@@ -22,6 +22,7 @@
 //	scope.go    client ↔ supervisor           OpenScope, CloseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
 //	notify.go   client ↔ channel              Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
+//	notice.go   channel → webhook, errand     Delivery → Delivered; CommandNotified is the last word about a notice
 //	wait.go     client ↔ watch                AwaitJobs → AwaitEnded | RequestRejected
 //	node.go     the root ↔ supervisor         ShutDown → ShutdownEnded
 //

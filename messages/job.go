@@ -74,8 +74,9 @@ type Job struct {
 	Rusage          Rusage
 	WaitingForInput bool
 
-	Output []StreamOutput
-	Seq    Seq // of the last fact recorded about it
+	Output   []StreamOutput
+	OnFinish []Notice // who is told of its end
+	Seq      Seq      // of the last fact recorded about it
 }
 
 // StreamOutput is what is known of one stream of a job.

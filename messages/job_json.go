@@ -50,6 +50,7 @@ type jobJSON struct {
 	Rusage      *rusageJSON    `json:"rusage"`
 	Waiting     bool           `json:"waiting_for_input"`
 	Output      map[string]any `json:"output"`
+	OnFinish    []noticeJSON   `json:"on_finish,omitempty"`
 	Seq         Seq            `json:"seq"`
 }
 
@@ -57,6 +58,14 @@ type rusageJSON struct {
 	UserMS int64 `json:"user_ms"`
 	SysMS  int64 `json:"sys_ms"`
 	MaxRSS int64 `json:"max_rss_kib"`
+}
+
+type noticeJSON struct {
+	To    string      `json:"to"`
+	State NoticeState `json:"state"`
+	Seq   Seq         `json:"seq"`
+	Tries int         `json:"tries"`
+	Error *Error      `json:"error"`
 }
 
 type streamJSON struct {
@@ -104,6 +113,9 @@ func (j Job) object() jobJSON {
 	}
 	for _, s := range j.Output {
 		o.Output[s.Stream.String()] = s.object()
+	}
+	for _, n := range j.OnFinish {
+		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})
 	}
 	return o
 }

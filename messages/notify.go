@@ -35,6 +35,8 @@ type Filter struct {
 	Scope ScopePath // and its sub-scopes
 	Job   JobID
 	Ends  bool // only CommandFinished and CommandRetired
+	// Notice lets through only CommandFinished of jobs whose end is told to it.
+	Notice string
 }
 
 // Subscribed reports that the channel is open; the first notification will
@@ -93,6 +95,7 @@ func (CommandDraining) fact() {}
 func (CommandFinished) fact() {}
 func (CommandRetired) fact()  {}
 func (CommandChanged) fact()  {}
+func (CommandNotified) fact() {}
 func (SessionOpened) fact()   {}
 func (SessionReplaced) fact() {}
 func (SessionClosed) fact()   {}

@@ -13,7 +13,8 @@ import (
 // A promoted command is heard of once more: its CommandFinished goes to the
 // notification channels, as every other fact does. CommandFinished is the last
 // word about the result; CommandRetired follows it when the output is closed
-// and no process is left, and is the last word about the job.
+// and no process is left, and is the last word about the job. Only notices of its
+// end are told of later (notice.go).
 
 // RunCommand asks for one job: Text for a shell, or Argv, never both. Scope and
 // session are opened if they are not open yet.
@@ -51,6 +52,7 @@ type RunCommand struct {
 	Grace        time.Duration // from TERM to KILL; 0: DefaultGrace, negative: none
 
 	OnExit     OnExit
+	OnFinish   []string // commands and URLs that are told of the end
 	Quota      Quota
 	Durability string // a class of package spill; "": memory
 	Persist    bool   // its output goes to a file from the first byte
@@ -213,6 +215,7 @@ func (CommandDraining) commandFact() {}
 func (CommandFinished) commandFact() {}
 func (CommandRetired) commandFact()  {}
 func (CommandChanged) commandFact()  {}
+func (CommandNotified) commandFact() {}
 
 // CommandChanged reports that something in a live job's record changed that is
 // no change of state: its deadline, waiting for input, a flag.
@@ -230,6 +233,7 @@ func (f CommandDraining) Record() Job { return f.Job }
 func (f CommandFinished) Record() Job { return f.Job }
 func (f CommandRetired) Record() Job  { return f.Job }
 func (f CommandChanged) Record() Job  { return f.Job }
+func (f CommandNotified) Record() Job { return f.Job }
 
 // With is the same fact over another record.
 func (CommandQueued) With(j Job) CommandFact   { return CommandQueued{Job: j} }
@@ -240,6 +244,7 @@ func (CommandDraining) With(j Job) CommandFact { return CommandDraining{Job: j} 
 func (CommandFinished) With(j Job) CommandFact { return CommandFinished{Job: j} }
 func (CommandRetired) With(j Job) CommandFact  { return CommandRetired{Job: j} }
 func (CommandChanged) With(j Job) CommandFact  { return CommandChanged{Job: j} }
+func (CommandNotified) With(j Job) CommandFact { return CommandNotified{Job: j} }
 
 // Address implements Addressed.
 func (r RunCommand) Address() Address { return Address{Scope: r.Scope, Session: r.Session} }

@@ -30,6 +30,7 @@ func (x *explorer) judge() {
 		x.checkRun(c, told)
 	}
 	x.checkKeys()
+	x.checkTold(told)
 	x.checkCalls(told)
 	for _, s := range x.subs {
 		x.checkSubscriber(s)
@@ -125,6 +126,16 @@ func (x *explorer) checkRun(c *client, told map[messages.UID]*tale) {
 		x.checkOutcome(m.Job, told)
 		if t := told[m.Job.UID]; t != nil && t.promoted && !x.keyed[r.Key] {
 			x.Errorf("%s was promoted, and its client was told its end", m.Job.ID)
+		}
+	}
+}
+
+// checkTold compares what URLs were told with what the journal tells: the end, under
+// its number, and only what is recorded.
+func (x *explorer) checkTold(told map[messages.UID]*tale) {
+	for _, try := range append(x.plan.urls.of(there), x.plan.urls.of(elsewhere)...) {
+		if t := told[try.job.UID]; t == nil || t.end == nil || t.end.Seq != try.seq || t.end.Outcome != try.job.Outcome {
+			x.Errorf("%s was told of %s under the number %d, and the journal tells otherwise", try.to, try.job.ID, try.seq)
 		}
 	}
 }

@@ -112,6 +112,9 @@ func (x *explorer) command() messages.RunCommand {
 	if x.chance(20) {
 		r.Streams = messages.SeparateStreams
 	}
+	if x.chance(20) {
+		r.OnFinish = pick(x, []string{there}, []string{elsewhere}, []string{there, elsewhere})
+	}
 	return r
 }
 

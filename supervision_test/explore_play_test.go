@@ -72,10 +72,22 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 		}},
 		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
 		slow:   x.chance(50),
+		urls:   &urls{answer: moody},
 	})
 	x.stage.pardonDead(x.pardon)
 	x.note("parallel %d, queue %d, faults %v, %s", parallel, queue, x.faulty, x.end.name)
 	return x
+}
+
+// moody is a receiver that takes some ends at once, some later, and some never.
+func moody(d messages.Delivery, try int) messages.Delivered {
+	switch {
+	case d.To == elsewhere && d.Seq%5 == 0:
+		return messages.Delivered{Err: busy.Err, Gone: true}
+	case messages.Seq(try) <= d.Seq%3:
+		return busy
+	}
+	return messages.Delivered{}
 }
 
 // looksTwice is a place that must look before it knows whether a command can run.

@@ -52,6 +52,7 @@ type plan struct {
 	keep   int  // facts the journal holds; 0: all
 	slow   bool // the journal may wait: the recorder has a goroutine of its own
 	more   map[string]fake.Options
+	urls   *urls // who is told of ends
 }
 
 // inHouse opens a node in virtual time, lets the test play, and ends it.
@@ -114,10 +115,14 @@ func (h *house) begin() {
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
 	}
-	node, err := troupe.Open(context.Background(), troupe.Options{
+	o := troupe.Options{
 		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: h.store, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
-	})
+	}
+	if h.plan.urls != nil {
+		o.Webhooks = h.plan.urls
+	}
+	node, err := troupe.Open(context.Background(), o)
 	if err != nil && mortal {
 		synctest.Wait()
 		h.begin()

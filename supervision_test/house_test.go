@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"gateways/http/client":         {"messages", "gateways/http/wire", "gateways/http/peer", "github.com/coder/websocket"},
 	"gateways/http/peer":           {"messages", "golang.org/x/sys"},
 	"gateways/http/wire":           {"messages", "golang.org/x/sys"},
+	"gateways/webhook":             {"messages", "gateways/http/wire"},
 	"":                             {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
 	"bench":                        {anything, "golang.org/x/sys"},
 	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/term", "golang.org/x/sys"},

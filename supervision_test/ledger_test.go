@@ -210,7 +210,8 @@ func word(fact messages.Fact) string {
 
 // check holds the journal to what is true of every node: numbers without holes,
 // and for each job at most one start, one promotion, one stop and one outcome,
-// in this order, and behind the outcome nothing but the retirement.
+// in this order, and behind the outcome nothing but the retirement and what became of
+// its notices.
 func (l *ledger) check(t testing.TB) {
 	t.Helper()
 	l.mu.Lock()
@@ -277,10 +278,11 @@ func (l *life) hear(fact messages.CommandFact) []string {
 	}
 	job := fact.Record()
 	_, retiring := fact.(messages.CommandRetired)
+	_, notified := fact.(messages.CommandNotified)
 	switch {
 	case l.uid != job.UID:
 		wrong = append(wrong, "its uid changed")
-	case l.retired || l.finished && !retiring:
+	case notified && !l.finished, !notified && (l.retired || l.finished && !retiring):
 		wrong = append(wrong, word(fact.(messages.Fact))+" was told behind the end")
 	case l.outcome != "" && l.outcome != job.Outcome:
 		wrong = append(wrong, fmt.Sprintf("its outcome was %s and is %s", l.outcome, job.Outcome))

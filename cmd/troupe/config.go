@@ -29,6 +29,7 @@ type settings struct {
 	Limits  limitSettings       `toml:"limits"`
 	Storage storageSettings     `toml:"storage"`
 	Shells  map[string][]string `toml:"shells"`
+	Notify  notifySettings      `toml:"notify"`
 
 	file  string // which was read; "": none is there
 	named bool   // somebody has named the socket
@@ -51,6 +52,11 @@ type storageSettings struct {
 	Finished count `toml:"finished"`
 	Sealed   size  `toml:"sealed"`
 	Stored   size  `toml:"stored"`
+}
+
+// notifySettings are of what tells URLs of the ends of jobs.
+type notifySettings struct {
+	SecretFile string `toml:"secret_file"` // signs what is sent; "": one in the state directory
 }
 
 // maxConfig bounds the file: nobody types more.

@@ -94,6 +94,9 @@ func (a *asking) event(e wire.Event) error {
 	return err
 }
 
+// noticeWidth is how much is shown of whom an end is told to.
+const noticeWidth = 60
+
 // eventText is an event in one line.
 func eventText(e wire.Event, now time.Time) string {
 	what := strings.ReplaceAll(strings.TrimPrefix(e.Kind, "command_"), "_", " ")
@@ -102,6 +105,12 @@ func eventText(e wire.Event, now time.Time) string {
 		text := fmt.Sprintf("%s %s", e.Job.ID, what)
 		if e.Job.State.Ended() {
 			text += " (" + endText(e.Job.Job) + ")"
+		}
+		if e.Kind == wire.CommandNotified {
+			for _, n := range e.Job.OnFinish {
+				text += "; " + shorten(n.To, noticeWidth) + " " + noticeText(n)
+			}
+			return text
 		}
 		return text + "  " + shorten(e.Job.Command, recordWidth)
 	case e.Session != nil:

@@ -25,6 +25,7 @@ type runFlags struct {
 	json                         bool
 
 	scope, name, description, key string
+	onFinish                      []string
 }
 
 // later are the flags that wait for parts that are not there, and their
@@ -32,7 +33,6 @@ type runFlags struct {
 var laterFlags = []struct{ name, short, help, why string }{
 	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
 	{"pty", "t", "run on a terminal", needsTerminals},
-	{"on-finish", "", "command or URL to tell of the end", "nothing is told to commands or URLs yet"},
 	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
@@ -103,9 +103,10 @@ func (f *runFlags) define() {
 	set.BoolVar(&f.detach, "detach", false, "print its id when it has started, and leave it to a keeper of its own, which outlives the daemon, too")
 	set.StringVar(&f.log, "log", "", "of a detached command: the log `FILE`, with a .pid file beside it (default below the state directory)")
 	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
+	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
 	for _, l := range laterFlags {
-		if l.name == "session" || l.name == "on-finish" || l.name == "detach-keys" {
+		if l.name == "session" || l.name == "detach-keys" {
 			set.StringP(l.name, l.short, "", l.help)
 		} else {
 			set.BoolP(l.name, l.short, false, l.help)
@@ -124,6 +125,8 @@ func (f *runFlags) check() *messages.Error {
 	switch {
 	case f.log != "" && !f.detach:
 		return messages.Invalid("log", "--log is for a detached command; give --detach, or redirect the output")
+	case f.detach && len(f.onFinish) > 0:
+		return messages.Invalid("on_finish", "--detach and --on-finish contradict each other: a detached command needs no daemon, and only that tells of an end")
 	case f.detach && f.promoteAfter.set:
 		return messages.Invalid("promote_after", "--detach and --promote-after contradict each other; give one of them")
 	case f.detach && f.interactive:
@@ -134,6 +137,8 @@ func (f *runFlags) check() *messages.Error {
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
 	case f.background && f.promoteAfter.set:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
+	case len(f.onFinish) > 0 && f.noDaemon:
+		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: what tells of the end must outlive the command")
 	case f.noStdin && f.interactive:
 		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
 	case f.file == "-" && f.interactive:

@@ -15,6 +15,7 @@ import (
 	"troupe"
 	"troupe/actors"
 	"troupe/backends/keeper"
+	"troupe/gateways/webhook"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/spill"
@@ -33,6 +34,10 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		},
 	}
 	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
+	var err error
+	if o.Webhooks, err = d.webhooks(); err != nil {
+		return nil, err
+	}
 	fleet, err := d.openKeepers(ctx)
 	switch {
 	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
@@ -54,6 +59,20 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		fleet.Close(true)
 	}
 	return node, err
+}
+
+// webhooks tell URLs of the ends of jobs, signed with the secret of the settings, or
+// one of the daemon's own.
+func (d *daemon) webhooks() (*webhook.Sender, error) {
+	read, path := webhook.OwnSecret, filepath.Join(d.settings.State, secretName)
+	if own := d.settings.Notify.SecretFile; own != "" {
+		read, path = webhook.Secret, own
+	}
+	secret, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(webhook.Options{Secret: secret, Agent: "troupe/" + d.main.describe().Version}), nil
 }
 
 // What a daemon remembers of jobs that are over, where its settings do not say

@@ -23,14 +23,15 @@ const (
 // Names of what the daemon keeps in its directories.
 const (
 	socketName   = "daemon.sock"
-	lockName     = "daemon.lock" // held by the daemon of a state directory
-	logName      = "daemon.log"  // what a daemon says that nobody listens to
-	logsName     = "logs"        // outputs that outgrew memory
-	tokenName    = "token"       // admits to a port
-	keeperName   = "keeper"      // the directory of the keeper
-	detachedName = "detached"    // the directories of the keepers of detached jobs
-	journalName  = "journal.db"  // the facts
-	startName    = "start.lock"  // held by whoever starts a daemon
+	lockName     = "daemon.lock"    // held by the daemon of a state directory
+	logName      = "daemon.log"     // what a daemon says that nobody listens to
+	logsName     = "logs"           // outputs that outgrew memory
+	tokenName    = "token"          // admits to a port
+	secretName   = "webhook-secret" // signs what URLs are told
+	keeperName   = "keeper"         // the directory of the keeper
+	detachedName = "detached"       // the directories of the keepers of detached jobs
+	journalName  = "journal.db"     // the facts
+	startName    = "start.lock"     // held by whoever starts a daemon
 )
 
 // defaultSocket is where the daemon of this user listens.

@@ -19,7 +19,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	r := messages.RunCommand{
 		Key: f.key, Scope: messages.ScopePath(f.scope), Name: f.name, Description: f.description, Shell: f.shell,
 		EnvPolicy: messages.EnvCaller, BaseEnv: m.Env, Stdin: m.stdin(f), Streams: m.streams(f),
-		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit.value), Quota: f.maxOutput.Quota,
+		Timeout: f.timeout.d, Grace: f.grace.d, OnExit: messages.OnExit(f.onExit.value), OnFinish: f.onFinish, Quota: f.maxOutput.Quota,
 	}
 	if err := f.check(); err != nil {
 		return r, err

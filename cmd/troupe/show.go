@@ -73,10 +73,22 @@ func recordText(j messages.Job, now time.Time) string {
 	for _, s := range j.Survivors {
 		line("survivor", "process %d: %s", s.PID, survivorText(s))
 	}
+	for _, n := range j.OnFinish {
+		line("told", "%s: %s", shorten(n.To, recordWidth), noticeText(n))
+	}
 	for _, flag := range j.Flags {
 		line("note", "%s", flag)
 	}
 	return b.String()
+}
+
+// noticeText says how far a notice is.
+func noticeText(n messages.Notice) string {
+	text := strings.ReplaceAll(string(n.State), "_", " ")
+	if n.Tries > 1 {
+		text += fmt.Sprintf(" at try %d", n.Tries)
+	}
+	return text + prefixed(": ", n.Err.Message)
 }
 
 // recordWidth is how much of a command its record begins with.

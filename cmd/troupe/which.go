@@ -22,7 +22,7 @@ func (g *foreground) findHost() error {
 	if f.detach {
 		return g.findDetached()
 	}
-	needed := f.background || f.promoteAfter.set && !f.noDaemon
+	needed := f.background || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
 		c, err := g.main.find(needed, g.screen)
 		if err != nil {

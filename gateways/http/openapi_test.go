@@ -237,7 +237,7 @@ func compare(t *testing.T, where string, typ reflect.Type, s schema) []reflect.T
 // jobFields are the fields of the job object when all of them are there.
 func jobFields(t *testing.T, typ reflect.Type) []string {
 	t.Helper()
-	job := messages.Job{Tag: "t", Deadline: time.Now(), Isolation: messages.Group}
+	job := messages.Job{Tag: "t", Deadline: time.Now(), Isolation: messages.Group, OnFinish: messages.Notices([]string{"true"})}
 	var v any = wire.Job{Job: job}
 	if typ == reflect.TypeFor[wire.Result]() {
 		v = wire.Result{Job: job, Text: &wire.Shown{}}

@@ -19,6 +19,9 @@ type Event struct {
 	Error   *messages.Error `json:"error,omitempty"`
 }
 
+// CommandNotified is the kind of what became of a notice.
+const CommandNotified = "command_notified"
+
 // The kinds of events that are not of jobs.
 const (
 	SessionOpened   = "session_opened"
@@ -59,6 +62,7 @@ var commandKinds = map[string]messages.CommandFact{
 	"command_finished": messages.CommandFinished{},
 	"command_retired":  messages.CommandRetired{},
 	"command_changed":  messages.CommandChanged{},
+	CommandNotified:    messages.CommandNotified{},
 }
 
 // NewEvent is the event of a fact.

@@ -69,7 +69,16 @@ type jobObject struct {
 	Rusage      *rusageObject           `json:"rusage"`
 	Waiting     bool                    `json:"waiting_for_input"`
 	Output      map[string]streamObject `json:"output"`
+	OnFinish    []noticeObject          `json:"on_finish"`
 	Seq         messages.Seq            `json:"seq"`
+}
+
+type noticeObject struct {
+	To    string               `json:"to"`
+	State messages.NoticeState `json:"state"`
+	Seq   messages.Seq         `json:"seq"`
+	Tries int                  `json:"tries"`
+	Error messages.Error       `json:"error"`
 }
 
 type rusageObject struct {
@@ -111,6 +120,9 @@ func (j *Job) UnmarshalJSON(b []byte) error {
 		j.Rusage = messages.Rusage{
 			User: time.Duration(o.Rusage.UserMS) * time.Millisecond, System: time.Duration(o.Rusage.SysMS) * time.Millisecond, MaxRSS: o.Rusage.MaxRSS,
 		}
+	}
+	for _, n := range o.OnFinish {
+		j.OnFinish = append(j.OnFinish, messages.Notice{To: n.To, State: n.State, Seq: n.Seq, Tries: n.Tries, Err: n.Error})
 	}
 	j.status(o)
 	for _, stream := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {

@@ -1,0 +1,182 @@
+package actors
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// errand tells one command of the ends of jobs, one after the other: it has the node
+// run it as a job in a scope of its own, gives it the record on its standard input,
+// and waits for its end. It is the subscriber of a channel and speaks with the
+// supervisor (parent), as a client and about what became of each notice.
+//
+// The number of a notice is the key of its job. So a node that begins again, or an
+// actor that was put in the place of this one, joins the job that is there, and goes
+// on with its input where it ended: no command is run twice for one notice.
+type errand struct {
+	deps   *Deps
+	notice notice
+	job    messages.JobID // that was started for it
+	record []byte         // its input
+	lost   bool           // the directory of the job that ended is no more
+}
+
+// errandTime is how long a command may take that is told of an end: the next notice
+// for it waits that long.
+const errandTime = time.Minute
+
+// errandPatience is how long nothing may be heard before it is asked again: what was
+// on its way may have been lost with an actor.
+const errandPatience = errandTime / 2
+
+// errandPiece is how much input is written at a time, so that little waits for a
+// command that does not read.
+const errandPiece = messages.MaxInput / 4
+
+// errandPrincipal owns the keys of notices.
+const errandPrincipal messages.Principal = "troupe:notice"
+
+func newErrand(d *Deps, to string) actor.Actor { return &errand{deps: d, notice: notice{to: to}} }
+
+// Receive implements actor.Actor.
+func (e *errand) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Stopping, *actor.Restarting:
+		e.notice.abandon()
+	case messages.Notification:
+		if e.notice.take(msg) {
+			e.begin(ctx)
+		}
+	case messages.FactsDropped:
+		ctx.Send(ctx.Parent(), noticesDropped{to: e.notice.to, upTo: msg.To})
+	case tryAgain:
+		if msg.gen == e.notice.gen {
+			e.run(ctx)
+		}
+	case messages.Unsubscribed: // the supervisor has given up what was left
+	default:
+		e.answered(ctx, msg)
+	}
+}
+
+// answered hears what the node says to its client.
+func (e *errand) answered(ctx actor.Context, msg any) {
+	if e.notice.now.Seq == 0 {
+		return // an answer about the input of one that is over
+	}
+	switch m := msg.(type) {
+	case messages.CommandPromoted:
+		e.started(ctx, m.Job)
+	case messages.CommandFinished:
+		e.ended(ctx, m.Job)
+	case messages.CommandRejected:
+		e.refused(ctx, m.Err)
+	case messages.InputWritten:
+		e.feed(ctx, m.Through)
+	case messages.AwaitEnded:
+		for _, job := range m.Jobs {
+			e.ended(ctx, job)
+		}
+	case messages.RequestRejected: // nobody waits for it now: ask again
+		e.failed(ctx, m.Err, false)
+	case messages.Acknowledged: // of the end of its input
+	default:
+		unhandled(ctx, e.deps)
+	}
+}
+
+func (e *errand) begin(ctx actor.Context) {
+	var err error
+	if e.record, err = json.Marshal(e.notice.now.Job); err != nil {
+		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "the record cannot be written: " + err.Error()}, true)
+		return
+	}
+	e.record, e.lost = append(e.record, '\n'), false
+	e.run(ctx)
+}
+
+// run asks for the job, or for the one that was begun before. It runs where the job
+// ran that has ended, if that is still there.
+func (e *errand) run(ctx actor.Context) {
+	d, gen := e.notice.now, e.notice.next()
+	e.job = ""
+	e.notice.wait(ctx, errandPatience, gen)
+	key, dir := d.ID()+" "+d.To, d.Job.Dir
+	if e.lost {
+		key, dir = key+" elsewhere", ""
+	}
+	ctx.Request(ctx.Parent(), messages.RunCommand{
+		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
+		Description: fmt.Sprintf("is told of the end of job %s", d.Job.ID),
+		Stdin:       messages.StdinPipe, Background: true, Timeout: errandTime, OnExit: messages.KillChildren,
+	})
+}
+
+// started asks how much input the job has had: what another one than this has given
+// it is not given twice.
+func (e *errand) started(ctx actor.Context, job messages.Job) {
+	if e.job != "" || job.Tag != e.notice.now.ID() {
+		return
+	}
+	e.job = job.ID
+	ctx.Request(ctx.Parent(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	ctx.Request(ctx.Parent(), messages.WriteInput{Job: job.ID})
+}
+
+// feed gives the job its next piece of input, or the end of it.
+func (e *errand) feed(ctx actor.Context, through int64) {
+	rest := e.record[min(max(through, 0), int64(len(e.record))):]
+	if len(rest) == 0 {
+		ctx.Request(ctx.Parent(), messages.CloseInput{Job: e.job})
+		return
+	}
+	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: rest[:min(len(rest), errandPiece)]})
+}
+
+// refused hears that the job cannot be run, now or ever. That it takes no input any
+// more is its own affair; what was lost on the way to it is asked again.
+func (e *errand) refused(ctx actor.Context, err messages.Error) {
+	if e.job != "" && err.Passing() {
+		e.failed(ctx, err, false)
+		return
+	}
+	if e.job != "" || slices.Contains([]messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound}, err.Code) {
+		return
+	}
+	if gone := err.Code == messages.CwdNotFound || err.Code == messages.CwdNotDir; gone && !e.lost {
+		e.lost = true
+		e.run(ctx)
+		return
+	}
+	passing := []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}
+	e.failed(ctx, err, !slices.Contains(passing, err.Code))
+}
+
+func (e *errand) failed(ctx actor.Context, err messages.Error, forGood bool) {
+	e.notice.tried(ctx, messages.Delivered{Err: err, Gone: forGood})
+}
+
+// ended hears how the command ended. It ran: it is not run again, whatever it says.
+func (e *errand) ended(ctx actor.Context, job messages.Job) {
+	if job.Tag != e.notice.now.ID() || !job.State.Ended() {
+		return
+	}
+	result := messages.Delivered{Gone: true}
+	if job.Outcome != messages.Exited || job.Status.Code != 0 {
+		how := string(job.Outcome)
+		if job.Outcome == messages.Exited || job.Outcome == messages.Signaled {
+			how = job.Status.String()
+		}
+		result.Err = messages.Error{
+			Code: messages.Refused, Reason: string(job.Outcome),
+			Message: fmt.Sprintf("the command did not take it: %s", how), Hint: fmt.Sprintf("look at its job %s", job.ID),
+		}
+	}
+	e.notice.tried(ctx, result)
+}
