@@ -2,14 +2,12 @@ package keeper
 
 import (
 	"encoding/binary"
-	"encoding/json"
 
 	"troupe/backends"
 )
 
-// encodeSpec is the body of a start. Words, variables and paths are bytes, which
-// JSON would not leave as they are: they come first, each behind its length; what
-// is left of the Spec is JSON.
+// encodeSpec is the body of a start: words, variables and paths, each behind its
+// length, of which there may be thousands, and then the rest.
 func encodeSpec(s backends.Spec) []byte {
 	size := 4 * (5 + len(s.Argv) + len(s.Env))
 	for _, list := range [][]string{s.Argv, s.Env, {s.Dir, s.Program, s.Script}} {
@@ -22,7 +20,8 @@ func encodeSpec(s backends.Spec) []byte {
 	p = appendStrings(p, s.Env)
 	p = appendStrings(p, []string{s.Dir, s.Program, s.Script})
 	s.Argv, s.Env, s.Dir, s.Program, s.Script = nil, nil, "", "", ""
-	return append(p, encode(s)...)
+	p, _ = appendBody(p, s)
+	return p
 }
 
 func appendStrings(p []byte, list []string) []byte {
@@ -42,8 +41,8 @@ func decodeSpec(p []byte) (backends.Spec, error) {
 			return backends.Spec{}, err
 		}
 	}
-	var s backends.Spec
-	if len(lists[2]) != 3 || json.Unmarshal(p, &s) != nil {
+	s, err := decode[backends.Spec](p)
+	if err != nil || len(lists[2]) != 3 {
 		return s, malformed("the start of a job")
 	}
 	s.Argv, s.Env = lists[0], lists[1]
