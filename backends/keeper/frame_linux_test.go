@@ -130,10 +130,31 @@ func TestBodiesOfOtherVersions(t *testing.T) {
 // Whatever travels has a body, in which each of its fields is told apart.
 func TestEverythingHasABody(t *testing.T) {
 	for _, v := range []any{
-		stop{}, watch{}, number{}, wantLog{}, []logState{{}}, []held{{}}, control{}, entry{}, backends.Spec{}, messages.Error{}, []messages.Survivor{{}},
-		messages.ProcessStarted{}, messages.ProcessFailed{}, messages.MainExited{}, messages.ProcessExited{}, messages.ProcessLost{}, messages.OutputClosed{},
-		messages.TreeEnded{}, messages.OutputGrew{}, messages.InputAwaited{}, messages.LogBlocked{}, messages.LogFlagged{}, messages.ControlDone{},
-		messages.ControlRefused{}, messages.InputWritten{},
+		stop{},
+		watch{},
+		number{},
+		wantLog{},
+		[]logState{{}},
+		[]held{{}},
+		control{},
+		entry{},
+		backends.Spec{},
+		messages.Error{},
+		[]messages.Survivor{{}},
+		messages.ProcessStarted{},
+		messages.ProcessFailed{},
+		messages.MainExited{},
+		messages.ProcessExited{},
+		messages.ProcessLost{},
+		messages.OutputClosed{},
+		messages.TreeEnded{},
+		messages.OutputGrew{},
+		messages.InputAwaited{},
+		messages.LogBlocked{},
+		messages.LogFlagged{},
+		messages.ControlDone{},
+		messages.ControlRefused{},
+		messages.InputWritten{},
 	} {
 		hasBody(t, reflect.TypeOf(v), map[reflect.Type]bool{})
 	}
