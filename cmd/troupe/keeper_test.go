@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// endKeeper ends the keeper of a state directory, which a test may have left with
-// jobs, and them, and waits for that.
-func endKeeper(state string) {
+// keepersOf are the keepers of a state directory: one, if there is any.
+func keepersOf(state string) (pids []int) {
 	dir := filepath.Join(state, keeperName)
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -21,7 +20,24 @@ func endKeeper(state string) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		lock, err := syscall.Open(filepath.Join(dir, "keeper.lock"), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		pids = append(pids, pid)
+	}
+	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { // a job that it forks now looks as it does
+		stat, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(after) < 2 {
+			return true // it has gone
+		}
+		parent, _ := strconv.Atoi(after[1])
+		return slices.Contains(pids, parent)
+	})
+}
+
+// endKeeper ends the keeper of a state directory, which a test may have left with
+// jobs, and them, and waits for that.
+func endKeeper(state string) {
+	for _, pid := range keepersOf(state) {
+		lock, err := syscall.Open(filepath.Join(state, keeperName, "keeper.lock"), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		_ = syscall.Kill(pid, syscall.SIGTERM)
 		if err == nil {
 			_ = syscall.Flock(lock, syscall.LOCK_EX) // which it holds for as long as it lives
