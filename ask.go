@@ -16,16 +16,39 @@ import (
 // since every request has one; after a question that was given up it is not,
 // since its reply may still come.
 type asker struct {
-	pid   *actor.PID
+	pid   *actor.PID // of the question in hand
 	reply chan any
+
+	mu       sync.Mutex
+	question uint32
 }
 
-// SendUserMessage implements actor.Process: it takes the reply.
-func (a *asker) SendUserMessage(_ *actor.PID, message any) {
+// SendUserMessage implements actor.Process: it takes the reply. A second one is
+// said by an actor that had answered when it failed; it must not pass for the reply
+// to the next question.
+func (a *asker) SendUserMessage(to *actor.PID, message any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if to.RequestId != a.question {
+		return
+	}
 	select {
 	case a.reply <- heardBy(message):
-	default: // a second reply would be a fault of ours; the first one counts
+	default: // the first one counts
 	}
+}
+
+// next makes it ready for another question.
+func (a *asker) next() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.reply:
+	default:
+	}
+	a.question++
+	a.pid = actor.NewPID(a.pid.Address, a.pid.Id)
+	a.pid.RequestId = a.question
 }
 
 // heardBy is what the edge of the tree takes a message for.
@@ -64,6 +87,7 @@ func (a *askers) take() *asker {
 		k := a.idle[n-1]
 		a.idle = a.idle[:n-1]
 		a.mu.Unlock()
+		k.next()
 		return k
 	}
 	a.mu.Unlock()

@@ -83,3 +83,22 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 		require.ErrorIs(t, err, ErrClosed)
 	})
 }
+
+// Who answers twice answers no other question by that.
+func TestASecondReplyIsNobodys(t *testing.T) {
+	system := newSystem(Options{})
+	edge := &askers{system: system}
+	defer edge.close()
+	k := edge.take()
+	first := k.pid
+	system.Root.Send(first, "yes")
+	require.Equal(t, "yes", <-k.reply)
+	system.Root.Send(first, "no") // before it is used again
+	edge.give(k)
+	require.Same(t, k, edge.take())
+	require.Empty(t, k.reply)
+	system.Root.Send(first, "no") // and behind
+	system.Root.Send(k.pid, "another")
+	require.Equal(t, "another", <-k.reply)
+	edge.give(k)
+}

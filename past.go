@@ -1,7 +1,6 @@
 package troupe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -39,9 +38,10 @@ func (l lasting) Write(e actors.Entry) error {
 	return l.projecting.Write(b)
 }
 
-// past reads what the journal knows beside its facts, with at most so many jobs
-// that are over.
-func (l lasting) past(most int) (p actors.Past, err error) {
+// past reads what the journal knows beside its facts. Of the jobs that are over it has
+// more than the node keeps if that keeps fewer than the one before, or that died before
+// it had forgotten them: their outputs are still to be removed.
+func (l lasting) past() (p actors.Past, err error) {
 	if p.Number, err = l.LastNumber(); err != nil {
 		return p, err
 	}
@@ -50,8 +50,8 @@ func (l lasting) past(most int) (p actors.Past, err error) {
 		return p, err
 	}
 	p.Live = remembered(live)
-	for before := messages.Seq(0); len(p.Over) < most; {
-		page, err := l.Over(before, min(most-len(p.Over), pastPage))
+	for before := messages.Seq(0); ; {
+		page, err := l.Over(before, pastPage)
 		if err != nil {
 			return p, err
 		}
@@ -84,7 +84,7 @@ func remembered(all []journal.Entry) []actors.Remembered {
 // its engine has. It may wait for both.
 func (o Options) before(ctx context.Context, p parts) (past actors.Past, err error) {
 	if l, ok := o.Journal.(lasting); ok {
-		if past, err = l.past(cmp.Or(o.Limits.Finished, actors.MaxFinished)); err != nil {
+		if past, err = l.past(); err != nil {
 			return past, fmt.Errorf("the journal cannot be read: %w", err)
 		}
 	}

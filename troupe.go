@@ -76,10 +76,10 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	n.askers = &askers{system: n.system}
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))
 	if err != nil {
-		return nil, errors.Join(err, survivorsError(p.stop(false)), p.close())
+		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
 	if err := n.opened(ctx); err != nil {
-		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutDown{Reason: "it could not be opened"}))
+		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutDown{KeepJobs: p.canKeep(), Reason: "it could not be opened"}))
 	}
 	return n, nil
 }

@@ -23,7 +23,9 @@ type gather struct {
 	open     int // requests without an answer
 	stopped  messages.CommandStopped
 	refusal  *messages.Error // of this round
+	noes     int             // of this round
 	refusals int             // rounds in which a job refused
+	last     bool            // there were enough of those: only jobs that end are waited for
 	gen      int
 	cancel   scheduler.CancelFunc
 	answered bool
@@ -89,7 +91,7 @@ func (g *gather) ask(ctx actor.Context) {
 		g.answer(ctx, g.done())
 		return
 	}
-	g.refusal = nil
+	g.refusal, g.noes, g.last = nil, 0, false
 	for _, r := range g.each {
 		if _, open := g.waiting[r.Job]; open {
 			g.open++
@@ -123,9 +125,21 @@ func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
 			g.acted = g.acted || !m.Already
 		}
 	}
-	if len(g.waiting) == 0 {
-		g.answer(ctx, g.done())
+	if len(g.waiting) == 0 || g.last && g.stuck() {
+		g.conclude(ctx)
 	}
+}
+
+// stuck says that each job that has not ended has refused.
+func (g *gather) stuck() bool { return g.refusal != nil && len(g.waiting) <= g.noes }
+
+// conclude says what became of the jobs: one that is not there needs no stopping.
+func (g *gather) conclude(ctx actor.Context) {
+	if len(g.waiting) == 0 || g.refusal.Code == messages.NotFound {
+		g.answer(ctx, g.done())
+		return
+	}
+	g.answer(ctx, messages.CommandRejected{Err: *g.unstopped()})
 }
 
 // refused remembers the refusal that says most: a job that is not there needs
@@ -135,6 +149,7 @@ func (g *gather) refused(ctx actor.Context, err *messages.Error) {
 		g.leave(ctx)
 		return
 	}
+	g.noes++
 	if g.refusal == nil {
 		g.refusals++
 		g.arm(ctx, gatherPause)
@@ -151,12 +166,13 @@ func (g *gather) again(ctx actor.Context, m gatherAgain) {
 	case g.answered:
 		g.open = 0 // they were lost
 		g.leave(ctx)
-	case g.refusals < gatherRounds:
+	case g.refusals < gatherRounds || g.last:
 		g.ask(ctx)
-	case g.refusal.Code == messages.NotFound:
-		g.answer(ctx, g.done())
-	default:
-		g.answer(ctx, messages.CommandRejected{Err: *g.unstopped()})
+	case g.stuck():
+		g.conclude(ctx)
+	default: // the others have their time to end
+		g.last = true
+		g.arm(ctx, gatherPatience)
 	}
 }
 

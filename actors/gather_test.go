@@ -167,3 +167,24 @@ func TestGatherQuits(t *testing.T) {
 		same(t, by.take())
 	})
 }
+
+// That some jobs cannot be stopped says nothing about the others, which have their
+// time to end.
+func TestGatherWaitsForThoseThatEnd(t *testing.T) {
+	const long = gatherPatience + gatherRounds*gatherPause + 3*time.Second
+	slow := map[messages.JobID]time.Duration{"j2": long}
+	gatherers(t, 2, &crew{refuses: map[messages.JobID]refusal{"j1": {messages.NotFound, 0}}, slow: slow}, func(s *stage, by *client) {
+		s.after(long - 1)
+		same(t, by.take())
+		s.after(1 + gatherPause)
+		same(t, by.take(), messages.CommandStopped{Jobs: crowd(2), Survivors: survivors("j2")})
+	})
+	gatherers(t, 2, &crew{refuses: map[messages.JobID]refusal{"j1": {messages.Internal, 0}}, slow: slow}, func(s *stage, by *client) {
+		s.after(long + gatherPause)
+		got := by.take()
+		refusedWith(t, got, messages.Internal)
+		if m := got[0].(messages.CommandRejected).Err.Message; !strings.Contains(m, "1 of 2") || strings.Contains(m, "j2") {
+			t.Errorf("said %q", m)
+		}
+	})
+}

@@ -268,6 +268,13 @@ func streams(job messages.Job) []messages.Stream {
 	return all
 }
 
+// sessionUp says that a session is open, and as what: it would be made anew so.
+type sessionUp struct {
+	quiet
+	ask  messages.OpenSession
+	fact messages.SessionOpened
+}
+
 // sessionDown says that a session is closed and can be stopped.
 type sessionDown struct {
 	quiet

@@ -28,6 +28,7 @@ type scopeClosing struct {
 	ask       messages.CloseScope
 	stopped   []messages.JobID
 	survivors []messages.Survivor
+	told      bool // that nothing is left
 }
 
 func newScope(d *Deps, path messages.ScopePath) *scope {
@@ -206,7 +207,7 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 		s.left(m.job)
 	case letGone:
 		s.left(m.job)
-	case messages.CommandFact, messages.SessionOpened, messages.SessionReplaced, messages.ScopeOpened,
+	case messages.CommandFact, sessionUp, messages.SessionReplaced, messages.ScopeOpened,
 		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled:
 	default:
 		unhandled(ctx, s.deps)

@@ -96,16 +96,15 @@ func (s *session) start(ctx actor.Context) {
 			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
 			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
 		}
-		ctx.Send(ctx.Parent(), messages.SessionOpened{Info: s.describe()})
+		ctx.Send(ctx.Parent(), s.opens())
 		return
 	}
-	name := s.open.Backend
-	if name == "" {
-		name = DefaultBackend
-	}
+	name := first(s.open.Backend, DefaultBackend)
 	backend, ok := s.deps.Backends[name]
 	if !ok {
-		s.failed = &messages.Error{Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions"}
+		s.failed = &messages.Error{
+			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use one that it has; pipe is always there",
+		}
 		return
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -119,7 +118,7 @@ func (s *session) start(ctx actor.Context) {
 	}
 	s.open.Backend, s.shell, s.can = name, shell, backend.Can()
 	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
-	ctx.Send(ctx.Parent(), messages.SessionOpened{Info: s.describe()})
+	ctx.Send(ctx.Parent(), s.opens())
 }
 
 // place takes a job in: to its queue, or, if it exists, to stand around it.
@@ -239,7 +238,7 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		c := newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place.run)), adopt, t.turn && !adopt)
+		c := newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
 		c.memo, c.noted = s.memo(t), t.place.keep.noted
 		return c
 	})

@@ -29,6 +29,7 @@ const (
 	shellClosing
 	shellClosed
 	shellSettled // every command has said what it knows
+	allTold      // and the scope knows that this is the end
 )
 
 // The last question to a command: what was told before it has been heard.
@@ -96,7 +97,7 @@ func (s *session) closeStep(ctx actor.Context) {
 	if c == nil {
 		return
 	}
-	if wait := replayPatience - clock().Sub(s.adopted); wait > 0 && c.shell != shellSettled {
+	if wait := replayPatience - clock().Sub(s.adopted); wait > 0 && c.shell < shellSettled {
 		if c.look == nil {
 			c.look = later(ctx, wait, closeLook{})
 		}
@@ -192,6 +193,7 @@ func (s *session) unrecorded() int {
 }
 
 func (s *session) down(ctx actor.Context) {
+	s.closing.shell = allTold
 	fact := messages.SessionClosed{
 		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, Survivors: s.closing.survivors,
 	}

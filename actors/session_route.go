@@ -80,6 +80,10 @@ func (s *session) letGone(ctx actor.Context, t *ticket) {
 
 // opened answers OpenSession: again, if the session is what was asked for.
 func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
+	if ctx.Sender() != nil && s.unopened() { // what could not be opened as it was asked for keeps nobody from its name
+		s.open, s.held, s.failed = r, nil, nil
+		s.start(ctx)
+	}
 	switch {
 	case ctx.Sender() == nil:
 	case s.failed != nil:
@@ -95,6 +99,16 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	default:
 		ctx.Respond(messages.SessionOpened{Info: s.describe()})
 	}
+}
+
+// unopened says that there never was a place, and that nothing is held without one.
+func (s *session) unopened() bool {
+	return s.failed != nil && s.shell == nil && !s.bare && s.closing == nil && len(s.jobs) == 0
+}
+
+// opens tells of the session as it was opened.
+func (s *session) opens() sessionUp {
+	return sessionUp{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
 }
 
 // describe is what the session is; the node knows what runs in it.

@@ -28,10 +28,12 @@ func (s *session) memo(t *ticket) *memo {
 	return newMemo(t.place, memoPlace{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal})
 }
 
-func limits(run *messages.RunCommand) lifecycle.Limits {
+// limits are what the job was promised: its timeout may have been changed since it
+// was asked for.
+func limits(p place) lifecycle.Limits {
 	return lifecycle.Limits{
-		Background: run.Background, PromoteAfter: run.PromoteAfter,
-		Timeout: run.Timeout, Grace: run.Grace,
+		Background: p.run.Background, PromoteAfter: p.run.PromoteAfter,
+		Timeout: p.job.Timeout, Grace: p.run.Grace,
 	}
 }
 

@@ -100,13 +100,13 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 		if err == nil && !stuck && b.lines.Seen() < p.target {
 			break
 		}
-		b.waiting = b.waiting[1:]
-		s.waiting--
 		if err != nil {
 			s.refuse(ctx, p, asError(err, messages.OutputUnavailable))
-			continue
+		} else {
+			s.answer(ctx, b, p, p.request.(messages.ReadOutput))
 		}
-		s.answer(ctx, b, p, p.request.(messages.ReadOutput))
+		b.waiting = b.waiting[1:] // not before: should the view fail, abandon answers
+		s.waiting--
 	}
 	if b.counting = len(b.waiting) > 0; b.counting {
 		ctx.Send(ctx.Self(), m)

@@ -533,3 +533,32 @@ func TestSinkKeepsStreamsApart(t *testing.T) {
 		}
 	})
 }
+
+// fragile is a log over which its reader fails when it is read for the nth time.
+type fragile struct {
+	spill.Log
+	left *int
+}
+
+func (f fragile) ReadAt(p []byte, off int64) (int, error) {
+	if *f.left--; *f.left == 0 {
+		panic("a view that fails")
+	}
+	return f.Log.ReadAt(p, off)
+}
+
+// Who waits for a view over which the sink fails is told so, once.
+func TestFaultSinkFailsOverAView(t *testing.T) {
+	for nth := 1; nth <= 3; nth++ { // the count reads first, then the view
+		withSink(t, func(s *stage, c *scribe) {
+			c.write(messages.Merged, "one\ntwo\n")
+			left := nth
+			s.tell(through(c.outputs(), func(l spill.Log) spill.Log { return fragile{l, &left} }))
+			reader := s.client()
+			reader.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewPage}})
+			if got := reader.take(); len(got) != 1 {
+				t.Errorf("read %d failed: got %s\nwant one answer", nth, listed(got))
+			}
+		})
+	}
+}

@@ -53,10 +53,10 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 
 // stopped says that the supervisor, and with it every actor below, has ended, and
 // that the outputs are removed that were still to be.
-func (d *Deps) stopped(forgotten []messages.UID) {
-	if len(forgotten) > 0 {
+func (d *Deps) stopped(last []forgotten) {
+	if len(last) > 0 {
 		d.Workers.Apart.Schedule(func() {
-			d.removeLogs(forgotten)
+			d.removeLogs(last)
 			d.stopped(nil)
 		})
 		return

@@ -23,7 +23,7 @@ type supervisor struct {
 	byUID     map[messages.UID]messages.JobID
 	byKey     map[idempotency]messages.JobID
 	archived  []messages.JobID // oldest first
-	forgotten []messages.UID   // their outputs are still to be removed
+	forgotten []forgotten
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
 
@@ -31,6 +31,7 @@ type supervisor struct {
 	known    map[messages.ScopePath]messages.ScopeQuota
 	told     map[messages.ScopePath]bool // their opening
 	sessions map[messages.Address]messages.SessionInfo
+	asks     map[messages.Address]messages.OpenSession // as what they were opened
 	closings map[messages.Address]*owed
 	moves    map[messages.JobID]*move
 	falls    map[messages.Address]*crashes // of the actors of sessions
@@ -85,7 +86,7 @@ func newSupervisor(d *Deps) *supervisor {
 		deps: d, limit: d.Limits.withDefaults(),
 		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[idempotency]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
-		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{},
+		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, asks: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
 		channels: newChannels(), watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
 	}
@@ -110,7 +111,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.finale(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
-	case turnAsked, turnReturned, unplaced, letGone, orphaned, scopeDown, recordAsked, settled, messages.Fact:
+	case turnAsked, turnReturned, unplaced, letGone, orphaned, sessionUp, scopeDown, recordAsked, settled, messages.Fact:
 		s.fromBelow(ctx, msg)
 	case messages.FactRecorded, recorderReady, recordFailed, recordAgain, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
@@ -174,6 +175,8 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 		s.letGone(ctx, m)
 	case orphaned:
 		s.rebuild(ctx, m)
+	case sessionUp:
+		s.sessionUp(ctx, m)
 	case scopeDown:
 		s.scopeDown(ctx, m)
 	case recordAsked:

@@ -32,6 +32,7 @@ func (s *supervisor) fell(lost orphaned) (bare, given bool) {
 func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	at := messages.Address{Scope: lost.scope, Session: lost.session}
 	delete(s.sessions, at)
+	delete(s.asks, at)
 	for _, e := range s.sorted() {
 		if e.over || e.job.Scope != at.Scope || e.job.Session != at.Session {
 			continue

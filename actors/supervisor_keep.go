@@ -91,17 +91,31 @@ func (s *supervisor) withAcks() {
 	}
 }
 
-// add puts more behind what an entry has. Of one channel the last number counts.
+// add puts more behind what an entry has. Of one channel the last word counts: the
+// journal takes the parts of an entry one behind the other.
 func (e *Entry) add(more Entry) {
 	e.Facts = append(e.Facts, more.Facts...)
 	e.Keys = append(e.Keys, more.Keys...)
-	e.Channels = append(e.Channels, more.Channels...)
+	for _, c := range more.Channels {
+		e.overlook(c.ID)
+		e.Channels = append(e.Channels, c)
+	}
 	for _, a := range more.Acks {
 		e.Acks = slices.DeleteFunc(e.Acks, func(b messages.Acknowledge) bool { return b.Channel == a.Channel })
 		e.Acks = append(e.Acks, a)
 	}
-	e.Left = append(e.Left, more.Left...)
+	for _, id := range more.Left {
+		e.overlook(id)
+		e.Left = append(e.Left, id)
+	}
 	e.Removed = append(e.Removed, more.Removed...)
+}
+
+// overlook drops what an entry has of a channel.
+func (e *Entry) overlook(id messages.ChannelID) {
+	e.Channels = slices.DeleteFunc(e.Channels, func(c Follower) bool { return c.ID == id })
+	e.Acks = slices.DeleteFunc(e.Acks, func(a messages.Acknowledge) bool { return a.Channel == id })
+	e.Left = slices.DeleteFunc(e.Left, func(left messages.ChannelID) bool { return left == id })
 }
 
 func (e *Entry) empty() bool {

@@ -139,7 +139,6 @@ type removeLate struct{ quiet }
 func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.drop(e)
 	s.logBytes -= logBytes(e.job)
-	s.beside(Entry{Removed: []messages.JobID{e.job.ID}})
 	switch i := slices.Index(s.archived, e.job.ID); {
 	case i == 0: // the oldest go first
 		s.archived = s.archived[1:]
@@ -150,21 +149,31 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)
 	}
-	s.forgotten = append(s.forgotten, e.job.UID)
+	s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
+}
+
+// forgotten is a job whose output is still to be removed. The journal has it until
+// then: the next node would remove it.
+type forgotten struct {
+	id  messages.JobID
+	uid messages.UID
 }
 
 // removeForgotten removes the outputs of forgotten jobs.
 func (s *supervisor) removeForgotten() {
 	deps, jobs := s.deps, s.forgotten
 	s.forgotten = nil
+	for _, job := range jobs {
+		s.beside(Entry{Removed: []messages.JobID{job.id}})
+	}
 	deps.Workers.Apart.Schedule(func() { deps.removeLogs(jobs) })
 }
 
 // removeLogs removes the outputs of jobs. It may wait for a disk: no actor does it.
-func (d *Deps) removeLogs(jobs []messages.UID) {
-	for _, uid := range jobs {
-		if err := d.Logs.Remove(string(uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
-			d.Log.Warn("an output could not be removed", slog.String("job", string(uid)), slog.Any("error", err))
+func (d *Deps) removeLogs(jobs []forgotten) {
+	for _, job := range jobs {
+		if err := d.Logs.Remove(string(job.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			d.Log.Warn("an output could not be removed", slog.String("job", string(job.uid)), slog.Any("error", err))
 		}
 	}
 }

@@ -131,8 +131,13 @@ func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[me
 		if m := memos[h.ID]; m != nil && m.Scope == at.Scope && m.Session == at.Session {
 			o.ask.Backend, o.ask.Dir, o.ask.Shell, o.ask.Terminal = m.Place.Backend, m.Place.Dir, m.Place.Shell, m.Place.Terminal
 		}
+		h.Exited = e.job.State.Ended()
+		if m := memos[h.ID]; m != nil {
+			h.Keep = m.OnExit == messages.KeepChildren
+		}
 		o.held = append(o.held, h)
 		if told[h.ID] {
+			s.asks[at] = o.ask
 			s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: o.ask.Backend, Dir: o.ask.Dir}
 		}
 	}

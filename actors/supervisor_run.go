@@ -261,7 +261,7 @@ const cannotRun = 126
 func (s *supervisor) drop(e *entry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
-	if e.key.key != "" {
+	if s.byKey[e.key] == e.job.ID { // a node that begins again may find two under one key
 		delete(s.byKey, e.key)
 	}
 }
@@ -319,6 +319,7 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 		return // it is told once, however often the job is placed
 	}
 	job.Seq, job.Scope, job.Session = e.job.Seq, e.job.Scope, e.job.Session
+	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
 	fact = s.record(ctx, e, fact)
 	switch fact.(type) {

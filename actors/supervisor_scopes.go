@@ -86,16 +86,20 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 	s.confirmLate(ctx) // what has ended before
 }
 
+// sessionUp keeps what a session is. That its actor is a new one is nobody's
+// business.
+func (s *supervisor) sessionUp(ctx actor.Context, m sessionUp) {
+	at := messages.Address{Scope: m.fact.Info.Scope, Session: m.fact.Info.Session}
+	_, again := s.sessions[at]
+	s.sessions[at], s.asks[at] = m.fact.Info, m.ask
+	if !again {
+		s.note(ctx, m.fact)
+	}
+}
+
 // sessionFact keeps what is known of sessions and scopes, and pays closings.
 func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	switch f := fact.(type) {
-	case messages.SessionOpened:
-		at := messages.Address{Scope: f.Info.Scope, Session: f.Info.Session}
-		_, again := s.sessions[at]
-		s.sessions[at] = f.Info
-		if again {
-			return // its actor is a new one, which is nobody's business
-		}
 	case messages.ScopeOpened:
 		if s.told[f.Path] {
 			return
@@ -107,6 +111,7 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	case messages.SessionClosed:
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
 		delete(s.sessions, at)
+		delete(s.asks, at)
 		delete(s.falls, at)
 		s.leave(ctx, at)
 		s.payClosing(ctx, at, f)
@@ -208,9 +213,9 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 	}
 	for at, info := range s.sessions {
 		if inside(at) {
-			s.send(ctx, at, openSession{ask: messages.OpenSession{
-				Scope: at.Scope, Session: at.Session, Backend: info.Backend, Dir: info.Dir,
-			}, bare: bare}, nil)
+			ask := s.asks[at]
+			ask.Scope, ask.Session, ask.Backend = at.Scope, at.Session, info.Backend
+			s.send(ctx, at, openSession{ask: ask, bare: bare}, nil)
 		}
 	}
 	for _, e := range s.sorted() {

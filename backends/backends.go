@@ -153,6 +153,10 @@ type Held struct {
 	ID   messages.UID
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
+
+	// What the tree adds, for Backend.Open: an engine says it no more.
+	Keep   bool `json:"-"` // it was started with KeepChildren
+	Exited bool `json:"-"` // its result was told and settled before
 }
 
 // Backend is a kind of job: pipe, pty and shell stand on an Engine, client on

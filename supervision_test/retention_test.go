@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,4 +56,30 @@ func TestRetention(t *testing.T) {
 			}, plan{limits: one.limits})
 		})
 	}
+}
+
+// The output of a job that was forgotten is removed by the next node, if this one
+// was killed before it came to that, or may keep fewer.
+func TestRetentionOfWhatWasForgotten(t *testing.T) {
+	journals(t, func(h *house) {
+		for n := range h.plan.limits.Finished + 1 {
+			_, p := h.start(messages.RunCommand{Text: fmt.Sprint(n), Background: true})
+			p.Write(messages.Merged, "x")
+			p.Exit(0)
+			h.after(0)
+		}
+		listed := func(most int) {
+			h.after(0)
+			want(h, "jobs", len(h.listed(messages.ListJobs{Finished: true})), most)
+			h.after(20 * time.Second)
+			want(h, "logs", h.store.Logs(), most)
+		}
+		h.again()
+		listed(h.plan.limits.Finished)
+		h.plan.limits.Finished = 2
+		h.again()
+		listed(2)
+		h.again()
+		listed(2)
+	}, plan{limits: actors.Limits{Finished: 64}}) // of which two are removed at a time
 }

@@ -76,7 +76,8 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 	defer b.mu.Unlock()
 	for _, h := range held {
 		if h.Live {
-			p.take(h.ID)
+			j := p.take(h.ID)
+			j.keep, j.exited = j.keep || h.Keep, j.exited || h.Exited
 		}
 	}
 	return p, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"time"
 
 	"troupe"
 	"troupe/messages"
@@ -25,8 +26,9 @@ type host interface {
 	count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error)
 	view(ctx context.Context, job messages.Job) (view.View, error)
 	keep(job messages.Job, out messages.StreamOutput) (string, error)
-	// pacer holds a job back whose reader is slow; nil: it cannot be held.
-	pacer() asker
+	// pacer holds a job back whose reader is slow. It is asked when our reader has
+	// kept us waiting for so long in all.
+	pacer() (asker, time.Duration)
 	// shutdown ends what is ours alone, and what is left in it.
 	shutdown(ctx context.Context, r messages.ShutDown) error
 	// ours says whether all that the command left behind ends with us.
@@ -95,7 +97,7 @@ func (l local) keep(job messages.Job, out messages.StreamOutput) (string, error)
 	return l.node.Keep(job, out.Stream)
 }
 
-func (l local) pacer() asker { return l.node }
+func (l local) pacer() (asker, time.Duration) { return l.node, 0 }
 
 func (l local) shutdown(ctx context.Context, r messages.ShutDown) error {
 	return l.node.Shutdown(ctx, r)

@@ -6,7 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +27,8 @@ type relay struct {
 	stream messages.Stream
 	to     *pane
 	pace   pace
+	waits  time.Duration // how long to may still keep us waiting, in all, until pace is kept
+	once   sync.Once     // pace is kept
 
 	live context.Context    // until the command has ended
 	stop context.CancelFunc // of live
@@ -32,8 +36,8 @@ type relay struct {
 	lost atomic.Int64       // bytes that a quota took before they were shown
 }
 
-func newRelay(ctx context.Context, host host, stream messages.Stream, to *pane, hold *brake, most int64) *relay {
-	r := &relay{host: host, job: hold.job, stream: stream, to: to, size: make(chan int64, 1)}
+func newRelay(ctx context.Context, host host, stream messages.Stream, to *pane, hold *brake, most int64, waits time.Duration) *relay {
+	r := &relay{host: host, job: hold.job, stream: stream, to: to, waits: waits, size: make(chan int64, 1)}
 	r.pace = pace{stream: stream, hold: hold, most: most, moved: make(chan struct{}, 1)}
 	r.live, r.stop = context.WithCancel(ctx)
 	return r
@@ -59,7 +63,9 @@ func (e *outputError) Unwrap() error { return e.err }
 // show copies until the end. ctx ends it early.
 func (r *relay) show(ctx context.Context) error {
 	defer r.stop()
-	go r.pace.keep(r.live)
+	if r.waits == 0 {
+		r.keepPace()
+	}
 	at, err := r.copy(r.live, 0, -1)
 	if err == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -72,6 +78,25 @@ func (r *relay) show(ctx context.Context) error {
 		return nil
 	}
 }
+
+// write shows bytes. A reader that has kept us waiting for long is one for whom
+// the command is held back.
+func (r *relay) write(b []byte) error {
+	if r.waits > 0 {
+		began := time.Now()
+		patience := time.AfterFunc(r.waits, r.keepPace)
+		defer func() {
+			patience.Stop()
+			if r.waits -= time.Since(began); r.waits <= 0 {
+				r.keepPace()
+			}
+		}()
+	}
+	_, err := r.to.Write(b)
+	return err
+}
+
+func (r *relay) keepPace() { r.once.Do(func() { go r.pace.keep(r.live) }) }
 
 // finish says that the command has ended and has written so many bytes.
 func (r *relay) finish(size int64) {
@@ -91,8 +116,8 @@ func (r *relay) copy(ctx context.Context, from, to int64) (int64, error) {
 	for {
 		n, err := follower.Read(buf)
 		if n > 0 {
-			if _, werr := r.to.Write(buf[:n]); werr != nil {
-				return from, &outputError{werr}
+			if err := r.write(buf[:n]); err != nil {
+				return from, &outputError{err}
 			}
 			from = follower.Offset()
 			r.pace.reached(from)

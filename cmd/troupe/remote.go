@@ -160,8 +160,6 @@ func (h *remote) keep(_ messages.Job, out messages.StreamOutput) (string, error)
 	return out.File, nil
 }
 
-func (h *remote) pacer() asker { return nil }
-
 func (h *remote) shutdown(context.Context, messages.ShutDown) error { return h.client.Close() }
 
 func (h *remote) ours() bool { return false }

@@ -111,12 +111,10 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 		panes = map[messages.Stream]*pane{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
 	}
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
-	hold, most := &brake{node: g.host.pacer(), job: g.job}, behindFor(g.request.Quota)
-	if hold.node == nil {
-		most = 0
-	}
+	node, patience := g.host.pacer()
+	hold, most := &brake{node: node, job: g.job}, behindFor(g.request.Quota)
 	for stream, to := range panes {
-		relay := newRelay(ctx, g.host, stream, to, hold, most)
+		relay := newRelay(ctx, g.host, stream, to, hold, most, patience)
 		g.relays = append(g.relays, relay)
 		go func() { g.relayed <- relay.show(ctx) }()
 	}

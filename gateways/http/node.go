@@ -19,6 +19,7 @@ type Node interface {
 // node are the methods whose types every package knows.
 type node interface {
 	Ask(ctx context.Context, request messages.Refusable) (any, error)
+	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)

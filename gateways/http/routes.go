@@ -38,6 +38,7 @@ func table() []route {
 		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*call).deadline},
 		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*call).input},
 		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*call).closeInput},
+		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, (*call).hold},
 		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
 		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
 		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, (*call).attach},

@@ -54,13 +54,14 @@ type Server struct {
 	mu            sync.Mutex
 	subscriptions map[messages.Principal]int
 	leases        map[messages.UID]*lease
+	held          map[messages.UID]*held
 }
 
 // New makes a server. Serve lets clients in, Close ends it.
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
-		subscriptions: map[messages.Principal]int{}, leases: map[messages.UID]*lease{},
+		subscriptions: map[messages.Principal]int{}, leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{},
 		large: make(chan struct{}, maxLarge),
 	}
 	if s.log == nil {

@@ -142,6 +142,23 @@ func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
 	return c.done(ctx, of(id, "close-input"), wire.Nothing{})
 }
 
+// Hold holds a job back, which blocks on its own full pipe then, until release is
+// called or we vanish.
+func (c *Client) Hold(ctx context.Context, id messages.JobID) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, err := c.request(ctx, http.MethodPost, of(id, "hold"), nil, wire.Nothing{})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	reply, err := c.do(r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return func() { cancel(); _ = reply.Body.Close() }, nil
+}
+
 // Resize gives a job's terminal another size.
 func (c *Client) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 	return c.done(ctx, of(r.Job, "resize"), wire.Resize(r.Size))

@@ -1,0 +1,96 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// held is a job that some of its readers hold back.
+type held struct {
+	mu      sync.Mutex
+	holders int // that have asked the job, or are about to
+	users   int // guarded by the server's lock
+}
+
+// hold holds a job back for as long as the request is open: it blocks on its own
+// full pipe, as it would if it wrote to its reader itself. Bound to a connection,
+// a hold does not outlive whoever wants it.
+func (c *call) hold() error {
+	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+		return err
+	}
+	ctx, cancel := c.stream()
+	defer cancel()
+	job, err := c.node.Job(c.ctx, c.id())
+	if err != nil {
+		return err
+	}
+	if err := c.press(job.UID); err != nil {
+		return err
+	}
+	defer c.release(job.UID)
+	c.w.Header().Set("Content-Type", "text/plain")
+	c.w.WriteHeader(http.StatusOK)
+	if http.NewResponseController(c.w).Flush() != nil {
+		return errAnswered
+	}
+	<-ctx.Done()
+	return errAnswered
+}
+
+// press holds a job that nobody held.
+func (c *call) press(uid messages.UID) error {
+	h := c.holdOf(uid)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.holders == 0 {
+		if _, err := ask[messages.Acknowledged](c, messages.PaceOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
+			c.letGo(uid)
+			return err
+		}
+	}
+	h.holders++
+	return nil
+}
+
+// release lets the job go on that nobody else holds, also when whoever held it
+// has vanished. A job that has ended, or is the keeper's again, needs no word.
+func (c *call) release(uid messages.UID) {
+	defer c.letGo(uid)
+	c.mu.Lock()
+	h := c.held[uid]
+	c.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.holders--; h.holders > 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
+	defer cancel()
+	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PaceOutput{Job: messages.JobID(uid)} })
+	if err != nil {
+		c.log.Warn("a job that was held back did not hear that it may go on", "job", uid, "error", err)
+	}
+}
+
+func (s *Server) holdOf(uid messages.UID) *held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[uid] == nil {
+		s.held[uid] = &held{}
+	}
+	s.held[uid].users++
+	return s.held[uid]
+}
+
+func (s *Server) letGo(uid messages.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[uid].users--; s.held[uid].users == 0 {
+		delete(s.held, uid)
+	}
+}

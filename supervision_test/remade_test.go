@@ -1,0 +1,137 @@
+package supervision_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors"
+	"troupe/backends"
+	"troupe/backends/fake"
+	"troupe/backends/pipe"
+	"troupe/messages"
+)
+
+// A deadline that was changed while the job waited goes with it, to its new place
+// and to a new actor.
+func TestTimeoutChangedInTheQueueGoesWithTheJob(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Scope: "a", Text: "first", Background: true})
+		h.run(messages.RunCommand{Scope: "a", Text: "second", Timeout: time.Minute})
+		h.run(messages.RunCommand{Scope: "a", Text: "third", Timeout: time.Minute})
+		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j2", After: time.Hour}))
+		reply[messages.Acknowledged](h.ask(messages.ChangeDeadline{Job: "j3", None: true}))
+		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j2", To: "b"}))
+		h.crash("session")
+		h.crash("command")
+		q := h.proc("second")
+		q.Begin()
+		h.after(time.Minute)
+		h.wantSignals(q)
+		h.after(59 * time.Minute)
+		h.wantSignals(q, "TERM")
+		q.Exit(0)
+		h.crash("command") // that of the third
+		p.Exit(0)
+		h.after(0)
+		r := h.proc("third")
+		r.Begin()
+		h.after(time.Hour)
+		h.wantSignals(r)
+		r.Exit(0)
+	}, plan{fake: fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 4}}})
+}
+
+// A session that could not be opened does not keep its name.
+func TestASessionThatCouldNotBeOpenedIsOpenedAgain(t *testing.T) {
+	var broken error
+	inHouse(t, func(h *house) {
+		refused(h.ask(messages.OpenSession{Session: "build", Backend: "none"}), messages.Unsupported)
+		broken = errors.New("no such shell")
+		refused(h.ask(messages.OpenSession{Session: "build", Shell: "fish"}), messages.SpawnFailed)
+		refused(h.run(messages.RunCommand{Session: "build", Text: "make"}), messages.SpawnFailed)
+		broken = nil
+		info := reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "build", Dir: "/src"})).Info
+		want(h, "directory", info.Dir, "/src")
+		_, p := h.start(messages.RunCommand{Session: "build", Text: "make"})
+		p.Exit(0)
+		h.after(0)
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "build"}))
+	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error { return broken }}})
+}
+
+// A session that is made anew is the one that was opened.
+func TestFaultSessionKeepsItsShell(t *testing.T) {
+	var last backends.Place
+	inHouse(t, func(h *house) {
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", Shell: "zsh", Env: []string{"A=1"}, Dir: "/src"}))
+		for _, kind := range []string{"session", "scope"} {
+			last = backends.Place{}
+			h.crash(kind)
+			want(h, kind+": shell", last.Shell, "zsh")
+			want(h, kind+": variables", len(last.Env), 1)
+			want(h, kind+": directory", last.Dir, "/src")
+		}
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", Shell: "zsh"}))
+	}, plan{fake: fake.Options{OpenFails: func(at backends.Place) error { last = at; return nil }}})
+}
+
+// What a job says while its node lets it go does not take back what its client was
+// told: the next node does not stop it.
+func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "foreground"})
+		late := messages.CommandChanged{Job: h.job("j1")}
+		late.Job.WaitingForInput = true
+		h.stage.spoil = func(_ *actor.PID, message any) int {
+			if _, ends := message.(messages.ShutDown); ends {
+				h.system().Root.Send(h.top(), late) // it was on its way
+			}
+			return 1
+		}
+		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+			h.Error(err)
+		}
+		h.stage.spoil = nil
+		h.bury()
+		h.begin()
+		want(h, "state", h.job("j1").State, messages.Running)
+		want(h, "background", h.job("j1").Background, true)
+		h.wantSignals(p)
+	}, plan{})
+}
+
+// Children that were told to outlive their session outlive it behind a restart, too,
+// whether their job had a result before or has one since.
+func TestRestartKeepsChildrenOfASession(t *testing.T) {
+	journals(t, func(h *house) {
+		begin := func() { // each with a backend of its own, as in a process of its own
+			h.die()
+			h.kinds[actors.DefaultBackend] = pipe.New(h.engine, pipe.Options{})
+			h.begin()
+		}
+		begin()
+		leaver := func(name string, on messages.OnExit) *fake.Process {
+			_, p := h.start(messages.RunCommand{Argv: []string{name}, OnExit: on, Background: true})
+			p.Leave(fake.Children{N: 1, Output: true})
+			return p
+		}
+		before, since, other := leaver("before", messages.KeepChildren), leaver("since", messages.KeepChildren), leaver("other", "")
+		before.Exit(0)
+		other.Exit(0)
+		h.after(0)
+		begin()
+		since.Exit(0)
+		h.after(0)
+		closing := h.ask(messages.CloseSession{})
+		h.after(time.Minute)
+		reply[messages.SessionClosed](closing)
+		h.wantSignals(before)
+		h.wantSignals(since)
+		want(h, "what the others left is ended", len(other.Signalled()) > 0, true)
+		before.EndTree()
+		since.EndTree()
+	}, plan{})
+}
