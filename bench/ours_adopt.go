@@ -62,15 +62,9 @@ func (o *ourAdoption) round(ctx context.Context) (values, error) {
 		return nil, err
 	}
 	o.daemon = d
-	list, err := d.Jobs(ctx, messages.ListJobs{})
+	running, err := o.running(ctx)
 	if err != nil {
 		return nil, err
-	}
-	running := 0
-	for _, job := range list.Jobs {
-		if job.State == messages.Running {
-			running++
-		}
 	}
 	if err := inFlight(len(o.talk), len(o.talk), func(i int) error { return o.answers(ctx, o.talk[i]) }); err != nil {
 		return nil, err
@@ -78,6 +72,24 @@ func (o *ourAdoption) round(ctx context.Context) (values, error) {
 	took := time.Since(start)
 	o.words += int64(len(word))
 	return values{"adopted": took.Seconds() * 1000, "lost": float64(o.n - running)}, nil
+}
+
+// running is how many jobs run, once the starts that were not recorded when the
+// last daemon died are told by the keeper.
+func (o *ourAdoption) running(ctx context.Context) (int, error) {
+	for {
+		list, err := o.daemon.Jobs(ctx, messages.ListJobs{})
+		if err != nil {
+			return 0, err
+		}
+		states := map[messages.State]int{}
+		for _, job := range list.Jobs {
+			states[job.State]++
+		}
+		if states[messages.Starting] == 0 {
+			return states[messages.Running], nil
+		}
+	}
 }
 
 const word = "hello\n"

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"reflect"
-	"sync"
 	"time"
 )
 
@@ -40,41 +38,17 @@ func decode[T any](body []byte) (T, error) {
 	return v, nil
 }
 
-// field is one of a struct.
-type field struct {
-	tag   uint16
-	index int
+// tagOf is what a field is known by: its name, in two bytes (FNV-1a, folded). A
+// field that does not travel has none.
+func tagOf(f reflect.StructField) (tag uint16, travels bool) {
+	h := uint32(2166136261)
+	for i := range len(f.Name) {
+		h = (h ^ uint32(f.Name[i])) * 16777619
+	}
+	return uint16(h ^ h>>16), f.IsExported()
 }
 
-var (
-	plans    sync.Map // of []field, by type
-	timeType = reflect.TypeFor[time.Time]()
-)
-
-// fieldsOf are those of a type that travel: the exported ones.
-func fieldsOf(t reflect.Type) ([]field, error) {
-	if known, ok := plans.Load(t); ok {
-		return known.([]field), nil
-	}
-	var all []field
-	taken := map[uint16]string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.IsExported() {
-			continue
-		}
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(f.Name)) // it never fails
-		tag := uint16(h.Sum32() ^ h.Sum32()>>16)
-		if other, is := taken[tag]; is {
-			return nil, fmt.Errorf("the fields %s and %s of %s have one tag", other, f.Name, t)
-		}
-		taken[tag] = f.Name
-		all = append(all, field{tag, i})
-	}
-	plans.Store(t, all)
-	return all, nil
-}
+func isTime(v reflect.Value) bool { return v.Type() == reflect.TypeFor[time.Time]() }
 
 func appendValue(p []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
@@ -111,21 +85,22 @@ func appendList(p []byte, v reflect.Value) (_ []byte, err error) {
 }
 
 func appendStruct(p []byte, v reflect.Value) ([]byte, error) {
-	if v.Type() == timeType {
+	if isTime(v) {
 		at := v.Interface().(time.Time)
 		p = binary.LittleEndian.AppendUint64(p, uint64(at.Unix()))
 		return binary.LittleEndian.AppendUint32(p, uint32(at.Nanosecond())), nil
 	}
-	fields, err := fieldsOf(v.Type())
-	if err != nil {
-		return p, err
-	}
-	for _, f := range fields {
-		of := v.Field(f.index)
+	var err error
+	for i := range v.NumField() {
+		of := v.Field(i)
 		if of.IsZero() {
 			continue
 		}
-		p = binary.LittleEndian.AppendUint16(p, f.tag)
+		tag, travels := tagOf(v.Type().Field(i))
+		if !travels {
+			continue
+		}
+		p = binary.LittleEndian.AppendUint16(p, tag)
 		if p, err = appendBoxed(p, of); err != nil {
 			return p, err
 		}
@@ -224,16 +199,12 @@ func readList(p []byte, into reflect.Value) error {
 }
 
 func readStruct(p []byte, into reflect.Value) error {
-	if into.Type() == timeType {
+	if isTime(into) {
 		if len(p) < 12 {
 			return errCut
 		}
 		into.Set(reflect.ValueOf(time.Unix(int64(binary.LittleEndian.Uint64(p)), int64(binary.LittleEndian.Uint32(p[8:])))))
 		return nil
-	}
-	fields, err := fieldsOf(into.Type())
-	if err != nil {
-		return err
 	}
 	for next := 0; len(p) > 0; {
 		if len(p) < 2 {
@@ -245,15 +216,14 @@ func readStruct(p []byte, into reflect.Value) error {
 			return err
 		}
 		p = rest
-		for i := range fields { // they come in the order of this side, as a rule
-			f := fields[(next+i)%len(fields)]
-			if f.tag != tag {
+		for i, n := next, into.NumField(); i < next+n; i++ { // they come in the order of this side, as a rule
+			if this, travels := tagOf(into.Type().Field(i % n)); !travels || this != tag {
 				continue
 			}
-			next += i + 1
-			if err := readValue(box, into.Field(f.index)); err != nil {
+			if err := readValue(box, into.Field(i%n)); err != nil {
 				return err
 			}
+			next = i%n + 1
 			break
 		}
 	}
