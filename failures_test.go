@@ -2,6 +2,7 @@ package troupe_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,7 @@ func TestFailuresAreTold(t *testing.T) {
 		defer mu.Unlock()
 		failed = append(failed, kind)
 	})
-	node, err := troupe.Open(context.Background(), troupe.Options{Dir: t.TempDir(), Middleware: []actor.ReceiverMiddleware{count, crash}})
+	node, err := troupe.Open(context.Background(), troupe.Options{Dir: filepath.Join(t.TempDir(), "out"), Middleware: []actor.ReceiverMiddleware{count, crash}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{})) }()
 	job, err := node.Run(context.Background(), messages.RunCommand{Text: "echo begun; exec sleep 600", Background: true})

@@ -41,7 +41,7 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	dir := filepath.Join(silentMount(t), "x")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	node, err := troupe.Open(ctx, troupe.Options{Dir: t.TempDir()})
+	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "out")})
 	require.NoError(t, err)
 	hangs := node.Submit(messages.RunCommand{Text: "true", Dir: dir})
 	for range 20 {

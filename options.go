@@ -23,7 +23,8 @@ import (
 // Options say how a node is made. The zero value is a library node: outputs in
 // the user's temporary directory, commands by bash, no log.
 type Options struct {
-	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>.
+	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>. It must
+	// be this user's alone (0700), or not be there yet: Open refuses any other.
 	Dir string
 	// WorkDir is where jobs run that name no directory; "": the process's own.
 	WorkDir string
@@ -39,6 +40,9 @@ type Options struct {
 	NoCgroup bool
 	// Socket is where clients of the node find it; its jobs are told (TROUPE_SOCKET).
 	Socket string
+	// State is the state directory of the daemon that the node is of; its jobs are
+	// told, too (TROUPE_STATE): one of them that has to start it starts the same.
+	State string
 	// Limits bound the node; Storage bounds what its outputs take.
 	Limits  actors.Limits
 	Storage spill.Limits
@@ -122,6 +126,12 @@ func (o Options) build() (parts, error) {
 	}); err != nil {
 		return p, err
 	}
+	if err := p.store.Check(); err != nil {
+		return p, errors.Join(&messages.Error{
+			Code: messages.Refused, Reason: "directory", Message: "outputs cannot be kept: " + err.Error(),
+			Hint: "give Options.Dir a directory of yours with mode 0700, or the name of one that can be made",
+		}, p.store.Close())
+	}
 	p.logs = p.store
 	local, err = engine.New(engine.Options{
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
@@ -162,7 +172,7 @@ func (p parts) close() error {
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
-		Environment: environment(os.Environ(), o.Socket),
+		Environment: environment(os.Environ(), o.Socket, o.State),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Limits: o.Limits, Middleware: o.Middleware,
 		Failed: n.fail, Stopped: func() { close(n.gone) }, Unhandled: o.Unhandled,
 	}
@@ -170,17 +180,20 @@ func (o Options) deps(p parts, n *Node) *actors.Deps {
 
 // environment makes the environments of jobs. The usual one, of a request that says
 // nothing about it, is made once.
-func environment(host []string, socket string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
+func environment(host []string, socket, state string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
 	withSelf := func(env []string, self actors.Self) []string {
 		if socket != "" {
 			env = shell.Set(env, shell.SocketVar, socket)
+		}
+		if state != "" {
+			env = shell.Set(env, shell.StateVar, state)
 		}
 		return shell.WithSelf(env, self.Scope, self.Session, self.Job)
 	}
 	usual, usualDropped, _ := shell.Environment(messages.RunCommand{}, host)
 	return func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
 		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
-			env := append(make([]string, 0, len(usual)+1+shell.SelfVars), usual...)
+			env := append(make([]string, 0, len(usual)+2+shell.SelfVars), usual...)
 			return withSelf(env, self), usualDropped, nil
 		}
 		env, dropped, err := shell.Environment(r, host)

@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
-	if err := n.opened(ctx); err != nil {
+	if err := n.opened(ctx); err != nil { // the jobs of before are not ours to end: we never had them
 		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutDown{KeepJobs: p.canKeep(), Reason: "it could not be opened"}))
 	}
 	return n, nil

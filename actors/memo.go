@@ -117,7 +117,7 @@ func (m *memo) job(uid messages.UID) messages.Job {
 func (m *memo) run(job messages.Job) *messages.RunCommand {
 	return &messages.RunCommand{
 		UID: job.UID, Scope: job.Scope, Session: job.Session, Key: m.Key, Principal: job.Principal, Text: job.Command, Dir: job.Dir,
-		Background: m.Background || m.Mode == messages.ModeAsync, Detach: m.Mode == messages.ModeDetached,
+		Background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached, Detach: m.Mode == messages.ModeDetached,
 		PromoteAfter: m.PromoteAfter, Timeout: job.Timeout, Grace: m.Grace, OnExit: m.OnExit,
 	}
 }

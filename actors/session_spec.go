@@ -45,6 +45,9 @@ func plan(run *messages.RunCommand, session messages.SessionID) spill.Plan {
 	if run.Persist {
 		p.Inline = -1
 	}
+	if run.Detach {
+		p.File = run.LogFile
+	}
 	return p
 }
 

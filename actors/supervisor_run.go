@@ -59,6 +59,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
+	r.Background = r.Background || r.Detach // nobody waits for what outlives all who could
 	if r.Key != "" && s.again(ctx, r) {
 		return
 	}
@@ -73,7 +74,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
-		e.owed = !r.Background && !r.Detach
+		e.owed = !r.Background
 	}
 	e.offered = s.admission.Offer(e.job.ID)
 	e.turn = e.offered

@@ -48,6 +48,14 @@ type Engine interface {
 	Close(keep bool) []messages.Survivor
 }
 
+// Detacher is an Engine that can start jobs which outlive whoever holds the others
+// (Spec.Detach): each has a keeper of its own.
+type Detacher interface {
+	// CheckDetach says why a job cannot be detached whose log is to be in file; "": in
+	// a place of the engine's choice.
+	CheckDetach(file string) *messages.Error
+}
+
 // Process is one job. Every call is idempotent, legal in every phase, safe
 // from any goroutine and never waits.
 type Process interface {
@@ -93,7 +101,7 @@ type Spec struct {
 	Deadline time.Duration // insurance for the time in which no tree runs; 0: none
 	Grace    time.Duration // of the deadline
 	OnExit   messages.OnExit
-	Detach   bool
+	Detach   bool // in a keeper of its own, where the Engine is a Detacher
 	Log      spill.Plan
 	Script   string // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
 	Meta     []byte // opaque, at most MaxMeta: rebuilds the tree after a restart

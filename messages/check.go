@@ -11,7 +11,7 @@ import (
 // job is made of it (design.md 9.7). What only the place to run can know (the
 // directory, the shell) is checked there.
 func (r RunCommand) Check() *Error {
-	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes} {
+	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -146,6 +146,21 @@ func (r RunCommand) checkModes() *Error {
 		return Invalid("invalid_size", fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
 	case !utf8.ValidString(r.Description):
 		return Invalid("description", "the description is no UTF-8 text")
+	}
+	return nil
+}
+
+// checkDetach says what does not go together with being detached.
+func (r RunCommand) checkDetach() *Error {
+	switch {
+	case !r.Detach && r.LogFile != "":
+		return Invalid("log", "only a detached job has a log file of its own; detach it, or leave the file out")
+	case !r.Detach:
+		return nil
+	case r.Streams == SeparateStreams:
+		return Invalid("streams", "a detached job has one log, so its streams are merged; leave them so")
+	case r.LogFile != "" && (r.LogFile[0] != '/' || strings.ContainsRune(r.LogFile, 0) || !utf8.ValidString(r.LogFile)):
+		return Invalid("log", fmt.Sprintf("%q cannot be the log file; give an absolute path", r.LogFile))
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ type RunCommand struct {
 	Stdin      StdinMode
 	Terminal   Terminal // the zero value: none
 	Background bool     // answer with CommandPromoted when it has started
-	Detach     bool
+	Detach     bool     // Background, in a keeper of its own, which outlives the node and its keeper
+	LogFile    string   // of a detached job: the absolute path of its log, which must not be there; "": the node's choice
 
 	PromoteAfter time.Duration // foreground budget from submission; 0: none
 	Timeout      time.Duration // deadline of the job from its leaving the queue; 0: none

@@ -17,6 +17,7 @@ const (
 	SessionVar = "TROUPE_SESSION_ID"
 	JobVar     = "TROUPE_JOB_ID"
 	SocketVar  = "TROUPE_SOCKET"
+	StateVar   = "TROUPE_STATE"
 )
 
 // Environment makes the environment of a job by the policy of its request: what

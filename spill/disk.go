@@ -114,7 +114,12 @@ func OpenStore(o Options) (*Disk, error) {
 	return d, nil
 }
 
-// Create makes an empty log, which costs no descriptor and no file.
+// Check says why the store's root can hold no files, where that is known before
+// there are any: a job whose output finds no place would wait for one.
+func (d *Disk) Check() error { return d.tree.check() }
+
+// Create makes an empty log, which costs no descriptor and no file, unless the plan
+// names one.
 func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
 	if !validID(id) {
 		return nil, fmt.Errorf("%q is no id of a log: use up to %d letters, digits, '_' and '-', such as a ULID", id, maxID)
@@ -125,6 +130,12 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
 	p, err := p.resolve()
 	if err != nil {
 		return nil, err
+	}
+	var given *file
+	if p.File != "" {
+		if given, err = d.claim(p.File); err != nil {
+			return nil, err
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +152,7 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
 	case j.elem != nil:
 		d.unfinish(j)
 	}
-	b := &body{disk: d, job: j, id: id, stream: stream, plan: p}
+	b := &body{disk: d, job: j, id: id, stream: stream, plan: p, file: given}
 	j.logs[stream] = b
 	j.open++
 	if stream != Merged && j.order == nil {

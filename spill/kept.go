@@ -58,7 +58,7 @@ func (b *body) keep() (string, error) {
 // descriptor. Called with the turn of b.
 func (f *file) keep(b *body) error {
 	old, name := f.where()
-	if old.kept {
+	if old.kept || old.outside != "" {
 		return nil
 	}
 	to := place{kept: true}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -41,6 +42,12 @@ func (p Plan) resolve() (Plan, error) {
 		p.Inline = -1
 	default:
 		return p, fmt.Errorf("%q is no durability: use memory, os-crash or fsync-on-exit", p.Durability)
+	}
+	if p.File != "" {
+		if !filepath.IsAbs(p.File) || filepath.Clean(p.File) != p.File || p.File == "/" {
+			return p, fmt.Errorf("%q is no absolute path of a file", p.File)
+		}
+		p.Inline = -1
 	}
 	p.Group = dirName(p.Group)
 	return p, nil

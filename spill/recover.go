@@ -96,7 +96,12 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 		if err != nil {
 			continue // not a file of ours
 		}
-		l, err := d.recoverLog(h, group, e.Name(), id, stream)
+		plan, err := Plan{Group: group}.resolve()
+		if err != nil {
+			h.free()
+			return found, err
+		}
+		l, err := d.recoverLog(h, place{group: group}, plan, e.Name(), id, stream)
 		h.free()
 		if err == nil {
 			found = append(found, l)
@@ -105,7 +110,7 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 	return found, nil
 }
 
-func (d *Disk) recoverLog(h *handle, group, name, id string, stream uint8) (leftLog, error) {
+func (d *Disk) recoverLog(h *handle, p place, plan Plan, name, id string, stream uint8) (leftLog, error) {
 	st, err := d.sys.Stat(h.fd)
 	if err != nil {
 		return leftLog{}, err
@@ -113,11 +118,7 @@ func (d *Disk) recoverLog(h *handle, group, name, id string, stream uint8) (left
 	if !st.Regular || st.Links != 1 || int(st.UID) != os.Geteuid() {
 		return leftLog{}, errGone
 	}
-	f, err := d.adopt(place{group: group}, name, h)
-	if err != nil {
-		return leftLog{}, err
-	}
-	plan, err := Plan{Group: group}.resolve()
+	f, err := d.adopt(p, name, h)
 	if err != nil {
 		return leftLog{}, err
 	}

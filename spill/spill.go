@@ -68,6 +68,12 @@ type Plan struct {
 	Quota      int64      // bytes kept at most; 0: DefaultQuota
 	Policy     Policy     // at the quota; "": Elide
 	Durability Durability // "": Memory
+
+	// File is the absolute path of the file of the log, which is nobody's but the
+	// log's owner's from then on: it must not be there before, it is there from the
+	// first moment, and it stays when the log is removed, unless it is empty. It is
+	// not made anew if it is deleted. "": a place of the store's choice.
+	File string
 }
 
 // Gap is a range of a log whose bytes were not kept: [From, To).

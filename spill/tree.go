@@ -38,10 +38,12 @@ type tree struct {
 	lock   *handle
 }
 
-// place names a directory for files: that of a session, or that of kept files.
+// place names a directory for files: that of a session, that of kept files, or one
+// that is not the store's.
 type place struct {
-	group string
-	kept  bool
+	group   string
+	kept    bool
+	outside string // its path
 }
 
 // open opens the directory of p and makes it if asked to. The caller frees it.
@@ -50,6 +52,9 @@ func (t *tree) open(p place, create bool) (*handle, error) {
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, ErrClosed
+	}
+	if p.outside != "" {
+		return t.visit(p.outside, create)
 	}
 	if p.kept {
 		if err := t.needRoot(); err != nil {
@@ -72,7 +77,10 @@ func (t *tree) open(p place, create bool) (*handle, error) {
 func (t *tree) filePath(p place, name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.kept {
+	switch {
+	case p.outside != "":
+		return filepath.Join(p.outside, name)
+	case p.kept:
 		return filepath.Join(t.path, keptDir, name)
 	}
 	return filepath.Join(t.path, t.node, sessionsDir, p.group, name)
@@ -109,6 +117,28 @@ func (t *tree) private(fd int, name string) error {
 	}
 	if !st.Dir || int(st.UID) != os.Geteuid() || st.Perm&0o077 != 0 {
 		return fmt.Errorf("%s %w", name, errNotOurs)
+	}
+	return nil
+}
+
+// check says why the given root can hold no files, if it is known already: it is
+// not ours alone, or cannot be written or made. Nothing is made.
+func (t *tree) check() error {
+	if t.given == "" {
+		return nil
+	}
+	h, err := t.descend(unix.AT_FDCWD, t.given, false)
+	where := t.given
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		where = filepath.Dir(t.given) // where it will be made
+	case err != nil:
+		return err
+	default:
+		h.free()
+	}
+	if err := unix.Access(where, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("no files can be made in the directory %s: %w", where, err)
 	}
 	return nil
 }

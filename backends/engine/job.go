@@ -244,6 +244,9 @@ func (j *job) clean() {
 		t.end()
 	}
 	j.root.close()
+	if j.e.opt.Over != nil {
+		j.e.opt.Over(j.id)
+	}
 }
 
 // settle lets the engine forget facts, and the job when it has none left.

@@ -67,6 +67,9 @@ type Options struct {
 	// After is the number behind which those of facts begin, for an engine that
 	// goes on where a dead one ended.
 	After uint64
+	// Over is told of a job about which nothing more will be said, from a goroutine of
+	// the engine; it must not wait. nil: nobody.
+	Over func(job messages.UID)
 	// Fault hears of faults of the engine itself, which it survives. nil: nobody.
 	Fault func(job messages.UID, fault error)
 	// Failpoint is called at named points of the code, in tests; an error of its

@@ -52,7 +52,8 @@ func Open(ctx context.Context, o ClientOptions) (*Client, error) {
 	}
 }
 
-func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
+// newClient makes a client that is not connected.
+func newClient(o ClientOptions) (*Client, error) {
 	name, err := newID()
 	if err != nil {
 		return nil, err
@@ -63,7 +64,20 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	}
 	c.find = finder{o: o}
 	c.line = c.newLine()
-	conn, h, err := c.find.connect(hello{Proto: protocol, Build: o.Build, BootID: bootID(), Client: name})
+	return c, nil
+}
+
+// connect is the first of a client's connections.
+func (c *Client) connect() (*conn, hello, error) {
+	return c.find.connect(hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name})
+}
+
+func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
+	c, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	conn, h, err := c.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -232,9 +246,11 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	c.mu.Unlock()
 	var left []messages.Survivor
 	ended := false
-	if !keep {
+	switch {
+	case c.isDone(): // there is nobody to ask
+	case !keep:
 		left, ended = c.endAll()
-	} else {
+	default:
 		ctx, cancel := context.WithTimeout(context.Background(), flushBound)
 		err := c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
 		cancel()
@@ -256,6 +272,15 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	}
 	c.find.close(ended)
 	return left
+}
+
+func (c *Client) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // endBound is how long a keeper may take to kill what it has.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func mainRole(args []string) (code int, ours bool) {
 	if args[0] != roleArg && !bare {
 		return 0, false
 	}
-	dir, fd := "", -1
+	dir, fd, alone := "", -1, slices.Contains(args, "--alone")
 	for i := 0; i+1 < len(args); i++ {
 		switch args[i] {
 		case "--dir":
@@ -54,7 +55,7 @@ func mainRole(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.RunRole(dir, fd, "test", bare); err != nil {
+	if err := keeper.RunRole(dir, fd, "test", bare, alone); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}

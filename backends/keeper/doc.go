@@ -3,7 +3,7 @@
 // Client, the daemon's side, is a backends.Engine whose jobs do not notice when
 // the daemon is killed: the next one connects, and adopts them.
 //
-// Serve is the keeper, Main the role around it; Open finds the keeper of a
+// Serve is the keeper, RunRole the role around it; Open finds the keeper of a
 // directory or starts one, and connects.
 //
 //	client --hello--> keeper --hello--> client        versions, and what was heard
@@ -15,6 +15,8 @@
 // Both directions are numbered, and both sides keep what the other has not
 // acknowledged: a connection that breaks loses nothing, unless so much piles up
 // that the keeper asks for a resync, and the client says again what it wants.
+//
+// A job that is detached has a keeper of its own, which ends with it: see Fleet.
 //
 // What survives the keeper's own death is its journal: the jobs whose exit it
 // holds are told by the next keeper with their true status, the others are lost,
@@ -28,9 +30,11 @@ const (
 	lockName    = "keeper.lock"    // the writer's lease: who holds its lock is the keeper
 	journalName = "keeper.journal" // what must survive the keeper
 	socketName  = "keeper.sock"
-	errorsName  = "keeper.err" // what the runtime says when the keeper dies of a fault
-	logsName    = "logs"       // the root of the store
-	logsNode    = "keeper"     // and its node: the next keeper has its files
+	errorsName  = "keeper.err"  // what the runtime says when the keeper dies of a fault
+	givenName   = "keeper.file" // where the log of a detached job is
+	guestName   = "guest.lock"  // who looks after a detached job for a moment holds it
+	logsName    = "logs"        // the root of the store
+	logsNode    = "keeper"      // and its node: the next keeper has its files
 )
 
 func refused(code messages.Code, reason, message, hint string) *messages.Error {

@@ -18,6 +18,9 @@ type Options struct {
 	Conn *os.File
 	// Build names the version, for people.
 	Build string
+	// Alone is the keeper of one job: it ends when that is over, its end is recorded,
+	// and no client is connected.
+	Alone bool
 	// Grace is how long jobs have to end when the keeper is told to end.
 	Grace time.Duration
 	// NoCgroup has the engine do without.
@@ -59,4 +62,28 @@ type ClientOptions struct {
 
 	// Fault hears of what goes wrong with the keeper or on the way to it. nil: nobody.
 	Fault func(error)
+}
+
+// FleetOptions say what a Fleet stands on. Root is required.
+type FleetOptions struct {
+	// Main is the keeper of the jobs that are not detached; without a Dir there is
+	// none, and only detached jobs can be started.
+	Main ClientOptions
+	// Root is the directory of the keepers of detached jobs, one directory each. It
+	// is made when it is needed.
+	Root string
+	// Program, Env, Build and Fault are as in ClientOptions, for those keepers.
+	Program []string
+	Env     []string
+	Build   string
+	Fault   func(error)
+
+	// Guest looks after the job Only for a moment, and leaves it as it was: what it
+	// hears is not settled. Another guest has to wait for its turn, unless it is
+	// Urgent: then it takes the place of the one that is there.
+	Guest, Urgent bool
+	// Only is the one job of the fleet; "": all that are there.
+	Only messages.UID
+	// Fresh finds no jobs: it starts some.
+	Fresh bool
 }

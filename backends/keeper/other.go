@@ -26,12 +26,11 @@ func Open(context.Context, ClientOptions) (*Client, error) { return nil, unsuppo
 func Serve(context.Context, Options) error { return unsupported() }
 
 // RunRole refuses.
-func RunRole(string, int, string, bool) error { return unsupported() }
+func RunRole(string, int, string, bool, bool) error { return unsupported() }
 
 // Start implements backends.Engine.
 func (*Client) Start(_ backends.Spec, facts backends.Facts) backends.Process {
-	go facts(messages.ProcessFailed{Err: *unsupported(), Shell: 126, At: time.Now()})
-	return none{}
+	return cannot(facts, unsupported())
 }
 
 // Adopt implements backends.Engine.
@@ -63,13 +62,23 @@ func (*Client) Remove(messages.UID) {}
 // Order has nobody to ask.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
 
-// none is no process.
-type none struct{}
+// Fleet is an engine of many keepers.
+type Fleet struct{ *Client }
 
-func (none) Output(messages.Stream) (spill.Log, error) { return nil, unsupported() }
-func (none) Do(backends.Control)                       {}
-func (none) Stop(messages.Cause, time.Duration)        {}
-func (none) Watch(messages.Stream, int64)              {}
-func (none) Note([]byte)                               {}
-func (none) Settle(uint64)                             {}
-func (none) Release()                                  {}
+// OpenFleet refuses.
+func OpenFleet(context.Context, FleetOptions) (*Fleet, error) { return nil, unsupported() }
+
+// CheckDetach implements backends.Detacher.
+func (*Fleet) CheckDetach(string) *messages.Error { return unsupported() }
+
+// Look refuses.
+func Look(string) (Sight, error) { return Sight{}, unsupported() }
+
+// AwaitEnd refuses.
+func AwaitEnd(context.Context, string) error { return unsupported() }
+
+// Detached are none.
+func Detached(string) []messages.UID { return nil }
+
+// Sweep has nothing to do.
+func Sweep(string, time.Duration) {}

@@ -44,6 +44,9 @@ const (
 	entryOpened  = "opened"
 	entryNoted   = "noted"
 	entrySettled = "settled" // up to Seq; forgotten: all
+	// entryCollected is in place of forgotten where the directory is one job's, and
+	// keeps what became of it.
+	entryCollected = "collected"
 )
 
 func entryOf(r engine.Record) entry {
@@ -109,6 +112,7 @@ type past struct {
 	started, exited, drained *entry
 	meta                     []byte
 	settled                  uint64
+	collected                bool
 }
 
 // ledger is the journal as a table: what of it still counts.
@@ -144,6 +148,8 @@ func (l *ledger) note(e entry) {
 		p.meta = e.Meta
 	case entrySettled:
 		p.settled = max(p.settled, e.Seq)
+	case entryCollected:
+		p.collected = true
 	case string(engine.RecordForgotten):
 		delete(l.jobs, e.Job)
 	}
@@ -168,6 +174,9 @@ func (l *ledger) entries() []entry {
 		}
 		if p.settled > 0 {
 			all = append(all, entry{Kind: entrySettled, Job: id, Seq: p.settled})
+		}
+		if p.collected {
+			all = append(all, entry{Kind: entryCollected, Job: id})
 		}
 	}
 	return all

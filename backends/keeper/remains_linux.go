@@ -132,7 +132,7 @@ func startOf(pid int) (start uint64, dead bool) {
 // journal has, or lost.
 func (s *server) restore(left *ledger, boot string, survivors map[messages.UID][]messages.Survivor) {
 	for id, p := range left.jobs {
-		c := &charge{separate: p.started.Separate, meta: p.meta}
+		c := &charge{separate: p.started.Separate, meta: p.meta, over: true}
 		s.jobs[id] = c
 		s.engine.Restore(engine.Restored{
 			ID: id, Meta: p.meta,
@@ -161,7 +161,7 @@ func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []me
 		sizes = s.sizes(id, p.started.Separate)
 	}
 	var facts []messages.ProcessFact
-	if p.drained == nil || p.settled < p.drained.Seq {
+	if s.o.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
 			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Survivors: survivors,
 		}

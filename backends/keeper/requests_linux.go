@@ -105,6 +105,10 @@ func (s *server) start(l *line, m message) error {
 	if spec.Stdio.Stdin == messages.StdinHost {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
+	if err := s.give(spec, c); err != nil {
+		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *err, Shell: cannotRun})})
+		return nil
+	}
 	s.mu.Lock()
 	s.jobs[m.job] = c
 	s.mu.Unlock()
@@ -112,9 +116,6 @@ func (s *server) start(l *line, m message) error {
 	s.bind(c, m.gen, s.engine.Start(spec, e.hear))
 	return nil
 }
-
-// cannotRun is a shell's status for a command that is there and cannot run.
-const cannotRun = 126
 
 // bind notes the process of a binding.
 func (s *server) bind(c *charge, gen uint64, proc backends.Process) {

@@ -32,12 +32,12 @@ const (
 
 // RunRole is the role of a keeper: it makes this process one and serves until a
 // client ends it, or SIGTERM does. The process must do nothing else. fd is the
-// descriptor of an inherited socket pair; negative: none.
-func RunRole(dir string, fd int, build string, noCgroup bool) error {
+// descriptor of an inherited socket pair; negative: none. alone is as Options.Alone.
+func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
-	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
+	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's
 	if fd >= 0 {
 		unix.CloseOnExec(fd)

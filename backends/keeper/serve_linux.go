@@ -20,6 +20,7 @@ func (s *server) serve(c *conn) {
 	l, err := s.welcome(c)
 	if err != nil {
 		s.turnAway(c, err)
+		s.left(c)
 		return
 	}
 	defer s.leave(c, l)
@@ -97,7 +98,7 @@ func (s *server) welcome(c *conn) (*line, error) {
 		return nil, errEnding
 	}
 	former, l := s.conn, s.line
-	s.conn = c
+	s.conn, s.came = c, true
 	same := s.client == h.Client && l != nil
 	if !same {
 		l = s.newLine()
@@ -139,12 +140,18 @@ func (s *server) newLine() *line {
 // goes on meanwhile.
 func (s *server) leave(c *conn, l *line) {
 	l.detach(c)
+	s.left(c)
+	s.unpause()
+}
+
+// left says that a connection serves nobody any more.
+func (s *server) left(c *conn) {
 	s.mu.Lock()
 	if s.conn == c {
 		s.conn = nil
 	}
 	s.mu.Unlock()
-	s.unpause()
+	s.maybeEnd()
 }
 
 // unbind lets go of what the former client had: its facts are told to nobody,

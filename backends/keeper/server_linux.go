@@ -31,7 +31,7 @@ type server struct {
 	engine  *engine.Local
 	me      hello
 	spare   *spareFiles
-	ended   chan struct{} // closed when a client has ended all
+	ended   chan struct{} // closed when a client has ended all, or the one job is over
 	end     sync.Once
 
 	turn sync.Mutex // of what a client asks, and of taking over
@@ -39,6 +39,7 @@ type server struct {
 	mu     sync.Mutex
 	jobs   map[messages.UID]*charge
 	ending bool   // nobody is let in any more
+	came   bool   // somebody was
 	client string // who is served; its line stays for its return
 	line   *line
 	conn   *conn
@@ -53,6 +54,10 @@ type charge struct {
 	proc   backends.Process // of the client that is served
 	gen    uint64
 	paused bool // by it
+
+	pidFile string // where to say which process it is; "": nowhere
+	born    bool   // it has a process, or had one
+	over    bool   // nothing more will be said
 }
 
 // Serve runs a keeper until ctx ends or a client ends it. Then every job is
@@ -75,6 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 		serving.Go(func() { s.serve(first) })
 	}
 	serving.Go(func() { s.accept(listener, &serving) })
+	defer s.expect()()
 	select {
 	case <-ctx.Done():
 		s.endJobs()
@@ -139,6 +145,9 @@ func (s *server) open() (first *conn, err error) {
 	if err = s.store.Recover(); err != nil {
 		return nil, fmt.Errorf("the logs of the last keeper cannot be read: %w", err)
 	}
+	if s.o.Alone {
+		s.recall()
+	}
 	if err = s.openEngine(); err != nil {
 		return nil, err
 	}
@@ -166,7 +175,7 @@ func (s *server) openEngine() error {
 	}
 	s.engine, err = engine.New(engine.Options{
 		Node: id, Store: s.store, Own: true, NoCgroup: s.o.NoCgroup, ScriptDir: s.store.Dir, After: after,
-		Journal: s.record, Fault: s.fault, Failpoint: s.o.Failpoint,
+		Journal: s.record, Over: s.over, Fault: s.fault, Failpoint: s.o.Failpoint,
 	})
 	if err != nil {
 		return err
@@ -209,14 +218,25 @@ func (s *server) record(r engine.Record) {
 	switch {
 	case c == nil:
 	case r.Kind == engine.RecordStarted:
-		e.Separate, e.Meta = c.separate, c.meta
+		e.Separate, e.Meta, c.born = c.separate, c.meta, true
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
+		if s.o.Alone {
+			e = entry{Kind: entryCollected, Job: r.Job, At: r.At}
+		}
 	}
 	s.mu.Unlock()
 	s.journal.append(e)
-	if r.Kind == engine.RecordStarted && s.o.Spared != nil {
+	if r.Kind != engine.RecordStarted {
+		return
+	}
+	if s.o.Spared != nil {
 		s.spareNot(r.PID)
+	}
+	if c != nil && c.pidFile != "" {
+		if err := writePidFile(c.pidFile, PidFile{PID: r.PID, StartTime: r.StartTime, BootID: s.me.BootID, Job: r.Job, Dir: s.o.Dir}); err != nil {
+			s.fault(r.Job, fmt.Errorf("the pid file cannot be written: %w", err))
+		}
 	}
 }
 

@@ -20,13 +20,11 @@ func (p *place) Check(c backends.Command) *messages.Error {
 			Code: messages.Unsupported, Reason: "terminal", Message: "a session on pipes has no terminal",
 			Hint: "run the command without one",
 		}
-	case c.Detach:
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "detach", Message: "a job cannot be detached from this node",
-			Hint: "run it without; with on_exit keep its children survive the session",
-		}
 	case c.Text == "" && len(c.Argv) == 0:
 		return messages.Invalid("empty_command", "there is no command to run")
+	}
+	if err := p.checkDetach(c); err != nil {
+		return err
 	}
 	if err := checkDir(p.dir(c)); err != nil {
 		return err
@@ -43,6 +41,20 @@ func (p *place) Check(c backends.Command) *messages.Error {
 		}
 	}
 	return err
+}
+
+// checkDetach says why a command cannot be detached that is to be.
+func (p *place) checkDetach(c backends.Command) *messages.Error {
+	if !c.Detach {
+		return nil
+	}
+	if d, ok := p.backend.engine.(backends.Detacher); ok {
+		return d.CheckDetach(c.Log.File)
+	}
+	return &messages.Error{
+		Code: messages.Unsupported, Reason: "detach", Message: "a job cannot be detached from this node",
+		Hint: "run it without; with on_exit keep its children survive the session",
+	}
 }
 
 // Runnable implements backends.Shell. It is sure of what was looked up before, and

@@ -37,6 +37,9 @@ func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.client = true
+		if file := pidFileOf(cmd); file != "" {
+			return m.askDetached(cmd, file, asJSON, do)
+		}
 		c, err := m.dial(cmd.Context())
 		if err != nil {
 			return err
@@ -55,7 +58,7 @@ func (m *Main) dial(ctx context.Context) (*client.Client, error) {
 	}
 	c, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		return nil, noDaemon(s.Socket)
+		return nil, m.alone(noDaemon(s.Socket), s)
 	}
 	return c, err
 }

@@ -45,6 +45,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
 	set.BoolVar(&f.input, "input", false, "until it waits for input")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
+	byPidFile(cmd)
 	return m.asks(cmd, func(a *asking) error { return a.wait(f) })
 }
 

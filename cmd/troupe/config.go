@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -81,12 +82,16 @@ func (m *Main) settings() (*settings, error) {
 	return s, err
 }
 
-// ownState makes the state directory, or says that there is no place for it.
+// ownState makes the state directory, or says that there is no place for it, or
+// that nothing can be written there.
 func (s *settings) ownState() error {
 	if s.State == "" {
 		return s.homeless
 	}
-	return ownDirectory(s.State)
+	if err := ownDirectory(s.State); err != nil {
+		return err
+	}
+	return writable(s.State)
 }
 
 // fullPath is a path that means the same wherever a process stands.
@@ -142,7 +147,7 @@ func readConfig(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	owner := ownerOf(info)
+	owner := peer.OwnerOf(info)
 	switch {
 	case !info.Mode().IsRegular():
 		return "", configError(path, 0, "is no regular file")

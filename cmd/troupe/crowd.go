@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -52,7 +53,22 @@ func inTurn[T any](ctx context.Context, away func(error) bool, ask func() (T, er
 	}
 }
 
+// answerPatience is how long a daemon may take for its first answer: one that
+// begins may have the jobs of before to find, one that was stopped never answers.
+const answerPatience = 30 * time.Second
+
 // connect is a client of the daemon at a socket.
 func connect(ctx context.Context, socket string) (*client.Client, error) {
-	return inTurn(ctx, wasTurnedAway, func() (*client.Client, error) { return client.Dial(ctx, socket) })
+	return inTurn(ctx, wasTurnedAway, func() (*client.Client, error) {
+		asked, cancel := context.WithTimeout(ctx, answerPatience)
+		defer cancel()
+		c, err := client.Dial(asked, socket)
+		if err != nil && asked.Err() != nil && ctx.Err() == nil {
+			err = &messages.Error{
+				Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("the daemon at %s has not answered for %v", socket, answerPatience),
+				Hint: "see whether its process runs (its log is in the state directory), end it, and try again: its jobs go on",
+			}
+		}
+		return c, err
+	})
 }

@@ -21,7 +21,7 @@ import (
 
 // daemon is troupe serve while it runs.
 //
-//	lock the state ─ listen ─ open the node ─ ready ─ serve
+//	lock the state ─ listen, and all else that may fail ─ open the node ─ ready ─ serve
 //	   a signal, a client's shutdown, or a failure: end the node ─ close the server
 type daemon struct {
 	main     *Main
@@ -32,6 +32,8 @@ type daemon struct {
 	service  service
 	lock     *flock.Flock
 	doors    []net.Listener // of clients
+	meter    net.Listener   // of the numbers; nil: they are not told
+	token    string         // admits to a port; "": there is none
 	node     *troupe.Node
 	journal  *journal.Bolt // nil: facts are kept in memory
 	server   *http.Server
@@ -66,17 +68,26 @@ func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 	if err := d.listen(); err != nil {
 		return err
 	}
+	if err := d.admit(); err != nil {
+		return err
+	}
 	return d.openNode()
 }
+
+// lockPatience is how long the lock may be held by nobody who lives: a child that a
+// daemon was forking when it was killed has it until its exec.
+const lockPatience = time.Second
 
 // alone takes the lock of the state directory, which one daemon holds for as
 // long as it lives.
 func (d *daemon) alone() error {
 	path := filepath.Join(d.settings.State, lockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	ok, err := lock.TryLock()
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, lockPatience/20)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the state directory cannot be locked: %w", err)
 	case !ok:
 		return &messages.Error{
@@ -126,15 +137,15 @@ func (d *daemon) openNode() error {
 	if d.node, err = openNode(context.Background(), d); err != nil {
 		return err
 	}
-	token, err := d.token()
-	if err != nil {
+	if err := d.numbers.follow(d.node); err != nil {
 		return err
 	}
-	if err := d.openNumbers(token); err != nil {
-		return err
+	if d.meter != nil {
+		d.log.Info().Str("address", d.meter.Addr().String()).Msg("telling numbers")
+		d.numbers.serve(d.meter, d.token)
 	}
 	d.server = http.New(http.Options{
-		Node: http.Over(d.node), Version: d.main.describe().Version, Token: token, Shutdown: d.shutdown, Log: slogger(d.log),
+		Node: http.Over(d.node), Version: d.main.describe().Version, Token: d.token, Shutdown: d.shutdown, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.doors))
 	for _, l := range d.doors {
@@ -148,16 +159,25 @@ func (d *daemon) openNode() error {
 	return nil
 }
 
-// token is what clients of a port must have; "" where there is none.
-func (d *daemon) token() (string, error) {
+// admit opens the address of the numbers, and finds what clients of a port must
+// have.
+func (d *daemon) admit() error {
 	needed := d.settings.Metrics != ""
+	if needed {
+		var err error
+		if d.meter, err = http.ListenTCP(d.settings.Metrics); err != nil {
+			return err
+		}
+	}
 	for _, l := range d.doors {
 		needed = needed || l.Addr().Network() != "unix"
 	}
 	if !needed {
-		return "", nil
+		return nil
 	}
-	return http.Token(filepath.Join(d.settings.State, tokenName))
+	var err error
+	d.token, err = http.Token(filepath.Join(d.settings.State, tokenName))
+	return err
 }
 
 // run waits for the end. The first signal ends the daemon in order; the second
@@ -197,12 +217,7 @@ const replyPatience = 5 * time.Second
 // close gives back what was taken, and is how the daemon ends.
 func (d *daemon) close(err error) error {
 	if d.node != nil {
-		if err != nil {
-			d.hasten() // it failed: what is left ends at once
-		}
-		if cerr := d.node.Shutdown(d.hurry, messages.ShutDown{Reason: "the daemon has ended"}); cerr != nil && !errors.Is(cerr, context.Canceled) {
-			d.log.Error().Err(cerr).Msg("the node has not ended in order")
-		}
+		d.endNode(err != nil)
 	}
 	if d.journal != nil {
 		if jerr := d.journal.Close(); jerr != nil {
@@ -219,6 +234,9 @@ func (d *daemon) close(err error) error {
 	if d.numbers != nil {
 		d.numbers.close()
 	}
+	if d.meter != nil {
+		_ = d.meter.Close()
+	}
 	for _, l := range d.doors {
 		_ = l.Close() // the server has closed those that it served
 	}
@@ -227,4 +245,27 @@ func (d *daemon) close(err error) error {
 		d.log.Info().Msg("ended")
 	}
 	return err
+}
+
+// endNode ends the node if nobody has. Jobs that a keeper holds go on, whatever
+// has failed: only those of a daemon that holds them itself end with it, at once
+// if that has failed.
+func (d *daemon) endNode(failed bool) {
+	ctx, cancel := d.hurry, func() {}
+	if failed {
+		ctx, cancel = context.WithTimeout(d.hurry, replyPatience) // nobody may answer any more
+	}
+	defer cancel()
+	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon has ended"}
+	err := d.node.Shutdown(ctx, r)
+	if errors.Is(err, keepJobs) {
+		if failed {
+			d.hasten()
+		}
+		r.KeepJobs = false
+		err = d.node.Shutdown(d.hurry, r)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		d.log.Error().Err(err).Msg("the node has not ended in order")
+	}
 }

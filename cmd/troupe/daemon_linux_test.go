@@ -1,10 +1,16 @@
 package main
 
 import (
+	"net"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
 )
 
 // At a terminal one types lines; one of those attached types, and the detach keys
@@ -58,6 +64,91 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 	p = d.beside("logs", "evil").start()
 	require.Contains(t, p.rest(), "\x1b]52;c;x")
 	p.ends(0)
+}
+
+// A daemon whose socket fails says so, and its jobs go on.
+func TestAFailedDaemonTouchesNoJob(t *testing.T) {
+	t.Parallel()
+	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
+	require.NoError(t, os.Mkdir(p.file("s"), 0o700))
+	at := p.file("s/s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
+	require.NoError(t, err)
+	defer l.Close()
+	file, err := l.File()
+	require.NoError(t, err)
+	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
+	p.ExtraFiles = []*os.File{file}
+	p.start()
+	p.beside("run", "-b", "--name", "lasts", "echo $$; exec sleep 600").start().ends(0)
+	p.beside("wait", "--match", ".", "lasts").start().ends(0)
+	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))
+	p.ends(statusOwn)
+	p.err.has(t, "cannot be served any more")
+	require.NoError(t, file.Close())
+	require.NoError(t, l.Close())
+
+	next := p.beside("serve").start()
+	next.err.has(t, `"message":"ready"`)
+	q := p.beside("logs", "lasts").start()
+	require.True(t, alive(q.line()))
+	p.beside("shutdown", "--stop-jobs", "--grace", "0").start().ends(0)
+}
+
+// What ends while no daemon runs keeps its own end, though its client has gone.
+func TestACommandEndsWithoutADaemon(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	p := d.beside("run", "--name", "mine", "echo $$; read x < gate; exit 5").start()
+	main := handle(t, p.line())
+	d.send(syscall.SIGKILL)
+	p.ends(125)
+	<-d.ended
+	open()
+	n, err := unix.Poll([]unix.PollFd{main}, int(tooLong.Milliseconds()))
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{main}, int(tooLong.Milliseconds()))
+	}
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "it lives")
+	d.beside("serve").start().err.has(t, `"message":"ready"`)
+	d.beside("wait", "mine").start().ends(5)
+	require.Equal(t, string(messages.Exited), d.record("mine")["outcome"])
+	d.beside("shutdown").start().ends(0)
+}
+
+// A daemon that does not become ready, or another who starts it and does not come
+// to an end, is not waited for for ever: that is told, and nothing is started.
+func TestTheStartOfADaemonHasADeadline(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, locked, says string }{
+		{"the daemon hangs", "troupe-0", "has not been ready for 10s (see "},
+		{"another one starts it", "troupe/" + startName, "another troupe has been starting the daemon for 10s (see "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program(t, "run", "-b", "echo > started")
+			require.NoError(t, os.Mkdir(p.file("troupe"), 0o700))
+			require.NoError(t, os.Mkdir(p.file("troupe-0"), 0o700))
+			p.Env = append(p.Env, "TROUPE_SOCKET="+p.file("troupe-0/s")) // whose directory a daemon locks while it begins
+			at := p.file(c.locked)
+			if strings.HasSuffix(at, ".lock") {
+				require.NoError(t, os.WriteFile(at, nil, 0o600))
+			}
+			held, err := os.Open(at)
+			require.NoError(t, err)
+			defer held.Close()
+			require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+			p.start().ends(statusOwn)
+			require.Contains(t, p.err.String(), c.says)
+			require.NoFileExists(t, p.file("started"))
+			require.NoError(t, held.Close()) // one that hangs goes on, and the next finds it
+			q := p.beside("run", "-b", "true").start()
+			q.ends(0)
+			p.beside("shutdown", "--stop-jobs").start().ends(0)
+		})
+	}
 }
 
 // A person is told that a command in the daemon waits for its output.

@@ -40,10 +40,15 @@ func serves(t *testing.T, env []string, args ...string) *process {
 
 // swept ends the daemon of these surroundings with its jobs, if it lives.
 func (p *process) swept() {
-	end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
-	end.Dir, end.Env = p.dir, p.Env
-	_ = end.Run()
+	endJobs(p.dir, p.Env)
 	<-p.ended
+}
+
+// endJobs ends the daemon of some surroundings with its jobs. There may be none.
+func endJobs(dir string, env []string) {
+	end := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
+	end.Dir, end.Env = dir, env
+	_ = end.Run()
 }
 
 // record asks the daemon for a job.
@@ -54,73 +59,6 @@ func (p *process) record(job string) map[string]any {
 	require.NoError(p.t, json.Unmarshal([]byte(show.rest()), &record))
 	show.ends(0)
 	return record
-}
-
-// However the daemon ends, its jobs go on: a signal is told, a death needs no word,
-// and the next daemon has them, with all that they have printed meanwhile.
-func TestTheDaemonLeavesItsJobs(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
-		t.Run(signalName(sig), func(t *testing.T) {
-			t.Parallel()
-			d := serves(t, nil)
-			open := gate(t, d.file("gate"))
-			run := d.beside("run", "-b", "--name", "lasts", "echo one; read x < gate; echo two; exit 5").start()
-			run.line()
-			run.ends(0)
-			d.send(sig)
-			<-d.ended
-			if sig != syscall.SIGKILL {
-				d.err.has(t, `"jobs":1,"`)
-				d.err.has(t, "the jobs live on in the keeper")
-				d.ends(0)
-			}
-			open()
-			next := d.beside("serve").start()
-			next.err.has(t, `"message":"ready"`)
-			p := d.beside("wait", "lasts").start()
-			p.ends(5)
-			p = d.beside("logs", "lasts").start()
-			require.Equal(t, "one\ntwo\n", p.rest())
-			p.ends(0)
-			p = d.beside("shutdown").start()
-			p.ends(0)
-			next.ends(0)
-		})
-	}
-}
-
-// Whoever waits for a command when the daemon ends is told that it goes on.
-func TestTheDaemonEndsUnderACommand(t *testing.T) {
-	t.Parallel()
-	d := serves(t, nil)
-	p := d.beside("run", "echo $$; exec sleep 600").start()
-	pid := p.line()
-	d.send(syscall.SIGTERM)
-	d.ends(0)
-	p.ends(statusOwn)
-	p.err.has(t, "goes on")
-	require.True(t, alive(pid))
-}
-
-// A client that vanishes takes its foreground command with it, and the record
-// tells. One that goes on in the background stays.
-func TestAClientVanishes(t *testing.T) {
-	t.Parallel()
-	d := serves(t, nil)
-	p := d.beside("run", "--name", "mine", "echo begun; exec sleep 600").start()
-	require.Equal(t, "begun", p.line())
-	p.send(syscall.SIGKILL)
-	<-p.ended
-	w := d.beside("wait", "mine").start()
-	w.ends(130)
-	cause, _ := d.record("mine")["cause"].(map[string]any)
-	require.Equal(t, string(messages.ByClient), cause["by"])
-	require.NotEmpty(t, cause["reason"])
-
-	p = d.beside("run", "--promote-after", "10ms", "--name", "stays", "exec sleep 600").start()
-	p.ends(0)
-	require.Equal(t, "running", d.record("stays")["state"])
 }
 
 // Ctrl-C asks the command in the daemon, the second one kills it, and the status
@@ -135,17 +73,6 @@ func TestSignalsReachACommandInTheDaemon(t *testing.T) {
 	p.send(syscall.SIGINT)
 	p.ends(130)
 	p.err.has(t, "the command was ended: interrupted by SIGINT")
-}
-
-// A daemon that dies is told, and is no end of a command that is made up.
-func TestTheDaemonDiesUnderACommand(t *testing.T) {
-	t.Parallel()
-	d := serves(t, nil)
-	p := d.beside("run", "echo begun; exec sleep 600").start()
-	p.line()
-	d.send(syscall.SIGKILL)
-	p.ends(125)
-	p.err.has(t, "troupe: the daemon has left")
 }
 
 // A job that is followed shows each line when it comes, and its end.
@@ -307,6 +234,47 @@ func TestTheNumbersAreTold(t *testing.T) {
 	}
 }
 
+// Who holds connections to the address of the numbers takes none from the daemon:
+// there are few, and one that leaves makes room.
+func TestFewLookAtTheNumbers(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	few := &fewDoors{l, make(chan struct{}, 2)}
+	defer few.Close()
+	accepted := make(chan net.Conn, 4)
+	go func() {
+		for {
+			c, err := few.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	dial()
+	first := <-accepted
+	dial()
+	second := <-accepted
+	_, err = dial().Read(make([]byte, 1))
+	require.Error(t, err, "it was closed")
+	require.NoError(t, first.Close())
+	_ = first.Close() // once more is no more room
+	dial()
+	third := <-accepted
+	_, err = dial().Read(make([]byte, 1))
+	require.Error(t, err)
+	for _, c := range []net.Conn{second, third} {
+		require.NoError(t, c.Close())
+	}
+}
+
 // The clients' scopes are theirs to choose: not each has a number for ever.
 func TestNumbersAreBounded(t *testing.T) {
 	t.Parallel()
@@ -324,7 +292,7 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	unit, err := os.ReadFile("../../contrib/systemd/troupe.service")
 	require.NoError(t, err)
 	for _, line := range []string{
-		"Type=notify", "Restart=always", "RestartSec=100ms", "WatchdogSec=10", "KillMode=process", "Delegate=yes", "OOMPolicy=continue", "TasksMax=infinity",
+		"Type=notify", "Restart=on-failure", "RestartSec=100ms", "WatchdogSec=10", "KillMode=process", "Delegate=yes", "OOMPolicy=continue", "TasksMax=infinity",
 		"StartLimitIntervalSec=60", "StartLimitBurst=10",
 	} {
 		require.Contains(t, "\n"+string(unit), "\n"+line+"\n")

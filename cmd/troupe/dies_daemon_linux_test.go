@@ -258,6 +258,20 @@ func TestFaultGroupOfTheDaemonDies(t *testing.T) {
 	require.Equal(t, 6, job.Shell)
 }
 
+// What a dead daemon's last child holds for a moment keeps no daemon from its place.
+func TestFaultLockOutlivesTheDaemon(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	m.killed()
+	lock, err := os.Open(filepath.Join(m.state, lockName))
+	require.NoError(t, err)
+	defer lock.Close()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	freed := time.AfterFunc(200*time.Millisecond, func() { _ = syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) })
+	defer freed.Stop()
+	m.again()
+}
+
 // A hundred daemons that die leave neither descriptors nor goroutines nor cgroups
 // in the keeper (F08).
 func TestFaultDaemonsLeaveNothing(t *testing.T) {

@@ -11,6 +11,7 @@ type runFlags struct {
 	cmd *cobra.Command
 
 	file    string
+	log     string
 	cwd     string
 	env     []string
 	envFile []string
@@ -20,7 +21,7 @@ type runFlags struct {
 	onExit, streams              word
 	maxOutput                    quota
 	noStdin, interactive         bool
-	background, noDaemon         bool
+	background, noDaemon, detach bool
 	json                         bool
 
 	scope, name, description, key string
@@ -30,7 +31,6 @@ type runFlags struct {
 // sentences.
 var laterFlags = []struct{ name, short, help, why string }{
 	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
-	{"detach", "", "outlive everything", needsKeeper},
 	{"pty", "t", "run on a terminal", needsTerminals},
 	{"on-finish", "", "command or URL to tell of the end", "nothing is told to commands or URLs yet"},
 	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
@@ -100,6 +100,8 @@ func (f *runFlags) define() {
 	set.StringVar(&f.scope, "scope", "", "owner of the job, a `PATH` like main/build (default that of the job around it, or main)")
 	set.StringVar(&f.key, "key", "", "run once for each `KEY` in the daemon; in this process of no effect")
 	set.BoolVarP(&f.background, "background", "b", false, "print its id when it has started, and leave it to the daemon; with -i troupe write reaches it")
+	set.BoolVar(&f.detach, "detach", false, "print its id when it has started, and leave it to a keeper of its own, which outlives the daemon, too")
+	set.StringVar(&f.log, "log", "", "of a detached command: the log `FILE`, with a .pid file beside it (default below the state directory)")
 	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
 	for _, l := range laterFlags {
@@ -120,7 +122,15 @@ func (f *runFlags) check() *messages.Error {
 		}
 	}
 	switch {
-	case f.background && f.noDaemon:
+	case f.log != "" && !f.detach:
+		return messages.Invalid("log", "--log is for a detached command; give --detach, or redirect the output")
+	case f.detach && f.promoteAfter.set:
+		return messages.Invalid("promote_after", "--detach and --promote-after contradict each other; give one of them")
+	case f.detach && f.interactive:
+		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command reads nothing")
+	case f.detach && f.streams.value == string(messages.SeparateStreams):
+		return messages.Invalid("streams", "--detach and --streams separate contradict each other: a detached command has one log")
+	case f.background && f.noDaemon && !f.detach:
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
 	case f.background && f.promoteAfter.set:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
@@ -129,7 +139,7 @@ func (f *runFlags) check() *messages.Error {
 	case f.file == "-" && f.interactive:
 		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
 	}
-	for _, name := range []string{"cwd", "file", "scope", "name", "shell", "key", "on-exit", "streams"} {
+	for _, name := range []string{"cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams"} {
 		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}

@@ -11,7 +11,7 @@ import (
 func (m *Main) keeperCommand() *cobra.Command {
 	var dir string
 	var fd int
-	var noCgroup bool
+	var noCgroup, alone bool
 	cmd := &cobra.Command{
 		Use: "keeper --dir DIR [--fd N]", Short: "Hold jobs for a daemon", Args: noArgs, Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -20,11 +20,12 @@ func (m *Main) keeperCommand() *cobra.Command {
 				err.Hint = "give --dir; but keepers are started by the daemon"
 				return err
 			}
-			return keeper.RunRole(dir, fd, m.describe().Version, noCgroup)
+			return keeper.RunRole(dir, fd, m.describe().Version, noCgroup, alone)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "its directory: lease, journal, logs and socket")
 	cmd.Flags().IntVar(&fd, "fd", -1, "one end of a socket pair whose other end is its first client's")
 	cmd.Flags().BoolVar(&noCgroup, "no-cgroup", false, "do without cgroups")
+	cmd.Flags().BoolVar(&alone, "alone", false, "hold one detached job, and end with it")
 	return cmd
 }

@@ -42,6 +42,7 @@ left out; elsewhere every byte passes as it is.`,
 	set.StringVar(&f.since, "since", "", "only what was printed since `D`, which is not recorded yet")
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	_ = set.MarkHidden("since") // it exists
+	byPidFile(cmd)
 	return m.asks(cmd, func(a *asking) error {
 		if err := f.check(a.cmd.Flags().Changed, a.json); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -38,6 +39,33 @@ func TestFiftyAtOnce(t *testing.T) {
 		gone(t, left, fmt.Sprint(pid))
 	}
 	untouched(t, tmp)
+}
+
+// Many who wait for a job at the same time are connections of as many programs:
+// each waits, and nobody else is shut out.
+func TestManyWaitAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 80 // more than the 64 of one program
+	d := serves(t, nil)
+	open := gate(t, d.file("gate"))
+	d.beside("run", "-b", "--name", "awaited", "read x < gate; exit 5").start().ends(0)
+	var waits []*process
+	for range many {
+		waits = append(waits, d.beside("wait", "awaited").start())
+	}
+	for connected := 0; connected < many; {
+		p := d.beside("stats", "--json").start()
+		var stats struct{ Connections int }
+		if err := json.Unmarshal([]byte(p.rest()), &stats); err != nil {
+			t.Fatal(err)
+		}
+		p.ends(0)
+		connected = stats.Connections
+	}
+	open()
+	for _, p := range waits {
+		p.ends(5)
+	}
 }
 
 // untouched checks that no run has left a file in a temporary directory.

@@ -26,14 +26,14 @@ import (
 func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	s := d.settings
 	o := troupe.Options{
-		WorkDir: "/", Shells: s.Shells, Socket: s.Socket, Log: d.log,
+		WorkDir: "/", Shells: s.Shells, Socket: s.Socket, State: s.State, Log: d.log,
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches),
 		},
 	}
 	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))
-	client, err := d.openKeeper(ctx)
+	fleet, err := d.openKeepers(ctx)
 	switch {
 	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
 		return d.openAlone(ctx, o)
@@ -41,15 +41,15 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
 	}
 	if d.journal, err = journal.OpenBolt(filepath.Join(s.State, journalName), journal.BoltOptions{}); err != nil {
-		client.Close(true)
+		fleet.Close(true)
 		return nil, err
 	}
-	o.Engine, o.Journal, o.Logs = client, d.journal, keptLogs{client}
+	o.Engine, o.Journal, o.Logs = fleet, d.journal, keptLogs{fleet}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {
-		client.Close(true)
+		fleet.Close(true)
 	}
 	return node, err
 }
@@ -62,16 +62,17 @@ const (
 	journalLogs = 10 << 30
 )
 
-// openKeeper finds the keeper of the state directory, or starts one.
-func (d *daemon) openKeeper(ctx context.Context) (*keeper.Client, error) {
-	self, err := os.Executable()
+// openKeepers finds the keeper of the state directory, or starts one, and those of the
+// detached jobs.
+func (d *daemon) openKeepers(ctx context.Context) (*keeper.Fleet, error) {
+	o, err := d.main.fleet(d.settings)
 	if err != nil {
 		return nil, err
 	}
-	return keeper.Open(ctx, keeper.ClientOptions{
-		Dir: filepath.Join(d.settings.State, keeperName), Build: d.main.describe().Version, Program: []string{self, "keeper"},
-		Fault: func(fault error) { d.log.Error().Err(fault).Msg("the keeper") },
-	})
+	o.Fault = func(fault error) { d.log.Error().Err(fault).Msg("the keeper") }
+	o.Main = keeper.ClientOptions{Dir: filepath.Join(d.settings.State, keeperName), Build: o.Build, Program: o.Program, Fault: o.Fault}
+	keeper.Sweep(o.Root, journalAge)
+	return keeper.OpenFleet(ctx, o)
 }
 
 // openAlone opens a node whose jobs are the daemon's own.
@@ -89,8 +90,8 @@ func (d *daemon) openAlone(ctx context.Context, o troupe.Options) (*troupe.Node,
 	return troupe.Open(ctx, o)
 }
 
-// keptLogs are the outputs of jobs, which their keeper has.
-type keptLogs struct{ keeper *keeper.Client }
+// keptLogs are the outputs of jobs, which their keepers have.
+type keptLogs struct{ keeper *keeper.Fleet }
 
 // Open implements actors.Logs.
 func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {

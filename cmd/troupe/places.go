@@ -2,15 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -23,14 +22,15 @@ const (
 
 // Names of what the daemon keeps in its directories.
 const (
-	socketName  = "daemon.sock"
-	lockName    = "daemon.lock" // held by the daemon of a state directory
-	logName     = "daemon.log"  // what a daemon says that nobody listens to
-	logsName    = "logs"        // outputs that outgrew memory
-	tokenName   = "token"       // admits to a port
-	keeperName  = "keeper"      // the directory of the keeper
-	journalName = "journal.db"  // the facts
-	startName   = "start.lock"  // held by whoever starts a daemon
+	socketName   = "daemon.sock"
+	lockName     = "daemon.lock" // held by the daemon of a state directory
+	logName      = "daemon.log"  // what a daemon says that nobody listens to
+	logsName     = "logs"        // outputs that outgrew memory
+	tokenName    = "token"       // admits to a port
+	keeperName   = "keeper"      // the directory of the keeper
+	detachedName = "detached"    // the directories of the keepers of detached jobs
+	journalName  = "journal.db"  // the facts
+	startName    = "start.lock"  // held by whoever starts a daemon
 )
 
 // defaultSocket is where the daemon of this user listens.
@@ -81,36 +81,27 @@ func ownDirectory(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return foreign(path, "is a symbolic link or no directory")
-	}
-	defer dir.Close()
-	info, err := dir.Stat()
+	dir, err := peer.OwnDirectory(path, "directory")
 	if err != nil {
 		return err
 	}
-	switch owner := ownerOf(info); {
-	case owner != unix.Geteuid():
-		return foreign(path, fmt.Sprintf("belongs to user %d", owner))
-	case info.Mode().Perm()&0o077 != 0:
-		return foreign(path, fmt.Sprintf("has the mode %04o: others may enter it", info.Mode().Perm()))
-	}
-	return nil
+	return dir.Close()
 }
 
-func ownerOf(info fs.FileInfo) int {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
+// writable tries what a daemon does in its directory, for a file system that takes
+// nothing says so only then: make a file, rename it, remove it.
+func writable(dir string) error {
+	file, err := os.CreateTemp(dir, "probe-*.new")
+	if err == nil {
+		name := strings.TrimSuffix(file.Name(), ".new")
+		defer func() { _ = os.Remove(file.Name()) }() // if it has not another
+		_, err = file.WriteString("x")
+		err = errors.Join(err, file.Close(), os.Rename(file.Name(), name), os.Remove(name))
 	}
-	return -1
-}
-
-func foreign(path, why string) *messages.Error {
+	if err == nil {
+		return nil
+	}
 	return &messages.Error{
-		Code: messages.Refused, Reason: "directory", Message: path + " " + why, Hint: "make it a directory of yours with mode 0700, or name another",
+		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -45,7 +46,9 @@ func (r *readiness) tell(err error) {
 // log why.
 func heard(from io.Reader, log string) error {
 	var told readyObject
-	if err := json.NewDecoder(io.LimitReader(from, maxConfig)).Decode(&told); err != nil {
+	if err := json.NewDecoder(io.LimitReader(from, maxConfig)).Decode(&told); errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	} else if err != nil {
 		return &messages.Error{Code: messages.Internal, Reason: "daemon", Message: "the daemon ended before it was ready", Hint: "see " + log}
 	}
 	if told.Error != nil {

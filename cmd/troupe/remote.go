@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -180,7 +181,13 @@ type segments struct {
 	read  int64          // of it
 	waits bool
 	ended bool
+	next  time.Time // when the next piece may be asked for
 }
+
+// pieceEvery is the least time between two pieces behind a wait: a command that
+// prints line by line would cost two requests a line, of which a client has 100 a
+// second, and nobody reads faster.
+const pieceEvery = 50 * time.Millisecond
 
 // Offset implements follower: what lies before it was read or left out.
 func (s *segments) Offset() int64 { return s.offset + s.read }
@@ -209,6 +216,12 @@ func (s *segments) Read(p []byte) (int, error) {
 
 // wait waits until there is a next byte, which the next piece begins with.
 func (s *segments) wait() error {
+	select {
+	case <-time.After(time.Until(s.next)):
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+	s.next = time.Now().Add(pieceEvery)
 	out, err := s.open(s.ctx, client.Range{Offset: s.offset, Limit: 1, Follow: true})
 	if err != nil {
 		return err
@@ -245,11 +258,10 @@ func (s *segments) piece(p []byte) (int, error) {
 	case !errors.Is(err, io.EOF):
 		return 0, s.broken(err)
 	}
-	before := s.offset
 	if err := s.moved(s.now); err != nil {
 		return 0, err
 	}
-	s.waits = s.offset == before
+	s.waits = true
 	err = s.now.Close()
 	s.now = nil
 	return 0, err

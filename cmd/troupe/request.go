@@ -34,6 +34,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 		func(r *messages.RunCommand) error { return m.command(r, f, args, argv) },
 		func(r *messages.RunCommand) error { return workDir(r, f.cwd) },
 		func(r *messages.RunCommand) error { return m.variables(r, f) },
+		func(r *messages.RunCommand) error { return logFile(r, f) },
 	} {
 		if err := fill(&r); err != nil {
 			return r, err

@@ -197,9 +197,7 @@ const daemonsKey = "daemons"
 
 // endDaemon ends a daemon that a script has started by running something.
 func endDaemon(e *testscript.Env) {
-	cmd := exec.Command("troupe", "shutdown", "--stop-jobs", "--grace", "0")
-	cmd.Env = append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG=")
-	_ = cmd.Run() // there may be none
+	endJobs(e.WorkDir, append(slices.Clone(e.Vars), "TROUPE_SOCKET=", "TROUPE_CONFIG="))
 }
 
 // until is "until PID": it waits for the end of a daemon.

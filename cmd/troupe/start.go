@@ -8,16 +8,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"troupe/gateways/http/client"
+	"troupe/messages"
 )
 
 // endPatience is how long a daemon may take to end behind its last reply: what
 // clients may take to read theirs, twice.
 const endPatience = 2 * replyPatience
+
+// startPatience is how long a daemon may take to become ready, and others to start
+// it for us: its start takes a tenth of a second, with thousands of jobs one or two.
+const startPatience = 10 * time.Second
 
 // start starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
@@ -25,16 +31,23 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 	if err := at.ownState(); err != nil {
 		return nil, err
 	}
-	turn := flock.New(filepath.Join(at.State, startName), flock.SetPermissions(0o600))
-	if err := turn.Lock(); err != nil {
-		return nil, fmt.Errorf("the start of a daemon cannot be locked: %w", err)
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	done, err := turn(ctx, at)
+	if err != nil {
+		return nil, err
 	}
-	defer turn.Close()
-	c, err := connect(context.Background(), at.Socket)
-	if !errors.Is(err, client.ErrNoDaemon) {
-		return c, err
+	defer done()
+	c, err := connect(ctx, at.Socket)
+	switch {
+	case err == nil:
+		return c, nil
+	case ctx.Err() != nil:
+		return nil, notReady("the daemon at "+at.Socket+" takes no requests", at)
+	case !errors.Is(err, client.ErrNoDaemon):
+		return nil, err
 	}
-	pid, err := m.launch(at)
+	pid, err := m.launch(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +55,34 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 	return connect(context.Background(), at.Socket)
 }
 
+// turn waits for our turn to start the daemon. done ends it.
+func turn(ctx context.Context, at *settings) (done func(), err error) {
+	lock := flock.New(filepath.Join(at.State, startName), flock.SetPermissions(0o600))
+	locked := make(chan error, 1)
+	go func() { locked <- lock.Lock() }()
+	select {
+	case err := <-locked:
+		if err != nil {
+			return nil, fmt.Errorf("the start of a daemon cannot be locked: %w", err)
+		}
+		return func() { _ = lock.Close() }, nil
+	case <-ctx.Done(): // the lock is left to the end of our process
+		return nil, notReady("another troupe has been starting the daemon", at)
+	}
+}
+
+// notReady is the error of a start that takes too long. A daemon that was started
+// is left alone: it may have much to read, and holds no job itself.
+func notReady(what string, at *settings) *messages.Error {
+	return &messages.Error{
+		Code: messages.Busy, Reason: "daemon", Message: fmt.Sprintf("%s for %v", what, startPatience),
+		Hint: "see " + filepath.Join(at.State, logName) + ", then try again, or end that process",
+	}
+}
+
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
-func (m *Main) launch(at *settings) (int, error) {
+func (m *Main) launch(ctx context.Context, at *settings) (int, error) {
 	if err := keepOurs(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
@@ -72,11 +110,18 @@ func (m *Main) launch(at *settings) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("the daemon cannot be started: %w", err)
 	}
-	if err := heard(ready, logFile); err != nil {
+	if until, ok := ctx.Deadline(); ok {
+		_ = ready.SetReadDeadline(until)
+	}
+	pid := cmd.Process.Pid
+	err = heard(ready, logFile)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return 0, notReady(fmt.Sprintf("the daemon, process %d, has not been ready", pid), at)
+	}
+	if err != nil {
 		_ = cmd.Wait()
 		return 0, err
 	}
-	pid := cmd.Process.Pid
 	return pid, cmd.Process.Release()
 }
 

@@ -26,7 +26,7 @@ func (m *Main) streams(f *runFlags) messages.StreamMode {
 	switch {
 	case f.streams.value != "":
 		return messages.StreamMode(f.streams.value)
-	case f.json, f.background, sameFile(m.Out, m.Err):
+	case f.json, f.background, f.detach, sameFile(m.Out, m.Err):
 		return messages.MergedStreams
 	}
 	return messages.SeparateStreams

@@ -42,6 +42,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.Var(&f.grace, "grace", "from TERM to KILL (default each job's own, 5s if it has none)")
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
+	byPidFile(cmd)
 	return m.asks(cmd, func(a *asking) error {
 		if f.force && f.grace.set && f.grace.d > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
@@ -63,6 +64,7 @@ func (m *Main) killCommand() *cobra.Command {
 		Use: "kill JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: m.jobIDs(false, 0),
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
+	byPidFile(cmd)
 	return m.asks(cmd, func(a *asking) error { return a.stop("", -1) })
 }
 

@@ -19,6 +19,9 @@ import (
 // this process.
 func (g *foreground) findHost() error {
 	f := g.flags
+	if f.detach {
+		return g.findDetached()
+	}
 	needed := f.background || f.promoteAfter.set && !f.noDaemon
 	if !f.noDaemon {
 		c, err := g.main.find(needed, g.screen)
@@ -84,7 +87,7 @@ func (g *foreground) forDaemon() error {
 	switch {
 	case g.flags.background && g.flags.interactive:
 		r.Stdin = messages.StdinPipe // for troupe write
-	case g.flags.background:
+	case g.flags.background, g.flags.detach:
 		r.Stdin = messages.StdinNull
 	case r.Stdin == messages.StdinHost && isNull(g.main.In):
 		r.Stdin = messages.StdinNull // there is nothing to pass on
@@ -92,7 +95,7 @@ func (g *foreground) forDaemon() error {
 		r.Stdin = messages.StdinPipe
 		g.fed = true
 	}
-	r.Background, r.PromoteAfter = g.flags.background, g.flags.promoteAfter.d
+	r.Background, r.PromoteAfter = g.flags.background || g.flags.detach, g.flags.promoteAfter.d
 	return nil
 }
 
@@ -137,6 +140,9 @@ func (g *foreground) feed(ctx context.Context) {
 func (g *foreground) tellGoesOn(job messages.Job) error {
 	if g.flags.json {
 		return writeJSON(g.main.Out, job)
+	}
+	if g.request.Detach {
+		g.tellDetached(job)
 	}
 	if g.request.Background {
 		_, err := fmt.Fprintln(g.main.Out, job.ID)

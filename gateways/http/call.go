@@ -42,9 +42,10 @@ type call struct {
 // id is the job that the path names.
 func (c *call) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
 
-func (c *call) principal() messages.Principal {
-	return c.ctx.Value(doorKey{}).(*door).principal()
-}
+// door is the connection of the request.
+func (c *call) door() *door { return c.ctx.Value(doorKey{}).(*door) }
+
+func (c *call) principal() messages.Principal { return c.door().principal() }
 
 // checkType refuses a body that a form of a web page could have sent.
 func (c *call) checkType() *messages.Error {
@@ -99,7 +100,7 @@ var errAnswered = errors.New("the reply was sent")
 // off while he writes may never read why.
 func (c *call) tooLarge(most int64) error {
 	c.w.Header().Set("Connection", "close")
-	c.fail(c.w, &messages.Error{Code: messages.TooLarge, Reason: "body", Message: fmt.Sprintf("the body has more than %d bytes", most), Hint: "send less at a time"})
+	fail(c.w, &messages.Error{Code: messages.TooLarge, Reason: "body", Message: fmt.Sprintf("the body has more than %d bytes", most), Hint: "send less at a time"})
 	rc := http.NewResponseController(c.w)
 	_ = rc.Flush()
 	_ = rc.SetReadDeadline(time.Now().Add(drainFor))
@@ -183,10 +184,16 @@ func (c *call) reply(status int, v any) error {
 
 // send writes one object.
 func (s *Server) send(w http.ResponseWriter, status int, v any) {
-	b, err := compact(v)
-	if err != nil {
+	if err := send(w, status, v); err != nil {
 		s.log.Error("a reply cannot be encoded", "error", err)
 		panic(http.ErrAbortHandler)
+	}
+}
+
+func send(w http.ResponseWriter, status int, v any) error {
+	b, err := compact(v)
+	if err != nil {
+		return err
 	}
 	b = append(b, '\n')
 	w.Header().Set("Content-Type", "application/json")
@@ -194,6 +201,7 @@ func (s *Server) send(w http.ResponseWriter, status int, v any) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client may have gone
+	return nil
 }
 
 // stream is the context of a reply that would not end by itself: it ends with
@@ -223,12 +231,14 @@ func compact(v any) ([]byte, error) {
 }
 
 // fail sends an error.
-func (s *Server) fail(w http.ResponseWriter, e *messages.Error) {
+func fail(w http.ResponseWriter, e *messages.Error) {
 	status := statusOf(e)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	s.send(w, status, wire.ErrorBody{V: wire.Version, Error: *e})
+	if err := send(w, status, wire.ErrorBody{V: wire.Version, Error: *e}); err != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // ask asks the node once for a reply of type T; another one is an error.

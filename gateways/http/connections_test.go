@@ -1,11 +1,13 @@
 package http_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
+	nethttp "net/http"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -14,8 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe"
 	"troupe/gateways/http"
 	"troupe/gateways/http/client"
+	"troupe/messages"
 )
 
 // More connections than the bound are told so, and serve again when some leave.
@@ -43,6 +47,66 @@ func TestFaultTooManyConnections(t *testing.T) {
 		status, _ := d.raw("GET", "/v1/health", "")
 		return status == 200
 	}, patience, patience/1000)
+}
+
+// Silent connections to the port shut out nobody at the socket, and do not last.
+func TestFaultSilentConnectionsToThePort(t *testing.T) {
+	const token = "0123456789012345678901234567890123456789012"
+	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
+	l, err := http.ListenTCP("127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- d.server.Serve(l) }()
+	t.Cleanup(func() {
+		d.end()
+		require.NoError(t, <-served)
+	})
+	for i := range 200 {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		if i%2 == 0 { // without a token a body is not waited for, either
+			_, err = io.WriteString(conn, "POST /v1/jobs HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\nContent-Length: 9\r\n\r\n")
+			require.NoError(t, err)
+		}
+	}
+	status, body := d.raw("GET", "/v1/health", "")
+	require.Equal(t, 200, status, body)
+	require.Eventually(t, func() bool {
+		c, err := client.DialTCP(t.Context(), l.Addr().String(), token)
+		return err == nil && c.Close() == nil
+	}, patience, patience/100)
+}
+
+// Who asks too often is told so, and when to ask again; the client does that.
+func TestFaultTooManyRequests(t *testing.T) {
+	d := start(t, nil)
+	conn, err := net.Dial("unix", d.socket)
+	require.NoError(t, err)
+	defer conn.Close()
+	replies, served := bufio.NewReader(conn), 0
+	for {
+		_, err := io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n")
+		require.NoError(t, err)
+		reply, err := nethttp.ReadResponse(replies, nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(reply.Body)
+		require.NoError(t, err)
+		if reply.StatusCode == 200 {
+			served++
+			continue
+		}
+		require.Equal(t, 429, reply.StatusCode)
+		require.Equal(t, "1", reply.Header.Get("Retry-After"))
+		require.Contains(t, string(body), `"code":"resource_exhausted","reason":"rate"`)
+		break
+	}
+	require.GreaterOrEqual(t, served, 490) // some were asked when it started
+	require.Equal(t, "hello", func() string {
+		result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "printf hello"}, client.WithText(100))
+		require.NoError(t, err)
+		return result.Text.Text
+	}())
 }
 
 // exhausted is a listener of a process that has no descriptors for a while.

@@ -38,7 +38,7 @@ func (c *call) stats() error {
 	}
 	out := wire.Stats{
 		V: wire.Version, Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
-		Connections: int(c.open.Load()), Subscriptions: c.subscribed(), UptimeMS: time.Since(c.began).Milliseconds(),
+		Connections: int(c.open.Load()), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
 	}
 	for _, j := range jobs.Jobs {
 		state := j.State
@@ -48,17 +48,6 @@ func (c *call) stats() error {
 		out.Jobs[state]++
 	}
 	return c.reply(http.StatusOK, out)
-}
-
-// subscribed is how many subscriptions are open.
-func (s *Server) subscribed() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, k := range s.subscriptions {
-		n += k
-	}
-	return n
 }
 
 // shutdown ends the node for whoever asks; once begun it does not depend on him.

@@ -44,6 +44,7 @@ var finer = map[messages.Error]int{
 	{Code: messages.Unsupported, Reason: "method"}:         http.StatusMethodNotAllowed,
 	{Code: messages.InvalidParams, Reason: "content_type"}: http.StatusUnsupportedMediaType,
 	{Code: messages.InvalidParams, Reason: "upgrade"}:      http.StatusUpgradeRequired,
+	{Code: messages.ResourceExhausted, Reason: "rate"}:     http.StatusTooManyRequests,
 }
 
 // statusOf is the status of an error.

@@ -23,7 +23,7 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.enter()
+	leave, err := c.door().subscribes()
 	if err != nil {
 		return err
 	}
@@ -69,27 +69,6 @@ func (c *call) subscribe() (messages.Subscribe, error) {
 		r.Now = false
 	}
 	return r, nil
-}
-
-// enter counts one more subscription of a client.
-func (c *call) enter() (leave func(), err error) {
-	who := c.principal()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.subscriptions[who] >= maxSubscriptions {
-		return nil, &messages.Error{
-			Code: messages.ResourceExhausted, Reason: "subscriptions",
-			Message: fmt.Sprintf("%d subscriptions are open, which is all a client may have", maxSubscriptions), Hint: "end one first",
-		}
-	}
-	c.subscriptions[who]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.subscriptions[who]--; c.subscriptions[who] == 0 {
-			delete(c.subscriptions, who)
-		}
-	}, nil
 }
 
 // eventWriter writes server-sent events.

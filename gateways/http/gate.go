@@ -2,29 +2,40 @@ package http
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
 // gate lets connections in: on a unix socket only those of our own user, and
-// never more than the bound. A few above it are let in to be told so; the rest
-// is closed.
+// never more than the bounds, which are each listener's own. A few above them are
+// let in to be told so; the rest is closed.
 type gate struct {
 	net.Listener
 	server *Server
 	token  bool // the clients of this listener need one
+	most   int  // connections
+	told   int  // of those above, that are told
+	room   room // for requests that are held open
+
+	mu      sync.Mutex
+	open    int
+	callers map[int]*caller // by process; 0: whoever has the token
 }
 
 // door is a connection that was let in.
 type door struct {
 	net.Conn
-	gate *gate
-	full bool // it is one too many
-	once sync.Once
+	gate   *gate
+	caller *caller
+	full   bool // it is one too many
+	once   sync.Once
 }
 
 // doorKey finds the door in the context of a request.
@@ -32,9 +43,11 @@ type doorKey struct{}
 
 // gate checks that a listener is one that may be served.
 func (s *Server) gate(l net.Listener) (*gate, error) {
+	g := &gate{Listener: l, server: s, callers: map[int]*caller{}}
+	files := descriptors()
 	switch at := l.Addr().(type) {
 	case *net.UnixAddr:
-		return &gate{Listener: l, server: s}, nil
+		g.most = min(maxLocal, files/4)
 	case *net.TCPAddr:
 		if !at.IP.IsLoopback() {
 			return nil, messages.Invalid("http", fmt.Sprintf("%s is no loopback address; use 127.0.0.1 or [::1]", at))
@@ -42,9 +55,22 @@ func (s *Server) gate(l net.Listener) (*gate, error) {
 		if len(s.options.Token) < tokenLength {
 			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "without a token nothing is served on TCP", Hint: "make one (Token)"}
 		}
-		return &gate{Listener: l, server: s, token: true}, nil
+		g.token, g.most = true, min(maxConnections, files/16)
+	default:
+		return nil, fmt.Errorf("%s is no listener that can be served", l.Addr())
 	}
-	return nil, fmt.Errorf("%s is no listener that can be served", l.Addr())
+	g.told = min(maxTurnedAway, files/16)
+	g.room = make(room, g.most-g.most/roomShare)
+	return g, nil
+}
+
+// descriptors is how many this process may have.
+func descriptors() int {
+	var most unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &most); err != nil || most.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(most.Cur)
 }
 
 // Accept implements net.Listener. The HTTP server backs off, up to a second,
@@ -55,37 +81,55 @@ func (g *gate) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := g.check(c); err != nil {
+		who, err := g.check(c)
+		if err != nil {
 			g.server.log.Warn("a connection was turned away", "error", err)
 			_ = c.Close()
 			continue
 		}
-		n := g.server.open.Add(1)
-		if n > maxConnections+maxTurnedAway {
-			g.server.open.Add(-1)
-			_ = c.Close()
-			continue
+		if d := g.enter(c, who); d != nil {
+			return d, nil
 		}
-		return &door{Conn: c, gate: g, full: n > maxConnections}, nil
+		_ = c.Close()
 	}
 }
 
 // check refuses who may not even speak: on a unix socket other users. On TCP each
-// request is asked for its token.
-func (g *gate) check(c net.Conn) error {
+// request is asked for its token. It tells which process speaks.
+func (g *gate) check(c net.Conn) (pid int, err error) {
 	if g.token {
+		return 0, nil
+	}
+	local, ok := c.(*net.UnixConn)
+	if !ok {
+		return 0, fmt.Errorf("whose process is behind a %T cannot be found out", c)
+	}
+	return peer.Check(local)
+}
+
+// enter counts a connection; nil: it is too much even to be told that.
+func (g *gate) enter(c net.Conn, pid int) *door {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	who := g.caller(pid)
+	if g.open >= g.most+g.told || who.open >= maxConnections+g.told {
 		return nil
 	}
-	unix, ok := c.(*net.UnixConn)
-	if !ok {
-		return fmt.Errorf("whose process is behind a %T cannot be found out", c)
-	}
-	return peer.Check(unix)
+	g.open++
+	who.open++
+	g.server.open.Add(1)
+	return &door{Conn: c, gate: g, caller: who, full: g.open > g.most || who.open > maxConnections}
 }
 
 // Close implements net.Conn.
 func (d *door) Close() error {
-	d.once.Do(func() { d.gate.server.open.Add(-1) })
+	d.once.Do(func() {
+		d.gate.mu.Lock()
+		d.gate.open--
+		d.caller.open--
+		d.gate.mu.Unlock()
+		d.gate.server.open.Add(-1)
+	})
 	return d.Conn.Close()
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,37 +17,73 @@ import (
 // loopback port by a foreign Host (DNS rebinding) or with their Origin; both are
 // refused before anything else is said.
 func (s *Server) guard(next http.Handler) http.Handler {
-	foreign := http.NewCrossOriginProtection()
+	watch := newWatch(s.options.Token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, ok := r.Context().Value(doorKey{}).(*door)
 		if !ok {
 			panic(http.ErrAbortHandler) // a listener that Serve did not see
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the reply before
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cache-Control", "no-store")
-		var err *messages.Error
+		err := watch.refusal(w.Header(), r)
 		switch {
 		case d.full:
-			h.Set("Connection", "close")
+			w.Header().Set("Connection", "close")
 			err = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections", Message: "too many connections are open", Hint: "close some, then try again"}
-		case d.gate.token && !s.ourHost(d, r.Host):
-			err = refused("host", "the Host of the request is not this server's", "use 127.0.0.1, [::1] or localhost with the port of the server")
-		case !s.ourOrigin(d, r.Header.Values("Origin")), foreign.Check(r) != nil:
-			err = refused("origin", "a page of another site sent the request", "send it from a program, without an Origin")
-		case d.gate.token && !tokenMatches(s.options.Token, r.Header.Values("Authorization")):
-			h.Set("WWW-Authenticate", "Bearer")
-			err = refused("token", "the request has no token, or a wrong one", "send Authorization: Bearer and the token of the daemon's file")
-		case path.Clean(r.URL.Path) != r.URL.Path:
+		case err == nil && path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
+		case err == nil:
+			err = d.asks()
 		}
 		if err != nil {
-			s.fail(w, err)
+			if d.gate.token && err.Code == messages.Refused {
+				w.Header().Set("Connection", "close") // a stranger holds none
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience)) // of a body that nobody reads
+			fail(w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Guard admits to a handler on a loopback address what Server admits there: who
+// has the token, with a Host that is the server's, and no page of another site.
+func Guard(token string, next http.Handler) http.Handler {
+	watch := newWatch(token)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := watch.refusal(w.Header(), r); err != nil {
+			fail(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// watch knows what a request must show.
+type watch struct {
+	token   string
+	foreign *http.CrossOriginProtection
+}
+
+func newWatch(token string) *watch { return &watch{token, http.NewCrossOriginProtection()} }
+
+// refusal is why a request may not come in: over a unix socket only as one of a
+// page, over TCP for its Host and its token, too.
+func (g *watch) refusal(h http.Header, r *http.Request) *messages.Error {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	_, local := at.(*net.UnixAddr)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	switch {
+	case !local && !ourHost(at, r.Host):
+		return refused("host", "the Host of the request is not this server's", "use 127.0.0.1, [::1] or localhost with the port of the server")
+	case !ourOrigin(at, r.Header.Values("Origin")), g.foreign.Check(r) != nil:
+		return refused("origin", "a page of another site sent the request", "send it from a program, without an Origin")
+	case !local && !tokenMatches(g.token, r.Header.Values("Authorization")):
+		h.Set("WWW-Authenticate", "Bearer")
+		return refused("token", "the request has no token, or a wrong one", "send Authorization: Bearer and the token of the daemon's file")
+	}
+	return nil
 }
 
 func refused(reason, message, hint string) *messages.Error {
@@ -58,17 +95,21 @@ func noRoute() *messages.Error {
 }
 
 // ourHost reports whether a Host names the loopback address that was reached.
-func (s *Server) ourHost(d *door, host string) bool {
-	_, port, err := net.SplitHostPort(d.LocalAddr().String())
-	return err == nil && slices.Contains([]string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}, strings.ToLower(host))
+func ourHost(at net.Addr, host string) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	port := strconv.Itoa(tcp.Port)
+	return slices.Contains([]string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}, strings.ToLower(host))
 }
 
 // ourOrigin reports whether the request is of no page, or of one of our own. On
 // a unix socket there is none.
-func (s *Server) ourOrigin(d *door, origins []string) bool {
+func ourOrigin(at net.Addr, origins []string) bool {
 	if len(origins) == 0 {
 		return true
 	}
 	u, err := url.Parse(origins[0])
-	return len(origins) == 1 && err == nil && d.gate.token && u.Scheme == "http" && s.ourHost(d, u.Host)
+	return len(origins) == 1 && err == nil && u.Scheme == "http" && ourHost(at, u.Host)
 }

@@ -49,8 +49,11 @@ func TestEventsHeartbeat(t *testing.T) {
 // neither.
 func TestServerIsNotHeldUp(t *testing.T) {
 	s := New(Options{Node: ended{}})
-	require.Equal(t, patience, s.http.ReadHeaderTimeout)
-	require.Equal(t, patience, s.http.IdleTimeout)
-	require.Zero(t, s.http.WriteTimeout, "streams have no end")
-	require.Zero(t, s.http.ReadTimeout, "it would cut off whoever waits for a run")
+	require.Equal(t, patience, s.local.ReadHeaderTimeout)
+	require.Equal(t, strangerPatience, s.port.ReadHeaderTimeout)
+	for _, over := range []*http.Server{s.local, s.port} {
+		require.Equal(t, patience, over.IdleTimeout)
+		require.Zero(t, over.WriteTimeout, "streams have no end")
+		require.Zero(t, over.ReadTimeout, "it would cut off whoever waits for a run")
+	}
 }

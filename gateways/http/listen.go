@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -50,46 +49,31 @@ func Listen(path string) (*net.UnixListener, error) {
 // ownDirectory opens the directory of the socket if it is ours alone, and lies
 // where nobody else can put another in its place.
 func ownDirectory(path string) (*os.File, error) {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("the directory of the socket cannot be made: %w", err)
-	}
-	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	dir, err := peer.OwnDirectory(path, "socket")
 	if err != nil {
-		return nil, forbidden(path, "is no directory that can be entered, or a symbolic link: "+err.Error())
+		return nil, err
 	}
-	info, err := dir.Stat()
-	if err == nil && (ownerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0) {
-		err = forbidden(path, fmt.Sprintf("belongs to user %d with mode %04o; it must be yours with mode 0700", ownerOf(info), info.Mode().Perm()))
-	}
-	if err == nil {
-		err = steady(filepath.Dir(path))
-	}
-	if err != nil {
+	if err := steady(filepath.Dir(path)); err != nil {
 		_ = dir.Close()
 		return nil, err
 	}
 	return dir, nil
 }
 
-// steady refuses a parent in which others may rename what is ours.
+// steady refuses a parent in which others may rename what is ours: one that they
+// may write without a sticky bit, or of another user than root. It looks at this one
+// directory, where its name leads now: that nobody moves what lies above is for the
+// owner of the path to see to.
 func steady(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil {
 		return err
 	}
 	others := info.Mode().Perm()&0o022 != 0 && info.Mode()&os.ModeSticky == 0
-	if owner := ownerOf(info); others || owner != os.Geteuid() && owner != 0 {
+	if owner := peer.OwnerOf(info); others || owner != os.Geteuid() && owner != 0 {
 		return forbidden(parent, "lets other users replace the directory of the socket")
 	}
 	return nil
-}
-
-func ownerOf(info os.FileInfo) int {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return -1
-	}
-	return int(st.Uid)
 }
 
 func forbidden(path, why string) error {
@@ -134,8 +118,8 @@ func clear(path string) error {
 		return err
 	case info.Mode()&os.ModeSocket == 0:
 		return forbidden(path, "is there already, and is no socket")
-	case ownerOf(info) != os.Geteuid():
-		return forbidden(path, fmt.Sprintf("is the socket of user %d", ownerOf(info)))
+	case peer.OwnerOf(info) != os.Geteuid():
+		return forbidden(path, fmt.Sprintf("is the socket of user %d", peer.OwnerOf(info)))
 	}
 	conn, err := net.Dial("unix", path)
 	switch {

@@ -26,11 +26,11 @@ func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
 	nothing := wire.Nothing{}
 	return []route{
-		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, (*call).run},
+		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, lasting((*call).run)},
 		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*call).list},
 		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).show},
 		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).remove},
-		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, "application/octet-stream", ok, (*call).output},
+		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, "application/octet-stream", ok, lasting((*call).output)},
 		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, wire.Page{}, ok, (*call).read},
 		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stop},
 		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*call).signal},
@@ -38,23 +38,36 @@ func table() []route {
 		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*call).deadline},
 		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*call).input},
 		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*call).closeInput},
-		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, (*call).hold},
+		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*call).hold)},
 		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
 		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
-		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, (*call).attach},
+		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
-		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, (*call).wait},
+		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*call).wait)},
 		{"GET", "/v1/sessions", []string{"scope"}, nil, wire.SessionList{}, ok, (*call).sessions},
 		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*call).openSession},
 		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeSession},
 		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*call).scopes},
 		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*call).openScope},
 		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeScope},
-		{"GET", "/v1/events", []string{"after", "now", "scope", "job", "ends"}, nil, "text/event-stream", ok, (*call).events},
+		{"GET", "/v1/events", []string{"after", "now", "scope", "job", "ends"}, nil, "text/event-stream", ok, lasting((*call).events)},
 		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*call).stats},
 		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*call).health},
 		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*call).version},
 		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.Over{}, ok, (*call).shutdown},
+	}
+}
+
+// lasting answers a request that may be open for long, as one of those that there
+// may be.
+func lasting(handle func(*call) error) func(*call) error {
+	return func(c *call) error {
+		leave, err := c.door().gate.room.hold()
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return handle(c)
 	}
 }
 
@@ -70,14 +83,14 @@ func (s *Server) routes() http.Handler {
 		slices.Sort(allowed)
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.wrongMethod(w, allowed) })
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, noRoute()) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fail(w, noRoute()) })
 	return mux
 }
 
 func (s *Server) wrongMethod(w http.ResponseWriter, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	s.fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
+	fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
 }
 
 // serve checks what every request of a route must be, and answers it.
@@ -93,14 +106,14 @@ func (s *Server) serve(route route) http.Handler {
 			err = c.checkType()
 		}
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err)
 			return
 		}
 		if err := route.handle(c); err != nil && !errors.Is(err, errAnswered) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // nobody reads a reply
 			}
-			s.fail(w, s.coded(err))
+			fail(w, s.coded(err))
 		}
 	})
 }

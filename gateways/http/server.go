@@ -13,13 +13,17 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the gateway (reliability.md 5.7).
+// Bounds of the gateway (reliability.md 5.7). A client is a process, see caller.
 const (
-	maxConnections   = 64
-	maxTurnedAway    = 32 // connections that are told that there are too many
-	maxSubscriptions = 32 // of one client
+	maxConnections   = 64   // of one client; on TCP of all
+	maxLocal         = 1024 // on a unix socket: each of many scripts waits for its job; at most a quarter of our descriptors
+	maxTurnedAway    = 32   // connections that are told that there are too many
+	maxSubscriptions = 32   // of one client
+	requestRate      = 100  // a second, of one client
+	requestBurst     = 500  // at once
 	maxHeader        = 64 << 10
 	patience         = 30 * time.Second // for a header, a body, the reading of a reply, and between two requests
+	strangerPatience = 5 * time.Second  // for a header on TCP, where others may hold a connection before they show a token
 	heartbeat        = 15 * time.Second // of a stream on which nothing happens
 )
 
@@ -43,7 +47,8 @@ type Server struct {
 	node     Node
 	options  Options
 	log      *slog.Logger
-	http     *http.Server
+	local    *http.Server // of unix sockets
+	port     *http.Server // of TCP
 	began    time.Time
 	open     atomic.Int64  // connections
 	large    chan struct{} // a place for each body above maxBody
@@ -51,30 +56,36 @@ type Server struct {
 	close    context.CancelFunc
 	attached sync.WaitGroup // what http.Server no longer knows of
 
-	mu            sync.Mutex
-	subscriptions map[messages.Principal]int
-	leases        map[messages.UID]*lease
-	held          map[messages.UID]*held
+	subscriptions atomic.Int64
+
+	mu     sync.Mutex
+	leases map[messages.UID]*lease
+	held   map[messages.UID]*held
 }
 
 // New makes a server. Serve lets clients in, Close ends it.
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
-		subscriptions: map[messages.Principal]int{}, leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{},
-		large: make(chan struct{}, maxLarge),
+		leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{}, large: make(chan struct{}, maxLarge),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	s.http = &http.Server{
-		Handler: s.guard(s.routes()), ReadHeaderTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
+	handler := s.guard(s.routes())
+	s.local, s.port = s.over(handler, patience), s.over(handler, strangerPatience)
+	return s
+}
+
+// over is the HTTP server of one kind of listeners, with its patience for a header.
+func (s *Server) over(handler http.Handler, header time.Duration) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: header, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
 		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, doorKey{}, c) },
 		DisableGeneralOptionsHandler: true, // it would answer before the guard
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	return s
 }
 
 // Serve lets clients in until Close: on a socket of Listen processes of our own
@@ -86,7 +97,11 @@ func (s *Server) Serve(l net.Listener) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	if err := s.http.Serve(gate); !errors.Is(err, http.ErrServerClosed) {
+	over := s.local
+	if gate.token {
+		over = s.port
+	}
+	if err := over.Serve(gate); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -97,10 +112,12 @@ func (s *Server) Serve(l net.Listener) error {
 // still lives: shut that down first.
 func (s *Server) Close(ctx context.Context) error {
 	s.close()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
+	var all error
+	for _, over := range []*http.Server{s.port, s.local} {
+		if err := over.Shutdown(ctx); err != nil {
+			all = errors.Join(all, err, over.Close())
+		}
 	}
 	s.attached.Wait()
-	return err
+	return all
 }

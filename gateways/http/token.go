@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -57,7 +58,7 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() || ownerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+	if !info.Mode().IsRegular() || peer.OwnerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
 		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and a new one is made")
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))
@@ -88,5 +89,11 @@ func ListenTCP(address string) (net.Listener, error) {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
-	return net.Listen("tcp", address)
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, &messages.Error{
+			Code: messages.Conflict, Reason: "address", Message: "somebody else listens at " + address, Hint: "choose another port, or end who has it",
+		}
+	}
+	return l, err
 }

@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -79,7 +80,7 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := peer.Check(conn.(*net.UnixConn)); err != nil {
+	if _, err := peer.Check(conn.(*net.UnixConn)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -120,20 +121,52 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return r, nil
 }
 
-// do sends a request and returns a reply that is no error.
+// do sends a request and returns a reply that is no error. Who asks too often is
+// told when to ask again, before anything was done for him, and so he does.
 func (c *Client) do(r *http.Request) (*http.Response, error) {
-	reply, err := c.http.Do(r)
-	if err != nil {
-		if ctx := r.Context(); ctx.Err() != nil {
-			return nil, ctx.Err()
+	for {
+		reply, err := c.http.Do(r)
+		if err != nil {
+			if ctx := r.Context(); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, err
 		}
-		return nil, err
+		if reply.StatusCode < http.StatusBadRequest {
+			return reply, nil
+		}
+		err = refusal(reply)
+		_ = reply.Body.Close()
+		again := retryAfter(reply)
+		if !errors.Is(err, tooOften) || again == 0 {
+			return nil, err
+		}
+		select {
+		case <-time.After(again):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		if r.GetBody == nil {
+			continue
+		}
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
 	}
-	if reply.StatusCode < http.StatusBadRequest {
-		return reply, nil
+}
+
+var tooOften = &messages.Error{Code: messages.ResourceExhausted, Reason: "rate"}
+
+// maxRetryAfter bounds what a reply may make us wait: a bucket is full again then.
+const maxRetryAfter = 5 * time.Second
+
+// retryAfter is when a request may be sent again; 0: that is not said.
+func retryAfter(reply *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(reply.Header.Get("Retry-After"))
+	if err != nil || seconds <= 0 {
+		return 0
 	}
-	defer reply.Body.Close()
-	return nil, refusal(reply)
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
 // maxError bounds the body of an error.

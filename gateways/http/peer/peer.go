@@ -1,6 +1,6 @@
-// Package peer tells whose process is at the other end of a unix socket: the
-// server lets in its own user only, and the client trusts no socket that
-// somebody else has planted.
+// Package peer tells whose things are: the process at the other end of a unix
+// socket, for the server lets in its own user only, and the client trusts no socket
+// that somebody else has planted; and the directories that both trust.
 package peer
 
 import (
@@ -28,25 +28,26 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// Check refuses a connection unless its other end is a process of our own user.
-func Check(conn *net.UnixConn) error {
+// Check refuses a connection unless its other end is a process of our own user,
+// and tells which (0: one that cannot be seen from here).
+func Check(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var uid int
 	var asked error
-	if err := raw.Control(func(fd uintptr) { uid, asked = owner(int(fd)) }); err != nil {
-		return err
+	if err := raw.Control(func(fd uintptr) { uid, pid, asked = owner(int(fd)) }); err != nil {
+		return 0, err
 	}
 	if asked != nil {
-		return fmt.Errorf("whose process is at the other end of the socket cannot be found out: %w", asked)
+		return 0, fmt.Errorf("whose process is at the other end of the socket cannot be found out: %w", asked)
 	}
 	if own := os.Geteuid(); uid != own {
-		return &messages.Error{
+		return 0, &messages.Error{
 			Code: messages.Refused, Reason: "peer", Message: fmt.Sprintf("the other end of the socket belongs to user %d, and this to user %d", uid, own),
 			Hint: "each user has a daemon and a socket of their own",
 		}
 	}
-	return nil
+	return pid, nil
 }

@@ -36,6 +36,7 @@ type Run struct {
 	Terminal      *Size             `json:"terminal,omitempty"`
 	Background    bool              `json:"background,omitempty"`
 	Detach        bool              `json:"detach,omitempty"`
+	LogFile       string            `json:"log_file,omitempty"`
 	PromoteAfter  *int64            `json:"promote_after_ms,omitempty"`
 	Timeout       *int64            `json:"timeout_ms,omitempty"`
 	Grace         *int64            `json:"grace_ms,omitempty"` // 0: none
@@ -69,7 +70,7 @@ func (w Run) Request() (messages.RunCommand, *messages.Error) {
 		Name: w.Name, Description: w.Description, Tag: w.Tag, Argv: w.Argv, Shell: w.Shell, Dir: w.Dir,
 		EnvPolicy: messages.EnvPolicy(w.EnvPolicy), Umask: w.Umask,
 		Streams: messages.StreamMode(w.Streams), Stdin: messages.StdinMode(w.Stdin),
-		Background: w.Background, Detach: w.Detach, OnExit: messages.OnExit(w.OnExit),
+		Background: w.Background, Detach: w.Detach, LogFile: w.LogFile, OnExit: messages.OnExit(w.OnExit),
 		Durability: w.Durability, Persist: w.Persist,
 	}
 	for _, fill := range []func(*messages.RunCommand) *messages.Error{w.text, w.environment, w.times, w.bounds} {
@@ -183,7 +184,7 @@ func NewRun(r messages.RunCommand) Run {
 		UID: string(r.UID), Scope: string(r.Scope), Session: string(r.Session), Name: r.Name,
 		Description: r.Description, Tag: r.Tag, Argv: r.Argv, Shell: r.Shell, Dir: r.Dir,
 		EnvPolicy: string(r.EnvPolicy), Umask: r.Umask, Streams: string(r.Streams), Stdin: string(r.Stdin),
-		Background: r.Background, Detach: r.Detach, OnExit: string(r.OnExit), Durability: r.Durability, Persist: r.Persist,
+		Background: r.Background, Detach: r.Detach, LogFile: r.LogFile, OnExit: string(r.OnExit), Durability: r.Durability, Persist: r.Persist,
 		PromoteAfter: positive(r.PromoteAfter), Timeout: positive(r.Timeout), Grace: GraceMS(r.Grace),
 	}
 	switch {
@@ -258,7 +259,7 @@ func positive(d time.Duration) *int64 {
 // Encodable says what of a request JSON cannot carry: bytes that are no UTF-8
 // text, where there is no field for them.
 func (w Run) Encodable() error {
-	texts := append([]string{w.Dir, w.Shell, w.Name, w.Description, w.Tag, w.Scope, w.Session}, w.Argv...)
+	texts := append([]string{w.Dir, w.Shell, w.LogFile, w.Name, w.Description, w.Tag, w.Scope, w.Session}, w.Argv...)
 	for name, value := range w.Env {
 		texts = append(texts, name, value)
 	}

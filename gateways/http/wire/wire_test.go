@@ -25,7 +25,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			UID: messages.UID(word.Draw(t, "uid")), Scope: messages.ScopePath(word.Draw(t, "scope")), Session: messages.SessionID(word.Draw(t, "session")),
 			Name: word.Draw(t, "name"), Description: rapid.String().Draw(t, "description"), Tag: word.Draw(t, "tag"), Shell: word.Draw(t, "shell"),
 			Dir: word.Draw(t, "dir"), Umask: word.Draw(t, "umask"), Streams: messages.StreamMode(word.Draw(t, "streams")),
-			Background: rapid.Bool().Draw(t, "background"), Detach: rapid.Bool().Draw(t, "detach"), Persist: rapid.Bool().Draw(t, "persist"),
+			Background: rapid.Bool().Draw(t, "background"), Detach: rapid.Bool().Draw(t, "detach"), LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"),
 			PromoteAfter: span("promote"), Timeout: span("timeout"), Grace: span("grace"), OnExit: messages.OnExit(word.Draw(t, "on exit")),
 			Durability: word.Draw(t, "durability"), Stdin: messages.StdinPipe,
 			Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")},

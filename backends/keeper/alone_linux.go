@@ -1,0 +1,144 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// aloneBound is how long the keeper of one job waits for its first client: whoever
+// started it may have died.
+const aloneBound = 2 * helloBound
+
+// expect sees to the end of a keeper to which nobody comes. The function that it
+// returns is called when the keeper ends.
+func (s *server) expect() func() {
+	if !s.o.Alone {
+		return func() {}
+	}
+	t := time.AfterFunc(aloneBound, func() {
+		s.mu.Lock()
+		s.came = true
+		s.mu.Unlock()
+		s.maybeEnd()
+	})
+	return func() { t.Stop() }
+}
+
+// over is told by the engine that nothing more will be said of a job. The log that
+// was made for one which did not start goes away again.
+func (s *server) over(id messages.UID) {
+	s.mu.Lock()
+	c := s.jobs[id]
+	undo := c != nil && c.pidFile != "" && !c.born
+	if c != nil {
+		c.over = true
+	}
+	s.mu.Unlock()
+	if undo {
+		_ = s.store.Remove(string(id))
+	}
+	s.maybeEnd()
+}
+
+// maybeEnd ends the keeper of one job when that is over and nobody is connected: the
+// journal has its end, and the next keeper of the directory tells it.
+func (s *server) maybeEnd() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.o.Alone || !s.came || s.conn != nil || s.ending {
+		return
+	}
+	for _, c := range s.jobs {
+		if !c.over {
+			return
+		}
+	}
+	s.ending = true
+	go s.end.Do(func() {
+		s.engine.Close(false)
+		close(s.ended)
+	})
+}
+
+// give takes the places that a job is to have for its log and its pid. Nothing is
+// written where something is already.
+func (s *server) give(spec backends.Spec, c *charge) *messages.Error {
+	file := spec.Log.File
+	if file == "" || !spec.Detach {
+		return nil
+	}
+	if err := CheckFile(file); err != nil {
+		return err
+	}
+	if err := s.noteFile(file); err != nil {
+		return refused(messages.OutputUnavailable, "log", "the place of the log cannot be noted: "+err.Error(), "see that "+s.o.Dir+" can be written")
+	}
+	c.pidFile = PidPath(file)
+	return nil
+}
+
+// noteFile notes where the log is, for the next keeper and for who clears up.
+func (s *server) noteFile(file string) error {
+	f, err := openIn(s.dir, givenName, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(file)
+	return errors.Join(err, f.Close())
+}
+
+// givenFile is where the log of the job of a directory is; "" where that is not known.
+func givenFile(dir *os.File) string {
+	f, err := openIn(dir, givenName, unix.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, unix.PathMax))
+	if err != nil || !filepath.IsAbs(string(text)) {
+		return ""
+	}
+	return string(text)
+}
+
+// recall takes over the log that a dead keeper has left. The jobs of the journal are
+// one at most.
+func (s *server) recall() {
+	file := givenFile(s.dir)
+	if file == "" {
+		return
+	}
+	for id := range s.journal.past().jobs {
+		if err := s.store.Recall(string(id), uint8(messages.Merged), file); err != nil {
+			s.fault(id, fmt.Errorf("the log of the last keeper cannot be read: %w", err))
+		}
+	}
+}
+
+// writePidFile writes the file in one: whoever sees it sees all of it. One that is
+// there is left as it is.
+func writePidFile(path string, p PidFile) error {
+	fresh := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+string(p.Job))
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(p.String())
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = unix.Renameat2(unix.AT_FDCWD, fresh, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // a file system without it
+			err = unix.Link(fresh, path)
+		}
+	}
+	_ = os.Remove(fresh)
+	return err
+}

@@ -1,0 +1,398 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// Fleet is an engine of many keepers: one for the jobs of a daemon, and one for each
+// job that is detached. That one outlives whoever started it, and ends with its job.
+// It is safe for concurrent use.
+type Fleet struct {
+	o    FleetOptions
+	main *Client     // nil: there is none
+	past *spill.Disk // logs whose keepers have ended
+
+	mu      sync.Mutex
+	own     map[messages.UID]*Client
+	closed  bool
+	guest   *os.File // its turn
+	parting sync.WaitGroup
+}
+
+// meetAtOnce is how many keepers are asked at a time for what they have.
+const meetAtOnce = 8
+
+// OpenFleet connects to the keepers that are there. The keeper of a detached job that
+// has died is replaced for a while, so that what became of the job is told.
+func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
+	f := &Fleet{o: o, own: map[messages.UID]*Client{}}
+	var err error
+	if f.past, err = spill.OpenStore(spill.Options{Node: "past"}); err != nil {
+		return nil, err
+	}
+	if err := f.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.meetAll(ctx); err != nil {
+		f.Close(true)
+		return nil, err
+	}
+	if o.Main.Dir != "" {
+		if f.main, err = Open(ctx, o.Main); err != nil {
+			f.Close(true)
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// meetAll connects to the keepers of the detached jobs that are not settled.
+func (f *Fleet) meetAll(ctx context.Context) error {
+	jobs := []messages.UID{f.o.Only}
+	if f.o.Only == "" {
+		jobs = Detached(f.o.Root)
+	}
+	if f.o.Fresh {
+		jobs = nil
+	}
+	turn := make(chan struct{}, meetAtOnce)
+	errs := make([]error, len(jobs))
+	var all sync.WaitGroup
+	for i, id := range jobs {
+		turn <- struct{}{}
+		all.Go(func() {
+			errs[i] = f.meet(ctx, id)
+			<-turn
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// meet connects to the keeper of one job, if there is anything to hear of it. What
+// is damaged hinders nobody; a keeper that lives must be reached, since its job does.
+func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
+	seen, err := Look(f.dir(id))
+	switch {
+	case err != nil && f.o.Only == "":
+		f.fault(fmt.Errorf("the detached job %s: %w", id, err))
+		return nil
+	case err != nil:
+		return err
+	case !seen.Kept && !seen.Known, seen.Collected && f.o.Only == "": // there is nothing to hear
+		return nil
+	}
+	c, err := Open(ctx, f.client(id))
+	switch {
+	case err == nil:
+	case seen.Kept || f.o.Only != "":
+		return fmt.Errorf("the keeper of the detached job %s cannot be reached: %w", id, err)
+	default:
+		f.fault(err)
+		return nil
+	}
+	f.mu.Lock()
+	f.own[id] = c
+	f.mu.Unlock()
+	return nil
+}
+
+func (f *Fleet) dir(id messages.UID) string { return filepath.Join(f.o.Root, string(id)) }
+
+func (f *Fleet) client(id messages.UID) ClientOptions {
+	return ClientOptions{
+		Dir: f.dir(id), Build: f.o.Build, Program: append(append([]string(nil), f.o.Program...), "--alone"), Env: f.o.Env, Fault: f.fault,
+	}
+}
+
+func (f *Fleet) fault(err error) {
+	if f.o.Fault != nil && err != nil {
+		f.o.Fault(err)
+	}
+}
+
+// Start implements backends.Engine. A job that is detached gets a keeper of its own,
+// which is started behind the return.
+func (f *Fleet) Start(s backends.Spec, facts backends.Facts) backends.Process {
+	if !s.Detach {
+		if f.main != nil {
+			return f.main.Start(s, facts)
+		}
+		return cannot(facts, refused(messages.Unsupported, "keeper", "here only detached jobs are started", "start it without being detached"))
+	}
+	if !validUID(s.ID) {
+		return cannot(facts, messages.Invalid("id", "the id of a detached job is no ULID"))
+	}
+	if s.Log.File == "" && s.Stdio.Streams != messages.SeparateStreams {
+		s.Log.File = filepath.Join(f.dir(s.ID), LogName(s.Log.Group, time.Now()))
+	}
+	f.mu.Lock()
+	c, known := f.own[s.ID]
+	closed := f.closed
+	if !known && !closed {
+		var err error
+		if c, err = newClient(f.client(s.ID)); err == nil {
+			f.own[s.ID] = c
+		} else {
+			closed = true
+		}
+	}
+	f.mu.Unlock()
+	if closed {
+		return cannot(facts, refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more", ""))
+	}
+	p := f.held(s.ID, c, c.Start(s, facts))
+	if !known {
+		go c.begin()
+	}
+	return p
+}
+
+// CheckDetach implements backends.Detacher.
+func (f *Fleet) CheckDetach(file string) *messages.Error {
+	if file == "" {
+		return nil
+	}
+	return CheckFile(file)
+}
+
+// begin connects for the first time, when a job waits for that already.
+func (c *Client) begin() {
+	conn, h, err := c.connect()
+	c.mu.Lock()
+	if err == nil {
+		c.keeper, c.met = h, true
+		if c.isStopped() {
+			c.mu.Unlock()
+			conn.close()
+			close(c.done)
+			return
+		}
+		c.conn = conn
+		l := c.line
+		c.mu.Unlock()
+		l.attach(conn, h.Heard)
+		c.run(conn)
+		return
+	}
+	c.broken = asError(err)
+	jobs := make([]*job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		jobs = append(jobs, j)
+	}
+	c.mu.Unlock()
+	close(c.done)
+	for _, j := range jobs {
+		j.fail(*asError(err))
+	}
+}
+
+// detached is the process of a job with a keeper of its own.
+type detached struct {
+	backends.Process
+	f  *Fleet
+	c  *Client
+	id messages.UID
+}
+
+func (f *Fleet) held(id messages.UID, c *Client, p backends.Process) backends.Process {
+	return detached{p, f, c, id}
+}
+
+// Settle implements backends.Process: when all is settled the keeper is let go, and
+// ends.
+func (p detached) Settle(seq uint64) {
+	if p.f.o.Guest || p.f.o.Fresh { // who comes later is to hear all of it
+		return
+	}
+	p.Process.Settle(seq)
+	p.f.part(p.id, p.c)
+}
+
+// part lets go of a keeper that has nothing more to tell.
+func (f *Fleet) part(id messages.UID, c *Client) {
+	c.mu.Lock()
+	left := len(c.jobs)
+	c.mu.Unlock()
+	f.mu.Lock()
+	mine := left == 0 && f.own[id] == c && !f.closed
+	if mine {
+		delete(f.own, id)
+		f.parting.Add(1)
+	}
+	f.mu.Unlock()
+	if mine {
+		go func() {
+			defer f.parting.Done()
+			c.Close(true)
+		}()
+	}
+}
+
+// of is the client of the keeper of a detached job, or nil.
+func (f *Fleet) of(id messages.UID) *Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.own[id]
+}
+
+// Adopt implements backends.Engine.
+func (f *Fleet) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	if c := f.of(id); c != nil {
+		p, err := c.Adopt(id, facts)
+		if err != nil {
+			return nil, err
+		}
+		return f.held(id, c, p), nil
+	}
+	if f.main != nil {
+		return f.main.Adopt(id, facts)
+	}
+	return nil, refused(messages.NotFound, "job", "no keeper knows the job, and nothing of it is left", "")
+}
+
+// Inventory implements backends.Engine.
+func (f *Fleet) Inventory(ctx context.Context) ([]backends.Held, error) {
+	var all []backends.Held
+	for _, c := range f.all() {
+		some, err := c.Inventory(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// all are the clients of all keepers.
+func (f *Fleet) all() []*Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []*Client
+	if f.main != nil {
+		all = append(all, f.main)
+	}
+	for _, c := range f.own {
+		all = append(all, c)
+	}
+	return all
+}
+
+// CanKeep implements backends.Engine.
+func (f *Fleet) CanKeep() bool { return true }
+
+// Close implements backends.Engine. Without keep it ends the detached jobs, too.
+func (f *Fleet) Close(keep bool) []messages.Survivor {
+	f.mu.Lock()
+	first := !f.closed
+	f.closed = true
+	f.mu.Unlock()
+	if !first {
+		return nil
+	}
+	var mu sync.Mutex
+	var left []messages.Survivor
+	var closing sync.WaitGroup
+	for _, c := range f.all() {
+		closing.Go(func() {
+			some := c.Close(keep)
+			mu.Lock()
+			left = append(left, some...)
+			mu.Unlock()
+		})
+	}
+	closing.Wait()
+	f.parting.Wait()
+	f.fault(f.past.Close())
+	if f.guest != nil {
+		_ = f.guest.Close()
+	}
+	return left
+}
+
+// Open opens a log of any job that a keeper has logs of, or had.
+func (f *Fleet) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
+	if c := f.of(id); c != nil {
+		return c.Open(id, stream)
+	}
+	if validUID(id) && stream == messages.Merged {
+		if log, err := f.openPast(id); !errors.Is(err, spill.ErrNotFound) {
+			return log, err
+		}
+	}
+	if f.main != nil {
+		return f.main.Open(id, stream)
+	}
+	return nil, spill.ErrNotFound
+}
+
+// openPast opens the log of a detached job whose keeper has ended.
+func (f *Fleet) openPast(id messages.UID) (spill.Log, error) {
+	log, err := f.past.Open(string(id), spill.Merged)
+	if !errors.Is(err, spill.ErrNotFound) {
+		return log, err
+	}
+	dir, err := openDir(f.dir(id), false)
+	if err != nil {
+		return nil, spill.ErrNotFound
+	}
+	defer dir.Close()
+	file := givenFile(dir)
+	if file == "" {
+		return nil, spill.ErrNotFound
+	}
+	if err := f.past.Recall(string(id), spill.Merged, file); err != nil && !errors.Is(err, spill.ErrExists) {
+		return nil, refused(messages.OutputUnavailable, "log", "the log cannot be read: "+err.Error(), "it was in "+file)
+	}
+	return f.past.Open(string(id), spill.Merged)
+}
+
+// Order is as Client's.
+func (f *Fleet) Order(id messages.UID) (*spill.Order, error) {
+	if f.main == nil || f.of(id) != nil {
+		return nil, spill.ErrNotFound
+	}
+	return f.main.Order(id)
+}
+
+// Remove frees the logs of a job that is over. A log whose place was given by its
+// owner stays.
+func (f *Fleet) Remove(id messages.UID) {
+	if validUID(id) {
+		_ = f.past.Remove(string(id))
+		switch err := Forget(f.o.Root, id); {
+		case err == nil:
+			return
+		case !errors.Is(err, os.ErrNotExist):
+			f.fault(err)
+			return
+		}
+	}
+	if f.main != nil {
+		f.main.Remove(id)
+	}
+}
+
+// LogName is the name of the log of a detached job that has no other; of is its session.
+func LogName(of string, at time.Time) string {
+	if of == "" || strings.ContainsAny(of, "/\x00") {
+		of = "job"
+	}
+	return fmt.Sprintf("troupe-detached-%s-%d.log", of, at.UnixMilli())
+}
+
+// validUID admits what is as a ULID is, and so the name of a directory.
+func validUID(id messages.UID) bool {
+	return len(id) == 26 && strings.Trim(string(id), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}

@@ -1,0 +1,192 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// Look looks at the directory of the keeper of a detached job. It asks nobody, and
+// changes nothing.
+func Look(path string) (s Sight, err error) {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return s, err
+	}
+	defer dir.Close()
+	if s.Kept, err = isKept(dir); err != nil {
+		return s, err
+	}
+	s.File = givenFile(dir)
+	if info, err := dir.Stat(); err == nil {
+		s.Changed = info.ModTime()
+	}
+	text, err := readIn(dir, journalName)
+	if err != nil || len(text) == 0 {
+		return s, err
+	}
+	entries, _ := readRecords(text)
+	left := newLedger()
+	for _, e := range entries {
+		left.note(e)
+		if e.At.After(s.Changed) {
+			s.Changed = e.At
+		}
+		if e.PID > 0 && e.StartTime > 0 {
+			s.PID, s.StartTime = e.PID, e.StartTime
+		}
+		if e.Kind == entryOpened && s.PID == 0 {
+			s.BootID = e.BootID // that of the keeper that started the job
+		}
+	}
+	for _, p := range left.jobs {
+		s.Known, s.Over, s.Collected = true, p.exited != nil, p.collected
+	}
+	return s, nil
+}
+
+// isKept reports whether a keeper holds the lease.
+func isKept(dir *os.File) (bool, error) {
+	f, err := openIn(dir, lockName, unix.O_RDONLY)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = withFd(f, func(fd int) error { return unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) })
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// readIn reads a file of a directory; one that is not there is empty.
+func readIn(dir *os.File, name string) ([]byte, error) {
+	f, err := openIn(dir, name, unix.O_RDONLY)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, info.Size())
+	n, err := f.ReadAt(text, 0)
+	if n == len(text) || errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	return text[:n], err
+}
+
+// Detached are the detached jobs that have a directory in root.
+func Detached(root string) []messages.UID {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	var all []messages.UID
+	for _, e := range entries {
+		if id := messages.UID(e.Name()); e.IsDir() && validUID(id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// Forget removes what is left of a detached job that is over: the directory of its
+// keeper, with the log if that is in it, and its pid file. It is os.ErrNotExist if
+// there is none, and an error if the job lives.
+func Forget(root string, id messages.UID) error {
+	seen, err := Look(filepath.Join(root, string(id)))
+	if err != nil {
+		if _, gone := os.Lstat(filepath.Join(root, string(id))); errors.Is(gone, os.ErrNotExist) {
+			return os.ErrNotExist
+		}
+		return err
+	}
+	if seen.Known && !seen.Over && !seen.Collected {
+		return refused(messages.Busy, "keeper", "the detached job "+string(id)+" has not ended, or its end was not heard", "stop it first")
+	}
+	dir, err := openDir(filepath.Join(root, string(id)), false)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lease, err := takeLease(dir, leaseBound) // its keeper may be about to end, and none begins meanwhile
+	if err != nil {
+		return err
+	}
+	defer lease.Close()
+	if seen.File != "" {
+		if p, err := ReadPidFile(PidPath(seen.File)); err == nil && p.Job == id {
+			_ = os.Remove(PidPath(seen.File))
+		}
+	}
+	at, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	return at.RemoveAll(string(id))
+}
+
+// Sweep forgets the detached jobs that have been over for an age.
+func Sweep(root string, age time.Duration) {
+	for _, id := range Detached(root) {
+		seen, err := Look(filepath.Join(root, string(id)))
+		if err == nil && !seen.Kept && (seen.Over || seen.Collected || !seen.Known) && time.Since(seen.Changed) > age {
+			_ = Forget(root, id)
+		}
+	}
+}
+
+// takeTurn makes a guest the only one of its job.
+func (f *Fleet) takeTurn(ctx context.Context) error {
+	if !f.o.Guest {
+		return nil
+	}
+	dir, err := openDir(f.dir(f.o.Only), false)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lock, err := openIn(dir, guestName, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return err
+	}
+	if f.o.Urgent {
+		_ = withFd(lock, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+		f.guest = lock
+		return nil
+	}
+	got := make(chan error, 1)
+	go func() {
+		got <- withFd(lock, func(fd int) error {
+			for {
+				if err := unix.Flock(fd, unix.LOCK_EX); err != unix.EINTR {
+					return err
+				}
+			}
+		})
+	}()
+	select {
+	case err = <-got:
+	case <-ctx.Done(): // the descriptor stays with the wait, which this process does not outlive
+		return fmt.Errorf("somebody else asks the keeper of the detached job: %w", ctx.Err())
+	}
+	f.guest = lock
+	return err
+}

@@ -1,0 +1,124 @@
+package keeper
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// PidFile says which process a detached job is. Its first line is the pid, as in
+// any pid file; what follows tells that process from another with the same number.
+type PidFile struct {
+	PID       int
+	StartTime uint64 // clock ticks since boot
+	BootID    string // of the run of the machine
+	Job       messages.UID
+	Dir       string // of the job's keeper
+}
+
+// PidPath is the pid file that belongs to a log.
+func PidPath(log string) string { return strings.TrimSuffix(log, ".log") + ".pid" }
+
+// CheckFile says why a path cannot be that of the log of a detached job: it is there
+// already, or its pid file is. Links are not followed.
+func CheckFile(log string) *messages.Error {
+	if !filepath.IsAbs(log) || filepath.Clean(log) != log || strings.ContainsRune(log, 0) || len(log) >= maxPath {
+		return messages.Invalid("log", fmt.Sprintf("%q cannot be the log: it must be an absolute path of a file", log))
+	}
+	for _, path := range []string{log, PidPath(log)} {
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			return refused(messages.InvalidParams, "log", path+" is there already, and is not written over", "name another file for the log, or remove this one")
+		case !errors.Is(err, fs.ErrNotExist):
+			return refused(messages.InvalidParams, "log", "the log cannot be made: "+err.Error(), "name a file in a directory of yours")
+		}
+	}
+	if info, err := os.Stat(filepath.Dir(log)); err != nil || !info.IsDir() {
+		return refused(messages.InvalidParams, "log", "the log cannot be made: there is no directory "+filepath.Dir(log), "make it, or name another file")
+	}
+	return nil
+}
+
+// maxPath is the longest path that the kernel takes.
+const maxPath = 4096
+
+// String is the file as it stands.
+func (p PidFile) String() string {
+	return fmt.Sprintf("%d\nstart %d\nboot %s\njob %s\nkeeper %s\n", p.PID, p.StartTime, p.BootID, p.Job, strconv.Quote(p.Dir))
+}
+
+// ReadPidFile reads the pid file of a detached job. One that others can write, that
+// belongs to somebody else, or that is no plain file is refused.
+func ReadPidFile(path string) (p PidFile, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return p, refused(messages.NotFound, "pid_file", "the pid file cannot be read: "+err.Error(), "name the .pid file beside the log of a detached job")
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := statOf(f, &st); err != nil {
+		return p, err
+	}
+	if uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		return p, refused(messages.Refused, "pid_file", path+" cannot be trusted: it is not a plain file of this user alone (mode 0600)", "name the file that troupe wrote")
+	}
+	lines := bufio.NewScanner(io.LimitReader(f, 2*maxPath))
+	for n := 0; lines.Scan(); n++ {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		switch {
+		case n == 0:
+			p.PID, err = strconv.Atoi(lines.Text())
+		case name == "start":
+			p.StartTime, err = strconv.ParseUint(value, 10, 64)
+		case name == "boot":
+			p.BootID = value
+		case name == "job":
+			p.Job = messages.UID(value)
+		case name == "keeper":
+			p.Dir, err = strconv.Unquote(value)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err != nil || lines.Err() != nil || p.PID <= 1 || p.StartTime == 0 || p.BootID == "" || p.Job == "" || !filepath.IsAbs(p.Dir) {
+		return p, refused(messages.InvalidParams, "pid_file", path+" is no pid file of a detached job", "name the .pid file beside the log of one")
+	}
+	return p, nil
+}
+
+// Sight is what can be seen of a detached job without asking its keeper.
+type Sight struct {
+	Kept      bool // its keeper lives
+	Known     bool // its journal tells of the job
+	Over      bool // and of its end
+	Collected bool // and that all of it was settled
+	PID       int
+	StartTime uint64
+	BootID    string // of the machine when its last keeper began
+	File      string // its log; "": not known
+	Changed   time.Time
+}
+
+func statOf(f *os.File, st *unix.Stat_t) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.Fstat(int(fd), st) }); err != nil {
+		return err
+	}
+	return failed
+}

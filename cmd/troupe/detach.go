@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"troupe"
+	"troupe/backends/keeper"
+	"troupe/messages"
+)
+
+// fleet is what the keepers of this state directory are found and started by.
+func (m *Main) fleet(at *settings) (keeper.FleetOptions, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return keeper.FleetOptions{}, fmt.Errorf("the keeper's program cannot be found: %w", err)
+	}
+	return keeper.FleetOptions{Root: filepath.Join(at.State, detachedName), Program: []string{self, "keeper"}, Build: m.describe().Version}, nil
+}
+
+// logFile makes --log absolute, and the links on the way to it the ones that are there
+// now.
+func logFile(r *messages.RunCommand, f *runFlags) error {
+	r.Detach = f.detach
+	if f.log == "" {
+		return nil
+	}
+	path, err := filepath.Abs(f.log)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		e := messages.Invalid("log", "the directory of the log cannot be found: "+err.Error())
+		e.Hint = "make it, or name another file"
+		return e
+	}
+	r.LogFile = filepath.Join(dir, filepath.Base(path))
+	return nil
+}
+
+// findDetached gives a detached command to the daemon, if one runs; else it is started
+// from here, in a keeper of its own all the same.
+func (g *foreground) findDetached() error {
+	if !g.flags.noDaemon {
+		c, err := g.main.find(false, g.screen)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			g.host = newRemote(c, g.flags.json, g.screen.err.terminal)
+			return g.forDaemon()
+		}
+	}
+	if err := g.forDaemon(); err != nil { // its keeper is another process, too
+		return err
+	}
+	at, err := g.main.settings()
+	if err != nil {
+		return err
+	}
+	if err := at.ownState(); err != nil {
+		return err
+	}
+	o, err := g.main.fleet(at)
+	if err != nil {
+		return err
+	}
+	o.Fresh = true
+	keeper.Sweep(o.Root, journalAge)
+	fleet, err := keeper.OpenFleet(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	node, err := troupe.Open(context.Background(), troupe.Options{
+		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Engine: fleet, Logs: keptLogs{fleet},
+	})
+	if err != nil {
+		fleet.Close(true)
+		return err
+	}
+	g.host = leaving{local{node}}
+	return nil
+}
+
+// freshPrefix begins the id of a job that no daemon has given an id: no other has it.
+func freshPrefix() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	for i := range b {
+		b[i] = "bcdfghjkmnpqrstvwxz"[b[i]%19]
+	}
+	return "d" + string(b[:]) + "-"
+}
+
+// leaving is a node of this process whose jobs stay when it ends.
+type leaving struct{ local }
+
+func (l leaving) shutdown(ctx context.Context, r messages.ShutDown) error {
+	r.KeepJobs = true
+	return l.node.Shutdown(ctx, r)
+}
+
+func (l leaving) ours() bool { return false }
+
+func (l leaving) pacer() (asker, time.Duration) { return nil, 0 }
+
+// tellDetached says where the log and the pid of a detached job are.
+func (g *foreground) tellDetached(job messages.Job) {
+	if len(job.Output) == 0 || job.Output[0].File == "" {
+		return
+	}
+	log := job.Output[0].File
+	g.screen.say("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PidPath(log))
+}
+
+// alone says with the refusal that there is no daemon how detached jobs are found.
+func (m *Main) alone(e *messages.Error, at *settings) error {
+	if root := filepath.Join(at.State, detachedName); len(keeper.Detached(root)) > 0 {
+		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
+	}
+	return e
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe"
+	"troupe/backends/keeper"
+	"troupe/gateways/http"
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// pidFlag names a detached job by its pid file.
+const pidFlag = "pid-file"
+
+// byPidFile lets a verb take a detached job by its pid file, with a daemon or without.
+func byPidFile(cmd *cobra.Command) {
+	cmd.Flags().String(pidFlag, "", "the detached job of the pid file `FILE`; no daemon is needed")
+	args := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if !cmd.Flags().Changed(pidFlag) {
+			return args(cmd, given)
+		}
+		if pidFileOf(cmd) == "" {
+			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
+		}
+		return noArgs(cmd, given)
+	}
+}
+
+func pidFileOf(cmd *cobra.Command) string {
+	flag := cmd.Flags().Lookup(pidFlag)
+	if flag == nil {
+		return ""
+	}
+	return flag.Value.String()
+}
+
+// askDetached does a verb with the job of a pid file: by the daemon, if that has it,
+// else by its own keeper.
+func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func(*asking) error) error {
+	alone := withoutDaemon(cmd)
+	p, err := keeper.ReadPidFile(file)
+	if err != nil {
+		return err
+	}
+	if err := genuine(file, p); err != nil {
+		return err
+	}
+	ask := func(ctx context.Context, c *client.Client) error {
+		return do(&asking{main: m, cmd: cmd, ctx: ctx, Client: c, args: []string{string(p.Job)}, json: asJSON})
+	}
+	for {
+		if c := m.holder(cmd.Context(), p); c != nil {
+			defer c.Close()
+			return ask(cmd.Context(), c)
+		}
+		if alone != nil {
+			if err := alone(cmd.Context(), p); err != nil {
+				return err
+			}
+			alone = nil
+			continue // a daemon may have come
+		}
+		if err := m.asGuest(cmd.Context(), p, urgent(cmd), ask); !errors.Is(err, replaced) {
+			return err
+		}
+	}
+}
+
+// holder is the daemon, if it runs and has the job; else nil.
+func (m *Main) holder(ctx context.Context, p keeper.PidFile) *client.Client {
+	at, err := m.settings()
+	if err != nil {
+		return nil
+	}
+	c, err := connect(ctx, at.Socket)
+	if err != nil {
+		return nil
+	}
+	if _, err := c.Job(ctx, messages.JobID(p.Job)); err != nil {
+		_ = c.Close()
+		return nil
+	}
+	return c
+}
+
+// replaced says that a daemon has taken the keeper over, which is asked from then on.
+var replaced = &messages.Error{Code: messages.Busy, Reason: "replaced"}
+
+// genuine refuses a pid file that does not tell of the process which its keeper has
+// started: a number alone may be anybody's by now.
+func genuine(file string, p keeper.PidFile) error {
+	refuse := func(why string) error {
+		return &messages.Error{
+			Code: messages.Refused, Reason: "pid_file", Message: fmt.Sprintf("%s does not tell of a job of troupe: %s; nothing was done to process %d", file, why, p.PID),
+			Hint: "name the .pid file that is beside the log of the job",
+		}
+	}
+	seen, err := keeper.Look(p.Dir)
+	switch {
+	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
+		return err
+	case err != nil:
+		return refuse("nothing is known of it in " + p.Dir)
+	case filepath.Base(p.Dir) != string(p.Job) || seen.PID == 0:
+		return refuse("its keeper has not started it")
+	case seen.PID != p.PID || seen.StartTime != p.StartTime:
+		return refuse(fmt.Sprintf("the job was process %d, started at %d, not %d at %d", seen.PID, seen.StartTime, p.PID, p.StartTime))
+	case seen.BootID != p.BootID:
+		return refuse("the machine was started anew since")
+	}
+	return nil
+}
+
+// guestPatience is how long others may take who ask the keeper of a job, each for a
+// moment or until the job has ended.
+const guestPatience = 30 * time.Second
+
+// asGuest looks after a detached job in a node of this process, which leaves it to its
+// keeper again. What the verb asks is asked of that as of a daemon.
+func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask func(context.Context, *client.Client) error) error {
+	o, err := m.fleet(&settings{})
+	if err != nil {
+		return err
+	}
+	o.Root, o.Only, o.Guest, o.Urgent = filepath.Dir(p.Dir), p.Job, true, urgent
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	o.Fault = func(fault error) {
+		if errors.Is(fault, replaced) {
+			lost(fault)
+		}
+	}
+	if err = m.inFleet(ctx, p, o, ask); err != nil && errors.Is(context.Cause(ctx), replaced) {
+		return replaced
+	}
+	return err
+}
+
+// inFleet asks a node of this process over the keeper of a job.
+func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
+	patient, cancel := context.WithTimeout(ctx, guestPatience)
+	defer cancel()
+	fleet, err := keeper.OpenFleet(patient, o)
+	if err != nil {
+		return err
+	}
+	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: keptLogs{fleet}})
+	if err != nil {
+		fleet.Close(true)
+		return err
+	}
+	defer func() {
+		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutDown{KeepJobs: true, Reason: "it was asked"})
+	}()
+	dir, err := os.MkdirTemp("", "troupe-ask-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	door, err := http.Listen(filepath.Join(dir, socketName))
+	if err != nil {
+		return err
+	}
+	server := http.New(http.Options{Node: http.Over(node), Version: m.describe().Version})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(door) }()
+	defer func() {
+		now, cancel := context.WithCancel(context.Background())
+		cancel() // nobody but us has asked, and we have our answers
+		_ = server.Close(now)
+		<-served
+	}()
+	c, err := client.Dial(ctx, filepath.Join(dir, socketName))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := replayed(ctx, c, p); err != nil {
+		return err
+	}
+	return ask(ctx, c)
+}
+
+// replayed waits until what the keeper knows of the job was told: its start, or its end.
+func replayed(ctx context.Context, c *client.Client, p keeper.PidFile) error {
+	id := messages.JobID(p.Job)
+	job, err := c.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	seen, err := keeper.Look(p.Dir)
+	if err == nil && (seen.Over || !seen.Kept) {
+		_, err = c.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
+		return err
+	}
+	for e, err := range c.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: job.ID}}) {
+		if err != nil {
+			return err
+		}
+		if e.Job != nil && e.Job.State != messages.Starting {
+			return nil
+		}
+	}
+	return nil
+}
+
+// urgent verbs do not wait for others, who may wait for a long grace.
+func urgent(cmd *cobra.Command) bool {
+	force := cmd.Flags().Lookup("force")
+	return cmd.Name() == "kill" || force != nil && force.Value.String() == "true"
+}
+
+// withoutDaemon is what a verb does first where there is no daemon: a guest stays only
+// for a moment, since others may want to stop the job. nil: nothing.
+func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PidFile) error {
+	switch cmd.Name() {
+	case "wait":
+		return func(ctx context.Context, p keeper.PidFile) error { return awaitAlone(ctx, cmd, p) }
+	case "logs":
+		return func(_ context.Context, p keeper.PidFile) error {
+			if !cmd.Flags().Changed("follow") {
+				return nil
+			}
+			seen, err := keeper.Look(p.Dir)
+			if err == nil {
+				err = unsupported("follow", "without a daemon the log is not followed", "tail -f "+quoted(seen.File)+" does it; or start one with troupe serve")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitAlone waits for the end of a job without asking its keeper for it.
+func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PidFile) error {
+	for _, condition := range []string{"match", "port", "quiet", "input"} {
+		if cmd.Flags().Changed(condition) {
+			return unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
+		}
+	}
+	limit, cancel := ctx, context.CancelFunc(func() {})
+	if d, ok := cmd.Flags().Lookup("timeout").Value.(*duration); ok && d.set {
+		limit, cancel = context.WithTimeout(ctx, d.d)
+		d.d = time.Millisecond // what is left for the last question
+	}
+	defer cancel()
+	err := keeper.AwaitEnd(limit, p.Dir)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package http
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// asked is a gate at which processes ask, and what they are told.
+type asked struct {
+	t *testing.T
+	*gate
+}
+
+func newAsked(t *testing.T) asked {
+	s := New(Options{Node: ended{}})
+	return asked{t, &gate{server: s, most: 2 * maxConnections, told: maxTurnedAway, callers: map[int]*caller{}, room: make(room, 1)}}
+}
+
+// door lets a process in.
+func (a asked) door(pid int) *door {
+	here, there := net.Pipe()
+	a.t.Cleanup(func() { _ = there.Close() })
+	return a.enter(here, pid)
+}
+
+// granted is how many of so many requests of a process are served.
+func granted(d *door, asks int) int {
+	n := 0
+	for range asks {
+		if d.asks() == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// A process asks 500 times at once and 100 times a second, over as many
+// connections as it likes; another one has as many of its own.
+func TestRequestsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsked(t)
+		first, second, other := a.door(1), a.door(1), a.door(2)
+		require.Equal(t, requestBurst, granted(first, 2*requestBurst))
+		require.Zero(t, granted(second, 1))
+		require.Equal(t, requestBurst, granted(other, 2*requestBurst))
+		time.Sleep(time.Second)
+		require.Equal(t, requestRate, granted(second, requestBurst))
+		require.NoError(t, first.Close())
+		require.NoError(t, second.Close())
+		again := a.door(1) // who comes back has the bucket that he left
+		require.Zero(t, granted(again, 1))
+		time.Sleep(time.Hour)
+		require.Equal(t, requestBurst, granted(again, 2*requestBurst))
+	})
+}
+
+// Those who have left are forgotten, the sooner the less they have asked.
+func TestCallersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsked(t)
+		stays := a.door(1)
+		for pid := 2; pid < 2*maxCallers; pid++ {
+			d := a.door(pid)
+			require.NotNil(t, d)
+			require.Nil(t, d.asks())
+			require.NoError(t, d.Close())
+			require.LessOrEqual(t, len(a.callers), maxCallers)
+		}
+		require.Same(t, stays.caller, a.callers[1])
+		require.Equal(t, 1, a.open)
+	})
+}
+
+// One process cannot take all connections, and those that are held open leave some
+// for who looks, or ends them.
+func TestConnectionsAreCountedForEach(t *testing.T) {
+	a := newAsked(t)
+	for range maxConnections {
+		require.False(t, a.door(1).full)
+	}
+	for range maxTurnedAway {
+		require.True(t, a.door(1).full)
+	}
+	require.Nil(t, a.door(1))
+	d := a.door(2)
+	require.False(t, d.full)
+	leave, err := a.room.hold()
+	require.Nil(t, err)
+	_, err = a.room.hold()
+	require.Equal(t, "connections", err.Reason)
+	leave()
+	_, err = a.room.hold()
+	require.Nil(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, d.Close(), "it is counted once")
+	require.Equal(t, maxConnections+maxTurnedAway, a.open)
+}
