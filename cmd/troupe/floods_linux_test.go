@@ -113,8 +113,8 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 		m.flagged(job, messages.FlagLogBlocked)
 	}
 	m.killed()
+	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m")) // before, no daemon begins
 	m.again()
-	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m"))
 	want := sequenceSum(n)
 	for job, stream := range map[*messages.Job]messages.Stream{&merged: messages.Merged, &apart: messages.Stderr} {
 		over := m.over(messages.JobID(job.UID))
