@@ -47,6 +47,15 @@ func pairRatio(ours, raw []float64) float64 {
 	return median(ratios)
 }
 
+// pairDifference is the median of ours − raw, likewise.
+func pairDifference(ours, raw []float64) float64 {
+	var differences []float64
+	for i := range min(len(ours), len(raw)) {
+		differences = append(differences, ours[i]-raw[i])
+	}
+	return median(differences)
+}
+
 // latencies are the p50 and p99 of a round in milliseconds.
 func latencies(times []time.Duration) values {
 	return values{

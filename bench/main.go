@@ -46,6 +46,8 @@ func main() {
 var roles = map[string]func(args []string) int{
 	workerRole: func([]string) int { return work(os.Stdin, os.Stdout) },
 	treeRole:   growTree,
+	keeperRole: keep,
+	daemonRole: serveClients,
 }
 
 // minRounds is how many make a median that holds on a noisy machine

@@ -26,6 +26,7 @@ type ourCrowd struct {
 	*house
 	n      int
 	before float64 // KiB of memory before the first job
+	kept   float64 // and of the keeper
 	rounds int
 }
 
@@ -34,7 +35,7 @@ func newOurCrowd(ctx context.Context, e errand) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ourCrowd{house: h, n: e.Size.Live, before: ownStatus("VmRSS")}, nil
+	return &ourCrowd{house: h, n: e.Size.Live, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
 }
 
 func (o *ourCrowd) round(ctx context.Context) (values, error) {
@@ -51,6 +52,10 @@ func (o *ourCrowd) round(ctx context.Context) (values, error) {
 	v := values{
 		"rate": perSecond(o.n, time.Since(start)), "threads": ownStatus("Threads"),
 		"rss": (ownStatus("VmRSS") - o.before) / float64(o.n),
+	}
+	if o.keeper > 0 {
+		v["threads"] = max(v["threads"], statusOf(o.keeper, "Threads"))
+		v["kept"] = (statusOf(o.keeper, "VmRSS") - o.kept) / float64(o.n)
 	}
 	start = time.Now()
 	named, err := o.stopAll(ctx, crowd)

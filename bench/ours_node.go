@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"troupe"
+	"troupe/backends/keeper"
 	"troupe/messages"
 )
 
 // house is a whole troupe: a node with its engine, its store and its tree.
 type house struct {
-	node *troupe.Node
-	dir  string
+	node   *troupe.Node
+	dir    string
+	keeper int // its process; 0: the jobs are this process's own
 }
 
 // closeTime bounds the end of a node.
@@ -28,12 +30,24 @@ func openHouse(ctx context.Context, e errand) (*house, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
-	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, OwnProcess: e.Side == own})
-	return &house{node, dir}, err
+	h := &house{dir: dir}
+	var err error
+	if e.Side == held {
+		var c *keeper.Client
+		if h.node, c, err = openKept(ctx, dir, troupe.Options{WorkDir: dir}); err == nil {
+			_, h.keeper = c.Keeper()
+		}
+		return h, err
+	}
+	h.node, err = troupe.Open(ctx, troupe.Options{Dir: filepath.Join(dir, "out"), WorkDir: dir, OwnProcess: e.Side != library})
+	return h, err
 }
 
 // close ends all jobs at once.
 func (h *house) close() error {
+	if h.node == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	return h.node.Shutdown(ctx, messages.ShutDown{Grace: -1, Reason: "the benchmark is over"})
@@ -41,7 +55,11 @@ func (h *house) close() error {
 
 // run runs a command to its end, which must be a success.
 func (h *house) run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
-	job, err := h.node.Run(ctx, r)
+	return succeeded(h.node.Run(ctx, r))
+}
+
+// succeeded is a job that must be a success.
+func succeeded(job messages.Job, err error) (messages.Job, error) {
 	if err == nil && (job.Outcome != messages.Exited || job.Status.Code != 0) {
 		err = fmt.Errorf("%q ended as %s with %v (%v)", job.Command, job.Outcome, job.Status, job.Err)
 	}

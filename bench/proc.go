@@ -14,8 +14,11 @@ import (
 )
 
 // ownStatus reads a number of /proc/self/status: "Threads", or "VmRSS" in KiB.
-func ownStatus(key string) float64 {
-	text, err := os.ReadFile("/proc/self/status")
+func ownStatus(key string) float64 { return statusOf(os.Getpid(), key) }
+
+// statusOf is that of another process; 0 if there is none.
+func statusOf(pid int, key string) float64 {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return 0
 	}

@@ -40,7 +40,8 @@ type row struct {
 	Metric  string    `json:"metric"`
 	Ours    *float64  `json:"ours"`  // the median of the rounds; null: not measured
 	Raw     *float64  `json:"raw"`   // null also where there is nothing to compare with
-	Ratio   *float64  `json:"ratio"` // the median of the rounds' ratios; null: ours itself is held against the targets
+	Ratio   *float64  `json:"ratio"` // the median of the rounds' ratios; null: something else is held against the targets
+	Added   *float64  `json:"added"` // the median of the rounds' differences; null as well: ours itself is
 	Sense   sense     `json:"sense"`
 	Must    float64   `json:"must"`
 	Aim     float64   `json:"aim"`
@@ -56,12 +57,17 @@ func newRow(scenario string, l line, ours, raw []float64) row {
 		Name: scenario + l.suffix, Metric: l.metric, Sense: l.better, Must: l.must, Aim: l.aim,
 		Ours: known(median(ours)), Raw: known(median(raw)), OursAll: ours, RawAll: raw, Verdict: short,
 	}
-	judged := r.Ours
-	if !l.alone {
+	reached := r.Ours
+	switch l.what {
+	case byRatio:
 		r.Ratio = known(pairRatio(ours, raw))
-		judged = r.Ratio
+		reached = r.Ratio
+	case added:
+		r.Added = known(pairDifference(ours, raw))
+		reached = r.Added
+	case itself:
 	}
-	if judged != nil && l.better.meets(*judged, l.must) {
+	if reached != nil && l.better.meets(*reached, l.must) {
 		r.Verdict = ok
 	}
 	return r
@@ -77,14 +83,14 @@ func known(figure float64) *float64 {
 
 // rowFormat aligns a table that is printed while it grows, so that the widths
 // are fixed: the longest name and metric, and six digits.
-const rowFormat = "%-15s %-14s %9s %9s %7s %7s %7s  %s\n"
+const rowFormat = "%-17s %-14s %9s %9s %7s %7s %7s  %s\n"
 
 func printHead(w io.Writer) {
 	fmt.Fprintf(w, rowFormat, "NAME", "metric", "ours", "raw", "ratio", "must", "aim", "verdict")
 }
 
 func printRow(w io.Writer, r row) {
-	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), ratio(r.Ratio),
+	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), r.compared(),
 		string(r.Sense)+target(r.Must), string(r.Sense)+target(r.Aim), r.Verdict)
 }
 
@@ -103,11 +109,15 @@ func figure(f *float64) string {
 	return strconv.FormatFloat(*f, 'f', 3, 64)
 }
 
-func ratio(f *float64) string {
-	if f == nil {
-		return "-"
+// compared is what came of ours beside raw: a ratio, or a difference with its sign.
+func (r row) compared() string {
+	switch {
+	case r.Added != nil:
+		return fmt.Sprintf("%+.0f", *r.Added)
+	case r.Ratio != nil:
+		return strconv.FormatFloat(*r.Ratio, 'f', 3, 64)
 	}
-	return strconv.FormatFloat(*f, 'f', 3, 64)
+	return "-"
 }
 
 func target(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -10,9 +10,10 @@ import (
 )
 
 var (
-	fewer = line{"", "p50 ms", "p50", own, false, atMost, 1.05, 0.98}
-	more  = line{librarySuffix, "jobs/s", "rate", library, false, atLeast, 1, 1.1}
-	alone = line{"", "threads", "threads", own, true, atMost, 64, 12}
+	fewer = line{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98}
+	more  = line{librarySuffix, "jobs/s", "rate", library, byRatio, atLeast, 1, 1.1}
+	alone = line{"", "threads", "threads", own, itself, atMost, 64, 12}
+	plus  = line{"", "us", "p50", held, added, atMost, 150, 80}
 )
 
 func TestVerdicts(t *testing.T) {
@@ -30,6 +31,9 @@ func TestVerdicts(t *testing.T) {
 		{alone, []float64{65}, nil, short},
 		{alone, nil, []float64{1}, short},
 		{fewer, []float64{1}, nil, short},
+		{plus, []float64{1150, 1200, 1000}, []float64{1000, 1000, 1000}, ok},
+		{plus, []float64{1151}, []float64{1000}, short},
+		{plus, []float64{100}, nil, short},
 	} {
 		if got := newRow("x", c.line, c.ours, c.raw).Verdict; got != c.want {
 			t.Errorf("%s of %v and %v: got %s, want %s", c.line.metric, c.ours, c.raw, got, c.want)
@@ -44,12 +48,14 @@ func TestTable(t *testing.T) {
 	printRow(&b, newRow("throughput", more, []float64{1234.5}, []float64{1000}))
 	printRow(&b, newRow("jobs-10000", alone, []float64{9}, []float64{5}))
 	printRow(&b, newRow("spill", fewer, nil, nil))
+	printRow(&b, newRow("keeper", plus, []float64{1103.4}, []float64{1000}))
 	const want = `
-NAME            metric              ours       raw   ratio    must     aim  verdict
-oneshot         p50 ms             1.500     1.500   1.000   ≤1.05   ≤0.98  ok
-throughput-lib  jobs/s              1234      1000   1.234      ≥1    ≥1.1  ok
-jobs-10000      threads                9         5       -     ≤64     ≤12  ok
-spill           p50 ms                 -         -       -   ≤1.05   ≤0.98  short
+NAME              metric              ours       raw   ratio    must     aim  verdict
+oneshot           p50 ms             1.500     1.500   1.000   ≤1.05   ≤0.98  ok
+throughput-lib    jobs/s              1234      1000   1.234      ≥1    ≥1.1  ok
+jobs-10000        threads                9         5       -     ≤64     ≤12  ok
+spill             p50 ms                 -         -       -   ≤1.05   ≤0.98  short
+keeper            us                  1103      1000    +103    ≤150     ≤80  ok
 `
 	if b.String() != want[1:] {
 		t.Errorf("got:\n%s\nwant:%s", b.String(), want)
@@ -89,8 +95,8 @@ func TestReportFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"machine":{"arch":"amd64","cpus":2,"go":"go1.26","kernel":"6.1","os":"linux"},"rounds":2,"rows":[` +
-		`{"aim":0.98,"metric":"p50 ms","must":1.05,"name":"oneshot","ours":2,"ours_rounds":[1,3],"ratio":1.25,"raw":1.5,"raw_rounds":[1,2],"sense":"≤","verdict":"short"},` +
-		`{"aim":12,"metric":"threads","must":64,"name":"jobs-10000","ours":null,"ours_rounds":null,"ratio":null,"raw":null,"raw_rounds":null,"sense":"≤","verdict":"short"}` +
+		`{"added":null,"aim":0.98,"metric":"p50 ms","must":1.05,"name":"oneshot","ours":2,"ours_rounds":[1,3],"ratio":1.25,"raw":1.5,"raw_rounds":[1,2],"sense":"≤","verdict":"short"},` +
+		`{"added":null,"aim":12,"metric":"threads","must":64,"name":"jobs-10000","ours":null,"ours_rounds":null,"ratio":null,"raw":null,"raw_rounds":null,"sense":"≤","verdict":"short"}` +
 		`],"started":"1970-01-01T00:00:00Z","took_s":1.5,"v":1}`
 	if string(compact) != want {
 		t.Errorf("got  %s\nwant %s", compact, want)
@@ -111,17 +117,21 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Every line compares with raw, and takes its figure from a side that is run.
+// Every line takes its figure from a side that is run, and is compared with raw
+// where its target is.
 func TestScenariosAreWhole(t *testing.T) {
 	for _, s := range scenarios {
 		sides := map[side]bool{}
 		for _, who := range s.sides {
 			sides[who] = true
 		}
-		if s.sides[len(s.sides)-1] != raw {
+		if sides[raw] && s.sides[len(s.sides)-1] != raw {
 			t.Errorf("%s: raw has the last turn, not %v", s.name, s.sides)
 		}
 		for _, l := range s.lines {
+			if l.what != itself && !sides[raw] {
+				t.Errorf("%s %s: there is no raw to compare with", s.name, l.metric)
+			}
 			if !sides[l.side] {
 				t.Errorf("%s %s: its side %s is not run", s.name, l.metric, l.side)
 			}

@@ -18,7 +18,8 @@ const workerRole = "worker"
 
 // runner is one side of one scenario.
 type runner interface {
-	// round measures once. It leaves alive no process that it started.
+	// round measures once. It leaves alive no process that it started, but for what
+	// all rounds share.
 	round(ctx context.Context) (values, error)
 	// close ends everything. It is called after an error of round, too.
 	close() error
@@ -36,6 +37,9 @@ var runners = map[string]struct {
 	"cancel":     {newOurTrees, newRawTrees},
 	"notify":     {newOurNotices, newRawNotices},
 	"ask":        {newOurAsks, newRawAsks},
+	"daemon":     {newOurCommands, newOurCommands},
+	"keeper":     {newOurCommands, newOurCommands},
+	"adopt":      {newOurAdoption, nil},
 }
 
 // lacking says that this machine cannot run a scenario.

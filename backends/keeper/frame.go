@@ -10,9 +10,9 @@ import (
 	"troupe/spill"
 )
 
-// protocol is the version of the wire. There is one so far; hello carries it, so
-// that a keeper can speak two when there are.
-const protocol = 1
+// protocol is the version of the wire. Each side speaks one; hello carries it, so
+// that a keeper can speak two when that is needed.
+const protocol = 2
 
 const (
 	// maxFrame is what one datagram carries; a socket of default size takes it.

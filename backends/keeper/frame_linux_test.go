@@ -10,6 +10,7 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // A frame is read as it was written.
@@ -42,7 +43,7 @@ func TestFrame(t *testing.T) {
 
 // Each fact and each control comes back as it was.
 func TestBodies(t *testing.T) {
-	at := time.Now().UTC().Round(0)
+	at := time.Now().Round(0)
 	for _, f := range []messages.ProcessFact{
 		messages.ProcessStarted{PID: 1, StartTime: 2, At: at, Isolation: messages.InCgroup},
 		messages.ProcessFailed{Seq: 1, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT"}, Shell: 127, At: at},
@@ -90,6 +91,107 @@ func TestBodies(t *testing.T) {
 	got, err := decodeSpec(encodeSpec(spec, 3))
 	if err != nil || !reflect.DeepEqual(got.Spec, spec) || got.Before != 3 {
 		t.Errorf("%+v came as %+v, %v", spec, got, err)
+	}
+}
+
+// grown is a body of today as a later version may make it, shrunk one of the past.
+type (
+	grown struct {
+		Before string
+		Seq    uint64
+		Sizes  [4]int64
+		Later  []messages.Survivor
+		Bounds *spill.Limits
+	}
+	shrunk struct{ Seq uint64 }
+)
+
+// Versions that differ by fields understand each other, and a long value is as good
+// as a short one.
+func TestBodiesOfOtherVersions(t *testing.T) {
+	later := grown{Before: strings.Repeat("b", 300), Seq: 7, Sizes: [4]int64{1, 2, 3, 4}, Later: []messages.Survivor{{PID: 1}, {}}, Bounds: &spill.Limits{}}
+	if got, err := decode[grown](encode(later)); err != nil || !reflect.DeepEqual(got, later) {
+		t.Errorf("%+v came as %+v, %v", later, got, err)
+	}
+	now, err := decode[messages.OutputClosed](encode(later))
+	if want := (messages.OutputClosed{Seq: 7, Sizes: messages.Sizes{1, 2, 3}}); err != nil || !reflect.DeepEqual(now, want) {
+		t.Errorf("a later one came as %+v, %v", now, err)
+	}
+	now, err = decode[messages.OutputClosed](encode(shrunk{Seq: 8}))
+	if want := (messages.OutputClosed{Seq: 8}); err != nil || !reflect.DeepEqual(now, want) {
+		t.Errorf("an earlier one came as %+v, %v", now, err)
+	}
+	whole := encode(later)
+	for cut := range len(whole) {
+		if got, err := decode[grown](whole[:cut]); err == nil && reflect.DeepEqual(got, later) {
+			t.Errorf("cut at %d it was whole", cut)
+		}
+	}
+}
+
+// Whatever travels has a body, in which each of its fields is told apart.
+func TestEverythingHasABody(t *testing.T) {
+	for _, v := range []any{
+		stop{},
+		watch{},
+		number{},
+		wantLog{},
+		[]logState{{}},
+		[]held{{}},
+		control{},
+		entry{},
+		timely{},
+		messages.Error{},
+		[]messages.Survivor{{}},
+		messages.ProcessStarted{},
+		messages.ProcessFailed{},
+		messages.MainExited{},
+		messages.ProcessExited{},
+		messages.ProcessLost{},
+		messages.OutputClosed{},
+		messages.TreeEnded{},
+		messages.OutputGrew{},
+		messages.InputAwaited{},
+		messages.LogBlocked{},
+		messages.LogFlagged{},
+		messages.ControlDone{},
+		messages.ControlRefused{},
+		messages.InputWritten{},
+	} {
+		hasBody(t, reflect.TypeOf(v), map[reflect.Type]bool{})
+	}
+}
+
+func hasBody(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
+	if seen[of] || of == reflect.TypeFor[time.Time]() {
+		return
+	}
+	seen[of] = true
+	if of.Kind() == reflect.Pointer {
+		hasBody(t, of.Elem(), seen)
+		return
+	}
+	if _, err := appendValue(nil, reflect.Zero(of)); err != nil {
+		t.Errorf("%s: %v", of, err)
+	}
+	switch of.Kind() {
+	case reflect.Slice, reflect.Array:
+		hasBody(t, of.Elem(), seen)
+	case reflect.Struct:
+		taken := map[uint16]string{}
+		for i := range of.NumField() {
+			f := of.Field(i)
+			tag, travels := tagOf(f)
+			if !travels {
+				continue
+			}
+			if other := taken[tag]; other != "" {
+				t.Errorf("the fields %s and %s of %s have one tag", other, f.Name, of)
+			}
+			taken[tag] = f.Name
+			hasBody(t, f.Type, seen)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -85,7 +84,7 @@ type (
 		Place  string // names what holds the bytes; "": nothing does yet
 		Data   []byte // all of a small log that is closed
 		Whole  bool   // Data is that
-		Order  bool   `json:",omitempty"` // it is not a log, but the order of two in Data
+		Order  bool   // it is not a log, but the order of two in Data
 	}
 	// held is a job as the keeper lists it.
 	held struct {
@@ -94,12 +93,12 @@ type (
 	}
 	control struct {
 		Kind  string
-		Data  []byte            `json:",omitempty"`
-		Raw   bool              `json:",omitempty"`
-		Size  messages.Terminal `json:",omitzero"`
-		Name  string            `json:",omitempty"`
-		Tree  bool              `json:",omitempty"`
-		After time.Duration     `json:",omitempty"`
+		Data  []byte
+		Raw   bool
+		Size  messages.Terminal
+		Name  string
+		Tree  bool
+		After time.Duration
 	}
 )
 
@@ -219,24 +218,7 @@ func parseFact(k kind, body []byte) (messages.ProcessFact, error) {
 	return nil, unknownKind(k)
 }
 
-func decode[T any](body []byte) (T, error) {
-	var v T
-	if err := json.Unmarshal(body, &v); err != nil {
-		return v, malformed("a body: " + err.Error())
-	}
-	return v, nil
-}
-
 func unknownKind(k kind) *messages.Error {
 	return refused(messages.Unsupported, "message", fmt.Sprintf("a message of the kind %d is not known on this side of the keeper's socket", k),
 		"both sides must be of one version: restart the older one")
-}
-
-// encode is the body of a message. What travels has no value that JSON lacks.
-func encode(v any) []byte {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return []byte("null")
-	}
-	return body
 }

@@ -66,21 +66,32 @@ const (
 	maxRecord  = 1 << 20 // far above MaxMeta
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // appendRecord adds an entry as it stands in the file.
 func appendRecord(p []byte, e entry) ([]byte, error) {
-	body, err := json.Marshal(e)
+	at := len(p)
+	p, err := appendBody(append(p, make([]byte, recordHead)...), e)
 	if err != nil {
-		return p, err
+		return p[:at], err
 	}
-	p = binary.LittleEndian.AppendUint32(p, uint32(len(body)))
-	p = binary.LittleEndian.AppendUint32(p, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-	return append(p, body...), nil
+	body := p[at+recordHead:]
+	binary.LittleEndian.PutUint32(p[at:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(p[at+4:], crc32.Checksum(body, castagnoli))
+	return p, nil
+}
+
+// readEntry reads the body of a record. The first keepers wrote JSON.
+func readEntry(body []byte) (e entry, err error) {
+	if body[0] == '{' && json.Unmarshal(body, &e) == nil {
+		return e, nil
+	}
+	return decode[entry](body)
 }
 
 // readRecords gives the entries of a journal in their order, and how many bytes
 // of it are good: a torn or damaged record and what is behind it are not.
 func readRecords(p []byte) (entries []entry, good int) {
-	table := crc32.MakeTable(crc32.Castagnoli)
 	for len(p)-good >= recordHead {
 		n := uint64(binary.LittleEndian.Uint32(p[good:]))
 		body := p[good+recordHead:]
@@ -88,8 +99,11 @@ func readRecords(p []byte) (entries []entry, good int) {
 			break
 		}
 		body = body[:n]
-		var e entry
-		if crc32.Checksum(body, table) != binary.LittleEndian.Uint32(p[good+4:]) || json.Unmarshal(body, &e) != nil {
+		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(p[good+4:]) {
+			break
+		}
+		e, err := readEntry(body)
+		if err != nil {
 			break
 		}
 		entries = append(entries, e)

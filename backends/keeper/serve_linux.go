@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -213,10 +212,8 @@ func (e *ear) hear(f messages.ProcessFact) {
 		return // the client knows
 	}
 	m := message{kind: k, gen: e.gen, job: e.id, safe: e.job.safely && k == factExited}
-	var err error
-	if m.body, err = json.Marshal(f); err == nil {
-		m, err = m.pack()
-	}
+	m.body = encode(f)
+	m, err := m.pack()
 	if err != nil {
 		e.s.fault(e.id, err)
 		return

@@ -2,15 +2,13 @@ package keeper
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"time"
 
 	"troupe/backends"
 )
 
-// encodeSpec is the body of a start. Words, variables and paths are bytes, which
-// JSON would not leave as they are: they come first, each behind its length; what
-// is left of the Spec is JSON.
+// encodeSpec is the body of a start: words, variables and paths, each behind its
+// length, of which there may be thousands, and then the rest.
 // before is when the keeper's clock forbids to begin it; 0: never.
 func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	size := 4 * (5 + len(s.Argv) + len(s.Env))
@@ -24,13 +22,14 @@ func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	p = appendStrings(p, s.Env)
 	p = appendStrings(p, []string{s.Dir, s.Program, s.Script})
 	s.Argv, s.Env, s.Dir, s.Program, s.Script = nil, nil, "", "", ""
-	return append(p, encode(timely{s, before})...)
+	p, _ = appendBody(p, timely{s, before})
+	return p
 }
 
 // timely is a start that is good until Before.
 type timely struct {
 	backends.Spec
-	Before time.Duration `json:",omitempty"`
+	Before time.Duration
 }
 
 func appendStrings(p []byte, list []string) []byte {
@@ -50,8 +49,8 @@ func decodeSpec(p []byte) (timely, error) {
 			return timely{}, err
 		}
 	}
-	var s timely
-	if len(lists[2]) != 3 || json.Unmarshal(p, &s) != nil {
+	s, err := decode[timely](p)
+	if err != nil || len(lists[2]) != 3 {
 		return s, malformed("the start of a job")
 	}
 	s.Argv, s.Env = lists[0], lists[1]

@@ -76,14 +76,20 @@ func (d *daemon) open(f *serveFlags, given func(flag string) bool) error {
 	return d.openNode()
 }
 
+// lockPatience is how long the lock may be held by nobody who lives: a child that a
+// daemon was forking when it was killed has it until its exec.
+const lockPatience = time.Second
+
 // alone takes the lock of the state directory, which one daemon holds for as
 // long as it lives.
 func (d *daemon) alone() error {
 	path := filepath.Join(d.settings.State, lockName)
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	ok, err := lock.TryLock()
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	ok, err := lock.TryLockContext(ctx, lockPatience/20)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the state directory cannot be locked: %w", err)
 	case !ok:
 		return &messages.Error{

@@ -38,7 +38,13 @@ type process struct {
 // program prepares the program; start starts it.
 func program(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+	return programFor(t, tooLong, args...)
+}
+
+// programFor is one that may live longer.
+func programFor(t *testing.T, long time.Duration, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), long)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "troupe", args...), t: t, dir: t.TempDir(), ended: make(chan struct{})}
 	t.Cleanup(func() { endKeeper(filepath.Join(p.dir, "troupe")) })

@@ -219,6 +219,10 @@ func (c *call) stream() (context.Context, context.CancelFunc) {
 // compact is one object on one line; & and < stay as they are, as on the command
 // line.
 func compact(v any) ([]byte, error) {
+	if r, ok := v.(wire.Result); ok { // what it writes needs no second look
+		b, err := r.MarshalJSON()
+		return bytes.TrimSuffix(b, []byte("\n")), err
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -202,10 +202,15 @@ func answer[T any](c *Client, r *http.Request) (T, error) {
 		return out, err
 	}
 	defer reply.Body.Close()
-	if err := json.NewDecoder(reply.Body).Decode(&out); err != nil {
+	b, err := io.ReadAll(reply.Body)
+	if result, is := any(&out).(*wire.Result); err == nil && is { // it looks for itself
+		err = result.UnmarshalJSON(b)
+	} else if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
 		return out, fmt.Errorf("the daemon's reply cannot be read: %w", err)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxError)) // so that the connection serves again
 	return out, nil
 }
 

@@ -102,7 +102,13 @@ func (j *Job) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &o); err != nil {
 		return err
 	}
-	j.Job = messages.Job{
+	j.Job = o.job()
+	return nil
+}
+
+// job is the record that the object tells of.
+func (o jobObject) job() messages.Job {
+	j := messages.Job{
 		ID: o.ID, UID: o.UID, Scope: o.Scope, Session: o.Session, Name: o.Name, Tag: o.Tag,
 		Command: o.Command, Argv: o.Argv, Description: o.Description, Mode: o.Mode, Backend: o.Backend,
 		State: o.State, Background: o.Background, Outcome: o.Outcome, Cause: o.Cause, Err: o.Error,
@@ -124,7 +130,7 @@ func (j *Job) UnmarshalJSON(b []byte) error {
 	for _, n := range o.OnFinish {
 		j.OnFinish = append(j.OnFinish, messages.Notice{To: n.To, State: n.State, Seq: n.Seq, Tries: n.Tries, Err: n.Error})
 	}
-	j.status(o)
+	o.status(&j)
 	for _, stream := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
 		s, ok := o.Output[stream.String()]
 		if !ok {
@@ -134,9 +140,9 @@ func (j *Job) UnmarshalJSON(b []byte) error {
 		if s.Lines != nil {
 			out.Lines, out.Counted = *s.Lines, true
 		}
-		j.Job.Output = append(j.Job.Output, out)
+		j.Output = append(j.Output, out)
 	}
-	return nil
+	return j
 }
 
 // Exit statuses of a shell for what could not be run, and of troupe for a job
@@ -148,7 +154,7 @@ const (
 )
 
 // status fills in how the job ended, also as a shell would say it.
-func (j *Job) status(o jobObject) {
+func (o jobObject) status(j *messages.Job) {
 	switch {
 	case o.ExitCode != nil:
 		j.Settled, j.Status = true, messages.ExitStatus{Code: *o.ExitCode}

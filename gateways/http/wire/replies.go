@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"troupe/messages"
@@ -21,30 +22,29 @@ type Shown struct {
 
 // MarshalJSON implements json.Marshaler: the fields of both, in one object.
 func (r Result) MarshalJSON() ([]byte, error) {
-	job, err := json.Marshal(r.Job)
+	job, err := r.Job.MarshalJSON()
 	if err != nil || r.Text == nil {
 		return job, err
 	}
 	text, err := json.Marshal(r.Text)
+	job = bytes.TrimSuffix(job, []byte("\n"))
 	return append(append(job[:len(job)-1], ','), text[1:]...), err
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It reads the text once: a client
+// waits for it.
 func (r *Result) UnmarshalJSON(b []byte) error {
-	var job Job
-	var more struct {
+	var o struct {
+		jobObject
 		Text      *string `json:"text"`
 		Truncated bool    `json:"truncated"`
 	}
-	if err := json.Unmarshal(b, &job); err != nil {
+	if err := json.Unmarshal(b, &o); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, &more); err != nil {
-		return err
-	}
-	r.Job = job.Job
-	if more.Text != nil {
-		r.Text = &Shown{*more.Text, more.Truncated}
+	r.Job = o.job()
+	if o.Text != nil {
+		r.Text = &Shown{*o.Text, o.Truncated}
 	}
 	return nil
 }

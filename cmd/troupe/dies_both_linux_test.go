@@ -1,0 +1,139 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/gateways/http/client"
+	"troupe/messages"
+	"troupe/supervision_test/need"
+)
+
+// Daemon and keeper are killed together: a job has the exit that was recorded, or
+// is lost, once nothing of it is left; what was in a file is there (F13).
+func TestFaultDaemonAndKeeperDie(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	for range instants(5) {
+		ended := m.run(messages.RunCommand{Text: "seq 1 20000; exit 5"})
+		m.over(messages.JobID(ended.UID))
+		runs := m.run(messages.RunCommand{Text: "seq 1 20000; setsid sleep 600 & sleep 600"})
+		m.holds(runs, sequenceSize(20000))
+		ends := m.run(messages.RunCommand{Text: fmt.Sprintf("sleep 0.%03d; exit 9", rand.IntN(40))})
+		pause(40 * time.Millisecond)
+		keeper := m.keeper()
+		require.NoError(t, syscall.Kill(keeper, syscall.SIGKILL))
+		m.killed()
+		settles(t, "dead keepers that live", 0, func() int { return map[bool]int{true: 1}[alive(strconv.Itoa(keeper))] }) // the daemon may have begun another
+		m.again()
+
+		job := m.over(messages.JobID(ended.UID))
+		require.Equal(t, messages.Exited, job.Outcome)
+		require.Equal(t, 5, job.Shell)
+		job = m.over(messages.JobID(runs.UID))
+		require.Equal(t, messages.Lost, job.Outcome)
+		require.False(t, alive(strconv.Itoa(runs.PID)), "a job that is lost lives")
+		for _, uid := range []messages.UID{ended.UID, runs.UID} {
+			require.Equal(t, sequenceSum(20000), m.sum(uid, messages.Merged), "the output of a job that was in a file")
+		}
+		if job = m.over(messages.JobID(ends.UID)); job.Outcome != messages.Lost {
+			require.Equal(t, messages.Exited, job.Outcome)
+			require.Equal(t, 9, job.Shell, "an exit that nobody saw")
+		}
+	}
+}
+
+// A deadline passes while no daemon runs. The next one tells of it, and nothing of
+// the job is left.
+func TestFaultDeadlineWithoutADaemon(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	r := messages.RunCommand{Text: "setsid sleep 600 & exec sleep 600", Grace: time.Second}
+	r.Timeout = 700 * time.Millisecond
+	asSet := m.run(r)
+	r.Timeout = time.Hour
+	shorter, longer := m.run(r), messages.Job{}
+	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(shorter.UID), After: 700 * time.Millisecond}))
+	r.Timeout = 5 * time.Second
+	longer = m.run(r)
+	require.NoError(t, m.client.Deadline(t.Context(), messages.ChangeDeadline{Job: messages.JobID(longer.UID), After: time.Hour}))
+	cgroup := cgroupOf(t, longer.PID)
+	m.killed()
+	for _, job := range []messages.Job{asSet, shorter} {
+		settles(t, "jobs behind their deadline", 0, func() int { return map[bool]int{true: 1}[alive(strconv.Itoa(job.PID))] })
+	}
+	// The last one would have ended by now.
+	<-time.After(time.Until(longer.Started.Add(5*time.Second + 500*time.Millisecond)))
+	m.again()
+	for _, job := range []messages.Job{asSet, shorter} {
+		job = m.over(messages.JobID(job.UID))
+		require.Equal(t, messages.TimedOut, job.Outcome)
+		require.Empty(t, job.Survivors)
+		require.Zero(t, job.Children)
+	}
+	job, err := m.client.Job(t.Context(), messages.JobID(longer.UID))
+	require.NoError(t, err)
+	require.Equal(t, messages.Running, job.State)
+	require.Equal(t, cgroup, cgroupOf(t, longer.PID))
+	_, err = m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(longer.UID), Grace: -1})
+	require.NoError(t, err)
+}
+
+// What a keeper moves it does not read: not one byte of 300 MB comes into it.
+func TestOutputNeverEntersTheKeeper(t *testing.T) {
+	t.Parallel()
+	need.Root(t) // for what /proc tells of it
+	m := begins(t)
+	keeper := m.keeper()
+	before := told(keeper, "io", "rchar")
+	require.GreaterOrEqual(t, before, 0)
+	job := m.run(messages.RunCommand{Text: "head -c 314572800 /dev/zero; sleep 600"})
+	m.holds(job, 300<<20)
+	require.Less(t, told(keeper, "io", "rchar")-before, 1<<20) // by the end of the job the kernel adds what that has read
+	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(job.UID), Grace: -1})
+	require.NoError(t, err)
+}
+
+// holds waits until the log of a job has so many bytes.
+func (m *mortal) holds(job messages.Job, size int64) {
+	m.t.Helper()
+	out, err := m.client.Output(m.t.Context(), messages.JobID(job.UID), client.Range{Offset: size - 1, Limit: 1, Follow: true})
+	require.NoError(m.t, err)
+	defer out.Close()
+	n, err := io.Copy(io.Discard, out)
+	require.NoError(m.t, err)
+	require.Equal(m.t, int64(1), n)
+}
+
+// sum is that of all that a job has written to a stream.
+func (m *mortal) sum(uid messages.UID, stream messages.Stream) string {
+	m.t.Helper()
+	out, err := m.client.Output(m.t.Context(), messages.JobID(uid), client.Range{Stream: stream})
+	require.NoError(m.t, err)
+	defer out.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, out)
+	require.NoError(m.t, err)
+	return sum(h)
+}
+
+func sequenceSum(n int) string {
+	h := sha256.New()
+	sequence(h, n)
+	return sum(h)
+}
+
+func sequenceSize(n int) int64 {
+	var b strings.Builder
+	sequence(&b, n)
+	return int64(b.Len())
+}
