@@ -28,7 +28,7 @@ type watch struct {
 // watchLate says that a wait has lasted as long as its client wanted.
 type watchLate struct{ quiet }
 
-// watchProps are of a wait that checkAwait has found right, for jobs as they
+// watchProps are of a wait that Check has found right, for jobs as they
 // stand.
 func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
@@ -172,39 +172,4 @@ func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
 
 func noSuchStream(job messages.Job, want messages.Stream) *messages.Error {
 	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, want))
-}
-
-// checkAwait says what is wrong with a wait, before anything of it exists.
-func checkAwait(r messages.AwaitJobs) *messages.Error {
-	switch {
-	case len(r.Jobs) == 0:
-		return messages.Invalid("jobs", "the wait names no job; name at least one")
-	case len(r.Jobs) > messages.MaxAwaited:
-		return &messages.Error{
-			Code: messages.TooLarge, Reason: "jobs",
-			Message: fmt.Sprintf("the wait names %d jobs; at most %d are allowed", len(r.Jobs), messages.MaxAwaited),
-		}
-	case r.Timeout < 0 || r.Timeout > messages.MaxDuration:
-		return messages.Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
-	case r.Condition.Stream > messages.Stderr:
-		return messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
-	}
-	switch c := r.Condition; c.Kind {
-	case "", messages.UntilExit, messages.UntilInput:
-		return nil
-	case messages.UntilPattern:
-		_, err := newFinder(c.Pattern)
-		return err
-	case messages.UntilQuiet:
-		if c.Quiet <= 0 || c.Quiet > messages.MaxDuration {
-			return messages.Invalid("quiet", fmt.Sprintf("the quiet time is %s; it must be positive and at most ten years", c.Quiet))
-		}
-		return nil
-	case messages.UntilPort:
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "port", Message: "this node cannot wait for a port",
-			Hint: "wait for a pattern that the job writes when it listens",
-		}
-	}
-	return messages.Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, quiet or input", r.Condition.Kind))
 }

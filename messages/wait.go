@@ -1,6 +1,10 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
 
 // The wait conversation: one AwaitJobs, exactly one answer.
 //
@@ -62,3 +66,57 @@ func (RequestRejected) awaitReply() {}
 
 // Refuse implements Refusable.
 func (AwaitJobs) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+
+// Check says what is wrong with a wait, before anything of it exists.
+func (r AwaitJobs) Check() *Error {
+	switch {
+	case len(r.Jobs) == 0:
+		return Invalid("jobs", "the wait names no job; name at least one")
+	case len(r.Jobs) > MaxAwaited:
+		return &Error{
+			Code: TooLarge, Reason: "jobs",
+			Message: fmt.Sprintf("the wait names %d jobs; at most %d are allowed", len(r.Jobs), MaxAwaited),
+		}
+	case r.Timeout < 0 || r.Timeout > MaxDuration:
+		return Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
+	case r.Condition.Stream > Stderr:
+		return Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
+	}
+	return r.Condition.check()
+}
+
+func (c Condition) check() *Error {
+	switch c.Kind {
+	case "", UntilExit, UntilInput:
+		return nil
+	case UntilPattern:
+		return c.checkPattern()
+	case UntilQuiet:
+		if c.Quiet <= 0 || c.Quiet > MaxDuration {
+			return Invalid("quiet", fmt.Sprintf("the quiet time is %s; it must be positive and at most ten years", c.Quiet))
+		}
+		return nil
+	case UntilPort:
+		if c.Port < 1 || c.Port > 65535 {
+			return Invalid("port", fmt.Sprintf("%d is no port; give a number from 1 to 65535", c.Port))
+		}
+		return nil
+	}
+	return Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, port, quiet or input", c.Kind))
+}
+
+func (c Condition) checkPattern() *Error {
+	switch {
+	case c.Pattern == "":
+		return Invalid("pattern", "the pattern is empty; give a regular expression")
+	case len(c.Pattern) > MaxPattern:
+		return &Error{
+			Code: TooLarge, Reason: "pattern",
+			Message: fmt.Sprintf("the pattern has %d bytes; at most %d are allowed", len(c.Pattern), MaxPattern),
+		}
+	}
+	if _, err := regexp.Compile(c.Pattern); err != nil {
+		return Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+	}
+	return nil
+}

@@ -28,8 +28,9 @@ type asking struct {
 	json bool
 }
 
-// asks makes a command that asks the daemon.
-func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
+// asks makes a command that asks the daemon. check says what was typed wrong,
+// which needs no daemon; nil: nothing can be, but the number of arguments.
+func (m *Main) asks(cmd *cobra.Command, check, do func(*asking) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
@@ -37,12 +38,19 @@ func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.client = true
+		a := &asking{main: m, cmd: cmd, ctx: cmd.Context(), args: args, json: asJSON}
+		if check != nil {
+			if err := check(a); err != nil {
+				return err
+			}
+		}
 		c, err := m.dial(cmd.Context())
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		return do(&asking{main: m, cmd: cmd, ctx: cmd.Context(), Client: c, args: args, json: asJSON})
+		a.Client = c
+		return do(a)
 	}
 	return cmd
 }
@@ -136,6 +144,22 @@ func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
 	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
 	err.Hint = "troupe ps -a lists the jobs; see " + cmd.CommandPath() + " --help"
 	return err
+}
+
+// checkScope says what is wrong with the path of a flag or an argument; "" is none.
+func checkScope(a *asking, name, path string) error {
+	if path == "" && name != "" && !a.cmd.Flags().Changed(name) {
+		return nil
+	}
+	if err := messages.ScopePath(path).Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// scoped checks the flag --scope.
+func scoped(path *string) func(*asking) error {
+	return func(a *asking) error { return checkScope(a, "scope", *path) }
 }
 
 // completing is how long a shell waits for the ids of jobs: nobody notices it.

@@ -20,6 +20,7 @@ import (
 type attachFlags struct {
 	watch, take bool
 	keys        string
+	leave       []byte // what keys are
 }
 
 // detachKeys are those that leave a job, as docker has them.
@@ -38,7 +39,7 @@ ends its input, and the detach keys leave it as it is.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.asks(cmd, func(a *asking) error { return a.attach(f) })
+	cmd = m.asks(cmd, f.check, func(a *asking) error { return a.attach(f) })
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
 }
@@ -52,17 +53,18 @@ type seat struct {
 	cleaner *view.Cleaner // of a terminal
 }
 
-func (a *asking) attach(f *attachFlags) error {
+func (f *attachFlags) check(a *asking) (err error) {
 	switch {
 	case a.json:
 		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
 	case f.watch && f.take:
 		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
 	}
-	leave, err := controlKeys(f.keys)
-	if err != nil {
-		return err
-	}
+	f.leave, err = controlKeys(f.keys)
+	return err
+}
+
+func (a *asking) attach(f *attachFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -72,7 +74,7 @@ func (a *asking) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &seat{asking: a, screen: a.main.newScreen(), leave: leave}
+	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave}
 	if s.screen.out.terminal {
 		s.cleaner = &view.Cleaner{Colours: true}
 	}

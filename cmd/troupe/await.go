@@ -23,6 +23,7 @@ type waitFlags struct {
 	port            int
 	quiet, timeout  duration
 	input           bool
+	request         messages.AwaitJobs // what they say
 }
 
 func (m *Main) waitCommand() *cobra.Command {
@@ -45,7 +46,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
 	set.BoolVar(&f.input, "input", false, "until it waits for input")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
-	return m.asks(cmd, func(a *asking) error { return a.wait(f) })
+	return m.asks(cmd, f.check, func(a *asking) error { return a.wait(f) })
 }
 
 // condition is what the flags say; one of them at most.
@@ -71,16 +72,24 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 	return c, nil
 }
 
-func (a *asking) wait(f *waitFlags) error {
+// check makes the request, and says what is wrong with it.
+func (f *waitFlags) check(a *asking) error {
 	condition, err := f.condition(a.cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	r := messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
+	f.request = messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
 	for _, id := range a.args {
-		r.Jobs = append(r.Jobs, messages.JobID(id))
+		f.request.Jobs = append(f.request.Jobs, messages.JobID(id))
 	}
-	end, err := a.Await(a.ctx, r)
+	if err := f.request.Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (a *asking) wait(f *waitFlags) error {
+	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
 		return err
 	}
@@ -99,7 +108,7 @@ func (a *asking) wait(f *waitFlags) error {
 	case !end.Satisfied:
 		a.complain(errors.New("it can no longer happen: " + endsText(end.Jobs)))
 		return status(statusImpossible)
-	case condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
+	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return status(end.Jobs[0].ExitCode())
 	}
 	return nil

@@ -36,7 +36,7 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
 	_ = cmd.RegisterFlagCompletionFunc("job", m.jobIDs(true, 0))
 	set.Bool("json", false, "print one object a line")
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, scoped(&f.scope), func(a *asking) error {
 		a.json, _ = set.GetBool("json")
 		return a.events(f)
 	})

@@ -42,12 +42,8 @@ left out; elsewhere every byte passes as it is.`,
 	set.StringVar(&f.since, "since", "", "only what was printed since `D`, which is not recorded yet")
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	_ = set.MarkHidden("since") // it exists
-	return m.asks(cmd, func(a *asking) error {
-		if err := f.check(a.cmd.Flags().Changed, a.json); err != nil {
-			return err
-		}
-		return a.logs(f)
-	})
+	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
+	return m.asks(cmd, check, func(a *asking) error { return a.logs(f) })
 }
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
@@ -63,6 +59,8 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 		}
 	}
 	switch {
+	case given("stream") && f.stream != "merged" && f.stream != "stdout" && f.stream != "stderr":
+		return messages.Invalid("stream", "--stream "+quoted(f.stream)+" is none; use merged, stdout or stderr")
 	case given("since"):
 		return unsupported("since", "--since does not work yet: when a line was printed is not recorded", "use -n, or --offset with the lines that you have seen")
 	case views > 1:

@@ -17,7 +17,7 @@ func (m *Main) showCommand() *cobra.Command {
 		Use: "show [flags] JOB", Short: "Show all that is known of a job", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
 		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
 	}
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 		switch {
 		case err != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/backends/engine"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
@@ -42,12 +43,13 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.Var(&f.grace, "grace", "from TERM to KILL (default each job's own, 5s if it has none)")
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error {
 		if f.force && f.grace.set && f.grace.d > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
-		return a.stop(f.scope, f.span())
-	})
+		return checkScope(a, "scope", f.scope)
+	}
+	return m.asks(cmd, check, func(a *asking) error { return a.stop(f.scope, f.span()) })
 }
 
 // span is the grace as a request has it: none is negative, 0 the job's own.
@@ -63,7 +65,7 @@ func (m *Main) killCommand() *cobra.Command {
 		Use: "kill JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: m.jobIDs(false, 0),
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
-	return m.asks(cmd, func(a *asking) error { return a.stop("", -1) })
+	return m.asks(cmd, nil, func(a *asking) error { return a.stop("", -1) })
 }
 
 // stop ends the jobs of the arguments, or of a scope.
@@ -123,7 +125,13 @@ func (m *Main) signalCommand() *cobra.Command {
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error {
+		if engine.SignalNumber(a.args[1]) == 0 {
+			return messages.Invalid("signal", quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+		}
+		return nil
+	}
+	return m.asks(cmd, check, func(a *asking) error {
 		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
 	})
 }
@@ -141,7 +149,7 @@ func (m *Main) promoteCommand() *cobra.Command {
 		Use: "promote JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice.",
 	}
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		job, err := a.Promote(a.ctx, messages.JobID(a.args[0]))
 		if err == nil && a.json {
 			return a.object(wire.Job{Job: job})
@@ -156,22 +164,28 @@ func (m *Main) deadlineCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
-	return m.asks(cmd, func(a *asking) error {
-		r := messages.ChangeDeadline{Job: messages.JobID(a.args[0])}
-		text, more := strings.CutPrefix(a.args[1], "+")
-		if text == "none" && !more {
-			r.None = true
-		} else {
-			d := duration{name: "deadline", bare: true}
-			if err := d.Set(text); err != nil {
-				return err
-			}
-			if more {
-				r.Extend = d.d
-			} else {
-				r.After = d.d
-			}
-		}
-		return a.done(a.Deadline(a.ctx, r))
-	})
+	var r messages.ChangeDeadline
+	check := func(a *asking) (err error) {
+		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
+		return err
+	}
+	return m.asks(cmd, check, func(a *asking) error { return a.done(a.Deadline(a.ctx, r)) })
+}
+
+// deadlineOf is the change that a text means: +D, D or none.
+func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error) {
+	r := messages.ChangeDeadline{Job: job}
+	text, more := strings.CutPrefix(text, "+")
+	if text == "none" && !more {
+		r.None = true
+		return r, nil
+	}
+	d := duration{name: "deadline", bare: true}
+	err := d.Set(text)
+	if more {
+		r.Extend = d.d
+	} else {
+		r.After = d.d
+	}
+	return r, err
 }
