@@ -119,7 +119,7 @@ func (c *channel) deliver(ctx actor.Context, m deliver) {
 
 func (c *channel) hold(fact messages.FactRecorded) {
 	c.held = fact.Seq
-	if !passes(c.spec.filter, fact.Fact) {
+	if !c.spec.filter.Passes(fact.Fact) {
 		return
 	}
 	if len(c.outbox) == 0 {
@@ -204,36 +204,4 @@ func (c *channel) leave(ctx actor.Context) {
 		c.left = true
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
 	}
-}
-
-// passes reports whether a filter lets a fact through.
-func passes(f messages.Filter, fact messages.Fact) bool {
-	var scope messages.ScopePath
-	switch m := fact.(type) {
-	case messages.CommandFact:
-		return passesJob(f, m)
-	case messages.SessionOpened:
-		scope = m.Info.Scope
-	case messages.SessionReplaced:
-		scope = m.Scope
-	case messages.SessionClosed:
-		scope = m.Scope
-	case messages.ScopeOpened:
-		scope = m.Path
-	case messages.ScopeClosed:
-		scope = m.Path
-	}
-	return f.Job == "" && !f.Ends && (f.Scope == "" || f.Scope.Contains(scope))
-}
-
-func passesJob(f messages.Filter, fact messages.CommandFact) bool {
-	job := fact.Record()
-	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
-		return false
-	}
-	switch fact.(type) {
-	case messages.CommandFinished, messages.CommandRetired:
-		return true
-	}
-	return !f.Ends
 }

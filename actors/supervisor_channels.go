@@ -118,7 +118,7 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
 		var through []messages.FactRecorded
 		for _, fact := range facts {
-			if passes(sub.spec.filter, fact.Fact) {
+			if sub.spec.filter.Passes(fact.Fact) {
 				through = append(through, fact)
 			}
 		}

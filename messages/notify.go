@@ -37,6 +37,38 @@ type Filter struct {
 	Ends  bool // only CommandFinished and CommandRetired
 }
 
+// Passes reports whether a filter lets a fact through.
+func (f Filter) Passes(fact Fact) bool {
+	var scope ScopePath
+	switch m := fact.(type) {
+	case CommandFact:
+		return f.passesJob(m)
+	case SessionOpened:
+		scope = m.Info.Scope
+	case SessionReplaced:
+		scope = m.Scope
+	case SessionClosed:
+		scope = m.Scope
+	case ScopeOpened:
+		scope = m.Path
+	case ScopeClosed:
+		scope = m.Path
+	}
+	return f.Job == "" && !f.Ends && (f.Scope == "" || f.Scope.Contains(scope))
+}
+
+func (f Filter) passesJob(fact CommandFact) bool {
+	job := fact.Record()
+	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
+		return false
+	}
+	switch fact.(type) {
+	case CommandFinished, CommandRetired:
+		return true
+	}
+	return !f.Ends
+}
+
 // Subscribed reports that the channel is open; the first notification will
 // have a number above After.
 type Subscribed struct {

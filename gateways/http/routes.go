@@ -49,7 +49,7 @@ func table() []route {
 		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*call).scopes},
 		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*call).openScope},
 		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeScope},
-		{"GET", "/v1/events", []string{"after", "now", "scope", "job", "ends"}, nil, "text/event-stream", ok, (*call).events},
+		{"GET", "/v1/events", []string{"after", "now", "past", "scope", "job", "ends"}, nil, "text/event-stream", ok, (*call).events},
 		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*call).stats},
 		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*call).health},
 		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*call).version},
