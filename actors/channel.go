@@ -16,6 +16,7 @@ type channelSpec struct {
 	after      messages.Seq // what the subscriber has dealt with
 	window     int
 	last       messages.Seq // the newest fact in the journal; newer ones are delivered
+	newest     messages.Seq // the newest fact that has a number
 	resumed    bool         // the subscriber knows of the channel already
 }
 
@@ -86,7 +87,7 @@ func (c *channel) Receive(ctx actor.Context) {
 
 func (c *channel) start(ctx actor.Context) {
 	if !c.spec.resumed && c.listens(ctx) {
-		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told})
+		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told, Newest: c.spec.newest})
 	}
 	c.proceed(ctx)
 }

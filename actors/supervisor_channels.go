@@ -80,7 +80,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		})
 		return
 	}
-	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest()}
+	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest(), newest: s.seq}
 	if r.Now {
 		spec.after = spec.last
 	}

@@ -75,6 +75,7 @@ type Subscribed struct {
 	quiet
 	Channel ChannelID
 	After   Seq
+	Newest  Seq // of the facts that have a number; the last of them may be on their way to the journal
 }
 
 // Notification is one fact with its number.

@@ -44,9 +44,6 @@ func (c *call) events() error {
 	defer cancel()
 	w := eventWriter{call: c, rc: http.NewResponseController(c.w), filter: r.Filter}
 	if past {
-		if w.last, err = c.newest(ctx); err != nil {
-			return err
-		}
 		r.Filter = messages.Filter{} // or nothing would tell that the last one was passed
 	}
 	sub, err := c.node.Subscribe(ctx, r)
@@ -59,21 +56,15 @@ func (c *call) events() error {
 	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to go on, should nothing be heard
 		return errAnswered
 	}
+	if past {
+		w.last = sub.Newest()
+	}
 	if past && sub.After() >= w.last {
 		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
 		return nil
 	}
 	w.relay(ctx, sub)
 	return nil
-}
-
-// newest is the number of the last fact that is recorded.
-func (c *call) newest(ctx context.Context) (messages.Seq, error) {
-	sub, err := c.node.Subscribe(ctx, messages.Subscribe{Now: true})
-	if err != nil {
-		return 0, err
-	}
-	return sub.After(), sub.Close()
 }
 
 // subscribe is the subscription that the request asks for.

@@ -18,6 +18,7 @@ import (
 type silent struct{ until time.Time }
 
 func (s silent) After() messages.Seq { return 0 }
+func (s silent) Newest() messages.Seq { return 0 }
 func (s silent) Close() error        { return nil }
 
 func (s silent) Next(ctx context.Context) (any, error) {

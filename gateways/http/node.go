@@ -43,6 +43,7 @@ type Output interface {
 // Subscription hears the facts of a node.
 type Subscription interface {
 	After() messages.Seq
+	Newest() messages.Seq
 	Next(ctx context.Context) (any, error)
 	Close() error
 }
