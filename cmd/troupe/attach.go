@@ -51,6 +51,10 @@ type seat struct {
 	screen  *screen
 	leave   []byte        // the keys that leave it
 	cleaner *view.Cleaner // of a terminal
+	typed   bool          // by a person: what cannot be sent is said, and forgotten
+	window  *window
+	lease   chan struct{} // closed when we may type
+	held    bool          // it is; of the goroutine that hears
 }
 
 func (f *attachFlags) check(a *asking) (err error) {
@@ -74,7 +78,7 @@ func (a *asking) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave}
+	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
 	if s.screen.out.terminal {
 		s.cleaner = &view.Cleaner{Colours: true}
 	}
@@ -164,7 +168,13 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 	case wire.AttachAsked: // we type; whoever wants to must take it
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
 		s.screen.say("somebody else wants to type")
+	case wire.AttachWritten:
+		s.window.give()
 	case wire.AttachLease:
+		if said.Held && !s.held {
+			s.held = true
+			close(s.lease)
+		}
 		switch said.Reason {
 		case wire.LeaseTaken:
 			s.screen.say("somebody else types now; you watch")
@@ -172,6 +182,10 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
 		}
 	case wire.AttachFailed:
+		s.window.give()
+		if !s.typed {
+			s.window.refuse()
+		}
 		s.screen.say("%v", said.Error)
 	}
 }
@@ -194,7 +208,14 @@ func (s *seat) ended(said wire.AttachSaid) error {
 // typing passes on what is typed until the detach keys; what is no terminal, to
 // its end.
 func (s *seat) typing(ctx context.Context, job messages.JobID) error {
-	keys := lineKeys{leave: s.leave, raw: !isTerminal(s.main.In), echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
+	if !s.typed { // it is read when it can go somewhere
+		select {
+		case <-s.lease:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	keys := lineKeys{leave: s.leave, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
@@ -221,7 +242,28 @@ func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
 	case act.end:
 		return s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
 	case len(act.bytes) > 0:
-		return s.at.Write(ctx, act.bytes)
+		return s.write(ctx, act.bytes)
+	}
+	return nil
+}
+
+// write sends input, a piece for each answer that is awaited at most. What nobody
+// types waits for the job to read; who types is told, and may still leave.
+func (s *seat) write(ctx context.Context, b []byte) error {
+	for len(b) > 0 {
+		piece := b[:min(len(b), wire.MaxAttachInput)]
+		switch {
+		case s.typed && !s.window.try():
+			s.screen.say("the job does not read; this was not sent")
+			return nil
+		case !s.typed && !s.window.take(ctx):
+			<-ctx.Done() // the job goes on, and is shown
+			return ctx.Err()
+		}
+		if err := s.at.Write(ctx, piece); err != nil {
+			return err
+		}
+		b = b[len(piece):]
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func TestCloseIsOverWhenItIsSaid(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	for range 20 {
+	for range 5 {
 		var ids []string
 		for range 3 {
 			run := d.beside("run", "-b", "sleep 600 & exec sleep 600").start()
