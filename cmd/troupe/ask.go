@@ -81,17 +81,7 @@ func (a *asking) object(v any) error { return writeJSON(a.main.Out, v) }
 // each does something with each job that the arguments name, several at a time,
 // and tells what went wrong with which. done says in order what was done.
 func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) error {
-	errs := make([]error, len(a.args))
-	turn := make(chan struct{}, atATime)
-	var all sync.WaitGroup
-	for i, id := range a.args {
-		all.Go(func() {
-			turn <- struct{}{}
-			errs[i] = do(messages.JobID(id))
-			<-turn
-		})
-	}
-	all.Wait()
+	_, errs := inParallel(a.args, func(id string) (struct{}, error) { return struct{}{}, do(messages.JobID(id)) })
 	var first error
 	for i, err := range errs {
 		switch {
@@ -104,6 +94,23 @@ func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) 
 		}
 	}
 	return first
+}
+
+// inParallel asks one question for each of some things, several at a time, and has
+// the replies in their order.
+func inParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
+	replies, errs := make([]R, len(things)), make([]error, len(things))
+	turn := make(chan struct{}, atATime)
+	var all sync.WaitGroup
+	for i, thing := range things {
+		all.Go(func() {
+			turn <- struct{}{}
+			replies[i], errs[i] = ask(thing)
+			<-turn
+		})
+	}
+	all.Wait()
+	return replies, errs
 }
 
 // atATime is how many questions of one verb are asked at a time.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -68,45 +69,62 @@ func (m *Main) killCommand() *cobra.Command {
 	return m.asks(cmd, nil, func(a *asking) error { return a.stop("", -1) })
 }
 
+// stopped is what became of several stops: what went wrong with some hides nothing
+// of what was done with the others.
+type stopped struct {
+	wire.Stopped
+	Errors []messages.Error `json:"errors,omitempty"`
+}
+
 // stop ends the jobs of the arguments, or of a scope.
 func (a *asking) stop(scope string, grace time.Duration) error {
-	all := wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}
-	results := make(chan messages.CommandStopped, max(1, len(a.args)))
-	one := func(r messages.StopCommand) error {
-		stopped, err := a.Stop(a.ctx, r)
-		if err == nil {
-			results <- stopped
-		}
-		return err
-	}
-	var err error
+	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
 	if len(a.args) > 0 {
-		err = a.each(func(id messages.JobID) error {
-			return one(messages.StopCommand{Job: id, Grace: grace, Reason: "troupe " + a.cmd.Name()})
-		}, func(messages.JobID) {})
-	} else {
-		err = one(messages.StopCommand{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope})
+		requests = nil
+		for _, id := range a.args {
+			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.cmd.Name()})
+		}
 	}
-	close(results)
-	for s := range results {
+	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}}
+	replies, errs := inParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.ctx, r) })
+	var first error
+	for i, s := range replies {
+		if errs[i] != nil {
+			all.Errors = append(all.Errors, *coded(errs[i]))
+			first = cmp.Or(first, errs[i])
+			continue
+		}
 		all.Jobs = append(all.Jobs, s.Jobs...)
 		all.Survivors = append(all.Survivors, s.Survivors...)
 		all.Already = all.Already && s.Already
 	}
-	if err != nil {
-		return err
+	if len(all.Survivors) > 0 {
+		return a.survived(all)
 	}
+	for _, e := range all.Errors[min(1, len(all.Errors)):] {
+		a.complain(&e)
+	}
+	if first == nil && a.json {
+		return a.object(all)
+	}
+	return first
+}
+
+// survived tells of processes that could not be ended, which is the worst that can
+// have happened, and of what else went wrong.
+func (a *asking) survived(all stopped) error {
 	if a.json {
-		err = a.object(all)
-	} else {
-		for _, s := range all.Survivors {
-			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		if err := a.object(all); err != nil {
+			return err
 		}
 	}
-	if err == nil && len(all.Survivors) > 0 {
-		return status(statusSurvivors)
+	for _, e := range all.Errors {
+		a.complain(&e)
 	}
-	return err
+	for _, s := range all.Survivors {
+		a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+	}
+	return status(statusSurvivors)
 }
 
 // survivorText is why a process could not be ended.
