@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ func (m *Main) attachCommand() *cobra.Command {
 	f := &attachFlags{}
 	cmd := &cobra.Command{
 		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
-		Long: `Show what a job prints from now on (of streams that are apart, stdout), and pass on
-what is typed, a line at a time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D
+		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr), and
+pass on what is typed, a line at a time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D
 ends its input, and the detach keys leave it as it is.`,
 		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
 	}
@@ -53,8 +54,9 @@ type seat struct {
 	cleaner *view.Cleaner // of a terminal
 	typed   bool          // by a person: what cannot be sent is said, and forgotten
 	window  *window
-	lease   chan struct{} // closed when we may type
-	held    bool          // it is; of the goroutine that hears
+	errors  *client.Output // the second stream; nil: there is one
+	lease   chan struct{}  // closed when we may type
+	held    bool           // it is; of the goroutine that hears
 }
 
 func (f *attachFlags) check(a *asking) (err error) {
@@ -93,7 +95,31 @@ func (a *asking) attach(f *attachFlags) error {
 		return err
 	}
 	defer s.at.Close()
+	if len(job.Output) == 2 {
+		if err := s.beside(uid(job), job.Output[1]); err != nil {
+			return err
+		}
+		defer s.errors.Close()
+	}
 	return s.sit(uid(job), how.Lease != "")
+}
+
+// beside opens the stream beside that of the attachment.
+func (s *seat) beside(job messages.JobID, out messages.StreamOutput) (err error) {
+	s.errors, err = s.Output(s.ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
+	return err
+}
+
+// hearErrors shows the second stream to its end.
+func (s *seat) hearErrors() error {
+	if s.errors == nil {
+		return nil
+	}
+	r := &reel{asking: s.asking, to: &s.screen.err}
+	if r.to.terminal {
+		r.cleaner = &view.Cleaner{Colours: true}
+	}
+	return r.pour(s.errors)
 }
 
 // sit shows and types until one of both ends.
@@ -103,7 +129,16 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	signals := listen()
 	defer signals.close()
 	heard := make(chan error, 1)
-	go func() { heard <- s.hear(ctx) }()
+	second := make(chan error, 1)
+	go func() { second <- s.hearErrors() }()
+	go func() {
+		err := s.hear(ctx)
+		var end status
+		if err == nil || errors.As(err, &end) { // the other stream may go on for a little
+			err = cmp.Or(<-second, err)
+		}
+		heard <- err
+	}()
 	left := make(chan error, 1)
 	if types {
 		restore := s.main.keyboard()

@@ -30,7 +30,7 @@ func table() []route {
 		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*call).list},
 		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).show},
 		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).remove},
-		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow"}, nil, "application/octet-stream", ok, (*call).output},
+		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow", "since", "offset_stdout", "offset_stderr"}, nil, "application/octet-stream", ok, (*call).output},
 		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, wire.Page{}, ok, (*call).read},
 		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stop},
 		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*call).signal},
