@@ -27,7 +27,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	err := r.Check()
 	switch {
 	case err != nil:
-	case r.Condition.Kind == messages.UntilPort:
+	case r.Condition.Kind == messages.UntilPort && s.deps.Ports == nil:
 		err = noPorts()
 	case s.phase > open:
 		err = shuttingDown()

@@ -21,6 +21,7 @@ type watch struct {
 	client  *actor.PID
 	machine lifecycle.Watch
 	tails   map[messages.JobID]*actor.PID // that have something to find out; all end with the watch
+	probes  map[messages.JobID]func()     // that end looking for the ports of jobs
 	timeout scheduler.CancelFunc
 	over    bool
 }
@@ -34,7 +35,7 @@ func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *ac
 	return d.apart(func() actor.Actor {
 		return &watch{
 			deps: d, ask: ask, jobs: jobs, client: client,
-			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{},
+			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{}, probes: map[messages.JobID]func(){},
 		}
 	})
 }
@@ -72,6 +73,9 @@ func (w *watch) start(ctx actor.Context) {
 	if w.ask.Timeout > 0 {
 		w.timeout = later(ctx, w.ask.Timeout, watchLate{})
 	}
+	for _, job := range w.jobs {
+		w.probe(ctx, job)
+	}
 	kind := w.ask.Condition.Kind
 	if kind != messages.UntilPattern && kind != messages.UntilQuiet {
 		return
@@ -93,6 +97,22 @@ func (w *watch) start(ctx actor.Context) {
 func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
 	w.step(ctx, c)
 	w.silence(ctx, c.Job)
+	w.probe(ctx, c.Job)
+}
+
+// probe looks for the port of a job from its start to its end.
+func (w *watch) probe(ctx actor.Context, job messages.Job) {
+	if w.over || w.ask.Condition.Kind != messages.UntilPort || job.PID == 0 {
+		return
+	}
+	stop := w.probes[job.ID]
+	switch {
+	case stop == nil && !job.State.Ended():
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		w.probes[job.ID] = w.deps.Ports.Await(job, w.ask.Condition, func() { root.Send(self, lifecycle.Met{Job: job.ID}) })
+	case stop != nil && job.State.Ended():
+		stop()
+	}
 }
 
 // silence gives up the output of a job that ended without having had any: it
@@ -154,6 +174,9 @@ func (w *watch) answer(ctx actor.Context, reply messages.AwaitReply) {
 func (w *watch) disarm() {
 	if w.timeout != nil {
 		w.timeout()
+	}
+	for _, stop := range w.probes {
+		stop()
 	}
 }
 

@@ -3,6 +3,7 @@ package messages
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -27,7 +28,7 @@ type ConditionKind string
 const (
 	UntilExit    ConditionKind = "exit"    // the job has finished; the default
 	UntilPattern ConditionKind = "pattern" // its output matches Pattern, at once if it did already
-	UntilPort    ConditionKind = "port"    // something listens on Port
+	UntilPort    ConditionKind = "port"    // it listens on Port; with a Host, that does
 	UntilQuiet   ConditionKind = "quiet"   // it has written nothing for Quiet
 	UntilInput   ConditionKind = "input"   // it waits for input
 )
@@ -39,6 +40,7 @@ type Condition struct {
 	Pattern string // RE2, over the bytes of Stream
 	Stream  Stream
 	Port    int
+	Host    string // "": the job itself
 	Quiet   time.Duration
 }
 
@@ -46,6 +48,7 @@ type Condition struct {
 const (
 	MaxAwaited = 1024 // jobs
 	MaxPattern = 4096 // bytes
+	MaxHost    = 255  // bytes
 )
 
 // AwaitEnded answers AwaitJobs.
@@ -99,6 +102,9 @@ func (c Condition) check() *Error {
 	case UntilPort:
 		if c.Port < 1 || c.Port > 65535 {
 			return Invalid("port", fmt.Sprintf("%d is no port; give a number from 1 to 65535", c.Port))
+		}
+		if len(c.Host) > MaxHost || strings.ContainsAny(c.Host, "/ \x00") {
+			return Invalid("host", fmt.Sprintf("%.64q is no host; give a name or an address", c.Host))
 		}
 		return nil
 	}
