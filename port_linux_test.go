@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"troupe"
 	"troupe/messages"
+	"troupe/supervision_test/need"
 )
 
 // listener is a program that listens on a port that it is given and says so.
@@ -22,10 +22,7 @@ sys.stdin.readline(); s.listen(); sys.stdin.readline()`
 // A job listens when it, or what it has started, does: not when it has only taken
 // the port, and not when somebody else listens there.
 func TestAwaitAPort(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3")
-	}
+	python := need.Program(t, "python3")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	node, err := troupe.Open(ctx, troupe.Options{Dir: t.TempDir()})

@@ -24,7 +24,7 @@ func (m *Main) psCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: noArgs,
 		Long: `List the jobs that live, oldest first; with -a the finished ones, too. On a
-terminal a long command is cut at its edge.`,
+terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
   troupe stop $(troupe ps -q --state running)`,
 	}
@@ -72,7 +72,7 @@ func (a *asking) ps(f *psFlags) error {
 // jobTable shows jobs. Columns in which all of them are the same by default are
 // empty, and so left out.
 func jobTable(jobs []messages.Job, now time.Time) *table {
-	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}}
+	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, spare: []int{5, 3, 2}} // OUTPUT, SESSION, SCOPE
 	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""
