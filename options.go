@@ -14,6 +14,7 @@ import (
 	"troupe/backends"
 	"troupe/backends/engine"
 	"troupe/backends/pipe"
+	"troupe/backends/ports"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/shell"
@@ -174,6 +175,7 @@ func (p parts) close() error {
 // deps joins what the tree needs.
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
+		Ports:    ports.Prober{},
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket, o.State),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,

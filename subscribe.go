@@ -19,7 +19,7 @@ type Subscription struct {
 	node            *Node
 	pid             *actor.PID
 	channel         messages.ChannelID
-	after           messages.Seq
+	after, newest   messages.Seq
 	heard           chan any
 	unacked         messages.Seq // the last that was returned
 	returned, share int          // so many since the last acknowledgement, of at most so many
@@ -54,7 +54,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		return nil, err
 	}
 	if open, ok := first.(messages.Subscribed); ok {
-		s.channel, s.after = open.Channel, open.After
+		s.channel, s.after, s.newest = open.Channel, open.After, open.Newest
 		return s, nil
 	}
 	s.forget()
@@ -71,6 +71,10 @@ func (s *Subscription) Channel() messages.ChannelID { return s.channel }
 // After is the number behind which the subscription began: subscribing again
 // after it misses nothing.
 func (s *Subscription) After() messages.Seq { return s.after }
+
+// Newest is the number of the last thing that had happened when the subscription
+// began: whoever hears it knows all of the past.
+func (s *Subscription) Newest() messages.Seq { return s.newest }
 
 // Next returns a Notification or FactsDropped. The call acknowledges what those
 // before it returned if it has to wait, or they are half of the window: who comes

@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"slices"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
 
@@ -18,6 +16,7 @@ type channelSpec struct {
 	after      messages.Seq // what the subscriber has dealt with
 	window     int
 	last       messages.Seq // the newest fact in the journal; newer ones are delivered
+	newest     messages.Seq // the newest fact that has a number
 	resumed    bool         // the subscriber knows of the channel already
 }
 
@@ -88,7 +87,7 @@ func (c *channel) Receive(ctx actor.Context) {
 
 func (c *channel) start(ctx actor.Context) {
 	if !c.spec.resumed && c.listens(ctx) {
-		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told})
+		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told, Newest: c.spec.newest})
 	}
 	c.proceed(ctx)
 }
@@ -121,7 +120,7 @@ func (c *channel) deliver(ctx actor.Context, m deliver) {
 
 func (c *channel) hold(fact messages.FactRecorded) {
 	c.held = fact.Seq
-	if !passes(c.spec.filter, fact.Fact) {
+	if !c.spec.filter.Passes(fact.Fact) {
 		return
 	}
 	if len(c.outbox) == 0 {
@@ -206,40 +205,4 @@ func (c *channel) leave(ctx actor.Context) {
 		c.left = true
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
 	}
-}
-
-// passes reports whether a filter lets a fact through.
-func passes(f messages.Filter, fact messages.Fact) bool {
-	if f.Notice != "" {
-		finished, ok := fact.(messages.CommandFinished)
-		return ok && slices.ContainsFunc(finished.Job.OnFinish, func(n messages.Notice) bool { return n.To == f.Notice })
-	}
-	var scope messages.ScopePath
-	switch m := fact.(type) {
-	case messages.CommandFact:
-		return passesJob(f, m)
-	case messages.SessionOpened:
-		scope = m.Info.Scope
-	case messages.SessionReplaced:
-		scope = m.Scope
-	case messages.SessionClosed:
-		scope = m.Scope
-	case messages.ScopeOpened:
-		scope = m.Path
-	case messages.ScopeClosed:
-		scope = m.Path
-	}
-	return f.Job == "" && !f.Ends && (f.Scope == "" || f.Scope.Contains(scope))
-}
-
-func passesJob(f messages.Filter, fact messages.CommandFact) bool {
-	job := fact.Record()
-	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
-		return false
-	}
-	switch fact.(type) {
-	case messages.CommandFinished, messages.CommandRetired:
-		return true
-	}
-	return !f.Ends
 }

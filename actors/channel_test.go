@@ -77,7 +77,7 @@ func (h *herald) happenTo(n int, make func(messages.Seq) messages.FactRecorded) 
 		if err := h.journal.Append([]messages.FactRecorded{f}); err != nil {
 			h.t.Fatal(err)
 		}
-		if h.kid != nil && passes(h.spec.filter, f.Fact) {
+		if h.kid != nil && h.spec.filter.Passes(f.Fact) {
 			h.sys.Root.Send(h.kid, deliver{after: h.given, facts: []messages.FactRecorded{f}, upTo: h.last})
 			h.given = h.last
 		}
@@ -299,7 +299,7 @@ func TestFilter(t *testing.T) {
 		{messages.Filter{Job: "j2"}, began, false},
 		{messages.Filter{Job: "j1"}, messages.ScopeOpened{Path: "main"}, false},
 	} {
-		if got := passes(c.filter, c.fact); got != c.want {
+		if got := c.filter.Passes(c.fact); got != c.want {
 			t.Errorf("%+v passes %T: %v, want %v", c.filter, c.fact, got, c.want)
 		}
 	}

@@ -25,6 +25,8 @@ type Deps struct {
 	// Past is what the tree begins with.
 	Past Past
 	Log  *slog.Logger
+	// Ports tells when jobs listen; nil: nobody can wait for that.
+	Ports Ports
 
 	// NewUID makes the ULID of a job.
 	NewUID func() messages.UID
@@ -95,6 +97,12 @@ const (
 type Logs interface {
 	Open(id string, stream uint8) (spill.Log, error)
 	Remove(id string) error
+}
+
+// Ports tells when a job does what a condition says of a port: found is called
+// once, and not behind the return of stop. Neither call waits.
+type Ports interface {
+	Await(job messages.Job, c messages.Condition, found func()) (stop func())
 }
 
 // Journal keeps the numbered facts. Its calls may wait for a disk; only the

@@ -51,7 +51,7 @@ type Entry struct {
 }
 
 // SmallOutput is all that a job wrote on one stream, if that is little: it is kept
-// with its record. The stream OrderOf is the order of two.
+// with its record. The stream OrderOf is the order of two, and the times of any.
 type SmallOutput struct {
 	Job    messages.JobID
 	UID    messages.UID
@@ -59,7 +59,7 @@ type SmallOutput struct {
 	Data   []byte
 }
 
-// OrderOf is the order index of separate streams among the outputs.
+// OrderOf is the order index among the outputs.
 const OrderOf uint8 = 3
 
 // SmallLogs is what Logs may be that are lost with another process, while the

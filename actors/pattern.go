@@ -2,7 +2,6 @@ package actors
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -35,24 +34,15 @@ const (
 	maxTries = 256
 )
 
-// newFinder compiles a pattern, or says what is wrong with it.
-func newFinder(pattern string) (*finder, *messages.Error) {
-	switch {
-	case pattern == "":
-		return nil, messages.Invalid("pattern", "the pattern is empty; give a regular expression")
-	case len(pattern) > messages.MaxPattern:
-		return nil, &messages.Error{
-			Code: messages.TooLarge, Reason: "pattern",
-			Message: fmt.Sprintf("the pattern has %d bytes; at most %d are allowed", len(pattern), messages.MaxPattern),
-		}
-	}
+// newFinder compiles a pattern that Check has found right.
+func newFinder(pattern string) (*finder, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, messages.Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+		return nil, err
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, messages.Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+		return nil, err
 	}
 	return &finder{re: re, reach: width(tree), inLine: !anyOf(tree, hasNewline), atEnd: anyOf(tree, looksAhead)}, nil
 }

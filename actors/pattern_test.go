@@ -122,7 +122,8 @@ func TestBadInputPatternRefused(t *testing.T) {
 		{`(?=x)`, messages.InvalidParams},
 		{strings.Repeat("x", messages.MaxPattern+1), messages.TooLarge},
 	} {
-		if _, err := newFinder(c.pattern); err == nil || err.Code != c.want {
+		ask := messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: c.pattern}}
+		if err := ask.Check(); err == nil || err.Code != c.want {
 			t.Errorf("%.20q: %v, want %s", c.pattern, err, c.want)
 		}
 	}

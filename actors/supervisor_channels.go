@@ -86,7 +86,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		})
 		return
 	}
-	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest()}
+	spec := channelSpec{id: id, subscriber: ctx.Sender(), filter: r.Filter, after: r.After, window: windowOf(r.Window), last: s.newest(), newest: s.seq}
 	if r.Now {
 		spec.after = spec.last
 	}
@@ -124,7 +124,7 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 	for _, sub := range c.byID {
 		var through []messages.FactRecorded
 		for _, fact := range facts {
-			if passes(sub.spec.filter, fact.Fact) {
+			if sub.spec.filter.Passes(fact.Fact) {
 				through = append(through, fact)
 			}
 		}

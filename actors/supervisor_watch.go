@@ -24,9 +24,11 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	if ctx.Sender() == nil {
 		return
 	}
-	err := checkAwait(r)
+	err := r.Check()
 	switch {
 	case err != nil:
+	case r.Condition.Kind == messages.UntilPort && s.deps.Ports == nil:
+		err = noPorts()
 	case s.phase > open:
 		err = shuttingDown()
 	case s.watchesFull(ctx):
@@ -57,6 +59,13 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	}
 	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
 	s.watches[w.pid.Id] = w
+}
+
+func noPorts() *messages.Error {
+	return &messages.Error{
+		Code: messages.Unsupported, Reason: "port", Message: "this node cannot wait for a port",
+		Hint: "wait for a pattern that the job writes when it listens",
+	}
 }
 
 // watchesFull says whether no further wait is taken. Clients leave without a

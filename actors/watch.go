@@ -21,6 +21,7 @@ type watch struct {
 	client  *actor.PID
 	machine lifecycle.Watch
 	tails   map[messages.JobID]*actor.PID // that have something to find out; all end with the watch
+	probes  map[messages.JobID]func()     // that end looking for the ports of jobs
 	timeout scheduler.CancelFunc
 	over    bool
 }
@@ -28,13 +29,13 @@ type watch struct {
 // watchLate says that a wait has lasted as long as its client wanted.
 type watchLate struct{ quiet }
 
-// watchProps are of a wait that checkAwait has found right, for jobs as they
+// watchProps are of a wait that Check has found right, for jobs as they
 // stand.
 func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
 		return &watch{
 			deps: d, ask: ask, jobs: jobs, client: client,
-			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{},
+			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{}, probes: map[messages.JobID]func(){},
 		}
 	})
 }
@@ -72,6 +73,9 @@ func (w *watch) start(ctx actor.Context) {
 	if w.ask.Timeout > 0 {
 		w.timeout = later(ctx, w.ask.Timeout, watchLate{})
 	}
+	for _, job := range w.jobs {
+		w.probe(ctx, job)
+	}
 	kind := w.ask.Condition.Kind
 	if kind != messages.UntilPattern && kind != messages.UntilQuiet {
 		return
@@ -93,6 +97,22 @@ func (w *watch) start(ctx actor.Context) {
 func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
 	w.step(ctx, c)
 	w.silence(ctx, c.Job)
+	w.probe(ctx, c.Job)
+}
+
+// probe looks for the port of a job from its start to its end.
+func (w *watch) probe(ctx actor.Context, job messages.Job) {
+	if w.over || w.ask.Condition.Kind != messages.UntilPort || job.PID == 0 {
+		return
+	}
+	stop := w.probes[job.ID]
+	switch {
+	case stop == nil && !job.State.Ended():
+		root, self := ctx.ActorSystem().Root, ctx.Self()
+		w.probes[job.ID] = w.deps.Ports.Await(job, w.ask.Condition, func() { root.Send(self, lifecycle.Met{Job: job.ID}) })
+	case stop != nil && job.State.Ended():
+		stop()
+	}
 }
 
 // silence gives up the output of a job that ended without having had any: it
@@ -155,6 +175,9 @@ func (w *watch) disarm() {
 	if w.timeout != nil {
 		w.timeout()
 	}
+	for _, stop := range w.probes {
+		stop()
+	}
 }
 
 // streamsOf are the streams that a client means: the one it names, or all, if
@@ -172,39 +195,4 @@ func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
 
 func noSuchStream(job messages.Job, want messages.Stream) *messages.Error {
 	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, want))
-}
-
-// checkAwait says what is wrong with a wait, before anything of it exists.
-func checkAwait(r messages.AwaitJobs) *messages.Error {
-	switch {
-	case len(r.Jobs) == 0:
-		return messages.Invalid("jobs", "the wait names no job; name at least one")
-	case len(r.Jobs) > messages.MaxAwaited:
-		return &messages.Error{
-			Code: messages.TooLarge, Reason: "jobs",
-			Message: fmt.Sprintf("the wait names %d jobs; at most %d are allowed", len(r.Jobs), messages.MaxAwaited),
-		}
-	case r.Timeout < 0 || r.Timeout > messages.MaxDuration:
-		return messages.Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
-	case r.Condition.Stream > messages.Stderr:
-		return messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
-	}
-	switch c := r.Condition; c.Kind {
-	case "", messages.UntilExit, messages.UntilInput:
-		return nil
-	case messages.UntilPattern:
-		_, err := newFinder(c.Pattern)
-		return err
-	case messages.UntilQuiet:
-		if c.Quiet <= 0 || c.Quiet > messages.MaxDuration {
-			return messages.Invalid("quiet", fmt.Sprintf("the quiet time is %s; it must be positive and at most ten years", c.Quiet))
-		}
-		return nil
-	case messages.UntilPort:
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "port", Message: "this node cannot wait for a port",
-			Hint: "wait for a pattern that the job writes when it listens",
-		}
-	}
-	return messages.Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, quiet or input", r.Condition.Kind))
 }

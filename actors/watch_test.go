@@ -108,7 +108,7 @@ func (v *vigil) await(ask messages.AwaitJobs) {
 	for _, j := range v.jobs {
 		ask.Jobs = append(ask.Jobs, j.ID)
 	}
-	if err := checkAwait(ask); err != nil {
+	if err := ask.Check(); err != nil {
 		v.t.Fatal(err)
 	}
 	v.raise(watchProps(v.deps, ask, v.jobs, v.by.pid), kindWatch)
@@ -478,11 +478,12 @@ func TestBadInputCheckAwait(t *testing.T) {
 		{"no stream", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: 3}}, messages.InvalidParams},
 		{"quiet", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: 1}}, ""},
 		{"no time", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet}}, messages.InvalidParams},
-		{"a port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, messages.Unsupported},
+		{"a port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, ""},
+		{"no port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 1 << 16}}, messages.InvalidParams},
 		{"the moon", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: "moon"}}, messages.InvalidParams},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := checkAwait(c.ask)
+			err := c.ask.Check()
 			if (err == nil) != (c.want == "") || err != nil && err.Code != c.want {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

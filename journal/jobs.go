@@ -29,7 +29,7 @@ type Batch struct {
 }
 
 // Output is a small output of a job, kept with its record: all of one stream, or,
-// as the stream OrderOf, the order of two.
+// as the stream OrderOf, the order of two and the times of any.
 type Output struct {
 	Job    messages.JobID
 	UID    messages.UID
@@ -37,7 +37,7 @@ type Output struct {
 	Data   []byte
 }
 
-// OrderOf is the order index of separate streams (spill.Order) among the outputs.
+// OrderOf is the order index (spill.Order) among the outputs.
 const OrderOf uint8 = 3
 
 // Outputs tells of the small outputs. A journal in memory, which is gone with what

@@ -1,5 +1,7 @@
 package messages
 
+import "slices"
+
 // The notice conversation: facts with numbers, at least once, in order.
 //
 //	subscriber --Subscribe--> supervisor
@@ -39,12 +41,49 @@ type Filter struct {
 	Notice string
 }
 
+// Passes reports whether a filter lets a fact through.
+func (f Filter) Passes(fact Fact) bool {
+	if f.Notice != "" {
+		finished, ok := fact.(CommandFinished)
+		return ok && slices.ContainsFunc(finished.Job.OnFinish, func(n Notice) bool { return n.To == f.Notice })
+	}
+	var scope ScopePath
+	switch m := fact.(type) {
+	case CommandFact:
+		return f.passesJob(m)
+	case SessionOpened:
+		scope = m.Info.Scope
+	case SessionReplaced:
+		scope = m.Scope
+	case SessionClosed:
+		scope = m.Scope
+	case ScopeOpened:
+		scope = m.Path
+	case ScopeClosed:
+		scope = m.Path
+	}
+	return f.Job == "" && !f.Ends && (f.Scope == "" || f.Scope.Contains(scope))
+}
+
+func (f Filter) passesJob(fact CommandFact) bool {
+	job := fact.Record()
+	if f.Scope != "" && !f.Scope.Contains(job.Scope) || f.Job != "" && f.Job != job.ID && string(f.Job) != string(job.UID) {
+		return false
+	}
+	switch fact.(type) {
+	case CommandFinished, CommandRetired:
+		return true
+	}
+	return !f.Ends
+}
+
 // Subscribed reports that the channel is open; the first notification will
 // have a number above After.
 type Subscribed struct {
 	quiet
 	Channel ChannelID
 	After   Seq
+	Newest  Seq // of the facts that have a number; the last of them may be on their way to the journal
 }
 
 // Notification is one fact with its number.

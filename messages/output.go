@@ -1,5 +1,7 @@
 package messages
 
+import "time"
+
 // The output conversation: a client looks at what a job has written. The sink
 // of a live job answers, or that of the node for a job that is retired.
 //
@@ -63,6 +65,14 @@ type OutputPage struct {
 type OutputGap struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
+}
+
+// Arrival is a part of a stream that came at one time: the bytes [From, To), within
+// a second from At.
+type Arrival struct {
+	Stream   Stream
+	From, To int64
+	At       time.Time
 }
 
 // FollowOutput asks to be told when the log is larger than From.

@@ -1,6 +1,11 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
 
 // The wait conversation: one AwaitJobs, exactly one answer.
 //
@@ -23,7 +28,7 @@ type ConditionKind string
 const (
 	UntilExit    ConditionKind = "exit"    // the job has finished; the default
 	UntilPattern ConditionKind = "pattern" // its output matches Pattern, at once if it did already
-	UntilPort    ConditionKind = "port"    // something listens on Port
+	UntilPort    ConditionKind = "port"    // it listens on Port; with a Host, that does
 	UntilQuiet   ConditionKind = "quiet"   // it has written nothing for Quiet
 	UntilInput   ConditionKind = "input"   // it waits for input
 )
@@ -35,6 +40,7 @@ type Condition struct {
 	Pattern string // RE2, over the bytes of Stream
 	Stream  Stream
 	Port    int
+	Host    string // "": the job itself
 	Quiet   time.Duration
 }
 
@@ -42,6 +48,7 @@ type Condition struct {
 const (
 	MaxAwaited = 1024 // jobs
 	MaxPattern = 4096 // bytes
+	MaxHost    = 255  // bytes
 )
 
 // AwaitEnded answers AwaitJobs.
@@ -62,3 +69,60 @@ func (RequestRejected) awaitReply() {}
 
 // Refuse implements Refusable.
 func (AwaitJobs) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+
+// Check says what is wrong with a wait, before anything of it exists.
+func (r AwaitJobs) Check() *Error {
+	switch {
+	case len(r.Jobs) == 0:
+		return Invalid("jobs", "the wait names no job; name at least one")
+	case len(r.Jobs) > MaxAwaited:
+		return &Error{
+			Code: TooLarge, Reason: "jobs",
+			Message: fmt.Sprintf("the wait names %d jobs; at most %d are allowed", len(r.Jobs), MaxAwaited),
+		}
+	case r.Timeout < 0 || r.Timeout > MaxDuration:
+		return Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
+	case r.Condition.Stream > Stderr:
+		return Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
+	}
+	return r.Condition.check()
+}
+
+func (c Condition) check() *Error {
+	switch c.Kind {
+	case "", UntilExit, UntilInput:
+		return nil
+	case UntilPattern:
+		return c.checkPattern()
+	case UntilQuiet:
+		if c.Quiet <= 0 || c.Quiet > MaxDuration {
+			return Invalid("quiet", fmt.Sprintf("the quiet time is %s; it must be positive and at most ten years", c.Quiet))
+		}
+		return nil
+	case UntilPort:
+		if c.Port < 1 || c.Port > 65535 {
+			return Invalid("port", fmt.Sprintf("%d is no port; give a number from 1 to 65535", c.Port))
+		}
+		if len(c.Host) > MaxHost || strings.ContainsAny(c.Host, "/ \x00") {
+			return Invalid("host", fmt.Sprintf("%.64q is no host; give a name or an address", c.Host))
+		}
+		return nil
+	}
+	return Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, port, quiet or input", c.Kind))
+}
+
+func (c Condition) checkPattern() *Error {
+	switch {
+	case c.Pattern == "":
+		return Invalid("pattern", "the pattern is empty; give a regular expression")
+	case len(c.Pattern) > MaxPattern:
+		return &Error{
+			Code: TooLarge, Reason: "pattern",
+			Message: fmt.Sprintf("the pattern has %d bytes; at most %d are allowed", len(c.Pattern), MaxPattern),
+		}
+	}
+	if _, err := regexp.Compile(c.Pattern); err != nil {
+		return Invalid("pattern", fmt.Sprintf("%s; use the syntax of RE2", err))
+	}
+	return nil
+}

@@ -88,7 +88,8 @@ type Disk struct {
 type job struct {
 	id     string
 	logs   [3]*body
-	order  *order
+	order  *order        // of two streams
+	times  *times        // of one
 	open   int           // writers that have not sealed their log
 	elem   *list.Element // in Disk.finished, once open is 0
 	memory int64         // what it counts for there
@@ -160,7 +161,12 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
 	if stream != Merged && j.order == nil {
 		j.order = newOrder(d, id, p.Group)
 	}
-	return newWriter(b, j.order), nil
+	w := newWriter(b, j.order)
+	if stream == Merged {
+		j.times = &times{}
+		w.times = j.times
+	}
+	return w, nil
 }
 
 // Open gives a reader of a log, live or sealed.
@@ -222,15 +228,20 @@ func (d *Disk) Path(id string, stream uint8) string {
 	return b.State().File
 }
 
-// Order gives the pieces of a job's separate streams in the order of arrival.
+// Order gives the pieces of a job's separate streams in the order of arrival, with
+// their times; of a merged one, whose pieces say that they are stdout's, the times.
 func (d *Disk) Order(id string) (*Order, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j := d.jobs[id]
-	if d.closed || j == nil || j.order == nil {
-		return nil, ErrNotFound
+	switch {
+	case d.closed || j == nil:
+	case j.order != nil:
+		return j.order.snapshot(), nil
+	case j.times != nil:
+		return j.times.snapshot(), nil
 	}
-	return j.order.snapshot(), nil
+	return nil, ErrNotFound
 }
 
 // Close seals and removes every log, and removes the node's directory. Readers

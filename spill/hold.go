@@ -147,9 +147,7 @@ func (w *writer) salvage() {
 		w.size += lost
 		w.gaps = w.gaps.add(off, w.size)
 		w.mu.Unlock()
-		if w.order != nil {
-			w.order.note(w.stream, off, lost)
-		}
+		w.note(off, lost)
 		break
 	}
 	w.pump = nil

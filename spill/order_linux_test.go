@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -114,10 +116,38 @@ func TestFaultOrderIsBounded(t *testing.T) {
 	}
 }
 
-func TestAMergedJobHasNoOrder(t *testing.T) {
-	d := newDisk(t)
-	create(t, d, "j1", Plan{})
-	if _, err := d.Order("j1"); err != ErrNotFound {
-		t.Errorf("got %v", err)
-	}
+// Of a merged log is known when its bytes came: to a second, and of old ones
+// never later than they did.
+func TestTimesOfAMergedLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t)
+		w := create(t, d, "j1", Plan{})
+		began := time.Now()
+		const writes = 5 * timesMost
+		for range writes {
+			_, err := w.Append([]byte("ab"))
+			must(t, err)
+			time.Sleep(orderGrain)
+		}
+		all, whole := pieces(t, d, "j1")
+		if !whole || len(all) > timesMost || len(all) < timesMost/2 {
+			t.Fatalf("%d pieces, whole is %v", len(all), whole)
+		}
+		next := int64(0)
+		for i, p := range all {
+			if p.Offset != next || p.Stream != Stdout {
+				t.Fatalf("piece %d is %+v, want offset %d", i, p, next)
+			}
+			next += p.Length
+			if last := began.Add(time.Duration(next/2-1) * orderGrain); p.At.UnixMilli() != last.UnixMilli() {
+				t.Fatalf("piece %d is of %v, its last byte of %v", i, p.At, last)
+			}
+			if i >= len(all)/2+1 && p.Length != 2 {
+				t.Fatalf("piece %d of %d has %d bytes", i, len(all), p.Length)
+			}
+		}
+		if next != 2*writes {
+			t.Fatalf("%d bytes, want %d", next, 2*writes)
+		}
+	})
 }

@@ -106,9 +106,7 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 	w.size += n
 	w.gaps = w.gaps.add(off, w.size)
 	w.mu.Unlock()
-	if w.order != nil {
-		w.order.note(w.stream, off, n)
-	}
+	w.note(off, n)
 	if h, _, err := w.acquire(); err == nil && h != nil {
 		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
 		h.free()

@@ -12,6 +12,7 @@ import (
 type writer struct {
 	*body
 	order *order // nil but for separate streams
+	times *times // of a merged one
 
 	policy  Policy // the plan's, or KeepHead where nothing can be elided
 	elided  int64  // end of what Elide took out; it begins at plan.head()
@@ -35,6 +36,16 @@ func newWriter(b *body, o *order) *writer {
 	b.users = 1
 	b.writer = &writer{body: b, order: o, policy: b.plan.Policy, elided: b.plan.head(), punched: b.plan.head()}
 	return b.writer
+}
+
+// note says that n bytes arrived at off, for those who ask when.
+func (w *writer) note(off, n int64) {
+	switch {
+	case w.order != nil:
+		w.order.note(w.stream, off, n)
+	case w.times != nil:
+		w.times.note(off, n)
+	}
 }
 
 // Splice moves up to most bytes from a pipe. A terminal and a file system
@@ -152,9 +163,7 @@ func (w *writer) grew(h *handle, n int64) {
 	if first {
 		w.disk.memfds.Add(1)
 	}
-	if w.order != nil {
-		w.order.note(w.stream, off, n)
-	}
+	w.note(off, n)
 	if w.plan.Durability == OSCrash {
 		w.unsynced += n
 	}

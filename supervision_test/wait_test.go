@@ -176,7 +176,7 @@ func TestWaitRefused(t *testing.T) {
 		refused(h.await(false, messages.Condition{}, "j1", "j2"), messages.NotFound)
 		refused(h.await(false, messages.Condition{}), messages.InvalidParams)
 		refused(h.await(false, messages.Condition{Kind: messages.UntilPattern, Pattern: "("}, "j1"), messages.InvalidParams)
-		refused(h.await(false, messages.Condition{Kind: messages.UntilPort, Port: 80}, "j1"), messages.Unsupported)
+		refused(h.await(false, messages.Condition{Kind: messages.UntilPort, Port: 1 << 16}, "j1"), messages.InvalidParams)
 		var waits []*client
 		for range 3 {
 			waits = append(waits, h.await(false, messages.Condition{}, "j1"))

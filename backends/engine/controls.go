@@ -163,7 +163,7 @@ func (j *job) sayAnswers() {
 
 // signal sends one signal to the main process or to the whole tree.
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
-	sig := signalNumber(s.Name)
+	sig := SignalNumber(s.Name)
 	if sig == 0 {
 		return refusal(messages.InvalidParams, strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")
 	}
@@ -177,8 +177,8 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	return messages.ControlDone{}
 }
 
-// signalNumber takes "INT", "SIGINT" and "2"; 0 is no signal.
-func signalNumber(s string) syscall.Signal {
+// SignalNumber takes "INT", "SIGINT" and "2"; 0 is no signal.
+func SignalNumber(s string) syscall.Signal {
 	if n, err := strconv.Atoi(s); err == nil {
 		if n < 1 || n > 64 {
 			return 0

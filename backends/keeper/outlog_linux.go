@@ -75,8 +75,8 @@ func (j *job) closedLogs(logs []logState) {
 }
 
 // Small gives all that a job has written, by stream, if the keeper told it with the
-// end: each at most 4 KiB. Of two streams order is that of their arrival. ok says
-// that it is all; it may be nothing.
+// end: each at most 4 KiB. order is that of the arrival of two streams, and has the
+// times of any. ok says that it is all; it may be nothing.
 func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
 	c.mu.Lock()
 	j := c.jobs[id]

@@ -243,7 +243,11 @@ func (s *server) closedLogs(id messages.UID, c *charge) []logState {
 			logs = append(logs, l)
 		}
 	}
-	if c.separate && len(logs) == 2 && logs[0].Whole && logs[1].Whole {
+	small := len(logs) == len(streams)
+	for _, l := range logs {
+		small = small && l.Whole
+	}
+	if small && (c.separate || logs[0].State.Size > 0) { // the order of two, and the times of any
 		if order, err := s.store.Order(string(id)); err == nil {
 			data, err := order.Encoded()
 			_ = order.Close()

@@ -28,8 +28,9 @@ type asking struct {
 	json bool
 }
 
-// asks makes a command that asks the daemon.
-func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
+// asks makes a command that asks the daemon. check says what was typed wrong,
+// which needs no daemon; nil: nothing can be, but the number of arguments.
+func (m *Main) asks(cmd *cobra.Command, check, do func(*asking) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
@@ -37,15 +38,23 @@ func (m *Main) asks(cmd *cobra.Command, do func(*asking) error) *cobra.Command {
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.client = true
+		a := &asking{main: m, cmd: cmd, ctx: cmd.Context(), args: args, json: asJSON}
+		if check == nil {
+			check = func(*asking) error { return nil }
+		}
 		if file := pidFileOf(cmd); file != "" {
-			return m.askDetached(cmd, file, asJSON, do)
+			return m.askDetached(a, file, check, do)
+		}
+		if err := check(a); err != nil {
+			return err
 		}
 		c, err := m.dial(cmd.Context())
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		return do(&asking{main: m, cmd: cmd, ctx: cmd.Context(), Client: c, args: args, json: asJSON})
+		a.Client = c
+		return do(a)
 	}
 	return cmd
 }
@@ -76,17 +85,7 @@ func (a *asking) object(v any) error { return writeJSON(a.main.Out, v) }
 // each does something with each job that the arguments name, several at a time,
 // and tells what went wrong with which. done says in order what was done.
 func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) error {
-	errs := make([]error, len(a.args))
-	turn := make(chan struct{}, atATime)
-	var all sync.WaitGroup
-	for i, id := range a.args {
-		all.Go(func() {
-			turn <- struct{}{}
-			errs[i] = do(messages.JobID(id))
-			<-turn
-		})
-	}
-	all.Wait()
+	_, errs := inParallel(a.args, func(id string) (struct{}, error) { return struct{}{}, do(messages.JobID(id)) })
 	var first error
 	for i, err := range errs {
 		switch {
@@ -99,6 +98,23 @@ func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) 
 		}
 	}
 	return first
+}
+
+// inParallel asks one question for each of some things, several at a time, and has
+// the replies in their order.
+func inParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
+	replies, errs := make([]R, len(things)), make([]error, len(things))
+	turn := make(chan struct{}, atATime)
+	var all sync.WaitGroup
+	for i, thing := range things {
+		all.Go(func() {
+			turn <- struct{}{}
+			replies[i], errs[i] = ask(thing)
+			<-turn
+		})
+	}
+	all.Wait()
+	return replies, errs
 }
 
 // atATime is how many questions of one verb are asked at a time.
@@ -139,6 +155,22 @@ func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
 	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
 	err.Hint = "troupe ps -a lists the jobs; see " + cmd.CommandPath() + " --help"
 	return err
+}
+
+// checkScope says what is wrong with the path of a flag or an argument; "" is none.
+func checkScope(a *asking, name, path string) error {
+	if path == "" && name != "" && !a.cmd.Flags().Changed(name) {
+		return nil
+	}
+	if err := messages.ScopePath(path).Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// scoped checks the flag --scope.
+func scoped(path *string) func(*asking) error {
+	return func(a *asking) error { return checkScope(a, "scope", *path) }
 }
 
 // completing is how long a shell waits for the ids of jobs: nobody notices it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 type attachFlags struct {
 	watch, take bool
 	keys        string
+	leave       []byte // what keys are
 }
 
 // detachKeys are those that leave a job, as docker has them.
@@ -29,8 +31,8 @@ func (m *Main) attachCommand() *cobra.Command {
 	f := &attachFlags{}
 	cmd := &cobra.Command{
 		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
-		Long: `Show what a job prints from now on (of streams that are apart, stdout), and pass on
-what is typed, a line at a time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D
+		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr), and
+pass on what is typed, a line at a time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D
 ends its input, and the detach keys leave it as it is.`,
 		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
 	}
@@ -38,7 +40,7 @@ ends its input, and the detach keys leave it as it is.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.asks(cmd, func(a *asking) error { return a.attach(f) })
+	cmd = m.asks(cmd, f.check, func(a *asking) error { return a.attach(f) })
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
 }
@@ -50,19 +52,25 @@ type seat struct {
 	screen  *screen
 	leave   []byte        // the keys that leave it
 	cleaner *view.Cleaner // of a terminal
+	typed   bool          // by a person: what cannot be sent is said, and forgotten
+	window  *window
+	errors  *client.Output // the second stream; nil: there is one
+	lease   chan struct{}  // closed when we may type
+	held    bool           // it is; of the goroutine that hears
 }
 
-func (a *asking) attach(f *attachFlags) error {
+func (f *attachFlags) check(a *asking) (err error) {
 	switch {
 	case a.json:
 		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
 	case f.watch && f.take:
 		return messages.Invalid("lease", "--watch and --take contradict each other; give one of them")
 	}
-	leave, err := controlKeys(f.keys)
-	if err != nil {
-		return err
-	}
+	f.leave, err = controlKeys(f.keys)
+	return err
+}
+
+func (a *asking) attach(f *attachFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -72,7 +80,7 @@ func (a *asking) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &seat{asking: a, screen: a.main.newScreen(), leave: leave}
+	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
 	if s.screen.out.terminal {
 		s.cleaner = &view.Cleaner{Colours: true}
 	}
@@ -87,7 +95,31 @@ func (a *asking) attach(f *attachFlags) error {
 		return err
 	}
 	defer s.at.Close()
+	if len(job.Output) == 2 {
+		if err := s.beside(uid(job), job.Output[1]); err != nil {
+			return err
+		}
+		defer s.errors.Close()
+	}
 	return s.sit(uid(job), how.Lease != "")
+}
+
+// beside opens the stream beside that of the attachment.
+func (s *seat) beside(job messages.JobID, out messages.StreamOutput) (err error) {
+	s.errors, err = s.Output(s.ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
+	return err
+}
+
+// hearErrors shows the second stream to its end.
+func (s *seat) hearErrors() error {
+	if s.errors == nil {
+		return nil
+	}
+	r := &reel{asking: s.asking, to: &s.screen.err}
+	if r.to.terminal {
+		r.cleaner = &view.Cleaner{Colours: true}
+	}
+	return r.pour(s.errors)
 }
 
 // sit shows and types until one of both ends.
@@ -97,7 +129,16 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	signals := listen()
 	defer signals.close()
 	heard := make(chan error, 1)
-	go func() { heard <- s.hear(ctx) }()
+	second := make(chan error, 1)
+	go func() { second <- s.hearErrors() }()
+	go func() {
+		err := s.hear(ctx)
+		var end status
+		if err == nil || errors.As(err, &end) { // the other stream may go on for a little
+			err = cmp.Or(<-second, err)
+		}
+		heard <- err
+	}()
 	left := make(chan error, 1)
 	if types {
 		restore := s.main.keyboard()
@@ -162,7 +203,13 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 	case wire.AttachAsked: // we type; whoever wants to must take it
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
 		s.screen.say("somebody else wants to type")
+	case wire.AttachWritten:
+		s.window.give()
 	case wire.AttachLease:
+		if said.Held && !s.held {
+			s.held = true
+			close(s.lease)
+		}
 		switch said.Reason {
 		case wire.LeaseTaken:
 			s.screen.say("somebody else types now; you watch")
@@ -170,7 +217,13 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
 		}
 	case wire.AttachFailed:
-		s.screen.say("%v", said.Error)
+		s.window.give()
+		if !s.typed {
+			s.window.refuse()
+		}
+		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // that its reader has ended, a pipe does not say either
+			s.screen.say("%v", said.Error)
+		}
 	}
 }
 
@@ -192,7 +245,14 @@ func (s *seat) ended(said wire.AttachSaid) error {
 // typing passes on what is typed until the detach keys; what is no terminal, to
 // its end.
 func (s *seat) typing(ctx context.Context, job messages.JobID) error {
-	keys := lineKeys{leave: s.leave, raw: !isTerminal(s.main.In), echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
+	if !s.typed { // it is read when it can go somewhere
+		select {
+		case <-s.lease:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	keys := lineKeys{leave: s.leave, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
@@ -219,7 +279,28 @@ func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
 	case act.end:
 		return s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
 	case len(act.bytes) > 0:
-		return s.at.Write(ctx, act.bytes)
+		return s.write(ctx, act.bytes)
+	}
+	return nil
+}
+
+// write sends input, a piece for each answer that is awaited at most. What nobody
+// types waits for the job to read; who types is told, and may still leave.
+func (s *seat) write(ctx context.Context, b []byte) error {
+	for len(b) > 0 {
+		piece := b[:min(len(b), wire.MaxAttachInput)]
+		switch {
+		case s.typed && !s.window.try():
+			s.screen.say("the job does not read; this was not sent")
+			return nil
+		case !s.typed && !s.window.take(ctx):
+			<-ctx.Done() // the job goes on, and is shown
+			return ctx.Err()
+		}
+		if err := s.at.Write(ctx, piece); err != nil {
+			return err
+		}
+		b = b[len(piece):]
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"net"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,9 +22,10 @@ const (
 type waitFlags struct {
 	anyJob, allJobs bool
 	match           string
-	port            int
+	port            string
 	quiet, timeout  duration
 	input           bool
+	request         messages.AwaitJobs // what they say
 }
 
 func (m *Main) waitCommand() *cobra.Command {
@@ -33,6 +36,7 @@ func (m *Main) waitCommand() *cobra.Command {
 flags say. What has happened already counts.`,
 		Example: `  troupe wait j7                        and exit as it did
   troupe wait --match 'listening on' --timeout 30s j7
+  troupe wait --port 8080 j7            until it, or what it started, listens
   troupe wait --any j7 j8`,
 		Annotations: map[string]string{helpEnd: `Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
 a job can no longer do it; 124 if the time is over; 1 without such a job.`},
@@ -41,12 +45,12 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.BoolVar(&f.anyJob, "any", false, "one of the jobs is enough")
 	set.BoolVar(&f.allJobs, "all", false, "all of them, which is the default")
 	set.StringVar(&f.match, "match", "", "until the output matches the regular expression `RE`")
-	set.IntVar(&f.port, "port", 0, "until something listens on port `N`")
+	set.StringVar(&f.port, "port", "", "until the job listens on port `N`, or HOST:N takes connections")
 	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
 	set.BoolVar(&f.input, "input", false, "until it waits for input")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
 	byPidFile(cmd)
-	return m.asks(cmd, func(a *asking) error { return a.wait(f) })
+	return m.asks(cmd, f.check, func(a *asking) error { return a.wait(f) })
 }
 
 // condition is what the flags say; one of them at most.
@@ -65,23 +69,51 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 		}
 		chosen, c.Kind = flag.name, flag.kind
 	}
-	c.Pattern, c.Port, c.Quiet = f.match, f.port, f.quiet.d
+	c.Pattern, c.Quiet = f.match, f.quiet.d
+	if c.Kind == messages.UntilPort {
+		var err error
+		if c.Host, c.Port, err = portOf(f.port); err != nil {
+			return c, err
+		}
+	}
 	if f.anyJob && f.allJobs {
 		return c, messages.Invalid("condition", "--any and --all contradict each other; give one of them")
 	}
 	return c, nil
 }
 
-func (a *asking) wait(f *waitFlags) error {
+// portOf takes N, :N and HOST:N.
+func portOf(text string) (host string, port int, err error) {
+	number := text
+	if strings.Contains(text, ":") {
+		if host, number, err = net.SplitHostPort(text); err != nil {
+			number = ""
+		}
+	}
+	if port, err = strconv.Atoi(number); err != nil {
+		return "", 0, messages.Invalid("port", "--port "+quoted(text)+" is no port; give a number, or HOST:NUMBER")
+	}
+	return host, port, nil
+}
+
+// check makes the request, and says what is wrong with it.
+func (f *waitFlags) check(a *asking) error {
 	condition, err := f.condition(a.cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	r := messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
+	f.request = messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
 	for _, id := range a.args {
-		r.Jobs = append(r.Jobs, messages.JobID(id))
+		f.request.Jobs = append(f.request.Jobs, messages.JobID(id))
 	}
-	end, err := a.Await(a.ctx, r)
+	if err := f.request.Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (a *asking) wait(f *waitFlags) error {
+	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
 		return err
 	}
@@ -100,7 +132,7 @@ func (a *asking) wait(f *waitFlags) error {
 	case !end.Satisfied:
 		a.complain(errors.New("it can no longer happen: " + endsText(end.Jobs)))
 		return status(statusImpossible)
-	case condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
+	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return status(end.Jobs[0].ExitCode())
 	}
 	return nil

@@ -45,6 +45,40 @@ func TestAttachedAtATerminal(t *testing.T) {
 	p.ends(4)
 }
 
+// Tables end at the edge of the terminal, however wide that is, and lose nothing that
+// has room.
+func TestTablesAtATerminal(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	word := strings.Repeat("word ", 60)
+	d.beside("run", "-b", "--name", "long", "--scope", "main/ci", "sleep 600 # "+word).start().ends(0)
+	d.beside("run", "-b", "--name", "wide", "sleep 600 # "+strings.Repeat("日本", 100)).start().ends(0)
+	for _, width := range []int{40, 80, 200} {
+		for _, verb := range []string{"ps", "sessions", "scopes", "stats"} {
+			c, p := openTerminal(t), d.beside(verb)
+			c.resize(t, 24, uint16(width))
+			p.at(c)
+			p.ends(0)
+			shown := c.shown.String()
+			widest := 0
+			for line := range strings.Lines(shown) {
+				widest = max(widest, cells(strings.TrimRight(line, "\r\n")))
+			}
+			require.LessOrEqual(t, widest, width, "%s at %d:\n%s", verb, width, shown)
+			if verb == "ps" {
+				require.GreaterOrEqual(t, widest, width-1, "at %d:\n%s", width, shown)
+				require.Equal(t, 2, strings.Count(shown, "…"), shown)
+				require.Contains(t, shown, "sleep 600", "at %d", width)
+				require.Regexp(t, `j2  wide  (main     )?running`, shown)
+				require.Equal(t, width >= 80, strings.Contains(shown, "main/ci"), "at %d", width)
+			}
+		}
+	}
+	p := d.beside("ps").start()
+	require.Contains(t, p.rest(), strings.TrimSpace(word)+"\n")
+	p.ends(0)
+}
+
 // On a terminal what a job has printed does not act on it, unless that is asked for.
 func TestSecurityLogsOnATerminal(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
 	_ = cmd.RegisterFlagCompletionFunc("job", m.jobIDs(true, 0))
 	set.Bool("json", false, "print one object a line")
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, scoped(&f.scope), func(a *asking) error {
 		a.json, _ = set.GetBool("json")
 		return a.events(f)
 	})
@@ -45,44 +45,28 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 func (a *asking) events(f *eventFlags) error {
 	r := messages.Subscribe{
 		After: messages.Seq(f.after), Now: f.follow && !a.cmd.Flags().Changed("after"),
-		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Job: messages.JobID(f.job), Ends: f.ends},
+		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
 	}
-	last, err := a.lastOf(f)
-	if err != nil || !f.follow && last <= r.After {
-		return err
-	}
-	for e, err := range a.Events(a.ctx, r) {
+	if f.job != "" {
+		job, err := a.Job(a.ctx, messages.JobID(f.job))
 		if err != nil {
 			return err
 		}
-		if e.Seq > last && !f.follow {
-			return nil
+		r.Filter.Job = uid(job) // whoever takes its name later is another
+	}
+	events := a.PastEvents
+	if f.follow {
+		events = a.Events
+	}
+	for e, err := range events(a.ctx, r) {
+		if err != nil {
+			return err
 		}
 		if err := a.event(e); err != nil {
 			return err
 		}
-		if e.Seq == last && !f.follow {
-			return nil
-		}
 	}
 	return nil
-}
-
-// lastOf is the number of the last thing that has happened to a job of those that
-// are asked for: there, a list that is not followed ends.
-func (a *asking) lastOf(f *eventFlags) (messages.Seq, error) {
-	if f.follow {
-		return 0, nil
-	}
-	list, err := a.Jobs(a.ctx, messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: true})
-	last := messages.Seq(0)
-	for _, job := range list.Jobs {
-		wanted := f.job == "" || f.job == string(job.ID) || f.job == string(job.UID) || f.job == job.Name
-		if wanted && (!f.ends || job.State.Ended()) {
-			last = max(last, job.Seq)
-		}
-	}
-	return last, err
 }
 
 // event prints one.

@@ -82,7 +82,7 @@ func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 			all = append(all, actors.SmallOutput{Job: job.ID, UID: job.UID, Stream: uint8(s), Data: data})
 		}
 	}
-	if len(outputs) == 2 {
+	if order != nil {
 		all = append(all, actors.SmallOutput{Job: job.ID, UID: job.UID, Stream: actors.OrderOf, Data: order})
 	}
 	return all

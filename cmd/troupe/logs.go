@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -19,7 +20,8 @@ import (
 type logFlags struct {
 	follow, raw                 bool
 	lines, offset, limit, first int64
-	stream, since               string
+	stream, sinceText           string
+	since                       time.Time
 }
 
 func (m *Main) logsCommand() *cobra.Command {
@@ -27,7 +29,7 @@ func (m *Main) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs [flags] JOB", Short: "Show what a job has printed", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
 		Long: `Show what a job has printed: all of it, or the lines that the flags name. Where the
-streams are apart, stderr goes to stderr. On a terminal, what would act on it is
+streams are apart, stderr goes to stderr, in the order in which both came. On a terminal, what would act on it is
 left out; elsewhere every byte passes as it is.`,
 		Example: `  troupe logs -f -n 20 j7                 the last 20 lines, and what comes
   troupe logs --offset 1000 --limit 50 j7`,
@@ -39,16 +41,11 @@ left out; elsewhere every byte passes as it is.`,
 	set.Int64Var(&f.offset, "offset", 0, "from line `N`; the first is 1")
 	set.Int64Var(&f.limit, "limit", 0, "at most `N` lines")
 	set.Int64Var(&f.first, "head", 0, "only the first `N` lines")
-	set.StringVar(&f.since, "since", "", "only what was printed since `D`, which is not recorded yet")
+	set.StringVar(&f.sinceText, "since", "", "only what was printed in the last `D` (10m), or since a moment (RFC 3339)")
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
-	_ = set.MarkHidden("since") // it exists
 	byPidFile(cmd)
-	return m.asks(cmd, func(a *asking) error {
-		if err := f.check(a.cmd.Flags().Changed, a.json); err != nil {
-			return err
-		}
-		return a.logs(f)
-	})
+	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
+	return m.asks(cmd, check, func(a *asking) error { return a.logs(f) })
 }
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
@@ -58,20 +55,39 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 		}
 	}
 	views := 0
-	for _, is := range []bool{given("lines"), given("head"), given("offset") || given("limit")} {
+	for _, is := range []bool{given("lines"), given("head"), given("offset") || given("limit"), given("since")} {
 		if is {
 			views++
 		}
 	}
 	switch {
-	case given("since"):
-		return unsupported("since", "--since does not work yet: when a line was printed is not recorded", "use -n, or --offset with the lines that you have seen")
+	case given("stream") && f.stream != "merged" && f.stream != "stdout" && f.stream != "stderr":
+		return messages.Invalid("stream", "--stream "+quoted(f.stream)+" is none; use merged, stdout or stderr")
 	case views > 1:
-		return messages.Invalid("view", "-n, --head, and --offset with --limit are different views; give one of them")
+		return messages.Invalid("view", "-n, --head, --since, and --offset with --limit are different views; give one of them")
 	case f.follow && (given("head") || given("limit")):
 		return messages.Invalid("follow", "-f goes on to the end, which --head and --limit leave out; give one of them")
 	case f.follow && asJSON:
 		return messages.Invalid("follow", "--json prints one object, which has no end with -f; give one of them")
+	case given("since") && asJSON:
+		return messages.Invalid("since", "--json prints a page of lines, and --since names none; give one of them")
+	case given("since"):
+		return f.moment(time.Now())
+	}
+	return nil
+}
+
+// moment takes --since as docker has it: how long ago, or when.
+func (f *logFlags) moment(now time.Time) error {
+	if d, err := time.ParseDuration(f.sinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
+		f.since = now.Add(-d)
+		return nil
+	}
+	var err error
+	if f.since, err = time.Parse(time.RFC3339, f.sinceText); err != nil {
+		e := messages.Invalid("since", "--since "+quoted(f.sinceText)+" is no time")
+		e.Hint = "write how long ago, like 90s or 10m, or when, like 2026-01-02T15:04:05Z"
+		return e
 	}
 	return nil
 }
@@ -93,7 +109,7 @@ func (a *asking) logs(f *logFlags) error {
 		return a.object(page)
 	}
 	s := a.main.newScreen()
-	ended := make(chan error, len(streams))
+	var reels []*reel
 	for _, stream := range streams {
 		r := &reel{asking: a, job: uid(job), stream: stream, flags: f, to: &s.out}
 		if stream == messages.Stderr && len(streams) > 1 {
@@ -102,12 +118,58 @@ func (a *asking) logs(f *logFlags) error {
 		if r.to.terminal && !f.raw {
 			r.cleaner = &view.Cleaner{Colours: true}
 		}
-		go func() { ended <- r.show() }()
+		reels = append(reels, r)
 	}
-	for range streams {
-		err = errors.Join(err, <-ended)
+	if len(reels) == 2 && f.first == 0 && f.limit == 0 {
+		return showBoth(reels[0], reels[1])
+	}
+	for _, r := range reels {
+		err = errors.Join(err, r.show())
 	}
 	return err
+}
+
+// showBoth shows two streams in the order in which they came.
+func showBoth(out, err *reel) error {
+	what := client.BothRange{Since: out.flags.since, Follow: out.flags.follow}
+	var problem error
+	if what.Stdout, problem = out.begin(); problem != nil {
+		return problem
+	}
+	if what.Stderr, problem = err.begin(); problem != nil {
+		return problem
+	}
+	of := map[messages.Stream]*reel{out.stream: out, err.stream: err}
+	gaps, problem := out.Both(out.ctx, out.job, what, func(stream messages.Stream, b []byte) error {
+		r := of[stream]
+		if r == nil {
+			return fmt.Errorf("the daemon sent a stream %d, which is none", stream)
+		}
+		if werr := r.write(b, false); werr != nil {
+			return &outputError{werr}
+		}
+		return nil
+	})
+	for _, r := range of {
+		if werr := r.write(nil, true); werr != nil && problem == nil {
+			problem = &outputError{werr}
+		}
+	}
+	if problem != nil {
+		return leftEarly(problem)
+	}
+	out.lost(gaps)
+	return nil
+}
+
+// leftEarly is the error of an output that broke off, if it is none of its own.
+func leftEarly(err error) error {
+	var coded *messages.Error
+	var ours *outputError
+	if errors.As(err, &coded) || errors.As(err, &ours) {
+		return err
+	}
+	return fmt.Errorf("the daemon has left in the middle of the output: %w", err)
 }
 
 // uid is the name of a job that never means another.
@@ -161,24 +223,33 @@ type reel struct {
 // show shows what the flags ask for: the bytes of it come from the log itself.
 func (r *reel) show() error {
 	f := r.flags
-	what := client.Range{Stream: r.stream, Follow: f.follow}
-	switch {
-	case f.first > 0 || f.limit > 0:
+	if f.first > 0 || f.limit > 0 {
 		return r.pages(max(f.offset, 1), max(f.first, f.limit))
-	case f.lines > 0 || f.offset > 0:
-		page, err := r.Text(r.ctx, r.job, f.look(r.stream))
-		if err != nil {
-			return err
-		}
-		what.Offset = page.From
-		if f.lines > 0 && int64(strings.Count(page.Text, "\n")) < f.lines-1 && page.From > 0 {
-			r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(page.To-page.From))))
-		}
-		if f.offset > 0 && page.To == page.From {
-			what.Offset = page.Bytes // behind its end: what comes
-		}
 	}
-	return r.copy(what)
+	from, err := r.begin()
+	if err != nil {
+		return err
+	}
+	return r.copy(client.Range{Stream: r.stream, Follow: f.follow, Offset: from, Since: f.since})
+}
+
+// begin is the byte that the flags begin with.
+func (r *reel) begin() (int64, error) {
+	f := r.flags
+	if f.lines == 0 && f.offset == 0 {
+		return 0, nil
+	}
+	page, err := r.Text(r.ctx, r.job, f.look(r.stream))
+	if err != nil {
+		return 0, err
+	}
+	if f.lines > 0 && int64(strings.Count(page.Text, "\n")) < f.lines-1 && page.From > 0 {
+		r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(page.To-page.From))))
+	}
+	if f.offset > 0 && page.To == page.From {
+		return page.Bytes, nil // behind its end: what comes
+	}
+	return page.From, nil
 }
 
 // pages shows some lines, however many bytes they have.
@@ -214,6 +285,11 @@ func (r *reel) copy(what client.Range) error {
 		return err
 	}
 	defer out.Close()
+	return r.pour(out)
+}
+
+// pour shows an output to its end.
+func (r *reel) pour(out *client.Output) error {
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := out.Read(buf)
@@ -224,7 +300,7 @@ func (r *reel) copy(what client.Range) error {
 		case errors.Is(err, io.EOF):
 			return r.tellGaps(out)
 		case err != nil:
-			return fmt.Errorf("the daemon has left in the middle of the output: %w", err)
+			return leftEarly(err)
 		}
 	}
 }
@@ -245,6 +321,12 @@ func (r *reel) write(b []byte, last bool) error {
 
 func (r *reel) tellGaps(out *client.Output) error {
 	gaps, err := out.Gaps()
+	r.lost(gaps)
+	return err
+}
+
+// lost says how much of an output was not kept.
+func (r *reel) lost(gaps []messages.OutputGap) {
 	lost := int64(0)
 	for _, g := range gaps {
 		lost += g.To - g.From
@@ -252,5 +334,4 @@ func (r *reel) tellGaps(out *client.Output) error {
 	if lost > 0 {
 		r.complain(fmt.Errorf("%s of the output were not kept, because of its limit", humanize.IBytes(uint64(lost))))
 	}
-	return err
 }

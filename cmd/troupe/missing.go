@@ -8,7 +8,8 @@ import (
 
 // What the verbs that are not there yet wait for.
 const (
-	needsKeeper    = "the keeper, which holds jobs while the daemon restarts, is not there yet"
+	needsKeeper    = "keepers of one job alone are not there yet; the keeper of the daemon holds what -b starts"
+	needsInit      = "the role of a container's first process is not there yet"
 	needsTerminals = "commands on a terminal of their own are not there yet"
 	needsGateway   = "the protocols for agents are not there yet"
 	needsConsole   = "the console is not there yet"
@@ -17,7 +18,7 @@ const (
 
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
-	"screen": needsTerminals, "init": needsKeeper,
+	"screen": needsTerminals, "init": needsInit,
 	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 

@@ -45,7 +45,8 @@ func pidFileOf(cmd *cobra.Command) string {
 
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
-func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func(*asking) error) error {
+func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error) error {
+	cmd := a.cmd
 	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPidFile(file)
 	if err != nil {
@@ -54,8 +55,12 @@ func (m *Main) askDetached(cmd *cobra.Command, file string, asJSON bool, do func
 	if err := genuine(file, p); err != nil {
 		return err
 	}
+	a.args = []string{string(p.Job)}
+	if err := check(a); err != nil {
+		return err
+	}
 	ask := func(ctx context.Context, c *client.Client) error {
-		return do(&asking{main: m, cmd: cmd, ctx: ctx, Client: c, args: []string{string(p.Job)}, json: asJSON})
+		return do(&asking{main: m, cmd: cmd, ctx: ctx, Client: c, args: a.args, json: a.json})
 	}
 	for {
 		if c := m.holder(cmd.Context(), p); c != nil {

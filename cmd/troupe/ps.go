@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -23,7 +24,7 @@ func (m *Main) psCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ps [flags]", Short: "List the jobs of the daemon", Args: noArgs,
 		Long: `List the jobs that live, oldest first; with -a the finished ones, too. On a
-terminal a long command is cut at its edge.`,
+terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 		Example: `  troupe ps -a --scope main/ci
   troupe stop $(troupe ps -q --state running)`,
 	}
@@ -32,9 +33,19 @@ terminal a long command is cut at its edge.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"queued", "starting", "running", "stopping", "draining", "finished"}, cobra.ShellCompDirectiveNoFileComp))
-	return m.asks(cmd, func(a *asking) error { return a.ps(f) })
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
+	return m.asks(cmd, f.check, func(a *asking) error { return a.ps(f) })
 }
+
+func (f *psFlags) check(a *asking) error {
+	if a.cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
+		return messages.Invalid("state", "there is no such state as "+quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
+	}
+	return checkScope(a, "scope", f.scope)
+}
+
+// states are those that a job goes through.
+var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
 func (a *asking) ps(f *psFlags) error {
 	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
@@ -61,7 +72,7 @@ func (a *asking) ps(f *psFlags) error {
 // jobTable shows jobs. Columns in which all of them are the same by default are
 // empty, and so left out.
 func jobTable(jobs []messages.Job, now time.Time) *table {
-	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}}
+	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, spare: []int{5, 3, 2}} // OUTPUT, SESSION, SCOPE
 	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""

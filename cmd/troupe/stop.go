@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"troupe/backends/engine"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
@@ -43,12 +45,13 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
 	byPidFile(cmd)
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error {
 		if f.force && f.grace.set && f.grace.d > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
-		return a.stop(f.scope, f.span())
-	})
+		return checkScope(a, "scope", f.scope)
+	}
+	return m.asks(cmd, check, func(a *asking) error { return a.stop(f.scope, f.span()) })
 }
 
 // span is the grace as a request has it: none is negative, 0 the job's own.
@@ -65,48 +68,65 @@ func (m *Main) killCommand() *cobra.Command {
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
 	byPidFile(cmd)
-	return m.asks(cmd, func(a *asking) error { return a.stop("", -1) })
+	return m.asks(cmd, nil, func(a *asking) error { return a.stop("", -1) })
+}
+
+// stopped is what became of several stops: what went wrong with some hides nothing
+// of what was done with the others.
+type stopped struct {
+	wire.Stopped
+	Errors []messages.Error `json:"errors,omitempty"`
 }
 
 // stop ends the jobs of the arguments, or of a scope.
 func (a *asking) stop(scope string, grace time.Duration) error {
-	all := wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}
-	results := make(chan messages.CommandStopped, max(1, len(a.args)))
-	one := func(r messages.StopCommand) error {
-		stopped, err := a.Stop(a.ctx, r)
-		if err == nil {
-			results <- stopped
-		}
-		return err
-	}
-	var err error
+	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
 	if len(a.args) > 0 {
-		err = a.each(func(id messages.JobID) error {
-			return one(messages.StopCommand{Job: id, Grace: grace, Reason: "troupe " + a.cmd.Name()})
-		}, func(messages.JobID) {})
-	} else {
-		err = one(messages.StopCommand{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope})
+		requests = nil
+		for _, id := range a.args {
+			requests = append(requests, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: "troupe " + a.cmd.Name()})
+		}
 	}
-	close(results)
-	for s := range results {
+	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}}
+	replies, errs := inParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.ctx, r) })
+	var first error
+	for i, s := range replies {
+		if errs[i] != nil {
+			all.Errors = append(all.Errors, *coded(errs[i]))
+			first = cmp.Or(first, errs[i])
+			continue
+		}
 		all.Jobs = append(all.Jobs, s.Jobs...)
 		all.Survivors = append(all.Survivors, s.Survivors...)
 		all.Already = all.Already && s.Already
 	}
-	if err != nil {
-		return err
+	if len(all.Survivors) > 0 {
+		return a.survived(all)
 	}
+	for _, e := range all.Errors[min(1, len(all.Errors)):] {
+		a.complain(&e)
+	}
+	if first == nil && a.json {
+		return a.object(all)
+	}
+	return first
+}
+
+// survived tells of processes that could not be ended, which is the worst that can
+// have happened, and of what else went wrong.
+func (a *asking) survived(all stopped) error {
 	if a.json {
-		err = a.object(all)
-	} else {
-		for _, s := range all.Survivors {
-			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		if err := a.object(all); err != nil {
+			return err
 		}
 	}
-	if err == nil && len(all.Survivors) > 0 {
-		return status(statusSurvivors)
+	for _, e := range all.Errors {
+		a.complain(&e)
 	}
-	return err
+	for _, s := range all.Survivors {
+		a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+	}
+	return status(statusSurvivors)
 }
 
 // survivorText is why a process could not be ended.
@@ -125,7 +145,13 @@ func (m *Main) signalCommand() *cobra.Command {
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error {
+		if engine.SignalNumber(a.args[1]) == 0 {
+			return messages.Invalid("signal", quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
+		}
+		return nil
+	}
+	return m.asks(cmd, check, func(a *asking) error {
 		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
 	})
 }
@@ -143,7 +169,7 @@ func (m *Main) promoteCommand() *cobra.Command {
 		Use: "promote JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice.",
 	}
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		job, err := a.Promote(a.ctx, messages.JobID(a.args[0]))
 		if err == nil && a.json {
 			return a.object(wire.Job{Job: job})
@@ -158,22 +184,28 @@ func (m *Main) deadlineCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
-	return m.asks(cmd, func(a *asking) error {
-		r := messages.ChangeDeadline{Job: messages.JobID(a.args[0])}
-		text, more := strings.CutPrefix(a.args[1], "+")
-		if text == "none" && !more {
-			r.None = true
-		} else {
-			d := duration{name: "deadline", bare: true}
-			if err := d.Set(text); err != nil {
-				return err
-			}
-			if more {
-				r.Extend = d.d
-			} else {
-				r.After = d.d
-			}
-		}
-		return a.done(a.Deadline(a.ctx, r))
-	})
+	var r messages.ChangeDeadline
+	check := func(a *asking) (err error) {
+		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
+		return err
+	}
+	return m.asks(cmd, check, func(a *asking) error { return a.done(a.Deadline(a.ctx, r)) })
+}
+
+// deadlineOf is the change that a text means: +D, D or none.
+func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error) {
+	r := messages.ChangeDeadline{Job: job}
+	text, more := strings.CutPrefix(text, "+")
+	if text == "none" && !more {
+		r.None = true
+		return r, nil
+	}
+	d := duration{name: "deadline", bare: true}
+	err := d.Set(text)
+	if more {
+		r.Extend = d.d
+	} else {
+		r.After = d.d
+	}
+	return r, err
 }

@@ -10,12 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// table is rows under a head. On a terminal the last column ends at its edge;
-// elsewhere nothing is cut.
+// table is rows under a head. On a terminal the last column ends at its edge, and
+// where that leaves it no room, some others are left out; elsewhere nothing is cut.
 type table struct {
-	head []string
-	rows [][]string
+	head  []string
+	rows  [][]string
+	spare []int // the columns that a narrow terminal does without, the first one first
 }
+
+// lastRoom is what the last column shall have at least, as long as others can be
+// left out.
+const lastRoom = 12
 
 // columnGap is between two columns.
 const columnGap = 2
@@ -40,6 +45,7 @@ func (t *table) write(to io.Writer, width int) error {
 			widths[i] = max(widths[i], len(t.head[i]))
 		}
 	}
+	t.narrow(widths, width)
 	var b strings.Builder
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		line := ""
@@ -57,6 +63,25 @@ func (t *table) write(to io.Writer, width int) error {
 	}
 	_, err := io.WriteString(to, b.String())
 	return err
+}
+
+// narrow leaves out columns, whose width is 0 then, until the last one has room.
+func (t *table) narrow(widths []int, width int) {
+	if width == 0 {
+		return
+	}
+	for _, i := range t.spare {
+		room := width
+		for _, w := range widths[:len(widths)-1] {
+			if w > 0 {
+				room -= w + columnGap
+			}
+		}
+		if room >= min(lastRoom, widths[len(widths)-1]) {
+			return
+		}
+		widths[i] = 0
+	}
 }
 
 // widthOf is the width of a terminal, 0 if it is none.

@@ -17,7 +17,7 @@ func (m *Main) sessionsCommand() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{Use: "sessions [flags]", Short: "List the places to run", Args: noArgs}
 	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, scoped(&scope), func(a *asking) error {
 		list, err := a.Sessions(a.ctx, messages.ScopePath(scope))
 		switch {
 		case err != nil:
@@ -43,7 +43,13 @@ func (m *Main) closeCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
 	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error {
+		if err := messages.SessionID(a.args[0]).Check(); err != nil {
+			return err
+		}
+		return checkScope(a, "scope", scope)
+	}
+	return m.asks(cmd, check, func(a *asking) error {
 		f := stopFlags{grace: grace}
 		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
 			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
@@ -71,12 +77,16 @@ func (m *Main) scopesCommand() *cobra.Command {
 		}
 		return exactly(cmd, args, "PATH")
 	}}
-	return m.asks(cmd, func(a *asking) error {
-		at := messages.ScopePath("")
-		if len(a.args) > 0 {
-			at = messages.ScopePath(a.args[0])
+	at := ""
+	check := func(a *asking) error {
+		if len(a.args) == 0 {
+			return nil
 		}
-		list, err := a.Scopes(a.ctx, at)
+		at = a.args[0]
+		return checkScope(a, "", at)
+	}
+	return m.asks(cmd, check, func(a *asking) error {
+		list, err := a.Scopes(a.ctx, messages.ScopePath(at))
 		if err != nil {
 			return err
 		}
@@ -110,7 +120,8 @@ func (m *Main) handoverCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
 		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
 	}
-	return m.asks(cmd, func(a *asking) error {
+	check := func(a *asking) error { return checkScope(a, "", a.args[1]) }
+	return m.asks(cmd, check, func(a *asking) error {
 		return a.done(a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
 	})
 }
@@ -119,7 +130,7 @@ func (m *Main) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
 	}
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		removed := map[messages.JobID]messages.Job{}
 		records := make(chan messages.Job, len(a.args))
 		err := a.each(func(id messages.JobID) error {
@@ -147,7 +158,7 @@ func (m *Main) rmCommand() *cobra.Command {
 
 func (m *Main) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		s, err := a.Stats(a.ctx)
 		switch {
 		case err != nil:
@@ -182,7 +193,7 @@ with it, and it goes on as long as there are any.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
 	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
-	return m.asks(cmd, func(a *asking) error {
+	return m.asks(cmd, nil, func(a *asking) error {
 		f := stopFlags{grace: grace}
 		about, err := a.Version(a.ctx)
 		if err != nil {

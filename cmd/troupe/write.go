@@ -31,26 +31,27 @@ foreground run whose input is still open.`,
 	set := cmd.Flags()
 	set.StringVar(&keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>")
 	set.BoolVar(&eof, "eof", false, "then end the input")
-	return m.asks(cmd, func(a *asking) error {
-		w := &inputWriter{asking: a, job: messages.JobID(a.args[0])}
+	var typed []byte
+	check := func(a *asking) (err error) {
 		given := a.cmd.Flags().Changed
 		switch {
 		case given("keys") && len(a.args) > 1:
 			return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
 		case given("keys"):
-			b, err := pipeKeys(keys)
-			if err != nil {
-				return err
-			}
-			return w.finish(eof, w.write(b))
+			typed, err = pipeKeys(keys)
 		case len(a.args) > 1:
-			return w.finish(eof, w.write([]byte(a.args[1]+"\n")))
-		case eof && isTerminal(m.In):
-			return w.finish(eof, nil)
-		case isTerminal(m.In):
+			typed = []byte(a.args[1] + "\n")
+		case !eof && isTerminal(m.In):
 			e := messages.Invalid("input", "there is nothing to write")
 			e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
 			return e
+		}
+		return err
+	}
+	return m.asks(cmd, check, func(a *asking) error {
+		w := &inputWriter{asking: a, job: messages.JobID(a.args[0])}
+		if len(a.args) > 1 || a.cmd.Flags().Changed("keys") || isTerminal(m.In) {
+			return w.finish(eof, w.write(typed))
 		}
 		return w.finish(eof, w.copy(m.In))
 	})

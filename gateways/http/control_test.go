@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -127,10 +128,19 @@ func TestWait(t *testing.T) {
 	ended, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both[:1], Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "never"}})
 	require.NoError(t, err)
 	require.True(t, ended.Impossible)
-	_, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}})
-	if err != nil { // until the tree can
-		coded(t, err, messages.Unsupported, "port")
-	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // not the job's, but one that can be reached
+	require.NoError(t, err)
+	defer l.Close()
+	port := messages.Condition{Kind: messages.UntilPort, Port: l.Addr().(*net.TCPAddr).Port, Host: "127.0.0.1"}
+	ended, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both[1:], Condition: port})
+	require.NoError(t, err)
+	require.Equal(t, []messages.JobID{two.ID}, ended.Met)
+	ended, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Condition: port})
+	require.NoError(t, err)
+	require.True(t, ended.Impossible)
+	port.Host = "a b"
+	_, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: both, Condition: port})
+	coded(t, err, messages.InvalidParams, "host")
 }
 
 // The daemon tells of itself, and ends when it is asked to.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -18,10 +21,19 @@ const resumeHeader = "Last-Event-ID"
 // fact's number, and whoever comes back with the last one goes on behind it. A
 // reader that is slow is waited for by nobody but its own channel, which reads on
 // from the journal; what that no longer holds is an event of its own.
+//
+// With past, the stream ends behind what is recorded when it begins.
 func (c *call) events() error {
 	r, err := c.subscribe()
 	if err != nil {
 		return err
+	}
+	past, err := c.flag("past")
+	if err != nil {
+		return err
+	}
+	if past && c.text("now") == "true" {
+		return messages.Invalid("past", "past is what was recorded before now; ask for one of them")
 	}
 	leave, err := c.door().subscribes()
 	if err != nil {
@@ -30,6 +42,10 @@ func (c *call) events() error {
 	defer leave()
 	ctx, cancel := c.stream()
 	defer cancel()
+	w := eventWriter{call: c, rc: http.NewResponseController(c.w), filter: r.Filter}
+	if past {
+		r.Filter = messages.Filter{} // or nothing would tell that the last one was passed
+	}
 	sub, err := c.node.Subscribe(ctx, r)
 	if err != nil {
 		return err
@@ -37,9 +53,15 @@ func (c *call) events() error {
 	defer func() { _ = sub.Close() }()
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.WriteHeader(http.StatusOK)
-	w := eventWriter{call: c, rc: http.NewResponseController(c.w)}
 	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to go on, should nothing be heard
 		return errAnswered
+	}
+	if past {
+		w.last = sub.Newest()
+	}
+	if past && sub.After() >= w.last {
+		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+		return nil
 	}
 	w.relay(ctx, sub)
 	return nil
@@ -61,7 +83,10 @@ func (c *call) subscribe() (messages.Subscribe, error) {
 	if r.Filter.Scope, err = c.scope("scope"); err != nil {
 		return r, err
 	}
-	r.After, r.Filter.Job = messages.Seq(after), messages.JobID(c.text("job"))
+	r.After = messages.Seq(after)
+	if r.Filter.Job, err = c.meant(messages.JobID(c.text("job"))); err != nil {
+		return r, err
+	}
 	if last := c.r.Header.Get(resumeHeader); last != "" {
 		if _, err := fmt.Sscanf(last+"\n", "%d\n", &r.After); err != nil || r.After > math.MaxInt64 {
 			return r, messages.Invalid("last_event_id", "Last-Event-ID is no number of an event")
@@ -71,10 +96,37 @@ func (c *call) subscribe() (messages.Subscribe, error) {
 	return r, nil
 }
 
+// meant is the job that a filter names, by its ULID: a name may be another's later.
+// One that is not there is left as it is, for what the journal has of it, or for
+// the ULID of a job to come; a name is an error then.
+func (c *call) meant(job messages.JobID) (messages.JobID, error) {
+	if job == "" {
+		return "", nil
+	}
+	found, err := c.node.Job(c.ctx, job)
+	switch {
+	case err == nil:
+		return messages.JobID(found.UID), nil
+	case errors.Is(err, &messages.Error{Code: messages.NotFound}) && isID(string(job)):
+		return job, nil
+	}
+	return "", err
+}
+
+// isID says whether a job is named by a short id or a ULID, which never mean another.
+func isID(job string) bool {
+	if _, err := ulid.ParseStrict(job); err == nil {
+		return true
+	}
+	return strings.TrimRight(job, "0123456789") == "j" && job != "j"
+}
+
 // eventWriter writes server-sent events.
 type eventWriter struct {
 	*call
-	rc *http.ResponseController
+	rc     *http.ResponseController
+	filter messages.Filter
+	last   messages.Seq // the stream ends behind it; 0: it does not
 }
 
 // relay sends what is heard until the reader, the node or the server ends.
@@ -85,7 +137,11 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 		cancel()
 		switch {
 		case err == nil:
-			err = w.event(heard)
+			var over bool
+			if over, err = w.event(heard); over && err == nil {
+				_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+				return
+			}
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, context.DeadlineExceeded):
@@ -101,20 +157,28 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 	}
 }
 
-func (w eventWriter) event(heard any) error {
+// event sends what was heard, and says whether it was the last that is wanted.
+func (w eventWriter) event(heard any) (over bool, err error) {
 	switch h := heard.(type) {
 	case messages.Notification:
+		if w.behind(h.Seq) || !w.filter.Passes(h.Fact) {
+			return w.ends(h.Seq), nil
+		}
 		e, err := wire.NewEvent(h.Seq, h.Fact)
 		if err != nil {
 			w.log.Error("a fact cannot be told", "error", err)
-			return nil
+			return w.ends(h.Seq), nil
 		}
-		return w.send(e)
+		return w.ends(h.Seq), w.send(e)
 	case messages.FactsDropped:
-		return w.send(wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: h.From, Seq: h.To})
+		return w.ends(h.To), w.send(wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: h.From, Seq: h.To})
 	}
-	return nil
+	return false, nil
 }
+
+func (w eventWriter) behind(seq messages.Seq) bool { return w.last > 0 && seq > w.last }
+
+func (w eventWriter) ends(seq messages.Seq) bool { return w.last > 0 && seq >= w.last }
 
 // send writes one event. Without a number it leaves the reader's place as it is.
 func (w eventWriter) send(e wire.Event) error {

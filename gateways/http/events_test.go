@@ -260,3 +260,40 @@ func TestFaultEventsDropped(t *testing.T) {
 		break
 	}
 }
+
+// What was recorded by now ends by itself, whatever the filter lets through, and
+// with what happened to sessions and scopes.
+func TestEventsOfThePast(t *testing.T) {
+	d := start(t, nil)
+	require.Empty(t, d.past(messages.Subscribe{Filter: messages.Filter{Scope: "nowhere"}}))
+	job := d.run("true")
+	_, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true", Scope: "a", Name: "named"})
+	require.NoError(t, err)
+	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})
+	require.NoError(t, err)
+	all := d.past(messages.Subscribe{})
+	require.Equal(t, wire.ScopeClosed, all[len(all)-1].Kind)
+	require.Empty(t, d.past(messages.Subscribe{After: all[len(all)-1].Seq}))
+	of := d.past(messages.Subscribe{Filter: messages.Filter{Job: job.ID}})
+	require.Equal(t, "command_retired", of[len(of)-1].Kind)
+	named := d.past(messages.Subscribe{Filter: messages.Filter{Job: "named"}})
+	require.Equal(t, "named", named[0].Job.Name)
+	require.Len(t, d.past(messages.Subscribe{Filter: messages.Filter{Job: "named", Ends: true}}), 2)
+	for _, err := range d.client.PastEvents(t.Context(), messages.Subscribe{Filter: messages.Filter{Job: "nobody"}}) {
+		coded(t, err, messages.NotFound, "")
+	}
+	require.Empty(t, d.past(messages.Subscribe{Filter: messages.Filter{Job: "j99"}})) // it may have been removed
+	d.refused(t, "GET", "/v1/events?past=true&now=true", "", 400, messages.InvalidParams, "past")
+}
+
+func (d *daemon) past(r messages.Subscribe) []wire.Event {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	var out []wire.Event
+	for e, err := range d.client.PastEvents(ctx, r) {
+		require.NoError(d.t, err)
+		out = append(out, e)
+	}
+	return out
+}

@@ -17,8 +17,9 @@ import (
 // silent is a subscription on which nothing happens for a while, and that ends.
 type silent struct{ until time.Time }
 
-func (s silent) After() messages.Seq { return 0 }
-func (s silent) Close() error        { return nil }
+func (s silent) After() messages.Seq  { return 0 }
+func (s silent) Newest() messages.Seq { return 0 }
+func (s silent) Close() error         { return nil }
 
 func (s silent) Next(ctx context.Context) (any, error) {
 	timer := time.NewTimer(time.Until(s.until))

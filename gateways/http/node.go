@@ -3,6 +3,8 @@ package http
 import (
 	"context"
 	"io"
+	"iter"
+	"time"
 
 	"troupe/messages"
 	"troupe/spill/view"
@@ -23,6 +25,8 @@ type node interface {
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
+	Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error]
+	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)
 	Err() error
 }
@@ -46,6 +50,7 @@ type Output interface {
 // Subscription hears the facts of a node.
 type Subscription interface {
 	After() messages.Seq
+	Newest() messages.Seq
 	Next(ctx context.Context) (any, error)
 	Close() error
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -26,6 +27,15 @@ func (c *call) output() error {
 	if err != nil {
 		return err
 	}
+	both := c.text("stream") == wire.BothStreams
+	for name, ofBoth := range map[string]bool{"offset": false, "limit": false, "offset_stdout": true, "offset_stderr": true} {
+		if ofBoth != both && c.r.URL.Query().Has(name) {
+			return messages.Invalid(name, name+" makes no sense there: both streams have offset_stdout and offset_stderr, one has offset and limit")
+		}
+	}
+	if both {
+		return c.both(follow)
+	}
 	offset, err := c.number("offset", 0, 0, math.MaxInt64)
 	if err != nil {
 		return err
@@ -36,6 +46,9 @@ func (c *call) output() error {
 	}
 	job, out, err := c.wanted()
 	if err != nil {
+		return err
+	}
+	if offset, err = c.since(job, out.Stream, offset); err != nil {
 		return err
 	}
 	end := int64(math.MaxInt64)
@@ -79,12 +92,31 @@ func (c *call) wanted() (messages.Job, messages.StreamOutput, error) {
 			return job, out, nil
 		}
 	}
+	return job, messages.StreamOutput{}, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s; it has %s", job.ID, want, streamNames(job)))
+}
+
+func streamNames(job messages.Job) string {
 	var has []string
 	for _, out := range job.Output {
 		has = append(has, out.Stream.String())
 	}
-	return job, messages.StreamOutput{}, messages.Invalid("stream",
-		fmt.Sprintf("job %s has no stream %s; it has %s", job.ID, want, strings.Join(has, " and ")))
+	return strings.Join(has, " and ")
+}
+
+// since is the byte that a moment stands for, or the offset that was given.
+func (c *call) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
+	text := c.text("since")
+	if text == "" && !c.r.URL.Query().Has("since") {
+		return offset, nil
+	}
+	moment, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		return 0, messages.Invalid("since", "since must be a moment as RFC 3339 has it, such as 2026-01-02T15:04:05Z")
+	case offset > 0:
+		return 0, messages.Invalid("since", "since and an offset are two places to begin; ask for one of them")
+	}
+	return c.node.Since(c.ctx, messages.JobID(job.UID), stream, moment)
 }
 
 // copy sends until the end of the reader; each piece goes out at once. least is

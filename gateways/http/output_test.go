@@ -272,3 +272,40 @@ func TestSecurityTextIsClean(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, page.Text, "\x1b]52;")
 }
+
+// What was written to two streams comes in its order, from an offset of each or from
+// a moment, and each of them to its end; followed, neither loses anything.
+func TestOutputOfBothStreams(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{
+		Text: "echo a; read x; echo b >&2; read x; echo c; read x; echo d >&2", Stdin: messages.StdinPipe, Streams: messages.SeparateStreams,
+	})
+	followed := make(chan string, 1)
+	both := func(what client.BothRange) (text string) {
+		_, err := d.client.Both(t.Context(), job.ID, what, func(stream messages.Stream, b []byte) error {
+			text += stream.String()[3:] + ":" + string(b)
+			return nil
+		})
+		require.NoError(t, err)
+		return text
+	}
+	go func() { followed <- both(client.BothRange{Follow: true}) }()
+	for _, line := range []string{"a", "b", "c", "d"} {
+		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: line})
+		_, _ = d.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte("\n")}) // it has ended behind the last
+	}
+	d.awaits(job.ID, messages.Condition{})
+	const all = "out:a\nerr:b\nout:c\nerr:d\n"
+	require.ElementsMatch(t, strings.SplitAfter(all, "\n"), strings.SplitAfter(<-followed, "\n")) // what comes, as it comes
+	require.Equal(t, all, both(client.BothRange{}))
+	require.Equal(t, all, both(client.BothRange{Since: job.Created}))
+	require.Equal(t, "out:c\nerr:d\n", both(client.BothRange{Stdout: 2, Stderr: 2}))
+	require.Empty(t, both(client.BothRange{Since: time.Now().Add(time.Hour)}))
+	at := "/v1/jobs/" + string(job.ID) + "/output"
+	d.refused(t, "GET", at+"?stream=both&offset=1", "", 400, messages.InvalidParams, "offset")
+	d.refused(t, "GET", at+"?stream=stdout&offset_stderr=1", "", 400, messages.InvalidParams, "offset_stderr")
+	d.refused(t, "GET", at+"?stream=stdout&since=5m", "", 400, messages.InvalidParams, "since")
+	d.refused(t, "GET", at+"?stream=stdout&since=2026-01-02T15:04:05Z&offset=1", "", 400, messages.InvalidParams, "since")
+	merged := d.run("true")
+	d.refused(t, "GET", "/v1/jobs/"+string(merged.ID)+"/output?stream=both", "", 400, messages.InvalidParams, "stream")
+}

@@ -14,8 +14,8 @@ import (
 func (c *call) read() error {
 	if c.r.URL.Query().Has("since") {
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "since", Message: "when a line was written is not recorded: a view since a moment cannot be made",
-			Hint: "use tail, or line with the number of lines you have seen",
+			Code: messages.Unsupported, Reason: "since", Message: "a view of lines does not begin with a moment",
+			Hint: "the bytes do: GET /v1/jobs/{id}/output?since=MOMENT",
 		}
 	}
 	raw, err := c.flag("raw")

@@ -41,10 +41,23 @@ func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wir
 	}
 }
 
+// PastEvents are the facts that the daemon has recorded by now, as Events tells
+// them, and no more: it ends without an error behind the last of them.
+func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		s := stream{client: c, ask: r, past: true, yield: yield}
+		err := s.run(ctx)
+		if err != nil && !s.over {
+			yield(wire.Event{}, err)
+		}
+	}
+}
+
 // stream is one loop over events.
 type stream struct {
 	client *Client
 	ask    messages.Subscribe
+	past   bool // it ends behind what there is
 	yield  func(wire.Event, error) bool
 	over   bool // the loop was left
 	heard  bool // something since the last connection was made
@@ -59,6 +72,8 @@ func (s *stream) run(ctx context.Context) error {
 		err := s.once(ctx)
 		var coded *messages.Error
 		switch {
+		case err == nil:
+			return nil
 		case s.over:
 			return errLeft
 		case ctx.Err() != nil:
@@ -89,7 +104,7 @@ func (s *stream) once(ctx context.Context) error {
 			query.Set(name, value)
 		}
 	}
-	for name, on := range map[string]bool{"ends": s.ask.Filter.Ends, "now": s.ask.Now} {
+	for name, on := range map[string]bool{"ends": s.ask.Filter.Ends, "now": s.ask.Now, "past": s.past} {
 		if on {
 			query.Set(name, "true")
 		}
@@ -130,7 +145,10 @@ func (s *stream) read(from io.Reader) error {
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			return fmt.Errorf("an event cannot be read: %w", err)
 		}
-		if e.Kind == wire.StreamEnded && e.Error != nil {
+		if e.Kind == wire.StreamEnded {
+			if e.Error == nil {
+				return nil
+			}
 			return e.Error
 		}
 		s.heard = true

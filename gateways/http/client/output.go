@@ -2,12 +2,16 @@ package client
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -17,8 +21,9 @@ import (
 type Range struct {
 	Stream messages.Stream
 	Offset int64
-	Limit  int64 // bytes; 0: all
-	Follow bool  // wait for what comes, until nobody can write any more
+	Limit  int64     // bytes; 0: all
+	Follow bool      // wait for what comes, until nobody can write any more
+	Since  time.Time // what was written from then on, instead of Offset
 }
 
 // Output is a raw output. It ends with io.EOF, or with io.ErrUnexpectedEOF when
@@ -40,6 +45,7 @@ func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Ou
 	if what.Follow {
 		query.Set("follow", "true")
 	}
+	sinceQuery(query, what.Since)
 	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
 	if err != nil {
 		return nil, err
@@ -86,6 +92,69 @@ func (o *Output) Gaps() ([]messages.OutputGap, error) {
 		gaps = append(gaps, g)
 	}
 	return gaps, nil
+}
+
+// BothRange says what of two streams is wanted.
+type BothRange struct {
+	Stdout, Stderr int64 // the bytes to begin with
+	Since          time.Time
+	Follow         bool
+}
+
+// Both reads stdout and stderr of a job that keeps them apart, in the order in which
+// they arrived, and gives them to show, which may not keep the bytes. It returns what
+// was left out, because it was not kept, of one stream behind the other.
+func (c *Client) Both(ctx context.Context, id messages.JobID, what BothRange, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
+	query := url.Values{"stream": {wire.BothStreams}}
+	for name, n := range map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr} {
+		if n != 0 {
+			query.Set(name, strconv.FormatInt(n, 10))
+		}
+	}
+	if what.Follow {
+		query.Set("follow", "true")
+	}
+	sinceQuery(query, what.Since)
+	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := c.do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	head := make([]byte, wire.FrameHead)
+	var buf []byte
+	for {
+		_, err := io.ReadFull(reply.Body, head)
+		if errors.Is(err, io.EOF) {
+			return (&Output{reply: reply}).Gaps()
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := int(binary.BigEndian.Uint32(head[4:]))
+		if n > maxFrame {
+			return nil, fmt.Errorf("the daemon sent a frame of %d bytes, and the largest has %d", n, maxFrame)
+		}
+		buf = slices.Grow(buf[:0], n)[:n]
+		if _, err := io.ReadFull(reply.Body, buf); err != nil {
+			return nil, io.ErrUnexpectedEOF
+		}
+		if err := show(messages.Stream(head[0]), buf); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// maxFrame bounds a frame: the daemon's have some tens of kilobytes.
+const maxFrame = 1 << 20
+
+func sinceQuery(query url.Values, since time.Time) {
+	if !since.IsZero() {
+		query.Set("since", since.UTC().Format(time.RFC3339Nano))
+	}
 }
 
 // Look says which bounded view of an output is wanted, as text: a page of Limit

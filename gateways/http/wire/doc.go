@@ -22,6 +22,15 @@ const (
 	GapsTrailer  = "Troupe-Gaps"        // what was left out, since it was not kept: "100-200,300-400", each without its end
 )
 
+// BothStreams asks for stdout and stderr in one reply, in frames: a head of eight
+// bytes, which are the stream (1 or 2), three zeros and the length of what follows
+// (big endian), and so many bytes. It is what docker calls multiplexed.
+const (
+	BothStreams = "both"
+	FrameHead   = 8
+	FramesType  = "application/vnd.docker.multiplexed-stream"
+)
+
 // Processing is the preference (RFC 7240) of a caller of run who wants to know
 // the job before it ends: the Location of a 102 reply names it.
 const Processing = "processing"

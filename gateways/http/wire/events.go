@@ -30,7 +30,7 @@ const (
 	ScopeOpened     = "scope_opened"
 	ScopeClosed     = "scope_closed"
 	FactsDropped    = "facts_dropped" // the facts from From to Seq are no longer held
-	StreamEnded     = "stream_ended"  // nothing follows; Error says why
+	StreamEnded     = "stream_ended"  // nothing follows; Error says why, if it was not asked for
 )
 
 // SessionEvent is what happened to a session.

@@ -165,13 +165,14 @@ type Condition struct {
 	Pattern string `json:"pattern,omitempty"`
 	Stream  string `json:"stream,omitempty"`
 	Port    int    `json:"port,omitempty"`
+	Host    string `json:"host,omitempty"` // "": the job itself
 	Quiet   *int64 `json:"quiet_ms,omitempty"`
 }
 
 // Request is the request that the body stands for.
 func (w Await) Request() (messages.AwaitJobs, *messages.Error) {
 	r := messages.AwaitJobs{
-		Any: w.Any, Condition: messages.Condition{Kind: messages.ConditionKind(w.Condition.Kind), Pattern: w.Condition.Pattern, Port: w.Condition.Port},
+		Any: w.Any, Condition: messages.Condition{Kind: messages.ConditionKind(w.Condition.Kind), Pattern: w.Condition.Pattern, Port: w.Condition.Port, Host: w.Condition.Host},
 	}
 	for _, id := range w.Jobs {
 		r.Jobs = append(r.Jobs, messages.JobID(id))
@@ -190,7 +191,7 @@ func (w Await) Request() (messages.AwaitJobs, *messages.Error) {
 // NewAwait is the body of a request.
 func NewAwait(r messages.AwaitJobs) Await {
 	w := Await{Any: r.Any, Timeout: positive(r.Timeout), Condition: Condition{
-		Kind: string(r.Condition.Kind), Pattern: r.Condition.Pattern, Stream: r.Condition.Stream.String(), Port: r.Condition.Port, Quiet: positive(r.Condition.Quiet),
+		Kind: string(r.Condition.Kind), Pattern: r.Condition.Pattern, Stream: r.Condition.Stream.String(), Port: r.Condition.Port, Host: r.Condition.Host, Quiet: positive(r.Condition.Quiet),
 	}}
 	for _, id := range r.Jobs {
 		w.Jobs = append(w.Jobs, string(id))

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+// pretends is a daemon that answers as the test says: what no daemon can be made
+// to say on every machine.
+func pretends(t *testing.T, routes map[string]any) *process {
+	t.Helper()
+	p := program(t)
+	l, err := net.Listen("unix", filepath.Join(p.dir, "s"))
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	routes["GET /v1/version"] = wire.About{V: wire.Version, Version: "pretended", PID: 1}
+	for route, reply := range routes {
+		mux.HandleFunc(route, func(w http.ResponseWriter, _ *http.Request) {
+			said := reply
+			if e, ok := reply.(*messages.Error); ok {
+				w.WriteHeader(http.StatusNotFound)
+				said = wire.ErrorBody{V: wire.Version, Error: *e}
+			}
+			_ = json.NewEncoder(w).Encode(said)
+		})
+	}
+	s := &http.Server{Handler: mux}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close() })
+	p.Env = append(p.Env, "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
+	return p
+}
+
+// Processes that could not be ended are named and have their status, whatever
+// became of other jobs of the same stop.
+func TestSurvivorsAreTold(t *testing.T) {
+	t.Parallel()
+	left := []messages.Survivor{{PID: 77, State: "D", Wchan: "fuse_wait"}}
+	d := pretends(t, map[string]any{
+		"POST /v1/jobs/j1/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"POST /v1/jobs/j2/stop":         wire.Stopped{V: 1, Jobs: []messages.JobID{"j2"}, Survivors: []messages.Survivor{}},
+		"POST /v1/jobs/j3/stop":         &messages.Error{Code: messages.NotFound, Message: "there is no job j3"},
+		"POST /v1/stop":                 wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
+		"DELETE /v1/sessions/{session}": wire.Closed{V: 1, Jobs: []messages.JobID{}, Survivors: left},
+		"POST /v1/shutdown":             wire.Over{V: 1, Survivors: left},
+	})
+	const named = "process 77 could not be ended: it is in state D fuse_wait"
+	for _, args := range [][]string{
+		{"stop", "j1"},
+		{"stop", "j3", "j1", "j2"},
+		{"kill", "j2", "j3", "j1"},
+		{"stop", "--scope", "main"},
+		{"close", "default"},
+		{"shutdown", "--stop-jobs"},
+	} {
+		p := d.beside(args...).start()
+		p.ends(statusSurvivors)
+		p.err.has(t, named)
+		if len(args) == 4 {
+			p.err.has(t, "there is no job j3")
+		}
+	}
+	p := d.beside("stop", "--json", "j3", "j1", "j2").start()
+	var all stopped
+	require.NoError(t, json.Unmarshal([]byte(p.rest()), &all))
+	p.ends(statusSurvivors)
+	require.Equal(t, []messages.JobID{"j1", "j2"}, all.Jobs)
+	require.Equal(t, left, all.Survivors)
+	require.Equal(t, messages.NotFound, all.Errors[0].Code)
+	p = d.beside("stop", "j2", "j3").start()
+	p.ends(statusMissing)
+	p.err.has(t, "there is no job j3")
+	d.beside("stop", "j2").start().ends(0)
+}
+
+// A shell that asks for the ids of jobs is answered within 200 ms, even if the
+// daemon takes the question and is silent.
+func TestCompletionGivesUp(t *testing.T) {
+	t.Parallel()
+	p := program(t)
+	l, err := net.Listen("unix", filepath.Join(p.dir, "s"))
+	require.NoError(t, err)
+	defer l.Close()
+	asked := make(chan struct{}, 100)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = conn.Read(make([]byte, 1))
+				asked <- struct{}{}
+				_, _ = io.Copy(io.Discard, conn) // and says nothing
+			}()
+		}
+	}()
+	p.Env = append(p.Env, "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))
+	p.beside("__complete", "doc").start().ends(0) // loaded
+	least := time.Hour
+	for _, verb := range []string{"show", "stop", "logs", "attach", "events --job"} {
+		began := time.Now()
+		q := p.beside("__complete", verb, "")
+		if verb == "events --job" {
+			q = p.beside("__complete", "events", "--job", "")
+		}
+		q.start()
+		q.ends(0)
+		least = min(least, time.Since(began))
+		<-asked
+		require.Equal(t, ":4\n", q.rest(), verb)
+	}
+	require.Less(t, least, 10*200*time.Millisecond) // the bound is the benchmark's; ours is ten times that
+	t.Logf("the fastest took %v", least)
+}
