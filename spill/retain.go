@@ -34,13 +34,7 @@ func (d *Disk) Limit(l Limits) {
 // enlist and unfinish are called with d.mu.
 func (d *Disk) enlist(j *job) {
 	j.memory, j.stored = 0, 0
-	for _, b := range j.bodies() {
-		memory, stored := b.weight()
-		j.memory += memory
-		j.stored += stored
-	}
-	d.sealed += j.memory
-	d.stored += j.stored
+	d.weigh(j)
 	j.elem = d.finished.PushFront(j)
 }
 

@@ -50,7 +50,7 @@ func (c *Client) run(conn *conn) {
 		if good {
 			pause = 0
 		}
-		if pause > 0 && !c.wait(pause) { // nothing was understood over the last one: so it may be again
+		if pause > 0 && !c.pause(pause) { // nothing was understood over the last one: so it may be again
 			return
 		}
 		pause = min(max(2*pause, findFirst), findLast)
@@ -152,18 +152,6 @@ func (c *Client) handle(l *line, m message) {
 	}
 }
 
-// wait is false if the client is closed meanwhile.
-func (c *Client) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-c.stop:
-		return false
-	}
-}
-
 // reconnect looks for a keeper until there is one, or the client is closed.
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
@@ -186,7 +174,7 @@ func (c *Client) reconnect() *conn {
 			c.broken = asError(err)
 			c.mu.Unlock()
 		}
-		if !c.wait(pause) {
+		if !c.pause(pause) {
 			return nil
 		}
 	}

@@ -36,21 +36,7 @@ type Output struct {
 
 // Output reads the bytes of one stream of a job. ctx ends it, too.
 func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Output, error) {
-	query := url.Values{"stream": {what.Stream.String()}}
-	for name, n := range map[string]int64{"offset": what.Offset, "limit": what.Limit} {
-		if n != 0 {
-			query.Set(name, strconv.FormatInt(n, 10))
-		}
-	}
-	if what.Follow {
-		query.Set("follow", "true")
-	}
-	sinceQuery(query, what.Since)
-	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := c.do(r)
+	reply, err := c.output(ctx, id, what.Stream.String(), map[string]int64{"offset": what.Offset, "limit": what.Limit}, what.Follow, what.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +46,25 @@ func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Ou
 		return nil, fmt.Errorf("the daemon does not tell the size of the output: %w", err)
 	}
 	return &Output{reply: reply, Size: size}, nil
+}
+
+// output asks for the bytes of one stream or both, from where numbers say.
+func (c *Client) output(ctx context.Context, id messages.JobID, stream string, numbers map[string]int64, follow bool, since time.Time) (*http.Response, error) {
+	query := url.Values{"stream": {stream}}
+	for name, n := range numbers {
+		if n != 0 {
+			query.Set(name, strconv.FormatInt(n, 10))
+		}
+	}
+	if follow {
+		query.Set("follow", "true")
+	}
+	sinceQuery(query, since)
+	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.do(r)
 }
 
 // Read implements io.Reader.
@@ -105,21 +110,7 @@ type BothRange struct {
 // they arrived, and gives them to show, which may not keep the bytes. It returns what
 // was left out, because it was not kept, of one stream behind the other.
 func (c *Client) Both(ctx context.Context, id messages.JobID, what BothRange, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
-	query := url.Values{"stream": {wire.BothStreams}}
-	for name, n := range map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr} {
-		if n != 0 {
-			query.Set(name, strconv.FormatInt(n, 10))
-		}
-	}
-	if what.Follow {
-		query.Set("follow", "true")
-	}
-	sinceQuery(query, what.Since)
-	r, err := c.request(ctx, http.MethodGet, of(id, "output"), query, nil)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := c.do(r)
+	reply, err := c.output(ctx, id, wire.BothStreams, map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr}, what.Follow, what.Since)
 	if err != nil {
 		return nil, err
 	}
