@@ -100,7 +100,8 @@ func (j Job) Duration() time.Duration {
 
 // ExitCode is the exit status of a CLI that ran the job (design.md 7): the
 // command's own, 128+n when a signal ended it, 124 timed out, 130 cancelled,
-// 126 or 127 when it could not be executed, 125 lost.
+// 126 or 127 when it could not be executed, 125 lost, or not started for a reason
+// that is none of the command's.
 func (j Job) ExitCode() int {
 	switch j.Outcome {
 	case TimedOut:
@@ -109,7 +110,12 @@ func (j Job) ExitCode() int {
 		return 130
 	case Lost:
 		return 125
-	case Exited, Signaled, FailedToStart:
+	case FailedToStart:
+		if j.Err.Code == KeeperUnresponsive || j.Err.Code == Internal {
+			return 125
+		}
+		return j.Shell
+	case Exited, Signaled:
 		return j.Shell
 	}
 	return 0

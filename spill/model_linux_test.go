@@ -184,7 +184,7 @@ func (m *model) check(t *rapid.T) {
 		if err != nil || fi.Size() != st.Size {
 			t.Fatalf("the file has %d bytes, the log %d: %v", fi.Size(), st.Size, err)
 		}
-		if s := stat(t, st.File); s.Blocks*512 > plan.Quota+3*pageSize && plan.Quota >= 16*pageSize {
+		if s := stat(t, st.File); s.Blocks*512 > plan.Quota+3*pageSize {
 			t.Fatalf("the file takes %d bytes of a quota of %d", s.Blocks*512, plan.Quota)
 		}
 	} else if st.Size-st.Missing() > max(0, plan.Inline) {

@@ -82,12 +82,14 @@ func (w *writer) elide() error {
 	return w.punch(h)
 }
 
-// punch frees what is elided and not yet free.
+// punch frees what is elided and not yet free. Only a page that goes at once is
+// freed: it begins again with the one in which it stopped.
 func (w *writer) punch(h *handle) error {
 	if w.punched >= w.elided {
 		return nil
 	}
-	if err := w.disk.sys.Punch(h.fd, w.punched, w.elided-w.punched); err != nil {
+	from := max(w.plan.head(), w.punched&^(pageSize-1))
+	if err := w.disk.sys.Punch(h.fd, from, w.elided-from); err != nil {
 		return err
 	}
 	w.punched = w.elided

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"os"
@@ -164,7 +165,7 @@ func (d *Disk) recoverLog(h *handle, p place, plan Plan, name, id string, stream
 }
 
 // holes finds what a quota took out of a file that is not known: what the file
-// system does not hold.
+// system does not hold, and the zeros around it, since it is freed by the page.
 func (d *Disk) holes(h *handle, st Stat) gaps {
 	var g gaps
 	if st.Blocks*512 >= st.Size {
@@ -175,10 +176,22 @@ func (d *Disk) holes(h *handle, st Stat) gaps {
 		if err != nil || from >= to {
 			break
 		}
-		g = g.add(from, to)
+		g = g.add(from-d.zeros(h, from-pageSize, from, false), to+d.zeros(h, to, min(to+pageSize, st.Size), true))
 		off = to
 	}
 	return g
+}
+
+// zeros counts the zeros at one end of a part of a file.
+func (d *Disk) zeros(h *handle, from, to int64, front bool) int64 {
+	p := make([]byte, to-max(from, 0))
+	if n, err := d.sys.Pread(h.fd, p, max(from, 0)); err != nil || n < len(p) {
+		return 0
+	}
+	if front {
+		return int64(len(p) - len(bytes.TrimLeft(p, "\x00")))
+	}
+	return int64(len(p) - len(bytes.TrimRight(p, "\x00")))
 }
 
 // parseFileName takes back fileName.

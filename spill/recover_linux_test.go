@@ -24,7 +24,7 @@ func TestRecover(t *testing.T) {
 	must(t, d.Recover())
 	text := strings.Repeat("0123456789abcdef", 64<<10)
 	for id, p := range map[string]Plan{
-		"large": {Group: "s 1"}, "small": {}, "file": {Inline: -1}, "elided": {Quota: 256 << 10},
+		"large": {Group: "s 1"}, "small": {}, "file": {Inline: -1}, "elided": {Quota: 256 << 10}, "short": {Quota: 10_000, Inline: -1},
 	} {
 		w := create(t, d, id, p)
 		size := len(text)
@@ -36,7 +36,10 @@ func TestRecover(t *testing.T) {
 			must(t, err)
 		}
 	}
-	gaps := create0(t, d, "elided").Gaps
+	gaps, short := create0(t, d, "elided").Gaps, create0(t, d, "short")
+	if s := stat(t, short.File); s.Blocks*512 > 10_000+3*pageSize {
+		t.Errorf("the file takes %d bytes of a quota of 10,000", s.Blocks*512)
+	}
 	must(t, os.WriteFile(filepath.Join(root, "keeper", "sessions", "default", "x.merged.log.new"), nil, 0o600))
 	if err := open().Recover(); err == nil {
 		t.Error("the directory of a living store was taken over")
@@ -61,6 +64,9 @@ func TestRecover(t *testing.T) {
 	}
 	if now := create0(t, d, "elided").Gaps; len(gaps) != 1 || len(now) != 1 || now[0] != gaps[0] {
 		t.Errorf("gaps %v became %v", gaps, now)
+	}
+	if now := create0(t, d, "short").Gaps; len(short.Gaps) != 1 || len(now) != 1 || now[0] != short.Gaps[0] {
+		t.Errorf("gaps %v between pages became %v", short.Gaps, now)
 	}
 	if _, err := os.Stat(filepath.Join(root, "keeper", "sessions", "default", "x.merged.log.new")); err == nil {
 		t.Error("what was not whole is left")

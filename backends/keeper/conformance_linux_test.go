@@ -74,13 +74,18 @@ func keeperDir(t testing.TB) string {
 // open starts a keeper of this program, or finds it.
 func open(t testing.TB, dir string, args ...string) *keeper.Client {
 	t.Helper()
+	return openWith(t, dir, func(err error) { t.Logf("fault: %v", err) }, args...)
+}
+
+func openWith(t testing.TB, dir string, fault func(error), args ...string) *keeper.Client {
+	t.Helper()
 	if args == nil {
 		args = []string{roleArg}
 	}
 	c, err := keeper.Open(t.Context(), keeper.ClientOptions{
 		Dir: dir, Build: "test", Program: append([]string{self(t)}, args...),
 		Env:   []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "TMPDIR=" + os.Getenv("TMPDIR")},
-		Fault: func(err error) { t.Logf("fault: %v", err) },
+		Fault: fault,
 	})
 	if err != nil {
 		said, _ := os.ReadFile(filepath.Join(dir, "keeper.err"))

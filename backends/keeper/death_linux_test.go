@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -95,7 +96,8 @@ func grown(t *testing.T, p backends.Process) {
 // and has read what it had opened (1.3, R3).
 func TestKeeperDiesUnderADaemon(t *testing.T) {
 	dir := keeperDir(t)
-	c := open(t, dir)
+	told := make(chan error, 16)
+	c := openWith(t, dir, func(err error) { told <- err })
 	_, pid := c.Keeper()
 	e, r := newEar(t), newEar(t)
 	done := c.Start(shell(newUID(), "echo done; exit 4"), e.facts)
@@ -126,6 +128,9 @@ func TestKeeperDiesUnderADaemon(t *testing.T) {
 	}
 	if _, now := c.Keeper(); now == pid {
 		t.Error("the keeper is the same")
+	}
+	if err := <-told; !strings.Contains(err.Error(), fmt.Sprintf("the keeper (process %d) has died", pid)) {
+		t.Errorf("its death was told as %v", err)
 	}
 	n := newEar(t)
 	c.Start(shell(newUID(), "exit 9"), n.facts)

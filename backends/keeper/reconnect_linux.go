@@ -192,7 +192,7 @@ func (c *Client) giveUp() {
 func (c *Client) resume(conn *conn, h hello) *conn {
 	c.mu.Lock()
 	same := c.keeper.KeeperID == h.KeeperID
-	old := c.line
+	died, old := c.keeper.PID, c.line
 	if !same {
 		c.line = c.newLine()
 	}
@@ -213,6 +213,7 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 		return nil
 	}
 	if !same {
+		c.fault(fmt.Errorf("the keeper (process %d) has died, and what ran in it is lost; process %d is the next one", died, h.PID))
 		for _, k := range calls {
 			k.end(errGone)
 		}

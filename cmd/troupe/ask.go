@@ -54,7 +54,7 @@ func (m *Main) asks(cmd *cobra.Command, check, do func(*asking) error) *cobra.Co
 		}
 		defer c.Close()
 		a.Client = c
-		return do(a)
+		return connected(do(a))
 	}
 	return cmd
 }

@@ -36,6 +36,7 @@ func (m *Main) waitCommand() *cobra.Command {
 flags say. What has happened already counts.`,
 		Example: `  troupe wait j7                        and exit as it did
   troupe wait --match 'listening on' --timeout 30s j7
+  troupe wait --match '^ready$' j7      until there is such a line
   troupe wait --port 8080 j7            until it, or what it started, listens
   troupe wait --any j7 j8`,
 		Annotations: map[string]string{helpEnd: `Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
@@ -82,6 +83,10 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 	return c, nil
 }
 
+// lineAnchors makes ^ and $ of a regular expression the ends of a line, as grep has
+// them: who types a pattern has the lines of troupe logs before him.
+const lineAnchors = "(?m)"
+
 // portOf takes N, :N and HOST:N.
 func portOf(text string) (host string, port int, err error) {
 	number := text
@@ -108,6 +113,9 @@ func (f *waitFlags) check(a *asking) error {
 	}
 	if err := f.request.Check(); err != nil {
 		return err
+	}
+	if condition.Kind == messages.UntilPattern {
+		f.request.Condition.Pattern = lineAnchors + condition.Pattern
 	}
 	return nil
 }

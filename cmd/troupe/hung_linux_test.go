@@ -53,7 +53,7 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	q.ends(1)
 	q = d.beside("run", "-b", "--json", "true").start()
 	require.Contains(t, q.rest()+q.err.String(), "keeper_unresponsive")
-	<-q.ended
+	q.ends(125)
 	require.Equal(t, pid, keeperPID(t, filepath.Join(d.dir, "troupe")))
 
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"sync"
 	"time"
 
@@ -65,11 +66,26 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 // daemonLeft is a connection that broke.
 var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
 
-// brokenOff is the error of a connection that broke.
+// brokenOff is the error of a connection that broke. Which request it was says
+// nothing to who has typed a verb.
 func brokenOff(err error) *messages.Error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
 	return &messages.Error{
 		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left: " + err.Error(), Hint: "troupe ps -a says what became of the job when it runs again",
 	}
+}
+
+// connected is the error of a verb; one of its connection says that this broke.
+func connected(err error) error {
+	var at *url.Error
+	var coded *messages.Error
+	if errors.As(err, &at) && !errors.As(err, &coded) {
+		return brokenOff(err)
+	}
+	return err
 }
 
 func (h *remote) tell() { h.once.Do(func() { close(h.known) }) }
