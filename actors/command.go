@@ -305,6 +305,8 @@ func control(request any) backends.Control {
 		return backends.Signal{Name: r.Signal, Tree: r.Tree}
 	case messages.WriteInput:
 		return backends.Input{Data: r.Data, Raw: r.Raw}
+	case messages.AwaitInput:
+		return backends.AwaitInput{For: r.For}
 	case messages.ResizeTerminal:
 		return backends.Resize{Size: r.Size}
 	case messages.ChangeDeadline:

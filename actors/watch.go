@@ -12,8 +12,8 @@ import (
 )
 
 // watch is one blocking wait. It hears from the supervisor (parent) how its
-// jobs change and, where the condition is about output, from its tails
-// (children); it answers its client once.
+// jobs change and, where the condition is about output or input, from its tails
+// and eyes (children); it answers its client once.
 type watch struct {
 	deps    *Deps
 	ask     messages.AwaitJobs
@@ -57,7 +57,7 @@ func (w *watch) Receive(ctx actor.Context) {
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
 	case lifecycle.Met, lifecycle.Hopeless, watchLate, tailFailed:
 		w.heard(ctx, msg)
-	case messages.ReadOutput, messages.FollowOutput:
+	case messages.ReadOutput, messages.FollowOutput, messages.AwaitInput:
 		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
 	default:
 		unhandled(ctx, w.deps)
@@ -77,6 +77,12 @@ func (w *watch) start(ctx actor.Context) {
 		w.probe(ctx, job)
 	}
 	kind := w.ask.Condition.Kind
+	if kind == messages.UntilInput {
+		for _, job := range w.jobs {
+			w.tails[job.ID] = ctx.SpawnPrefix(eyeProps(w.deps, job.ID), kindTail+string(job.ID))
+		}
+		return
+	}
 	if kind != messages.UntilPattern && kind != messages.UntilQuiet {
 		return
 	}

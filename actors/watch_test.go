@@ -46,6 +46,8 @@ func (v *vigil) receive(ctx actor.Context) {
 		v.output(ctx, m.Job, m)
 	case messages.FollowOutput:
 		v.output(ctx, m.Job, m)
+	case messages.AwaitInput:
+		v.looked(ctx, m)
 	case watchOutput, outputsWanted:
 		for id, pid := range v.sinks {
 			if pid.Equal(ctx.Sender()) {
@@ -67,6 +69,19 @@ func (v *vigil) output(ctx actor.Context, id messages.JobID, m messages.Refusabl
 			v.sinks[id] = ctx.SpawnPrefix(sinkProps(v.deps, id), kindSink+string(id))
 		}
 		ctx.RequestWithCustomSender(v.sinks[id], ctx.Message(), ctx.Sender())
+	}
+}
+
+// looked plays the look at a job's input.
+func (v *vigil) looked(ctx actor.Context, m messages.AwaitInput) {
+	v.asked++
+	switch no := v.refuse[m.Job]; {
+	case v.lose > 0:
+		v.lose--
+	case no != "":
+		ctx.Respond(m.Refuse(&messages.Error{Code: no}))
+	default:
+		ctx.Respond(messages.Acknowledged{})
 	}
 }
 
@@ -207,6 +222,71 @@ func TestWatchInput(t *testing.T) {
 		v.change("j1", finished)
 		v.over(hopeless)
 	})
+	for _, never := range []messages.Code{messages.NoInput, messages.JobFinished} {
+		onWatch(t, func(v *vigil) { // at once
+			v.job("j1")
+			v.refuse["j1"] = never
+			v.await(messages.AwaitJobs{Condition: until})
+			v.over(hopeless)
+		})
+	}
+	onWatch(t, func(v *vigil) { // one of them may
+		v.job("j1")
+		v.job("j2")
+		v.refuse["j1"] = messages.NoInput
+		v.await(messages.AwaitJobs{Condition: until, Any: true})
+		v.silent()
+		v.change("j2", func(j *messages.Job) { j.WaitingForInput = true })
+		v.over(met("j2"))
+	})
+	onWatch(t, func(v *vigil) { // nobody can tell
+		v.job("j1")
+		v.refuse["j1"] = messages.Unsupported
+		v.await(messages.AwaitJobs{Condition: until})
+		refusedWith(t, v.by.take(), messages.Unsupported)
+		v.gone()
+	})
+}
+
+// A job is looked at for as long as somebody waits, whatever becomes of a question.
+func TestWatchGoesOnLookingForInput(t *testing.T) {
+	until := messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
+	const asks = 20
+	onWatch(t, func(v *vigil) {
+		v.job("j1")
+		v.await(until)
+		v.after(asks * eyePause)
+		v.wantAsked(asks + 1)
+		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.over(met("j1"))
+		v.after(asks * eyePause)
+		v.wantAsked(asks + 1)
+	})
+	onWatch(t, func(v *vigil) { // it has not started, or is being moved
+		v.job("j1")
+		v.refuse["j1"] = messages.Refused
+		v.await(until)
+		v.after(asks*eyePause - 1)
+		v.wantAsked(asks)
+		v.silent()
+	})
+	onWatch(t, func(v *vigil) { // a question is lost with an actor
+		v.job("j1")
+		v.lose = 1
+		v.await(until)
+		v.after(eyePatience - 1)
+		v.wantAsked(1)
+		v.after(1)
+		v.wantAsked(2)
+	})
+}
+
+func (v *vigil) wantAsked(n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asked != n {
+		v.t.Errorf("asked %d times, want %d", v.asked, n)
+	}
 }
 
 func pattern(re string) messages.AwaitJobs {

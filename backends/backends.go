@@ -139,6 +139,10 @@ type (
 	}
 	// CloseInput ends standard input, behind all input given before.
 	CloseInput struct{}
+	// AwaitInput has the job looked at for so long: InputAwaited says when it waits for
+	// input, and when no longer. It is refused with no_input if the job can never wait,
+	// with unsupported where that cannot be seen.
+	AwaitInput struct{ For time.Duration }
 	// Resize changes the size of the terminal.
 	Resize struct{ Size messages.Terminal }
 	// Signal sends a signal (without SIG) to the main process or the tree.
@@ -158,6 +162,7 @@ type (
 
 func (Input) control()         {}
 func (CloseInput) control()    {}
+func (AwaitInput) control()    {}
 func (Resize) control()        {}
 func (Signal) control()        {}
 func (ResetTerminal) control() {}

@@ -56,6 +56,15 @@ type CloseInput struct {
 	Job JobID
 }
 
+// AwaitInput asks for the job to be looked at for so long: its record then says when
+// it waits for input. A job that can never is no_input, where it cannot be seen the
+// answer is unsupported.
+type AwaitInput struct {
+	quiet
+	Job JobID
+	For time.Duration
+}
+
 // ResizeTerminal asks for another size of the job's terminal.
 type ResizeTerminal struct {
 	quiet
@@ -117,6 +126,7 @@ func (r PromoteCommand) Address() Address { return Address{Job: r.Job} }
 func (r SignalCommand) Address() Address  { return Address{Job: r.Job} }
 func (r WriteInput) Address() Address     { return Address{Job: r.Job} }
 func (r CloseInput) Address() Address     { return Address{Job: r.Job} }
+func (r AwaitInput) Address() Address     { return Address{Job: r.Job} }
 func (r ResizeTerminal) Address() Address { return Address{Job: r.Job} }
 func (r ChangeDeadline) Address() Address { return Address{Job: r.Job} }
 func (r PaceOutput) Address() Address     { return Address{Job: r.Job} }
@@ -127,6 +137,7 @@ func (PromoteCommand) Refuse(e *Error) any { return CommandRejected{Err: *e} }
 func (SignalCommand) Refuse(e *Error) any  { return CommandRejected{Err: *e} }
 func (WriteInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
 func (CloseInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
+func (AwaitInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
 func (ResizeTerminal) Refuse(e *Error) any { return CommandRejected{Err: *e} }
 func (ChangeDeadline) Refuse(e *Error) any { return CommandRejected{Err: *e} }
 func (PaceOutput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }

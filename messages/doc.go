@@ -12,8 +12,8 @@
 //	run.go      client ↔ supervisor           RunCommand → CommandFinished | CommandPromoted | CommandRejected;
 //	                                          WithdrawRun
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
-//	                                          ResizeTerminal, ChangeDeadline, PaceOutput → Acknowledged |
-//	                                          CommandStopped | InputWritten | CommandRejected
+//	                                          AwaitInput, ResizeTerminal, ChangeDeadline, PaceOutput →
+//	                                          Acknowledged | CommandStopped | InputWritten | CommandRejected
 //	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited or ProcessLost,
 //	                                          OutputClosed, TreeEnded; OutputGrew, InputAwaited, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |

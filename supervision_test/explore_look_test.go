@@ -63,7 +63,7 @@ func (x *explorer) patience(request any) (time.Duration, bool) {
 		return 0, !x.faulty
 	case messages.StopCommand, messages.CloseSession, messages.CloseScope:
 		return stops, !x.faulty
-	case messages.WriteInput, messages.CloseInput, messages.SignalCommand, messages.PaceOutput:
+	case messages.WriteInput, messages.CloseInput, messages.AwaitInput, messages.SignalCommand, messages.PaceOutput:
 		return slowest, !x.faulty
 	}
 	return 0, false

@@ -29,6 +29,7 @@ var ops = []op{
 	{3, func(x *explorer) { x.request(messages.HandOver{Job: x.job(), To: x.scope()}) }},
 	{2, func(x *explorer) { x.request(messages.WriteInput{Job: x.job(), Data: []byte("hello\n")}) }},
 	{1, func(x *explorer) { x.request(messages.CloseInput{Job: x.job()}) }},
+	{1, func(x *explorer) { x.request(messages.AwaitInput{Job: x.job(), For: time.Second}) }},
 	{1, func(x *explorer) { x.request(messages.PaceOutput{Job: x.job(), Hold: x.chance(50)}) }},
 	{1, func(x *explorer) {
 		x.request(messages.SignalCommand{Job: x.job(), Signal: pick(x, "INT", "CONT", "KILL"), Tree: x.chance(50)})

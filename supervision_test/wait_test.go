@@ -151,6 +151,22 @@ func TestWaitForQuietAndInput(t *testing.T) {
 	})
 }
 
+// A job that has no input, or none any more, is not waited for.
+func TestWaitForInputThatCannotBe(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Text: "a"})
+		wantWait(h.await(false, messages.Condition{Kind: messages.UntilInput}, "j1"), "impossible")
+		h.start(messages.RunCommand{Text: "b", Stdin: messages.StdinPipe})
+		open := h.await(false, messages.Condition{Kind: messages.UntilInput}, "j2")
+		h.after(time.Minute)
+		silent(open)
+		reply[messages.Acknowledged](h.ask(messages.CloseInput{Job: "j2"}))
+		h.after(time.Minute)
+		wantWait(open, "impossible")
+		wantWait(h.await(true, messages.Condition{Kind: messages.UntilInput}, "j1", "j2"), "impossible")
+	})
+}
+
 // A wait holds while its job is moved, and is answered when the job is ended
 // with its scope.
 func TestWaitPastAHandover(t *testing.T) {

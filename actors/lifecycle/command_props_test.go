@@ -217,6 +217,7 @@ func drawRequest(t *rapid.T) any {
 		messages.ChangeDeadline{After: -1},
 		messages.WriteInput{Job: "j1"},
 		messages.CloseInput{},
+		messages.AwaitInput{For: time.Second},
 		messages.SignalCommand{Signal: "INT"},
 		messages.ResizeTerminal{},
 		messages.PaceOutput{Hold: true},

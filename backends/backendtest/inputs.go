@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ func inputCases() []testCase {
 		{"no input", noInput, 0},
 		{"input and its end", inputAndEnd, input},
 		{"input is bounded", inputBounds, input},
+		{"input is awaited", inputAwaited, input},
+		{"input is never awaited", neverAwaited, 0},
 		{"signals", someSignals, signals},
 		{"controls are answered in order", answersInOrder, input | signals},
 		{"controls behind the exit", controlsAfterExit, 0},
@@ -89,6 +92,54 @@ func inputBounds(b *bench) {
 	r.process.Do(backends.CloseInput{})
 	if f := r.over(); f.Sizes[messages.Merged] != 500_000 {
 		b.Errorf("%v bytes came out", f.Sizes)
+	}
+}
+
+// A job that reads waits for input until it has some, to whoever owns it. Where that
+// cannot be seen it is refused.
+func inputAwaited(b *bench) {
+	r := b.start("cat", withInput)
+	r.process.Do(backends.AwaitInput{For: time.Minute})
+	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
+		b.Skip("it cannot be seen here what a process waits for")
+	} else if code != "" {
+		b.Errorf("answered with %s", show(r.all()))
+	}
+	r.awaits(true)
+	r.process.Do(backends.Input{Data: []byte("one\n")})
+	r.awaits(true, false)
+	r.wrote(messages.Merged, "one\n")
+	r.process.Do(backends.CloseInput{})
+	r.over()
+	if said := r.awaited(); said[len(said)-1] {
+		b.Errorf("ended and waits: %v", said)
+	}
+	r.process.Do(backends.AwaitInput{For: time.Minute})
+}
+
+// awaits waits until it was said so often whether the job waits for input.
+func (r *run) awaits(want ...bool) {
+	r.Helper()
+	r.until("whether it waits for input", func([]messages.ProcessFact) bool { return len(r.awaited()) >= len(want) })
+	if said := r.awaited(); !slices.Equal(said[:len(want)], want) {
+		r.Errorf("said %v, want %v", said, want)
+	}
+}
+
+func (r *run) awaited() (said []bool) {
+	for _, f := range r.all() {
+		if f, ok := f.(messages.InputAwaited); ok {
+			said = append(said, f.Waiting)
+		}
+	}
+	return said
+}
+
+func neverAwaited(b *bench) {
+	r := b.start("sleep").ready()
+	r.process.Do(backends.AwaitInput{For: time.Minute})
+	if code := refusal(r.answers(1)[0]); code != messages.NoInput && code != messages.Unsupported {
+		b.Errorf("answered with %s", show(r.all()))
 	}
 }
 

@@ -145,11 +145,12 @@ func (t *cgroupTree) kill() {
 	}
 }
 
-func (t *cgroupTree) survivors() []messages.Survivor {
-	var pids []int
-	t.cg.while(func() { pids = t.cg.procs() })
-	return survivorsOf(t.h.sys, pids)
+func (t *cgroupTree) pids() (list []int) {
+	t.cg.while(func() { list = t.cg.procs() })
+	return list
 }
+
+func (t *cgroupTree) survivors() []messages.Survivor { return survivorsOf(t.h.sys, t.pids()) }
 
 func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
 	if before < 0 {

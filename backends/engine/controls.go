@@ -113,6 +113,8 @@ func (j *job) performOne(c control) {
 		j.feed(what.Data, c.to)
 	case backends.CloseInput:
 		j.closeInput(c.to)
+	case backends.AwaitInput:
+		j.awaitInput(what.For, c.to)
 	case backends.Signal:
 		j.answer(c.to, j.signal(what))
 	case backends.Deadline:

@@ -143,8 +143,10 @@ func (d *descent) freeze(list func() []proc) []proc {
 	return all
 }
 
+func (d *descent) pids() []int { return pidsOf(d.members()) }
+
 func (d *descent) survivors() []messages.Survivor {
-	return survivorsOf(d.h.sys, pidsOf(d.members()))
+	return survivorsOf(d.h.sys, d.pids())
 }
 
 func pidsOf(procs []proc) []int {

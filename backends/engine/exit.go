@@ -86,6 +86,7 @@ func (j *job) ended(end ending) {
 	j.controls.refuseRest()
 	j.sayAnswers()
 	stdin, recorded := j.input.shut(), j.recorded
+	j.input.say(j, false)
 	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
 	streams := j.streams
 	j.mu.Unlock()

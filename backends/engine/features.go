@@ -18,8 +18,9 @@ type Features struct {
 	Pidfd       bool
 	GroupSignal bool // a pidfd can signal a process group
 	Inotify     bool
-	Children    bool // /proc names the children of a process
-	LargePipes  bool // a pipe can be made large
-	Umask       bool // a job can have an umask of its own
-	Inherited   int  // descriptors of the host that each child has to close
+	Children    bool   // /proc names the children of a process
+	LargePipes  bool   // a pipe can be made large
+	Reads       string // how it is seen that a job waits for input; "": it is not
+	Umask       bool   // a job can have an umask of its own
+	Inherited   int    // descriptors of the host that each child has to close
 }

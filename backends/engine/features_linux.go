@@ -30,6 +30,7 @@ func (h *host) probe() {
 	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/children"); err == nil {
 		f.Children = true
 	}
+	f.Reads = h.canSeeReads()
 	if r, w, err := h.sys.Pipe(); err == nil {
 		f.LargePipes = h.sys.SetPipeSize(r, largePipe) == nil
 		_ = h.sys.Close(r)

@@ -138,6 +138,8 @@ func (g *group) kill() {
 	}
 }
 
+func (g *group) pids() []int { return pidsOf(g.members()) }
+
 func (g *group) survivors() []messages.Survivor {
 	list := survivorsOf(g.h.sys, pidsOf(g.members()))
 	for i := range list {

@@ -66,6 +66,9 @@ func (g *group) kill() {
 	}
 }
 
+// pids are not to be had; nobody asks.
+func (g *group) pids() []int { return nil }
+
 func (g *group) survivors() []messages.Survivor {
 	if !g.alive() {
 		return nil

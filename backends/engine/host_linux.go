@@ -21,6 +21,7 @@ type host struct {
 	cgroups *cgroups // nil: none, and noCgroup says why
 	pollset *pollset
 	census  *census
+	awaits  *awaits
 	own     *ownReaper // nil: we wait for what we started only
 	walk    *walker    // with own
 	mask    *masker
@@ -40,7 +41,7 @@ func newHost(e *Local) (*host, error) {
 	h.self.pid, h.self.threads = os.Getpid(), 0
 	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
 	h.pollset, h.census, h.forks = newPollset(h), &census{h: h}, newForks()
-	h.mask = &masker{h: h}
+	h.mask, h.awaits = &masker{h: h}, newAwaits(h)
 	h.findCgroups()
 	h.shutOut()
 	if e.opt.Own {

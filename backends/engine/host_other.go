@@ -22,6 +22,8 @@ type host struct {
 	sys   Sys
 	null  int
 	exits *exits
+
+	awaits *awaits
 }
 
 func newHost(e *Local) (*host, error) {

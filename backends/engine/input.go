@@ -42,6 +42,9 @@ type input struct {
 	queued  int // bytes admitted and not yet written
 	through int64
 	feeding bool
+	given   int     // how often it was given something
+	looked  bool    // whether the job waits for it was said
+	awaited bool    // it does
 	closing *answer // CloseInput, behind the queue
 
 	now     *piece     // in the hands of the goroutine
@@ -96,12 +99,44 @@ func (in *input) shut() *pipeEnd {
 	return end
 }
 
+// say says that the job waits for input, or no longer does, if that is new. Called
+// with mu.
+func (in *input) say(j *job, awaited bool) {
+	if in.awaited != awaited {
+		in.awaited, in.looked = awaited, true
+		j.say(messages.InputAwaited{Waiting: awaited})
+	}
+}
+
+// awaitInput has the job looked at for so long, if it can wait for input at all.
+func (j *job) awaitInput(span time.Duration, to *answer) {
+	j.mu.Lock()
+	wanted, open := j.input.wanted, !j.input.closed && !j.input.last
+	j.mu.Unlock()
+	switch {
+	case !wanted:
+		j.answer(to, refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe"))
+	case !open:
+		j.answer(to, refusal(messages.NoInput, "the standard input of the job is closed"))
+	default:
+		j.e.host.awaitInput(j, span, to)
+	}
+}
+
 // feed queues bytes, and sees to it that somebody writes them.
 func (j *job) feed(data []byte, to *answer) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.input.queue = append(j.input.queue, &piece{data: data, to: to})
+	in := &j.input
+	in.queue = append(in.queue, &piece{data: data, to: to})
+	in.given++
+	tell := in.looked
+	in.say(j, false)
 	j.startFeeding()
+	j.mu.Unlock()
+	if tell {
+		j.tell()
+		j.e.host.awaits.soon(j)
+	}
 }
 
 // closeInput ends the input behind what was given before.
@@ -142,6 +177,7 @@ func (j *job) writeInput() {
 			var end *pipeEnd
 			if to != nil {
 				end = in.shut()
+				in.say(j, false)
 				if to.fact == nil {
 					to.fact = messages.ControlDone{} // before the job can see it and exit
 				}
@@ -209,6 +245,7 @@ func (j *job) wrote(p *piece, err error) {
 		fact = refusal(messages.JobFinished, "the job is being ended and takes no more")
 	default:
 		end = in.shut()
+		in.say(j, false)
 		fact = messages.ControlRefused{Err: messages.Error{
 			Code: messages.NoInput, Reason: name(errno(err)),
 			Message: "the job has closed its standard input",

@@ -288,6 +288,9 @@ func (j *job) standing() []messages.ProcessFact {
 	if j.main.seen && !j.told {
 		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
 	}
+	if j.input.looked && j.phase == running { // what was said last may have been lost
+		facts = append(facts, messages.InputAwaited{Waiting: j.input.awaited})
+	}
 	for _, s := range j.streams {
 		if b := s.blockedFact(); b.Blocked {
 			facts = append(facts, b)

@@ -208,6 +208,7 @@ func (j *job) nameSurvivors() {
 			j.phase, j.drained = exited, true
 			j.input.account()
 			j.controls.refuseRest()
+			j.input.say(j, false)
 		}
 		j.mu.Unlock()
 		if len(survivors) == 0 {

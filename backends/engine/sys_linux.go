@@ -36,7 +36,7 @@ type Sys interface {
 	SetNonblock(fd int) error // of one that is new: it has no other flag
 	SetPipeSize(fd, size int) error
 	Unread(fd int) (int, error) // FIONREAD
-	Hung(fd int) (bool, error)  // the last writer of the pipe is gone
+	Hung(fd int) (bool, error)  // the other end of the pipe is gone
 
 	InotifyInit() (int, error) // non-blocking
 	InotifyAdd(fd int, path string, mask uint32) (int, error)
@@ -158,7 +158,7 @@ func (kernel) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIO
 func (kernel) Hung(fd int) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
-	return p[0].Revents&unix.POLLHUP != 0, err
+	return p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0, err
 }
 
 func (kernel) InotifyInit() (int, error) {

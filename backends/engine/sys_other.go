@@ -27,7 +27,7 @@ type Sys interface {
 	SetNonblock(fd int) error
 	SetPipeSize(fd, size int) error
 	Unread(fd int) (int, error) // FIONREAD
-	Hung(fd int) (bool, error)  // the last writer of the pipe is gone
+	Hung(fd int) (bool, error)  // the other end of the pipe is gone
 }
 
 // fionread is FIONREAD of the BSD family, which x/sys does not name.

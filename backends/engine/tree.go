@@ -24,6 +24,9 @@ type tree interface {
 	// tree is left.
 	await(empty func())
 
+	// pids are the processes that live, seen after the call.
+	pids() []int
+
 	// signal sends sigs, in order, to every process it finds.
 	signal(sigs ...syscall.Signal)
 

@@ -64,6 +64,9 @@ func to(s messages.Stream, text string) fake.Step {
 	}}
 }
 
+// awaits input as a process that reads.
+var awaits = fake.Step{Play: func(p *fake.Process) bool { return p.AwaitInput(true) }}
+
 func scripts() map[string]*fake.Script {
 	slow := []fake.Step{}
 	for _, line := range []string{"1\n", "2\n", "3\n", "4\n", "5\n"} {
@@ -94,11 +97,14 @@ func scripts() map[string]*fake.Script {
 			Signal: func(p *fake.Process, _ string) { p.Exit(5) },
 		}),
 		"stopped": waits(fake.Script{Nature: fake.Obedient}),
-		"cat": {Begin: soon, Input: func(p *fake.Process, data string, closed bool) {
+		"cat": {Begin: soon, Steps: []fake.Step{awaits}, Input: func(p *fake.Process, data string, closed bool) {
+			p.AwaitInput(false)
 			p.Write(messages.Merged, data)
 			if closed {
 				p.Exit(0)
+				return
 			}
+			p.AwaitInput(true)
 		}},
 		"read": says(0, merged("status 1\n")),
 		"usr1": waits(fake.Script{Signal: func(p *fake.Process, name string) {

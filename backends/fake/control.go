@@ -61,6 +61,8 @@ func (p *Process) perform(by *binding, c backends.Control) {
 		p.takeInput(a, c)
 	case backends.CloseInput:
 		p.closeInput(a)
+	case backends.AwaitInput:
+		a.is(p.canAwait())
 	case backends.Resize:
 		a.is(p.onTerminal(func() { p.size = c.Size }))
 	case backends.ResetTerminal:
@@ -156,6 +158,18 @@ func (p *Process) closeInput(a *answer) {
 	if !again && p.script != nil && p.script.Input != nil {
 		p.later = append(p.later, func() { p.script.Input(p, "", true) })
 	}
+}
+
+// canAwait answers whether a look could show that the process waits for input:
+// AwaitInput plays what it shows.
+func (p *Process) canAwait() messages.ProcessFact {
+	switch {
+	case p.Spec.Stdio.Stdin != messages.StdinPipe && p.Spec.Stdio.Terminal == (messages.Terminal{}):
+		return refused(messages.NoInput, "the job has no standard input; start it with stdin pipe")
+	case p.eof:
+		return refused(messages.NoInput, "the standard input of the job is closed")
+	}
+	return done()
 }
 
 func (p *Process) onTerminal(do func()) messages.ProcessFact {

@@ -72,6 +72,7 @@ func TestBodies(t *testing.T) {
 	for _, c := range []backends.Control{
 		backends.Input{Data: []byte{0, 255}, Raw: true},
 		backends.CloseInput{},
+		backends.AwaitInput{For: time.Second},
 		backends.Resize{Size: messages.Terminal{Rows: 3, Cols: 4}},
 		backends.Signal{Name: "INT", Tree: true},
 		backends.ResetTerminal{},

@@ -109,6 +109,8 @@ func wireControl(c backends.Control) control {
 		return control{Kind: "input", Data: c.Data, Raw: c.Raw}
 	case backends.CloseInput:
 		return control{Kind: "close_input"}
+	case backends.AwaitInput:
+		return control{Kind: "await_input", After: c.For}
 	case backends.Resize:
 		return control{Kind: "resize", Size: c.Size}
 	case backends.Signal:
@@ -132,6 +134,8 @@ func (c control) engineControl() backends.Control {
 		return backends.Input{Data: c.Data, Raw: c.Raw}
 	case "close_input":
 		return backends.CloseInput{}
+	case "await_input":
+		return backends.AwaitInput{For: c.After}
 	case "resize":
 		return backends.Resize{Size: c.Size}
 	case "signal":

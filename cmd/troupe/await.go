@@ -39,7 +39,11 @@ flags say. What has happened already counts.`,
   troupe wait --match '^ready$' j7      until there is such a line
   troupe wait --port 8080 j7            until it, or what it started, listens
   troupe wait --any j7 j8`,
-		Annotations: map[string]string{helpEnd: `Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
+		Annotations: map[string]string{helpEnd: `A job waits for input while a process of it is held up in a read of its empty input
+(troupe run -i). One that waits for several things at once (poll, select, epoll: Node,
+asyncio, read -t) is not seen to.
+
+Exit status: of one job without a condition, its own, as of troupe run. Else 0; 3 if
 a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	}
 	set := cmd.Flags()
@@ -48,7 +52,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.StringVar(&f.match, "match", "", "until the output matches the regular expression `RE`")
 	set.StringVar(&f.port, "port", "", "until the job listens on port `N`, or HOST:N takes connections")
 	set.Var(&f.quiet, "quiet", "until it has written nothing for D")
-	set.BoolVar(&f.input, "input", false, "until it waits for input")
+	set.BoolVar(&f.input, "input", false, "until it waits for what troupe write gives it")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
 	byPidFile(cmd)
 	return m.asks(cmd, f.check, func(a *asking) error { return a.wait(f) })
@@ -138,12 +142,24 @@ func (a *asking) wait(f *waitFlags) error {
 		a.complain(errors.New("the time of --timeout is over"))
 		return status(statusTimeout)
 	case !end.Satisfied:
-		a.complain(errors.New("it can no longer happen: " + endsText(end.Jobs)))
+		a.complain(errors.New("it can no longer happen: " + neverText(end.Jobs)))
 		return status(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
 		return status(end.Jobs[0].ExitCode())
 	}
 	return nil
+}
+
+// neverText says why no wait for some jobs can be over: they have ended or, as only
+// input is waited for in jobs that live, have none.
+func neverText(jobs []messages.Job) string {
+	switch ends := endsText(jobs); {
+	case ends != "":
+		return ends
+	case len(jobs) == 1:
+		return string(jobs[0].ID) + " has no input that is open; troupe run -i gives a job one"
+	}
+	return "not all of the jobs have an input that is open; troupe run -i gives a job one"
 }
 
 // endsText says which of some jobs have ended, and how.

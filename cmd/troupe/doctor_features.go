@@ -20,6 +20,7 @@ func features(f engine.Features) []feature {
 		{"pidfd signals groups", f.GroupSignal, "", "signals go to the group by its id, while its leader is ours"},
 		{"names of children in /proc", f.Children, "", "descent is found by reading all of /proc"},
 		{"inotify", f.Inotify, "", "an emptied cgroup is noticed by looking"},
+		{"reads of processes in /proc", f.Reads != "", f.Reads, "troupe wait --input is refused"},
 		{"large pipes", f.LargePipes, "", "output moves in smaller steps"},
 		{"umask for each command", f.Umask, "", "commands have the umask of troupe"},
 	}

@@ -1,0 +1,95 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/actors/lifecycle"
+	"troupe/messages"
+)
+
+// eye has one job looked at for a watch (parent), through which it asks the job's
+// command, again and again for as long as the watch is there: whoever is gone asks
+// no more. That the job waits for input the watch hears from its record; the eye
+// says only that it never will (Hopeless), or that nobody can tell.
+type eye struct {
+	deps  *Deps
+	job   messages.JobID
+	again scheduler.CancelFunc
+	asked int
+}
+
+const (
+	// eyeSpan is for how long a job is looked at when it was asked once.
+	eyeSpan = 5 * time.Second
+	// eyePause is how long an eye waits between two questions.
+	eyePause = 2 * time.Second
+	// eyePatience is how long it waits for an answer, which may be held back behind
+	// input that the job does not take.
+	eyePatience = 30 * time.Second
+)
+
+// eyeCheck has an eye ask again.
+type eyeCheck struct {
+	quiet
+	number int
+}
+
+func eyeProps(d *Deps, job messages.JobID) *actor.Props {
+	return d.apart(func() actor.Actor { return &eye{deps: d, job: job} })
+}
+
+// Receive implements actor.Actor.
+func (e *eye) Receive(ctx actor.Context) {
+	switch msg := ctx.Message().(type) {
+	case *actor.Started:
+		e.ask(ctx)
+	case *actor.Stopping, *actor.Restarting:
+		e.close()
+	case messages.Acknowledged:
+		e.arm(ctx, eyePause)
+	case messages.CommandRejected:
+		e.refused(ctx, msg.Err)
+	case eyeCheck:
+		if msg.number == e.asked {
+			e.ask(ctx)
+		}
+	default:
+		unhandled(ctx, e.deps)
+	}
+}
+
+func (e *eye) ask(ctx actor.Context) {
+	e.arm(ctx, eyePatience)
+	ctx.Request(ctx.Parent(), messages.AwaitInput{Job: e.job, For: eyeSpan})
+}
+
+func (e *eye) arm(ctx actor.Context, after time.Duration) {
+	e.close()
+	e.asked++
+	e.again = later(ctx, after, eyeCheck{number: e.asked})
+}
+
+// refused gives up what cannot be. What is only not now (a job that has not started,
+// or is being moved) is asked again.
+func (e *eye) refused(ctx actor.Context, err messages.Error) {
+	switch err.Code {
+	case messages.NoInput, messages.JobFinished:
+		e.close()
+		ctx.Send(ctx.Parent(), lifecycle.Hopeless{Job: e.job})
+	case messages.Unsupported:
+		e.close()
+		ctx.Send(ctx.Parent(), tailFailed{job: e.job, err: err})
+	default:
+		e.arm(ctx, eyePause)
+	}
+}
+
+func (e *eye) close() {
+	if e.again != nil {
+		e.again()
+	}
+	e.asked++
+}

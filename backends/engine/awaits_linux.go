@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// awaits finds out which jobs wait for input. The kernel tells nobody of that, so
+// it is looked for: at the jobs of which somebody wants to know, and as long as one
+// waits, so that what was said stays true. Where nobody asks nothing is looked at.
+type awaits struct {
+	h *host
+
+	mu      sync.Mutex
+	jobs    map[*job]*interest
+	running bool
+	wake    chan struct{} // one is to be looked at sooner
+}
+
+// interest is in one job.
+type interest struct {
+	until time.Time // nobody has asked for it beyond
+	next  time.Time // look
+	pause time.Duration
+	dues  []*answer // of those who asked since the last look
+}
+
+// How long is waited between two looks at a job, and what they may cost together:
+// one part in so many of the time of one CPU.
+const (
+	awaitFirst = 10 * time.Millisecond
+	awaitMost  = 250 * time.Millisecond
+	awaitIdle  = 10 * time.Second // while it waits and nobody asks
+	awaitShare = 10
+)
+
+func newAwaits(h *host) *awaits {
+	return &awaits{h: h, jobs: make(map[*job]*interest), wake: make(chan struct{}, 1)}
+}
+
+// awaitInput looks at the job for so long, and answers when it has once.
+func (h *host) awaitInput(j *job, span time.Duration, to *answer) {
+	if h.found.Reads == "" {
+		j.answer(to, unseeable("it cannot be seen here when a job waits for input"))
+		return
+	}
+	w := h.awaits
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.jobs[j]
+	if i == nil {
+		i = &interest{}
+		w.jobs[j] = i
+	}
+	if now.After(i.until) { // whoever asked before looks often enough
+		i.next, i.pause = now, awaitFirst
+	}
+	if until := now.Add(span); until.After(i.until) {
+		i.until = until
+	}
+	i.dues = append(i.dues, to)
+	i.next = now
+	w.call()
+}
+
+func unseeable(text string) messages.ProcessFact {
+	return messages.ControlRefused{Err: messages.Error{
+		Code: messages.Unsupported, Reason: "input", Message: text, Hint: "wait for a pattern that the job writes when it asks",
+	}}
+}
+
+// soon looks at a job again that was given something, if anybody does.
+func (w *awaits) soon(j *job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := w.jobs[j]; i != nil {
+		i.next, i.pause = time.Now().Add(awaitFirst), awaitFirst
+		w.call()
+	}
+}
+
+// call sees to it that somebody looks, and soon. Called with mu.
+func (w *awaits) call() {
+	if !w.running {
+		w.running = true
+		w.h.e.background(w.loop)
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *awaits) loop() {
+	for {
+		due, wait, some := w.due(time.Now())
+		if !some {
+			return
+		}
+		for _, j := range due {
+			began := time.Now()
+			w.look(j)
+			if !w.h.rest((awaitShare - 1) * time.Since(began)) {
+				return
+			}
+		}
+		if len(due) == 0 && !w.sleep(wait) {
+			return
+		}
+	}
+}
+
+// sleep waits for what is due next; false is the end of the engine.
+func (w *awaits) sleep(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.wake:
+	case <-w.h.e.done:
+		return false
+	}
+	return true
+}
+
+// due are the jobs to look at now, or how long none is. Without any the loop ends.
+func (w *awaits) due(now time.Time) (list []*job, wait time.Duration, some bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wait = awaitIdle
+	for j, i := range w.jobs {
+		if left := i.next.Sub(now); left > 0 {
+			wait = min(wait, left)
+			continue
+		}
+		list = append(list, j)
+	}
+	w.running = len(w.jobs) > 0
+	return list, wait, w.running
+}
+
+// look looks at one job, says what it has seen, and when to look again.
+func (w *awaits) look(j *job) {
+	defer j.guard()
+	w.mu.Lock()
+	i := w.jobs[j]
+	dues := i.dues
+	i.dues = nil
+	w.mu.Unlock()
+	seen := blind
+	defer func() { w.settle(j, seen) }()
+	seen = j.seeInput()
+	fact := answerOf(seen)
+	j.update(func() {
+		for _, a := range dues {
+			if a.fact == nil {
+				a.fact = fact
+			}
+		}
+		j.sayAnswers()
+	})
+}
+
+// settle keeps looking, or no more.
+func (w *awaits) settle(j *job, seen sight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := w.jobs[j]
+	now := time.Now()
+	asked := now.Before(i.until)
+	if len(i.dues) == 0 && (seen != reads && !asked || seen == deaf || seen == unseen) {
+		delete(w.jobs, j)
+		return
+	}
+	most := awaitMost
+	if !asked {
+		most = awaitIdle
+	}
+	if len(i.dues) == 0 && i.next.Before(now) {
+		i.next = now.Add(i.pause)
+		i.pause = min(2*i.pause, most)
+	}
+}
+
+// answerOf is what somebody is told who asked.
+func answerOf(seen sight) messages.ProcessFact {
+	switch seen {
+	case blind:
+		return unseeable("a process of the job cannot be seen: it runs with other rights, or this machine hides what processes do")
+	case deaf:
+		return refusal(messages.NoInput, "the job has closed its standard input")
+	case unseen:
+		return refusal(messages.NoInput, "the standard input of the job is closed")
+	}
+	return messages.ControlDone{}
+}
+
+// seeInput looks at a job, and says what is new.
+func (j *job) seeInput() sight {
+	j.mu.Lock()
+	in := &j.input
+	end, given, tree := in.end, in.given, j.tree
+	busy, over := in.feeding, j.phase != running || in.end == nil
+	j.mu.Unlock()
+	seen := unseen
+	switch {
+	case over:
+	case busy:
+		seen = goesOn
+	default:
+		seen = j.look(end, tree)
+	}
+	j.update(func() {
+		if in.end != end || in.given != given || in.feeding {
+			if seen == reads { // it was, of what was there before
+				seen = goesOn
+			}
+			return
+		}
+		in.say(j, seen == reads)
+	})
+	return seen
+}
+
+// look looks at the pipe, then at who reads it: what comes between was not there.
+func (j *job) look(end *pipeEnd, t tree) sight {
+	sys := j.e.opt.Sys
+	r := reader{sys: sys}
+	seen := unseen
+	err := end.conn.Control(func(fd uintptr) {
+		if n, err := sys.Unread(int(fd)); err != nil {
+			seen = blind
+			return
+		} else if n > 0 {
+			seen = goesOn
+			return
+		}
+		if hung, err := sys.Hung(int(fd)); err == nil && hung {
+			seen = deaf
+			return
+		}
+		if sys.StatAt(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(fd)), &r.pipe) != nil {
+			seen = blind
+			return
+		}
+		seen = reads // if somebody does
+	})
+	if err != nil || seen != reads {
+		return seen
+	}
+	return r.any(t.pids())
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// sight is what a look at a job's input has shown.
+type sight uint8
+
+const (
+	goesOn sight = iota // nobody waits for it
+	reads               // a process is held up in a read of the empty pipe
+	blind               // nobody seems to, but not all of the processes could be seen
+	deaf                // nobody has the pipe any more
+	unseen              // there is none any more
+)
+
+// reader finds out whether processes wait in a read of one pipe.
+type reader struct {
+	sys  Sys
+	pipe unix.Stat_t
+}
+
+// any looks at processes in turn.
+func (r *reader) any(pids []int) sight {
+	all := goesOn
+	for _, pid := range pids {
+		switch r.process(pid) {
+		case reads:
+			return reads
+		case blind:
+			all = blind
+		}
+	}
+	return all
+}
+
+// process looks at the system calls in which its threads are.
+func (r *reader) process(pid int) sight {
+	tids, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "task"))
+	if err != nil {
+		return denied(err)
+	}
+	for _, tid := range tids {
+		thread := procPath(pid, "task/"+tid+"/")
+		call, err := readFile(r.sys, unix.AT_FDCWD, thread+"syscall")
+		switch {
+		case err != nil && denied(err) == goesOn:
+			continue // it has ended
+		case err != nil:
+			return r.suspect(pid, tids)
+		}
+		if fd := readOf(call); fd >= 0 && r.is(thread+"fd/"+strconv.Itoa(fd)) && r.sleeps(pid, thread) {
+			return reads
+		}
+	}
+	return goesOn
+}
+
+// denied tells what may not be seen from what is not there any more.
+func denied(err error) sight {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		return goesOn
+	}
+	return blind
+}
+
+// readOf is the descriptor that a system call waits to read from, -1 if it is
+// another: "0 0x3 0x7f…" is a read of 3; a thread that runs says "running".
+func readOf(call []byte) int {
+	f := bytes.Fields(call)
+	if len(f) < 2 {
+		return -1
+	}
+	switch n, _ := strconv.Atoi(string(f[0])); {
+	case !bytes.HasPrefix(f[1], []byte("0x")):
+		return -1
+	case n != unix.SYS_READ && n != unix.SYS_READV && n != unix.SYS_SPLICE && n != unix.SYS_TEE:
+		return -1
+	}
+	fd, err := strconv.ParseUint(string(f[1][2:]), 16, 64)
+	if err != nil {
+		return -1
+	}
+	return int(int32(fd))
+}
+
+// is reports whether a path leads to the pipe.
+func (r *reader) is(path string) bool {
+	var st unix.Stat_t
+	return r.sys.StatAt(unix.AT_FDCWD, path, &st) == nil && st.Ino == r.pipe.Ino && st.Dev == r.pipe.Dev
+}
+
+// sleeps reports whether a thread waits, and was not stopped while it did.
+func (r *reader) sleeps(pid int, thread string) bool {
+	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"stat")
+	if err != nil {
+		return false
+	}
+	p, ok := parseStat(pid, text)
+	return ok && p.state == 'S'
+}
+
+// suspect looks where the kernel shows no system calls (Yama, from the scope 2 on): a
+// thread that sleeps in a read of some pipe reads ours, if its process has no other.
+func (r *reader) suspect(pid int, tids []string) sight {
+	for _, tid := range tids {
+		thread := procPath(pid, "task/"+tid+"/")
+		before := r.switches(thread)
+		if !r.sleeps(pid, thread) || !r.maybeReads(thread) {
+			continue
+		}
+		ours, others, err := r.pipes(pid)
+		switch {
+		case r.switches(thread) != before: // it went on, and perhaps to another pipe
+		case err != nil:
+			return denied(err)
+		case ours && (others || r.hidden(thread)):
+			return blind
+		case ours:
+			return reads
+		}
+	}
+	return goesOn
+}
+
+// place is where in the kernel a thread sleeps; "": it is not shown.
+func (r *reader) place(thread string) string {
+	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"wchan")
+	if where := string(bytes.TrimSpace(text)); err == nil && where != "0" {
+		return where
+	}
+	return ""
+}
+
+func (r *reader) hidden(thread string) bool { return r.place(thread) == "" }
+
+// maybeReads reports whether a thread that sleeps may be in a read of a pipe.
+func (r *reader) maybeReads(thread string) bool {
+	where := r.place(thread)
+	return where == "" || strings.Contains(where, "pipe_read") || strings.HasPrefix(where, "pipe_wait")
+}
+
+// switches counts how often a thread went to sleep; "" if it cannot be known.
+func (r *reader) switches(thread string) string {
+	text, _ := readFile(r.sys, unix.AT_FDCWD, thread+"status")
+	_, count, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
+	count, _, _ = strings.Cut(count, "\n")
+	return count
+}
+
+// pipes reports whether a process can read the pipe, and any other.
+func (r *reader) pipes(pid int) (ours, others bool, err error) {
+	fds, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "fd"))
+	if err != nil {
+		return false, false, err
+	}
+	for _, fd := range fds {
+		var st unix.Stat_t
+		if r.sys.StatAt(unix.AT_FDCWD, procPath(pid, "fd/"+fd), &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+			continue
+		}
+		if st.Ino == r.pipe.Ino && st.Dev == r.pipe.Dev {
+			ours = true
+		} else if r.readable(procPath(pid, "fdinfo/"+fd)) {
+			others = true
+		}
+	}
+	return ours, others, nil
+}
+
+// readable reports whether a descriptor was opened for reading, or might have been.
+func (r *reader) readable(info string) bool {
+	text, err := readFile(r.sys, unix.AT_FDCWD, info)
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(text)) {
+		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(flags), 8, 64)
+			return err != nil || n&unix.O_ACCMODE != unix.O_WRONLY
+		}
+	}
+	return true
+}
+
+// The ways in which it can be seen that a process reads.
+const (
+	byCall  = "system calls"
+	byPlace = "places of sleep only"
+)
+
+// canSeeReads is how, "" if it cannot.
+func (h *host) canSeeReads() string {
+	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/syscall"); err == nil {
+		scope, err := readFile(h.sys, unix.AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope")
+		if s := string(bytes.TrimSpace(scope)); err != nil || s == "0" || s == "1" { // 1: what descends from us
+			return byCall
+		}
+	}
+	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/wchan"); err == nil {
+		return byPlace
+	}
+	return ""
+}
