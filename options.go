@@ -33,6 +33,9 @@ type Options struct {
 	JobPrefix string
 	// Shells are the shells that commands may name, beside the known ones.
 	Shells map[string][]string
+	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
+	// session is one.
+	Parallel int
 	// OwnProcess says that this process runs nothing but troupe: the node becomes
 	// the subreaper of its jobs and reaps every child. A library host leaves it
 	// false, since its own children would be reaped, too.
@@ -114,7 +117,7 @@ func (o Options) build() (parts, error) {
 	}
 	p.engine = o.Engine
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
-		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells})
+		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		if p.logs == nil {
@@ -149,7 +152,7 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells})
+	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
 	return p, nil
 }
 

@@ -41,6 +41,7 @@ type settings struct {
 type limitSettings struct {
 	Starts    count `toml:"starts"`
 	Unstarted count `toml:"unstarted"`
+	Parallel  count `toml:"parallel"`
 	Finished  count `toml:"finished"`
 	Channels  count `toml:"channels"`
 	Watches   count `toml:"watches"`

@@ -22,11 +22,12 @@ func configured(t *testing.T, text string, env ...string) (*settings, error) {
 
 func TestSettingsAreLaidOverEachOther(t *testing.T) {
 	t.Parallel()
-	s, err := configured(t, "socket = '/a/s'\nstate = '/a/state'\nlog = 'warn'\nhttp='127.0.0.1:7000'\n[limits]\nstarts = 3\n[storage]\nstored = '2GiB'\nmemory = 4096\n[shells]\nrc = ['/bin/rc', '-l']\n")
+	s, err := configured(t, "socket = '/a/s'\nstate = '/a/state'\nlog = 'warn'\nhttp='127.0.0.1:7000'\n[limits]\nstarts = 3\nparallel = 7\n[storage]\nstored = '2GiB'\nmemory = 4096\n[shells]\nrc = ['/bin/rc', '-l']\n")
 	require.NoError(t, err)
 	require.Equal(t, "/a/s", s.Socket)
 	require.Equal(t, "/a/state", s.State)
 	require.Equal(t, count(3), s.Limits.Starts)
+	require.Equal(t, count(7), s.Limits.Parallel)
 	require.Equal(t, size(2<<30), s.Storage.Stored)
 	require.Equal(t, size(4096), s.Storage.Memory)
 	require.Equal(t, []string{"/bin/rc", "-l"}, s.Shells["rc"])

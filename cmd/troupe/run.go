@@ -60,9 +60,11 @@ func (g *foreground) run() error {
 	defer cancel()
 	end := g.submit(ctx)
 	deaf := g.tellHeld(ctx)
+	turn := g.tellQueued(ctx)
 	quiet := g.progress(ctx)
 	e := g.wait(end)
 	quiet()
+	turn()
 	deaf()
 	if e.err != nil {
 		cancel()

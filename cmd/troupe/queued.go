@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"troupe/messages"
+)
+
+// queuedFor is how long a command waits for its turn without a word: most wait
+// only for the start of those before them.
+const queuedFor = time.Second
+
+// tellQueued says once that the command waits for others of its session: with -b
+// it would look as if the daemon did not answer. It waits until the function that
+// it returns is called.
+func (g *foreground) tellQueued(ctx context.Context) func() {
+	if g.host.ours() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		patience := time.NewTimer(queuedFor)
+		defer patience.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-patience.C:
+		}
+		if job, err := g.host.job(ctx, g.job); err == nil && job.State == messages.Queued {
+			g.screen.say("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Who waits for a turn is told that he does, and a setting says how many there are.
+func TestACommandThatWaitsForItsTurnSaysSo(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/config.toml"
+	require.NoError(t, os.WriteFile(file, []byte("[limits]\nparallel = 2\n"), 0o600))
+	d := serves(t, nil, "--config", file)
+	for range 2 {
+		d.beside("run", "-b", "exec sleep 600").start().ends(0)
+	}
+	p := d.beside("run", "-b", "--name", "third", "exec sleep 600").start()
+	p.err.has(t, "the command waits for its turn in scope main")
+	require.Equal(t, "queued", d.record("third")["state"])
+	d.beside("run", "--scope", "other", "true").start().ends(0)
+	d.beside("kill", "j1").start().ends(0)
+	p.ends(0)
+	require.Equal(t, "running", d.record("third")["state"])
+}
