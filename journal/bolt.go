@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -78,11 +79,21 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	}
 	b := &Bolt{path: path, keep: o.Retention.withDefaults(), db: db}
 	err = guarded(func() error { return db.Update(mark) })
-	if err := errors.Join(err, b.Append(nil)); err != nil { // what has become too old meanwhile
+	if errors.Is(err, errUnchanged) {
+		err = nil
+	}
+	trimmed := b.Append(nil) // what has become too old meanwhile
+	if full(trimmed) {
+		trimmed = nil // it goes later: a journal that is there can be read without room
+	}
+	if err := errors.Join(err, trimmed); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return b, nil
 }
+
+// full says that there is no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // Stats tell what was done so far.
 func (b *Bolt) Stats() Stats {

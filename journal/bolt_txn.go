@@ -130,7 +130,7 @@ func mark(tx *bbolt.Tx) error {
 	natural(&f, 1, &format)
 	b, value := tx.Bucket([]byte(metaBucket)), seal(metaBucket, formatKey, f.buf)
 	if bytes.Equal(b.Get(formatKey), value) {
-		return nil
+		return errUnchanged
 	}
 	return b.Put(formatKey, value)
 }
