@@ -22,9 +22,10 @@ import (
 //
 // Reads and writes wait for the disk.
 type Bolt struct {
-	path string
-	keep Retention
-	db   *bbolt.DB
+	path   string
+	keep   Retention
+	forgot func(jobs []messages.UID)
+	db     *bbolt.DB
 
 	mu      sync.Mutex
 	queue   []*waiting // who waits for the next commit; each is a blocked caller
@@ -38,6 +39,11 @@ type Bolt struct {
 type BoltOptions struct {
 	Retention Retention
 	Timeout   time.Duration // for another process to let go of the file; 0: DefaultLockTimeout
+
+	// Forgot hears of the jobs whose records were let go by the Retention, when that is
+	// committed, and not of those that were Removed. It is called by OpenBolt and by
+	// those who write, who wait for it: it must not write itself.
+	Forgot func(jobs []messages.UID)
 
 	// NoSync leaves the disk to the kernel. A killed process loses nothing by it, a
 	// loss of power may leave no journal at all: for measurements.
@@ -77,7 +83,7 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bolt{path: path, keep: o.Retention.withDefaults(), db: db}
+	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db}
 	err = guarded(func() error { return db.Update(mark) })
 	if errors.Is(err, errUnchanged) {
 		err = nil

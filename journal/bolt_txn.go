@@ -111,6 +111,7 @@ type txn struct {
 	dirty   map[messages.JobID]*record // of jobs, still to be written
 	changed bool
 	trimmed uint64 // facts
+	forgot  []messages.UID
 }
 
 // lay makes an empty journal.
