@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 
@@ -26,6 +27,7 @@ type Subscription struct {
 
 	mu   sync.Mutex
 	left bool // it was given up before it was open
+	over bool // its channel has ended, or is another's
 }
 
 // inboxSlack is what a channel may say beside the notifications of its window:
@@ -62,6 +64,20 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 	return nil, cmp.Or(err, messages.Refusal(first), errNoChannel)
 }
 
+// channelEnded says of a channel that it has ended, and why: it is ErrClosed.
+type channelEnded struct{ messages.Unsubscribed }
+
+// Error implements error.
+func (e *channelEnded) Error() string {
+	if e.Reason == messages.ChannelReplaced {
+		return fmt.Sprintf("another subscriber took the channel %s over; subscribe under a name of your own", e.Channel)
+	}
+	return fmt.Sprintf("the channel %s has ended: %s", e.Channel, e.Reason)
+}
+
+// Is reports that the error is ErrClosed.
+func (e *channelEnded) Is(target error) bool { return target == ErrClosed }
+
 // errNoChannel is for a first word that opens no channel and is no refusal.
 var errNoChannel = errors.New("the channel ended before it was open; subscribe again")
 
@@ -93,7 +109,7 @@ func (s *Subscription) Next(ctx context.Context) (any, error) {
 		s.unacked = fact.Seq
 		s.returned++
 	case messages.Unsubscribed:
-		return nil, ErrClosed
+		return nil, &channelEnded{fact}
 	}
 	return m, nil
 }
@@ -122,7 +138,12 @@ func (s *Subscription) next(ctx context.Context) (any, error) {
 // Close ends the channel; what is not acknowledged is forgotten with it. To
 // come back later, leave it open and subscribe again with its Channel.
 func (s *Subscription) Close() error {
-	s.node.tell(messages.Unsubscribe{Channel: s.channel})
+	s.mu.Lock()
+	over := s.over
+	s.mu.Unlock()
+	if !over {
+		s.node.tell(messages.Unsubscribe{Channel: s.channel})
+	}
 	s.forget()
 	return nil
 }
@@ -168,6 +189,9 @@ func (s *inbox) take(m any) bool {
 	defer s.mu.Unlock()
 	if s.left {
 		return false
+	}
+	if _, ended := m.(messages.Unsubscribed); ended {
+		s.over = true
 	}
 	select {
 	case s.heard <- m:

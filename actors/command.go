@@ -28,6 +28,7 @@ type command struct {
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
 	leaving bool // all is said
+	moving  bool // … here: the job is handed over
 	clients clients
 	timers  map[lifecycle.Timer]scheduler.CancelFunc
 }
@@ -56,6 +57,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
 	case yield:
+		c.moving = true
 		c.leave(ctx)
 	case heardAll:
 		ctx.Respond(heardThat{who: ctx.Self()})
@@ -235,7 +237,11 @@ func (c *command) abandon(ctx actor.Context) {
 	if c.proc != nil {
 		c.proc.Release()
 	}
-	for _, effect := range c.machine.Abandon(internalError()) {
+	why := internalError()
+	if c.moving {
+		why = isMoving(c.machine.Job.ID)
+	}
+	for _, effect := range c.machine.Abandon(why) {
 		c.perform(ctx, effect)
 	}
 }

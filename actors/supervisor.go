@@ -24,6 +24,7 @@ type supervisor struct {
 	byUID     map[messages.UID]messages.JobID
 	byKey     map[idempotency]messages.JobID
 	archived  []messages.JobID // oldest first
+	telling   []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
 	forgotten []forgotten
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission

@@ -17,8 +17,13 @@ type channels struct {
 	byID    map[messages.ChannelID]*subscription
 	count   int
 	notices int                             // ever
-	past    map[messages.ChannelID]Follower // that were there before this tree, and have not come back
+	past    map[messages.ChannelID]Follower // that were there before this tree, or left without a word, and have not come back
+	taken   map[string]*subscription        // by PID: another subscriber has their channel
 }
+
+// pastChannels is how many are remembered whose subscribers have gone, for each one
+// that may be open: together they are those that a journal remembers.
+const pastChannels = 3
 
 type subscription struct {
 	spec    channelSpec
@@ -30,7 +35,9 @@ type subscription struct {
 }
 
 func newChannels() channels {
-	return channels{byID: map[messages.ChannelID]*subscription{}}
+	return channels{
+		byID: map[messages.ChannelID]*subscription{}, past: map[messages.ChannelID]Follower{}, taken: map[string]*subscription{},
+	}
 }
 
 // subscribe opens a channel, or resumes one.
@@ -71,15 +78,14 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	}
 	id := r.Channel
 	if id == "" {
-		s.channels.count++
-		id = messages.ChannelID(fmt.Sprintf("c%d", s.channels.count))
+		id = s.channels.unused()
 	}
 	old, known := s.channels.byID[id]
 	if known && old.notice != nil {
 		refuse(ctx, r, &messages.Error{Code: messages.Conflict, Reason: "channel", Message: fmt.Sprintf("the channel %s is the node's own", id), Hint: "use another name"})
 		return
 	}
-	if !known && s.channels.clients() >= s.limit.Channels {
+	if !known && s.channelsFull(ctx) {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "channels",
 			Message: fmt.Sprintf("%d channels are open, which is all the node takes", s.limit.Channels), Hint: "unsubscribe one",
@@ -96,6 +102,9 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		if r.Resume {
 			spec.after = old.spec.after
 		}
+		if !old.spec.subscriber.Equal(ctx.Sender()) {
+			s.channels.taken[old.pid.Id] = old
+		}
 		ctx.Stop(old.pid)
 	case came && r.Resume:
 		spec.after = before.Acked
@@ -104,6 +113,40 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
 	s.beside(Entry{Channels: []Follower{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
 	s.channels.byID[id] = &subscription{spec: spec, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
+}
+
+// unused makes a name that no channel has, nor has had.
+func (c *channels) unused() messages.ChannelID {
+	for {
+		c.count++
+		id := messages.ChannelID(fmt.Sprintf("c%d", c.count))
+		_, here := c.byID[id]
+		if _, past := c.past[id]; !here && !past {
+			return id
+		}
+	}
+}
+
+// channelsFull says whether no further channel is taken. Clients leave without a
+// word: at the limit, channels whose subscriber has gone are ended. They are
+// remembered as those of another node are, so that who comes back goes on.
+func (s *supervisor) channelsFull(ctx actor.Context) bool {
+	if s.channels.clients() < s.limit.Channels {
+		return false
+	}
+	for id, c := range s.channels.byID {
+		if c.notice != nil || reachable(ctx, c.spec.subscriber) {
+			continue
+		}
+		ctx.Stop(c.pid)
+		delete(s.channels.byID, id)
+		if len(s.channels.past) < pastChannels*s.limit.Channels {
+			s.channels.past[id] = Follower{ID: id, Filter: c.spec.filter, Window: c.spec.window, Acked: c.spec.after}
+		} else {
+			s.beside(Entry{Left: []messages.ChannelID{id}})
+		}
+	}
+	return s.channels.clients() >= s.limit.Channels
 }
 
 // newest is the number of the newest fact that the journal holds.
@@ -153,13 +196,21 @@ func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
 		return
 	}
-	c.acked = c.spec.after
-	ctx.Send(c.pid, m)
+	c.acked = c.spec.after // not m: an older word may come late
+	ctx.Send(c.pid, messages.Acknowledge{Channel: m.Channel, Seq: c.acked})
 }
 
 // channelLost makes a channel again, unless it fails too often: then its
-// subscriber is told.
+// subscriber is told. So is who lost the channel to another, behind all that it was
+// told before.
 func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
+	if c, ok := s.channels.taken[who.Id]; ok {
+		delete(s.channels.taken, who.Id)
+		if reachable(ctx, c.spec.subscriber) {
+			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: c.spec.id, Reason: messages.ChannelReplaced})
+		}
+		return
+	}
 	for id, c := range s.channels.byID {
 		if !c.pid.Equal(who) {
 			continue
@@ -208,7 +259,6 @@ func (c *channels) clients() int {
 // remember takes the channels of the tree before: their names are not given anew,
 // and their subscribers go on where they were.
 func (c *channels) remember(all []Follower) {
-	c.past = map[messages.ChannelID]Follower{}
 	for _, f := range all {
 		c.past[f.ID] = f
 		if n, err := strconv.Atoi(strings.TrimPrefix(string(f.ID), "c")); err == nil {

@@ -23,19 +23,50 @@ func logBytes(job messages.Job) (n int64) {
 }
 
 // trim forgets the oldest of the jobs that are over, as far as they are too many,
-// too old, or have written too much.
+// too old, or have written too much. One whose end is still to be told stays until
+// that is told or given up, unless it is for its output that it has to go.
 func (s *supervisor) trim(ctx actor.Context) {
-	for len(s.archived) > 0 {
-		oldest := s.jobs[s.archived[0]]
-		old := s.limit.Age > 0 && clock().Sub(oldest.job.Ended) >= s.limit.Age
-		if !old && len(s.archived) <= s.limit.Finished && (s.limit.LogBytes <= 0 || s.logBytes <= s.limit.LogBytes) {
-			break
-		}
-		s.forget(ctx, oldest)
+	for s.trimOne(ctx) {
 	}
 	s.removeSoon(ctx)
 	if s.limit.Age > 0 && len(s.archived) > 0 && s.aging == nil {
 		s.aging = later(ctx, max(s.jobs[s.archived[0]].job.Ended.Add(s.limit.Age).Sub(clock()), time.Second), trimLate{})
+	}
+}
+
+// trimOne lets one job go, and says whether there was one to go.
+func (s *supervisor) trimOne(ctx actor.Context) bool {
+	much := s.limit.LogBytes > 0 && s.logBytes > s.limit.LogBytes
+	if len(s.telling) > s.limit.Finished || much && len(s.telling) > 0 {
+		s.forget(ctx, s.jobs[s.telling[0]])
+		return true
+	}
+	if len(s.archived) == 0 {
+		return false
+	}
+	oldest := s.jobs[s.archived[0]]
+	old := s.limit.Age > 0 && clock().Sub(oldest.job.Ended) >= s.limit.Age
+	switch {
+	case !old && !much && len(s.archived) <= s.limit.Finished:
+		return false
+	case !much && oldest.tells():
+		s.archived, s.telling = s.archived[1:], append(s.telling, oldest.job.ID)
+	default:
+		s.forget(ctx, oldest)
+	}
+	return true
+}
+
+// tells says whether somebody is still to be told of the end of a job.
+func (e *entry) tells() bool {
+	return slices.ContainsFunc(e.job.OnFinish, func(n messages.Notice) bool { return n.State == messages.NoticePending })
+}
+
+// toldAll lets a job go that was kept only for what was to be told.
+func (s *supervisor) toldAll(ctx actor.Context, e *entry) {
+	if !e.tells() && slices.Contains(s.telling, e.job.ID) {
+		s.forget(ctx, e)
+		s.removeSoon(ctx)
 	}
 }
 

@@ -99,6 +99,11 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s is not over yet", e.job.ID),
 			Hint: "stop it first, or wait until its processes and its output are closed",
 		})
+	case e.tells(): // the next node would know nothing of it
+		refuse(ctx, r, &messages.Error{
+			Code: messages.Refused, Reason: "on_finish", Message: fmt.Sprintf("the end of job %s is still to be told", e.job.ID),
+			Hint: "wait until it is told or given up, which its record says: that takes a day at most",
+		})
 	default:
 		s.forget(ctx, e)
 		s.removeForgotten()
@@ -145,6 +150,7 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	case i > 0:
 		s.archived = slices.Delete(s.archived, i, i+1)
 	}
+	s.telling = slices.DeleteFunc(s.telling, func(id messages.JobID) bool { return id == e.job.ID })
 	if pid, ok := s.archives[e.job.ID]; ok {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)

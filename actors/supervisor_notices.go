@@ -220,6 +220,7 @@ func (s *supervisor) recordNotice(ctx actor.Context, d due, m noticed) {
 	}
 	e.job.OnFinish = all
 	s.record(ctx, e, messages.CommandNotified{Job: e.job})
+	s.toldAll(ctx, e)
 }
 
 // restNotices lets go of a recipient that nothing is left for. At the end of the node

@@ -200,6 +200,10 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 // revive puts a job that the engine has back into its place. One that belonged to
 // a connection ends with it (design.md 7); what was promoted stays.
 func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
+	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
+	if ends && !e.job.State.Ended() {
+		e.run.PromoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
+	}
 	s.place(ctx, e)
 	if e.job.State.Ended() {
 		return
@@ -207,7 +211,7 @@ func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	if moved {
 		s.record(ctx, e, messages.CommandChanged{Job: e.job})
 	}
-	if m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync {
+	if ends {
 		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -21,9 +22,10 @@ import (
 //
 // Reads and writes wait for the disk.
 type Bolt struct {
-	path string
-	keep Retention
-	db   *bbolt.DB
+	path   string
+	keep   Retention
+	forgot func(jobs []messages.UID)
+	db     *bbolt.DB
 
 	mu      sync.Mutex
 	queue   []*waiting // who waits for the next commit; each is a blocked caller
@@ -37,6 +39,11 @@ type Bolt struct {
 type BoltOptions struct {
 	Retention Retention
 	Timeout   time.Duration // for another process to let go of the file; 0: DefaultLockTimeout
+
+	// Forgot hears of the jobs whose records were let go by the Retention, when that is
+	// committed, and not of those that were Removed. It is called by OpenBolt and by
+	// those who write, who wait for it: it must not write itself.
+	Forgot func(jobs []messages.UID)
 
 	// NoSync leaves the disk to the kernel. A killed process loses nothing by it, a
 	// loss of power may leave no journal at all: for measurements.
@@ -76,13 +83,23 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bolt{path: path, keep: o.Retention.withDefaults(), db: db}
+	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db}
 	err = guarded(func() error { return db.Update(mark) })
-	if err := errors.Join(err, b.Append(nil)); err != nil { // what has become too old meanwhile
+	if errors.Is(err, errUnchanged) {
+		err = nil
+	}
+	trimmed := b.Append(nil) // what has become too old meanwhile
+	if full(trimmed) {
+		trimmed = nil // it goes later: a journal that is there can be read without room
+	}
+	if err := errors.Join(err, trimmed); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return b, nil
 }
+
+// full says that there is no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // Stats tell what was done so far.
 func (b *Bolt) Stats() Stats {

@@ -21,7 +21,7 @@ func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 		if r == nil || t.tally.over <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
 			break
 		}
-		if err := t.forget(r); err != nil {
+		if err := t.letGo(r); err != nil {
 			return err
 		}
 	}
@@ -50,11 +50,17 @@ func (t *txn) trimBytes(keep Retention, budget int) error {
 		if err != nil || r == nil {
 			return err
 		}
-		if err := t.forget(r); err != nil {
+		if err := t.letGo(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// letGo forgets a job that nobody asked to forget, and notes that.
+func (t *txn) letGo(r *record) error {
+	t.forgot = append(t.forgot, r.Job.UID)
+	return t.forget(r)
 }
 
 func (t *txn) oldestOver() (*record, error) { return t.front(overBucket) }

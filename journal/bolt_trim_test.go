@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +58,35 @@ func TestBoltKeepsTheNewestJobs(t *testing.T) {
 	if n, _ := b.LastNumber(); n != 2000 {
 		t.Errorf("the last number is %d", n)
 	}
+}
+
+// Who has more of a job than its record hears when that is let go, also while the
+// journal is being opened, and not of what was removed.
+func TestBoltTellsWhatItForgets(t *testing.T) {
+	path := place(t)
+	var heard []messages.UID
+	o := journal.BoltOptions{NoSync: true, Retention: journal.Retention{Jobs: 3}, Forgot: func(jobs []messages.UID) { heard = append(heard, jobs...) }}
+	wants := func(what string, numbers ...int) {
+		t.Helper()
+		var all []messages.UID
+		for _, n := range numbers {
+			all = append(all, aJob(jobID(n)).UID)
+		}
+		if !slices.Equal(heard, all) {
+			t.Errorf("%s: heard of %v, want %v", what, heard, all)
+		}
+		heard = nil
+	}
+	b := bolt(t, path, o)
+	lives(t, b, 1, 1, 5)
+	wants("too many", 1, 2)
+	must(t, b.Write(journal.Batch{Removed: []messages.JobID{"j3"}}))
+	wants("removed")
+	o.Retention.Jobs = 1
+	b = reopen(t, b, path, o)
+	wants("at the opening", 4)
+	must(t, b.Write(journal.Batch{Removed: []messages.JobID{"j5"}}))
+	wants("the last one")
 }
 
 // A job that runs holds its facts, and so all that came later, to the bound; its

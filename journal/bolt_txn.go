@@ -111,6 +111,7 @@ type txn struct {
 	dirty   map[messages.JobID]*record // of jobs, still to be written
 	changed bool
 	trimmed uint64 // facts
+	forgot  []messages.UID
 }
 
 // lay makes an empty journal.
@@ -130,7 +131,7 @@ func mark(tx *bbolt.Tx) error {
 	natural(&f, 1, &format)
 	b, value := tx.Bucket([]byte(metaBucket)), seal(metaBucket, formatKey, f.buf)
 	if bytes.Equal(b.Get(formatKey), value) {
-		return nil
+		return errUnchanged
 	}
 	return b.Put(formatKey, value)
 }

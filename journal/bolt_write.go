@@ -81,10 +81,14 @@ var errUnchanged = errors.New("nothing has changed")
 func (b *Bolt) commit(round []*waiting) {
 	slices.SortStableFunc(round, func(x, y *waiting) int { return cmp.Compare(x.begins(), y.begins()) })
 	done := Stats{Commits: 1, Writes: uint64(len(round))}
+	var forgot []messages.UID
 	err := b.usable()
 	if err == nil {
 		err = b.fault(guarded(func() error {
-			return b.db.Update(func(tx *bbolt.Tx) error { return b.apply(tx, round, &done) })
+			return b.db.Update(func(tx *bbolt.Tx) (err error) {
+				forgot, err = b.apply(tx, round, &done)
+				return err
+			})
 		}))
 	}
 	switch {
@@ -95,6 +99,9 @@ func (b *Bolt) commit(round []*waiting) {
 			w.err = cmp.Or(w.err, err)
 		}
 		return
+	}
+	if b.forgot != nil && len(forgot) > 0 {
+		b.forgot(forgot)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,10 +120,11 @@ func (w *waiting) begins() messages.Seq {
 	return w.batch.Facts[0].Seq
 }
 
-func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) error {
+// apply does what the callers of a round ask for, and gives the jobs that had to go.
+func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) (forgot []messages.UID, err error) {
 	t, err := begin(tx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now, had := time.Now(), t.tally.last
 	for _, w := range round {
@@ -127,25 +135,25 @@ func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) error {
 		}
 		for i, f := range facts {
 			if err := t.fact(f, forms[i]); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := t.take(w.batch, now, b.keep); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := t.flush(); err != nil {
-		return err
+		return nil, err
 	}
 	done.Facts = uint64(t.tally.last - had)
 	if err := t.trim(now, b.keep, int(done.Facts)); err != nil {
-		return err
+		return nil, err
 	}
 	done.Trimmed = t.trimmed
 	if !t.changed {
-		return errUnchanged
+		return nil, errUnchanged
 	}
-	return t.end()
+	return t.forgot, t.end()
 }
 
 // encodeFresh gives those facts that are not recorded yet, and their forms. What

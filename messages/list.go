@@ -21,7 +21,8 @@ type FindJob struct {
 	Job JobID
 }
 
-// RemoveJob asks for a finished job and its output to be forgotten.
+// RemoveJob asks for a finished job and its output to be forgotten. It is refused
+// while the end of the job is still to be told (RunCommand.OnFinish).
 type RemoveJob struct {
 	quiet
 	Job JobID

@@ -13,7 +13,8 @@ import "slices"
 // A subscriber that is slow is not waited for: its channel remembers only how
 // far it came and reads on from the journal. What the journal no longer holds
 // is said as FactsDropped, never left out in silence. Subscribing again with
-// the same channel resumes after the last acknowledged number.
+// the same channel resumes after the last acknowledged number; whoever has it
+// until then is told Unsubscribed, with the reason ChannelReplaced.
 
 // Subscribe asks for the facts after After that Filter lets through.
 type Subscribe struct {
@@ -121,6 +122,10 @@ type Unsubscribed struct {
 	Channel ChannelID
 	Reason  string
 }
+
+// ChannelReplaced is the reason of an Unsubscribed whose channel another subscriber
+// has taken over.
+const ChannelReplaced = "replaced"
 
 // Fact is what the recorder numbers and the channels tell: the CommandFacts,
 // and those of sessions and scopes.

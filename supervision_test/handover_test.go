@@ -131,7 +131,7 @@ func TestHandoverOfAStoppingJob(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
 		stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
-		refused(stop, messages.Internal) // who held it is gone; asking again is harmless
+		want(h, "why", refused(stop, messages.Busy).Reason, "moving") // asking again is harmless
 		again := h.ask(messages.StopCommand{Job: "j1", Grace: time.Minute})
 		h.after(time.Minute)
 		h.wantSignals(p, "TERM", "KILL")

@@ -289,6 +289,52 @@ func TestFaultNotifyIsForgotten(t *testing.T) {
 	}, plan{keep: 8, urls: &urls{}})
 }
 
+// A job whose end is still to be told is neither removed nor forgotten before: the
+// next node tells it, and then it goes.
+func TestNotifyKeepsWhatIsNotTold(t *testing.T) {
+	journals(t, func(h *house) {
+		u := h.plan.urls.fresh()
+		u.then(dead)
+		late := h.ends("late", 4, there)
+		want(h, "why", refused(h.ask(messages.RemoveJob{Job: late.ID}), messages.Refused).Reason, "on_finish")
+		h.runMany(5, "later")
+		h.again()
+		h.after(time.Hour)
+		h.wantNotices(late.ID, "pending 0")
+		u.then(nil)
+		h.after(time.Hour)
+		want(h, "the last try", u.of(there)[len(u.of(there))-1].seq, late.Seq)
+		reply[messages.JobMissing](h.ask(messages.FindJob{Job: late.ID}))
+		h.again()
+		reply[messages.JobMissing](h.ask(messages.FindJob{Job: late.ID}))
+		told := h.ends("told", 0, there)
+		want(h, "removed", reply[messages.JobFound](h.ask(messages.RemoveJob{Job: told.ID})).Job.ID, told.ID)
+	}, plan{urls: &urls{}, limits: actors.Limits{Finished: 2}})
+}
+
+// Of jobs that wait to be told no more are kept than of others, and none for whose
+// output there is no room.
+func TestFloodNotifyKeepsNoMoreThanItMay(t *testing.T) {
+	for name, limits := range map[string]actors.Limits{"number": {Finished: 3}, "bytes": {Finished: 3, LogBytes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			journals(t, func(h *house) {
+				h.plan.urls.fresh().then(dead)
+				most := 2 * limits.Finished
+				for n := range 10 {
+					_, p := h.start(messages.RunCommand{Text: fmt.Sprintf("job %d", n), Background: true, OnFinish: []string{there}})
+					p.Write(messages.Merged, "some text")
+					p.Exit(0)
+					h.after(0)
+				}
+				if limits.LogBytes > 0 {
+					most = 0
+				}
+				want(h, "kept", len(h.listed(messages.ListJobs{Finished: true})), most)
+			}, plan{urls: &urls{}, limits: limits})
+		})
+	}
+}
+
 // told is the job by which a command is told.
 func (h *house) told(c string) *fake.Process {
 	h.Helper()

@@ -264,3 +264,92 @@ func TestNotifyByTheDoorLeavesNothing(t *testing.T) {
 		want(h, "channels", len(h.stage.all("channel")), 0)
 	}, plan{limits: actors.Limits{Channels: 3}})
 }
+
+// A name that a subscriber chose is not given to one that has none of its own.
+func TestNotifyNamesAreNotGivenTwice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		chosen := h.subscribe(messages.Subscribe{Channel: "c2"}, true)
+		first := h.subscribe(messages.Subscribe{}, true)
+		second := h.subscribe(messages.Subscribe{}, true)
+		want(h, "first", first.channel(), "c1")
+		want(h, "second", second.channel(), "c3")
+		h.runMany(1, "a")
+		for _, s := range []*subscriber{chosen, first, second} {
+			wantList(h, "told", s.numbers(), through(1, h.ledger.last())...)
+		}
+	})
+}
+
+// Who loses a channel to another is told so, behind all else, and closes nothing
+// of the other's.
+func TestNotifyTakenOver(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first := h.subscribe(messages.Subscribe{Channel: "me"}, false)
+		h.runMany(1, "a")
+		lost, err := h.node.Subscribe(context.Background(), messages.Subscribe{Channel: "me"})
+		if err != nil {
+			h.Fatal(err)
+		}
+		h.after(0)
+		said := first.said.all()
+		want(h, "the last word", said[len(said)-1], any(messages.Unsubscribed{Channel: "me", Reason: messages.ChannelReplaced}))
+
+		last := h.subscribe(messages.Subscribe{Channel: "me"}, true)
+		for {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			_, err = lost.Next(ctx)
+			cancel()
+			if err != nil {
+				break
+			}
+		}
+		want(h, "it has ended", errors.Is(err, troupe.ErrClosed), true)
+		if err := lost.Close(); err != nil {
+			h.Error(err)
+		}
+		h.runMany(1, "b")
+		want(h, "words behind the end", len(first.said.all()), len(said))
+		wantList(h, "told", last.numbers(), through(1, h.ledger.last())...)
+	})
+}
+
+// An older acknowledgement that comes late tells the channel what its subscriber
+// has dealt with by then.
+func TestNotifyLateAcknowledgement(t *testing.T) {
+	inHouse(t, func(h *house) {
+		var heard []messages.Seq
+		h.stage.spoil = func(who *actor.PID, m any) int {
+			if a, ok := m.(messages.Acknowledge); ok && kindOf(who) == "channel" {
+				heard = append(heard, a.Seq)
+			}
+			return 1
+		}
+		s := h.subscribe(messages.Subscribe{Window: 8, Filter: messages.Filter{Job: "j1"}}, false)
+		h.runMany(1, "a")
+		last := s.last()
+		s.acknowledge(last) // there is room: the channel need not know
+		h.runMany(2, "b")
+		s.acknowledge(last - 2)
+		wantList(h, "the channel hears", heard, last)
+	})
+}
+
+// Subscribers that left without a word take no places from others, and go on where
+// they were if they come back.
+func TestFaultNotifyPlacesOfTheVanished(t *testing.T) {
+	inHouse(t, func(h *house) {
+		gone := h.subscribe(messages.Subscribe{Channel: "gone"}, true)
+		h.subscribe(messages.Subscribe{Channel: "stays"}, true)
+		h.runMany(1, "a")
+		heard := gone.last()
+		gone.vanish()
+		third := h.subscribe(messages.Subscribe{Channel: "third"}, true)
+		want(h, "the third", third.channel(), "third")
+		refused(h.ask(messages.Subscribe{Channel: "fourth"}), messages.ResourceExhausted)
+		third.vanish()
+		h.runMany(1, "b")
+		back := h.subscribe(messages.Subscribe{Channel: "gone", Resume: true}, true)
+		wantList(h, "told", back.numbers(), through(heard+1, h.ledger.last())...)
+		want(h, "channels", len(h.stage.all("channel")), 2)
+	}, plan{limits: actors.Limits{Channels: 2}})
+}

@@ -151,6 +151,23 @@ func TestRestartEndsWhatBelongedToAConnection(t *testing.T) {
 	}, plan{})
 }
 
+// What belonged to a connection is stopped, and not told to go on in the background
+// before, if its budget was spent while no node was there.
+func TestRestartBehindTheBudget(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "owned", PromoteAfter: time.Second})
+		h.die()
+		h.after(time.Minute)
+		h.begin()
+		h.after(time.Second)
+		want(h, "timers that have run out", h.stage.seen[point{"command", "lifecycle.Expired"}], 0) // they race with the stop
+		h.wantFacts("j1", "started stopping")
+		p.Exit(0)
+		h.after(0)
+		h.wantFacts("j1", "started stopping finished:cancelled retired")
+	}, plan{})
+}
+
 // A node that ends in order and keeps its jobs cancels none of them, and its jobs
 // in the foreground go on, as their clients were told.
 func TestRestartBehindAnOrderedEnd(t *testing.T) {

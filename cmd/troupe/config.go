@@ -90,7 +90,7 @@ func (m *Main) settings() (*settings, error) {
 }
 
 // ownState makes the state directory, or says that there is no place for it, or
-// that nothing can be written there.
+// that nothing may be written there.
 func (s *settings) ownState() error {
 	if s.State == "" {
 		return s.homeless

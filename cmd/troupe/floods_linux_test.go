@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -99,7 +100,8 @@ func stored(t *testing.T, dir string) (n int64) {
 }
 
 // The disk of the state directory is full while jobs write: they wait, and go on
-// when there is room, also under another daemon. No byte is missing (F31, M3).
+// when there is room. A daemon that begins meanwhile has them: it can be asked, and
+// can end them. No byte is missing (F31, M3).
 func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	t.Parallel()
 	const n = 6_000_000 // 46 MB
@@ -107,14 +109,24 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 	m := begins(t, "XDG_STATE_HOME="+state)
 	m.state = filepath.Join(state, "troupe")
 	t.Cleanup(func() { endKeeper(m.state) })
+	ends := m.run(messages.RunCommand{Argv: []string{"sleep", "600"}})
 	merged := m.run(messages.RunCommand{Text: fmt.Sprintf("seq 1 %d; exit 4", n)})
 	apart := m.run(messages.RunCommand{Text: fmt.Sprintf("seq 1 %d >&2; exit 4", n), Streams: messages.SeparateStreams})
 	for _, job := range []messages.Job{merged, apart} {
 		m.flagged(job, messages.FlagLogBlocked)
 	}
 	m.killed()
-	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m")) // before, no daemon begins
+	fills(t, state)
 	m.again()
+	for _, job := range []messages.Job{merged, apart} {
+		now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
+		require.NoError(t, err)
+		require.Equal(t, messages.Running, now.State)
+	}
+	_, err := m.client.Stop(t.Context(), messages.StopCommand{Job: messages.JobID(ends.UID), Grace: -1})
+	require.NoError(t, err)
+	require.Equal(t, messages.Cancelled, m.over(messages.JobID(ends.UID)).Outcome)
+	require.NoError(t, unix.Mount("", state, "", unix.MS_REMOUNT, "size=300m"))
 	want := sequenceSum(n)
 	for job, stream := range map[*messages.Job]messages.Stream{&merged: messages.Merged, &apart: messages.Stderr} {
 		over := m.over(messages.JobID(job.UID))
@@ -122,6 +134,18 @@ func TestFaultNoSpaceForTheKeeper(t *testing.T) {
 		require.Equal(t, 4, over.Shell)
 		require.Equal(t, want, m.sum(job.UID, stream))
 	}
+}
+
+// fills takes what room is left in a directory.
+func fills(t *testing.T, dir string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(dir, "filler"))
+	require.NoError(t, err)
+	defer file.Close()
+	for page := make([]byte, 4096); err == nil; {
+		_, err = file.Write(page)
+	}
+	require.ErrorIs(t, err, unix.ENOSPC)
 }
 
 // flagged waits until a job has a flag.

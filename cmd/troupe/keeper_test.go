@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // keepersOf are the common keepers of a state directory: one, if there is any.
@@ -34,24 +36,46 @@ func keepersOf(state string) (pids []int) {
 }
 
 // endKeeper ends the keepers of a state directory, which a test may have left with
-// jobs, and them, and waits for that.
+// jobs, and them, and waits for that. There may be one that has just been started, and
+// one that finds the other and goes: which of them holds the lock is not known.
 func endKeeper(state string) {
+	told := map[int]bool{}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(tooLong); time.Now().Before(late); <-tick.C { // no event tells of the end of another's child
+		all, held := keepersIn(state)
+		for _, pid := range all {
+			if !told[pid] {
+				told[pid] = true
+				_ = syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}
+		if len(all) == 0 && !held {
+			return
+		}
+	}
+}
+
+// keepersIn are the keepers of a state directory, and of the detached jobs there, and
+// whether the lock of one is held: it is for as long as that lives.
+func keepersIn(state string) (pids []int, held bool) {
 	common, detached := filepath.Join(state, keeperName), filepath.Join(state, detachedName)+"/"
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
 		args := strings.Split(string(text), "\x00")
 		at := slices.IndexFunc(args, func(arg string) bool { return arg == common || strings.HasPrefix(arg, detached) })
-		if len(args) < 4 || args[1] != "keeper" || at < 0 {
-			continue
+		if len(args) >= 4 && args[1] == "keeper" && at >= 0 {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
 		}
-		dir := args[at]
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		lock, err := syscall.Open(filepath.Join(dir, "keeper.lock"), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		_ = syscall.Kill(pid, syscall.SIGTERM)
-		if err == nil {
-			_ = syscall.Flock(lock, syscall.LOCK_EX) // which it holds for as long as it lives
+	}
+	locks, _ := filepath.Glob(filepath.Join(detached, "*", "keeper.lock"))
+	for _, path := range append(locks, filepath.Join(common, "keeper.lock")) {
+		if lock, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+			held = held || errors.Is(syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 			_ = syscall.Close(lock)
 		}
 	}
+	return pids, held
 }

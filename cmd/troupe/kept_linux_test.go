@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/journal"
+	"troupe/messages"
 )
 
 // What a job that is over has printed outlives its keeper: in the record if it is
@@ -54,4 +57,34 @@ func TestOutputOutlivesTheKeeper(t *testing.T) {
 	text := q.rest()
 	require.True(t, strings.HasSuffix(text, "\n4999\n5000\n"), "%d bytes: %s", len(text), q.err)
 	q.ends(0)
+}
+
+// A journal that was left alone for longer than it keeps its records forgets them
+// before a daemon reads it: their outputs do not stay for ever.
+func TestOutputsOfForgottenRecordsAreRemoved(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	job := m.over(messages.JobID(m.run(messages.RunCommand{Text: "seq 1 100000"}).UID))
+	logs := func() int {
+		all, err := filepath.Glob(filepath.Join(m.state, keeperName, logsName, "*/sessions/*/"+string(job.UID)+".*"))
+		require.NoError(t, err)
+		return len(all)
+	}
+	require.Equal(t, 1, logs())
+	_, err := m.client.ShutDown(t.Context(), messages.ShutDown{}) // behind it all is settled
+	require.NoError(t, err)
+	m.ends(0)
+	path := filepath.Join(m.state, journalName)
+	require.NoError(t, os.Remove(path))
+	b, err := journal.OpenBolt(path, journal.BoltOptions{Retention: journal.Retention{Age: 1000 * journalAge}})
+	require.NoError(t, err)
+	job.Ended = time.Now().Add(-2 * journalAge)
+	retired := job
+	retired.State, job.State = messages.Retired, messages.Finished
+	require.NoError(t, b.Append([]messages.FactRecorded{{Seq: 1, Fact: messages.CommandFinished{Job: job}}, {Seq: 2, Fact: messages.CommandRetired{Job: retired}}}))
+	require.NoError(t, b.Close())
+	m.again()
+	_, err = m.client.Job(t.Context(), messages.JobID(job.UID))
+	require.ErrorIs(t, err, &messages.Error{Code: messages.NotFound})
+	settles(t, "logs", 0, logs)
 }

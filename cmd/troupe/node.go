@@ -45,20 +45,34 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
 	}
-	if d.journal, err = journal.OpenBolt(filepath.Join(s.State, journalName), journal.BoltOptions{}); err != nil {
+	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
+	if d.journal, err = openJournal(s.State, o.Limits.Finished, fleet.Remove); err != nil {
 		fleet.Close(true)
 		return nil, err
 	}
 	d.keeper = fleet
 	d.numbers.watch(fleet)
 	o.Engine, o.Journal, o.Logs = fleet, d.journal, keptLogs{fleet, d.journal}
-	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {
 		fleet.Close(true)
 	}
 	return node, err
+}
+
+// openJournal opens the journal of a state directory. Its bounds are wider than those
+// of the node, which forgets a job with its outputs; of what the journal has to let go
+// all the same, since it was left alone for long or is too large, the outputs go, too.
+func openJournal(state string, jobs int, remove func(messages.UID)) (*journal.Bolt, error) {
+	return journal.OpenBolt(filepath.Join(state, journalName), journal.BoltOptions{
+		Retention: journal.Retention{Jobs: 2 * jobs, Age: journalAge + journalSpare},
+		Forgot: func(jobs []messages.UID) {
+			for _, job := range jobs {
+				remove(job)
+			}
+		},
+	})
 }
 
 // webhooks tell URLs of the ends of jobs, signed with the secret of the settings, or
@@ -81,6 +95,8 @@ const (
 	journalJobs = 10_000
 	journalAge  = 7 * 24 * time.Hour
 	journalLogs = 10 << 30
+
+	journalSpare = time.Hour // more than the node takes to forget
 )
 
 // openKeepers finds the keeper of the state directory, or starts one, and those of the

@@ -90,7 +90,9 @@ func ownDirectory(path string) error {
 }
 
 // writable tries what a daemon does in its directory, for a file system that takes
-// nothing says so only then: make a file, rename it, remove it.
+// nothing says so only then: make a file, rename it, remove it. One that is only full
+// will do where a daemon was before: what runs is to be reached all the more, if only to
+// make room, and what needs room says so itself.
 func writable(dir string) error {
 	file, err := os.CreateTemp(dir, "probe-*.new")
 	if err == nil {
@@ -101,6 +103,11 @@ func writable(dir string) error {
 	}
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		if _, gone := os.Lstat(filepath.Join(dir, journalName)); gone == nil {
+			return nil
+		}
 	}
 	return &messages.Error{
 		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",
