@@ -12,7 +12,7 @@ func TestACommandThatWaitsForItsTurnSaysSo(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/config.toml"
 	require.NoError(t, os.WriteFile(file, []byte("[limits]\nparallel = 2\n"), 0o600))
-	d := serves(t, nil, "--config", file)
+	d := serves(t, []string{"TROUPE_CONFIG=" + file})
 	for range 2 {
 		d.beside("run", "-b", "exec sleep 600").start().ends(0)
 	}
