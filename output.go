@@ -27,6 +27,9 @@ func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.St
 	for _, o := range job.Output {
 		has = has || o.Stream == stream
 	}
+	if err := actors.LostOutput(job, stream); err != nil {
+		return nil, err
+	}
 	if !has {
 		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, stream))
 	}
@@ -167,7 +170,22 @@ func (f *Follower) wait() error {
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	return messages.Refusal(reply)
+	refusal := messages.Refusal(reply)
+	if actors.Evicted(refusal) && f.neverBegan() {
+		return io.EOF
+	}
+	return refusal
+}
+
+// neverBegan waits for the end of a job whose log is not there: one that could not
+// be started has none, and is about to be told to have ended.
+func (f *Follower) neverBegan() bool {
+	_, err := f.node.Ask(f.ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(f.uid)}})
+	if err != nil {
+		return false
+	}
+	job, err := f.node.Job(f.ctx, f.job)
+	return err == nil && job.Outcome == messages.FailedToStart
 }
 
 // Read shows one view of what a job has written. It asks again, as a Follower

@@ -30,7 +30,21 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 	if job.Started.IsZero() || !Evicted(err) {
 		return nil, err
 	}
+	if lost := LostOutput(job, stream); lost != nil {
+		return nil, lost
+	}
 	return spill.Missing(bytesOf(job, stream)), nil
+}
+
+// LostOutput is the error of an output whose size is not known, since its log went
+// with who held the job: it is not one that is empty. Else it is nil.
+func LostOutput(job messages.Job, stream messages.Stream) error {
+	if job.Outcome != messages.Lost || bytesOf(job, stream) > 0 {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.OutputUnavailable, Reason: "lost", Message: "what job " + string(job.ID) + " printed was lost with it", Hint: "run it again, or detached: then its log is a file from the start",
+	}
 }
 
 // Evicted says that the store has no such log (any more).

@@ -371,3 +371,15 @@ func TestFailuresAreCounted(t *testing.T) {
 	}
 	t.Fatal("it has none")
 }
+
+// What cannot be started has an empty output, whoever comes first: its reader or
+// its end.
+func TestWhatCannotStartHasAnEmptyOutput(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	for range 50 {
+		p := d.beside("run", "no-such-program", "with", "arguments").start()
+		p.ends(127)
+		require.NotContains(t, p.err.String(), "not shown")
+	}
+}
