@@ -51,15 +51,19 @@ func (p process) Settle(seq uint64) {
 		return
 	}
 	over := j.over && j.settled >= j.told
+	var outs *[3]*outlog
 	if over {
 		j.settled, j.done = max(j.settled, j.heard), true
-		j.askLater(askSettle, encode(number{Seq: j.settled}))
-	} else {
-		j.ask(askSettle, encode(number{Seq: j.settled}))
+		outs = j.small()
+	}
+	if settled := encode(number{Seq: j.settled}); outs != nil {
+		j.askLater(askSettle, settled)
+	} else { // the keeper makes a file of what is large
+		j.ask(askSettle, settled)
 	}
 	j.mu.Unlock()
 	if over {
-		j.c.forget(j, j.small())
+		j.c.forget(j, outs)
 	}
 }
 

@@ -36,11 +36,9 @@ func (r *recent) log(id messages.UID, s messages.Stream) *outlog {
 
 func (r *recent) drop(id messages.UID) { delete(r.logs, id) }
 
-// small gives the logs of a job if all is known of them; else nil.
+// small gives the logs of a job if all is known of them; else nil. Called with mu.
 func (j *job) small() *[3]*outlog {
-	j.mu.Lock()
 	outs := j.outs
-	j.mu.Unlock()
 	for _, o := range outs {
 		if o != nil && !o.complete() {
 			return nil
