@@ -26,6 +26,7 @@ type Client struct {
 	keeper hello
 	conn   *conn // nil: between two
 	jobs   map[messages.UID]*job
+	recent recent
 	calls  map[uint64]*call
 	gen    uint64 // of bindings and calls
 	met    bool   // it knows what the keeper has: from now on another may come
@@ -232,7 +233,7 @@ func (c *Client) list(ctx context.Context) ([]held, error) {
 // too. It is spill.ErrNotFound for one that has not started.
 func (c *Client) Open(id messages.UID, stream messages.Stream) (spill.Log, error) {
 	c.mu.Lock()
-	j := c.jobs[id]
+	j, o := c.jobs[id], c.recent.log(id, stream)
 	c.mu.Unlock()
 	if j != nil {
 		log, err := j.open(stream)
@@ -241,13 +242,17 @@ func (c *Client) Open(id messages.UID, stream messages.Stream) (spill.Log, error
 		}
 		return log, err
 	}
-	return newOutlog(c, id, stream).reader(), nil
+	if o == nil {
+		o = newOutlog(c, id, stream)
+	}
+	return o.reader(), nil
 }
 
 // Remove frees the logs of a job that is over.
 func (c *Client) Remove(id messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.recent.drop(id)
 	c.line.send(message{kind: askRemove, job: id})
 }
 

@@ -7,56 +7,116 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"troupe/messages"
 )
 
-// conn is one connection: a socket of datagrams that keep their order.
+// conn is one connection: a socket of datagrams that keep their order. The
+// descriptor blocks, so that the runtime leaves it alone; no call here lets it.
 type conn struct {
-	socket *net.UnixConn
+	socket *os.File
 	raw    syscall.RawConn
-	buf    []byte // of recv
+	in     *readiness // something has come
+	buf    []byte     // of recv
 	oob    []byte
+	got    datagram           // by recv
+	take   func(uintptr)      // recvmsg into got
+	taken  func(uintptr) bool // the same, and whether that is all
 }
 
-// newConn takes over a connected socket of the type SOCK_SEQPACKET.
+// datagram is what recvmsg says of one.
+type datagram struct {
+	n, oobn, flags int
+	err            error
+}
+
+// newConn takes over a connected socket of the type SOCK_SEQPACKET, unless there is an
+// error.
 func newConn(socket *net.UnixConn) (*conn, error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	kind := 0
-	if cerr := raw.Control(func(fd uintptr) { kind, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TYPE) }); cerr != nil {
-		err = cerr
+	c, err := connOf(raw)
+	if err == nil {
+		_ = socket.Close()
 	}
-	if err == nil && kind != unix.SOCK_SEQPACKET {
-		err = errors.New("the socket is not of the type SOCK_SEQPACKET")
-	}
-	return &conn{socket: socket, raw: raw, buf: make([]byte, maxFrame+1), oob: make([]byte, unix.CmsgSpace(4*maxFiles))}, err
+	return c, err
 }
 
 // fileConn makes a connection of an inherited descriptor, which it closes.
 func fileConn(f *os.File) (*conn, error) {
 	defer f.Close()
-	c, err := net.FileConn(f)
+	raw, err := f.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	socket, ok := c.(*net.UnixConn)
-	if !ok {
-		_ = c.Close()
-		return nil, errors.New("the descriptor is no unix socket")
-	}
-	made, err := newConn(socket)
-	if err != nil {
-		_ = socket.Close()
-	}
-	return made, err
+	return connOf(raw)
 }
 
-func (c *conn) close() { _ = c.socket.Close() }
+// connOf makes a connection of a descriptor of its own.
+func connOf(raw syscall.RawConn) (*conn, error) {
+	fd, err := -1, error(nil)
+	if cerr := raw.Control(func(from uintptr) { fd, err = ownSocket(int(from)) }); cerr != nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{socket: os.NewFile(uintptr(fd), "socket"), buf: make([]byte, maxFrame+1), oob: make([]byte, unix.CmsgSpace(4*maxFiles))}
+	if c.raw, err = c.socket.SyscallConn(); err == nil {
+		c.in, err = awaiting(fd, unix.EPOLLIN|unix.EPOLLET)
+	}
+	if err != nil {
+		_ = c.socket.Close()
+		return nil, err
+	}
+	c.take = func(fd uintptr) {
+		g := &c.got
+		for g.err = unix.EINTR; g.err == unix.EINTR; {
+			g.n, g.oobn, g.flags, _, g.err = unix.Recvmsg(int(fd), c.buf, c.oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		}
+	}
+	c.taken = func(uintptr) bool {
+		if err := c.raw.Control(c.take); err != nil {
+			c.got.err = net.ErrClosed
+		}
+		return c.got.err != unix.EAGAIN
+	}
+	return c, nil
+}
+
+// ownSocket duplicates the descriptor of a socket.
+func ownSocket(from int) (fd int, err error) {
+	kind, err := unix.GetsockoptInt(from, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err == nil && kind != unix.SOCK_SEQPACKET {
+		err = errors.New("the socket is not of the type SOCK_SEQPACKET")
+	}
+	if err != nil {
+		return -1, err
+	}
+	if fd, err = unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, 3); err != nil {
+		return -1, err
+	}
+	if err = unix.SetNonblock(fd, false); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// close ends the connection for both sides, and for whoever waits here.
+func (c *conn) close() {
+	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+	c.in.close()
+	_ = c.socket.Close()
+}
+
+// setReadDeadline bounds recv; the zero time: it waits for as long as it takes.
+func (c *conn) setReadDeadline(t time.Time) { _ = c.in.set.SetReadDeadline(t) }
 
 // peer is the user of the other side, as the kernel has it.
 func (c *conn) peer() (uid int, err error) {
@@ -103,28 +163,40 @@ func (c *conn) trySend(p []byte, file *os.File) error { return c.send(p, file, f
 
 // send waits for room if it is told to.
 func (c *conn) send(p []byte, file *os.File, wait bool) error {
-	var err error
-	try := func(oob []byte) error {
-		return c.raw.Write(func(fd uintptr) bool {
-			for {
-				_, err = unix.SendmsgN(int(fd), p, oob, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
-				if err != unix.EINTR {
-					return !wait || err != unix.EAGAIN
-				}
-			}
-		})
-	}
 	if file == nil {
-		if werr := try(nil); werr != nil {
-			return werr
+		return c.sendWith(p, nil, wait)
+	}
+	return withFd(file, func(fd int) error { return c.sendWith(p, unix.UnixRights(fd), wait) })
+}
+
+func (c *conn) sendWith(p, oob []byte, wait bool) (err error) {
+	once := func(fd uintptr) {
+		for err = unix.EINTR; err == unix.EINTR; {
+			_, err = unix.SendmsgN(int(fd), p, oob, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 		}
+	}
+	if cerr := c.raw.Control(once); cerr != nil {
+		return cerr
+	}
+	if !wait || err != unix.EAGAIN {
 		return err
 	}
-	werr := withFd(file, func(fd int) error { return try(unix.UnixRights(fd)) })
+	var room *readiness
+	var werr error
+	if cerr := c.raw.Control(func(fd uintptr) { room, werr = awaiting(int(fd), unix.EPOLLOUT|unix.EPOLLET) }); cerr != nil {
+		return cerr
+	}
 	if werr != nil {
 		return werr
 	}
-	return err
+	defer room.close()
+	werr = room.until(func(uintptr) bool {
+		if cerr := c.raw.Control(once); cerr != nil {
+			err = cerr
+		}
+		return err != unix.EAGAIN
+	})
+	return errors.Join(werr, err)
 }
 
 // maxFiles is more descriptors than any datagram of ours has.
@@ -133,11 +205,17 @@ const maxFiles = 8
 // recv waits for a datagram. What it returns is valid until the next call; the
 // caller closes the files.
 func (c *conn) recv() ([]byte, []*os.File, error) {
-	n, oobn, flags, _, err := c.socket.ReadMsgUnix(c.buf, c.oob)
+	if err := c.in.until(c.taken); err != nil {
+		if errors.Is(err, os.ErrClosed) {
+			err = net.ErrClosed
+		}
+		return nil, nil, err
+	}
+	n, flags, err := c.got.n, c.got.flags, c.got.err
 	if err != nil {
 		return nil, nil, err
 	}
-	files := received(c.oob[:oobn])
+	files := received(c.oob[:c.got.oobn])
 	if n == 0 {
 		closeAll(files)
 		return nil, nil, io.EOF

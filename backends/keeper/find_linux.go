@@ -123,7 +123,7 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
 		return h, errHungUp
 	}
-	_ = c.socket.SetReadDeadline(time.Now().Add(bound))
+	c.setReadDeadline(time.Now().Add(bound))
 	p, files, err := c.recv()
 	closeAll(files)
 	if err != nil {
@@ -135,7 +135,7 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 		}
 		return h, refused(messages.Internal, "keeper", "the keeper did not say hello: "+err.Error(), "what it says is in "+errorsName+" of its directory")
 	}
-	_ = c.socket.SetReadDeadline(time.Time{})
+	c.setReadDeadline(time.Time{})
 	return parseHello(p)
 }
 

@@ -29,6 +29,7 @@ type job struct {
 
 	born  bool // it has logs
 	over  bool // nothing follows
+	done  bool // and all of it is settled: the keeper forgets the job
 	said  said // to the owner
 	exit  messages.Sizes
 	heard uint64 // highest number of a fact the keeper told

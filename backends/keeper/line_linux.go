@@ -38,7 +38,17 @@ func newLine(limit int) *line {
 
 // send queues messages, and sends them if the socket has room. It reports false
 // if they found no place, and so were dropped with all that waited.
-func (l *line) send(ms ...message) bool {
+func (l *line) send(ms ...message) bool { return l.put(0, ms...) }
+
+// sendLater queues messages that may wait for the next that may not, or for so many
+// of their kind: a client's heartbeat is never far.
+func (l *line) sendLater(ms ...message) bool { return l.put(maxLater, ms...) }
+
+// maxLater is how many messages wait to be sent with others.
+const maxLater = 32
+
+// put is send, which leaves up to so many messages for later.
+func (l *line) put(later int, ms ...message) bool {
 	l.mu.Lock()
 	if len(l.queue)+len(ms) > l.limit {
 		l.drop()
@@ -47,6 +57,10 @@ func (l *line) send(ms ...message) bool {
 		return false
 	}
 	l.queue = append(l.queue, ms...)
+	if later > 0 && l.first+uint64(len(l.queue))-l.next <= uint64(later) {
+		l.mu.Unlock()
+		return true
+	}
 	l.push()
 	return true
 }

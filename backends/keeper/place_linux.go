@@ -189,11 +189,12 @@ func dial(dir *os.File, name string) (*conn, error) {
 		return nil, err
 	}
 	c, err := newConn(socket)
-	if err == nil {
-		err = c.ours()
-	}
 	if err != nil {
 		_ = socket.Close()
+		return nil, err
+	}
+	if err := c.ours(); err != nil {
+		c.close()
 		return nil, err
 	}
 	return c, nil

@@ -51,13 +51,19 @@ func (p process) Settle(seq uint64) {
 		return
 	}
 	over := j.over && j.settled >= j.told
+	var outs *[3]*outlog
 	if over {
-		j.settled = max(j.settled, j.heard)
+		j.settled, j.done = max(j.settled, j.heard), true
+		outs = j.small()
 	}
-	j.ask(askSettle, encode(number{Seq: j.settled}))
+	if settled := encode(number{Seq: j.settled}); outs != nil {
+		j.askLater(askSettle, settled)
+	} else { // the keeper makes a file of what is large
+		j.ask(askSettle, settled)
+	}
 	j.mu.Unlock()
 	if over {
-		j.c.forget(j)
+		j.c.forget(j, outs)
 	}
 }
 
@@ -67,15 +73,17 @@ func (p process) Release() {
 	j.mu.Lock()
 	if j.bound == p.by {
 		j.bound, j.queue = nil, nil
-		j.ask(askRelease, nil)
+		if !j.done {
+			j.ask(askRelease, nil)
+		}
 	}
 	j.mu.Unlock()
 	p.by.End()
 }
 
 // forget drops a job that is over and settled. What was read of it stays with who
-// reads it.
-func (c *Client) forget(j *job) {
+// reads it, and outs, if it is all, for who comes now.
+func (c *Client) forget(j *job, outs *[3]*outlog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jobs[j.id] != j {
@@ -83,8 +91,10 @@ func (c *Client) forget(j *job) {
 	}
 	delete(c.jobs, j.id)
 	if j.recorded {
-		c.line.send(message{kind: askRemove, job: j.id})
+		c.line.sendLater(message{kind: askRemove, job: j.id})
+		return
 	}
+	c.recent.keep(j.id, outs)
 }
 
 // send sends to whatever keeper there is, now or later.
@@ -96,6 +106,17 @@ func (c *Client) send(m message) (*line, uint64) {
 		return l, 0
 	}
 	return l, l.last()
+}
+
+// askLater is ask for what may wait a few seconds. Called with mu.
+func (j *job) askLater(k kind, body []byte) {
+	if j.held {
+		return
+	}
+	j.c.mu.Lock()
+	l := j.c.line
+	j.c.mu.Unlock()
+	l.sendLater(message{kind: k, gen: j.gen, job: j.id, body: body})
 }
 
 // ask sends a request of the newest binding, unless a new keeper has yet to say

@@ -23,6 +23,9 @@ const (
 	// at a limit that is as low as what lives, nothing is done but to look for garbage.
 	memoryLimit = 112 << 20
 	gcPercent   = 50
+	// heapFloor is what it may have before it looks for garbage at all; one for a single
+	// job starts few.
+	heapFloor = 8 << 20
 	// killedLast is the rank of a keeper among what the kernel ends for want of
 	// memory, where it may have it.
 	killedLast = -900
@@ -39,6 +42,9 @@ func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
+	if !alone {
+		floorHeap(heapFloor, gcPercent)
+	}
 	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's
 	if fd >= 0 {

@@ -78,13 +78,13 @@ func (s *server) turnAway(c *conn, err error) {
 
 // welcome reads a client's hello, makes it the one that is served, and answers.
 func (s *server) welcome(c *conn) (*line, error) {
-	_ = c.socket.SetReadDeadline(time.Now().Add(helloBound))
+	c.setReadDeadline(time.Now().Add(helloBound))
 	p, files, err := c.recv()
 	closeAll(files)
 	if err != nil {
 		return nil, err
 	}
-	_ = c.socket.SetReadDeadline(time.Time{})
+	c.setReadDeadline(time.Time{})
 	h, err := parseHello(p)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func talk(c *conn, first bool, met <-chan struct{}) {
 	}
 	_ = c.trySend(appendJSON(frameHello, hello{Proto: protocol, KeeperID: "k", Resumed: true}), nil)
 	if first {
-		_ = c.socket.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // who comes back asks nothing
+		c.setReadDeadline(time.Now().Add(50 * time.Millisecond)) // who comes back asks nothing
 		p, _, err := c.recv()
 		if err != nil {
 			return

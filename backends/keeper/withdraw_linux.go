@@ -80,4 +80,4 @@ func (j *job) tidy(f messages.ProcessFact) {
 
 // drop forgets a job that was withdrawn, when the keeper has nothing of it. Called
 // with mu.
-func (j *job) drop() { j.c.forget(j) }
+func (j *job) drop() { j.c.forget(j, nil) }
