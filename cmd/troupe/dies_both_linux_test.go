@@ -52,6 +52,20 @@ func TestFaultDaemonAndKeeperDie(t *testing.T) {
 	}
 }
 
+// What a job has printed went with its keeper: that is said, and not shown as empty.
+func TestFaultOutputGoesWithItsKeeper(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	job := m.run(messages.RunCommand{Text: "echo said; exec sleep 600"})
+	m.holds(job, int64(len("said\n")))
+	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
+	require.Equal(t, messages.Lost, m.over(messages.JobID(job.UID)).Outcome)
+	for _, follow := range []bool{false, true} {
+		_, err := m.client.Output(t.Context(), job.ID, client.Range{Follow: follow})
+		require.ErrorIs(t, err, &messages.Error{Code: messages.OutputUnavailable})
+	}
+}
+
 // A deadline passes while no daemon runs. The next one tells of it, and nothing of
 // the job is left.
 func TestFaultDeadlineWithoutADaemon(t *testing.T) {
