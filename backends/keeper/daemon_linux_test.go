@@ -291,11 +291,12 @@ func TestDaemonsLeaveNothing(t *testing.T) {
 	first.Close(true)
 	dies(daemon(t, "watching", dir, "watch", string(id))) // the first has the keeper make what it keeps
 	before, threads := fds(pid), threadsOf(pid)
-	for range 30 {
+	const deaths = 30
+	for range deaths {
 		dies(daemon(t, "watching", dir, "watch", string(id)))
 	}
 	until(t, fmt.Sprintf("as few descriptors as before, %d (now %d),", before, fds(pid)), func() bool { return fds(pid) <= before+1 }) // the first's connection may not have been there
-	if now := threadsOf(pid); now > threads+4 {
+	if now := threadsOf(pid); now > threads+deaths/2 { // a busy machine makes some, and the runtime ends none
 		t.Errorf("%d threads before, %d after", threads, now)
 	}
 	c := open(t, dir)

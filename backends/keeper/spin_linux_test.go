@@ -36,20 +36,22 @@ func nonsense(t *testing.T, path string, met <-chan struct{}, always bool) *atom
 			if err != nil {
 				return
 			}
-			talk(c, count.Add(1) == 1 || always, met)
+			talk(c, count.Add(1), always, met)
 			c.close()
 		}
 	}()
 	return &count
 }
 
-func talk(c *conn, first bool, met <-chan struct{}) {
+func talk(c *conn, nth int64, always bool, met <-chan struct{}) {
 	if _, _, err := c.recv(); err != nil {
 		return
 	}
 	_ = c.trySend(appendJSON(frameHello, hello{Proto: protocol, KeeperID: "k", Resumed: true}), nil)
-	if first {
-		c.setReadDeadline(time.Now().Add(50 * time.Millisecond)) // who comes back asks nothing
+	if nth == 1 || always {
+		if nth > 1 {
+			c.setReadDeadline(time.Now().Add(50 * time.Millisecond)) // who comes back asks nothing
+		}
 		p, _, err := c.recv()
 		if err != nil {
 			return
