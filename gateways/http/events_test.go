@@ -267,6 +267,7 @@ func TestEventsOfThePast(t *testing.T) {
 	d := start(t, nil)
 	require.Empty(t, d.past(messages.Subscribe{Filter: messages.Filter{Scope: "nowhere"}}))
 	job := d.run("true")
+	d.retired(job.ID)
 	_, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true", Scope: "a", Name: "named"})
 	require.NoError(t, err)
 	_, err = d.client.CloseScope(t.Context(), messages.CloseScope{Path: "a"})

@@ -92,6 +92,20 @@ func (d *daemon) run(text string) messages.Job {
 	return result.Job
 }
 
+// retired waits until a job is over: its processes and its output end a moment after
+// its result.
+func (d *daemon) retired(id messages.JobID) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	for e, err := range d.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: id}}) {
+		require.NoError(d.t, err)
+		if e.Kind == "command_retired" {
+			return
+		}
+	}
+}
+
 // background starts a shell text and leaves it.
 func (d *daemon) background(r messages.RunCommand) messages.Job {
 	d.t.Helper()

@@ -28,6 +28,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	live := d.background(messages.RunCommand{Text: "sleep 60", Stdin: messages.StdinPipe})
 	front := d.background(messages.RunCommand{Text: "sleep 60"})
 	over := d.run("echo x")
+	d.retired(over.ID)
 	l, o := "/v1/jobs/"+string(live.ID), "/v1/jobs/"+string(over.ID)
 	type request struct{ route, method, path, body string }
 	var document struct {
