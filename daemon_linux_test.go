@@ -132,7 +132,7 @@ func playDaemon(state string) error {
 // A daemon is killed by SIGKILL. The next one has its jobs, their outputs and
 // their results, its keys, quotas and ids, and its subscribers go on where they were.
 func TestDaemonIsKilled(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	state := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, os.MkdirAll(filepath.Join(state, "keeper"), 0o700))

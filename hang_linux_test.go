@@ -39,7 +39,7 @@ func silentMount(t *testing.T) string {
 // sessions, it can be stopped, and the node ends.
 func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	dir := filepath.Join(silentMount(t), "x")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "out")})
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ sys.stdin.readline(); s.listen(); sys.stdin.readline()`
 // the port, and not when somebody else listens there.
 func TestAwaitAPort(t *testing.T) {
 	python := need.Program(t, "python3")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "node")})
 	require.NoError(t, err)
