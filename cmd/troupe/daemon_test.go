@@ -30,7 +30,7 @@ func (p *process) beside(args ...string) *process {
 // serves starts a daemon in a directory of its own, and waits until it is ready.
 func serves(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := program(t, append([]string{"serve"}, args...)...)
+	p := programFor(t, long, append([]string{"serve"}, args...)...)
 	p.Env = append(p.Env, env...)
 	p.start()
 	p.err.has(t, `"message":"ready"`)
@@ -220,16 +220,16 @@ func TestTheNumbersAreTold(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	status, _ = get(func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") })
 	require.Equal(t, http.StatusForbidden, status)
-	status, text := get(func(*http.Request) {})
-	for late := time.Now().Add(tooLong); !strings.Contains(text, "troupe_job_ends_total{") && time.Now().Before(late); { // the numbers follow the facts
-		status, text = get(func(*http.Request) {})
-	}
-	require.Equal(t, http.StatusOK, status)
 	for _, want := range []string{
 		`troupe_jobs{scope="main/ci",state="finished"} 1`, `troupe_job_starts_total{scope="main/ci"} 1`,
 		`troupe_job_ends_total{outcome="exited",scope="main/ci"} 1`, `troupe_output_bytes_total{scope="main/ci"} 6`,
 		"troupe_queue_wait_seconds_count 1", "troupe_notices_dropped_total 0", "process_open_fds",
 	} {
+		status, text := get(func(*http.Request) {})
+		for late := time.Now().Add(tooLong); !strings.Contains(text, want) && time.Now().Before(late); { // the numbers follow the facts, one by one
+			status, text = get(func(*http.Request) {})
+		}
+		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, text, want)
 	}
 }
@@ -350,7 +350,7 @@ func TestCompletionWaitsForNobody(t *testing.T) {
 	p.start()
 	require.Equal(t, ":4\n", p.rest())
 	p.ends(0)
-	require.Less(t, time.Since(begun), 10*200*time.Millisecond)
+	require.Less(t, time.Since(begun), tooLong/4) // nobody would answer it ever
 }
 
 // A failure of an actor has a number.

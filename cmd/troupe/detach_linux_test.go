@@ -309,10 +309,14 @@ func TestManyDetachedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := program(t)
 	const many = 20
-	open := gate(t, p.file("gate"))
+	gate := p.file("gate")
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	open, err := os.OpenFile(gate, os.O_RDWR, 0) // what is in a fifo goes with the last who has it open
+	require.NoError(t, err)
+	defer open.Close()
 	var all [many]*process
 	for i := range all {
-		all[i] = p.beside("run", "--detach", "--log", fmt.Sprintf("%d.log", i), fmt.Sprintf("exec 3<>gate; read x <&3; echo >&3; echo %d; exit %d", i, i)).start()
+		all[i] = p.beside("run", "--detach", "--log", fmt.Sprintf("%d.log", i), fmt.Sprintf("exec 3<>gate; read x <&3; echo >&3; exec 3<&-; echo %d; exit %d", i, i)).start()
 	}
 	ids := map[string]bool{}
 	for _, q := range all {
@@ -320,7 +324,8 @@ func TestManyDetachedAtOnce(t *testing.T) {
 		q.ends(0)
 	}
 	require.Len(t, ids, many)
-	open()
+	_, err = open.WriteString("\n")
+	require.NoError(t, err)
 	for i := range all {
 		q := p.beside("wait", "--pid-file", fmt.Sprintf("%d.pid", i)).start()
 		q.ends(i)
@@ -356,8 +361,13 @@ func TestTheDaemonFindsDetachedJobs(t *testing.T) {
 	q = p.beside("wait", "early").start()
 	q.ends(5)
 	require.EqualValues(t, 5, p.shows("out.pid")["exit_code"])
-	q = p.beside("rm", "early", "quick").start()
-	q.ends(0)
+	for _, name := range []string{"early", "quick"} {
+		eventually(t, "the end of all of "+name, func() bool { // it is over a moment after its result
+			q := p.beside("rm", name).start()
+			<-q.ended
+			return q.ProcessState.Success()
+		})
+	}
 	eventually(t, "the directories of the keepers", func() bool {
 		left, _ := os.ReadDir(filepath.Dir(file.Dir))
 		return len(left) == 0

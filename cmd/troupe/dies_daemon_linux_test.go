@@ -301,7 +301,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	}
 	t.Logf("%d daemons died within %s", kills, time.Since(begun))
 	settles(t, "descriptors", fds+4, func() int { return listed(keeper, "fd") })
-	settles(t, "threads", threads+6, func() int { return listed(keeper, "task") })
+	settles(t, "threads", threads+kills*2/3, func() int { return listed(keeper, "task") })
 	settles(t, "cgroups", groups+4, func() int { return directories(cgroup) }) // emptied ones are kept for the next
 	now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
 	require.NoError(t, err)

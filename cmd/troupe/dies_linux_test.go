@@ -31,9 +31,6 @@ type mortal struct {
 	client *client.Client
 }
 
-// long is how long a daemon of these tests may live.
-const long = 8 * time.Minute
-
 // begins starts the first daemon of a directory.
 func begins(t *testing.T, env ...string) *mortal {
 	t.Helper()

@@ -210,25 +210,30 @@ func TestFaultADaemonWithFewDescriptors(t *testing.T) {
 	t.Cleanup(d.swept)
 	d.beside("run", "-b", "--name", "lasts", "exec sleep 600").start().ends(0)
 	const most = 64 / 4
-	ask := func() (net.Conn, int) {
+	ask := func(what string) (net.Conn, int, string) {
 		conn, err := net.Dial("unix", d.file("troupe-0/"+socketName))
 		require.NoError(t, err)
-		_, err = io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: t\r\n\r\n")
+		_, err = io.WriteString(conn, "GET /v1/"+what+" HTTP/1.1\r\nHost: t\r\n\r\n")
 		require.NoError(t, err)
 		reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
-			return conn, 0 // it was closed at once
+			return conn, 0, "" // it was closed at once
 		}
 		text := readAll(t, reply.Body)
 		if reply.StatusCode != http.StatusOK {
 			require.Contains(t, text, `"code":"resource_exhausted","reason":"connections"`)
 		}
-		return conn, reply.StatusCode
+		return conn, reply.StatusCode, text
 	}
+	eventually(t, "a daemon that has seen its clients go", func() bool {
+		conn, _, text := ask("stats")
+		_ = conn.Close()
+		return strings.Contains(text, `"connections":1,`)
+	})
 	counts := map[int]int{}
 	var held []net.Conn
 	for range 100 {
-		conn, status := ask()
+		conn, status, _ := ask("health")
 		counts[status]++
 		held = append(held, conn)
 	}

@@ -17,8 +17,7 @@ const alternates = `for i in 1 2 3 4 5 6 7 8; do echo out$i; troupe_wait; echo e
 func TestLogsOfBothStreams(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	// The end of a writer who was slow to close the gate is no turn.
-	text := strings.ReplaceAll(alternates, "troupe_wait", "until read x < gate; do :; done")
+	text := "exec 3<>gate; " + strings.ReplaceAll(alternates, "troupe_wait", "read x <&3") // open throughout: no turn is lost
 	open := gate(t, d.file("gate"))
 	id := d.beside("run", "-b", "--streams", "separate", text).start().line()
 	var want strings.Builder
@@ -72,9 +71,15 @@ func TestLogsSince(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
 	for _, streams := range []string{"merged", "separate"} {
-		id := d.beside("run", "-b", "--streams", streams, "echo old; printf half; sleep 3; echo ' a line'; echo new; sleep 0.1; echo err >&2").start().line()
+		open := gate(t, d.file(streams))
+		id := d.beside("run", "-b", "--streams", streams, "exec 3<>"+streams+"; echo old; printf half; read x <&3; echo ' a line'; echo new; read x <&3; echo err >&2").start().line()
+		d.beside("wait", "--match", "half", id).start().ends(0)
+		later := time.Now().Add(1500 * time.Millisecond) // what came before is told to a second
+		<-time.After(time.Until(later) + 100*time.Millisecond)
+		open()
+		d.beside("wait", "--match", "new", id).start().ends(0)
+		open()
 		d.beside("wait", id).start().ends(0)
-		later := d.moment(id, "started_at").Add(2 * time.Second) // what came before is told to a second
 		p := d.beside().bash("exec troupe logs --since " + later.Format(time.RFC3339Nano) + " " + id + " 2>&1").start()
 		require.Equal(t, "half a line\nnew\nerr\n", p.rest(), streams)
 		p.ends(0)
@@ -86,13 +91,4 @@ func TestLogsSince(t *testing.T) {
 		p.ends(0)
 		require.Empty(t, p.err.String())
 	}
-}
-
-// moment is a time of a record.
-func (p *process) moment(job, field string) time.Time {
-	p.t.Helper()
-	text, _ := p.record(job)[field].(string)
-	at, err := time.Parse(time.RFC3339, text)
-	require.NoError(p.t, err)
-	return at
 }
