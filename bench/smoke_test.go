@@ -98,7 +98,7 @@ func TestAnInterruptedSideLeavesNothing(t *testing.T) {
 // awaitMarked returns when a process with the mark is there.
 func awaitMarked(t *testing.T, mark string) {
 	t.Helper()
-	for late := time.Now().Add(10 * time.Second); ; {
+	for late := time.Now().Add(time.Minute); ; {
 		there, err := marked(mark)
 		switch {
 		case err != nil:
