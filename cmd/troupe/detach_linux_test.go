@@ -349,7 +349,7 @@ func TestTheDaemonFindsDetachedJobs(t *testing.T) {
 	d := p.beside("serve").start()
 	d.err.has(t, `"message":"ready"`)
 	t.Cleanup(d.swept)
-	require.Equal(t, "running", d.record("early")["state"])
+	eventually(t, "the word of its keeper, without which it is starting", func() bool { return d.record("early")["state"] == "running" })
 	require.Equal(t, "detached", d.record("early")["mode"])
 	q = p.beside("wait", "quick").start()
 	q.ends(7)
