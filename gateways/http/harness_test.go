@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds what a test waits for; what it waits for is an event.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // daemon is a node behind the gateway, with real processes, and its client.
 type daemon struct {

@@ -86,9 +86,7 @@ func TestTreeThatLeaves(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != hostile.LeaveCode {
 		t.Errorf("it left with %d", code)
 	}
-	if n := len(tree.Alive()); n < 20 {
-		t.Errorf("%d processes, want at least 20", n)
-	}
+	until(t, func() bool { return len(tree.Alive()) >= 20 }) // a look may miss some that move
 }
 
 // end kills a tree as well as that can be done from here: until it was not seen
@@ -110,7 +108,7 @@ func end(t *testing.T, tree hostile.Tree) {
 
 func until(t *testing.T, is func() bool) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for tick := time.NewTicker(10 * time.Millisecond); !is(); {
 		select {
 		case <-tick.C:
