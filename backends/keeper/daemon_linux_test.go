@@ -296,7 +296,7 @@ func TestDaemonsLeaveNothing(t *testing.T) {
 		dies(daemon(t, "watching", dir, "watch", string(id)))
 	}
 	until(t, fmt.Sprintf("as few descriptors as before, %d (now %d),", before, fds(pid)), func() bool { return fds(pid) <= before+1 }) // the first's connection may not have been there
-	if now := threadsOf(pid); now > threads+deaths/2 { // a busy machine makes some, and the runtime ends none
+	if now := threadsOf(pid); now > threads+deaths/2 {                                                                                 // a busy machine makes some, and the runtime ends none
 		t.Errorf("%d threads before, %d after", threads, now)
 	}
 	c := open(t, dir)

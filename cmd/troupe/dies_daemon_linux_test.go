@@ -233,7 +233,7 @@ func TestFaultDaemonDiesWithAThousandJobs(t *testing.T) {
 	})
 	took := time.Since(begun)
 	t.Logf("%d jobs were adopted within %s of the start of the daemon", n, took)
-	require.Less(t, took, 10*time.Second) // ten times the figure
+	require.Less(t, took, tooLong/4) // the figure is the benchmark's
 	stopped, err := m.client.Stop(t.Context(), messages.StopCommand{Scope: "main", Grace: -1})
 	require.NoError(t, err)
 	require.Len(t, stopped.Jobs, n)
@@ -267,9 +267,10 @@ func TestFaultLockOutlivesTheDaemon(t *testing.T) {
 	require.NoError(t, err)
 	defer lock.Close()
 	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
-	freed := time.AfterFunc(200*time.Millisecond, func() { _ = syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) })
-	defer freed.Stop()
+	freed := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { freed <- syscall.Flock(int(lock.Fd()), syscall.LOCK_UN) })
 	m.again()
+	require.NoError(t, <-freed)
 }
 
 // A hundred daemons that die leave neither descriptors nor goroutines nor cgroups

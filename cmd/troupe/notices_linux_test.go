@@ -28,8 +28,7 @@ func TestFloodOnFinish(t *testing.T) {
 	hold := make(chan struct{})
 	var mu sync.Mutex
 	at, most := 0, 0
-	hangs := receives(t, nil)
-	hangs.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		at++
 		most = max(most, at)
@@ -43,6 +42,7 @@ func TestFloodOnFinish(t *testing.T) {
 		mu.Unlock()
 	})
 	defer close(hold)
+	hangs := receives(t, nil, func(r *receiver) { r.Config.Handler = hang })
 	lives := receives(t, nil)
 	d := serves(t, nil)
 	c, err := client.Dial(t.Context(), d.socket())
@@ -71,6 +71,8 @@ func TestFloodOnFinish(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, len(ids), n)
 	grown := resident(t, d.Process.Pid) - before
+	mu.Lock()
+	defer mu.Unlock()
 	t.Logf("%d ends: the daemon has grown by %d KiB; %d requests at a time hang", n, grown, most)
 	require.Less(t, grown, floodMemory)
 	require.LessOrEqual(t, most, 1)

@@ -41,10 +41,15 @@ type received struct {
 	status int
 }
 
-func receives(t *testing.T, do func(n int) int) *receiver {
+// receives starts one; changes are made to it before.
+func receives(t *testing.T, do func(n int) int, changes ...func(*receiver)) *receiver {
 	t.Helper()
 	r := &receiver{t: t, do: do, came: make(chan struct{}, 4096)}
-	r.Server = httptest.NewServer(r)
+	r.Server = httptest.NewUnstartedServer(r)
+	for _, change := range changes {
+		change(r)
+	}
+	r.Start()
 	t.Cleanup(r.Close)
 	return r
 }
@@ -213,8 +218,7 @@ func TestOnFinishCommandElsewhere(t *testing.T) {
 func TestFaultOnFinishAcrossDeaths(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
-	r := receives(t, nil)
-	r.slow = 20 * time.Millisecond
+	r := receives(t, nil, func(r *receiver) { r.slow = 20 * time.Millisecond })
 	d := serves(t, nil)
 	log := d.file("commands")
 	for range rounds {
@@ -309,16 +313,16 @@ func newest(t *testing.T, d *process) string {
 func TestOnFinishDoesNotHoldTheDaemon(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
-	r := receives(t, nil)
 	entered := make(chan struct{}, 16)
-	answers := r.Config.Handler
-	r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		entered <- struct{}{}
-		select {
-		case <-hold:
-			answers.ServeHTTP(w, q)
-		case <-q.Context().Done():
-		}
+	r := receives(t, nil, func(r *receiver) {
+		r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			entered <- struct{}{}
+			select {
+			case <-hold:
+				r.ServeHTTP(w, q)
+			case <-q.Context().Done():
+			}
+		})
 	})
 	d := serves(t, nil)
 	d.beside("run", "--on-finish", r.URL, "true").start().ends(0)
