@@ -55,7 +55,7 @@ func programFor(t *testing.T, long time.Duration, args ...string) *process {
 	p.Env = append(os.Environ(), "TMPDIR="+p.dir, "LC_ALL=C.UTF-8", "TROUPE_SCOPE=", "TROUPE_SOCKET=", "TROUPE_STATE=", "TROUPE_CONFIG=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "TERM=xterm", "NO_COLOR=")
 	p.err = &lines{news: make(chan struct{}, 1)}
 	p.Stderr = p.err
-	p.WaitDelay = time.Second // its pipes end with it
+	p.WaitDelay = tooLong / 4 // its pipes end with it
 	return p
 }
 
