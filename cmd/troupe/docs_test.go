@@ -206,7 +206,7 @@ func TestTheReadmeRuns(t *testing.T) {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(3)
-	p = program(t).bash("go run . run '" + string(m[1]) + "'")
+	p = programFor(t, long).bash("go run . run '" + string(m[1]) + "'")
 	p.Dir = "." // the README says ./cmd/troupe, from the root
 	p.start()
 	if got := p.rest(); got != "hello from troupe\n" {
