@@ -3,9 +3,11 @@ package main
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -183,6 +185,50 @@ func TestTheStartOfADaemonHasADeadline(t *testing.T) {
 			p.beside("shutdown", "--stop-jobs").start().ends(0)
 		})
 	}
+}
+
+// A daemon that somebody else has started is found, though it has no socket yet when
+// another is started: that one finds the state directory taken.
+func TestADaemonOnItsWayIsFound(t *testing.T) {
+	t.Parallel()
+	p := programFor(t, long, "serve")
+	require.NoError(t, os.Mkdir(p.file("troupe-0"), 0o700))
+	p.Env = append(p.Env, "TROUPE_SOCKET="+p.file("troupe-0/s")) // whose directory a daemon locks while it begins
+	held, err := os.Open(p.file("troupe-0"))
+	require.NoError(t, err)
+	defer held.Close()
+	require.NoError(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
+	p.start()
+	t.Cleanup(p.swept)
+	eventually(t, "a daemon that has the state directory", func() bool { return isLocked(p.file("troupe/" + lockName)) })
+	q := p.beside("run", "-b", "true").start()
+	eventually(t, "who starts another", func() bool { return isLocked(p.file("troupe/" + startName)) })
+	late := time.Now().Add(wayPatience / 4) // else it was there, and was not seen
+	eventually(t, "another that wants it", func() bool { return len(launched(p.file("troupe"))) > 0 || time.Now().After(late) })
+	require.NoError(t, held.Close())
+	q.ends(0)
+	require.NotContains(t, q.err.String(), "started the daemon")
+}
+
+// isLocked reports whether somebody has the lock of a file, which may not be there.
+func isLocked(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) == unix.EWOULDBLOCK
+}
+
+// launched are the daemons of a state directory that a client has started.
+func launched(state string) (pids []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), "\x00serve\x00") && strings.Contains(string(text), "\x00--state\x00"+state+"\x00") {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
 }
 
 // A person is told that a command in the daemon waits for its output.

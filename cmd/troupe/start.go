@@ -48,11 +48,30 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 		return nil, err
 	}
 	pid, err := m.launch(ctx, at)
+	if errors.Is(err, stateHeld) {
+		if c, none := onItsWay(ctx, at); none == nil {
+			return c, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.say("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
 	return connect(context.Background(), at.Socket)
+}
+
+// wayPatience is how long a daemon may take from its lock to its socket: that is
+// next to nothing.
+const wayPatience = 3 * time.Second
+
+var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
+
+// onItsWay finds a daemon that has the state directory, and is to listen yet: by
+// hand, or by somebody who waits for it no longer, it was started before ours.
+func onItsWay(ctx context.Context, at *settings) (*client.Client, error) {
+	late := time.Now().Add(wayPatience)
+	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
+	return inTurn(ctx, away, func() (*client.Client, error) { return connect(ctx, at.Socket) })
 }
 
 // turn waits for our turn to start the daemon. done ends it.
