@@ -17,7 +17,9 @@ func TestStopExitAndTimeoutRace(t *testing.T) {
 	outcomes := map[any]int{}
 	for i := range 20 {
 		some := func() string { return strconv.Itoa(10+rand.IntN(80)) + "ms" }
-		id := d.beside("run", "-b", "--timeout", some(), "--grace", "5ms", "sleep 0.0"+strconv.Itoa(10+rand.IntN(80))+"; exit 3").start().line()
+		id := "race" + strconv.Itoa(i)
+		run := d.beside("run", "-b", "--name", id, "--timeout", some(), "--grace", "5ms", "sleep 0.0"+strconv.Itoa(10+rand.IntN(80))+"; exit 3").start()
+		<-run.ended // one that reaches its deadline before its start is told of as that
 		waits := d.beside("wait", id).start()
 		stops, kills := d.beside("stop", "--grace", "1ms", id).start(), d.beside("kill", id).start()
 		stops.ends(0)
