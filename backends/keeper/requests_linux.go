@@ -114,7 +114,7 @@ func (s *server) start(l *line, m message) error {
 	if spec.Stdio.Stdin == messages.StdinHost {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
-	if err := s.give(spec.Spec, c); err != nil {
+	if err := s.give(&spec.Spec, c); err != nil {
 		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *err, Shell: cannotRun})})
 		return nil
 	}
