@@ -99,6 +99,20 @@ func TestNamedFileIsNotOverwritten(t *testing.T) {
 	}
 }
 
+// A log that is refused leaves no file.
+func TestNamedFileOfALogThatIsThere(t *testing.T) {
+	d, dir := openOutside(t), t.TempDir()
+	if _, err := d.Create("01E", spill.Merged, spill.Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Create("01E", spill.Merged, spill.Plan{File: filepath.Join(dir, "out.log")}); !errors.Is(err, spill.ErrExists) {
+		t.Errorf("a second log of a job: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("there is %v", left)
+	}
+}
+
 // A log whose file is deleted goes on in it, and nothing is made in its place.
 func TestNamedFileIsNotMadeAnew(t *testing.T) {
 	d, path := openOutside(t), filepath.Join(t.TempDir(), "out.log")
