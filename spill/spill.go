@@ -108,6 +108,12 @@ type State struct {
 	Flags  Flags  // what befell its file
 }
 
+// Name is what a store knows a log by.
+type Name struct {
+	ID     string
+	Stream uint8
+}
+
 // Missing is how many bytes were not kept.
 func (s State) Missing() int64 {
 	var n int64

@@ -58,6 +58,8 @@ func (s *server) do(l *line, m message) error {
 		l.send(message{kind: sayDone, gen: m.gen})
 	case askInventory:
 		return s.list(l, m)
+	case askStates:
+		return s.tellStates(l, m)
 	case askClose:
 		s.close(l, m)
 	case askRemove:
