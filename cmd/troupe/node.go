@@ -227,7 +227,7 @@ func (m *Main) newLog(s *settings) zerolog.Logger {
 	} else {
 		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
 	}
-	return zerolog.New(to).Level(zerolog.Level(s.Log)).With().Timestamp().Logger()
+	return zerolog.New(to).Level(s.Log.Level).With().Timestamp().Logger()
 }
 
 // slogger is the log for who speaks slog.
