@@ -106,6 +106,9 @@ func (a *asking) stop(scope string, grace time.Duration) error {
 	for _, e := range all.Errors[min(1, len(all.Errors)):] {
 		a.complain(&e)
 	}
+	if first == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
+		a.complain(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+	}
 	if first == nil && a.json {
 		return a.object(all)
 	}

@@ -166,10 +166,6 @@ func (m *Main) statsCommand() *cobra.Command {
 		case a.json:
 			return a.object(s)
 		}
-		about, err := a.Version(a.ctx)
-		if err != nil {
-			return err
-		}
 		t := &table{head: []string{"WHAT", "NUMBER"}}
 		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
 			t.add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
@@ -178,7 +174,7 @@ func (m *Main) statsCommand() *cobra.Command {
 		t.add("sessions", strconv.Itoa(s.Sessions))
 		t.add("connections", strconv.Itoa(s.Connections))
 		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
-		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", about.Version, about.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
 		return m.print(t)
 	})
 }
