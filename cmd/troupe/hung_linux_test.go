@@ -45,6 +45,10 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 
 	stops(t, pid)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	q = d.beside("ps").start() // at once, from what the daemon knows
+	require.Regexp(t, `long +running \d+s +\? +sleep`, q.rest())
+	q.ends(0)
+	require.Equal(t, 1, strings.Count(d.err.String(), "does not answer"), "it was noticed before ps ended")
 	q = d.beside("stop", "--json", "long").start()
 	require.Contains(t, q.rest(), `"code":"keeper_unresponsive"`)
 	q.ends(1)

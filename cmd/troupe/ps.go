@@ -82,7 +82,11 @@ func jobTable(jobs []messages.Job, now time.Time) *table {
 		if j.Session != messages.DefaultSession {
 			session = string(j.Session)
 		}
-		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), humanize.IBytes(outputBytes(j)), j.Command)
+		output := humanize.IBytes(outputBytes(j))
+		if len(j.Output) == 0 {
+			output = "?" // the keeper does not say
+		}
+		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
 	}
 	return t
 }

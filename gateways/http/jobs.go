@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -32,7 +33,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.node.Jobs(c.ctx, scope, finished) // with their sizes
+	jobs, err := c.sized(scope, finished)
 	if err != nil {
 		return err
 	}
@@ -42,6 +43,44 @@ func (c *call) list() error {
 		})
 	}
 	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
+}
+
+// sizedFor is how long a list waits for the sizes of what live jobs have printed:
+// their keeper tells them in far less, unless somebody has stopped it.
+const sizedFor = time.Second
+
+// sized are the jobs at and below a scope with the sizes of their outputs. If these are
+// not told in time, or another list still waits for them, they are those that the node
+// knows: of a live job nothing is said of its output then.
+func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+	if c.unsized.Load() == 0 {
+		var jobs []messages.Job
+		var err error
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			jobs, err = c.node.Jobs(c.ctx, scope, finished)
+		}()
+		late := time.NewTimer(sizedFor)
+		defer late.Stop()
+		select {
+		case <-told:
+			return jobs, err
+		case <-late.C:
+		}
+		c.unsized.Add(1)
+		go func() {
+			<-told
+			c.unsized.Add(-1)
+		}()
+	}
+	known, err := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
+	for i := range known.Jobs {
+		if !known.Jobs[i].State.Ended() {
+			known.Jobs[i].Output = nil
+		}
+	}
+	return known.Jobs, err
 }
 
 // scope is a parameter that is a scope's path, or absent.
