@@ -45,28 +45,42 @@ func (c *call) list() error {
 	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
 }
 
-// sizedFor is how long a list waits for the sizes of what live jobs have printed:
-// their keeper tells them in far less, unless somebody has stopped it.
-const sizedFor = time.Second
+// How long a list waits for the sizes of what live jobs have printed, and how much
+// longer for each of them: their keeper tells one in a tenth of that, unless somebody
+// has stopped it.
+const (
+	sizedFor  = time.Second
+	sizedEach = time.Millisecond
+)
 
 // sized are the jobs at and below a scope with the sizes of their outputs. If these are
 // not told in time, or another list still waits for them, they are those that the node
 // knows: of a live job nothing is said of its output then.
 func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
-	if c.unsized.Load() == 0 {
-		var jobs []messages.Job
-		var err error
-		told := make(chan struct{})
+	var jobs []messages.Job
+	var err error
+	told := make(chan struct{})
+	waits := c.unsized.Load() == 0
+	if waits {
 		go func() {
 			defer close(told)
 			jobs, err = c.node.Jobs(c.ctx, scope, finished)
 		}()
-		late := time.NewTimer(sizedFor)
-		defer late.Stop()
-		select {
-		case <-told:
+		if heard(told, sizedFor) {
 			return jobs, err
-		case <-late.C:
+		}
+	}
+	known, kerr := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
+	live := 0
+	for i := range known.Jobs {
+		if !known.Jobs[i].State.Ended() {
+			known.Jobs[i].Output = nil
+			live++
+		}
+	}
+	if waits {
+		if heard(told, time.Duration(live)*sizedEach) {
+			return jobs, err
 		}
 		c.unsized.Add(1)
 		go func() {
@@ -74,13 +88,19 @@ func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, e
 			c.unsized.Add(-1)
 		}()
 	}
-	known, err := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
-	for i := range known.Jobs {
-		if !known.Jobs[i].State.Ended() {
-			known.Jobs[i].Output = nil
-		}
+	return known.Jobs, kerr
+}
+
+// heard waits for an event, and reports false if it was too late.
+func heard(event <-chan struct{}, patience time.Duration) bool {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-event:
+		return true
+	case <-late.C:
+		return false
 	}
-	return known.Jobs, err
 }
 
 // scope is a parameter that is a scope's path, or absent.
