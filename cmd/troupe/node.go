@@ -158,7 +158,7 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Su
 			return nil, lerr
 		case live > 0:
 			return nil, &messages.Error{
-				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(live)),
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", plural(live, "job")),
 				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
 			}
 		}
@@ -220,13 +220,6 @@ func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 		return left.Survivors, nil
 	}
 	return nil, nil
-}
-
-func jobsText(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
 }
 
 // newLog is what the daemon says on stderr: sentences on a terminal, an object a

@@ -127,9 +127,14 @@ func (a *asking) survived(all stopped) error {
 		a.complain(&e)
 	}
 	for _, s := range all.Survivors {
-		a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		a.complain(survivorError(s))
 	}
 	return status(statusSurvivors)
+}
+
+// survivorError names one of them.
+func survivorError(s messages.Survivor) error {
+	return fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s))
 }
 
 // survivorText is why a process could not be ended.
