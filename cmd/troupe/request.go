@@ -44,7 +44,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	if err == nil {
 		return r, nil
 	}
-	if err.Reason == "on_finish" { // too many, say: of flags, that is a fault of what was typed
+	if err.Reason == "on_finish" && err.Code == messages.TooLarge { // of flags, too many are a fault of what was typed
 		err.Code = messages.InvalidParams
 	}
 	return r, err
