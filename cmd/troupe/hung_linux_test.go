@@ -65,6 +65,20 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	require.Equal(t, "cancelled", d.record("long")["outcome"])
 }
 
+// The end of a daemon does not wait until a keeper that was stopped is found to be silent.
+func TestADaemonEndsBesideAStoppedKeeper(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
+	pid := keeperPID(t, filepath.Join(d.dir, "troupe"))
+	stops(t, pid)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	require.Contains(t, d.err.String(), "the jobs live on in the keeper")
+	require.NotContains(t, d.err.String(), "does not answer")
+}
+
 // stops stops a process, and waits until no thread of it runs.
 func stops(t *testing.T, pid int) {
 	t.Helper()
