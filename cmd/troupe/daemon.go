@@ -244,6 +244,8 @@ func (d *daemon) close(err error) error {
 	}
 	if d.lock != nil {
 		_ = d.lock.Close()
+	}
+	if err == nil {
 		d.log.Info().Msg("ended")
 	}
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -103,17 +102,7 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 // A daemon whose socket fails says so, and its jobs go on.
 func TestAFailedDaemonTouchesNoJob(t *testing.T) {
 	t.Parallel()
-	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
-	require.NoError(t, os.Mkdir(p.file("s"), 0o700))
-	at := p.file("s/s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
-	require.NoError(t, err)
-	defer l.Close()
-	file, err := l.File()
-	require.NoError(t, err)
-	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
-	p.ExtraFiles = []*os.File{file}
-	p.start()
+	p, l, file := activated(t)
 	p.beside("run", "-b", "--name", "lasts", "echo $$; exec sleep 600").start().ends(0)
 	p.beside("wait", "--match", ".", "lasts").start().ends(0)
 	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))

@@ -304,6 +304,12 @@ func TestSecurityNoOpenPort(t *testing.T) {
 		_, err := http.ListenTCP(address)
 		coded(t, err, messages.InvalidParams, "http")
 	}
+	for _, address := range []string{"127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:-1", "[::1]:http"} {
+		_, err := http.ListenTCP(address)
+		coded(t, err, messages.InvalidParams, "http")
+		require.ErrorContains(t, err, address)
+		require.ErrorContains(t, err, "port", address)
+	}
 	d := start(t, nil)
 	l, err := http.ListenTCP("127.0.0.1:0")
 	require.NoError(t, err)
