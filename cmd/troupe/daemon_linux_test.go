@@ -37,6 +37,7 @@ func TestAttachedAtATerminal(t *testing.T) {
 	q.at(second)
 	second.keys(t, "here\r") // from then on each key counts at once
 	second.shown.has(t, "got here")
+	d.beside("wait", "--input", "talk").start().ends(0) // a signal just before its read, bash hears behind that
 	second.keys(t, "\x03")
 	second.shown.has(t, "asked")
 	second.keys(t, "\x04")

@@ -81,6 +81,7 @@ func asNobody(t *testing.T, socket string) string {
 func TestSecurityAnotherUserIsRefused(t *testing.T) {
 	d := start(t, nil)
 	require.Contains(t, asNobody(t, d.socket), "permission denied")
+	require.Contains(t, asNobody(t, "check:"+d.socket), d.socket+" cannot be reached: permission denied (set TROUPE_SOCKET")
 	for path := filepath.Dir(d.socket); len(path) > len(os.TempDir()); path = filepath.Dir(path) {
 		require.NoError(t, os.Chmod(path, 0o755))
 	}

@@ -43,8 +43,8 @@ type Client struct {
 const idleConnections = 8
 
 // Dial connects to the daemon of a socket and asks whether it is well. A socket
-// that another user has made is refused. Where nobody listens the error is
-// ErrNoDaemon.
+// that another user has made, or keeps from us, is refused. Where nobody listens
+// the error is ErrNoDaemon.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	if err := peer.CheckPath(socket); err != nil {
 		return nil, err
@@ -74,9 +74,15 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 func connect(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
+	var why syscall.Errno
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w listens at %s", ErrNoDaemon, socket)
+	case errors.As(err, &why) && (errors.Is(why, fs.ErrPermission) || why == syscall.ENOTDIR):
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
+			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
+		}
 	case err != nil:
 		return nil, err
 	}
