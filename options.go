@@ -54,7 +54,8 @@ type Options struct {
 	Log zerolog.Logger
 
 	// Backends replace or add kinds of sessions, by name. A node with a "pipe" of
-	// its own starts no engine. Logs must then be given, too.
+	// its own starts no engine. Logs must then be given, too; those of another process
+	// are asked less as an actors.ManyLogs.
 	Backends map[string]backends.Backend
 	Logs     actors.Logs
 	// Engine owns the processes, instead of one in this process: then Logs must be

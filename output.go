@@ -170,22 +170,7 @@ func (f *Follower) wait() error {
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	refusal := messages.Refusal(reply)
-	if actors.Evicted(refusal) && f.neverBegan() {
-		return io.EOF
-	}
-	return refusal
-}
-
-// neverBegan waits for the end of a job whose log is not there: one that could not
-// be started has none, and is about to be told to have ended.
-func (f *Follower) neverBegan() bool {
-	_, err := f.node.Ask(f.ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(f.uid)}})
-	if err != nil {
-		return false
-	}
-	job, err := f.node.Job(f.ctx, f.job)
-	return err == nil && job.Outcome == messages.FailedToStart
+	return messages.Refusal(reply)
 }
 
 // Read shows one view of what a job has written. It asks again, as a Follower

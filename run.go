@@ -3,8 +3,10 @@ package troupe
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"troupe/actors"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -123,9 +125,7 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 	if !ok {
 		return nil, messages.Refusal(reply)
 	}
-	for i := range list.Jobs {
-		list.Jobs[i] = n.measured(list.Jobs[i])
-	}
+	n.measureAll(list.Jobs)
 	return list.Jobs, nil
 }
 
@@ -167,6 +167,31 @@ func (n *Node) measured(job messages.Job) messages.Job {
 	}
 	job.Output = out
 	return job
+}
+
+// measureAll measures many, by one question if their logs are in another process.
+func (n *Node) measureAll(jobs []messages.Job) {
+	many, ok := n.logs.(actors.ManyLogs)
+	if !ok {
+		for i := range jobs {
+			jobs[i] = n.measured(jobs[i])
+		}
+		return
+	}
+	ids := make([]string, len(jobs))
+	for i := range jobs {
+		ids[i] = string(jobs[i].UID)
+	}
+	states := many.States(ids)
+	for i := range jobs {
+		jobs[i].Output = slices.Clone(jobs[i].Output)
+		for k := range jobs[i].Output {
+			o := &jobs[i].Output[k]
+			if st, told := states[spill.Name{ID: ids[i], Stream: uint8(o.Stream)}]; told {
+				measure(o, st)
+			}
+		}
+	}
 }
 
 func measure(o *messages.StreamOutput, st spill.State) {

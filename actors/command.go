@@ -24,6 +24,7 @@ type command struct {
 
 	proc    backends.Process
 	born    bool // the process exists or has failed: its logs are there if they ever will be
+	failed  bool // it could not be started: there are none
 	closed  bool // no byte follows
 	sink    *actor.PID
 	noSink  bool // it died too often: reads answer output_unavailable
@@ -94,7 +95,10 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 			ctx.Send(c.sink, f)
 		}
 		return
-	case messages.OutputClosed, messages.ProcessFailed, messages.ProcessLost:
+	case messages.ProcessFailed:
+		c.failed = true
+		c.close(ctx)
+	case messages.OutputClosed, messages.ProcessLost:
 		c.close(ctx)
 	case messages.ProcessExited:
 		if f.Last > 0 {
@@ -301,6 +305,9 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 
 // outputs tells the sink how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
+	if c.failed {
+		return outputs{closed: true}
+	}
 	return outputs{open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed}
 }
 

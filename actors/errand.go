@@ -175,7 +175,7 @@ func (e *errand) ended(ctx actor.Context, job messages.Job) {
 		}
 		result.Err = messages.Error{
 			Code: messages.Refused, Reason: string(job.Outcome),
-			Message: fmt.Sprintf("the command did not take it: %s", how), Hint: fmt.Sprintf("look at its job %s", job.ID),
+			Message: fmt.Sprintf("the command did not take it: job %s, %s", job.ID, how), Hint: fmt.Sprintf("troupe logs %s shows what it printed", job.ID),
 		}
 	}
 	e.notice.tried(ctx, result)

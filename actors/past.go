@@ -3,6 +3,7 @@ package actors
 import (
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // Past is what a tree finds that begins again: the jobs of its engine, and what
@@ -70,6 +71,14 @@ type SmallLogs interface {
 	Small(job messages.Job) []SmallOutput
 	// Recorded says that the journal has them.
 	Recorded(uid messages.UID)
+}
+
+// ManyLogs is what Logs may be of which each is a question to another process: one
+// question is enough for the states of many.
+type ManyLogs interface {
+	// States gives the states of all logs of the jobs, as far as they can be told
+	// now; what is not there, or cannot be asked for, has none. It may wait.
+	States(ids []string) map[spill.Name]spill.State
 }
 
 // Lasting is what a Journal may be that outlives the tree.

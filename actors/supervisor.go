@@ -210,8 +210,7 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case trimLate:
 		s.aging = nil
 		s.trim(ctx)
-	case acksLate:
-		s.acking = nil
+	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
 		s.withAcks()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)

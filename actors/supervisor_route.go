@@ -139,6 +139,9 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 
 func (s *supervisor) archivedOutputs(e *entry) outputs {
 	logs, job := s.deps.Logs, e.job
+	if job.Outcome == messages.FailedToStart {
+		return outputs{closed: true} // as its command answered
+	}
 	return outputs{
 		of: streams(job), closed: true,
 		open: func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) },

@@ -33,6 +33,7 @@ type body struct {
 	mem     *handle // in memory
 	held    int64   // bytes that mem counts for in Disk.memory
 	file    *file   // in a file
+	marked  gaps    // what its mark says; guarded by turn
 }
 
 // kept is how many bytes of the log there are; called with turn.
@@ -166,6 +167,7 @@ func (b *body) remove() error {
 			f.pin()
 		}
 		err = f.unlink()
+		b.unmark()
 	}
 	b.mu.RLock()
 	users = b.users // whoever left meanwhile did so before the pin

@@ -123,15 +123,14 @@ func (d *Disk) Check() error { return d.tree.check() }
 
 // Create makes an empty log, which costs no descriptor and no file, unless the plan
 // names one.
-func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
+func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) {
 	if !validID(id) {
 		return nil, fmt.Errorf("%q is no id of a log: use up to %d letters, digits, '_' and '-', such as a ULID", id, maxID)
 	}
 	if stream > Stderr {
 		return nil, fmt.Errorf("there is no stream %d", stream)
 	}
-	p, err := p.resolve()
-	if err != nil {
+	if p, err = p.resolve(); err != nil {
 		return nil, err
 	}
 	var given *file
@@ -139,6 +138,12 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (Writer, error) {
 		if given, err = d.claim(p.File); err != nil {
 			return nil, err
 		}
+		defer func() {
+			if made == nil {
+				_ = given.unlink() // the error that is told is why it is not wanted
+				d.cache.drop(&given.slot)
+			}
+		}()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -26,7 +26,10 @@ func (w *writer) live() (*handle, error) {
 	h, err := f.open()
 	if errors.Is(err, errGone) && !w.removed {
 		w.lose(f)
-		if err = w.renew(f); err == nil {
+		if err = w.mark(false); err == nil {
+			err = w.renew(f)
+		}
+		if err == nil {
 			h, err = f.open()
 		}
 	}
@@ -41,8 +44,9 @@ func (w *writer) live() (*handle, error) {
 		h.free()
 		return nil, &Blocked{Err: err}
 	}
-	if st.Size != w.size {
-		w.resize(h, st.Size)
+	if err := w.resize(h, st.Size); err != nil {
+		h.free()
+		return nil, &Blocked{Err: err}
 	}
 	if st.Links == 0 {
 		w.disk.cache.pin(&f.slot, h)
@@ -62,15 +66,24 @@ func (w *writer) flag(f Flags) {
 }
 
 // resize brings a file that somebody changed back to the size of the log. What
-// it lacks is a gap from now on; offsets stay.
-func (w *writer) resize(h *handle, size int64) {
-	w.mu.Lock()
-	if !w.gaps.cover(size, w.size) || size > w.size {
-		w.gaps = w.gaps.add(size, w.size)
-		w.flags |= Tampered
+// it lacks is a gap from now on; offsets stay. It is not made longer unless a later
+// store will know that.
+func (w *writer) resize(h *handle, size int64) error {
+	if size != w.size {
+		w.mu.Lock()
+		if !w.gaps.cover(size, w.size) || size > w.size {
+			w.gaps = w.gaps.add(size, w.size)
+			w.flags |= Tampered
+		}
+		w.mu.Unlock()
 	}
-	w.mu.Unlock()
-	_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
+	if err := w.mark(false); err != nil {
+		return err
+	}
+	if size != w.size {
+		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
+	}
+	return nil
 }
 
 // renew makes a file in place of one that is lost: as long as the log, empty.

@@ -56,9 +56,9 @@ func (d *Disk) claim(path string) (*file, error) {
 }
 
 // Recall takes a log over that a dead store has left in a file which its owner had
-// named: it can be opened as before, sealed.
-func (d *Disk) Recall(id string, stream uint8, path string) error {
-	plan, err := Plan{File: path}.resolve()
+// named, by the File and the Mark of its plan: it can be opened as before, sealed.
+func (d *Disk) Recall(id string, stream uint8, path, mark string) error {
+	plan, err := Plan{File: path, Mark: mark}.resolve()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func TestNamedFileIsTheLog(t *testing.T) {
 	if text, err := os.ReadFile(path); string(text) != "hello\n" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	if err := d.Recall("01A", spill.Merged, path); err != nil {
+	if err := d.Recall("01A", spill.Merged, path, ""); err != nil {
 		t.Fatal(err)
 	}
 	log, err := d.Open("01A", spill.Merged)
@@ -96,6 +96,20 @@ func TestNamedFileIsNotOverwritten(t *testing.T) {
 		if _, err := d.Create("01C", spill.Merged, spill.Plan{File: path}); err == nil {
 			t.Errorf("%s was taken", path)
 		}
+	}
+}
+
+// A log that is refused leaves no file.
+func TestNamedFileOfALogThatIsThere(t *testing.T) {
+	d, dir := openOutside(t), t.TempDir()
+	if _, err := d.Create("01E", spill.Merged, spill.Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Create("01E", spill.Merged, spill.Plan{File: filepath.Join(dir, "out.log")}); !errors.Is(err, spill.ErrExists) {
+		t.Errorf("a second log of a job: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("there is %v", left)
 	}
 }
 

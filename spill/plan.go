@@ -49,6 +49,9 @@ func (p Plan) resolve() (Plan, error) {
 		}
 		p.Inline = -1
 	}
+	if p.Mark != "" && (p.File == "" || !filepath.IsAbs(p.Mark)) {
+		return p, fmt.Errorf("%q is no absolute path of a mark beside a file that was named", p.Mark)
+	}
 	p.Group = dirName(p.Group)
 	return p, nil
 }

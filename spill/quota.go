@@ -88,6 +88,9 @@ func (w *writer) punch(h *handle) error {
 	if w.punched >= w.elided {
 		return nil
 	}
+	if err := w.mark(false); err != nil {
+		return err
+	}
 	from := max(w.plan.head(), w.punched&^(pageSize-1))
 	if err := w.disk.sys.Punch(h.fd, from, w.elided-from); err != nil {
 		return err
@@ -104,14 +107,20 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 		return 0, false, err
 	}
 	off := w.size
+	h, f, _ := w.acquire()
+	if h != nil {
+		defer h.free()
+		if f != nil {
+			w.truncated(h, off) // else that would read as zeros
+		}
+	}
 	w.mu.Lock()
 	w.size += n
 	w.gaps = w.gaps.add(off, w.size)
 	w.mu.Unlock()
 	w.note(off, n)
-	if h, _, err := w.acquire(); err == nil && h != nil {
+	if w.mark(true) == nil && h != nil { // else the file stays short until that can be told
 		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
-		h.free()
 	}
 	return n, n == most, nil
 }

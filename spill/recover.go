@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"os"
@@ -121,7 +120,7 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 	for _, e := range entries {
 		id, stream, ok := parseFileName(e.Name())
 		if !ok {
-			if strings.HasSuffix(e.Name(), newSuffix) {
+			if of, mark := strings.CutSuffix(e.Name(), markSuffix); strings.HasSuffix(e.Name(), newSuffix) || mark && !isThere(entries, of) {
 				_ = d.sys.Unlink(dir.fd, e.Name())
 			}
 			continue
@@ -159,39 +158,43 @@ func (d *Disk) recoverLog(h *handle, p place, plan Plan, name, id string, stream
 	b := &body{disk: d, id: id, stream: stream, plan: plan, size: st.Size, sealed: true, file: f}
 	newWriter(b, nil)
 	b.users = 0
-	b.gaps = d.holes(h, st)
+	if mp, mark, ok := b.markPlace(p, name); ok {
+		if b.marked, err = d.readMark(mp, mark, st.Size); err != nil {
+			return leftLog{}, err
+		}
+	}
+	b.gaps = d.holes(h, st.Size, slices.Clone(b.marked))
 	f.rest()
 	return leftLog{body: b, changed: st.Changed}, nil
 }
 
-// holes finds what a quota took out of a file that is not known: what the file
-// system does not hold, and the zeros around it, since it is freed by the page.
-func (d *Disk) holes(h *handle, st Stat) gaps {
-	var g gaps
-	if st.Blocks*512 >= st.Size {
-		return nil
-	}
-	for off := int64(0); off < st.Size && len(g) < maxGaps; {
-		from, to, err := d.sys.Hole(h.fd, off, st.Size)
+// maxHoles bounds how many holes are looked at, one by one.
+const maxHoles = 1024
+
+// holes adds what the file system does not hold to the gaps that are known. Nobody
+// noted why such bytes are missing, as after a crash of the machine or when the mark
+// was deleted: then some of the pages beside them may have gone with them.
+func (d *Disk) holes(h *handle, size int64, g gaps) gaps {
+	for n, off := 0, int64(0); off < size; n++ {
+		from, to, err := d.sys.Hole(h.fd, off, size)
 		if err != nil || from >= to {
 			break
 		}
-		g = g.add(from-d.zeros(h, from-pageSize, from, false), to+d.zeros(h, to, min(to+pageSize, st.Size), true))
+		if n == maxHoles {
+			return g.add(from, size)
+		}
+		if !g.cover(from, to) {
+			g = g.add(max(from-pageSize, 0), min(to+pageSize, size))
+		}
 		off = to
 	}
 	return g
 }
 
-// zeros counts the zeros at one end of a part of a file.
-func (d *Disk) zeros(h *handle, from, to int64, front bool) int64 {
-	p := make([]byte, to-max(from, 0))
-	if n, err := d.sys.Pread(h.fd, p, max(from, 0)); err != nil || n < len(p) {
-		return 0
-	}
-	if front {
-		return int64(len(p) - len(bytes.TrimLeft(p, "\x00")))
-	}
-	return int64(len(p) - len(bytes.TrimRight(p, "\x00")))
+// isThere reports whether a directory, in order, has the name.
+func isThere(entries []os.DirEntry, name string) bool {
+	_, ok := slices.BinarySearchFunc(entries, name, func(e os.DirEntry, name string) int { return cmp.Compare(e.Name(), name) })
+	return ok
 }
 
 // parseFileName takes back fileName.

@@ -83,7 +83,9 @@ func create0(t *testing.T, d *Disk, id string) State {
 
 // die plays the death of a store: its lock is free, and nothing was removed.
 func die(d *Disk) {
-	d.tree.lock.free()
+	if d.tree.lock != nil {
+		d.tree.lock.free()
+	}
 	d.tree.lock = newHandle(d.sys, -1)
 }
 

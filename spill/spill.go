@@ -74,6 +74,11 @@ type Plan struct {
 	// first moment, and it stays when the log is removed, unless it is empty. It is
 	// not made anew if it is deleted. "": a place of the store's choice.
 	File string
+
+	// Mark is the absolute path of a file, in a directory of the owner's, in which the
+	// store notes what is missing of File, before it goes: Recall knows it by that.
+	// "": nobody will call that.
+	Mark string
 }
 
 // Gap is a range of a log whose bytes were not kept: [From, To).
@@ -101,6 +106,12 @@ type State struct {
 	File   string // path of the file; "" while the log is in memory, or its file is lost
 	Gaps   []Gap  // what was not kept, in order, apart from one another
 	Flags  Flags  // what befell its file
+}
+
+// Name is what a store knows a log by.
+type Name struct {
+	ID     string
+	Stream uint8
 }
 
 // Missing is how many bytes were not kept.

@@ -211,6 +211,18 @@ func TestFaultTruncatedLogIsAGap(t *testing.T) {
 	}
 }
 
+// A log that drops what comes is not made longer over what somebody took of it.
+func TestFaultTruncatedLogThatIsFullIsAGap(t *testing.T) {
+	d := newDisk(t)
+	w := create(t, d, "j1", Plan{Inline: -1, Quota: 5000, Policy: KeepHead})
+	_, err := w.Append(text(6000))
+	must(t, err)
+	must(t, os.Truncate(w.State().File, 3000))
+	_, err = w.Append(text(7000)[6000:])
+	must(t, err)
+	want(t, d, "j1", text(7000), []Gap{{3000, 7000}}, Tampered)
+}
+
 // A log that is removed lives on for those who have it open, and leaves nothing.
 func TestARemovedLogLivesOnForItsReaders(t *testing.T) {
 	for _, n := range []int{1000, 100_000} {

@@ -52,6 +52,9 @@ func (d *Disk) admits() bool {
 // moveOut makes the log a file, with all it has so far. Offsets stay, and so
 // do readers: they find the file at their next read. An error changes nothing.
 func (b *body) moveOut(p place) error {
+	if err := b.markAt(p, fileName(b.id, b.stream), false); err != nil {
+		return &Blocked{Err: err}
+	}
 	f, err := b.disk.create(p, fileName(b.id, b.stream), b.plan.Durability != Memory, func(h *handle) error {
 		if b.mem == nil {
 			return nil

@@ -334,6 +334,32 @@ func TestNotifyLateAcknowledgement(t *testing.T) {
 	})
 }
 
+// The time of acknowledgements may run out just as a fact takes them along. What is
+// acknowledged then has a time of its own, and that ends with the node.
+func TestNotifyAcknowledgedWhileTheLastAreRecorded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		s := h.subscribe(messages.Subscribe{}, false)
+		h.runMany(1, "a")
+		first := s.last()
+		s.acknowledge(first - 1) // it is recorded within a second
+		h.after(500 * time.Millisecond)
+		ranOut := make(chan struct{})
+		h.stage.spoil = func(who *actor.PID, m any) int {
+			if _, ok := m.(messages.ScopeOpened); ok && kindOf(who) == "supervisor" {
+				h.tell(messages.Acknowledge{Channel: s.channel(), Seq: first})
+				time.Sleep(time.Second) // it runs out behind that
+				close(ranOut)
+			}
+			return 1
+		}
+		h.send(messages.OpenScope{Path: "a"})
+		<-ranOut
+		h.after(0)
+		want(h, "facts", s.last(), first+1)
+		s.vanish() // so that the node ends before the next second is over
+	})
+}
+
 // Subscribers that left without a word take no places from others, and go on where
 // they were if they come back.
 func TestFaultNotifyPlacesOfTheVanished(t *testing.T) {

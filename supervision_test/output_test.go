@@ -189,6 +189,33 @@ func TestOutputCredit(t *testing.T) {
 	})
 }
 
+// What could not be started has an empty output, to who waited for it and to who
+// comes when it is over.
+func TestOutputOfWhatCannotStart(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c := h.run(messages.RunCommand{Text: "fails"})
+		read := messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}
+		early := h.ask(read)
+		silent(early)
+		h.proc("fails").Fail(messages.Error{Code: messages.SpawnFailed, Message: "no"}, 127)
+		finished(c)
+		for _, asked := range []*client{early, h.ask(read)} {
+			page := reply[messages.OutputPage](asked)
+			want(h, "bytes", page.Bytes, 0)
+			want(h, "closed", page.Closed, true)
+		}
+		f, err := h.node.Output(context.Background(), "j1", messages.Merged, 0)
+		if err != nil {
+			h.Fatal(err)
+		}
+		text, err := io.ReadAll(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			h.Error(err)
+		}
+		want(h, "text", string(text), "")
+	})
+}
+
 // Whoever asks in the instant in which the job ends is answered, once: by the
 // reader that goes, or by the next one.
 func TestOutputAskedAtTheEnd(t *testing.T) {

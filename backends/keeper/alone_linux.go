@@ -71,7 +71,7 @@ func (s *server) maybeEnd() {
 
 // give takes the places that a job is to have for its log and its pid. Nothing is
 // written where something is already.
-func (s *server) give(spec backends.Spec, c *charge) *messages.Error {
+func (s *server) give(spec *backends.Spec, c *charge) *messages.Error {
 	file := spec.Log.File
 	if file == "" || !spec.Detach {
 		return nil
@@ -82,6 +82,7 @@ func (s *server) give(spec backends.Spec, c *charge) *messages.Error {
 	if err := s.noteFile(file); err != nil {
 		return refused(messages.OutputUnavailable, "log", "the place of the log cannot be noted: "+err.Error(), "see that "+s.o.Dir+" can be written")
 	}
+	spec.Log.Mark = filepath.Join(s.o.Dir, markName)
 	c.pidFile = PidPath(file)
 	return nil
 }
@@ -118,7 +119,7 @@ func (s *server) recall() {
 		return
 	}
 	for id := range s.journal.past().jobs {
-		if err := s.store.Recall(string(id), uint8(messages.Merged), file); err != nil {
+		if err := s.store.Recall(string(id), uint8(messages.Merged), file, filepath.Join(s.o.Dir, markName)); err != nil {
 			s.fault(id, fmt.Errorf("the log of the last keeper cannot be read: %w", err))
 		}
 	}

@@ -32,6 +32,7 @@ const (
 	socketName  = "keeper.sock"
 	errorsName  = "keeper.err"  // what the runtime says when the keeper dies of a fault
 	givenName   = "keeper.file" // where the log of a detached job is
+	markName    = "keeper.gaps" // what is missing of it
 	guestName   = "guest.lock"  // who looks after a detached job for a moment holds it
 	logsName    = "logs"        // the root of the store
 	logsNode    = "keeper"      // and its node: the next keeper has its files

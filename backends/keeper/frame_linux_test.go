@@ -139,6 +139,8 @@ func TestEverythingHasABody(t *testing.T) {
 		wantLog{},
 		[]logState{{}},
 		[]held{{}},
+		[]messages.UID{},
+		[]stated{{}},
 		control{},
 		entry{},
 		timely{},

@@ -329,3 +329,32 @@ func TestFaultsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes, %v", st.Size(), err)
 	}
 }
+
+// A job whose keeper died before it had ended is over for who looks, as soon as the
+// next keeper has begun; and still when the journal was written anew.
+func TestALostJobIsOver(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "k")
+	j := openTestJournal(t, dir)
+	j.append(entry{Kind: entryOpened, Keeper: "K1", BootID: "B"})
+	j.append(entry{Kind: string(engine.RecordStarted), Job: "A", PID: 9, StartTime: 1})
+	over := func(want bool) {
+		t.Helper()
+		if seen, err := Look(dir); err != nil || !seen.Known || seen.Over != want {
+			t.Errorf("%+v, %v", seen, err)
+		}
+	}
+	over(false)
+	if err := j.compact(); err != nil {
+		t.Fatal(err)
+	}
+	over(false)
+	j.append(entry{Kind: entryOpened, Keeper: "K2", BootID: "B"})
+	over(true)
+	if err := j.compact(); err != nil {
+		t.Fatal(err)
+	}
+	over(true)
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -47,7 +47,7 @@ func Look(path string) (s Sight, err error) {
 		}
 	}
 	for _, p := range left.jobs {
-		s.Known, s.Over, s.Collected = true, p.exited != nil, p.collected
+		s.Known, s.Over, s.Collected = true, p.over(), p.collected
 	}
 	return s, nil
 }

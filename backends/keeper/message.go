@@ -27,6 +27,7 @@ const (
 	askInventory                 // nothing; answered
 	askClose                     // nothing; answered
 	askDone                      // nothing; answered when all before it is done
+	askStates                    // []messages.UID: of the logs of these jobs; answered
 )
 
 // What a keeper says beside facts.
@@ -42,6 +43,8 @@ const (
 	sayClosed                    // []messages.Survivor
 	sayDone                      // to askDone
 	sayFlush                     // acknowledge now
+	sayStates                    // []stated; more follow
+	sayStated                    // []stated; the last
 )
 
 // The facts.
@@ -85,6 +88,12 @@ type (
 		Data   []byte // all of a small log that is closed
 		Whole  bool   // Data is that
 		Order  bool   // it is not a log, but the order of two in Data
+	}
+	// stated is a log as the keeper lists it.
+	stated struct {
+		Job    messages.UID
+		Stream messages.Stream
+		State  spill.State
 	}
 	// held is a job as the keeper lists it.
 	held struct {

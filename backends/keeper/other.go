@@ -68,6 +68,9 @@ func (*Client) Remove(messages.UID) {}
 // Small gives nothing.
 func (*Client) Small(messages.UID) (map[messages.Stream][]byte, []byte, bool) { return nil, nil, false }
 
+// States gives nothing.
+func (*Client) States([]messages.UID) map[spill.Name]spill.State { return nil }
+
 // Recorded does nothing.
 func (*Client) Recorded(messages.UID) {}
 

@@ -102,7 +102,7 @@ func ReadPidFile(path string) (p PidFile, err error) {
 type Sight struct {
 	Kept      bool // its keeper lives
 	Known     bool // its journal tells of the job
-	Over      bool // and of its end
+	Over      bool // and of its end, or of a later keeper, which is to tell that it is lost
 	Collected bool // and that all of it was settled
 	PID       int
 	StartTime uint64

@@ -118,7 +118,11 @@ type past struct {
 	meta                     []byte
 	settled                  uint64
 	collected                bool
+	lost                     bool // the keeper of an earlier time died before the end
 }
+
+// over reports whether nothing of the job lives: its end is known, or never will be.
+func (p *past) over() bool { return p.exited != nil || p.lost }
 
 // ledger is the journal as a table: what of it still counts.
 type ledger struct {
@@ -135,6 +139,9 @@ func (l *ledger) note(e entry) {
 	l.highest = max(l.highest, e.Seq, e.After)
 	if e.Kind == entryOpened {
 		l.opened = &e
+		for _, p := range l.jobs {
+			p.lost = p.lost || p.exited == nil && p.drained == nil
+		}
 		return
 	}
 	if e.Kind == entryLimited {
@@ -165,9 +172,10 @@ func (l *ledger) note(e entry) {
 	}
 }
 
-// entries are those that make the same table.
+// entries are those that make the same table: what was lost stands before the keeper
+// that found it.
 func (l *ledger) entries() []entry {
-	var all []entry
+	var lost, all []entry
 	if l.opened != nil {
 		o := *l.opened
 		o.After = max(o.After, l.highest)
@@ -177,20 +185,29 @@ func (l *ledger) entries() []entry {
 		all = append(all, entry{Kind: entryLimited, Limits: l.limits})
 	}
 	for id, p := range l.jobs {
-		start := *p.started
-		start.Meta = p.meta
-		all = append(all, start)
-		for _, e := range []*entry{p.exited, p.drained} {
-			if e != nil {
-				all = append(all, *e)
-			}
+		if p.lost {
+			lost = p.entries(lost, id)
+		} else {
+			all = p.entries(all, id)
 		}
-		if p.settled > 0 {
-			all = append(all, entry{Kind: entrySettled, Job: id, Seq: p.settled})
+	}
+	return append(lost, all...)
+}
+
+func (p *past) entries(all []entry, id messages.UID) []entry {
+	start := *p.started
+	start.Meta = p.meta
+	all = append(all, start)
+	for _, e := range []*entry{p.exited, p.drained} {
+		if e != nil {
+			all = append(all, *e)
 		}
-		if p.collected {
-			all = append(all, entry{Kind: entryCollected, Job: id})
-		}
+	}
+	if p.settled > 0 {
+		all = append(all, entry{Kind: entrySettled, Job: id, Seq: p.settled})
+	}
+	if p.collected {
+		all = append(all, entry{Kind: entryCollected, Job: id})
 	}
 	return all
 }

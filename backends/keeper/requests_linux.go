@@ -58,6 +58,8 @@ func (s *server) do(l *line, m message) error {
 		l.send(message{kind: sayDone, gen: m.gen})
 	case askInventory:
 		return s.list(l, m)
+	case askStates:
+		return s.tellStates(l, m)
 	case askClose:
 		s.close(l, m)
 	case askRemove:
@@ -114,7 +116,7 @@ func (s *server) start(l *line, m message) error {
 	if spec.Stdio.Stdin == messages.StdinHost {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
-	if err := s.give(spec.Spec, c); err != nil {
+	if err := s.give(&spec.Spec, c); err != nil {
 		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *err, Shell: cannotRun})})
 		return nil
 	}

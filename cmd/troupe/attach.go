@@ -239,7 +239,7 @@ func (s *seat) ended(said wire.AttachSaid) error {
 	if err != nil || len(end.Jobs) == 0 {
 		return err
 	}
-	return status(end.Jobs[0].ExitCode())
+	return s.endsAs(end.Jobs[0])
 }
 
 // typing passes on what is typed until the detach keys; what is no terminal, to

@@ -145,9 +145,18 @@ func (a *asking) wait(f *waitFlags) error {
 		a.complain(errors.New("it can no longer happen: " + neverText(end.Jobs)))
 		return status(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
-		return status(end.Jobs[0].ExitCode())
+		return a.endsAs(end.Jobs[0])
 	}
 	return nil
+}
+
+// endsAs ends a verb as a job has ended. Of one that did not end by itself the status
+// is ours, and says little.
+func (a *asking) endsAs(job messages.Job) error {
+	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
+		a.complain(&job.Err)
+	}
+	return status(job.ExitCode())
 }
 
 // neverText says why no wait for some jobs can be over: they have ended or, as only

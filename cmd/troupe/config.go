@@ -60,12 +60,15 @@ type notifySettings struct {
 	SecretFile string `toml:"secret_file"` // signs what is sent; "": one in the state directory
 }
 
+// configReason is that of errors of the file; no daemon is asked where there is one.
+const configReason = "config"
+
 // maxConfig bounds the file: nobody types more.
 const maxConfig = 1 << 20
 
 // settings reads them. A file that is named must be there.
 func (m *Main) settings() (*settings, error) {
-	s := &settings{Log: logLevel(zerolog.InfoLevel), Socket: m.defaultSocket()}
+	s := &settings{Log: logLevel{zerolog.InfoLevel}, Socket: m.defaultSocket()}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
@@ -160,12 +163,12 @@ func readConfig(path string) (string, error) {
 		return "", configError(path, 0, "is no regular file")
 	case info.Mode().Perm()&0o002 != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: "config", Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
+			Code: messages.Refused, Reason: configReason, Message: fmt.Sprintf("the configuration %s may be written by everybody (mode %04o)", path, info.Mode().Perm()),
 			Hint: "look at what stands in it, then chmod o-w " + quoted(path),
 		}
 	case owner != unix.Geteuid() && owner != 0:
 		return "", &messages.Error{
-			Code: messages.Refused, Reason: "config", Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
+			Code: messages.Refused, Reason: configReason, Message: fmt.Sprintf("the configuration %s belongs to user %d", path, owner), Hint: "it must be yours, or root's",
 		}
 	case info.Size() > maxConfig:
 		return "", configError(path, 0, "is larger than 1 MiB")
@@ -183,7 +186,7 @@ func configError(path string, line int, what string) *messages.Error {
 	} else {
 		what = " " + what
 	}
-	e := messages.Invalid("config", "the configuration "+path+at+what)
+	e := messages.Invalid(configReason, "the configuration "+path+at+what)
 	e.Hint = "docs/cli.md lists what may stand in it"
 	return e
 }
@@ -198,9 +201,34 @@ func decodeError(path string, err error) *messages.Error {
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		line, _ := wrong.Position()
-		return configError(path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+		return configError(path, line, valueError(wrong))
 	}
 	return configError(path, 0, "cannot be understood: "+err.Error())
+}
+
+// kinds are what a setting takes, by the end of what the decoder says of a value of
+// another kind: it knows the setting by its type in Go.
+var kinds = []struct{ end, takes string }{
+	{"main.count", "a whole number from 0 to 4294967295"},
+	{"main.size", `a size like "64MiB"`},
+	{"main.logLevel", `"debug", "info", "warn" or "error"`},
+	{"map[string][]string", "a table of settings"},
+	{"[]string", "a list of texts in quotes"},
+	{"string", "a text in quotes"},
+	{"Settings", "a table of settings"},
+	{"in a struct", "a table of settings"},
+	{"in a uint32", "a whole number from 0 to 4294967295"},
+}
+
+// valueError says what is wrong with a value, or with how it is written.
+func valueError(e *toml.DecodeError) string {
+	text := strings.TrimPrefix(e.Error(), "toml: ")
+	for _, kind := range kinds {
+		if strings.HasSuffix(text, kind.end) {
+			return strings.Join(e.Key(), ".") + " must be " + kind.takes
+		}
+	}
+	return text
 }
 
 // count is a number of things: 0 is the default.
@@ -219,14 +247,14 @@ func (s *size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// logLevel is how much the daemon says.
-type logLevel zerolog.Level
+// logLevel is how much the daemon says. It is no number, or a setting could be one.
+type logLevel struct{ zerolog.Level }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (l *logLevel) UnmarshalText(text []byte) error {
 	for _, level := range []zerolog.Level{zerolog.DebugLevel, zerolog.InfoLevel, zerolog.WarnLevel, zerolog.ErrorLevel} {
 		if level.String() == string(text) {
-			*l = logLevel(level)
+			l.Level = level
 			return nil
 		}
 	}

@@ -60,9 +60,18 @@ func TestBadInputConfig(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"socket = '/s'\n\nsokcet = '/s'\n", "line 3: there is no setting sokcet"},
 		{"[limits]\nstart = 1\n", "line 2: there is no setting limits.start"},
-		{"socket = 5\n", "line 1: "},
+		{"socket = 5\n", "line 1: socket must be a text in quotes"},
 		{"socket = '/s\n", "line 1: "},
-		{"\n[limits]\nstarts = -1\n", "line 3: "},
+		{"\n[limits]\nstarts = -1\n", "line 3: limits.starts must be a whole number"},
+		{"[limits]\nstarts = 'x'\n", "line 2: limits.starts must be a whole number"},
+		{"[limits.starts]\nx = 1\n", "line 1: limits.starts must be a whole number"},
+		{"limits = 3\n", "line 1: limits must be a table"},
+		{"[[limits]]\n", "line 1: limits must be a table"},
+		{"shells = 3\n", "line 1: shells must be a table"},
+		{"[shells]\nrc = '/bin/rc'\n", "line 2: shells.rc must be a list of texts"},
+		{"[storage]\nmemory = -1\n", "line 2: storage.memory must be a size"},
+		{"log = []\n", "line 1: log must be \"debug\""},
+		{"log = 3\n", "\"3\" is no level of the log"},
 		{"[storage]\nstored = 'much'\n", "line 2: "},
 		{"log = 'loud'\n", "line 1: "},
 		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
@@ -73,6 +82,9 @@ func TestBadInputConfig(t *testing.T) {
 		require.ErrorIs(t, err, &messages.Error{Code: messages.InvalidParams, Reason: "config"}, c.text)
 		require.ErrorContains(t, err, c.want, c.text)
 		require.ErrorContains(t, err, "config.toml", c.text)
+		for _, word := range []string{"main.", "TOML", "struct", "uint"} {
+			require.NotContains(t, err.Error(), word, c.text)
+		}
 	}
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")

@@ -112,7 +112,7 @@ func (d *daemon) listen() error {
 		d.doors = handed
 		d.settings.Socket = socketOf(handed, d.settings.Socket)
 	} else {
-		if err := os.MkdirAll(filepath.Dir(filepath.Dir(d.settings.Socket)), 0o700); err != nil {
+		if err := above(filepath.Dir(d.settings.Socket), socketVar); err != nil {
 			return err
 		}
 		l, err := http.Listen(d.settings.Socket)
@@ -244,6 +244,8 @@ func (d *daemon) close(err error) error {
 	}
 	if d.lock != nil {
 		_ = d.lock.Close()
+	}
+	if err == nil {
 		d.log.Info().Msg("ended")
 	}
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +39,7 @@ func TestAttachedAtATerminal(t *testing.T) {
 	q.at(second)
 	second.keys(t, "here\r") // from then on each key counts at once
 	second.shown.has(t, "got here")
+	d.beside("wait", "--input", "talk").start().ends(0) // a signal just before its read, bash hears behind that
 	second.keys(t, "\x03")
 	second.shown.has(t, "asked")
 	second.keys(t, "\x04")
@@ -105,17 +105,7 @@ func TestSecurityLogsOnATerminal(t *testing.T) {
 // A daemon whose socket fails says so, and its jobs go on.
 func TestAFailedDaemonTouchesNoJob(t *testing.T) {
 	t.Parallel()
-	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
-	require.NoError(t, os.Mkdir(p.file("s"), 0o700))
-	at := p.file("s/s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
-	require.NoError(t, err)
-	defer l.Close()
-	file, err := l.File()
-	require.NoError(t, err)
-	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
-	p.ExtraFiles = []*os.File{file}
-	p.start()
+	p, l, file := activated(t)
 	p.beside("run", "-b", "--name", "lasts", "echo $$; exec sleep 600").start().ends(0)
 	p.beside("wait", "--match", ".", "lasts").start().ends(0)
 	require.NoError(t, unix.Shutdown(int(file.Fd()), unix.SHUT_RDWR))

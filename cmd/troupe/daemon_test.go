@@ -174,25 +174,31 @@ func TestTheServiceManagerHears(t *testing.T) {
 // A socket that was handed over is the daemon's, and stays when it has ended.
 func TestSocketsAreHandedOver(t *testing.T) {
 	t.Parallel()
-	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
-	require.NoError(t, os.MkdirAll(p.file("troupe-0"), 0o700))
-	at := p.file("activated")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at, Net: "unix"})
-	require.NoError(t, err)
-	defer l.Close()
-	file, err := l.File()
-	require.NoError(t, err)
-	defer file.Close()
-	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+at)
-	p.ExtraFiles = []*os.File{file}
-	p.start()
+	p, l, _ := activated(t)
+	at := l.Addr().String()
 	q := p.beside("run", "echo $TROUPE_SOCKET").start() // the first client finds the socket, ready or not
 	require.Equal(t, at, q.line())
 	q.ends(0)
 	p.beside("shutdown", "--stop-jobs").start().ends(0)
 	p.ends(0)
-	_, err = os.Stat(at)
+	_, err := os.Stat(at)
 	require.NoError(t, err)
+}
+
+// activated starts a daemon to which a socket is handed over, as systemd does it. It
+// returns who has made the socket, and what the daemon was given of it.
+func activated(t *testing.T) (*process, *net.UnixListener, *os.File) {
+	t.Helper()
+	p := program(t).bash("LISTEN_PID=$$ exec troupe serve")
+	require.NoError(t, os.Mkdir(p.file("s"), 0o700))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: p.file("s/s"), Net: "unix"})
+	require.NoError(t, err)
+	file, err := l.File()
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = l.Close(), file.Close() })
+	p.Env = append(p.Env, "LISTEN_FDS=1", "TROUPE_SOCKET="+l.Addr().String())
+	p.ExtraFiles = []*os.File{file}
+	return p.start(), l, file
 }
 
 // The numbers are for who has the token, and for no page of a browser.

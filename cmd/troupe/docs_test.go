@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"debug/elf"
+	"encoding"
 	"encoding/json"
 	"maps"
 	"os"
@@ -143,7 +144,7 @@ func TestTheManualHasTheSettings(t *testing.T) {
 			name, ok := of.Field(i).Tag.Lookup("toml")
 			switch kind := of.Field(i).Type; {
 			case !ok:
-			case kind.Kind() == reflect.Struct:
+			case kind.Kind() == reflect.Struct && !reflect.PointerTo(kind).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 				add(prefix+name+".", kind)
 			case kind.Kind() == reflect.Map:
 				there = append(there, prefix+name+".NAME")

@@ -16,7 +16,7 @@ import (
 type daemonFound struct {
 	Socket  string `json:"socket"`
 	State   string `json:"state"`
-	Config  string `json:"config"` // "": no file is read
+	Config  string `json:"config"` // "": no file is read, or what it says cannot be used (Why)
 	Running bool   `json:"running"`
 	Version string `json:"version,omitempty"`
 	PID     int    `json:"pid,omitempty"`
@@ -69,6 +69,9 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 }
 
 func (d *daemonFound) lines() [][2]string {
+	if d.Socket == "" {
+		return [][2]string{{"daemon", "not looked for, because of the problem below"}}
+	}
 	state := "not running; troupe serve starts it, troupe run -b does, too"
 	switch {
 	case d.Running:

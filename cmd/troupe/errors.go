@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (m *Main) exitStatus(err *messages.Error) int {
 	switch {
 	case err.Code == messages.InvalidParams, err.Code == messages.EnvRefused:
 		return statusUsage
-	case m.client && err.Code != messages.Internal:
+	case m.client && err.Code != messages.Internal && err.Reason != configReason:
 		return statusMissing
 	}
 	return statusOwn
@@ -98,9 +99,27 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &e) {
 		return e
 	}
-	e = messages.Invalid("flag", err.Error())
+	text := err.Error()
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		text = strings.TrimSuffix(text, number.Error()) + wantedOf(number)
+	}
+	e = messages.Invalid("flag", text)
 	e.Hint = "see " + cmd.CommandPath() + " --help"
 	return e
+}
+
+// wantedOf says what a flag takes, where what was typed is none.
+func wantedOf(e *strconv.NumError) string {
+	switch {
+	case errors.Is(e.Err, strconv.ErrRange):
+		return "the number is too large"
+	case e.Func == "ParseBool":
+		return "write true or false, or the flag alone"
+	case e.Func == "ParseUint":
+		return "write a whole number from 0"
+	}
+	return "write a whole number"
 }
 
 // asJSON says whether an error is told as an object: as the flag says or, where

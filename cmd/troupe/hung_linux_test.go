@@ -45,6 +45,10 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 
 	stops(t, pid)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	q = d.beside("ps").start() // at once, from what the daemon knows
+	require.Regexp(t, `long +running \d+s +\? +sleep`, q.rest())
+	q.ends(0)
+	require.Equal(t, 1, strings.Count(d.err.String(), "does not answer"), "it was noticed before ps ended")
 	q = d.beside("stop", "--json", "long").start()
 	require.Contains(t, q.rest(), `"code":"keeper_unresponsive"`)
 	q.ends(1)
@@ -59,6 +63,20 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	d.beside("wait", "long").start().ends(130)
 	require.Equal(t, "cancelled", d.record("long")["outcome"])
+}
+
+// The end of a daemon does not wait until a keeper that was stopped is found to be silent.
+func TestADaemonEndsBesideAStoppedKeeper(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
+	pid := keeperPID(t, filepath.Join(d.dir, "troupe"))
+	stops(t, pid)
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	require.Contains(t, d.err.String(), "the jobs live on in the keeper")
+	require.NotContains(t, d.err.String(), "does not answer")
 }
 
 // stops stops a process, and waits until no thread of it runs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 
 	"troupe/actors"
 	"troupe/backends/keeper"
@@ -66,6 +67,25 @@ func (k keptLogs) Order(id string) (*spill.Order, error) {
 func (k keptLogs) Remove(id string) error {
 	k.keeper.Remove(messages.UID(id))
 	return nil
+}
+
+// States implements actors.ManyLogs.
+func (k keptLogs) States(ids []string) map[spill.Name]spill.State {
+	all := map[spill.Name]spill.State{}
+	var ask []messages.UID
+	for _, id := range ids {
+		small, err := k.small(id)
+		for _, o := range small {
+			if o.Stream != journal.OrderOf {
+				all[spill.Name{ID: id, Stream: o.Stream}] = spill.Whole(o.Data).State()
+			}
+		}
+		if err == nil && len(small) == 0 {
+			ask = append(ask, messages.UID(id))
+		}
+	}
+	maps.Copy(all, k.keeper.States(ask))
+	return all
 }
 
 // Small implements actors.SmallLogs.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,26 @@ func TestOutputOutlivesTheKeeper(t *testing.T) {
 	text := q.rest()
 	require.True(t, strings.HasSuffix(text, "\n4999\n5000\n"), "%d bytes: %s", len(text), q.err)
 	q.ends(0)
+	q = d.beside("ps", "-a", "--json").start()
+	var list struct {
+		Jobs []struct {
+			Name   string
+			Output map[string]struct {
+				Bytes int64
+				File  string
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(q.rest()), &list))
+	q.ends(0)
+	sizes := map[string]int64{}
+	for _, j := range list.Jobs {
+		for _, out := range j.Output {
+			sizes[j.Name] += out.Bytes
+			require.Equal(t, out.Bytes > 4096, out.File != "", "the file of %s: %q", j.Name, out.File)
+		}
+	}
+	require.Equal(t, map[string]int64{"little": 7, "nothing": 0, "merged": 8, "apart": 13, "much": 23893}, sizes)
 }
 
 // A journal that was left alone for longer than it keeps its records forgets them

@@ -101,6 +101,11 @@ func (a *asking) logs(f *logFlags) error {
 	if err != nil {
 		return err
 	}
+	if a.json && len(streams) > 1 {
+		e := messages.Invalid("stream", fmt.Sprintf("--json prints a page of one stream, and job %s has %s", job.ID, streamNames(streams)))
+		e.Hint = "name one: --stream stdout or --stream stderr"
+		return e
+	}
 	if a.json {
 		page, err := a.Text(a.ctx, uid(job), f.look(streams[0]))
 		if err != nil {

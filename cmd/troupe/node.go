@@ -152,13 +152,13 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Su
 	ctx := d.hurry // not the client's: he may vanish
 	err := d.node.Shutdown(ctx, r)
 	if r.KeepJobs && errors.Is(err, keepJobs) {
-		live, lerr := d.node.Jobs(ctx, "", false)
+		live, lerr := d.live(ctx)
 		switch {
 		case lerr != nil:
 			return nil, lerr
-		case len(live) > 0:
+		case live > 0:
 			return nil, &messages.Error{
-				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", jobsText(len(live))),
+				Code: messages.Unsupported, Reason: "keep_jobs", Message: fmt.Sprintf("%s would end with this daemon, which holds them itself", plural(live, "job")),
 				Hint: "wait for them, or end them with troupe shutdown --stop-jobs",
 			}
 		}
@@ -166,6 +166,17 @@ func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Su
 		err = d.node.Shutdown(ctx, r)
 	}
 	return d.finish(err)
+}
+
+// live counts the jobs that live. It asks no keeper for their sizes, as node.Jobs does:
+// one that was stopped would hold up the end of the daemon.
+func (d *daemon) live(ctx context.Context) (int, error) {
+	reply, err := d.node.Ask(ctx, messages.ListJobs{})
+	if err != nil {
+		return 0, err
+	}
+	list, _ := reply.(messages.JobList)
+	return len(list.Jobs), messages.Refusal(reply)
 }
 
 // end ends the node because the daemon has to end: jobs live on where they can,
@@ -176,16 +187,16 @@ func (d *daemon) end() error {
 	ctx := d.hurry
 	d.service.stopping()
 	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon ends"}
-	live, _ := d.node.Jobs(ctx, "", false)
+	live, _ := d.live(ctx)
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
-		if len(live) > 0 {
-			d.log.Warn().Int("jobs", len(live)).Msg("the jobs are ended with the daemon, which holds them itself")
+		if live > 0 {
+			d.log.Warn().Int("jobs", live).Msg("the jobs are ended with the daemon, which holds them itself")
 		}
 		r.KeepJobs = false
 		err = d.node.Shutdown(ctx, r)
-	} else if len(live) > 0 {
-		d.log.Info().Int("jobs", len(live)).Msg("the jobs live on in the keeper")
+	} else if live > 0 {
+		d.log.Info().Int("jobs", live).Msg("the jobs live on in the keeper")
 	}
 	_, err = d.finish(err)
 	return err
@@ -211,13 +222,6 @@ func (d *daemon) finish(err error) ([]messages.Survivor, error) {
 	return nil, nil
 }
 
-func jobsText(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
-}
-
 // newLog is what the daemon says on stderr: sentences on a terminal, an object a
 // line elsewhere.
 func (m *Main) newLog(s *settings) zerolog.Logger {
@@ -227,7 +231,7 @@ func (m *Main) newLog(s *settings) zerolog.Logger {
 	} else {
 		to = zerolog.MultiLevelWriter(&boundedLog{file: m.Err})
 	}
-	return zerolog.New(to).Level(zerolog.Level(s.Log)).With().Timestamp().Logger()
+	return zerolog.New(to).Level(s.Log.Level).With().Timestamp().Logger()
 }
 
 // slogger is the log for who speaks slog.

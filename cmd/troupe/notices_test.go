@@ -188,7 +188,7 @@ func TestOnFinishCommand(t *testing.T) {
 	}
 	require.Equal(t, shown, told)
 	failed := list[1]["error"].(map[string]any)
-	require.Contains(t, failed["message"], "exit 7")
+	require.Regexp(t, `: job j\d+, exit 7$`, failed["message"])
 	ps := d.beside("ps", "-a", "--scope", "notify", "--json").start()
 	require.Contains(t, ps.rest(), `"scope":"notify"`)
 	ps.ends(0)

@@ -79,7 +79,7 @@ func (m *Main) absolute(name string) (string, bool) {
 // ownDirectory makes a directory of ours alone, with what is missing above it,
 // and refuses one that is not: another's, a symbolic link, or open to others.
 func ownDirectory(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := above(path, stateVar); err != nil {
 		return err
 	}
 	dir, err := peer.OwnDirectory(path, "directory")
@@ -87,6 +87,18 @@ func ownDirectory(path string) error {
 		return err
 	}
 	return dir.Close()
+}
+
+// above makes what is missing above a directory of ours, which a variable can name.
+func above(path, name string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.Refused, Reason: "directory", Message: "there can be no directory " + path + ": " + err.Error(),
+		Hint: "set " + name + " to a place of your own that can be written",
+	}
 }
 
 // writable tries what a daemon does in its directory, for a file system that takes

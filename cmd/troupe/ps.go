@@ -72,7 +72,7 @@ func (a *asking) ps(f *psFlags) error {
 // jobTable shows jobs. Columns in which all of them are the same by default are
 // empty, and so left out.
 func jobTable(jobs []messages.Job, now time.Time) *table {
-	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, spare: []int{5, 3, 2}} // OUTPUT, SESSION, SCOPE
+	t := &table{head: []string{"ID", "NAME", "SCOPE", "SESSION", "STATUS", "OUTPUT", "COMMAND"}, spare: []int{5, 3, 2}, long: 1} // OUTPUT, SESSION, SCOPE; NAME
 	apart := slices.ContainsFunc(jobs, func(j messages.Job) bool { return j.Scope != messages.MainScope })
 	for _, j := range jobs {
 		scope, session := "", ""
@@ -82,7 +82,11 @@ func jobTable(jobs []messages.Job, now time.Time) *table {
 		if j.Session != messages.DefaultSession {
 			session = string(j.Session)
 		}
-		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), humanize.IBytes(outputBytes(j)), j.Command)
+		output := humanize.IBytes(outputBytes(j))
+		if len(j.Output) == 0 {
+			output = "?" // the keeper does not say
+		}
+		t.add(string(j.ID), j.Name, scope, session, statusText(j, now), output, j.Command)
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
@@ -133,7 +134,7 @@ func (g *foreground) tellEnd(job messages.Job) {
 		g.screen.say("there was no room for the end of the output: it is missing")
 	}
 	for _, s := range job.Survivors {
-		g.tellSurvivor(s)
+		g.screen.say("%v", survivorError(s))
 	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {
@@ -167,7 +168,7 @@ func (g *foreground) tellSurvivors(shutdown error) {
 	case shutdown == nil:
 	case errors.As(shutdown, &left):
 		for _, s := range left.Survivors {
-			g.tellSurvivor(s)
+			g.screen.say("%v", survivorError(s))
 		}
 	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
 	default:
@@ -175,17 +176,12 @@ func (g *foreground) tellSurvivors(shutdown error) {
 	}
 }
 
-func (g *foreground) tellSurvivor(s messages.Survivor) {
-	why := s.Why
-	if why == "" {
-		why = "it is in state " + s.State + " " + s.Wchan
-	}
-	g.screen.say("process %d could not be ended: %s", s.PID, why)
-}
-
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ses", n, noun)
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

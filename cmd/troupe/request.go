@@ -40,10 +40,14 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 			return r, err
 		}
 	}
-	if err := r.Check(); err != nil {
-		return r, err
+	err := r.Check()
+	if err == nil {
+		return r, nil
 	}
-	return r, nil
+	if err.Reason == "on_finish" && err.Code == messages.TooLarge { // of flags, too many are a fault of what was typed
+		err.Code = messages.InvalidParams
+	}
+	return r, err
 }
 
 // command takes what is to be run from the arguments or a file.

@@ -66,9 +66,9 @@ func recordText(j messages.Job, now time.Time) string {
 		line(out.Stream.String(), "%s%s%s", humanize.IBytes(uint64(max(out.Bytes, 0))), prefixed(" in ", out.File), gapsText(out.Elided))
 	}
 	if j.OutputOpen {
-		line("left", "%d processes, which hold its output open", j.Children)
+		line("left", "%s, with its output open", plural(j.Children, "process"))
 	} else if j.Children > 0 {
-		line("left", "%d processes", j.Children)
+		line("left", "%s", plural(j.Children, "process"))
 	}
 	for _, s := range j.Survivors {
 		line("survivor", "process %d: %s", s.PID, survivorText(s))

@@ -106,6 +106,9 @@ func (a *asking) stop(scope string, grace time.Duration) error {
 	for _, e := range all.Errors[min(1, len(all.Errors)):] {
 		a.complain(&e)
 	}
+	if first == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
+		a.complain(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+	}
 	if first == nil && a.json {
 		return a.object(all)
 	}
@@ -124,9 +127,14 @@ func (a *asking) survived(all stopped) error {
 		a.complain(&e)
 	}
 	for _, s := range all.Survivors {
-		a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+		a.complain(survivorError(s))
 	}
 	return status(statusSurvivors)
+}
+
+// survivorError names one of them.
+func survivorError(s messages.Survivor) error {
+	return fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s))
 }
 
 // survivorText is why a process could not be ended.

@@ -11,16 +11,21 @@ import (
 )
 
 // table is rows under a head. On a terminal the last column ends at its edge, and
-// where that leaves it no room, some others are left out; elsewhere nothing is cut.
+// where that leaves it no room, some others are left out and one is cut; elsewhere
+// nothing is.
 type table struct {
 	head  []string
 	rows  [][]string
 	spare []int // the columns that a narrow terminal does without, the first one first
+	long  int   // the column that is cut then, if that is not enough; 0: none
 }
 
 // lastRoom is what the last column shall have at least, as long as others can be
 // left out.
 const lastRoom = 12
+
+// longRoom is what a column that is cut keeps: enough to tell most names apart.
+const longRoom = 8
 
 // columnGap is between two columns.
 const columnGap = 2
@@ -53,6 +58,9 @@ func (t *table) write(to io.Writer, width int) error {
 			if widths[i] == 0 {
 				continue
 			}
+			if width > 0 && i < len(row)-1 {
+				cell = shorten(cell, widths[i])
+			}
 			line += cell + strings.Repeat(" ", widths[i]-cells(cell)+columnGap)
 		}
 		line = strings.TrimRight(line, " ")
@@ -65,22 +73,30 @@ func (t *table) write(to io.Writer, width int) error {
 	return err
 }
 
-// narrow leaves out columns, whose width is 0 then, until the last one has room.
+// narrow leaves out columns, whose width is 0 then, until the last one has room,
+// and at last cuts the long one, so that those behind it are seen.
 func (t *table) narrow(widths []int, width int) {
 	if width == 0 {
 		return
 	}
-	for _, i := range t.spare {
-		room := width
-		for _, w := range widths[:len(widths)-1] {
+	last := len(widths) - 1
+	missing := func() int {
+		need := min(lastRoom, widths[last])
+		for _, w := range widths[:last] {
 			if w > 0 {
-				room -= w + columnGap
+				need += w + columnGap
 			}
 		}
-		if room >= min(lastRoom, widths[len(widths)-1]) {
+		return need - width
+	}
+	for _, i := range t.spare {
+		if missing() <= 0 {
 			return
 		}
 		widths[i] = 0
+	}
+	if over := missing(); over > 0 && t.long > 0 {
+		widths[t.long] = min(widths[t.long], max(longRoom, widths[t.long]-over))
 	}
 }
 

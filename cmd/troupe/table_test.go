@@ -26,6 +26,29 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// A long name leaves room for what a job does, and a narrow terminal for both.
+func TestALongNameLeavesRoomForTheStatus(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	jobs := []messages.Job{
+		{ID: "j1", Name: strings.Repeat("long-", 12), Scope: "main/ci", Session: "default", State: messages.Running, Background: true, Started: now, Command: "make every thing"},
+		{ID: "j2", Name: "b", Scope: "main", Session: "default", State: messages.Queued, Created: now, Command: "true"},
+	}
+	for width, want := range map[int]string{
+		30: "ID  NAME      STATUS      COM…\nj1  long-lo…  running 0s  mak…\nj2  b         queued 0s   true\n",
+		40: "ID  NAME        STATUS      COMMAND\nj1  long-long…  running 0s  make every …\nj2  b           queued 0s   true\n",
+		0:  "",
+	} {
+		var b strings.Builder
+		require.NoError(t, jobTable(jobs, now).write(&b, width))
+		if width > 0 {
+			require.Equal(t, want, b.String())
+			continue
+		}
+		require.Contains(t, b.String(), jobs[0].Name+"  main/ci")
+	}
+}
+
 func TestCells(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "한글": 4, "🚀": 2, "ｗ": 2, "\u200b": 0, "–": 1} {
@@ -67,4 +90,12 @@ func TestStatusTexts(t *testing.T) {
 	} {
 		require.Equal(t, want, statusText(j, now))
 	}
+}
+
+// One of something is one.
+func TestNumbersOfThings(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 1, OutputOpen: true}, time.Now()), "left  1 process, with its output open\n")
+	require.Contains(t, recordText(messages.Job{ID: "j1", Children: 2}, time.Now()), "left  2 processes\n")
+	require.Equal(t, "1 job, 2 sessions", quotaText(messages.ScopeQuota{Jobs: 1, Sessions: 2}))
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ func (m *Main) closeCommand() *cobra.Command {
 			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
 		}
 		for _, s := range closed.Survivors {
-			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+			a.complain(survivorError(s))
 		}
 		if err == nil && len(closed.Survivors) > 0 {
 			return status(statusSurvivors)
@@ -104,14 +105,14 @@ func (m *Main) scopesCommand() *cobra.Command {
 }
 
 func quotaText(q messages.ScopeQuota) string {
-	text := ""
+	var parts []string
 	if q.Jobs > 0 {
-		text = jobsText(q.Jobs)
+		parts = append(parts, plural(q.Jobs, "job"))
 	}
 	if q.Sessions > 0 {
-		text += prefixed(", ", text) + fmt.Sprintf("%d sessions", q.Sessions)
+		parts = append(parts, plural(q.Sessions, "session"))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 func (m *Main) handoverCommand() *cobra.Command {
@@ -166,10 +167,6 @@ func (m *Main) statsCommand() *cobra.Command {
 		case a.json:
 			return a.object(s)
 		}
-		about, err := a.Version(a.ctx)
-		if err != nil {
-			return err
-		}
 		t := &table{head: []string{"WHAT", "NUMBER"}}
 		for _, state := range slices.Sorted(maps.Keys(s.Jobs)) {
 			t.add("jobs "+string(state), strconv.Itoa(s.Jobs[state]))
@@ -178,7 +175,7 @@ func (m *Main) statsCommand() *cobra.Command {
 		t.add("sessions", strconv.Itoa(s.Sessions))
 		t.add("connections", strconv.Itoa(s.Connections))
 		t.add("subscriptions", strconv.Itoa(s.Subscriptions))
-		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", about.Version, about.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
+		t.add("daemon", fmt.Sprintf("%s, process %d, for %s", s.Version, s.PID, ago(time.Duration(s.UptimeMS)*time.Millisecond)))
 		return m.print(t)
 	})
 }
@@ -209,7 +206,7 @@ with it, and it goes on as long as there are any.`,
 			err = a.object(wire.Over{V: wire.Version, Survivors: wire.List(left)})
 		}
 		for _, s := range left {
-			a.complain(fmt.Errorf("process %d could not be ended: %s", s.PID, survivorText(s)))
+			a.complain(survivorError(s))
 		}
 		if err == nil && len(left) > 0 {
 			return status(statusSurvivors)

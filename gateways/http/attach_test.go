@@ -90,7 +90,9 @@ func TestAttachLease(t *testing.T) {
 	one, two := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk}), d.attach(job.ID, client.Attaching{})
 	require.True(t, one.said(wire.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("intruder\n")))
-	require.Equal(t, messages.Refused, two.said(wire.AttachFailed).Error.Code)
+	refused := two.said(wire.AttachFailed).Error
+	require.Equal(t, messages.Refused, refused.Code)
+	require.Contains(t, refused.Hint, "troupe attach --take")
 
 	two.says(wire.AttachAsk)
 	one.said(wire.AttachAsked)

@@ -45,6 +45,7 @@ func (c *call) stats() error {
 	out := wire.Stats{
 		V: wire.Version, Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
 		Connections: int(c.open.Load()), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
+		Version: c.options.Version, PID: os.Getpid(),
 	}
 	for _, j := range jobs.Jobs {
 		state := j.State

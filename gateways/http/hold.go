@@ -18,7 +18,7 @@ type held struct {
 
 // hold holds a job back for as long as the request is open: it blocks on its own
 // full pipe, as it would if it wrote to its reader itself. Bound to a connection,
-// a hold does not outlive whoever wants it.
+// a hold does not outlive whoever wants it, nor the job.
 func (c *call) hold() error {
 	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
 		return err
@@ -38,7 +38,10 @@ func (c *call) hold() error {
 	if http.NewResponseController(c.w).Flush() != nil {
 		return errAnswered
 	}
-	<-ctx.Done()
+	end, err := c.node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(job.UID)}})
+	if _, ended := end.(messages.AwaitEnded); err != nil || !ended { // more waits than the node takes
+		<-ctx.Done()
+	}
 	return errAnswered
 }
 

@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -41,6 +42,21 @@ func TestAJobIsHeld(t *testing.T) {
 	require.Equal(t, int64(size+1000), over.Output[0].Bytes)
 	_, err = d.client.Hold(t.Context(), job.ID)
 	require.ErrorIs(t, err, &messages.Error{Code: messages.JobFinished})
+}
+
+// A hold ends with its job: a reader that waits for its end learns that nothing is left
+// to hold.
+func TestAHoldEndsWithItsJob(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Argv: []string{"sleep", "600"}})
+	reply := d.reply("POST", "/v1/jobs/"+string(job.ID)+"/hold", "{}")
+	defer reply.Body.Close()
+	require.Equal(t, 200, reply.StatusCode)
+	_, err := d.client.Stop(t.Context(), messages.StopCommand{Job: job.ID, Grace: -1})
+	require.NoError(t, err)
+	b, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.Empty(t, b)
 }
 
 // stalls waits until an output does not grow any more, and says how far it came.

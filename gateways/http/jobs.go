@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -32,7 +33,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.node.Jobs(c.ctx, scope, finished) // with their sizes
+	jobs, err := c.sized(scope, finished)
 	if err != nil {
 		return err
 	}
@@ -42,6 +43,64 @@ func (c *call) list() error {
 		})
 	}
 	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
+}
+
+// How long a list waits for the sizes of what live jobs have printed, and how much
+// longer for each of them: their keeper tells one in a tenth of that, unless somebody
+// has stopped it.
+const (
+	sizedFor  = time.Second
+	sizedEach = time.Millisecond
+)
+
+// sized are the jobs at and below a scope with the sizes of their outputs. If these are
+// not told in time, or another list still waits for them, they are those that the node
+// knows: of a live job nothing is said of its output then.
+func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+	var jobs []messages.Job
+	var err error
+	told := make(chan struct{})
+	waits := c.unsized.Load() == 0
+	if waits {
+		go func() {
+			defer close(told)
+			jobs, err = c.node.Jobs(c.ctx, scope, finished)
+		}()
+		if heard(told, sizedFor) {
+			return jobs, err
+		}
+	}
+	known, kerr := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
+	live := 0
+	for i := range known.Jobs {
+		if !known.Jobs[i].State.Ended() {
+			known.Jobs[i].Output = nil
+			live++
+		}
+	}
+	if waits {
+		if heard(told, time.Duration(live)*sizedEach) {
+			return jobs, err
+		}
+		c.unsized.Add(1)
+		go func() {
+			<-told
+			c.unsized.Add(-1)
+		}()
+	}
+	return known.Jobs, kerr
+}
+
+// heard waits for an event, and reports false if it was too late.
+func heard(event <-chan struct{}, patience time.Duration) bool {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-event:
+		return true
+	case <-late.C:
+		return false
+	}
 }
 
 // scope is a parameter that is a scope's path, or absent.

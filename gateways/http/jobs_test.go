@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/gateways/http"
 	"troupe/gateways/http/client"
 	"troupe/messages"
 )
@@ -234,4 +237,61 @@ func TestFaultStopRacesExit(t *testing.T) {
 			require.Contains(t, []string{"first", "second"}, one.Cause.Reason)
 		}
 	}
+}
+
+// stuck is a node whose keeper was stopped: it does not tell how much jobs have
+// printed, until it goes on.
+type stuck struct {
+	http.Node
+	asked *atomic.Int64
+	goOn  chan struct{}
+}
+
+func (s stuck) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+	s.asked.Add(1)
+	<-s.goOn
+	return s.Node.Jobs(context.WithoutCancel(ctx), scope, finished)
+}
+
+// A list does not wait for a keeper that was stopped: it has what the node knows. While
+// one waits for the sizes, no other does.
+func TestAListDoesNotWaitForSizes(t *testing.T) {
+	d := start(t, nil)
+	over := d.run("echo over")
+	job := d.background(messages.RunCommand{Text: "echo hi; exec sleep 600"})
+	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "hi"})
+
+	s := stuck{http.Over(d.node), new(atomic.Int64), make(chan struct{})}
+	server := http.New(http.Options{Node: s})
+	socket := filepath.Join(shortDir(t), "s", "s")
+	listener, err := http.Listen(socket)
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	c, err := client.Dial(t.Context(), socket)
+	require.NoError(t, err)
+	defer func() {
+		require.NoError(t, c.Close())
+		require.NoError(t, server.Close(t.Context()))
+		require.NoError(t, <-served)
+	}()
+
+	for range 3 {
+		list, err := c.Jobs(t.Context(), messages.ListJobs{Finished: true})
+		require.NoError(t, err)
+		require.Len(t, list.Jobs, 2)
+		require.Equal(t, over.ID, list.Jobs[0].ID)
+		require.Equal(t, int64(5), list.Jobs[0].Output[0].Bytes)
+		require.Equal(t, messages.Running, list.Jobs[1].State)
+		require.Empty(t, list.Jobs[1].Output)
+	}
+	require.Equal(t, int64(1), s.asked.Load())
+	close(s.goOn)
+	for again := true; again; { // until the first one has heard its answer
+		list, err := c.Jobs(t.Context(), messages.ListJobs{})
+		require.NoError(t, err)
+		require.Len(t, list.Jobs, 1)
+		again = len(list.Jobs[0].Output) == 0
+	}
+	require.Equal(t, int64(2), s.asked.Load())
 }

@@ -91,5 +91,5 @@ func (a *attachment) lease(held bool, reason string) {
 
 // noLease is for input of one who only watches.
 func noLease() *messages.Error {
-	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another one writes to the job; you watch", Hint: "ask for the lease, or take it"}
+	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another one writes to the job; you watch", Hint: "troupe attach --take takes the input from them; an attachment of your own sends ask or take"}
 }

@@ -81,6 +81,7 @@ func asNobody(t *testing.T, socket string) string {
 func TestSecurityAnotherUserIsRefused(t *testing.T) {
 	d := start(t, nil)
 	require.Contains(t, asNobody(t, d.socket), "permission denied")
+	require.Contains(t, asNobody(t, "check:"+d.socket), d.socket+" cannot be reached: permission denied (set TROUPE_SOCKET")
 	for path := filepath.Dir(d.socket); len(path) > len(os.TempDir()); path = filepath.Dir(path) {
 		require.NoError(t, os.Chmod(path, 0o755))
 	}
@@ -303,6 +304,12 @@ func TestSecurityNoOpenPort(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "localhost:0", "192.0.2.1:80", "nonsense"} {
 		_, err := http.ListenTCP(address)
 		coded(t, err, messages.InvalidParams, "http")
+	}
+	for _, address := range []string{"127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:-1", "[::1]:http"} {
+		_, err := http.ListenTCP(address)
+		coded(t, err, messages.InvalidParams, "http")
+		require.ErrorContains(t, err, address)
+		require.ErrorContains(t, err, "port", address)
 	}
 	d := start(t, nil)
 	l, err := http.ListenTCP("127.0.0.1:0")

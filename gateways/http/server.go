@@ -60,6 +60,7 @@ type Server struct {
 	attached sync.WaitGroup // what http.Server no longer knows of
 
 	subscriptions atomic.Int64
+	unsized       atomic.Int64 // lists that were answered before they had their sizes
 
 	mu     sync.Mutex
 	leases map[messages.UID]*lease

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -82,18 +83,26 @@ func tokenMatches(token string, given []string) bool {
 // ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". A name
 // is refused, since it may lead elsewhere.
 func ListenTCP(address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address: %v", address, err))
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address with a port; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
 		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, messages.Invalid("http", fmt.Sprintf("%q has no port from 0 to 65535; 0 is one that is free", address))
+	}
 	l, err := net.Listen("tcp", address)
-	if errors.Is(err, unix.EADDRINUSE) {
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
 		return nil, &messages.Error{
 			Code: messages.Conflict, Reason: "address", Message: "somebody else listens at " + address, Hint: "choose another port, or end who has it",
 		}
+	case err != nil:
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "address", Message: "nobody can listen at " + address + " here: " + errors.Unwrap(err).Error(), Hint: "choose another address, or a port above 1023",
+		}
 	}
-	return l, err
+	return l, nil
 }

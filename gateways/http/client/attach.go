@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -49,8 +50,11 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how Attaching) (
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
 	}
+	upgraded := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.http.dial(ctx) }, DisableKeepAlives: true,
+	}}
 	conn, reply, err := websocket.Dial(ctx, c.base+of(id, "attach")+"?"+query.Encode(), &websocket.DialOptions{
-		HTTPClient: c.http, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
+		HTTPClient: upgraded, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		if reply != nil && reply.StatusCode >= http.StatusBadRequest {

@@ -34,25 +34,20 @@ var ErrNoDaemon = errors.New("no daemon")
 
 // Client is safe for concurrent use.
 type Client struct {
-	http  *http.Client
+	http  transport
 	base  string
 	token string
 }
 
-// idleConnections is how many connections wait for another request.
-const idleConnections = 8
-
 // Dial connects to the daemon of a socket and asks whether it is well. A socket
-// that another user has made is refused. Where nobody listens the error is
-// ErrNoDaemon.
+// that another user has made, or keeps from us, is refused. Where nobody listens
+// the error is ErrNoDaemon.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	if err := peer.CheckPath(socket); err != nil {
 		return nil, err
 	}
-	c := &Client{base: "http://troupe", http: &http.Client{Transport: &http.Transport{
-		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx, socket) },
-		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 10 * time.Second, // before the daemon's end of patience
-	}}}
+	c := &Client{base: "http://troupe"}
+	c.http.dial = func(ctx context.Context) (net.Conn, error) { return connect(ctx, socket) }
 	if _, err := c.Version(ctx); err != nil {
 		return nil, err
 	}
@@ -61,9 +56,11 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 
 // DialTCP is a client of a daemon that listens on a loopback address.
 func DialTCP(ctx context.Context, address, token string) (*Client, error) {
-	c := &Client{base: "http://" + address, token: token, http: &http.Client{Transport: &http.Transport{
-		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 10 * time.Second,
-	}}}
+	c := &Client{base: "http://" + address, token: token}
+	c.http.dial = func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", address)
+	}
 	if _, err := c.Version(ctx); err != nil {
 		return nil, err
 	}
@@ -74,9 +71,15 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 func connect(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
+	var why syscall.Errno
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w listens at %s", ErrNoDaemon, socket)
+	case errors.As(err, &why) && (errors.Is(why, fs.ErrPermission) || why == syscall.ENOTDIR):
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
+			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
+		}
 	case err != nil:
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 
 // Close lets go of idle connections.
 func (c *Client) Close() error {
-	c.http.CloseIdleConnections()
+	c.http.close()
 	return nil
 }
 
@@ -125,7 +128,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 // told when to ask again, before anything was done for him, and so he does.
 func (c *Client) do(r *http.Request) (*http.Response, error) {
 	for {
-		reply, err := c.http.Do(r)
+		reply, err := c.http.roundTrip(r)
 		if err != nil {
 			if ctx := r.Context(); ctx.Err() != nil {
 				return nil, ctx.Err()

@@ -16,13 +16,13 @@ import (
 // it. One that is a symbolic link, another user's, or open to others is refused;
 // use says what it is for, as the reason of that error.
 func OwnDirectory(path, use string) (*os.File, error) {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("a directory cannot be made: %w", err)
-	}
 	foreign := func(why string) error {
 		return &messages.Error{
 			Code: messages.Refused, Reason: use, Message: path + " " + why, Hint: "make it a directory of yours with mode 0700, or name another",
 		}
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, foreign("cannot be made: " + err.Error())
 	}
 	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {

@@ -152,6 +152,8 @@ type Stats struct {
 	Connections   int                    `json:"connections"`
 	Subscriptions int                    `json:"subscriptions"`
 	UptimeMS      int64                  `json:"uptime_ms"`
+	Version       string                 `json:"version"` // of the daemon, as About has it
+	PID           int                    `json:"pid"`
 }
 
 // Health answers GET /v1/health.

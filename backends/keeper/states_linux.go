@@ -1,0 +1,129 @@
+package keeper
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// A list of jobs tells how large their outputs are. To open each log and ask for its
+// state would be a question for each, and a descriptor: here one question has the
+// states of many.
+
+// allStreams are those that a job may have.
+var allStreams = [...]messages.Stream{messages.Merged, messages.Stdout, messages.Stderr}
+
+// tellStates answers with the states of the logs of jobs, some at a time.
+func (s *server) tellStates(l *line, m message) error {
+	jobs, err := decode[[]messages.UID](m.body)
+	if err != nil {
+		return err
+	}
+	var some []stated
+	size := 0
+	for _, id := range jobs {
+		for _, stream := range allStreams {
+			log, err := s.store.Open(string(id), uint8(stream))
+			if err != nil {
+				continue
+			}
+			state := log.State()
+			_ = log.Close()
+			some = append(some, stated{Job: id, Stream: stream, State: state})
+			if size += 128 + len(state.File) + 32*len(state.Gaps); size > maxPart/2 {
+				s.say(l, message{kind: sayStates, gen: m.gen, body: encode(some)})
+				some, size = nil, 0
+			}
+		}
+	}
+	s.say(l, message{kind: sayStated, gen: m.gen, body: encode(some)})
+	return nil
+}
+
+// askedAtOnce is how many jobs one question is about: it fits into a datagram, and
+// keeps no other waiting.
+const askedAtOnce = 500
+
+// States gives the states of all logs that the keeper has of the jobs, as far as it
+// tells them in time.
+func (c *Client) States(ids []messages.UID) map[spill.Name]spill.State {
+	all := map[spill.Name]spill.State{}
+	for some := range slices.Chunk(ids, askedAtOnce) {
+		told, err := c.states(some)
+		if err != nil {
+			c.fault(fmt.Errorf("the keeper does not say how large outputs are: %w", err))
+			break
+		}
+		for _, t := range told {
+			all[spill.Name{ID: string(t.Job), Stream: uint8(t.Stream)}] = t.State
+		}
+	}
+	return all
+}
+
+func (c *Client) states(ids []messages.UID) ([]stated, error) {
+	ctx, cancel := c.bounded()
+	defer cancel()
+	var told []stated
+	err := c.call(ctx, message{kind: askStates, body: encode(ids)}, func(m message) (bool, error) {
+		some, err := decode[[]stated](m.body)
+		told = append(told, some...)
+		return m.kind == sayStated, err
+	})
+	if err != nil {
+		return nil, err // and more of it may still come
+	}
+	return told, nil
+}
+
+// States is as Client's. The keepers of detached jobs are asked a few at a time.
+func (f *Fleet) States(ids []messages.UID) map[spill.Name]spill.State {
+	all := map[spill.Name]spill.State{}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	turn := make(chan struct{}, meetAtOnce)
+	ask := func(c *Client, ids []messages.UID) {
+		turn <- struct{}{}
+		asking.Go(func() {
+			told := c.States(ids)
+			mu.Lock()
+			maps.Copy(all, told)
+			mu.Unlock()
+			<-turn
+		})
+	}
+	var rest []messages.UID
+	for _, id := range ids {
+		if c := f.of(id); c != nil {
+			ask(c, []messages.UID{id})
+		} else if state, ok := f.pastState(id); ok {
+			mu.Lock()
+			all[spill.Name{ID: string(id), Stream: spill.Merged}] = state
+			mu.Unlock()
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	if f.main != nil && len(rest) > 0 {
+		ask(f.main, rest)
+	}
+	asking.Wait()
+	return all
+}
+
+// pastState is that of the log of a detached job whose keeper has ended.
+func (f *Fleet) pastState(id messages.UID) (state spill.State, ok bool) {
+	if !validUID(id) {
+		return state, false
+	}
+	log, err := f.openPast(id)
+	if err != nil {
+		return state, false
+	}
+	defer log.Close()
+	return log.State(), true
+}
