@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/oklog/ulid/v2"
@@ -214,9 +215,14 @@ func newUID() messages.UID { return messages.UID(ulid.Make().String()) }
 
 func logger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
 
+// deadLetterRest is how long a goroutine of the library may live behind a node that
+// had a dead letter: it counts what is not logged, and nothing is.
+const deadLetterRest = 50 * time.Millisecond
+
 func newSystem(o Options) *actor.ActorSystem {
 	return actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger(o.Log) }),
 		actor.WithDeadLetterThrottleCount(0),
+		actor.WithDeadLetterThrottleInterval(deadLetterRest),
 	)
 }
