@@ -40,7 +40,12 @@ ends its input, and the detach keys leave it as it is.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.asks(cmd, f.check, func(a *asking) error { return a.attach(f) })
+	cmd = m.asks(cmd, f.check, func(a *asking) error {
+		if !f.watch { // what is typed goes on to the job
+			return a.attach(f)
+		}
+		return a.endless(func() error { return a.attach(f) })
+	})
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
 }
@@ -134,7 +139,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	go func() {
 		err := s.hear(ctx)
 		var end status
-		if err == nil || errors.As(err, &end) { // the other stream may go on for a little
+		if err == nil || errors.As(err, &end) && !errors.Is(err, errUnread) { // the other stream may go on for a little
 			err = cmp.Or(<-second, err)
 		}
 		heard <- err
@@ -171,7 +176,7 @@ func (s *seat) hear(ctx context.Context) error {
 			return brokenOff(err)
 		case h.Said.Kind == "":
 			if err := s.show(h.Data, false); err != nil {
-				return &outputError{err}
+				return unwritten(err)
 			}
 		case h.Said.Kind == wire.AttachEnded:
 			return s.ended(h.Said)
@@ -230,7 +235,7 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 // ended is the end of the output, with that of the job where it has one.
 func (s *seat) ended(said wire.AttachSaid) error {
 	if err := s.show(nil, true); err != nil {
-		return &outputError{err}
+		return unwritten(err)
 	}
 	if said.Job == nil {
 		return nil
@@ -264,8 +269,10 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			<-ctx.Done() // the job goes on, and is shown
-			return ctx.Err()
+			ctx, done := s.main.whileRead(ctx)
+			defer done()
+			<-ctx.Done() // the job goes on, and is shown to who reads
+			return context.Cause(ctx)
 		case err != nil:
 			return unreadable("input", "the input", err)
 		}

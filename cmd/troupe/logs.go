@@ -45,7 +45,12 @@ left out; elsewhere every byte passes as it is.`,
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	byPidFile(cmd)
 	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
-	return m.asks(cmd, check, func(a *asking) error { return a.logs(f) })
+	return m.asks(cmd, check, func(a *asking) error {
+		if !f.follow {
+			return a.logs(f)
+		}
+		return a.endless(func() error { return a.logs(f) })
+	})
 }
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
