@@ -173,7 +173,7 @@ func (s *seat) hear(ctx context.Context) error {
 		case errors.As(err, &closed) && closed.Code == websocket.StatusNormalClosure:
 			return nil
 		case err != nil:
-			return brokenOff(err)
+			return s.broke(err)
 		case h.Said.Kind == "":
 			if err := s.show(h.Data, false); err != nil {
 				return unwritten(err)
@@ -184,6 +184,13 @@ func (s *seat) hear(ctx context.Context) error {
 			s.told(ctx, h.Said)
 		}
 	}
+}
+
+// broke is the error of a connection that broke. A job in the background goes on.
+func (s *seat) broke(err error) error {
+	left := brokenOff(err)
+	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.args[0] + " comes back to it"
+	return left
 }
 
 func (s *seat) show(b []byte, last bool) error {
@@ -284,7 +291,7 @@ func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
 	case act.interrupt:
 		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
 	case act.end:
-		return s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
+		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
 	case len(act.bytes) > 0:
 		return s.write(ctx, act.bytes)
 	}
@@ -304,12 +311,22 @@ func (s *seat) write(ctx context.Context, b []byte) error {
 			<-ctx.Done() // the job goes on, and is shown
 			return ctx.Err()
 		}
-		if err := s.at.Write(ctx, piece); err != nil {
+		if err := sent(ctx, s.at.Write(ctx, piece)); err != nil {
 			return err
 		}
 		b = b[len(piece):]
 	}
 	return nil
+}
+
+// sent is what became of something that was said. Where the connection has broken, who
+// hears finds what else came, and how it ended: he is waited for.
+func sent(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // controlKeys are the characters of "ctrl-p,ctrl-q".
