@@ -19,26 +19,19 @@ func TestFollowersEndWithTheirReader(t *testing.T) {
 	d.beside("run", "-b", "-i", "--name", "reads", "read x; echo said; exec sleep 600").start().ends(0)
 	d.beside("wait", "--match", "said", "silent", "apart").start().ends(0)
 	d.beside("write", "reads", "go").start().ends(0)
-	for name, args := range map[string][]string{
-		"logs": {"logs", "-f", "silent"}, "both": {"logs", "-f", "apart"}, "events": {"events", "-f", "--after", "0"}, "events as objects": {"events", "-f", "--after", "0", "--json"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := d.beside(args...).start()
-			p.line() // it has begun, and has nothing more to say
-			_ = p.pipe.Close()
-			p.ends(128 + int(unix.SIGPIPE))
-			require.Empty(t, p.err.String())
-		})
+	var followers []*process
+	for _, args := range [][]string{{"logs", "-f", "silent"}, {"logs", "-f", "apart"}, {"events", "-f", "--after", "0"}, {"events", "-f", "--after", "0", "--json"}} {
+		p := d.beside(args...).start()
+		p.line() // it has begun, and what else it has to say fits in the pipe
+		followers = append(followers, p)
 	}
-	for name, args := range map[string][]string{"watch": {"attach", "--watch", "silent"}, "input that has ended": {"attach", "reads"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := d.beside(args...).start()
-			_ = p.pipe.Close()
-			p.ends(128 + int(unix.SIGPIPE))
-			require.Empty(t, p.err.String())
-		})
+	followers = append(followers, d.beside("attach", "--watch", "silent").start(), d.beside("attach", "reads").start())
+	for _, p := range followers {
+		_ = p.pipe.Close()
+	}
+	for _, p := range followers {
+		p.ends(128 + int(unix.SIGPIPE))
+		require.Empty(t, p.err.String(), "%q", p.Args)
 	}
 }
 
