@@ -40,7 +40,12 @@ ends its input, and the detach keys leave it as it is.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.asks(cmd, f.check, func(a *asking) error { return a.attach(f) })
+	cmd = m.asks(cmd, f.check, func(a *asking) error {
+		if !f.watch { // what is typed goes on to the job
+			return a.attach(f)
+		}
+		return a.endless(func() error { return a.attach(f) })
+	})
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
 }
@@ -134,7 +139,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	go func() {
 		err := s.hear(ctx)
 		var end status
-		if err == nil || errors.As(err, &end) { // the other stream may go on for a little
+		if err == nil || errors.As(err, &end) && !errors.Is(err, errUnread) { // the other stream may go on for a little
 			err = cmp.Or(<-second, err)
 		}
 		heard <- err
@@ -168,10 +173,10 @@ func (s *seat) hear(ctx context.Context) error {
 		case errors.As(err, &closed) && closed.Code == websocket.StatusNormalClosure:
 			return nil
 		case err != nil:
-			return brokenOff(err)
+			return s.broke(err)
 		case h.Said.Kind == "":
 			if err := s.show(h.Data, false); err != nil {
-				return &outputError{err}
+				return unwritten(err)
 			}
 		case h.Said.Kind == wire.AttachEnded:
 			return s.ended(h.Said)
@@ -179,6 +184,13 @@ func (s *seat) hear(ctx context.Context) error {
 			s.told(ctx, h.Said)
 		}
 	}
+}
+
+// broke is the error of a connection that broke. A job in the background goes on.
+func (s *seat) broke(err error) error {
+	left := brokenOff(err)
+	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.args[0] + " comes back to it"
+	return left
 }
 
 func (s *seat) show(b []byte, last bool) error {
@@ -230,7 +242,7 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 // ended is the end of the output, with that of the job where it has one.
 func (s *seat) ended(said wire.AttachSaid) error {
 	if err := s.show(nil, true); err != nil {
-		return &outputError{err}
+		return unwritten(err)
 	}
 	if said.Job == nil {
 		return nil
@@ -264,8 +276,10 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			<-ctx.Done() // the job goes on, and is shown
-			return ctx.Err()
+			ctx, done := s.main.whileRead(ctx)
+			defer done()
+			<-ctx.Done() // the job goes on, and is shown to who reads
+			return context.Cause(ctx)
 		case err != nil:
 			return unreadable("input", "the input", err)
 		}
@@ -277,7 +291,7 @@ func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
 	case act.interrupt:
 		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
 	case act.end:
-		return s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
+		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
 	case len(act.bytes) > 0:
 		return s.write(ctx, act.bytes)
 	}
@@ -297,12 +311,22 @@ func (s *seat) write(ctx context.Context, b []byte) error {
 			<-ctx.Done() // the job goes on, and is shown
 			return ctx.Err()
 		}
-		if err := s.at.Write(ctx, piece); err != nil {
+		if err := sent(ctx, s.at.Write(ctx, piece)); err != nil {
 			return err
 		}
 		b = b[len(piece):]
 	}
 	return nil
+}
+
+// sent is what became of something that was said. Where the connection has broken, who
+// hears finds what else came, and how it ended: he is waited for.
+func sent(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // controlKeys are the characters of "ctrl-p,ctrl-q".

@@ -104,6 +104,20 @@ func (s *settings) ownState() error {
 	return writable(s.State)
 }
 
+// hasPlaces tries whether a daemon that begins would have its directories, and leaves
+// nothing behind.
+func (s *settings) hasPlaces() error {
+	if dir := filepath.Dir(s.Socket); !exists(dir) {
+		if err := makeable(dir, socketVar); err != nil {
+			return err
+		}
+	}
+	if s.State != "" && !exists(s.State) {
+		return makeable(s.State, stateVar)
+	}
+	return s.ownState()
+}
+
 // fullPath is a path that means the same wherever a process stands.
 func fullPath(name, path string) (string, error) {
 	full, err := filepath.Abs(path)

@@ -30,12 +30,17 @@ func isCrowded(err error) bool { return errors.Is(err, crowded) }
 // that cannot even be told. What changes nothing may be asked again after it; a
 // daemon that has died is then found to be none.
 func wasTurnedAway(err error) bool {
+	return wasClosed(err) || isCrowded(err) || strings.Contains(err.Error(), "server closed idle connection") // which has no name
+}
+
+// wasClosed says that the other end of a connection has closed it, or died.
+func wasClosed(err error) bool {
 	for _, closed := range []error{unix.ECONNRESET, unix.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, closed) {
 			return true
 		}
 	}
-	return isCrowded(err) || strings.Contains(err.Error(), "server closed idle connection") // which has no name
+	return false
 }
 
 // inTurn asks until there is a connection for it, or ctx ends.

@@ -21,7 +21,7 @@ import (
 // troupe does where they do not. It is the object of doctor --json.
 type checkup struct {
 	V           int           `json:"v"`
-	OK          bool          `json:"ok"` // commands can be run, their output kept
+	OK          bool          `json:"ok"` // commands can be run, their output kept, and a daemon begin
 	Version     versionObject `json:"version"`
 	Kernel      string        `json:"kernel"`
 	UID         int           `json:"uid"`
@@ -53,7 +53,8 @@ func (m *Main) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: noArgs,
 		Long: `Look at what the kernel and the user's rights give troupe, the limits that bound
-it, the directories it uses, and the daemon. The exit status is 1 if commands cannot be run.`,
+it, the directories it uses, and the daemon. The exit status is 1 if there is a problem: commands,
+or a daemon, cannot be run.`,
 		RunE: func(*cobra.Command, []string) error {
 			c := m.examine()
 			show := c.print
@@ -121,7 +122,7 @@ func kernel() string {
 // shells are those that are known by name, the default first.
 func shells() []shellFound {
 	var out []shellFound
-	for _, name := range []string{"bash", "zsh", "sh", "fish"} {
+	for _, name := range []string{"bash", "zsh", "sh", "dash", "fish"} {
 		path, _ := exec.LookPath(name)
 		out = append(out, shellFound{name, path})
 	}

@@ -36,7 +36,7 @@ func keeperText(s *settings) string {
 }
 
 // daemon looks for it. A daemon that cannot be trusted or does not answer is a
-// problem; none is not.
+// problem; none is not, unless there can be none.
 func (m *Main) daemon(c *checkup) *daemonFound {
 	d := &daemonFound{}
 	s, err := m.settings()
@@ -50,6 +50,10 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 	defer cancel()
 	at, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
+		if err := s.hasPlaces(); err != nil {
+			d.Why = "none, and none can begin, because of the problem below"
+			c.problem("no daemon can begin: %v", err)
+		}
 		return d
 	}
 	if err == nil {

@@ -38,7 +38,7 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.Bool("json", false, "print one object a line")
 	return m.asks(cmd, scoped(&f.scope), func(a *asking) error {
 		a.json, _ = set.GetBool("json")
-		return a.events(f)
+		return a.endless(func() error { return a.events(f) })
 	})
 }
 

@@ -45,7 +45,12 @@ left out; elsewhere every byte passes as it is.`,
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	byPidFile(cmd)
 	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
-	return m.asks(cmd, check, func(a *asking) error { return a.logs(f) })
+	return m.asks(cmd, check, func(a *asking) error {
+		if !f.follow {
+			return a.logs(f)
+		}
+		return a.endless(func() error { return a.logs(f) })
+	})
 }
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
@@ -126,12 +131,30 @@ func (a *asking) logs(f *logFlags) error {
 		reels = append(reels, r)
 	}
 	if len(reels) == 2 && f.first == 0 && f.limit == 0 {
-		return showBoth(reels[0], reels[1])
+		err = showBoth(reels[0], reels[1])
+	} else {
+		for _, r := range reels {
+			err = errors.Join(err, r.show())
+		}
 	}
-	for _, r := range reels {
-		err = errors.Join(err, r.show())
+	if f.follow && (err == nil || errors.Is(err, daemonLeft)) {
+		return a.followed(uid(job), err)
 	}
 	return err
+}
+
+// lostPatience is how long the end of a job may come behind that of its output. One that
+// takes longer lives, and has closed its output itself.
+const lostPatience = time.Second
+
+// followed is how following a job ends, whose output has ended or broken off: of one
+// that is lost nobody knows what else it has printed, and it ends so.
+func (a *asking) followed(id messages.JobID, err error) error {
+	end, problem := a.Await(a.ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
+	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
+		return err
+	}
+	return a.endsAs(end.Jobs[0])
 }
 
 // showBoth shows two streams in the order in which they came.
@@ -174,7 +197,9 @@ func leftEarly(err error) error {
 	if errors.As(err, &coded) || errors.As(err, &ours) {
 		return err
 	}
-	return fmt.Errorf("the daemon has left in the middle of the output: %w", err)
+	left := brokenOff(err)
+	left.Message += ", in the middle of the output"
+	return left
 }
 
 // uid is the name of a job that never means another.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -91,14 +92,45 @@ func ownDirectory(path string) error {
 
 // above makes what is missing above a directory of ours, which a variable can name.
 func above(path, name string) error {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		return nil
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return noPlace(path, name, err)
 	}
+	return nil
+}
+
+func noPlace(path, name string, err error) error {
 	return &messages.Error{
 		Code: messages.Refused, Reason: "directory", Message: "there can be no directory " + path + ": " + err.Error(),
 		Hint: "set " + name + " to a place of your own that can be written",
 	}
+}
+
+// makeable tries whether a directory that is not there could be made, with what is
+// missing above it: it makes another, where the first of them would be, and removes it.
+func makeable(path, name string) error {
+	at := filepath.Dir(path)
+	_, err := os.Lstat(at)
+	for at != "/" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)) {
+		at = filepath.Dir(at)
+		_, err = os.Lstat(at)
+	}
+	var dir string
+	if err == nil {
+		dir, err = os.MkdirTemp(at, "troupe-doctor-")
+	}
+	var told *fs.PathError
+	if errors.As(err, &told) {
+		err = errors.New("in " + at + " none can be made: " + told.Err.Error())
+	}
+	if err != nil {
+		return noPlace(path, name, err)
+	}
+	return os.Remove(dir)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // writable tries what a daemon does in its directory, for a file system that takes

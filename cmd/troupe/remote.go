@@ -67,15 +67,20 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}
 
 // brokenOff is the error of a connection that broke. Which request it was says
-// nothing to who has typed a verb.
+// nothing to who has typed a verb, nor does how it broke if somebody closed it.
 func brokenOff(err error) *messages.Error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return &messages.Error{
-		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left: " + err.Error(), Hint: "troupe ps -a says what became of the job when it runs again",
+	left := &messages.Error{
+		Code: messages.Internal, Reason: "daemon", Message: "the daemon has left",
+		Hint: "troupe serve starts it again; troupe ps -a then says what became of the job",
 	}
+	if !wasClosed(err) {
+		left.Message += ": " + err.Error()
+	}
+	return left
 }
 
 // connected is the error of a verb; one of its connection says that this broke.

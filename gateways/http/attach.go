@@ -16,6 +16,7 @@ import (
 // Bounds of an attachment. What its reader does not take stays in the log.
 const (
 	maxNotices = 16 // that wait to be sent; one that takes no more has gone
+	maxAnswers = 8  // of these, to what the client has said; it is not listened to until they are sent
 	maxInputs  = 16 // messages that wait for the job to read
 )
 
@@ -32,6 +33,7 @@ type attachment struct {
 	from    Output
 	least   int64 // the byte that the output comes to at least
 	notices chan wire.AttachSaid
+	answers chan struct{} // a place for each answer among the notices
 	inputs  chan messages.Refusable
 	cancel  context.CancelFunc
 }
@@ -71,7 +73,7 @@ func (c *call) attach() error {
 	conn.SetReadLimit(wire.MaxAttachInput)
 	a := &attachment{
 		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
-		notices: make(chan wire.AttachSaid, maxNotices), inputs: make(chan messages.Refusable, maxInputs),
+		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan messages.Refusable, maxInputs),
 	}
 	a.join(a)
 	defer a.leave(a)
@@ -110,7 +112,7 @@ func (a *attachment) listen(ctx context.Context) {
 			return
 		}
 		if refused := a.heard(kind, b); refused != nil {
-			a.notice(wire.AttachSaid{Kind: wire.AttachFailed, Error: refused})
+			a.answer(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: refused})
 		}
 	}
 }
@@ -175,13 +177,25 @@ func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.notice(wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(err)})
+		a.answer(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(err)})
 	case ok:
-		a.notice(wire.AttachSaid{Kind: wire.AttachWritten, Through: written.Through})
+		a.answer(ctx, wire.AttachSaid{Kind: wire.AttachWritten, Through: written.Through})
 	}
 }
 
-// notice has something told. A client that takes nothing any more is let go.
+// answer has told what became of something that the client has said. A client that says
+// much at once has every answer: until there is room for the next one, nothing more is
+// heard of it.
+func (a *attachment) answer(ctx context.Context, said wire.AttachSaid) {
+	select {
+	case a.answers <- struct{}{}:
+		a.notice(said)
+	case <-ctx.Done():
+	}
+}
+
+// notice has something told, by whoever it comes from: nobody waits for this client. One
+// that takes nothing any more is let go.
 func (a *attachment) notice(said wire.AttachSaid) {
 	select {
 	case a.notices <- said:
@@ -197,6 +211,9 @@ func (a *attachment) tell(ctx context.Context) {
 			if a.say(ctx, said) != nil {
 				a.cancel()
 				return
+			}
+			if said.Kind == wire.AttachFailed || said.Kind == wire.AttachWritten {
+				<-a.answers
 			}
 		case <-ctx.Done():
 			return

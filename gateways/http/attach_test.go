@@ -133,14 +133,22 @@ func TestFaultAttachedReaderStops(t *testing.T) {
 	require.NoError(t, stalled.Close())
 }
 
-// A job that does not read holds up neither what its client hears nor its going.
+// A job that does not read holds up neither what its client hears nor its going. What
+// cannot be kept for it is refused, each piece, and the client stays attached.
 func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "echo here; sleep 60", Stdin: messages.StdinPipe})
 	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
 	require.True(t, a.said(wire.AttachLease).Held)
-	require.NoError(t, a.Write(t.Context(), make([]byte, 64*wire.MaxAttachInput)))
-	require.NotNil(t, a.said(wire.AttachFailed).Error)
+	const pieces = 100
+	require.NoError(t, a.Write(t.Context(), make([]byte, pieces*wire.MaxAttachInput)))
+	a.says("dance")
+	refused, last := 0, a.said(wire.AttachFailed).Error
+	for ; last.Code == messages.ResourceExhausted; last = a.said(wire.AttachFailed).Error {
+		refused++
+	}
+	require.Equal(t, "type", last.Reason)
+	require.Greater(t, refused, pieces/2) // else they wait for the job
 	require.NoError(t, a.Close())
 	b := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk})
 	require.NotEmpty(t, b.said(wire.AttachLease).Reason)

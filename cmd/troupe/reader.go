@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// errUnread ends a verb whose stdout nobody reads any more. There is nobody to tell:
+// its status is that of a program which a refused write has ended.
+var errUnread = fmt.Errorf("nobody reads stdout any more: %w", status(signalBase+int(unix.SIGPIPE)))
+
+// unwritten is the error of an output that takes no more.
+func unwritten(err error) error {
+	if errors.Is(err, unix.EPIPE) {
+		return errUnread
+	}
+	return &outputError{err}
+}
+
+// whileRead is a context that ends, caused by errUnread, when the reader of stdout has
+// left. Only a write is told of that, and a verb that follows something may have
+// nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
+// terminal has no such reader. done is to be called at the end.
+func (m *Main) whileRead(ctx context.Context) (_ context.Context, done func()) {
+	ctx, leave := context.WithCancelCause(ctx)
+	end := func() { leave(context.Canceled) }
+	info, err := m.Out.Stat()
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
+		return ctx, end
+	}
+	over, wake, err := os.Pipe()
+	if err != nil {
+		return ctx, end // then a write tells
+	}
+	go func() {
+		defer over.Close()
+		if readerLeft(m.Out, over) {
+			leave(errUnread)
+		}
+	}()
+	return ctx, func() {
+		end()
+		_ = wake.Close()
+	}
+}
+
+// readerLeft waits until a pipe or socket has no reader any more, or until the other
+// end of over is closed, and says whether it was the former. Nothing else is asked for:
+// that there is room to write wakes nobody.
+func readerLeft(out, over *os.File) (left bool) {
+	_ = control(out, func(out int) {
+		_ = control(over, func(over int) {
+			fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(over), Events: unix.POLLIN}}
+			_, err := unix.Poll(fds, -1)
+			for errors.Is(err, unix.EINTR) {
+				_, err = unix.Poll(fds, -1)
+			}
+			left = err == nil && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+		})
+	})
+	return left
+}
+
+// endless runs a verb that may have nothing to write for long: it ends with its reader.
+func (a *asking) endless(do func() error) error {
+	ctx, done := a.main.whileRead(a.ctx)
+	defer done()
+	a.ctx = ctx
+	err := do()
+	if err != nil && errors.Is(context.Cause(ctx), errUnread) {
+		return errUnread
+	}
+	return err
+}

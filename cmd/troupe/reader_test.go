@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// Who follows a job that says nothing ends with his reader, as tail -f does: there is
+// no write that could tell him.
+func TestFollowersEndWithTheirReader(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "--name", "silent", "echo said; exec sleep 600").start().ends(0)
+	d.beside("run", "-b", "--name", "apart", "--streams", "separate", "echo said; exec sleep 600").start().ends(0)
+	d.beside("run", "-b", "-i", "--name", "reads", "read x; echo said; exec sleep 600").start().ends(0)
+	d.beside("wait", "--match", "said", "silent", "apart").start().ends(0)
+	d.beside("write", "reads", "go").start().ends(0)
+	var followers []*process
+	for _, args := range [][]string{{"logs", "-f", "silent"}, {"logs", "-f", "apart"}, {"events", "-f", "--after", "0"}, {"events", "-f", "--after", "0", "--json"}} {
+		p := d.beside(args...).start()
+		p.line() // it has begun, and what else it has to say fits in the pipe
+		followers = append(followers, p)
+	}
+	followers = append(followers, d.beside("attach", "--watch", "silent").start(), d.beside("attach", "reads").start())
+	for _, p := range followers {
+		_ = p.pipe.Close()
+	}
+	for _, p := range followers {
+		p.ends(128 + int(unix.SIGPIPE))
+		require.Empty(t, p.err.String(), "%q", p.Args)
+	}
+}
+
+// A pipe and a socket have no reader when the other end is closed, and not before: not
+// while it is only slow. Whoever looks at one is let go when the verb is over.
+func TestReadersThatLeave(t *testing.T) {
+	t.Parallel()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	for name, ends := range map[string][2]*os.File{
+		"pipe": {w, r}, "socket": {os.NewFile(uintptr(fds[0]), "ours"), os.NewFile(uintptr(fds[1]), "theirs")},
+	} {
+		out, reader := ends[0], ends[1]
+		defer out.Close()
+		over, wake, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, wake.Close())
+		require.False(t, readerLeft(out, over), name)
+		require.NoError(t, over.Close())
+
+		m := &Main{Out: out}
+		ctx, done := m.whileRead(t.Context())
+		_, err = out.WriteString("it is not read")
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err(), name)
+		require.NoError(t, reader.Close())
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), errUnread, name)
+		done()
+	}
+}
