@@ -25,11 +25,14 @@ import (
 // own, with cgroups or without, as root or not. TestModes starts the others.
 const modeVar = "TROUPE_ENGINE_MODE"
 
-type mode struct{ own, nocgroup bool }
+type mode struct {
+	own, nocgroup bool
+	apart         bool // every fork has a table of descriptors of its own
+}
 
 func modeNow() mode {
 	m := os.Getenv(modeVar)
-	return mode{own: strings.Contains(m, "own"), nocgroup: strings.Contains(m, "nocgroup")}
+	return mode{own: strings.Contains(m, "own"), nocgroup: strings.Contains(m, "nocgroup"), apart: strings.Contains(m, "apart")}
 }
 
 func TestMain(m *testing.M) {
@@ -109,10 +112,14 @@ func options(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	m := modeNow()
-	return Options{
+	o := Options{
 		Node: "TEST", Store: store, Own: m.own, NoCgroup: m.nocgroup,
 		Fault: func(job messages.UID, err error) { t.Errorf("fault of %s: %v", job, err) },
 	}
+	if m.apart {
+		o.apart = -1
+	}
+	return o
 }
 
 func privateDir(t testing.TB) string {

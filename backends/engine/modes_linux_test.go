@@ -30,6 +30,7 @@ func TestModes(t *testing.T) {
 	}{
 		{"library without cgroups", "library nocgroup", false, false, messages.Group},
 		{"own", "own", false, true, messages.InCgroup},
+		{"own with forks apart", "own apart", false, true, messages.InCgroup},
 		{"own without cgroups", "own nocgroup", false, false, messages.Subreaper},
 		{"library of an ordinary user", "library", true, false, messages.Group},
 		{"own of an ordinary user", "own", true, false, messages.Subreaper},

@@ -75,12 +75,19 @@ type Options struct {
 	// Failpoint is called at named points of the code, in tests; an error of its
 	// own makes that step fail. nil: nothing.
 	Failpoint func(name string) error
+
+	apart int // jobs from which on forks have a table of their own, in tests; 0: apartFrom, negative: all forks
 }
 
 // DefaultPool is how many emptied cgroups wait for the next jobs: making one
 // costs 8 % of a one-shot (performance.md 1.10), keeping one a few KiB of the
 // kernel's memory.
 const DefaultPool = 64
+
+// apartFrom is the number of jobs from which on it takes less time to fork from a thread
+// with a table of descriptors of its own than to copy the large one: waking the thread
+// takes some 20 µs, a descriptor 0.1.
+const apartFrom = 256
 
 func (o Options) complete() (Options, error) {
 	if o.Store == nil {
@@ -97,6 +104,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Spawners <= 0 {
 		o.Spawners = runtime.NumCPU()
+	}
+	if o.apart == 0 {
+		o.apart = apartFrom
 	}
 	return o, nil
 }

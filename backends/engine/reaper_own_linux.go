@@ -56,6 +56,13 @@ func (r *ownReaper) add(pid int, j *job) {
 	r.roots[pid] = j
 }
 
+// count is how many jobs live.
+func (r *ownReaper) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.roots)
+}
+
 // owner finds the job of a child that exists; nil is a stray. It waits for the
 // forks that are under way.
 func (r *ownReaper) owner(pid int) *job {

@@ -160,27 +160,13 @@ func (l *launch) try() error {
 		attr.Sys.PidFD = &pidfd
 	}
 	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
-	var pid int
-	var err error
 	if l.h.own != nil {
 		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
 		defer l.h.own.forked()
 	}
 	ticket := l.h.forks.enter()
 	defer l.h.forks.leave(ticket)
-	var before, after time.Duration
-	fork := func() {
-		before, _ = l.h.sys.Boottime()
-		if pid, err = l.h.sys.Fork(l.path, l.spec.Argv, attr); err == nil {
-			l.io.release()
-		}
-		after, _ = l.h.sys.Boottime()
-	}
-	if l.spec.Umask < 0 {
-		fork()
-	} else if masked := l.h.mask.with(l.spec.Umask, fork); masked != nil {
-		return masked
-	}
+	pid, before, after, err := l.clone(attr)
 	if err != nil {
 		return err
 	}
@@ -199,6 +185,40 @@ func (l *launch) try() error {
 		l.h.waitFor(l.j, pid, pidfd)
 	}
 	return nil
+}
+
+// clone forks, in a thread of its own if the job wants another umask or the table of
+// descriptors is large, and tells when that was.
+func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Duration, err error) {
+	unfetched := false
+	fork := func(own *table) {
+		it := attr
+		if own != nil {
+			mine, drop, failed := own.fetch(attr)
+			if unfetched = failed != nil; unfetched {
+				err = failed
+				return
+			}
+			defer drop()
+			it = mine
+		}
+		before, _ = l.h.sys.Boottime()
+		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it)
+		after, _ = l.h.sys.Boottime()
+	}
+	apart := l.h.own != nil && l.h.own.count() >= l.h.e.opt.apart
+	if l.spec.Umask >= 0 || apart {
+		if failed := l.h.forker.with(l.spec.Umask, apart, fork); failed != nil {
+			unfetched, err = true, failed
+		}
+	}
+	if l.spec.Umask < 0 && (!apart || unfetched) {
+		fork(nil)
+	}
+	if err == nil {
+		l.io.release()
+	}
+	return pid, before, after, err
 }
 
 // attr is what the child is to be.

@@ -48,9 +48,11 @@ type Sys interface {
 
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	Subreaper() error
-	SealDescriptors(first int) error // close-on-exec from first on
-	OwnUmask() error                 // the thread's umask is its own from now on
-	Umask(mask int)
+	SealDescriptors(first int) error  // close-on-exec from first on
+	OwnUmask() error                  // the thread's umask is its own from now on
+	OwnTable() error                  // and its table of descriptors, which is a copy
+	Fetch(pidfd, fd int) (int, error) // a descriptor out of the table of a process; close-on-exec
+	Umask(mask int) (was int)
 	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
@@ -213,7 +215,11 @@ func (kernel) SealDescriptors(first int) error {
 
 func (kernel) OwnUmask() error { return unix.Unshare(unix.CLONE_FS) }
 
-func (kernel) Umask(mask int) { unix.Umask(mask) }
+func (kernel) OwnTable() error { return unix.Unshare(unix.CLONE_FILES) }
+
+func (kernel) Fetch(pidfd, fd int) (int, error) { return unix.PidfdGetfd(pidfd, fd, 0) }
+
+func (kernel) Umask(mask int) int { return unix.Umask(mask) }
 
 func (kernel) Boottime() (time.Duration, error) {
 	var ts unix.Timespec

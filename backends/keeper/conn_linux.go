@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,10 @@ type conn struct {
 	got    datagram           // by recv
 	take   func(uintptr)      // recvmsg into got
 	taken  func(uintptr) bool // the same, and whether that is all
+
+	mu     sync.Mutex
+	room   *readiness // of send, while it waits
+	closed bool
 }
 
 // datagram is what recvmsg says of one.
@@ -108,10 +113,17 @@ func ownSocket(from int) (fd int, err error) {
 	return fd, nil
 }
 
-// close ends the connection for both sides, and for whoever waits here.
+// close ends the connection for both sides, and for whoever waits here: a descriptor
+// that is closed leaves its epoll set, where what became of it may not have been seen.
 func (c *conn) close() {
 	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 	c.in.close()
+	c.mu.Lock()
+	c.closed = true
+	if c.room != nil {
+		c.room.close()
+	}
+	c.mu.Unlock()
 	_ = c.socket.Close()
 }
 
@@ -161,7 +173,7 @@ func (c *conn) ours() error {
 // trySend sends a datagram if there is room for it, else it returns EAGAIN.
 func (c *conn) trySend(p []byte, file *os.File) error { return c.send(p, file, false) }
 
-// send waits for room if it is told to.
+// send waits for room if it is told to. There is one sender at a time.
 func (c *conn) send(p []byte, file *os.File, wait bool) error {
 	if file == nil {
 		return c.sendWith(p, nil, wait)
@@ -181,22 +193,32 @@ func (c *conn) sendWith(p, oob []byte, wait bool) (err error) {
 	if !wait || err != unix.EAGAIN {
 		return err
 	}
-	var room *readiness
-	var werr error
-	if cerr := c.raw.Control(func(fd uintptr) { room, werr = awaiting(int(fd), unix.EPOLLOUT|unix.EPOLLET) }); cerr != nil {
-		return cerr
-	}
-	if werr != nil {
+	if werr := c.awaitRoom(); werr != nil {
 		return werr
 	}
-	defer room.close()
-	werr = room.until(func(uintptr) bool {
+	werr := c.room.until(func(uintptr) bool {
 		if cerr := c.raw.Control(once); cerr != nil {
 			err = cerr
 		}
 		return err != unix.EAGAIN
 	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.room.close()
+	c.room = nil
 	return errors.Join(werr, err)
+}
+
+// awaitRoom makes the room, which close ends.
+func (c *conn) awaitRoom() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	var err error
+	cerr := c.raw.Control(func(fd uintptr) { c.room, err = awaiting(int(fd), unix.EPOLLOUT|unix.EPOLLET) })
+	return errors.Join(cerr, err)
 }
 
 // maxFiles is more descriptors than any datagram of ours has.
@@ -206,7 +228,9 @@ const maxFiles = 8
 // caller closes the files.
 func (c *conn) recv() ([]byte, []*os.File, error) {
 	if err := c.in.until(c.taken); err != nil {
-		if errors.Is(err, os.ErrClosed) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.closed {
 			err = net.ErrClosed
 		}
 		return nil, nil, err

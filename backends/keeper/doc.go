@@ -14,7 +14,8 @@
 //
 // Both directions are numbered, and both sides keep what the other has not
 // acknowledged: a connection that breaks loses nothing, unless so much piles up
-// that the keeper asks for a resync, and the client says again what it wants.
+// that it is dropped. Then a resync stands in its place, and the client says again
+// what it wants.
 //
 // A job that is detached has a keeper of its own, which ends with it: see Fleet.
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -66,12 +67,22 @@ func TestSendWaitsForRoom(t *testing.T) {
 	for name, end := range map[string]func(a, b *conn){
 		"ours": func(a, _ *conn) { a.close() }, "theirs": func(_, b *conn) { b.close() },
 	} {
-		a, b := pair(t)
-		fill(t, a, p)
-		go func() { sent <- a.send(p, nil, true) }()
-		end(a, b)
-		if err := <-sent; err == nil {
-			t.Errorf("sent over a connection that was closed (%s)", name)
+		for range 300 { // a sender that has just begun to wait, or waits already
+			a, b := pair(t)
+			fill(t, a, p)
+			begun := make(chan struct{})
+			go func() {
+				close(begun)
+				sent <- a.send(p, nil, true)
+			}()
+			<-begun
+			runtime.Gosched()
+			end(a, b)
+			if err := <-sent; err == nil {
+				t.Errorf("sent over a connection that was closed (%s)", name)
+			}
+			a.close()
+			b.close()
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 type line struct {
 	limit    int          // messages that are kept
 	safely   func() error // puts on disk what a safe message says
-	overflow func()       // what was kept is dropped: what now?
+	overflow func()       // what was kept is dropped, and the other side told: what now?
 
 	mu       sync.Mutex
 	conn     *conn // nil: there is none
@@ -37,7 +37,8 @@ func newLine(limit int) *line {
 }
 
 // send queues messages, and sends them if the socket has room. It reports false
-// if they found no place, and so were dropped with all that waited.
+// if they found no place, and so were dropped with all that waited: the other side
+// hears of that in their place, by a sayResync.
 func (l *line) send(ms ...message) bool { return l.put(0, ms...) }
 
 // sendLater queues messages that may wait for the next that may not, or for so many
@@ -52,7 +53,8 @@ func (l *line) put(later int, ms ...message) bool {
 	l.mu.Lock()
 	if len(l.queue)+len(ms) > l.limit {
 		l.drop()
-		l.mu.Unlock()
+		l.queue = append(l.queue, message{kind: sayResync})
+		l.push()
 		l.overflow()
 		return false
 	}
@@ -69,14 +71,6 @@ func (l *line) put(later int, ms ...message) bool {
 func (l *line) drop() {
 	l.first += uint64(len(l.queue))
 	l.next, l.queue = l.first, nil // files are closed by their finalizers: one may be on its way
-}
-
-// resync drops what is kept and sends m instead.
-func (l *line) resync(m message) {
-	l.mu.Lock()
-	l.drop()
-	l.queue = append(l.queue, m)
-	l.push()
 }
 
 // last is the number of the message queued last.

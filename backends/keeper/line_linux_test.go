@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +56,6 @@ func next(t *testing.T, c *conn, l *line) []message {
 // ask anew. The sender never waits.
 func TestLineOverflows(t *testing.T) {
 	l, other := newLine(100), newLine(100)
-	l.overflow = func() { l.resync(message{kind: sayResync}) }
 	a, b := pair(t)
 	l.attach(a, 0)
 	for i := range 150 { // the socket takes the first of them
@@ -123,5 +123,42 @@ func TestLineGoesOn(t *testing.T) {
 			}
 			want++
 		}
+	}
+}
+
+// However many say something at once, and however often that is too much: the other
+// side hears of a gap before it hears what is behind it, and so goes on.
+func TestLineOverflowsAtEveryMoment(t *testing.T) {
+	l, other := newLine(8), newLine(8)
+	again := make(chan struct{}, 1)
+	l.overflow = func() {
+		select {
+		case again <- struct{}{}:
+		default:
+		}
+	}
+	a, b := pair(t)
+	l.attach(a, 0)
+	var saying sync.WaitGroup
+	for range 4 {
+		saying.Go(func() {
+			for range 2000 {
+				l.send(message{kind: factGrew, body: make([]byte, 100)}, message{kind: factGrew})
+			}
+		})
+	}
+	go func() {
+		saying.Wait()
+		for !l.send(message{kind: factDone, gen: 1}) {
+			<-again
+		}
+	}()
+	for last := uint64(0); last != 1; {
+		for _, m := range next(t, b, other) {
+			last = m.gen
+		}
+	}
+	if len(again) == 0 {
+		t.Error("it was never too much")
 	}
 }

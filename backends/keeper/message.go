@@ -32,7 +32,7 @@ const (
 
 // What a keeper says beside facts.
 const (
-	sayResync   kind = iota + 32 // too much was not heard: bind everything anew
+	sayResync   kind = iota + 32 // too much was not heard, and was dropped: the client binds everything anew
 	sayReplaced                  // another client has taken over
 	sayGone                      // the job of an adoption is not known
 	sayRefused                   // messages.Error, to a call or to nothing

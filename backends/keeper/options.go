@@ -36,8 +36,10 @@ type Options struct {
 
 // The bounds of what a keeper holds (reliability.md 4).
 const (
-	// maxFacts is how many facts wait for a client before it has to ask anew.
-	maxFacts = 4096
+	// maxFacts is how many facts wait for a client before it has to ask anew: more than
+	// its asking brings, which is some three of each job, of which there are 20,000 at
+	// most. They take some 16 MiB then.
+	maxFacts = 1 << 16
 	// finishedJobs is how many finished jobs have logs, if no client says otherwise;
 	// their bytes are bounded by the store.
 	finishedJobs = 10_000

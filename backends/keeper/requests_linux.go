@@ -50,6 +50,7 @@ func (s *server) do(l *line, m message) error {
 	switch m.kind {
 	case askStart:
 		return s.start(l, m)
+	case sayResync: // what was asked before and did not come is asked again, or was refused
 	case askAdopt:
 		s.adopt(l, m)
 	case askLog:

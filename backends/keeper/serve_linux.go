@@ -139,7 +139,6 @@ var errReplaced = refused(messages.Busy, "replaced", "another client has taken o
 func (s *server) newLine() *line {
 	l := newLine(maxFacts)
 	l.safely = s.journal.sync
-	l.overflow = func() { l.resync(message{kind: sayResync}) }
 	return l
 }
 
