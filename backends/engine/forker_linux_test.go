@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+	"troupe/supervision_test/need"
+)
+
+// unfetched is a kernel that gives so many descriptors out of another table and no
+// more, or by which threads share theirs.
+type unfetched struct {
+	Sys
+	left   atomic.Int64
+	asked  atomic.Int64
+	shared bool
+}
+
+func (u *unfetched) Fetch(pidfd, fd int) (int, error) {
+	u.asked.Add(1)
+	if u.left.Add(-1) < 0 {
+		return -1, unix.EPERM
+	}
+	return u.Sys.Fetch(pidfd, fd)
+}
+
+func (u *unfetched) OwnTable() error {
+	if u.shared {
+		return unix.EPERM
+	}
+	return u.Sys.OwnTable()
+}
+
+// Where a thread cannot have a table of its own, or gets nothing into it, jobs are
+// forked as before. One that wants another umask, too, if the table is not apart.
+func TestForksWithoutATableOfTheirOwn(t *testing.T) {
+	need.Feature(t, modeNow().own, "a process that is the engine's own")
+	for name, c := range map[string]struct {
+		left   int64
+		shared bool
+		masked bool // a job with another umask starts
+	}{
+		"no fetching":       {0, false, true},
+		"no table":          {1 << 20, true, true},
+		"nothing more":      {1, false, false},
+		"half of a fork":    {2, false, false},
+		"all as it must be": {1 << 20, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &unfetched{Sys: kernel{}, shared: c.shared}
+			u.left.Store(c.left)
+			r := newRig(t, func(o *Options) { o.Sys, o.apart = u, -1 })
+			for range 3 {
+				e, x := r.run("ls /proc/self/fd | wc -l; exit 3")
+				if x.Status.Code != 3 || strings.TrimSpace(r.output(e, messages.Merged)) != "4" { // 0, 1, 2 and the directory
+					t.Errorf("%+v: %q", x, r.output(e, messages.Merged))
+				}
+			}
+			spec := r.spec("umask")
+			spec.Umask = 0o027
+			e := r.start(spec)
+			if c.masked {
+				if x := e.over(); x.Status.Code != 0 || r.output(e, messages.Merged) != "0027\n" {
+					t.Errorf("%+v: %q", x, r.output(e, messages.Merged))
+				}
+			} else if f := await[messages.ProcessFailed](e); f.Err.Code != messages.SpawnFailed {
+				t.Errorf("%+v", f)
+			}
+			if u.asked.Load() == 0 {
+				t.Error("nothing was asked for")
+			}
+		})
+	}
+}
+
+// The table has nothing of the process, and the process nothing of the thread's.
+func TestATableOfItsOwn(t *testing.T) {
+	need.Feature(t, modeNow().own, "a process that is the engine's own")
+	r := newRig(t, func(o *Options) { o.apart = -1 })
+	r.run("true")
+	held, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(held)
+	err = r.e.host.forker.with(-1, true, func(own *table) {
+		if own == nil {
+			err = errors.New("there is none")
+			return
+		}
+		names, lerr := listDir(kernel{}, unix.AT_FDCWD, "/proc/thread-self/fd")
+		if err = lerr; err == nil && len(names) > 8 { // 0, 1, 2, what the runtime polls by, the pidfd, the directory
+			err = errors.New(strings.Join(names, " "))
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
