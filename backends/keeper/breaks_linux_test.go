@@ -80,6 +80,36 @@ func TestResync(t *testing.T) {
 	})
 }
 
+// What is asked of a keeper that does not take it is bounded. When it does, the
+// connection goes on, and each control has had one answer.
+func TestTooMuchIsAsked(t *testing.T) {
+	c := open(t, keeperDir(t))
+	defer c.Close(false)
+	_, pid := c.Keeper()
+	e := newEar(t)
+	p := c.Start(shell(newUID(), "cat > /dev/null; exit 3", func(s *backends.Spec) { s.Stdio.Stdin = messages.StdinPipe }), e.facts)
+	await[messages.ProcessStarted](e, 1)
+	const asked = 100
+	signal(t, pid, syscall.SIGSTOP)
+	c.Bound(10)
+	for range asked - 1 {
+		p.Do(backends.Input{Data: []byte("text\n")})
+	}
+	c.Bound(1000)
+	signal(t, pid, syscall.SIGCONT)
+	p.Do(backends.CloseInput{})
+	until(t, "a refusal", func() bool { return count[messages.ControlRefused](e) > 0 })
+	p.Stop(messages.Cause{By: messages.ByClient}, 0)
+	await[messages.ProcessExited](e, 1)
+	await[messages.TreeEnded](e, 1)
+	until(t, "an answer to each", func() bool {
+		return count[messages.InputWritten](e)+count[messages.ControlDone](e)+count[messages.ControlRefused](e) == asked
+	})
+	if _, now := c.Keeper(); now != pid {
+		t.Error("another keeper was started")
+	}
+}
+
 // A keeper that is told to end ends its jobs by the ladder, and records how.
 func TestKeeperIsTerminated(t *testing.T) {
 	dir := keeperDir(t)

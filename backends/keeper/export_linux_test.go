@@ -135,3 +135,10 @@ func StartWithoutRoom(t *testing.T, dir string, id messages.UID) (start, control
 	}
 	return start, control
 }
+
+// Bound sets how many requests wait for a keeper that does not take them.
+func (c *Client) Bound(requests int) {
+	c.line.mu.Lock()
+	defer c.line.mu.Unlock()
+	c.line.limit = requests
+}
