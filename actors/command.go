@@ -15,9 +15,9 @@ import (
 type command struct {
 	deps    *Deps
 	shell   backends.Shell
-	spec    backends.Command
-	adopt   bool // the engine has the job already
-	granted bool // it has its turn
+	spec    *backends.Command // nil: the engine was asked to start it
+	adopt   bool              // the engine has the job already
+	granted bool              // it has its turn
 	machine lifecycle.Command
 	memo    *memo // what the engine keeps with the job; nil: it cannot outlive the tree
 	noted   bool  // it has it
@@ -36,7 +36,7 @@ type command struct {
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
-		deps: d, shell: shell, spec: spec, adopt: adopt, granted: granted, machine: machine,
+		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
 		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
@@ -137,7 +137,8 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		if c.memo != nil {
 			c.spec.Meta = c.memo.of(&c.machine.Job)
 		}
-		c.proc = c.shell.Start(c.spec, c.facts(ctx))
+		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
+		c.spec = nil // of many jobs that run it is a good part
 	case lifecycle.Do:
 		c.proc.Do(control(e.Request))
 	case lifecycle.Stop:
@@ -194,7 +195,7 @@ func (c *command) start(ctx actor.Context) {
 	if !c.adopt {
 		return
 	}
-	proc, err := c.shell.Adopt(c.spec.ID, c.facts(ctx))
+	proc, err := c.shell.Adopt(c.machine.Job.UID, c.facts(ctx))
 	if err != nil {
 		c.step(ctx, lifecycle.Forgotten{Err: messages.Error{
 			Code: messages.NotFound, Reason: "engine", Message: "the engine no longer knows the job: " + err.Error(),

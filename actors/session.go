@@ -39,7 +39,6 @@ const settledAtOnce = 16
 // ticket is the session's promise about one job: it is heard of until it ends.
 type ticket struct {
 	place   place // job is kept as it was last told
-	spec    backends.Command
 	pid     *actor.PID
 	turn    bool          // it may start
 	again   bool          // it was placed before, and may have begun
@@ -148,7 +147,6 @@ func (s *session) place(ctx actor.Context, p place) {
 	}
 	p.job.Backend = s.open.Backend
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
-	t.spec = s.spec(t)
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
 		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
 		p.held = err == nil
@@ -157,7 +155,7 @@ func (s *session) place(ctx actor.Context, p place) {
 	if t.again = p.turn && state == messages.Starting && !p.held; t.again {
 		p.job.State = messages.Queued // it begins as any other, if it can
 	}
-	if state == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(t.spec)) {
+	if state == messages.Queued && s.closing == nil && (len(s.unseen) > 0 || !s.shell.Runnable(s.spec(t))) {
 		s.returnTurn(ctx, t)
 		if s.unseen = append(s.unseen, t); len(s.unseen) == 1 {
 			s.look(ctx)
@@ -238,7 +236,7 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	deps, shell := s.deps, s.shell
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		c := newCommand(deps, shell, t.spec, lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
+		c := newCommand(deps, shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
 		c.memo, c.noted = s.memo(t), t.place.keep.noted
 		return c
 	})

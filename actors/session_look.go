@@ -26,6 +26,7 @@ const maxLooks = 64
 // what is placed meanwhile waits behind, in its order.
 func (s *session) look(ctx actor.Context) {
 	root, self, shell, t := ctx.ActorSystem().Root, ctx.Self(), s.shell, s.unseen[0]
+	spec := s.spec(t)
 	looks, left := s.deps.looks, make(chan struct{})
 	t.left = left
 	s.deps.Workers.Apart.Schedule(func() {
@@ -44,7 +45,7 @@ func (s *session) look(ctx actor.Context) {
 				root.Send(self, found)
 			}
 		}()
-		found.err = shell.Check(t.spec)
+		found.err = shell.Check(spec)
 	})
 }
 
@@ -67,7 +68,7 @@ func (s *session) looked(ctx actor.Context, found looked) {
 func (s *session) lookOn(ctx actor.Context) {
 	for len(s.unseen) > 0 {
 		t := s.unseen[0]
-		if !s.shell.Runnable(t.spec) {
+		if !s.shell.Runnable(s.spec(t)) {
 			s.look(ctx)
 			return
 		}
