@@ -117,13 +117,13 @@ func ownSocket(from int) (fd int, err error) {
 // that is closed leaves its epoll set, where what became of it may not have been seen.
 func (c *conn) close() {
 	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
-	c.in.close()
 	c.mu.Lock()
 	c.closed = true
 	if c.room != nil {
 		c.room.close()
 	}
 	c.mu.Unlock()
+	c.in.close()
 	_ = c.socket.Close()
 }
 

@@ -13,12 +13,14 @@ import (
 // socket is full.
 type line struct {
 	limit    int          // messages that are kept
+	most     int          // and bytes of them; 0: as many as they have
 	safely   func() error // puts on disk what a safe message says
 	overflow func()       // what was kept is dropped, and the other side told: what now?
 
 	mu       sync.Mutex
 	conn     *conn // nil: there is none
 	queue    []message
+	held     int    // bytes of queue
 	first    uint64 // number of queue[0]
 	next     uint64 // of the one that is sent next
 	received uint64 // of the last that came from the other side
@@ -51,14 +53,14 @@ const maxLater = 32
 // put is send, which leaves up to so many messages for later.
 func (l *line) put(later int, ms ...message) bool {
 	l.mu.Lock()
-	if len(l.queue)+len(ms) > l.limit {
+	if l.isTooMuch(ms) {
 		l.drop()
-		l.queue = append(l.queue, message{kind: sayResync})
+		l.keep(message{kind: sayResync})
 		l.push()
 		l.overflow()
 		return false
 	}
-	l.queue = append(l.queue, ms...)
+	l.keep(ms...)
 	if later > 0 && l.first+uint64(len(l.queue))-l.next <= uint64(later) {
 		l.mu.Unlock()
 		return true
@@ -67,9 +69,27 @@ func (l *line) put(later int, ms ...message) bool {
 	return true
 }
 
+// isTooMuch reports whether there is no place for messages. Called with mu.
+func (l *line) isTooMuch(ms []message) bool {
+	held := l.held
+	for i := range ms {
+		held += ms[i].size()
+	}
+	return len(l.queue)+len(ms) > l.limit || l.most > 0 && held > l.most
+}
+
+// keep queues messages. Called with mu.
+func (l *line) keep(ms ...message) {
+	for i := range ms {
+		l.held += ms[i].size()
+	}
+	l.queue = append(l.queue, ms...)
+}
+
 // drop forgets what is kept. Called with mu.
 func (l *line) drop() {
 	l.first += uint64(len(l.queue))
+	l.held = 0
 	l.next, l.queue = l.first, nil // files are closed by their finalizers: one may be on its way
 }
 
@@ -129,6 +149,7 @@ func (l *line) trim(ack uint64) {
 		if f := l.queue[0].file; f != nil {
 			_ = f.Close()
 		}
+		l.held -= l.queue[0].size()
 		l.queue[0] = message{}
 		l.queue = l.queue[1:]
 		l.first++

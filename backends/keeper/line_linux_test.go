@@ -126,6 +126,35 @@ func TestLineGoesOn(t *testing.T) {
 	}
 }
 
+// So are the bytes of it.
+func TestLineOverflowsByItsBytes(t *testing.T) {
+	l, other := newLine(1000), newLine(1000)
+	l.most = 1 << 20
+	overflows := 0
+	l.overflow = func() { overflows++ }
+	a, b := pair(t)
+	l.attach(a, 0)
+	body := make([]byte, 40<<10)
+	for range 60 {
+		l.send(message{kind: factGrew, body: body})
+	}
+	l.send(message{kind: factDone, gen: 1})
+	for last := uint64(0); last != 1; {
+		for _, m := range next(t, b, other) {
+			last = m.gen
+		}
+	}
+	if overflows != 2 { // 60 are twice as many as 26 and some
+		t.Errorf("it was too much %d times", overflows)
+	}
+	other.attach(b, 0)
+	other.ack()
+	next(t, a, l)
+	if l.held != 0 || len(l.queue) != 0 {
+		t.Errorf("%d bytes of %d messages are held", l.held, len(l.queue))
+	}
+}
+
 // However many say something at once, and however often that is too much: the other
 // side hears of a gap before it hears what is behind it, and so goes on.
 func TestLineOverflowsAtEveryMoment(t *testing.T) {

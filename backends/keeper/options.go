@@ -38,8 +38,10 @@ type Options struct {
 const (
 	// maxFacts is how many facts wait for a client before it has to ask anew: more than
 	// its asking brings, which is some three of each job, of which there are 20,000 at
-	// most. They take some 16 MiB then.
-	maxFacts = 1 << 16
+	// most. maxFactBytes is how large they may be together: small outputs come with them.
+	// What was heard by then need not be asked for again, so that it comes to an end.
+	maxFacts     = 1 << 16
+	maxFactBytes = 24 << 20
 	// finishedJobs is how many finished jobs have logs, if no client says otherwise;
 	// their bytes are bounded by the store.
 	finishedJobs = 10_000

@@ -139,6 +139,7 @@ var errReplaced = refused(messages.Busy, "replaced", "another client has taken o
 func (s *server) newLine() *line {
 	l := newLine(maxFacts)
 	l.safely = s.journal.sync
+	l.most = maxFactBytes
 	return l
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +29,7 @@ func isCrowded(err error) bool { return errors.Is(err, crowded) }
 // that cannot even be told. What changes nothing may be asked again after it; a
 // daemon that has died is then found to be none.
 func wasTurnedAway(err error) bool {
-	return wasClosed(err) || isCrowded(err) || strings.Contains(err.Error(), "server closed idle connection") // which has no name
+	return wasClosed(err) || isCrowded(err)
 }
 
 // wasClosed says that the other end of a connection has closed it, or died.

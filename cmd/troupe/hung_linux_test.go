@@ -16,27 +16,24 @@ import (
 // keeperPID finds the keeper of a state directory.
 func keeperPID(t *testing.T, state string) int {
 	t.Helper()
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		text, _ := os.ReadFile(file)
-		args := strings.Split(string(text), "\x00")
-		if len(args) > 3 && args[1] == "keeper" && slices.Contains(args, filepath.Join(state, keeperName)) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			require.NoError(t, err)
-			return pid
-		}
-	}
-	t.Fatal("there is no keeper")
-	return 0
+	pids := keepersOf(state)
+	require.Len(t, pids, 1)
+	return pids[0]
+}
+
+// servesLong starts a daemon with a job that lives, and tells its keeper.
+func servesLong(t *testing.T) (d *process, keeper int) {
+	t.Helper()
+	d = serves(t, nil)
+	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
+	return d, keeperPID(t, filepath.Join(d.dir, "troupe"))
 }
 
 // A keeper that somebody stops is let go on, once. One that stays stopped is told
 // of: requests are refused with that code, doctor names it, and all goes on with it.
 func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 	t.Parallel()
-	d := serves(t, nil)
-	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
-	pid := keeperPID(t, filepath.Join(d.dir, "troupe"))
+	d, pid := servesLong(t)
 	stops(t, pid)
 	q := d.beside("run", "echo woken").start()
 	require.Equal(t, "woken", q.line())
@@ -68,9 +65,7 @@ func TestAKeeperThatIsStoppedIsTold(t *testing.T) {
 // The end of a daemon does not wait until a keeper that was stopped is found to be silent.
 func TestADaemonEndsBesideAStoppedKeeper(t *testing.T) {
 	t.Parallel()
-	d := serves(t, nil)
-	d.beside("run", "-b", "--name", "long", "sleep 600").start().ends(0)
-	pid := keeperPID(t, filepath.Join(d.dir, "troupe"))
+	d, pid := servesLong(t)
 	stops(t, pid)
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	d.send(syscall.SIGTERM)

@@ -28,7 +28,7 @@ func WithText(most int) Option { return func(o *options) { o.text = most } }
 
 // WithID asks to be told the job's ULID while it runs, so that its output can be
 // followed. It is not told for a run that joins another's by its Key. The
-// function is called from a goroutine of the connection, and must not block.
+// function is called in Run, which goes on when it returns.
 func WithID(told func(messages.JobID)) Option { return func(o *options) { o.started = told } }
 
 // Run runs one command and returns its record: finished, or, if it was promoted

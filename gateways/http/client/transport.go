@@ -26,7 +26,7 @@ const (
 
 // transport sends requests over connections that it keeps. Whoever asks writes and
 // reads himself: net/http has two goroutines for each connection, which cost a short
-// command more than all else that is between us and the daemon (decision 019). There
+// command 100 µs and more (decision 019). There
 // is no proxy, no redirect and no second try; a connection that the daemon has closed
 // is noticed before anything is sent on it.
 type transport struct {
