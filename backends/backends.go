@@ -112,8 +112,32 @@ type Spec struct {
 	OnExit   messages.OnExit
 	Detach   bool // in a keeper of its own, where the Engine is a Detacher
 	Log      spill.Plan
-	Script   string // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
-	Meta     []byte // opaque, at most MaxMeta: rebuilds the tree after a restart
+	Script   string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
+	Live     *Live        // not nil: a live shell
+	In       messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir and Umask are not used
+	Meta     []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
+}
+
+// Live makes a job a live shell: a process that runs the commands given to it one by
+// one, and stays (reliability.md 3). The engine makes a directory for it (0700) with
+// Files and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path and
+// @TTY@ for that of the terminal, if it has one.
+//
+// A command is a job too (Spec.In). The engine writes its text into a file of the
+// directory that is named by a nonce, and the nonce as a line to ctl. The shell runs
+// the text. Without a terminal its output goes to the FIFOs NONCE.out and, kept
+// apart, NONCE.err, its input comes from NONCE.in, or /dev/null if that is not there;
+// on a terminal the shell writes the fence "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind
+// the last byte. Then it writes "NONCE STATUS DIR NUL" to st: that is the truth about
+// the end. If the shell dies first, its end is that of the command, which is flagged
+// session_ended.
+//
+// A command that is stopped is interrupted, then what it started is sent TERM and
+// KILL; a shell that does not come back is ended, too. What a command leaves behind
+// is the shell's: it is counted, and TreeEnded does not wait for it, unless OnExit is
+// KillChildren.
+type Live struct {
+	Files map[string]string
 }
 
 // MaxMeta bounds Spec.Meta and Note: it is kept in memory for each job.
@@ -209,7 +233,8 @@ type Place struct {
 	Scope    messages.ScopePath
 	Session  messages.SessionID
 	Dir      string
-	Env      []string
+	Env      []string // whole, of a live shell
+	Umask    int      // of a live shell; negative: the engine's own
 	Shell    string
 	Terminal messages.Terminal
 }
@@ -244,8 +269,8 @@ type Command struct {
 	Text     string
 	Argv     []string
 	Shell    string
-	Dir      string
-	Env      []string // whole
+	Dir      string   // "": that of the place
+	Env      []string // whole; in a live shell what is exported before
 	Umask    int
 	Stdio    Stdio
 	Deadline time.Duration

@@ -85,6 +85,7 @@ type ProcessExited struct {
 	OOM        Tristate
 	Rusage     Rusage
 	Flags      []Flag
+	Dir        string // of a command in a live shell: where the shell is now
 }
 
 // Sizes are the bytes written so far, by stream.
@@ -95,14 +96,17 @@ type Flag string
 
 // The flags.
 const (
-	FlagTreeUnverified Flag = "tree_unverified" // only process groups could be reached
-	FlagUnsupervised   Flag = "unsupervised"    // its actor crashed too often; it can only be stopped
-	FlagLogBlocked     Flag = "log_blocked"     // its output waited for room
-	FlagLogTampered    Flag = "log_tampered"    // its log was changed from outside
-	FlagLogUnlinked    Flag = "log_unlinked"    // its log was deleted and made anew
-	FlagClientGone     Flag = "client_gone"     // cancelled because its client went away
-	FlagKeeperFault    Flag = "keeper_fault"    // a fault of the engine; its descriptors were kept
-	FlagStdinShared    Flag = "stdin_inherited" // it reads the host's own standard input
+	FlagTreeUnverified Flag = "tree_unverified"            // only process groups could be reached
+	FlagUnsupervised   Flag = "unsupervised"               // its actor crashed too often; it can only be stopped
+	FlagLogBlocked     Flag = "log_blocked"                // its output waited for room
+	FlagLogTampered    Flag = "log_tampered"               // its log was changed from outside
+	FlagLogUnlinked    Flag = "log_unlinked"               // its log was deleted and made anew
+	FlagClientGone     Flag = "client_gone"                // cancelled because its client went away
+	FlagKeeperFault    Flag = "keeper_fault"               // a fault of the engine; its descriptors were kept
+	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
+	FlagBackground     Flag = "background_output_possible" // on a terminal: what others left behind may have written between
+	FlagNoFence        Flag = "no_fence"                   // the end of its output was not seen on the terminal, and is where it was quiet
+	FlagStdinShared    Flag = "stdin_inherited"            // it reads the host's own standard input
 )
 
 // ProcessLost reports that the engine died before it could record the exit: how
