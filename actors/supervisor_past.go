@@ -127,7 +127,7 @@ func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[me
 		s.knowScopes(at.Scope, memos[h.ID], told[h.ID])
 		o := asks[at]
 		if o == nil {
-			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, Backend: e.job.Backend}}
+			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: messages.SessionPlan{Backend: e.job.Backend}}}
 			asks[at] = o
 		}
 		if m := memos[h.ID]; m != nil && m.Scope == at.Scope && m.Session == at.Session {

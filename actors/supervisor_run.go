@@ -152,6 +152,11 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
 // digest tells two requests apart.
 func digest(r messages.RunCommand) string {
 	r.BaseEnv, r.UID = nil, "" // they may be others at another try
+	if r.Open != nil {
+		plan := *r.Open
+		plan.BaseEnv = nil
+		r.Open = &plan
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Sprint(r)

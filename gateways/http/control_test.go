@@ -90,10 +90,10 @@ func TestHandOver(t *testing.T) {
 func TestSessions(t *testing.T) {
 	d := start(t, nil)
 	dir := t.TempDir()
-	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", Dir: dir})
+	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: dir}})
 	require.NoError(t, err)
 	require.Equal(t, dir, info.Dir)
-	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", Env: []string{"A=b"}})
+	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: []string{"A=b"}}})
 	coded(t, err, messages.Unsupported, "env")
 	result, err := d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "[ $PWD = " + dir + " ]"})
 	require.NoError(t, err)
