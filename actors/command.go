@@ -41,8 +41,11 @@ func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine li
 	}
 }
 
-// commandGranted lets a command start its job.
-type commandGranted struct{ quiet }
+// commandGranted lets a command start its job, in a live shell in dir.
+type commandGranted struct {
+	quiet
+	dir string
+}
 
 // Receive implements actor.Actor.
 func (c *command) Receive(ctx actor.Context) {
@@ -54,6 +57,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		c.sinkLost(ctx)
 	case commandGranted:
+		c.machine.Job.Dir = first(msg.dir, c.machine.Job.Dir)
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
@@ -103,6 +107,9 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 	case messages.ProcessExited:
 		if f.Last > 0 {
 			c.close(ctx)
+		}
+		if f.Dir != "" && f.Dir != c.machine.Job.Dir {
+			ctx.Send(ctx.Parent(), shellAt{dir: f.Dir})
 		}
 	}
 	c.step(ctx, fact)

@@ -31,6 +31,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 			s.count = max(s.count, idNumber(m.Job))
 		}
 	}
+	s.rememberShells(past.Held)
 	told, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
 	for _, r := range slices.Backward(past.Over) {
 		m, has := held[r.Job.UID]

@@ -71,10 +71,22 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		refuse(ctx, r, err)
 		return
 	}
+	var victim *messages.Address
+	shell := r.Open != nil && s.wantsShell(r.Address(), *r.Open, true)
+	if shell {
+		var err *messages.Error
+		if victim, err = s.room(); err != nil {
+			refuse(ctx, r, err)
+			return
+		}
+	}
 	e, err := s.admit(r)
 	if err != nil {
 		refuse(ctx, r, err)
 		return
+	}
+	if shell {
+		s.opensShell(ctx, r.Address(), victim)
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
@@ -337,6 +349,7 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
 	fact = s.record(ctx, e, fact)
+	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {
 	case messages.CommandStarted:
 		s.give(ctx, s.admission.Done(job.ID))
