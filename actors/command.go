@@ -18,6 +18,7 @@ type command struct {
 	spec    *backends.Command // nil: the engine was asked to start it
 	adopt   bool              // the engine has the job already
 	granted bool              // it has its turn
+	named   bool              // its directory was asked for: in a live shell it is another than before
 	machine lifecycle.Command
 	memo    *memo // what the engine keeps with the job; nil: it cannot outlive the tree
 	noted   bool  // it has it
@@ -36,7 +37,7 @@ type command struct {
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
-		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
+		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, named: spec.Dir != "", machine: machine,
 		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
@@ -108,7 +109,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 		if f.Last > 0 {
 			c.close(ctx)
 		}
-		if f.Dir != "" && f.Dir != c.machine.Job.Dir {
+		if f.Dir != "" && (c.named || f.Dir != c.machine.Job.Dir) {
 			ctx.Send(ctx.Parent(), shellAt{dir: f.Dir})
 		}
 	}

@@ -135,7 +135,7 @@ func (s *session) start(ctx actor.Context) {
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State
 	t := &ticket{place: p, turn: state == messages.Starting && !p.turn && !p.held}
-	if isNew(p.job) {
+	if isNew(p.job) && p.run.Open != nil {
 		s.reopen(ctx, planOf(p.run))
 	}
 	if s.failed != nil && (p.held || state != messages.Queued) {
@@ -312,8 +312,8 @@ func (s *session) heard(ctx actor.Context, news told) {
 		return // it was handed over; its new place hears it again
 	}
 	if len(t.flags) > 0 {
-		job = t.flagged(job)
-		news = over(news, job)
+		news = t.flag(news)
+		job = news.Record()
 	}
 	ended := t.place.job.State.Ended()
 	*t.place.job = job

@@ -162,13 +162,13 @@ func (t *ticket) flagged(job messages.Job) messages.Job {
 	return job
 }
 
-// over is news about a job with another record.
-func over(n told, job messages.Job) told {
+// flag is news about a job with what the session has to say of it.
+func (t *ticket) flag(n told) told {
 	switch f := n.(type) {
 	case messages.CommandFact:
-		return f.With(job)
+		return f.With(t.flagged(f.Record()))
 	case finale:
-		return finale{end: f.end.With(job)}
+		return finale{end: f.end.With(t.flagged(f.end.Record()))}
 	}
 	return n
 }

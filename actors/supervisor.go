@@ -38,7 +38,7 @@ type supervisor struct {
 	moves    map[messages.JobID]*move
 	falls    map[messages.Address]*crashes // of the actors of sessions
 
-	shells   shells
+	shells shells
 
 	recorder  *actor.PID    // of a journal that may wait
 	quick     *quickJournal // or one that never does, which is written here

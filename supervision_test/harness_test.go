@@ -111,6 +111,7 @@ func (h *house) begin() {
 	h.mortal = fault{}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	h.over, h.left, h.cut = false, false, false
+	h.kinds[messages.OfShell] = h.engine.ShellBackend() // of a process of its own: it knows of no shell
 	log := zerolog.Logger{}
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
