@@ -154,7 +154,7 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 	if !ok {
 		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && isNew(p.job) {
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
-			ctx.Send(ctx.Parent(), unopened{at: msg.to})
+			ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
 		}
 		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: planOf(p.run)}})

@@ -157,6 +157,9 @@ func (s *shell) Close(grace time.Duration) {
 		return
 	}
 	s.closing = true
+	if s.backend.seats != nil {
+		s.forget()
+	}
 	jobs := slices.Collect(maps.Values(s.jobs))
 	s.mu.Unlock()
 	slices.SortFunc(jobs, func(a, b *Process) int { return cmp.Compare(a.ID, b.ID) })

@@ -148,6 +148,14 @@ func (s *shell) hearShell(l *live) backends.Facts {
 	}
 }
 
+// forget gives up the seat: who opens it again gets a shell that has not died.
+func (s *shell) forget() {
+	m := s.backend.seats
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.shells, s.seat())
+}
+
 func (s *shell) seat() seat { return seat{s.place.Scope, s.place.Session} }
 
 // enter gives the shell for a command, made anew if it has died.
