@@ -187,14 +187,23 @@ func (s *supervisor) unopened(at messages.Address) {
 
 // idleSoon sees to it that the shells that nobody uses are looked at.
 func (s *supervisor) idleSoon(ctx actor.Context) {
-	if s.limit.ShellIdle <= 0 || s.shells.look != nil || len(s.shells.known) == 0 || s.phase != open {
+	if s.limit.ShellIdle <= 0 || s.shells.look != nil || s.phase != open {
 		return
 	}
-	next := s.limit.ShellIdle
-	for _, use := range s.shells.known {
-		next = min(next, use.used.Add(s.limit.ShellIdle).Sub(clock()))
+	next := time.Duration(-1)
+	for at, use := range s.shells.known {
+		if left := use.used.Add(s.limit.ShellIdle).Sub(clock()); s.mayIdle(at, use) && (next < 0 || left < next) {
+			next = max(left, time.Second)
+		}
 	}
-	s.shells.look = later(ctx, max(next, time.Second), idleLate{})
+	if next > 0 {
+		s.shells.look = later(ctx, next, idleLate{})
+	}
+}
+
+// mayIdle says whether a shell is there, and to stay as far as is known.
+func (s *supervisor) mayIdle(at messages.Address, use *shellUse) bool {
+	return !use.pending && s.isClosing(at) == nil
 }
 
 // idle closes the shells that nobody has used for too long, and comes back for the
@@ -205,7 +214,7 @@ func (s *supervisor) idle(ctx actor.Context) {
 		return
 	}
 	for at, use := range s.shells.known {
-		if use.pending || s.isClosing(at) != nil || clock().Sub(use.used) < s.limit.ShellIdle {
+		if !s.mayIdle(at, use) || clock().Sub(use.used) < s.limit.ShellIdle {
 			continue
 		}
 		if s.works(at) {

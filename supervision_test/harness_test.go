@@ -189,6 +189,11 @@ func (h *house) proc(text string) *fake.Process {
 	return p
 }
 
+// jobs are the processes that were ever started for a command: a live shell is none.
+func (h *house) jobs() []*fake.Process {
+	return slices.DeleteFunc(h.engine.Ever(), func(p *fake.Process) bool { return p.Spec.Live != nil })
+}
+
 // run asks for a command, and waits until nothing moves.
 func (h *house) run(r messages.RunCommand) *client {
 	h.Helper()

@@ -157,9 +157,6 @@ func (s *shell) Close(grace time.Duration) {
 		return
 	}
 	s.closing = true
-	if s.backend.seats != nil {
-		s.forget()
-	}
 	jobs := slices.Collect(maps.Values(s.jobs))
 	s.mu.Unlock()
 	slices.SortFunc(jobs, func(a, b *Process) int { return cmp.Compare(a.ID, b.ID) })
@@ -192,5 +189,8 @@ func (s *shell) finish() {
 		return
 	}
 	s.done = true
+	if s.backend.seats != nil {
+		s.forget()
+	}
 	go s.facts(messages.ShellClosed{Survivors: s.left})
 }

@@ -226,7 +226,7 @@ func (p *Process) enters(shell *Process) {
 func (p *Process) running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.phase == starting || p.phase == running
+	return !p.gone && (p.phase == starting || p.phase == running)
 }
 
 // shellEnded ends the command that ran in a shell with it.
