@@ -59,10 +59,20 @@ func (p SessionPlan) check(session SessionID) *Error {
 			Code: InvalidParams, Reason: "session", Message: "the session default runs its commands beside one another, which no live shell can",
 			Hint: "give the session another name",
 		}
+	case p.Backend != "" && !live && p.environs():
+		return &Error{
+			Code: Unsupported, Reason: "env", Message: fmt.Sprintf("a %s session gives its commands no environment and no umask of its own", p.Backend),
+			Hint: "name them in each run",
+		}
 	case p.Terminal != (Terminal{}) && p.Backend != "" && !terminal:
 		return Invalid("terminal", fmt.Sprintf("a %s session has no terminal; leave it out, or open one that has", p.Backend))
 	}
 	return nil
+}
+
+// environs says whether the plan tells what a live shell begins with beside its place.
+func (p SessionPlan) environs() bool {
+	return len(p.Env)+len(p.BaseEnv) > 0 || p.EnvPolicy != "" || p.Umask != ""
 }
 
 // Check says what is wrong with a request, before anything of it exists.

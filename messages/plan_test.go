@@ -49,7 +49,11 @@ func TestBadInputOpen(t *testing.T) {
 		"no umask":           {run("s", messages.SessionPlan{Umask: "9"}), messages.InvalidParams, "umask"},
 		"no size":            {run("s", messages.SessionPlan{Terminal: messages.Terminal{Rows: 1}}), messages.InvalidParams, "invalid_size"},
 		"no terminal":        {run("s", messages.SessionPlan{Backend: messages.OfShell, Terminal: messages.Terminal{Rows: 1, Cols: 1}}), messages.InvalidParams, "terminal"},
-		"the default":        {run("", shell), messages.InvalidParams, "session"},
+		"variables on pipes": {run("s", messages.SessionPlan{Backend: messages.OnPipes, Env: []string{"A=1"}}), messages.Unsupported, "env"},
+		"umask on a terminal": {
+			run("s", messages.SessionPlan{Backend: messages.OnTerminal, Umask: "022"}), messages.Unsupported, "env",
+		},
+		"the default": {run("", shell), messages.InvalidParams, "session"},
 		"the default by name": {
 			run(messages.DefaultSession, messages.SessionPlan{}), messages.InvalidParams, "session",
 		},
