@@ -169,6 +169,9 @@ func (s *session) place(ctx actor.Context, p place) {
 	if s.can.Keeps {
 		p.job.EnvDropped = nil // nothing was left out: the shell has its own environment
 	}
+	if !s.can.Separate && p.job.State == messages.Queued { // whatever was asked for
+		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
+	}
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
 		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
 		p.held = err == nil

@@ -105,8 +105,6 @@ func (s *session) misfits(run *messages.RunCommand) *messages.Error {
 	switch {
 	case run.Shell != "" && !sameShell(run.Shell, s.open.Shell):
 		return s.disagrees(messages.SessionPlan{Shell: run.Shell})
-	case run.Streams == messages.SeparateStreams && !s.can.Separate:
-		return messages.Invalid("streams", fmt.Sprintf("the terminal of session %s has one stream; leave the streams merged", s.open.Session))
 	case run.Terminal != (messages.Terminal{}) && !s.can.Terminal:
 		return &messages.Error{
 			Code: messages.Unsupported, Reason: "terminal", Message: fmt.Sprintf("the shell of session %s has no terminal", s.open.Session),
