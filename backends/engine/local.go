@@ -87,12 +87,16 @@ func (e *Local) refuse(s backends.Spec) *failure {
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more")
 	case s.ID == "":
 		return refused(messages.InvalidParams, "id", "the job has no id; give it a ULID")
+	case s.In != "":
+		return refuseIn(s)
 	case len(s.Argv) == 0 || s.Argv[0] == "":
 		return refused(messages.InvalidParams, "empty_command", "there is no program to run; give its name or path")
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Terminal != messages.Terminal{}:
 		return refused(messages.Unsupported, "terminal", "this engine runs jobs on pipes only; start it without a terminal")
+	case s.Live != nil:
+		return refuseLive(s)
 	}
 	return nil
 }
@@ -150,6 +154,9 @@ func (e *Local) forget(j *job) {
 		delete(e.jobs, j.id)
 	}
 	e.mu.Unlock()
+	if known && j.live != nil {
+		j.live.remove()
+	}
 	if known && e.opt.Journal != nil {
 		e.opt.Journal(Record{Kind: RecordForgotten, Job: j.id, At: time.Now()})
 	}

@@ -76,9 +76,14 @@ func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds 
 		return lacking("log for the output", err)
 	}
 	s := newStream(j, which, r, log)
-	s.durable = spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
+	s.durable = isDurable(spec)
 	io.streams = append(io.streams, s)
 	return nil
+}
+
+// isDurable reports whether logs are to be synced.
+func isDurable(spec *backends.Spec) bool {
+	return spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
 }
 
 // release closes the job's ends of the pipes.
