@@ -28,6 +28,7 @@ type live struct {
 
 	mu      sync.Mutex
 	reports reports
+	born    bool // its job has its process and tree
 	up      bool // it is ready, or was
 	gone    bool // its process has ended
 	end     ending
@@ -121,10 +122,7 @@ func (sh *live) heard(r report) func() {
 		sh.up = true
 		sh.goTo(r.cwd)
 		sh.stopTimer()
-		if s == nil {
-			return nil
-		}
-		return func() { sh.job.e.queue.push(s.job) }
+		return sh.call()
 	case s == nil || !s.given || r.about != s.nonce:
 		return nil
 	case r.runs:
@@ -134,6 +132,28 @@ func (sh *live) heard(r report) func() {
 	sh.goTo(r.cwd)
 	return func() {
 		s.ended(ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}, false)
+	}
+}
+
+// call calls the command that waits for the shell, when that can take it; nil: there is
+// nothing to do. Called with mu.
+func (sh *live) call() func() {
+	s := sh.cmd
+	if s == nil || !sh.born || !sh.up || sh.gone {
+		return nil
+	}
+	return func() { sh.job.e.queue.push(s.job) }
+}
+
+// begun says that the job has all it needs to take commands: the shell itself may have
+// been ready before.
+func (sh *live) begun() {
+	sh.mu.Lock()
+	sh.born = true
+	call := sh.call()
+	sh.mu.Unlock()
+	if call != nil {
+		call()
 	}
 }
 

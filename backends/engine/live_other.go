@@ -29,6 +29,7 @@ func (j *job) furnish(s *backends.Spec) *failure { return refuseLive(*s) }
 func (j *job) enter(s *backends.Spec) { j.failed(refuseLive(*s)) }
 
 func (*live) begin()          {}
+func (*live) begun()          {}
 func (*live) died(ending)     {}
 func (*live) unborn(*failure) {}
 func (*live) remove()         {}

@@ -80,7 +80,7 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.in = s
-	if sh.up {
+	if sh.up && sh.born {
 		s.preparing.Store(true)
 		return s, nil
 	}

@@ -217,7 +217,11 @@ func (j *job) begun(streams []*stream) {
 		l.climbed = true
 		j.e.run(j, j.climb)
 	}
+	live := j.live
 	j.mu.Unlock()
+	if live != nil {
+		live.begun()
+	}
 	j.work()
 	j.tellHelping()
 }
