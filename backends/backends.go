@@ -114,30 +114,45 @@ type Spec struct {
 	Log      spill.Plan
 	Script   string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
 	Live     *Live        // not nil: a live shell
-	In       messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir and Umask are not used
+	In       messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir, Umask and Detach are not used
 	Meta     []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
 }
 
 // Live makes a job a live shell: a process that runs the commands given to it one by
 // one, and stays (reliability.md 3). The engine makes a directory for it (0700) with
-// Files and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path and
-// @TTY@ for that of the terminal, if it has one.
+// Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
+// which needs no quoting, and @TTY@ for that of the terminal, if it has one. When it can
+// take its first command the shell writes "ready 0 CWD NUL" to st. The directory is there
+// until the facts of the shell are settled.
 //
-// A command is a job too (Spec.In). The engine writes its text into a file of the
-// directory that is named by a nonce, and the nonce as a line to ctl. The shell runs
-// the text. Without a terminal its output goes to the FIFOs NONCE.out and, kept
-// apart, NONCE.err, its input comes from NONCE.in, or /dev/null if that is not there;
-// on a terminal the shell writes the fence "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind
-// the last byte. Then it writes "NONCE STATUS DIR NUL" to st: that is the truth about
+// A command is a job too (Spec.In): refused with session_closed if the shell is gone,
+// with busy if another runs in it, and failed with what the shell printed if that does
+// not come up. The engine writes its text into a file of the directory that is named by a
+// nonce, and the nonce as a line of 17 bytes to ctl. The shell runs the text. Without a
+// terminal its output goes to the FIFO NONCE.out and, if that is there, kept apart, to
+// NONCE.err; its input comes from NONCE.in, or /dev/null if that is not there: of one that
+// is the shell writes "NONCE run CWD NUL" to st when it has opened it. On a terminal the
+// shell writes the fence "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte. When it
+// has let go of the output it writes "NONCE STATUS CWD NUL" to st: that is the truth about
 // the end. If the shell dies first, its end is that of the command, which is flagged
-// session_ended.
+// session_ended. What has another nonce, or none, changes nothing.
+//
+// The start of a command names the process of the shell. A signal goes to what the
+// command runs, and INT, as from a keyboard, to the shell as well.
 //
 // A command that is stopped is interrupted, then what it started is sent TERM and
-// KILL; a shell that does not come back is ended, too. What a command leaves behind
-// is the shell's: it is counted, and TreeEnded does not wait for it, unless OnExit is
-// KillChildren.
+// KILL; a shell that does not come back is ended, too. What earlier commands left is let
+// alone. What a command leaves behind is the shell's: it is counted, and TreeEnded does
+// not wait for it, unless OnExit is KillChildren.
 type Live struct {
 	Files map[string]string
+
+	// From is a live shell that has ended, and whose facts are not all settled: files of
+	// its directory whose names begin with "kept" are this one's now. "": none.
+	From messages.UID
+
+	// Within is how long it may take until it is ready; then it is ended. 0: a minute.
+	Within time.Duration
 }
 
 // MaxMeta bounds Spec.Meta and Note: it is kept in memory for each job.

@@ -156,8 +156,7 @@ func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristat
 	if before < 0 {
 		return messages.Unknown
 	}
-	now := int64(-1)
-	t.cg.while(func() { now = t.cg.oomKills() })
+	now := t.ooms()
 	switch {
 	case now < 0:
 		return messages.Unknown
@@ -165,6 +164,13 @@ func (t *cgroupTree) oom(end messages.ExitStatus, before int64) messages.Tristat
 		return messages.Yes
 	}
 	return messages.No
+}
+
+// ooms is what the kernel has counted; -1: it does not.
+func (t *cgroupTree) ooms() int64 {
+	now := int64(-1)
+	t.cg.while(func() { now = t.cg.oomKills() })
+	return now
 }
 
 func (t *cgroupTree) end() {

@@ -171,6 +171,9 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	if sig == 0 {
 		return refusal(messages.InvalidParams, strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")
 	}
+	if j.in != nil {
+		return j.in.signal(sig)
+	}
 	if s.Tree {
 		j.tree.signal(sig)
 		return messages.ControlDone{}

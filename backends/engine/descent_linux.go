@@ -109,9 +109,10 @@ func (d *descent) send(procs []proc, sigs ...syscall.Signal) {
 // again, until nothing is left: who is stopped does not fork. What hangs below
 // the main process goes first, without a look at the orphans of all jobs.
 func (d *descent) kill() {
-	d.send(d.freeze(d.hanging), unix.SIGKILL)
+	stop := func(procs []proc) { d.send(procs, unix.SIGSTOP) }
+	d.send(freeze(d.hanging, stop), unix.SIGKILL)
 	for range killRounds {
-		procs := d.freeze(d.members)
+		procs := freeze(d.members, stop)
 		if len(procs) == 0 {
 			return
 		}
@@ -123,7 +124,7 @@ func (d *descent) kill() {
 }
 
 // freeze stops processes to a fixpoint and gives all of them.
-func (d *descent) freeze(list func() []proc) []proc {
+func freeze(list func() []proc, stop func([]proc)) []proc {
 	seen := make(map[proc]bool)
 	var all []proc
 	for range killRounds {
@@ -138,7 +139,7 @@ func (d *descent) freeze(list func() []proc) []proc {
 		if len(all) == had {
 			break
 		}
-		d.send(all[had:], unix.SIGSTOP)
+		stop(all[had:])
 	}
 	return all
 }

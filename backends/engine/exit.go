@@ -94,6 +94,9 @@ func (j *job) ended(end ending) {
 		j.recordExit(end)
 	}
 	stdin.close()
+	if j.live != nil {
+		j.live.died(end)
+	}
 	if slow || !j.quickly(streams) {
 		j.waits()
 		j.e.run(j, func() { j.drain(streams) })

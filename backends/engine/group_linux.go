@@ -76,32 +76,37 @@ func (g *group) count(tell func(int, bool)) {
 	})
 }
 
-// await watches one of those who are left, then the next.
-func (g *group) await(empty func()) { g.h.e.run(g.job, func() { g.watchNext(empty) }) }
+func (g *group) await(empty func()) { g.h.awaitProcs(g.job, g.members, empty) }
 
-func (g *group) watchNext(empty func()) {
-	procs := g.members()
+// awaitProcs calls empty when members gives none: it watches one of them, then the next.
+func (h *host) awaitProcs(j *job, members func() []proc, empty func()) {
+	h.e.run(j, func() { h.watchNext(j, members, empty) })
+}
+
+func (h *host) watchNext(j *job, members func() []proc, empty func()) {
+	procs := members()
 	if len(procs) == 0 {
 		empty()
 		return
 	}
-	fd, err := g.h.sys.PidfdOpen(procs[0].pid)
+	again := func() { h.awaitProcs(j, members, empty) }
+	fd, err := h.sys.PidfdOpen(procs[0].pid)
 	if err == nil {
-		err = g.h.pollset.watch(fd, func() {
-			_ = g.h.sys.Close(fd)
-			g.await(empty)
+		err = h.pollset.watch(fd, func() {
+			_ = h.sys.Close(fd)
+			again()
 		})
 	}
 	if err == unix.ESRCH {
-		g.await(empty)
+		again()
 		return
 	}
 	if err != nil {
 		if fd >= 0 {
-			_ = g.h.sys.Close(fd)
+			_ = h.sys.Close(fd)
 		}
-		g.h.poll(g.job, func() bool {
-			if len(g.members()) > 0 {
+		h.poll(j, func() bool {
+			if len(members()) > 0 {
 				return false
 			}
 			empty()

@@ -42,6 +42,8 @@ type job struct {
 	tree    tree
 	streams []*stream
 	term    *terminal // nil: none
+	live    *live     // it is a live shell; nil: it is none
+	in      *section  // it is a command of one, once it was let in; nil: it is none
 
 	insurance *time.Timer // of the deadline
 	pause     *time.Timer // until the next try of a fork
@@ -91,6 +93,9 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j.later = later{
 		grace: s.Grace, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
+	}
+	if s.Live != nil {
+		j.live = newLive(j, s.Live)
 	}
 	return j
 }
@@ -185,7 +190,7 @@ func (j *job) sayEnded(seq uint64) {
 // output. Where only process groups can be seen, a process that holds the
 // output is one more that lives.
 func (j *job) certain() bool {
-	return j.ladder != nil || j.tree == nil || j.tree.isolation() != messages.Group
+	return j.in != nil || j.ladder != nil || j.tree == nil || j.tree.isolation() != messages.Group
 }
 
 // sayMain says, once, that the result waits for something. Called with mu.
@@ -204,14 +209,27 @@ func (j *job) sayExited(seq, last uint64) {
 	}
 	j.recordDrained(sizes, seq)
 	left := j.left
-	if j.treeGone {
+	if j.treeGone && j.in == nil {
 		left = len(j.survivors)
 	}
 	j.keep(seq, messages.ProcessExited{
 		Seq: seq, Last: last, Status: j.main.status, Cause: j.cause, At: j.main.at, Sizes: sizes,
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
+		Dir: j.cwd(),
 	})
+}
+
+// cwd is where a live shell is, or was when the command had ended; "": it is none, or
+// not known. Called with mu.
+func (j *job) cwd() string {
+	switch {
+	case j.in != nil:
+		return j.in.cwd
+	case j.live != nil:
+		return *j.live.cwd.Load()
+	}
+	return ""
 }
 
 // outputClosed reports whether no log of the job will grow.

@@ -78,6 +78,11 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 func (j *job) climb() {
 	j.mu.Lock()
 	l := j.ladder
+	if in := j.in; in != nil {
+		j.mu.Unlock()
+		in.climb(l)
+		return
+	}
 	grace := time.Until(l.until) > 0
 	j.mu.Unlock()
 	j.blame(l)
@@ -183,6 +188,9 @@ func (j *job) rung(l *ladder, signal string, do func()) {
 // children are asked.
 func (j *job) askMain() {
 	if j.root.signal(unix.SIGTERM, true) {
+		if j.live != nil { // an interactive one does not listen to TERM
+			j.root.signal(unix.SIGHUP, false)
+		}
 		j.e.host.askFront(j, j.foreground())
 		j.tree.signal(unix.SIGCONT)
 		return
@@ -219,7 +227,11 @@ func (j *job) nameSurvivors() {
 			j.controls.refuseRest()
 			j.input.say(j, false, false)
 		}
+		end := j.main
 		j.mu.Unlock()
+		if j.live != nil {
+			j.live.died(end)
+		}
 		if len(survivors) == 0 {
 			survivors = j.e.host.describe(j.root.pid)
 		}
@@ -266,6 +278,9 @@ func (j *job) dismiss() {
 	stdin.close()
 	for _, s := range streams {
 		s.dismiss()
+	}
+	if j.live != nil {
+		j.live.dismiss()
 	}
 }
 

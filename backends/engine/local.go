@@ -87,6 +87,8 @@ func (e *Local) refuse(s backends.Spec) *failure {
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more")
 	case s.ID == "":
 		return refused(messages.InvalidParams, "id", "the job has no id; give it a ULID")
+	case s.In != "":
+		return refuseIn(s)
 	case len(s.Argv) == 0 || s.Argv[0] == "":
 		return refused(messages.InvalidParams, "empty_command", "there is no program to run; give its name or path")
 	case len(s.Meta) > backends.MaxMeta:
@@ -95,6 +97,8 @@ func (e *Local) refuse(s backends.Spec) *failure {
 		if bad := badSize(s.Stdio.Terminal); bad != nil {
 			return &failure{err: *bad, shell: shellNotExecutable}
 		}
+	case s.Live != nil:
+		return refuseLive(s)
 	}
 	return nil
 }
@@ -152,6 +156,9 @@ func (e *Local) forget(j *job) {
 		delete(e.jobs, j.id)
 	}
 	e.mu.Unlock()
+	if known && j.live != nil {
+		j.live.remove()
+	}
 	if known && e.opt.Journal != nil {
 		e.opt.Journal(Record{Kind: RecordForgotten, Job: j.id, At: time.Now()})
 	}

@@ -22,11 +22,12 @@ type pollset struct {
 	last   uint64            // tag; never 0
 	exited map[uint64]func() // by tag
 	quiet  map[uint64]*stream
+	heard  map[uint64]func() // of what is listened to, by tag
 	closed bool
 }
 
 func newPollset(h *host) *pollset {
-	return &pollset{h: h, ep: -1, exited: make(map[uint64]func()), quiet: make(map[uint64]*stream)}
+	return &pollset{h: h, ep: -1, exited: make(map[uint64]func()), quiet: make(map[uint64]*stream), heard: make(map[uint64]func())}
 }
 
 // watch calls exited once, from the common goroutine, when the process has
@@ -52,6 +53,29 @@ func (p *pollset) attend(s *stream) error {
 		p.quiet[s.tag] = s
 	}
 	return err
+}
+
+// listen calls ready, from the common goroutine, whenever something has come to a
+// descriptor, until that is closed. What is there already counts as having come.
+func (p *pollset) listen(end *readEnd, ready func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := os.ErrClosed
+	end.use(func(fd int) {
+		var tag uint64
+		if tag, err = p.add(fd, unix.EPOLLIN|unix.EPOLLET); err == nil {
+			p.heard[tag] = ready
+			end.tag = tag
+		}
+	})
+	return err
+}
+
+// unlisten forgets what is no longer listened to.
+func (p *pollset) unlisten(end *readEnd) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.heard, end.tag)
 }
 
 // leave ends the watch of a stream. It reports whether there was one: whoever
@@ -150,8 +174,10 @@ func (p *pollset) collect(ep int) {
 			}
 		}
 		for i := range events { // somebody waits for an exit, and its drain leaves little to do here
-			if s := p.stream(tagOf(&events[i])); s != nil {
+			if s, heard := p.stream(tagOf(&events[i])); s != nil {
 				s.ready()
+			} else if heard != nil {
+				heard()
 			}
 		}
 		if n < len(p.events) {
@@ -169,11 +195,11 @@ func (p *pollset) exit(tag uint64) func() {
 	return exited
 }
 
-// stream finds the stream of an event; nil: it is nobody's.
-func (p *pollset) stream(tag uint64) *stream {
+// stream finds the stream of an event, or what listens; nil: nobody does.
+func (p *pollset) stream(tag uint64) (s *stream, heard func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.quiet[tag]
+	return p.quiet[tag], p.heard[tag]
 }
 
 // close ends the set. A stream that was begun since the engine let go of its

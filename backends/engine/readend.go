@@ -14,6 +14,7 @@ import (
 type readEnd struct {
 	sys Sys
 	fd  int
+	tag uint64 // where it is listened to; of the pollset
 
 	mu    sync.Mutex
 	users int

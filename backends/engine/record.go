@@ -31,6 +31,7 @@ type Record struct {
 	Cause     messages.Cause // of an end that somebody asked for
 	Sizes     messages.Sizes
 	Flags     []messages.Flag
+	Dir       string // of a live shell and its commands: where the shell is
 	OOM       messages.Tristate
 	Seq       uint64 // of the ProcessExited that follows a RecordDrained
 }
@@ -61,6 +62,7 @@ func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
 		j.e.opt.Journal(Record{
 			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq,
 			Status: j.main.status, Rusage: j.main.rusage, Cause: j.cause, OOM: j.main.oom, Flags: append([]messages.Flag(nil), j.flags...),
+			Dir: j.cwd(),
 		})
 	}
 }

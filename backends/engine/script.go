@@ -16,15 +16,10 @@ func (j *job) write(spec *backends.Spec) *failure {
 	if spec.Script == "" {
 		return nil
 	}
-	dir, hint := os.TempDir(), ", or name another with TMPDIR"
-	if of := j.e.opt.ScriptDir; of != nil {
-		var err error
-		if dir, err = of(); err != nil {
-			return unwritten(err, "see to it that the directory of this node can be made and entered")
-		}
-		hint = ""
+	dir, hint, err := j.scriptDir()
+	if err != nil {
+		return unwritten(err, hint)
 	}
-	hint = "see to it that " + dir + " can be written and has room" + hint
 	f, err := os.CreateTemp(dir, "troupe-script-") // 0600
 	if err != nil {
 		return unwritten(err, hint)
@@ -38,6 +33,19 @@ func (j *job) write(spec *backends.Spec) *failure {
 	}
 	spec.Argv, spec.Script = append(slices.Clip(spec.Argv), f.Name()), ""
 	return nil
+}
+
+// scriptDir is where the files of jobs are, and what to do about one that cannot be
+// written there.
+func (j *job) scriptDir() (dir, hint string, err error) {
+	dir, hint = os.TempDir(), ", or name another with TMPDIR"
+	if of := j.e.opt.ScriptDir; of != nil {
+		if dir, err = of(); err != nil {
+			return "", "see to it that the directory of this node can be made and entered", err
+		}
+		hint = ""
+	}
+	return dir, "see to it that " + dir + " can be written and has room" + hint, nil
 }
 
 // unwritten is a script that could not be written.

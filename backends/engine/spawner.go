@@ -115,8 +115,15 @@ func (j *job) launch() {
 	if spec == nil {
 		return
 	}
+	if spec.In != "" {
+		j.enter(spec)
+		return
+	}
 	var streams []*stream
 	fail := j.write(spec)
+	if fail == nil && spec.Live != nil {
+		fail = j.furnish(spec)
+	}
 	if fail == nil {
 		streams, fail = j.e.host.spawn(j, spec)
 	}
@@ -195,6 +202,9 @@ func (j *job) born(c child) {
 	for _, f := range c.flags {
 		j.flag(f)
 	}
+	if j.live != nil {
+		j.live.begin()
+	}
 	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
@@ -208,7 +218,11 @@ func (j *job) begun(streams []*stream) {
 		l.climbed = true
 		j.e.run(j, j.climb)
 	}
+	live := j.live
 	j.mu.Unlock()
+	if live != nil {
+		live.begun()
+	}
 	j.work()
 	j.tellHelping()
 }
@@ -229,7 +243,14 @@ func (j *job) failed(f *failure) {
 		seq := j.e.seq.Add(1)
 		j.keep(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})
 	}
+	in, live := j.in, j.live
 	j.mu.Unlock()
+	if in != nil {
+		in.leave()
+	}
 	j.update(func() {})
 	j.removeScratch()
+	if live != nil {
+		live.unborn(f)
+	}
 }

@@ -85,9 +85,14 @@ func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int
 		return lacking("log for the output", err)
 	}
 	s := newStream(j, which, end, log)
-	s.durable = spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
+	s.durable = isDurable(spec)
 	io.streams = append(io.streams, s)
 	return nil
+}
+
+// isDurable reports whether logs are to be synced.
+func isDurable(spec *backends.Spec) bool {
+	return spec.Log.Durability != "" && spec.Log.Durability != spill.Memory
 }
 
 // release closes the job's ends of the pipes.

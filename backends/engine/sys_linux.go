@@ -23,6 +23,9 @@ type Sys interface {
 	PidfdSignal(pidfd int, sig syscall.Signal, flags int) error
 
 	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
+	Create(path string) (int, error)                     // a file (0600) that was not there, to be written; close-on-exec
+	Mkfifo(path string) error                            // 0600
+	Rename(from, to string) error
 	MkdirAt(dir int, path string) error
 	RmdirAt(dir int, path string) error
 	Unlink(path string) error
@@ -122,6 +125,16 @@ func (kernel) PidfdSignal(pidfd int, sig syscall.Signal, flags int) error {
 func (kernel) OpenAt(dir int, path string, flags int) (int, error) {
 	return againN(func() (int, error) { return unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0) })
 }
+
+func (kernel) Create(path string) (int, error) {
+	return againN(func() (int, error) {
+		return unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	})
+}
+
+func (kernel) Mkfifo(path string) error { return unix.Mkfifo(path, 0o600) }
+
+func (kernel) Rename(from, to string) error { return unix.Rename(from, to) }
 
 func (kernel) MkdirAt(dir int, path string) error { return unix.Mkdirat(dir, path, 0o755) }
 

@@ -157,7 +157,7 @@ func (w *walker) sessions() map[int]*job {
 	m := make(map[int]*job)
 	for _, j := range w.h.e.all() {
 		j.mu.Lock()
-		alive := j.phase == running || j.phase == exited && !j.treeGone
+		alive := (j.phase == running || j.phase == exited && !j.treeGone) && j.in == nil
 		j.mu.Unlock()
 		if alive {
 			m[j.root.pid] = j

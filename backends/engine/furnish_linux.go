@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// The FIFOs of a live shell, and what stands for its directory.
+const (
+	ctlName   = "ctl"
+	stName    = "st"
+	dirMark   = "@DIR@"
+	keptStart = "kept" // of the names of the files that the next shell takes over
+)
+
+// furnish makes the directory of a live shell and what is in it. A second try of the
+// fork finds it done.
+func (j *job) furnish(spec *backends.Spec) *failure {
+	j.mu.Lock()
+	sh := j.live
+	j.mu.Unlock()
+	if sh.made {
+		return nil
+	}
+	dir, hint, err := j.scriptDir()
+	if err != nil {
+		return unwritten(err, hint)
+	}
+	if strings.ContainsAny(dir, "'\"\\$`\n\r\t *?[") {
+		f := refused(messages.SpawnFailed, "directory", "a live shell cannot have its files in "+dir+": that path would have to be quoted")
+		f.err.Hint = "use a directory without such characters, with TMPDIR or XDG_RUNTIME_DIR"
+		return f
+	}
+	if sh.dir, err = os.MkdirTemp(dir, "troupe-shell-"); err != nil {
+		return unwritten(err, hint)
+	}
+	sh.made = true
+	if err := errors.Join(sh.write(spec.Live), sh.open()); err != nil {
+		return lacking("side channel for the shell", err)
+	}
+	sh.inherit(spec.Live.From)
+	replace := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = strings.ReplaceAll(list[i], dirMark, sh.dir)
+		}
+		return list
+	}
+	spec.Argv, spec.Env = replace(spec.Argv), replace(spec.Env)
+	return nil
+}
+
+// write writes the files.
+func (sh *live) write(l *backends.Live) error {
+	for name, text := range l.Files {
+		if err := sh.writeFile(filepath.Join(sh.dir, name), strings.ReplaceAll(text, dirMark, sh.dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile makes a file that only this user can read.
+func (sh *live) writeFile(path, text string) error {
+	sys := sh.job.e.opt.Sys
+	fd, err := sys.Create(path)
+	if err != nil {
+		return err
+	}
+	for p := []byte(text); len(p) > 0 && err == nil; {
+		var n int
+		n, err = sys.Write(fd, p)
+		p = p[max(n, 0):]
+	}
+	return errors.Join(err, sys.Close(fd))
+}
+
+// open opens the side channel.
+func (sh *live) open() error {
+	sys := sh.job.e.opt.Sys
+	ctl, err := openFifo(sys, filepath.Join(sh.dir, ctlName), unix.O_RDWR)
+	if err != nil {
+		return err
+	}
+	sh.ctl = ctl[0]
+	st, err := openFifo(sys, filepath.Join(sh.dir, stName), unix.O_RDWR)
+	if err != nil {
+		return err
+	}
+	sh.st = readEnd{sys: sys, fd: st[0]}
+	return sh.job.e.host.pollset.listen(&sh.st, func() {
+		defer sh.job.guard()
+		sh.hear()
+	})
+}
+
+// inherit takes over what a shell that has ended kept.
+func (sh *live) inherit(from messages.UID) {
+	was := sh.job.e.lifeOf(from)
+	if was == nil || was == sh || !was.over() {
+		return
+	}
+	kept, _ := filepath.Glob(filepath.Join(was.dir, keptStart+"*"))
+	for _, file := range kept {
+		_ = sh.job.e.opt.Sys.Rename(file, filepath.Join(sh.dir, filepath.Base(file))) // it lacks it then
+	}
+}
+
+// over reports whether the shell has ended, or never began.
+func (sh *live) over() bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.made && sh.gone
+}
+
+// remove removes the directory: nobody needs it any more.
+func (sh *live) remove() {
+	sh.shut()
+	if sh.made {
+		_ = os.RemoveAll(sh.dir)
+	}
+}
+
+// dismiss is the end of the engine.
+func (sh *live) dismiss() {
+	sh.stopTimer()
+	sh.remove()
+}

@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// section is what a job has that is a command of a live shell: the part of the shell's
+// life that is its own.
+type section struct {
+	job       *job
+	shell     *live
+	nonce     string
+	files     []string // removed when the shell is through with them
+	io        *stdio   // what is to be let go of then
+	door      []int    // both ends of its input, until the shell has opened it
+	preparing atomic.Bool
+
+	given  bool   // the shell has the nonce; guarded by shell.mu
+	before []proc // lived in the shell's tree when it began
+
+	over bool   // the shell is through with it; guarded by job.mu, as what follows
+	left []proc // what it left
+	cwd  string // where the shell was then
+}
+
+// The names of the FIFOs of a command, behind its nonce.
+const (
+	outSuffix = ".out"
+	errSuffix = ".err"
+	inSuffix  = ".in"
+)
+
+// enter gives a command to its live shell, in a worker: now, or when that is ready.
+func (j *job) enter(spec *backends.Spec) {
+	s, fail := j.letIn(spec.In)
+	if fail != nil {
+		j.failed(fail)
+		return
+	}
+	if s == nil {
+		return // it comes again
+	}
+	fail = s.prepare(spec)
+	if fail == nil {
+		s.begin()
+		return
+	}
+	s.undo()
+	j.failed(fail)
+}
+
+// letIn takes the shell for the command. Both are nil if that is not ready yet: the job
+// waits, and is queued again.
+func (j *job) letIn(id messages.UID) (*section, *failure) {
+	sh := j.e.lifeOf(id)
+	if sh == nil {
+		return nil, shellGone()
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	switch {
+	case sh.cmd != nil && sh.cmd.job != j:
+		return nil, refused(messages.Busy, "shell", "another command runs in the live shell")
+	case sh.gone:
+		return nil, shellGone()
+	case sh.cmd == nil:
+		sh.cmd = &section{job: j, shell: sh}
+	}
+	s := sh.cmd
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.in = s
+	if sh.up && sh.born {
+		s.preparing.Store(true)
+		return s, nil
+	}
+	if j.ladder != nil {
+		return nil, stoppedEarly()
+	}
+	j.phase = waiting
+	return nil, nil
+}
+
+// leave frees the shell of a command that has not begun.
+func (s *section) leave() {
+	s.shell.mu.Lock()
+	defer s.shell.mu.Unlock()
+	if s.shell.cmd == s {
+		s.shell.cmd = nil
+	}
+}
+
+// prepare makes the files and FIFOs of the command.
+func (s *section) prepare(spec *backends.Spec) *failure {
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:]) // it never fails
+	s.nonce = hex.EncodeToString(nonce[:])
+	sys := s.job.e.opt.Sys
+	s.io = &stdio{sys: sys}
+	if err := s.shell.writeFile(s.name(""), spec.Script+"\n"); err != nil {
+		return unwritten(err, "see to it that "+s.shell.dir+" can be written and has room")
+	}
+	if spec.Stdio.Streams == messages.SeparateStreams {
+		if fail := s.output(spec, messages.Stderr, errSuffix); fail != nil {
+			return fail
+		}
+	}
+	which := messages.Merged
+	if spec.Stdio.Streams == messages.SeparateStreams {
+		which = messages.Stdout
+	}
+	if fail := s.output(spec, which, outSuffix); fail != nil {
+		return fail
+	}
+	if spec.Stdio.Stdin == messages.StdinPipe {
+		if err := s.input(); err != nil {
+			return lacking("pipe for the standard input", err)
+		}
+	}
+	return nil
+}
+
+// name is the path of one of its files, which will be removed.
+func (s *section) name(suffix string) string {
+	path := filepath.Join(s.shell.dir, s.nonce+suffix)
+	s.files = append(s.files, path)
+	return path
+}
+
+// output makes the FIFO and the log of one stream. We hold a writer of it until the
+// shell is through: it has no end before.
+func (s *section) output(spec *backends.Spec, which messages.Stream, suffix string) *failure {
+	fds, err := openFifo(s.io.sys, s.name(suffix), unix.O_RDONLY, unix.O_WRONLY)
+	if err != nil {
+		return lacking("pipe for the output", err)
+	}
+	s.io.theirs = append(s.io.theirs, fds[1])
+	log, err := s.job.e.opt.Store.Create(string(s.job.id), uint8(which), spec.Log)
+	if err != nil {
+		_ = s.io.sys.Close(fds[0])
+		return lacking("log for the output", err)
+	}
+	stream := newStream(s.job, which, fds[0], log)
+	stream.durable = isDurable(spec)
+	s.io.streams = append(s.io.streams, stream)
+	return nil
+}
+
+// input makes the FIFO of the standard input. Until the shell has opened it we hold a
+// reader, so that it can be filled, and another writer: a shell that opened it when all
+// writers are gone would wait for ever.
+func (s *section) input() error {
+	fds, err := openFifo(s.io.sys, s.name(inSuffix), unix.O_RDONLY, unix.O_WRONLY, unix.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	s.door = fds[:2]
+	s.io.stdin, err = newPipeEnd(os.NewFile(uintptr(fds[2]), "stdin"))
+	return err
+}
+
+// opened lets go of the door of the input: the shell has opened it.
+func (s *section) opened() {
+	s.shell.mu.Lock()
+	door := s.door
+	s.door = nil
+	s.shell.mu.Unlock()
+	for _, fd := range door {
+		_ = s.job.e.opt.Sys.Close(fd)
+	}
+}
+
+// undo takes back what prepare has made. Its logs stay, empty.
+func (s *section) undo() {
+	if s.io != nil {
+		s.io.undo(s.job, false)
+	}
+	s.opened()
+	s.unlink()
+}
+
+func (s *section) unlink() {
+	for _, path := range s.files {
+		_ = s.job.e.opt.Sys.Unlink(path)
+	}
+}
+
+// begin tells that the command runs, and the shell to run it.
+func (s *section) begin() {
+	j, sh := s.job, s.shell
+	of := sh.job
+	of.mu.Lock()
+	t, oom := of.tree, of.later.oom
+	of.mu.Unlock()
+	sh.mu.Lock()
+	s.before = sh.present
+	oom += sh.ooms
+	sh.mu.Unlock()
+	j.born(child{
+		pid: of.root.pid, start: of.root.start, pidfd: -1, tree: &inShell{section: s, tree: t},
+		streams: s.io.streams, stdin: s.io.stdin, oom: oom, flags: s.io.flags,
+	})
+	sh.mu.Lock()
+	gone := sh.gone
+	var err error
+	if !gone {
+		s.given = true
+		err = sh.tell(s.nonce)
+	} else if sh.cmd == s {
+		sh.cmd = nil
+	}
+	sh.mu.Unlock()
+	switch {
+	case gone:
+		s.ended(sh.end, true)
+	case err != nil:
+		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell cannot be told what to run: " + err.Error()}, 0)
+	}
+	j.begun(s.io.streams)
+}
+
+// ended takes the end of the command, which may be that of the shell.
+func (s *section) ended(end ending, cut bool) {
+	j, sh := s.job, s.shell
+	s.io.release()
+	s.opened()
+	j.root.mu.Lock()
+	j.root.gone = true // nobody signals it as if it were its own process
+	j.root.mu.Unlock()
+	var cause messages.Cause
+	if cut {
+		sh.job.mu.Lock()
+		cause = sh.job.cause
+		sh.job.mu.Unlock()
+	}
+	j.mu.Lock()
+	s.over, s.cwd = true, *sh.cwd.Load()
+	if cut {
+		j.flag(messages.FlagSessionEnded)
+		if j.cause == (messages.Cause{}) && j.ladder == nil {
+			j.cause = cause
+		}
+	}
+	j.mu.Unlock()
+	j.ended(end)
+	s.unlink()
+}
+
+// errNoProcess says that a signal has nobody to go to.
+var errNoProcess = errors.New("the command runs no process of its own now: the shell itself is at work")

@@ -1,0 +1,176 @@
+package shell
+
+import (
+	"cmp"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// place is where the commands of one session run: in one shell after another.
+type place struct {
+	backend *Backend
+	at      backends.Place
+	facts   backends.Facts
+
+	mu       sync.Mutex
+	dir      string                    // where the shell is, as far as it is known
+	shells   map[messages.UID]*shell   // of which something is left
+	current  *shell                    // takes commands; nil: the next one makes it
+	former   *shell                    // the one before that, if it died
+	lived    bool                      // there was one that took a command
+	commands map[messages.UID]*command // that have no result yet
+	closing  bool
+	left     []messages.Survivor // of what was ended by Close
+	silent   bool                // closed or released: nothing more is said
+}
+
+// Check implements backends.Shell. A directory is for the shell to enter: a command for
+// one that is not there fails as it would if it were typed.
+func (p *place) Check(c backends.Command) *messages.Error {
+	if err := p.checkWords(c); err != nil {
+		return err
+	}
+	if p.hasShell() {
+		return nil
+	}
+	d, err := driverOf(p.at.Shell)
+	if err == nil {
+		_, err = p.backend.look(d.program(p.at.Shell), p.at.Env)
+	}
+	return err
+}
+
+// checkWords looks at what can be told without looking anywhere.
+func (p *place) checkWords(c backends.Command) *messages.Error {
+	unsupported := func(reason, text, hint string) *messages.Error {
+		return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: text, Hint: hint}
+	}
+	switch {
+	case c.Stdio.Terminal != (messages.Terminal{}):
+		return unsupported("terminal", "the shell of this session is on pipes and has no terminal", "open a session on a terminal, or run the command without one")
+	case c.Text == "" && len(c.Argv) == 0:
+		return messages.Invalid("empty_command", "there is no command to run")
+	case c.Detach:
+		return unsupported("detach", "a command in a live shell cannot be detached", "run it in a session on pipes")
+	case c.OnExit == messages.KeepChildren:
+		return unsupported("on_exit", "what a command leaves behind belongs to the live shell, and ends with it", "run it in a session on pipes, or start it with setsid in another")
+	case c.Stdio.Stdin == messages.StdinHost:
+		return unsupported("stdin", "a command in a live shell cannot read the standard input of its host", "give it a pipe")
+	case c.Dir != "" && !filepath.IsAbs(c.Dir):
+		return messages.Invalid("cwd", "the working directory "+c.Dir+" is not absolute")
+	case c.Shell != "" && cmp.Or(p.at.Shell, DefaultShell) != c.Shell:
+		return &messages.Error{
+			Code: messages.Conflict, Reason: "shell", Message: "the session is a " + cmp.Or(p.at.Shell, DefaultShell) + ", and the command is for " + c.Shell,
+			Hint: "open another session for it",
+		}
+	}
+	return nil
+}
+
+// Runnable implements backends.Shell.
+func (p *place) Runnable(c backends.Command) bool {
+	return p.checkWords(c) == nil && p.hasShell()
+}
+
+func (p *place) hasShell() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current != nil
+}
+
+// Start implements backends.Shell.
+func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process {
+	p.mu.Lock()
+	if p.closing || p.silent {
+		p.mu.Unlock()
+		return stillborn(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
+	}
+	h := &command{place: p, id: c.ID, facts: facts, what: &c}
+	p.commands[c.ID] = h
+	p.mu.Unlock()
+	if err := h.start(); err != nil {
+		h.leave(nil)
+		return stillborn(facts, *err)
+	}
+	return h
+}
+
+// Adopt implements backends.Shell.
+func (p *place) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+	h := &command{place: p, id: id, facts: facts}
+	p.mu.Lock()
+	p.commands[id] = h
+	p.mu.Unlock()
+	proc, err := p.backend.engine.Adopt(id, h.tell)
+	if err != nil {
+		h.leave(nil)
+		return nil, err
+	}
+	h.is(proc)
+	return h, nil
+}
+
+// Yield implements backends.Shell. What the job left in the shell stays there.
+func (p *place) Yield(id messages.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.commands, id)
+	p.finish()
+}
+
+// Release implements backends.Shell.
+func (p *place) Release() {
+	p.mu.Lock()
+	p.silent = true
+	var procs []backends.Process
+	for _, s := range p.shells {
+		if s.proc != nil {
+			procs = append(procs, s.proc)
+		}
+	}
+	p.mu.Unlock()
+	for _, proc := range procs {
+		proc.Release()
+	}
+}
+
+// Close implements backends.Shell: the shells are ended, and with them what their
+// commands run and left behind.
+func (p *place) Close(grace time.Duration) {
+	p.mu.Lock()
+	if p.closing || p.silent {
+		p.mu.Unlock()
+		return
+	}
+	p.closing, p.former = true, nil
+	var procs []backends.Process
+	for _, s := range p.shells {
+		if s.proc != nil {
+			procs = append(procs, s.proc)
+		}
+	}
+	p.finish()
+	p.mu.Unlock()
+	for _, proc := range procs {
+		proc.Stop(messages.Cause{By: messages.ByScope, Reason: "its session was closed"}, max(grace, 0))
+	}
+	p.settleShells()
+}
+
+// finish says ShellClosed, once, when nothing is left to wait for. Called with mu.
+func (p *place) finish() {
+	if !p.closing || p.silent || len(p.commands) > 0 {
+		return
+	}
+	for _, s := range p.shells {
+		if !s.ended {
+			return
+		}
+	}
+	p.silent = true
+	go p.facts(messages.ShellClosed{Survivors: p.left})
+}

@@ -1,0 +1,75 @@
+// Package shell is the kind of job that lives in a shell of its session: a bash, a zsh,
+// a dash or a fish that runs one command after the other and keeps its directory, its
+// variables and its functions from one to the next.
+//
+// The engine speaks with the shell (backends.Live) and makes each command a job. This
+// package chooses the shell, writes the driver that answers the engine, puts what a
+// command wants before its text, and makes a new shell for one that died: in the
+// directory where that was, with the variables that it exported.
+package shell
+
+import (
+	"sync"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Name is that of the backend on pipes.
+const Name = "shell"
+
+// Options say how shells are run. The zero value is the default.
+type Options struct {
+	Queue  int           // commands that may wait in a session; 0: DefaultQueue
+	Within time.Duration // for a shell to come up; 0: a minute
+}
+
+// DefaultQueue is how many commands may wait for their turn (reliability.md 4).
+const DefaultQueue = 32
+
+// Backend opens places that are live shells, on any engine that has them.
+type Backend struct {
+	engine  backends.Engine
+	options Options
+
+	mu    sync.Mutex
+	found map[wanted]string // programs that were looked up
+}
+
+// New makes the backend on an engine.
+func New(engine backends.Engine, o Options) *Backend {
+	if o.Queue == 0 {
+		o.Queue = DefaultQueue
+	}
+	return &Backend{engine: engine, options: o, found: map[wanted]string{}}
+}
+
+// Name implements backends.Backend.
+func (b *Backend) Name() string { return Name }
+
+// Can implements backends.Backend.
+func (b *Backend) Can() backends.Capabilities {
+	return backends.Capabilities{
+		Parallel: 1, Queue: b.options.Queue, Keeps: true,
+		Input: true, Separate: true, Signals: true, Attribute: true, Outlive: b.engine.CanKeep(),
+	}
+}
+
+// Open implements backends.Backend. A shell is started for the first command; one that
+// is held is gone on with.
+func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+	if _, err := driverOf(at.Shell); err != nil {
+		return nil, err
+	}
+	p := &place{
+		backend: b, at: at, facts: facts, dir: at.Dir,
+		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
+	}
+	for _, h := range held {
+		if _, name, ok := backends.ReadShellMeta(h.Meta); ok && name == b.Name() {
+			p.hold(h)
+		}
+	}
+	return p, nil
+}

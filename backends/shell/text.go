@@ -1,0 +1,64 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"troupe/backends"
+)
+
+// text is what the shell is to run: what the command wants before, then its text, all of
+// it from the first line on, so that the numbers of lines in messages are true. at is
+// where the shell is.
+func (d *driver) text(c backends.Command, at string) string {
+	var b strings.Builder
+	if c.Dir != "" && c.Dir != at {
+		b.WriteString(d.cd(c.Dir))
+	}
+	for _, kv := range c.Env {
+		if name, value, ok := strings.Cut(kv, "="); ok && isName(name) {
+			b.WriteString(d.export(name, d.quote(value)))
+		}
+	}
+	if len(c.Argv) == 0 {
+		b.WriteString(c.Text)
+		return b.String()
+	}
+	for i, word := range c.Argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(d.quote(word))
+	}
+	return b.String()
+}
+
+// isName reports whether a variable can have the name.
+func isName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !(c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// quotePOSIX makes one word of any text.
+func quotePOSIX(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// quoteFish does so for fish, where a backslash within quotes means something.
+func quoteFish(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// enter is a text that goes to the first of some directories that is there.
+func (d *driver) enter(dirs ...string) string {
+	var b strings.Builder
+	for _, dir := range dirs {
+		if filepath.IsAbs(dir) {
+			b.WriteString(d.quoteCd(dir) + " 2>/dev/null " + d.or)
+		}
+	}
+	return b.String() + d.quoteCd("/") + "\n"
+}
