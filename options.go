@@ -16,6 +16,7 @@ import (
 	"troupe/backends/engine"
 	"troupe/backends/pipe"
 	"troupe/backends/ports"
+	live "troupe/backends/shell"
 	"troupe/backends/pty"
 	"troupe/journal"
 	"troupe/messages"
@@ -162,7 +163,7 @@ func (o Options) build() (parts, error) {
 // standOn makes the kinds of sessions that are not there yet, on an engine.
 func (o Options) standOn(e backends.Engine, kinds map[string]backends.Backend) {
 	of := pipe.Options{Shells: o.Shells, Parallel: o.Parallel}
-	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of)} {
+	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of), live.New(e, live.Options{})} {
 		if _, own := kinds[b.Name()]; !own {
 			kinds[b.Name()] = b
 		}

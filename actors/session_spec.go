@@ -10,13 +10,13 @@ import (
 // spec is the command of a ticket as the shell is to run it.
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
-	dir, env := job.Dir, t.place.env
+	dir, env, shell := job.Dir, t.place.env, first(run.Shell, s.open.Shell)
 	if s.can.Keeps { // it is somewhere, and has an environment: these are what changes
-		dir, env = run.Dir, run.Env
+		dir, env, shell = run.Dir, run.Env, s.open.Shell
 	}
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
-		Shell: first(run.Shell, s.open.Shell), Dir: dir, Env: env, Umask: run.Mask(),
+		Shell: shell, Dir: dir, Env: env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: run.Terminal},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
