@@ -75,6 +75,9 @@ func (m *Main) runCommand() *cobra.Command {
 	}
 	f.cmd = cmd
 	f.define()
+	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return m.sessionNames(&f.scope)(cmd, nil, typed)
+	})
 	return cmd
 }
 
