@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"actors":                       {"messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
 	"backends":                     {"messages", "spill"},
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
-	"backends/pipe":                {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
+	"backends/pipe":                {"messages", "backends", "backends/engine", "shell", "spill", "golang.org/x/sys"},
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/ports":               {"messages"},
 	"backends/fake":                {"messages", "backends", "spill"},
