@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"troupe/backends/snapshot"
 	"troupe/supervision_test/need"
 )
 
@@ -131,7 +132,7 @@ f() { :; }
 `)
 	b.made(bash(t))
 	for _, s := range b.engine.started() {
-		if s.OnExit != "kill" || s.Stdio.Stdin != "null" || s.Deadline <= 0 || s.Grace != 0 {
+		if s.OnExit != "kill" || s.Stdio.Stdin != "null" || s.Deadline <= 0 || s.Grace != 0 || string(s.Meta) != snapshot.Mark {
 			t.Errorf("%+v", s)
 		}
 	}

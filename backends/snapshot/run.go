@@ -13,6 +13,10 @@ import (
 // as long as its own bound of a kill, and some.
 const patience = 10 * time.Second
 
+// Mark is the Meta of the jobs: a tree that begins around a keeper and finds one may let it
+// end, which it does by its deadline, and need not show it.
+const Mark = "snapshot"
+
 // run is a job that is over.
 type run struct {
 	failed *messages.Error // it never ran, or nobody knows how it ended
@@ -33,7 +37,8 @@ func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.St
 	proc := m.engine.Start(backends.Spec{
 		ID: id, Argv: argv, Env: env, Dir: "/", Umask: -1, Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: streams},
 		Deadline: limit, OnExit: messages.KillChildren,
-		Log: spill.Plan{Group: folder, Quota: most, Policy: spill.KeepHead},
+		Meta: []byte(Mark),
+		Log:  spill.Plan{Group: folder, Quota: most, Policy: spill.KeepHead},
 	}, e.hear)
 	defer func() {
 		proc.Release()
