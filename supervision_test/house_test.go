@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"backends":                     {"messages", "spill"},
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
 	"backends/pipe":                {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
+	"backends/shell":               {"messages", "backends", "spill", "golang.org/x/sys"},
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/ports":               {"messages"},
 	"backends/fake":                {"messages", "backends", "spill"},
