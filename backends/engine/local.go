@@ -150,15 +150,15 @@ func (e *Local) all() []*job {
 
 // forget drops a job that is over and settled.
 func (e *Local) forget(j *job) {
+	if j.live != nil {
+		j.live.remove() // as long as Close knows the job
+	}
 	e.mu.Lock()
 	known := e.jobs[j.id] == j
 	if known {
 		delete(e.jobs, j.id)
 	}
 	e.mu.Unlock()
-	if known && j.live != nil {
-		j.live.remove()
-	}
 	if known && e.opt.Journal != nil {
 		e.opt.Journal(Record{Kind: RecordForgotten, Job: j.id, At: time.Now()})
 	}

@@ -55,8 +55,8 @@ func (s *section) climb(l *ladder) {
 
 // interrupt is a ^C: for all that the command runs, and the shell.
 func (s *section) interrupt() {
+	s.poke() // first: what it starts afterwards it would have to wait for
 	s.job.tree.signal(unix.SIGINT, unix.SIGCONT)
-	s.poke()
 }
 
 // poke interrupts the shell, if it is at this command still, and wakes it: it may have

@@ -4,14 +4,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 )
 
 // A body is a value as it travels, and as the journal has it: a tenth of the work
 // that JSON is, and no bytes that it would change. A struct is its fields that are
 // not zero, each behind a tag, made of its name, and its length; a list its elements,
-// each behind its length; a number a varint; a time its seconds and nanoseconds; a
+// each behind its length; a table of texts the list of its names, in their order, each
+// before its text; a number a varint; a time its seconds and nanoseconds; a
 // pointer that is not nil what it points to.
 // So a field that one side does not know is passed over, and one that was not sent
 // is zero: versions that differ by fields understand each other.
@@ -68,6 +71,8 @@ func appendValue(p []byte, v reflect.Value) ([]byte, error) {
 		return appendList(p, v)
 	case reflect.Struct:
 		return appendStruct(p, v)
+	case reflect.Map:
+		return appendTable(p, v)
 	case reflect.Pointer:
 		if v.IsNil() { // one that is a field does not come here: it is zero
 			return p, errors.New("a nil pointer has no body")
@@ -88,6 +93,19 @@ func appendList(p []byte, v reflect.Value) (_ []byte, err error) {
 		}
 	}
 	return p, nil
+}
+
+// appendTable takes maps of strings to strings.
+func appendTable(p []byte, v reflect.Value) ([]byte, error) {
+	table, ok := v.Interface().(map[string]string)
+	if !ok {
+		return p, fmt.Errorf("%s has no body", v.Type())
+	}
+	list := make([]string, 0, 2*len(table))
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		list = append(list, name, table[name])
+	}
+	return appendList(p, reflect.ValueOf(list))
 }
 
 func appendStruct(p []byte, v reflect.Value) ([]byte, error) {
@@ -170,6 +188,8 @@ func readValue(p []byte, into reflect.Value) error {
 		return readList(p, into)
 	case reflect.Struct:
 		return readStruct(p, into)
+	case reflect.Map:
+		return readTable(p, into)
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		return readValue(p, into.Elem())
@@ -204,6 +224,23 @@ func readList(p []byte, into reflect.Value) error {
 			return err
 		}
 	}
+	return nil
+}
+
+func readTable(p []byte, into reflect.Value) error {
+	list := []string{}
+	err := readList(p, reflect.ValueOf(&list).Elem())
+	switch {
+	case err != nil:
+		return err
+	case len(list)%2 != 0 || into.Type() != reflect.TypeFor[map[string]string]():
+		return fmt.Errorf("a table of %s", into.Type())
+	}
+	table := make(map[string]string, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		table[list[i]] = list[i+1]
+	}
+	into.Set(reflect.ValueOf(table))
 	return nil
 }
 

@@ -51,7 +51,7 @@ func TestBodies(t *testing.T) {
 		messages.ProcessExited{
 			Seq: 1, Last: 3, Status: messages.ExitStatus{Code: 3}, Cause: messages.Cause{By: messages.ByClient, Reason: "r", Signal: "TERM"}, At: at,
 			Sizes: messages.Sizes{1, 2, 3}, OutputOpen: true, Children: 2, Survivors: []messages.Survivor{{PID: 9, State: "D"}}, OOM: messages.Yes,
-			Rusage: messages.Rusage{User: 1, System: 2, MaxRSS: 3}, Flags: []messages.Flag{messages.FlagLogBlocked},
+			Rusage: messages.Rusage{User: 1, System: 2, MaxRSS: 3}, Flags: []messages.Flag{messages.FlagLogBlocked}, Dir: "/tmp",
 		},
 		messages.ProcessLost{Seq: 4, Err: messages.Error{Code: messages.Internal, Reason: "keeper"}, At: at},
 		messages.OutputClosed{Seq: 2, Sizes: messages.Sizes{1}},
@@ -88,6 +88,17 @@ func TestBodies(t *testing.T) {
 	spec := backends.Spec{
 		ID: "01", Argv: []string{"a", "b\x00\xff"}, Env: []string{"A=1"}, Dir: "/", Umask: -1, Deadline: time.Second, Meta: []byte{1, 2}, Script: "x",
 		Stdio: backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams}, OnExit: messages.KeepChildren,
+	}
+	for _, spec := range []backends.Spec{spec, {ID: "02", In: "01", Script: "make"}, {
+		ID: "03", Argv: []string{"bash"}, Env: []string{}, Live: &backends.Live{Files: map[string]string{"b": "x\x00y", "a": ""}, From: "01", Within: time.Second},
+	}} {
+		travels(t, spec)
+	}
+}
+
+func travels(t *testing.T, spec backends.Spec) {
+	if spec.Argv == nil {
+		spec.Argv, spec.Env = []string{}, []string{}
 	}
 	got, err := decodeSpec(encodeSpec(spec, 3))
 	if err != nil || !reflect.DeepEqual(got.Spec, spec) || got.Before != 3 {

@@ -39,6 +39,7 @@ type entry struct {
 	Cause  messages.Cause      `json:"cause,omitzero"`
 	Sizes  messages.Sizes      `json:"sizes,omitzero"`
 	Flags  []messages.Flag     `json:"flags,omitempty"`
+	Dir    string              `json:"dir,omitempty"` // where a live shell was
 	OOM    messages.Tristate   `json:"oom,omitempty"`
 	Seq    uint64              `json:"seq,omitempty"` // and of settled
 }
@@ -57,7 +58,7 @@ const (
 func entryOf(r engine.Record) entry {
 	return entry{
 		Kind: string(r.Kind), Job: r.Job, At: r.At, PID: r.PID, StartTime: r.StartTime, Cgroup: r.Cgroup, Isolation: r.Isolation,
-		Status: r.Status, Rusage: r.Rusage, Cause: r.Cause, Sizes: r.Sizes, Flags: r.Flags, OOM: r.OOM, Seq: r.Seq,
+		Status: r.Status, Rusage: r.Rusage, Cause: r.Cause, Sizes: r.Sizes, Flags: r.Flags, Dir: r.Dir, OOM: r.OOM, Seq: r.Seq,
 	}
 }
 

@@ -168,7 +168,7 @@ func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []me
 	var facts []messages.ProcessFact
 	if s.o.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
-			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Survivors: survivors,
+			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
 		}
 		if p.drained != nil {
 			exited.Seq = p.drained.Seq

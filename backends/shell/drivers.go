@@ -69,7 +69,7 @@ func drivers() map[string]*driver {
 			words: []string{"zsh", "-f", "-c", sourced, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
 		},
 		"fish": {
-			words: []string{"fish", "--no-config", "@DIR@/" + driverFile}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,
+			words: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,
 		},
 		"dash": posix("dash"),
 		"sh":   posix("sh"),

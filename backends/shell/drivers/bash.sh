@@ -1,11 +1,13 @@
 # The driver of a bash on pipes. The shell sources it as PROMPT_COMMAND, at the top
-# level: whatever throws the shell there, ^C or an error, leads here again.
+# level: whatever throws the shell there, ^C or an error, leads here again. Commands are
+# sourced at the top level, too, where declare makes no variable of a function; all else
+# is in a function, of which traps do not hear. What a trap on EXIT writes is the output
+# of the command, its errors are nobody's: the shell has let go of them by then.
 __troupe_s=$?
 if [[ ! ${__troupe_n+x} ]]; then
   builtin export -n PROMPT_COMMAND
   builtin unset HISTFILE
-  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0
-  __troupe_r() { builtin return "$1"; }
+  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_e=''
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
     for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
@@ -17,56 +19,60 @@ if [[ ! ${__troupe_n+x} ]]; then
     builtin unset __troupe_t __troupe_v
   fi 2>/dev/null
   if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
-  builtin printf 'ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+
+  # __troupe reports the last command and waits for the next. It succeeds if the last did.
+  __troupe() {
+    if [[ $1 ]]; then __troupe_s=$1; fi
+    while [[ x ]]; do
+      command exec 0</dev/null 1>/dev/null 2>&1
+      if [[ $__troupe_n ]]; then
+        builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
+        __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
+        { builtin export -p; builtin printf 'builtin return 0\n'; } 1<>"@DIR@/kept$__troupe_k"
+        __troupe_k=$((1 - __troupe_k))
+      fi
+      [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
+      builtin read -r -N 17 __troupe_n <'@DIR@/ctl' || {
+        __troupe_s=$? __troupe_n=''
+        if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
+      }
+      __troupe_n=${__troupe_n%$'\n'}
+      __troupe_s=130
+      if [[ -f @DIR@/$__troupe_n ]]; then break; fi
+      # Nothing was read: a builtin is a function now, by which the report may have been
+      # lost. In posix mode unset is no function.
+      if [[ $__troupe_n || ! -p @DIR@/ctl || $__troupe_m == 3 ]]; then
+        builtin exit 125
+        exit 125
+        command kill -KILL $$
+      fi
+      __troupe_m=$((__troupe_m + 1))
+      if [[ -o posix ]]; then
+        \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
+      else
+        POSIXLY_CORRECT=1
+        \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
+        \unset POSIXLY_CORRECT
+      fi
+      __troupe_n=$__troupe_l __troupe_s=$__troupe_p
+    done
+    __troupe_m=0
+    if [[ -p @DIR@/$__troupe_n.in ]]; then
+      command exec 0<"@DIR@/$__troupe_n.in"
+      builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+    fi
+    __troupe_e="@DIR@/$__troupe_n.err"
+    if [[ ! -p $__troupe_e ]]; then __troupe_e="@DIR@/$__troupe_n.out"; fi
+    command exec 1>"@DIR@/$__troupe_n.out" || builtin exit 125
+    builtin return "$__troupe_p"
+  }
+  builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 fi
 while [[ x ]]; do
-  command exec 0</dev/null 1>/dev/null 2>&1
-  if [[ $__troupe_n ]]; then
-    builtin printf '%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
-    __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-    { builtin export -p; builtin printf 'builtin return 0\n'; } 1<>"@DIR@/kept$__troupe_k"
-    __troupe_k=$((1 - __troupe_k))
-  fi
-  [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
-  builtin read -r -N 17 __troupe_n <'@DIR@/ctl' || {
-    __troupe_s=$? __troupe_n=''
-    if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
-  }
-  __troupe_n=${__troupe_n%$'\n'}
-  if [[ ! -f @DIR@/$__troupe_n ]]; then
-    # Nothing was read: a builtin is a function now, by which the report may have been
-    # lost. In posix mode unset is no function.
-    if [[ $__troupe_n || ! -p @DIR@/ctl || $__troupe_m == 3 ]]; then
-      builtin exit 125
-      exit 125
-      command kill -KILL $$
-    fi
-    __troupe_m=$((__troupe_m + 1))
-    if [[ -o posix ]]; then
-      \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
-    else
-      POSIXLY_CORRECT=1
-      \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
-      \unset POSIXLY_CORRECT
-    fi
-    __troupe_n=$__troupe_l __troupe_s=$__troupe_p
-    continue
-  fi
-  __troupe_m=0
-  if [[ -p @DIR@/$__troupe_n.in ]]; then
-    command exec 0<"@DIR@/$__troupe_n.in"
-    builtin printf '%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
-  fi
-  if [[ -p @DIR@/$__troupe_n.err ]]; then
-    command exec 1>"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err"
+  if __troupe "$__troupe_s"; then
+    builtin . "@DIR@/$__troupe_n" 2>"$__troupe_e"
   else
-    command exec 1>"@DIR@/$__troupe_n.out" 2>&1
-  fi || builtin exit 125
-  __troupe_s=130
-  if [[ $__troupe_p == 0 ]]; then
-    builtin . "@DIR@/$__troupe_n"
-  else
-    __troupe_r "$__troupe_p" || builtin . "@DIR@/$__troupe_n"
+    builtin . "@DIR@/$__troupe_n" 2>"$__troupe_e"
   fi
   __troupe_s=$?
 done

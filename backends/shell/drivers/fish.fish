@@ -1,0 +1,76 @@
+# The driver of a fish on pipes, a script. An interrupt ends what a command runs; a loop
+# of builtins does not hear of it, and exit ends no more than the text of its command.
+set -g __troupe_n ''
+set -g __troupe_s 0
+set -g __troupe_k 0
+set -g __troupe_m 0
+function __troupe_int --on-signal INT
+end
+function __troupe_r
+    return $argv[1]
+end
+function __troupe_kept
+    for __troupe_v in (set -nx)
+        builtin printf 'set -gx %s' $__troupe_v
+        builtin printf ' %s' (builtin string escape -- $$__troupe_v)
+        builtin echo
+    end
+    builtin echo 'return 0'
+end
+if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
+    set -g __troupe_t "$TROUPE_TREE"
+    for __troupe_v in (set -nx)
+        set -e $__troupe_v
+    end
+    if test '@DIR@/kept0' -nt '@DIR@/kept1'
+        set -g __troupe_k 1
+    end
+    source "@DIR@/kept$__troupe_k"
+    set -g __troupe_k (math 1 - $__troupe_k)
+    source "@DIR@/kept$__troupe_k"
+    if test -n "$__troupe_t"
+        set -gx TROUPE_TREE "$__troupe_t"
+    else
+        set -e TROUPE_TREE
+    end
+    set -e __troupe_t
+end 2>/dev/null
+if test -s '@DIR@/start'
+    source '@DIR@/start'
+end
+builtin printf '\0ready 0 %s\0' "$PWD" >>'@DIR@/st'
+while builtin true
+    builtin read -g __troupe_n <'@DIR@/ctl'
+    if test -z "$__troupe_n"; and test -p '@DIR@/ctl'; and test $__troupe_m -lt 99
+        set -g __troupe_m (math $__troupe_m + 1)
+        continue
+    end
+    set -g __troupe_m 0
+    test -f "@DIR@/$__troupe_n"; or exit 125
+    set -g __troupe_i /dev/null
+    if test -p "@DIR@/$__troupe_n.in"
+        set -g __troupe_i "@DIR@/$__troupe_n.in"
+    end
+    if test -p "@DIR@/$__troupe_n.err"
+        begin
+            test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
+            __troupe_r $__troupe_s
+            source "@DIR@/$__troupe_n"
+            set -g __troupe_s $status
+        end <$__troupe_i >"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err"
+    else
+        begin
+            test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
+            __troupe_r $__troupe_s
+            source "@DIR@/$__troupe_n"
+            set -g __troupe_s $status
+        end <$__troupe_i >"@DIR@/$__troupe_n.out" 2>&1
+    end
+    builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "$PWD" >>'@DIR@/st'
+    if test $__troupe_k = 0
+        set -g __troupe_k 1
+    else
+        set -g __troupe_k 0
+    end
+    __troupe_kept >"@DIR@/kept$__troupe_k" 2>/dev/null
+end

@@ -16,7 +16,7 @@ __troupe_turn() {
   command exec 0</dev/null 1>/dev/null 2>&1
   \unset -f command printf read [ 2>/dev/null || :
   if [ -n "$__troupe_n" ]; then
-    command printf '%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
+    command printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
     __troupe_n='' __troupe_p=$__troupe_s
     { export -p; command printf 'return 0\n'; } 1<>"@DIR@/kept$__troupe_k" || :
     __troupe_k=$((1 - __troupe_k))
@@ -27,7 +27,7 @@ __troupe_turn() {
   [ -f "@DIR@/$__troupe_n" ] || exit 125
   if [ -p "@DIR@/$__troupe_n.in" ]; then
     command exec 0<"@DIR@/$__troupe_n.in" || exit 125
-    command printf '%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
+    command printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
   fi
   if [ -p "@DIR@/$__troupe_n.err" ]; then
     command exec 1>"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err" || exit 125
@@ -49,7 +49,7 @@ if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
 fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
 trap 'return 130' INT
-command printf 'ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+command printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 while :; do
   __troupe_turn
 done

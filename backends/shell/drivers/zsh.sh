@@ -1,55 +1,56 @@
-# The driver of a dash, or of another shell that knows no more than POSIX, on pipes. It
-# runs each command in a function, so that an interrupted one can return from it.
-__troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0
-__troupe_r() { return "$1"; }
-__troupe_read() {
-  IFS= command read -r __troupe_n <'@DIR@/ctl'
-}
-__troupe_run() {
-  if [ "$__troupe_p" = 0 ]; then
-    command . "@DIR@/$__troupe_n"
-  else
-    __troupe_r "$__troupe_p" || command . "@DIR@/$__troupe_n"
-  fi
-}
-__troupe_turn() {
-  command exec 0</dev/null 1>/dev/null 2>&1
-  \unset -f command printf read [ 2>/dev/null || :
-  if [ -n "$__troupe_n" ]; then
-    command printf '%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
-    __troupe_n='' __troupe_p=$__troupe_s
-    { export -p; command printf 'return 0\n'; } 1<>"@DIR@/kept$__troupe_k" || :
-    __troupe_k=$((1 - __troupe_k))
-  fi
-  __troupe_read || __troupe_n=''
-  if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
-  [ -f "@DIR@/$__troupe_n" ] || exit 125
-  if [ -p "@DIR@/$__troupe_n.in" ]; then
-    command exec 0<"@DIR@/$__troupe_n.in" || exit 125
-    command printf '%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
-  fi
-  if [ -p "@DIR@/$__troupe_n.err" ]; then
-    command exec 1>"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err" || exit 125
-  else
-    command exec 1>"@DIR@/$__troupe_n.out" 2>&1 || exit 125
-  fi
-  __troupe_s=130
-  __troupe_run
-  __troupe_s=$?
-}
-if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
-  __troupe_t=${TROUPE_TREE-}
-  for __troupe_v in $(export -p | command sed -n 's/^export \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p'); do unset "$__troupe_v"; done
-  if [ '@DIR@/kept0' -nt '@DIR@/kept1' ]; then __troupe_k=1; fi
-  command . "@DIR@/kept$__troupe_k"
+# The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
+# TRAPINT lets an interrupt through, which "always" catches.
+typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0
+__troupe_r() { return $1; }
+if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
+  typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
+  for __troupe_v in ${(k)parameters[(R)*export*]}; do builtin unset "$__troupe_v"; done
+  if [[ '@DIR@/kept0' -nt '@DIR@/kept1' ]]; then __troupe_k=1; fi
+  builtin . "@DIR@/kept$__troupe_k"
   __troupe_k=$((1 - __troupe_k))
-  command . "@DIR@/kept$__troupe_k"
-  if [ -n "$__troupe_t" ]; then export TROUPE_TREE="$__troupe_t"; else unset TROUPE_TREE; fi
-  unset __troupe_t __troupe_v
+  builtin . "@DIR@/kept$__troupe_k"
+  if [[ -n $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
+  builtin unset __troupe_t __troupe_v
 fi 2>/dev/null
-if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
-trap 'return 130' INT
-command printf 'ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
-while :; do
-  __troupe_turn
+if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
+TRAPINT() { return 130 }
+builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+while [[ -n x ]]; do
+  {
+    builtin exec 0</dev/null 1>/dev/null 2>&1
+    if [[ -n $__troupe_n ]]; then
+      builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
+      __troupe_n='' __troupe_p=$__troupe_s
+      { builtin export -p; builtin printf 'return 0\n'; } 1<>"@DIR@/kept$__troupe_k" || builtin true
+      __troupe_k=$((1 - __troupe_k))
+    fi
+    IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
+    __troupe_s=130
+    if [[ -n $__troupe_n && -f "@DIR@/$__troupe_n" ]]; then
+      __troupe_m=0
+      if [[ -p "@DIR@/$__troupe_n.in" ]]; then
+        builtin exec 0<"@DIR@/$__troupe_n.in"
+        builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+      fi
+      if [[ -p "@DIR@/$__troupe_n.err" ]]; then
+        builtin exec 1>"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err"
+      else
+        builtin exec 1>"@DIR@/$__troupe_n.out" 2>&1
+      fi
+      if [[ $__troupe_p == 0 ]]; then
+        builtin . "@DIR@/$__troupe_n"
+      else
+        __troupe_r $__troupe_p || builtin . "@DIR@/$__troupe_n"
+      fi
+      __troupe_s=$?
+    elif [[ -n $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m -gt 99 ]]; then
+      builtin exit 125
+    else
+      __troupe_m=$((__troupe_m + 1))
+    fi
+  } always {
+    if (( TRY_BLOCK_INTERRUPT )); then __troupe_s=130; fi
+    if (( TRY_BLOCK_ERROR > 0 && __troupe_s == 0 )); then __troupe_s=1; fi
+    TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0
+  }
 done
