@@ -143,6 +143,8 @@ func (f *runFlags) check() *messages.Error {
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
 	case f.background && f.promoteAfter.set:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
+	case f.session == string(messages.DefaultSession):
+		return messages.Invalid("session", "the session default is that of the commands without one, which run beside one another; give another name")
 	case f.session != "" && f.detach:
 		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that")
 	case f.session != "" && f.noDaemon:
