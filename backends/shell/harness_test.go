@@ -270,3 +270,8 @@ func (s *session) say(text string, changes ...func(*backends.Command)) (string, 
 	out := r.output(messages.Merged)
 	return out, f
 }
+
+func glob(pattern string) []string {
+	list, _ := filepath.Glob(pattern)
+	return list
+}
