@@ -24,15 +24,10 @@ type runFlags struct {
 	background, noDaemon, detach bool
 	json                         bool
 
-	session                       string
+	session, keys                 string
+	leave                         []byte // what keys are
 	scope, name, description, key string
 	onFinish                      []string
-}
-
-// later are the flags that wait for parts that are not there, and their
-// sentences.
-var laterFlags = []struct{ name, short, help, why string }{
-	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
 const runUse = `run [flags] 'SHELL TEXT'
@@ -111,22 +106,17 @@ func (f *runFlags) define() {
 	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
 	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
-	for _, l := range laterFlags {
-		if l.name == "detach-keys" {
-			set.StringP(l.name, l.short, "", l.help)
-		} else {
-			set.BoolP(l.name, l.short, false, l.help)
-		}
-		_ = set.MarkHidden(l.name) // it exists
-	}
+	set.StringVar(&f.keys, "detach-keys", detachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
 }
 
 // check refuses what cannot be done yet and what contradicts itself.
 func (f *runFlags) check() *messages.Error {
-	for _, l := range laterFlags {
-		if f.cmd.Flags().Changed(l.name) {
-			return unsupported(l.name, "--"+l.name+" does not work yet: "+l.why, "leave it out")
-		}
+	if f.cmd.Flags().Changed("detach-keys") && !f.pty {
+		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
+	}
+	var err error
+	if f.leave, err = controlKeys(f.keys); err != nil {
+		return coded(err)
 	}
 	switch {
 	case f.log != "" && !f.detach:

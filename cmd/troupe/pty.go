@@ -88,8 +88,15 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	if s.flags.noStdin || s.flags.file == "-" || s.flags.json && isTerminal(s.main.In) {
 		return
 	}
-	err := s.copy()
-	if err == nil {
+	left, err := s.copy()
+	switch {
+	case err != nil:
+	case left:
+		_, err = s.host.(*remote).client.Promote(s.ctx, s.job) // whose reply ends the run
+		if s.screen.out.terminal {
+			_, _ = s.screen.out.Write([]byte(unpainted))
+		}
+	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}
 	var coded *messages.Error
@@ -98,21 +105,29 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	}
 }
 
-// copy types what is read, as fast as the command takes it, to its end.
-func (s *seated) copy() error {
+// copy types what is read, as fast as the command takes it, to its end, or to the detach
+// keys where somebody sits who may come back: in the daemon.
+func (s *seated) copy() (left bool, err error) {
+	keys := leaver{}
+	if _, away := s.host.(*remote); away && isTerminal(s.main.In) {
+		keys.keys = s.flags.leave
+	}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		if n > 0 {
-			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(buf[:n])}); err != nil {
-				return err
+		typed, left := keys.take(buf[:n])
+		if len(typed) > 0 {
+			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(typed)}); err != nil {
+				return false, err
 			}
 		}
 		switch {
+		case left:
+			return true, nil
 		case errors.Is(err, io.EOF):
-			return nil
+			return false, nil
 		case err != nil:
-			return unreadable("input", "the input", err)
+			return false, unreadable("input", "the input", err)
 		}
 	}
 }
@@ -146,11 +161,14 @@ func (m *Main) rawKeyboard() (restore func()) {
 		now.Oflag &^= unix.OPOST
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+		over := m.guarded(was)
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			over()
 			return
 		}
 		restore = func() {
 			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
+			over()
 		}
 	})
 	return restore

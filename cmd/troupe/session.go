@@ -33,6 +33,12 @@ func (g *foreground) forSession(c *client.Client) error {
 			Hint: "run it without -s, or in the background with -b",
 		}
 	}
+	if f.pty {
+		plan.Backend, plan.Terminal = messages.OfShellOnTerminal, r.Terminal
+	}
+	if open && info.Backend == messages.OfShellOnTerminal && f.streams.value == "" {
+		r.Streams = messages.MergedStreams // it has one
+	}
 	r.Open, r.EnvPolicy, r.BaseEnv, r.Umask, r.Shell = plan, "", nil, "", ""
 	if f.cwd == "" {
 		r.Dir = "" // where the shell is
