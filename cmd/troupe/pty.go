@@ -54,11 +54,12 @@ type seated struct {
 	ctx context.Context
 }
 
-// sit passes on what is typed and how large our terminal is, until the function that it
-// returns is called: then our terminal is as before.
-func (g *foreground) sit(ctx context.Context) (leave func()) {
+// sit makes our terminal one that only passes on, before anything is shown there, until
+// leave is called: then it is as before. pass passes on what is typed and how large it is,
+// once the command is asked for.
+func (g *foreground) sit(ctx context.Context) (pass, leave func()) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
-		return func() {}
+		return func() {}, func() {}
 	}
 	t, _ := g.host.(typist)
 	if h, ok := g.host.(*remote); ok {
@@ -72,8 +73,7 @@ func (g *foreground) sit(ctx context.Context) (leave func()) {
 	if !g.flags.json && g.screen.out.terminal {
 		restore = g.main.rawKeyboard()
 	}
-	go s.pass(sizes)
-	return func() {
+	return func() { go s.pass(sizes) }, func() {
 		cancel()
 		signal.Stop(sizes)
 		restore()
