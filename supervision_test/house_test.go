@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"backends/pipe":                {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/ports":               {"messages"},
+	"backends/screen":              {"messages", "backends", "spill", "github.com/charmbracelet/x", "github.com/charmbracelet/ultraviolet"},
 	"backends/fake":                {"messages", "backends", "spill"},
 	"backends/backendtest":         {"messages", "backends", "backends/backendtest/hostile", "spill"},
 	"backends/backendtest/hostile": {},
