@@ -146,6 +146,9 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	p.job.Backend = s.open.Backend
+	if p.job.Terminal == (messages.Terminal{}) && s.can.Terminal {
+		p.job.Terminal = s.open.Terminal
+	}
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
 		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
@@ -238,8 +241,20 @@ func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
 		c := newCommand(deps, shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
 		c.memo, c.noted = s.memo(t), t.place.keep.noted
+		c.terminal = newTerminal(*t.place.job, t.answered(adopt))
 		return c
 	})
+}
+
+// answered is how far what was asked of the terminal of a job has an answer: of one
+// that an actor was around already, nobody knows.
+func (t *ticket) answered(adopt bool) int64 {
+	if !adopt {
+		return 0
+	}
+	known := t.place.keep.answered
+	t.place.keep.answered = unknownAnswers
+	return known
 }
 
 // replace puts a new actor around a job whose actor died. Lost is said only of
