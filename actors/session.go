@@ -146,8 +146,9 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	p.job.Backend = s.open.Backend
-	if p.job.Terminal == (messages.Terminal{}) && s.can.Terminal {
-		p.job.Terminal = s.open.Terminal
+	p.job.Terminal = s.terminal(p.job.Terminal)
+	if !s.can.Separate && p.job.State == messages.Queued { // whatever was asked for
+		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others

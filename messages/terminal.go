@@ -11,6 +11,12 @@ package messages
 // The one reply is the last message. Who vanishes without LeaveTerminal keeps the
 // terminal until somebody else takes it: whoever speaks for him says it for him.
 
+// The size of a terminal of which nobody has told the size: that of the first ones.
+const (
+	DefaultRows = 24
+	DefaultCols = 80
+)
+
 // TakeTerminal says that a client shows the job on a terminal that answers its
 // questions, from now on and instead of whoever did.
 type TakeTerminal struct {

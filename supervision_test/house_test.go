@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"backends":                     {"messages", "spill"},
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
 	"backends/pipe":                {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
+	"backends/pty":                 {"messages", "backends", "backends/pipe"},
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/ports":               {"messages"},
 	"backends/screen":              {"messages", "backends", "spill", "github.com/charmbracelet/x", "github.com/charmbracelet/ultraviolet"},

@@ -13,6 +13,7 @@ import (
 	"troupe/backends/backendtest/hostile"
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
+	"troupe/backends/pty"
 	"troupe/messages"
 	"troupe/supervision_test/need"
 )
@@ -106,10 +107,16 @@ func TestConformance(t *testing.T) {
 		{Name: roleArg, Needs: cgroups},
 		{Name: noCgroups},
 		{Name: noCgroups, Needs: need.Root, Ordinary: true},
+		{Name: roleArg + onTerminals, Needs: cgroups},
+		{Name: noCgroups + onTerminals},
 	})
 }
 
+// onTerminals is a mode in which every job is on a terminal.
+const onTerminals = " on terminals"
+
 func conform(t *testing.T, mode string) {
+	mode, typed := strings.CutSuffix(mode, onTerminals)
 	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
 		dir := keeperDir(t)
 		c := open(t, dir, mode)
@@ -131,8 +138,12 @@ func conform(t *testing.T, mode string) {
 		if got := c.Features().Isolation; got != want {
 			t.Errorf("the keeper holds its jobs by %s, want %s", got, want)
 		}
+		backend := pipe.New(c, pipe.Options{})
+		if typed {
+			backend = pty.New(c, pipe.Options{})
+		}
 		return backendtest.Subject{
-			Backend: pipe.New(c, pipe.Options{}), Engine: c, Reach: want, Real: true,
+			Backend: backend, Engine: c, Reach: want, Real: true, Terminals: typed,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}
 	})

@@ -14,14 +14,11 @@ import (
 
 // Check implements backends.Shell.
 func (p *place) Check(c backends.Command) *messages.Error {
-	switch {
-	case c.Stdio.Terminal != (messages.Terminal{}):
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "terminal", Message: "a session on pipes has no terminal",
-			Hint: "run the command without one",
-		}
-	case c.Text == "" && len(c.Argv) == 0:
+	if c.Text == "" && len(c.Argv) == 0 {
 		return messages.Invalid("empty_command", "there is no command to run")
+	}
+	if err := checkSize(p.terminal(c)); err != nil {
+		return err
 	}
 	if err := p.checkDetach(c); err != nil {
 		return err
@@ -60,7 +57,7 @@ func (p *place) checkDetach(c backends.Command) *messages.Error {
 // Runnable implements backends.Shell. It is sure of what was looked up before, and
 // of directories that the kernel has at hand.
 func (p *place) Runnable(c backends.Command) bool {
-	if c.Stdio.Terminal != (messages.Terminal{}) || c.Detach || !atHand(p.dir(c)) {
+	if checkSize(p.terminal(c)) != nil || c.Detach || !atHand(p.dir(c)) {
 		return false
 	}
 	if len(c.Argv) > 0 {

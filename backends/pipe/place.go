@@ -58,11 +58,14 @@ func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process
 }
 
 // spec is the command as the engine is to run it. A text above MaxWord travels in
-// a file, which the engine writes.
+// a file, which the engine writes. A terminal is all that a command on one has.
 func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+	}
+	if t := p.terminal(c); t != (messages.Terminal{}) {
+		s.Stdio, s.Env = backends.Stdio{Terminal: t}, withTerm(s.Env)
 	}
 	if len(c.Argv) > 0 {
 		return s, nil

@@ -71,16 +71,13 @@ const (
 	maxTitle = 256
 )
 
-// defaultSize is that of a terminal of which nobody has told the size.
-const defaultSize = 80
-
 // New makes a blank screen that keeps so many lines of what scrolls out of it.
 func New(size messages.Terminal, scrollback int) Screen { return newTerm(size, scrollback) }
 
 // bounded is a size that can be drawn.
 func bounded(size messages.Terminal) messages.Terminal {
 	if size.Rows <= 0 || size.Cols <= 0 {
-		size = messages.Terminal{Rows: 24, Cols: defaultSize}
+		size = messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}
 	}
 	return messages.Terminal{Rows: min(size.Rows, MaxRows), Cols: min(size.Cols, MaxCols)}
 }
