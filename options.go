@@ -36,6 +36,9 @@ type Options struct {
 	JobPrefix string
 	// Shells are the shells that commands may name, beside the known ones.
 	Shells map[string][]string
+	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
+	// displays have the command alone. Programs with arguments have none. "": nothing.
+	Prefix string
 	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
 	// session is one.
 	Parallel int
@@ -163,7 +166,7 @@ func (o Options) build() (parts, error) {
 
 // standOn makes the kinds of sessions that are not there yet, on an engine.
 func (o Options) standOn(e backends.Engine, kinds map[string]backends.Backend) {
-	of := pipe.Options{Shells: o.Shells, Parallel: o.Parallel}
+	of := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}
 	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of)} {
 		if _, own := kinds[b.Name()]; !own {
 			kinds[b.Name()] = b
