@@ -12,6 +12,7 @@ import (
 // screenDrawn is what was drawn for a request.
 type screenDrawn struct {
 	quiet
+	by     *sink
 	number int
 	text   messages.ScreenText
 	err    *messages.Error
@@ -52,7 +53,7 @@ func (s *sink) screen(ctx actor.Context, p pending) {
 	s.drawings = append(s.drawings, drawing{pending: p, number: number})
 	s.deps.Screens.Show(s.terminal, func(text messages.ScreenText, err *messages.Error) {
 		if reachable(root, self) { // else it was answered by whoever left
-			root.Send(self, screenDrawn{number: number, text: text, err: err})
+			root.Send(self, screenDrawn{by: s, number: number, text: text, err: err})
 		}
 	})
 }
@@ -60,7 +61,7 @@ func (s *sink) screen(ctx actor.Context, p pending) {
 // show answers with a screen that was drawn.
 func (s *sink) show(ctx actor.Context, m screenDrawn) {
 	i := slices.IndexFunc(s.drawings, func(d drawing) bool { return d.number == m.number })
-	if i < 0 {
+	if m.by != s || i < 0 {
 		return // asked by a former actor, which has answered
 	}
 	p := s.drawings[i].pending
