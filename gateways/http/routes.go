@@ -42,7 +42,7 @@ func table() []route {
 		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*call).hold)},
 		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
 		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
-		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
+		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
 		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*call).wait)},
 		{"GET", "/v1/sessions", []string{"scope"}, nil, wire.SessionList{}, ok, (*call).sessions},
