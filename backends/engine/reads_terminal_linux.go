@@ -34,8 +34,18 @@ func (j *job) lookAtTerminal(master *readEnd, t tree) (seen sight, secret bool) 
 			front = append(front, pid)
 		}
 	}
-	return k.any(front), k.secret
+	if seen = k.any(front); seen == reads { // it may have changed the modes before it began to
+		master.use(func(fd int) {
+			if modes, err := k.sys.Modes(fd); err == nil {
+				k.secret = hidesInput(modes)
+			}
+		})
+	}
+	return seen, k.secret
 }
+
+// hidesInput reports whether a terminal collects a line and shows nothing of it.
+func hidesInput(modes *unix.Termios) bool { return modes.Lflag&(unix.ICANON|unix.ECHO) == unix.ICANON }
 
 // open learns what it must know of the terminal: reads says that whoever reads it
 // waits.
@@ -44,7 +54,7 @@ func (k *keys) open(master int) (seen sight, group int) {
 	if err != nil {
 		return blind, 0
 	}
-	k.secret = modes.Lflag&(unix.ICANON|unix.ECHO) == unix.ICANON
+	k.secret = hidesInput(modes)
 	if group, err = k.sys.Foreground(master); err != nil {
 		return blind, 0
 	}
