@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -215,6 +216,9 @@ func asks(log spill.Log, from, to int64) (bool, error) {
 	p, err := read(log, max(0, from-leadIn), max(to, from))
 	if err != nil {
 		return false, err
+	}
+	if bytes.IndexByte(p, 0x1b) < 0 {
+		return false, nil
 	}
 	a := &asker{}
 	s := sieve{to: a}
