@@ -153,6 +153,9 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
 		c.note(e.Fact)
+		if _, is := e.Fact.(messages.CommandPromoted); is {
+			c.promoted(ctx)
+		}
 		ctx.Send(ctx.Parent(), news(e))
 	case lifecycle.Reply:
 		c.clients.answer(ctx, e)

@@ -62,6 +62,24 @@ func newTerminal(job messages.Job, answered int64) *terminal {
 	return &terminal{machine: lifecycle.Terminal{Answered: answered}, sizes: []backends.Sized{{Size: job.Terminal}}}
 }
 
+// theRun names the client of a run whose own terminal shows the job.
+const theRun = "the run"
+
+// shownBy leaves the answers to the client of a run, as it was asked for, until the job
+// is promoted.
+func (t *terminal) shownBy(r *messages.RunCommand, promoted bool) {
+	if t != nil && r.Shown && !r.Background && !promoted {
+		t.machine.Holder = theRun
+	}
+}
+
+// promoted has the client of the run answer no more.
+func (c *command) promoted(ctx actor.Context) {
+	if c.terminal != nil && c.terminal.machine.Holder == theRun && c.proc != nil {
+		c.stepTerminal(ctx, messages.LeaveTerminal{By: theRun, Through: c.written()})
+	}
+}
+
 // of is the terminal as whoever draws it must know it.
 func (t *terminal) of(uid messages.UID, open func(messages.Stream) (spill.Log, error)) backends.Terminal {
 	if t == nil {

@@ -243,6 +243,7 @@ func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 		c := newCommand(deps, shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
 		c.memo, c.noted = s.memo(t), t.place.keep.noted
 		c.terminal = newTerminal(*t.place.job, t.answered(adopt))
+		c.terminal.shownBy(t.place.run, t.place.job.Background)
 		return c
 	})
 }

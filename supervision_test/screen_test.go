@@ -161,6 +161,26 @@ func TestScreenIsTakenBeforeTheBegin(t *testing.T) {
 	})
 }
 
+// A run whose client shows it on a terminal is answered by that from the first byte,
+// past a crash, too, until it is promoted.
+func TestScreenIsShownByTheRun(t *testing.T) {
+	inHouse(t, func(h *house) {
+		r := onTerminal
+		r.Background, r.Shown = false, true
+		c, p := h.start(r)
+		p.Write(messages.Merged, "\x1b[5n")
+		wantInput(h, p, "")
+		h.crash("command")
+		p.Write(messages.Merged, "\x1b[5n")
+		wantInput(h, p, "")
+		h.ask(messages.PromoteCommand{Job: "j1"})
+		reply[messages.CommandPromoted](c)
+		wantInput(h, p, "")
+		p.Write(messages.Merged, "\x1b[6n")
+		wantInput(h, p, "\x1b[1;1R")
+	})
+}
+
 // Who asks after a long silence is answered as well.
 func TestScreenAnswersAfterASilence(t *testing.T) {
 	inHouse(t, func(h *house) {
