@@ -220,8 +220,7 @@ func (c *call) stream() (context.Context, context.CancelFunc) {
 // line.
 func compact(v any) ([]byte, error) {
 	if r, ok := v.(wire.Result); ok { // what it writes needs no second look
-		b, err := r.MarshalJSON()
-		return bytes.TrimSuffix(b, []byte("\n")), err
+		return r.MarshalJSON()
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"troupe/messages"
@@ -27,7 +26,6 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		return job, err
 	}
 	text, err := json.Marshal(r.Text)
-	job = bytes.TrimSuffix(job, []byte("\n"))
 	return append(append(job[:len(job)-1], ','), text[1:]...), err
 }
 
