@@ -154,8 +154,6 @@ var streamFields = [...]field[streamObject]{
 	{"elided", func(d *jx.Decoder, o *streamObject) error { return list(d, &o.Elided, rest) }},
 }
 
-func stream(d *jx.Decoder, into *streamObject) error { return read(d, streamFields[:], into) }
-
 func count(d *jx.Decoder, into *messages.Seq) error {
 	n, err := d.UInt64()
 	*into = messages.Seq(n)
