@@ -37,7 +37,7 @@ func Records(jobs []Job) []messages.Job {
 // newer server may say more.
 func (j *Job) UnmarshalJSON(b []byte) error {
 	var o resultObject
-	if !readAll(b, resultFields[:], &o) {
+	if !readAll(b, &o, result) {
 		o = resultObject{}
 		if err := json.Unmarshal(b, &o.jobObject); err != nil {
 			return err

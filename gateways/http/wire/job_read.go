@@ -121,6 +121,8 @@ var resultFields = [...]field[resultObject]{
 	{"truncated", func(d *jx.Decoder, o *resultObject) error { return truth(d, &o.Truncated) }},
 }
 
+func result(d *jx.Decoder, into *resultObject) error { return read(d, resultFields[:], into) }
+
 var rusageFields = [...]field[rusageObject]{
 	{"user_ms", func(d *jx.Decoder, o *rusageObject) error { return whole(d, &o.UserMS) }},
 	{"sys_ms", func(d *jx.Decoder, o *rusageObject) error { return whole(d, &o.SysMS) }},

@@ -33,7 +33,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // the text once, and a client waits for it.
 func (r *Result) UnmarshalJSON(b []byte) error {
 	var o resultObject
-	if !readAll(b, resultFields[:], &o) {
+	if !readAll(b, &o, result) {
 		o = resultObject{}
 		if err := json.Unmarshal(b, &o); err != nil {
 			return err
