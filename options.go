@@ -34,6 +34,9 @@ type Options struct {
 	JobPrefix string
 	// Shells are the shells that commands may name, beside the known ones.
 	Shells map[string][]string
+	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
+	// displays have the command alone. Programs with arguments have none. "": nothing.
+	Prefix string
 	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
 	// session is one.
 	Parallel int
@@ -119,7 +122,7 @@ func (o Options) build() (parts, error) {
 	}
 	p.engine = o.Engine
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
-		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
+		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel})
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		if p.logs == nil {
@@ -154,7 +157,7 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
+	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel})
 	return p, nil
 }
 

@@ -251,10 +251,10 @@ func (s *supervisor) endHere(ctx actor.Context, e *entry, job messages.Job) {
 
 // idNumber is the number in a short id, 0 if it has none.
 func idNumber(id messages.JobID) int {
-	n, unit := 0, 1
+	n, unit := int64(0), int64(1)
 	for i := len(id) - 1; i >= 0 && id[i] >= '0' && id[i] <= '9' && unit < 1e15; i-- {
-		n += int(id[i]-'0') * unit
+		n += int64(id[i]-'0') * unit
 		unit *= 10
 	}
-	return n
+	return int(n)
 }

@@ -2,5 +2,5 @@ package engine
 
 import "golang.org/x/sys/unix"
 
-// maxRSS is in KiB as Linux counts it.
-func maxRSS(u *unix.Rusage) int64 { return u.Maxrss }
+// maxRSS is in KiB as Linux counts it; the field is as wide as the machine's words.
+func maxRSS(u *unix.Rusage) int64 { return int64(u.Maxrss) }

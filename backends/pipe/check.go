@@ -33,10 +33,10 @@ func (p *place) Check(c backends.Command) *messages.Error {
 		return nil
 	}
 	words, _, err := p.backend.shells.resolve(p.shell(c), c.Env)
-	if err == nil && len(c.Text) > MaxWord && words[len(words)-1] != textFlag {
+	if err == nil && len(p.text(c)) > MaxWord && words[len(words)-1] != textFlag {
 		return &messages.Error{
 			Code: messages.TooLarge, Reason: "command",
-			Message: fmt.Sprintf("the text has %d bytes; this shell takes at most %d", len(c.Text), MaxWord),
+			Message: fmt.Sprintf("the text has %d bytes; this shell takes at most %d", len(p.text(c)), MaxWord),
 			Hint:    "put it into a file and run that",
 		}
 	}
@@ -66,7 +66,7 @@ func (p *place) Runnable(c backends.Command) bool {
 	if len(c.Argv) > 0 {
 		return true
 	}
-	return c.Text != "" && len(c.Text) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
+	return c.Text != "" && len(p.text(c)) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
 }
 
 // checkDir says what is wrong with a working directory; "" is the

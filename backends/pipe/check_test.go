@@ -144,6 +144,27 @@ func TestArgv(t *testing.T) {
 	}
 }
 
+// A prefix stands before a text, and not before argv; with it a text may be too long for
+// a word.
+func TestPrefixIsRunWithTheText(t *testing.T) {
+	o := pipe.Options{Prefix: "nice -n 5", Shells: map[string][]string{"odd": {"sh", "--text"}}}
+	s := started(t, o, backends.Place{}, backends.Command{Text: "a && b"})
+	if !slices.Equal(s.Argv[1:], []string{"--norc", "--noprofile", "-c", "nice -n 5 a && b"}) {
+		t.Errorf("got %q", s.Argv)
+	}
+	if s = started(t, o, backends.Place{}, backends.Command{Argv: []string{"a", "b"}}); !slices.Equal(s.Argv, []string{"a", "b"}) {
+		t.Errorf("argv: %q", s.Argv)
+	}
+	long := strings.Repeat("#", pipe.MaxWord-3)
+	if s = started(t, o, backends.Place{}, backends.Command{Text: long}); s.Script != "nice -n 5 "+long {
+		t.Errorf("a long text: %.40q, script %.40q", s.Argv, s.Script)
+	}
+	place := open(t, fake.New(fake.Options{}), o, backends.Place{})
+	if err := place.Check(backends.Command{Text: long, Shell: "odd"}); !errors.Is(err, &messages.Error{Code: messages.TooLarge}) {
+		t.Errorf("an odd shell takes it: %v", err)
+	}
+}
+
 // The shell is looked for again when the PATH is another.
 func TestLookupFollowsThePath(t *testing.T) {
 	dir := t.TempDir()

@@ -18,7 +18,10 @@ type Options struct {
 	// Shells adds shells by name, or replaces known ones: the words before the
 	// text. One whose last word is not -c takes no text above 100 KiB, since that
 	// travels in a file.
-	Shells   map[string][]string
+	Shells map[string][]string
+	// Prefix stands before every text when it is run, with a space between, and is no part
+	// of the command's own text; argv has none. "": nothing.
+	Prefix   string
 	Parallel int // jobs of one session at a time; 0: DefaultParallel
 	Queue    int // jobs that may wait in a session; 0: DefaultQueue
 }
