@@ -33,13 +33,12 @@ type command struct {
 	clients clients
 	// terminal is that of the job, nil if it has none.
 	terminal *terminal
-	timers   map[lifecycle.Timer]scheduler.CancelFunc
+	timers   map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
 }
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
 		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
-		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
 
@@ -134,6 +133,9 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	switch e := effect.(type) {
 	case lifecycle.Arm:
 		c.disarm(e.Timer)
+		if c.timers == nil {
+			c.timers = map[lifecycle.Timer]scheduler.CancelFunc{}
+		}
 		c.timers[e.Timer] = later(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
 	case lifecycle.Disarm:
 		c.disarm(e.Timer)
