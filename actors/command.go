@@ -31,13 +31,12 @@ type command struct {
 	leaving bool // all is said
 	moving  bool // … here: the job is handed over
 	clients clients
-	timers  map[lifecycle.Timer]scheduler.CancelFunc
+	timers  map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
 }
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
 		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
-		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
 
@@ -129,6 +128,9 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	switch e := effect.(type) {
 	case lifecycle.Arm:
 		c.disarm(e.Timer)
+		if c.timers == nil {
+			c.timers = map[lifecycle.Timer]scheduler.CancelFunc{}
+		}
 		c.timers[e.Timer] = later(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
 	case lifecycle.Disarm:
 		c.disarm(e.Timer)

@@ -219,7 +219,7 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 // started again if it has its turn: the engine joins an id that it knows.
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
-	adopt := t.place.held || job.State != messages.Queued && job.State != messages.Starting
+	adopt := t.place.held || begun(job.State)
 	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
 	if adopt {
@@ -293,6 +293,9 @@ func (s *session) heard(ctx actor.Context, news told) {
 	}
 	ended := t.place.job.State.Ended()
 	*t.place.job = job
+	if begun(job.State) {
+		t.place.env = nil
+	}
 	ctx.Send(ctx.Parent(), news)
 	if s.closing != nil && job.State.Ended() {
 		s.closing.survived(job.Survivors)

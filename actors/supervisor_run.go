@@ -34,6 +34,10 @@ type entry struct {
 	retired time.Time // when its last word was heard
 }
 
+// begun reports whether a job in this state has been started: it never is again, and
+// of many that run the environment is a good part.
+func begun(s messages.State) bool { return s != messages.Queued && s != messages.Starting }
+
 // slim lets go of what a job that is over and settled, and so never placed again,
 // needs no more.
 func (e *entry) slim() {
@@ -331,6 +335,9 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	}
 	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
+	if begun(job.State) {
+		e.env = nil
+	}
 	fact = s.record(ctx, e, fact)
 	switch fact.(type) {
 	case messages.CommandStarted:

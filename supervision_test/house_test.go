@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"gateways/http":                {"messages", "gateways/http/wire", "gateways/http/peer", "spill/view", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/sys"},
 	"gateways/http/client":         {"messages", "gateways/http/wire", "gateways/http/peer", "github.com/coder/websocket"},
 	"gateways/http/peer":           {"messages", "golang.org/x/sys"},
-	"gateways/http/wire":           {"messages", "golang.org/x/sys"},
+	"gateways/http/wire":           {"messages", "github.com/go-faster/jx", "golang.org/x/sys"},
 	"gateways/webhook":             {"messages", "gateways/http/wire"},
 	"":                             {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
 	"bench":                        {anything, "golang.org/x/sys"},
