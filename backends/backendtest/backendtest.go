@@ -32,6 +32,9 @@ type Subject struct {
 	// TestMain with hostile.Main.
 	Real  bool
 	Roots int // of the largest hostile tree; 0: 20
+	// Shared says that jobs are sections of the life of one shell, one at a time: what
+	// needs a process for each is not tested.
+	Shared bool
 }
 
 // Run runs the suite over subjects of one kind.
@@ -85,13 +88,14 @@ const (
 	separate   // streams
 	input
 	signals
+	ownProcess // for each job
 )
 
 func (c testCase) fits(s Subject) bool {
 	can := s.Backend.Can()
 	for n, has := range map[need]bool{
 		anEngine: s.Engine != nil, realOnes: s.Real, wholeTrees: s.Reach != messages.Group,
-		separate: can.Separate, input: can.Input, signals: can.Signals,
+		separate: can.Separate, input: can.Input, signals: can.Signals, ownProcess: !s.Shared,
 	} {
 		if c.need&n != 0 && !has {
 			return false

@@ -16,9 +16,9 @@ func inputCases() []testCase {
 		{"input is bounded", inputBounds, input},
 		{"input is awaited", inputAwaited, input},
 		{"input is never awaited", neverAwaited, 0},
-		{"signals", someSignals, signals},
+		{"signals", someSignals, signals | ownProcess},
 		{"controls are answered in order", answersInOrder, input | signals},
-		{"controls behind the exit", controlsAfterExit, 0},
+		{"controls behind the exit", controlsAfterExit, ownProcess},
 	}
 }
 

@@ -28,8 +28,11 @@ type section struct {
 	given  bool   // the shell has the nonce; guarded by shell.mu
 	before []proc // lived in the shell's tree when it began
 
+	back chan struct{} // closed when the shell is through with it
+
 	over bool   // the shell is through with it; guarded by job.mu, as what follows
-	left []proc // what it left
+	left []proc // what it left, when that was
+	seen bool   // noted
 	cwd  string // where the shell was then
 }
 
@@ -74,7 +77,7 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	case sh.gone:
 		return nil, shellGone()
 	case sh.cmd == nil:
-		sh.cmd = &section{job: j, shell: sh}
+		sh.cmd = &section{job: j, shell: sh, back: make(chan struct{})}
 	}
 	s := sh.cmd
 	j.mu.Lock()
@@ -252,7 +255,8 @@ func (s *section) ended(end ending, cut bool) {
 		}
 	}
 	j.mu.Unlock()
-	j.ended(end)
+	j.ended(end) // what it left is noted: the ladder knows who is to be ended
+	close(s.back)
 	s.unlink()
 }
 

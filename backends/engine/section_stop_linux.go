@@ -24,12 +24,12 @@ func (s *section) climb(l *ladder) {
 	j.blame(l)
 	if grace {
 		j.rung(l, "INT", s.interrupt)
-		if j.rest(l, secondRung) {
+		if j.rest(l, secondRung, s.back) { // what does not end with the shell's command is asked at once
 			return
 		}
 		if j.remains(l) {
 			j.rung(l, "TERM", j.askAll)
-			if j.rest(l, 1) {
+			if j.rest(l, 1, nil) {
 				return
 			}
 		}
