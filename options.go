@@ -16,6 +16,7 @@ import (
 	"troupe/backends/engine"
 	"troupe/backends/pipe"
 	"troupe/backends/ports"
+	"troupe/backends/pty"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/shell"
@@ -34,6 +35,9 @@ type Options struct {
 	JobPrefix string
 	// Shells are the shells that commands may name, beside the known ones.
 	Shells map[string][]string
+	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
+	// displays have the command alone. Programs with arguments have none. "": nothing.
+	Prefix string
 	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
 	// session is one.
 	Parallel int
@@ -54,9 +58,9 @@ type Options struct {
 	// Log hears what the node has to say; the zero value says nothing.
 	Log zerolog.Logger
 
-	// Backends replace or add kinds of sessions, by name. A node with a "pipe" of
-	// its own starts no engine. Logs must then be given, too; those of another process
-	// are asked less as an actors.ManyLogs.
+	// Backends replace or add kinds of sessions, by name; there are pipe and pty. A node
+	// with a "pipe" of its own starts no engine. Logs must then be given, too; those of
+	// another process are asked less as an actors.ManyLogs.
 	Backends map[string]backends.Backend
 	Logs     actors.Logs
 	// Engine owns the processes, instead of one in this process: then Logs must be
@@ -119,7 +123,7 @@ func (o Options) build() (parts, error) {
 	}
 	p.engine = o.Engine
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
-		p.backends[actors.DefaultBackend] = pipe.New(p.engine, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
+		o.standOn(p.engine, p.backends)
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		if p.logs == nil {
@@ -154,8 +158,18 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.backends[actors.DefaultBackend] = pipe.New(local, pipe.Options{Shells: o.Shells, Parallel: o.Parallel})
+	o.standOn(local, p.backends)
 	return p, nil
+}
+
+// standOn makes the kinds of sessions that are not there yet, on an engine.
+func (o Options) standOn(e backends.Engine, kinds map[string]backends.Backend) {
+	of := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}
+	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of)} {
+		if _, own := kinds[b.Name()]; !own {
+			kinds[b.Name()] = b
+		}
+	}
 }
 
 // canKeep reports whether jobs may be left to the engine. Who gave the backends

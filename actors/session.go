@@ -146,6 +146,9 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	p.job.Backend = s.open.Backend
+	if !s.can.Separate && p.job.State == messages.Queued { // whatever was asked for
+		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
+	}
 	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
 		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})

@@ -74,6 +74,19 @@ var scenarios = []scenario{
 		{"", "sha256 wrong", "wrong", own, itself, atMost, 0, 0},
 		{"", "RSS MiB", "rss", own, itself, atMost, 2, 1},
 	}},
+	{"pty-flood", []side{own, raw}, []line{
+		{"", "MB/s", "rate", own, byRatio, atLeast, 0.90, 0.97},
+		{"", "bytes lost", "lost", own, itself, atMost, 0, 0},
+		{"", "sha256 wrong", "wrong", own, itself, atMost, 0, 0},
+	}},
+	{"idle-4000", []side{own, held}, []line{
+		{"", "RSS KiB/job", "rss", own, itself, atMost, 8, 3},
+		{"", "threads", "threads", own, itself, atMost, 32, 12},
+		{"", "left", "left", own, itself, atMost, 0, 0},
+		{keeperSuffix, "its KiB/job", "kept", held, itself, atMost, 8, 3},
+		{keeperSuffix, "threads", "threads", held, itself, atMost, 32, 12},
+		{keeperSuffix, "left", "left", held, itself, atMost, 0, 0},
+	}},
 	{"jobs-10000", []side{own, held, raw}, []line{
 		{"", "start jobs/s", "rate", own, byRatio, atLeast, 0.90, 0.97},
 		{"", "threads", "threads", own, itself, atMost, 64, 12},
@@ -143,22 +156,25 @@ type size struct {
 	Burst    int // jobs of a throughput round
 	InFlight int // of them at a time
 	SpillMiB int
-	Live     int // jobs of jobs-10000
-	Trees    int
-	Procs    int // of a tree, its main process counted in
-	Idle     int // sessions
-	Active   int // sessions
-	Exits    int // of each active session
-	Asks     int
-	Commands int // one after the other
-	Adopted  int // jobs that outlive their daemon
+	PtyMiB   int // of pty-flood
+
+	Terminals int // of idle-4000
+	Live      int // jobs of jobs-10000
+	Trees     int
+	Procs     int // of a tree, its main process counted in
+	Idle      int // sessions
+	Active    int // sessions
+	Exits     int // of each active session
+	Asks      int
+	Commands  int // one after the other
+	Adopted   int // jobs that outlive their daemon
 }
 
 // fullSize is performance.md §3; what it leaves open is as much as keeps a round
 // at about a second, so that the whole takes a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		OneShots: 200, Burst: 800, InFlight: 16, SpillMiB: 1024, Live: 10000,
+		OneShots: 200, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Terminals: 4000, Live: 10000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
 		Commands: 200, Adopted: 1000,
 	}
@@ -167,7 +183,7 @@ func fullSize() size {
 // tinySize runs everything once in seconds; its figures mean nothing.
 func tinySize() size {
 	return size{
-		OneShots: 3, Burst: 20, InFlight: 4, SpillMiB: 4, Live: 100,
+		OneShots: 3, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Terminals: 20, Live: 100,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
 		Commands: 3, Adopted: 20,
 	}

@@ -33,6 +33,8 @@ var runners = map[string]struct {
 	"oneshot":    {newOurOneShots, newRawOneShots},
 	"throughput": {newOurBurst, newRawBurst},
 	"spill":      {newOurSpill, newRawSpill},
+	"pty-flood":  {newOurFlood, newRawFlood},
+	"idle-4000":  {newOurTerminals, nil},
 	"jobs-10000": {newOurCrowd, newRawCrowd},
 	"cancel":     {newOurTrees, newRawTrees},
 	"notify":     {newOurNotices, newRawNotices},

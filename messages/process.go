@@ -148,6 +148,7 @@ type OutputGrew struct {
 type InputAwaited struct {
 	quiet
 	Waiting bool
+	Secret  bool // on a terminal that shows nothing of it: for a password
 }
 
 // LogBlocked reports that the output cannot be stored now (the job is paced by

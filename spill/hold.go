@@ -43,7 +43,7 @@ const errNoHold = unix.ENOSYS
 func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	w := s.w
 	if w.hold == nil {
-		if w.hold = w.disk.spare.takeHold(); w.hold == nil {
+		if w.hold = w.disk.spare.takeHold(maxHolds); w.hold == nil {
 			return 0, errNoHold
 		}
 	}
@@ -96,8 +96,8 @@ func (w *writer) letGo() {
 	}
 }
 
-// takeHold returns an empty holding pipe, or nil.
-func (s *spares) takeHold() *hold {
+// takeHold returns an empty holding pipe, or nil if there are most of them.
+func (s *spares) takeHold(most int) *hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.holds); n > 0 {
@@ -105,7 +105,7 @@ func (s *spares) takeHold() *hold {
 		s.holds = s.holds[:n-1]
 		return h
 	}
-	if s.made >= maxHolds || s.closed {
+	if s.made >= most || s.closed {
 		return nil
 	}
 	r, w, err := s.sys.Pipe(holdSize)
@@ -119,8 +119,9 @@ func (s *spares) takeHold() *hold {
 func (s *spares) giveHold(h *hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.made > maxHolds { // of terminals there may be more in use
 		h.close(s.sys)
+		s.made--
 		return
 	}
 	s.holds = append(s.holds, h)

@@ -30,19 +30,26 @@ func (s *pipeEnd) poll() (readable, ended bool, err error) {
 }
 
 func (s *pipeEnd) move(to *handle, off, most int64) (int64, error) {
+	if s.w.pump != nil {
+		return s.w.pump.move(s.fd, to.fd, off, most)
+	}
+	if s.w.terminal {
+		return s.fromTerminal(to, off, most)
+	}
 	if s.w.hold != nil || s.w.flows {
 		if n, err := s.through(to, off, most); err != errNoHold {
 			return n, err
 		}
 	}
-	if s.w.pump == nil {
-		n, err := s.splice(to.fd, off, most)
-		if err != errNoSplice {
-			s.w.flows = s.w.file != nil && n >= flowing
-			return n, err
-		}
-		s.w.pump = &pump{sys: s.w.disk.sys}
+	n, err := s.splice(to.fd, off, most)
+	if err != errNoSplice {
+		s.w.flows = s.w.file != nil && n >= flowing
+		return n, err
 	}
+	if s.w.terminal = !s.w.disk.sys.IsPipe(s.fd); s.w.terminal {
+		return s.fromTerminal(to, off, most)
+	}
+	s.w.pump = &pump{sys: s.w.disk.sys}
 	return s.w.pump.move(s.fd, to.fd, off, most)
 }
 

@@ -24,6 +24,7 @@ type writer struct {
 	pump     *pump // splice does not work here
 	hold     *hold // has bytes that the file did not take yet
 	flows    bool  // much comes at a time
+	terminal bool  // bytes come from one
 
 	mending   *mend
 	mendAfter int64 // size at which a failed mending is tried again
@@ -48,8 +49,8 @@ func (w *writer) note(off, n int64) {
 	}
 }
 
-// Splice moves up to most bytes from a pipe. A terminal and a file system
-// without splice work too, by read and write.
+// Splice moves up to most bytes from a pipe, or from the master of a terminal. Where
+// the kernel does not splice they go by read and write.
 func (w *writer) Splice(from int, most int64) (int64, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()

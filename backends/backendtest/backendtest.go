@@ -35,6 +35,8 @@ type Subject struct {
 	// Shared says that jobs are sections of the life of one shell, one at a time: what
 	// needs a process for each is not tested.
 	Shared bool
+	// Terminals says that every command is on a terminal of its own.
+	Terminals bool
 }
 
 // Run runs the suite over subjects of one kind.
@@ -79,7 +81,7 @@ type testCase struct {
 }
 
 // need says which subjects a test is for.
-type need uint8
+type need uint16
 
 const (
 	anEngine need = 1 << iota
@@ -89,13 +91,15 @@ const (
 	input
 	signals
 	ownProcess // for each job
+	terminals  // a command can be on one
+	pipes      // a command is on pipes when it asks for nothing
 )
 
 func (c testCase) fits(s Subject) bool {
 	can := s.Backend.Can()
 	for n, has := range map[need]bool{
 		anEngine: s.Engine != nil, realOnes: s.Real, wholeTrees: s.Reach != messages.Group,
-		separate: can.Separate, input: can.Input, signals: can.Signals, ownProcess: !s.Shared,
+		separate: can.Separate, input: can.Input, signals: can.Signals, terminals: can.Terminal, pipes: !s.Terminals, ownProcess: !s.Shared,
 	} {
 		if c.need&n != 0 && !has {
 			return false
@@ -105,7 +109,7 @@ func (c testCase) fits(s Subject) bool {
 }
 
 func cases() []testCase {
-	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), placeCases(), realCases())
+	return slices.Concat(startCases(), outputCases(), stopCases(), inputCases(), adoptCases(), placeCases(), realCases(), terminalCases())
 }
 
 // bench is one test at work: a subject, and a place of it.
@@ -165,6 +169,16 @@ func (b *bench) id() messages.UID {
 type Program struct {
 	Text string   // for bash
 	Argv []string // instead
+}
+
+// typed is a program as it is run on a terminal that changes nothing of what it writes,
+// and does not end what is left behind.
+func (p Program) typed() Program {
+	const plain = `trap '' HUP; stty -opost -echo; `
+	if p.Text != "" {
+		return Program{Text: plain + p.Text}
+	}
+	return Program{Argv: append([]string{"bash", "-c", plain + `exec "$@"`, "bash"}, p.Argv...)}
 }
 
 // Words are what a fake knows a program by: its text, or argv joined by spaces.

@@ -11,11 +11,11 @@ import (
 
 func inputCases() []testCase {
 	return []testCase{
-		{"no input", noInput, 0},
-		{"input and its end", inputAndEnd, input},
-		{"input is bounded", inputBounds, input},
-		{"input is awaited", inputAwaited, input},
-		{"input is never awaited", neverAwaited, 0},
+		{"no input", noInput, pipes},
+		{"input and its end", inputAndEnd, input | pipes},
+		{"input is bounded", inputBounds, input | pipes},
+		{"input is awaited", inputAwaited, input | pipes},
+		{"input is never awaited", neverAwaited, pipes},
 		{"signals", someSignals, signals | ownProcess},
 		{"controls are answered in order", answersInOrder, input | signals},
 		{"controls behind the exit", controlsAfterExit, ownProcess},

@@ -17,7 +17,7 @@ import (
 func realCases() []testCase {
 	return []testCase{
 		{"a hostile tree", hostileTree, realOnes | wholeTrees},
-		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | ownProcess},
+		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | pipes | ownProcess},
 		{"a process group", ownGroup, realOnes},
 		{"environment, directory and umask", surroundings, realOnes | ownProcess},
 		{"no descriptor but three", descriptors, realOnes},
@@ -95,7 +95,7 @@ func surroundings(b *bench) {
 	for _, have := range lines[3:] {
 		name, _, _ := strings.Cut(have, "=")
 		// What bash sets by itself, and the tag of the engine's trees.
-		if !slices.ContainsFunc(append(b.env(), "A=", "B=", "PWD=", "SHLVL=", "_=", "OLDPWD=", "TROUPE_TREE=", "="), func(e string) bool {
+		if !slices.ContainsFunc(append(b.env(), "A=", "B=", "PWD=", "SHLVL=", "_=", "OLDPWD=", "TROUPE_TREE=", "TERM=", "="), func(e string) bool {
 			return strings.HasPrefix(e, name+"=")
 		}) {
 			b.Errorf("%q is in the environment, and nobody put it there", have)
@@ -113,7 +113,10 @@ func descriptors(b *bench) {
 	}
 	defer hold.Close()
 	for _, change := range []func(*backends.Command){withInput, withStreams} {
-		r := b.startProgram(Program{Argv: []string{"ls", "/proc/self/fd"}}, change)
+		if b.Terminals {
+			change = func(*backends.Command) {}
+		}
+		r := b.startProgram(Program{Argv: []string{"ls", "-1", "/proc/self/fd"}}, change)
 		r.over()
 		s := messages.Merged
 		if r.command.Stdio.Streams == messages.SeparateStreams {

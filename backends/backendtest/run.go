@@ -26,10 +26,21 @@ func (b *bench) start(program string, changes ...func(*backends.Command)) *run {
 	if !ok {
 		b.Fatalf("there is no program %q", program)
 	}
-	return b.startProgram(p, changes...)
+	if b.Terminals && len(p.Argv) == 0 {
+		p = p.typed()
+	}
+	return b.startAsIs(p, changes...)
 }
 
 func (b *bench) startProgram(p Program, changes ...func(*backends.Command)) *run {
+	b.Helper()
+	if b.Terminals {
+		p = p.typed()
+	}
+	return b.startAsIs(p, changes...)
+}
+
+func (b *bench) startAsIs(p Program, changes ...func(*backends.Command)) *run {
 	b.Helper()
 	c := backends.Command{
 		ID: b.id(), Job: "j1", Text: p.Text, Argv: p.Argv, Dir: b.dir, Env: b.env(), Umask: -1,

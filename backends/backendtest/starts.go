@@ -38,7 +38,11 @@ func orderOfFacts(b *bench) {
 
 // Whoever asks first starts the job; the others join it.
 func startOnce(b *bench) {
-	c := backends.Command{ID: b.id(), Text: programs()["slow"].Text, Dir: b.dir, Env: b.env(), Umask: -1}
+	slow := programs()["slow"]
+	if b.Terminals {
+		slow = slow.typed()
+	}
+	c := backends.Command{ID: b.id(), Text: slow.Text, Dir: b.dir, Env: b.env(), Umask: -1}
 	runs := make([]*run, 8)
 	var wait sync.WaitGroup
 	for i := range runs {

@@ -208,11 +208,13 @@ func (j *job) seeInput() sight {
 	end, given, tree := in.end, in.given, j.tree
 	busy, over := in.feeding, j.phase != running || in.end == nil
 	j.mu.Unlock()
-	seen := unseen
+	seen, secret := unseen, false
 	switch {
 	case over:
 	case busy:
 		seen = goesOn
+	case end.master != nil:
+		seen, secret = j.lookAtTerminal(end.master, tree)
 	default:
 		seen = j.look(end, tree)
 	}
@@ -223,7 +225,7 @@ func (j *job) seeInput() sight {
 			}
 			return
 		}
-		in.say(j, seen == reads)
+		in.say(j, seen == reads, seen == reads && secret)
 	})
 	return seen
 }

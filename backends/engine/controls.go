@@ -64,7 +64,7 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 			c = nil
 		}
 	case backends.CloseInput:
-		j.input.last = true
+		j.input.last = !j.input.typed
 	}
 	j.controls.todo = append(j.controls.todo, control{c, a})
 	if j.phase >= running && !j.controls.busy {
@@ -110,7 +110,7 @@ func (j *job) perform() {
 func (j *job) performOne(c control) {
 	switch what := c.what.(type) {
 	case backends.Input:
-		j.feed(what.Data, c.to)
+		j.feed(&piece{data: what.Data, raw: what.Raw, size: len(what.Data), to: c.to})
 	case backends.CloseInput:
 		j.closeInput(c.to)
 	case backends.AwaitInput:
@@ -131,8 +131,10 @@ func (j *job) performOne(c control) {
 		}
 		j.mu.Unlock()
 		j.answer(c.to, messages.ControlDone{})
-	case backends.Resize, backends.ResetTerminal:
-		j.answer(c.to, refusal(messages.Unsupported, "the job has no terminal; start it on one"))
+	case backends.Resize:
+		j.answer(c.to, j.resize(what.Size))
+	case backends.ResetTerminal:
+		j.answer(c.to, j.resetTerminal())
 	default:
 		j.answer(c.to, refusal(messages.Unsupported, "this engine does not know the control"))
 	}

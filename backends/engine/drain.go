@@ -1,12 +1,12 @@
 package engine
 
-import "time"
-
 // drainQuickly empties the pipe in the reaper's goroutine, if that takes no
-// time. It reports whether the pipe was found empty or ended.
+// time. It reports whether the pipe was found empty or ended. A terminal that seems
+// to be empty may not be.
 func (s *stream) drainQuickly() (done bool) {
 	v, _ := s.moveQuickly() // what it said is told with the result
-	return v == empty || v == ended
+	s.hangUp()
+	return v == ended || v == empty && !s.terminal
 }
 
 // moveQuickly moves what is in the pipe in a goroutine that serves all jobs: as
@@ -40,6 +40,9 @@ func (s *stream) moveQuickly() (v verdict, grew bool) {
 // process wrote is in it afterwards (I6). What other processes write then is
 // the pump's. It reports whether that could be done before expired.
 func (s *stream) drain(expired <-chan struct{}) bool {
+	if s.terminal {
+		return s.drainTerminal(expired)
+	}
 	target := s.target()
 	pause := retryFirst
 	for {
@@ -53,17 +56,10 @@ func (s *stream) drain(expired <-chan struct{}) bool {
 			s.step() // it shows whether anybody is left to write
 			return true
 		case v == blocked:
-			t := time.NewTimer(pause)
-			pause = min(2*pause, retryLast)
-			select {
-			case <-t.C:
-			case <-expired:
-				t.Stop()
-				return false
-			case <-s.job.e.done:
-				t.Stop()
+			if !s.await(pause, expired) {
 				return false
 			}
+			pause = min(2*pause, retryLast)
 		}
 	}
 }

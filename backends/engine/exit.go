@@ -86,7 +86,7 @@ func (j *job) ended(end ending) {
 	j.controls.refuseRest()
 	j.sayAnswers()
 	stdin, recorded := j.input.shut(), j.recorded
-	j.input.say(j, false)
+	j.input.say(j, false, false)
 	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
 	streams := j.streams
 	j.mu.Unlock()
@@ -347,6 +347,7 @@ const lastDrainBound = 200 * time.Millisecond
 func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
 	for _, s := range streams {
 		s.abandonIfHung()
+		s.hangUp()
 	}
 	j.update(func() {
 		if j.treeGone {

@@ -21,6 +21,9 @@ type Features struct {
 	Children    bool   // /proc names the children of a process
 	LargePipes  bool   // a pipe can be made large
 	Reads       string // how it is seen that a job waits for input; "": it is not
+	Terminals   bool   // a job can be on a terminal of its own
+	NoTerminal  string // or why not
+	Spliced     bool   // its output passes through no memory of this process
 	Umask       bool   // a job can have an umask of its own
 	Inherited   int    // descriptors of the host that each child has to close
 }

@@ -38,4 +38,10 @@ func (h *host) probe() {
 	}
 }
 
-func (h *host) features() Features { return h.found }
+// features looks for terminals only when somebody asks: to make one takes a while.
+func (h *host) features() Features {
+	f := h.found
+	f.NoTerminal, f.Spliced = h.probeTerminals()
+	f.Terminals = f.NoTerminal == ""
+	return f
+}

@@ -42,7 +42,7 @@ func (e *Local) EndRemains(string) (gone bool) { return true }
 func (h *host) features() Features {
 	return Features{
 		Own: h.e.opt.Own, Isolation: messages.Group,
-		NoCgroup: "there are none on " + runtime.GOOS, NoSubreaper: "there is none on " + runtime.GOOS,
+		NoCgroup: "there are none on " + runtime.GOOS, NoSubreaper: "there is none on " + runtime.GOOS, Terminals: true,
 	}
 }
 
@@ -90,13 +90,13 @@ func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failur
 		path = filepath.Join(spec.Dir, path)
 	}
 	pid, err := h.sys.Fork(path, spec.Argv, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env, Files: io.files[:], Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: spec.Dir, Env: spec.Env, Files: io.files[:], Sys: &syscall.SysProcAttr{Setsid: true, Setctty: io.term != nil}, // of descriptor 0
 	})
 	if err != nil {
 		return unexecuted(spec.Argv[0], err)
 	}
 	io.release() // before the exit can be seen: or its output would look open
-	j.born(child{pid: pid, pidfd: -1, tree: &group{h: h, job: j}, streams: io.streams, stdin: io.stdin, flags: io.flags})
+	j.born(child{pid: pid, pidfd: -1, tree: &group{h: h, job: j}, streams: io.streams, stdin: io.stdin, term: io.term, flags: io.flags})
 	h.exits.add(pid, j)
 	return nil
 }

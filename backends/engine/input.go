@@ -12,29 +12,41 @@ import (
 	"troupe/messages"
 )
 
-// pipeEnd is the write end of a job's standard input. A nil one is none.
+// pipeEnd is the write end of a job's standard input. A nil one is none. That of a
+// terminal is its master, which is its stream's.
 type pipeEnd struct {
 	file    *os.File
 	conn    syscall.RawConn
-	watched bool // by the netpoller: a write waits for room
+	watched bool     // by the netpoller: a write waits for room
+	master  *readEnd // not nil: a terminal, and nothing else
 }
 
 func newPipeEnd(f *os.File) (*pipeEnd, error) {
 	conn, err := f.SyscallConn()
-	return &pipeEnd{f, conn, f.SetWriteDeadline(time.Time{}) == nil}, err
+	return &pipeEnd{file: f, conn: conn, watched: f.SetWriteDeadline(time.Time{}) == nil}, err
 }
 
 func (p *pipeEnd) close() {
-	if p != nil {
+	if p != nil && p.file != nil {
 		_ = p.file.Close()
 	}
+}
+
+// push calls try with the descriptor until that reports true, whenever there may be
+// room. It reports false if nobody says when that is.
+func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
+	if p.master != nil {
+		return p.master.push("terminal", try)
+	}
+	return p.watched, p.conn.Write(try)
 }
 
 // input is what a job is given on its standard input: a bounded queue and one
 // goroutine that empties it, which exists only while there is something in it.
 // Guarded by job.mu.
 type input struct {
-	wanted  bool     // the job has a pipe for it
+	wanted  bool     // the job has a pipe or a terminal for it
+	typed   bool     // a terminal: its end is a key, behind which more may come
 	end     *pipeEnd // nil: not yet, or no more
 	closed  bool
 	last    bool // its end was asked for: nothing is admitted behind that
@@ -45,15 +57,19 @@ type input struct {
 	given   int     // how often it was given something
 	looked  bool    // whether the job waits for it was said
 	awaited bool    // it does
+	secret  bool    // and shows nothing of it
 	closing *answer // CloseInput, behind the queue
 
 	now     *piece     // in the hands of the goroutine
 	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
 }
 
-// piece is one Input.
+// piece is one Input, or the key for its end.
 type piece struct {
 	data  []byte
+	raw   bool
+	eof   bool // data is what that takes, when it is its turn
+	size  int  // admitted
 	to    *answer
 	taken int // by the kernel; guarded by input.writing
 }
@@ -66,9 +82,13 @@ func (in *input) account() {
 	}
 	in.writing.Lock()
 	defer in.writing.Unlock()
-	if p.taken == len(p.data) {
+	switch {
+	case p.taken < len(p.data):
+	case !p.eof:
 		in.through += int64(len(p.data))
 		p.to.fact = messages.InputWritten{Through: in.through}
+	case p.taken > 0:
+		p.to.fact = messages.ControlDone{}
 	}
 }
 
@@ -101,10 +121,10 @@ func (in *input) shut() *pipeEnd {
 
 // say says that the job waits for input, or no longer does, if that is new. Called
 // with mu.
-func (in *input) say(j *job, awaited bool) {
-	if in.awaited != awaited {
-		in.awaited, in.looked = awaited, true
-		j.say(messages.InputAwaited{Waiting: awaited})
+func (in *input) say(j *job, awaited, secret bool) {
+	if in.awaited != awaited || in.secret != secret {
+		in.awaited, in.secret, in.looked = awaited, secret, true
+		j.say(messages.InputAwaited{Waiting: awaited, Secret: secret})
 	}
 }
 
@@ -124,13 +144,13 @@ func (j *job) awaitInput(span time.Duration, to *answer) {
 }
 
 // feed queues bytes, and sees to it that somebody writes them.
-func (j *job) feed(data []byte, to *answer) {
+func (j *job) feed(p *piece) {
 	j.mu.Lock()
 	in := &j.input
-	in.queue = append(in.queue, &piece{data: data, to: to})
+	in.queue = append(in.queue, p)
 	in.given++
 	tell := in.looked
-	in.say(j, false)
+	in.say(j, false, false)
 	j.startFeeding()
 	j.mu.Unlock()
 	if tell {
@@ -139,10 +159,25 @@ func (j *job) feed(data []byte, to *answer) {
 	}
 }
 
-// closeInput ends the input behind what was given before.
+// maxEnd is how many keys the end of the input takes on a terminal.
+const maxEnd = 2
+
+// closeInput ends the input behind what was given before. On a terminal it types the
+// key for that: once at the beginning of a line, twice behind one that was begun (the
+// first hands that over), once where keys are read one by one; and more may follow.
 func (j *job) closeInput(to *answer) {
 	j.mu.Lock()
 	in := &j.input
+	if in.typed && !in.closed {
+		fact := in.admit(maxEnd)
+		j.mu.Unlock()
+		if fact != nil {
+			j.answer(to, fact)
+			return
+		}
+		j.feed(&piece{eof: true, size: maxEnd, to: to})
+		return
+	}
 	if !in.wanted || in.closing != nil || in.closed {
 		wanted := in.wanted
 		j.mu.Unlock()
@@ -177,7 +212,7 @@ func (j *job) writeInput() {
 			var end *pipeEnd
 			if to != nil {
 				end = in.shut()
-				in.say(j, false)
+				in.say(j, false, false)
 				if to.fact == nil {
 					to.fact = messages.ControlDone{} // before the job can see it and exit
 				}
@@ -189,11 +224,29 @@ func (j *job) writeInput() {
 			}
 			return
 		}
-		p, end := in.queue[0], in.end
+		p, end, t := in.queue[0], in.end, j.term
 		in.queue, in.now = in.queue[1:], p
 		j.mu.Unlock()
-		j.wrote(p, j.writePiece(end, p))
+		j.wrote(p, j.writeAs(t, end, p))
 	}
+}
+
+// writeAs writes a piece as it is, or types it.
+func (j *job) writeAs(t *terminal, end *pipeEnd, p *piece) error {
+	if t == nil {
+		return j.writePiece(end, p)
+	}
+	j.input.writing.Lock()
+	bad := t.prepare(p)
+	j.input.writing.Unlock()
+	if bad != nil {
+		return bad
+	}
+	err := j.writePiece(end, p)
+	if err == nil {
+		t.typed(p.data)
+	}
+	return err
 }
 
 // writePiece writes all of a piece, waiting in the netpoller for room. Where that
@@ -204,11 +257,11 @@ func (j *job) writePiece(end *pipeEnd, p *piece) error {
 	}
 	for pause := retryFirst; ; pause = min(2*pause, retryLast) {
 		var failed error
-		err := end.conn.Write(func(fd uintptr) bool {
+		watched, err := end.push(func(fd uintptr) bool {
 			failed = j.writeSome(int(fd), p)
 			return failed != unix.EAGAIN
 		})
-		if failed != unix.EAGAIN || end.watched || !j.e.host.rest(pause) {
+		if failed != unix.EAGAIN || watched || !j.e.host.rest(pause) {
 			return errors.Join(err, failed)
 		}
 	}
@@ -228,24 +281,30 @@ func (j *job) writeSome(fd int, p *piece) error {
 	return nil
 }
 
-// wrote answers an Input. After a failure the pipe is of no use any more.
+// wrote answers an Input. After a failure the pipe is of no use any more; what a
+// terminal would not have was not written.
 func (j *job) wrote(p *piece, err error) {
 	j.mu.Lock()
 	in := &j.input
-	in.queued -= len(p.data)
-	in.account()
-	in.now = nil
+	in.queued -= p.size
 	var fact messages.ProcessFact
 	var end *pipeEnd
+	var bad *messages.Error
+	if !errors.As(err, &bad) {
+		in.account()
+	}
+	in.now = nil
 	switch {
 	case err == nil:
+	case bad != nil:
+		fact = messages.ControlRefused{Err: *bad}
 	case j.phase >= exited:
 		fact = refusal(messages.JobFinished, "the process exited before it took what it was given")
 	case j.ladder != nil: // a killed process closes its pipe before its exit is seen
 		fact = refusal(messages.JobFinished, "the job is being ended and takes no more")
 	default:
 		end = in.shut()
-		in.say(j, false)
+		in.say(j, false, false)
 		fact = messages.ControlRefused{Err: messages.Error{
 			Code: messages.NoInput, Reason: name(errno(err)),
 			Message: "the job has closed its standard input",

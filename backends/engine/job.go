@@ -41,8 +41,9 @@ type job struct {
 	forks   int // tries
 	tree    tree
 	streams []*stream
-	live    *live    // it is a live shell; nil: it is none
-	in      *section // it is a command of one, once it was let in; nil: it is none
+	live    *live     // it is a live shell; nil: it is none
+	in      *section  // it is a command of one, once it was let in; nil: it is none
+	term    *terminal // nil: none
 
 	insurance *time.Timer // of the deadline
 	pause     *time.Timer // until the next try of a fork
@@ -87,7 +88,8 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
-	j.input.wanted = s.Stdio.Stdin == messages.StdinPipe
+	j.input.typed = s.Stdio.Terminal != messages.Terminal{}
+	j.input.wanted = j.input.typed || s.Stdio.Stdin == messages.StdinPipe
 	j.later = later{
 		grace: s.Grace, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
@@ -307,7 +309,7 @@ func (j *job) standing() []messages.ProcessFact {
 		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
 	}
 	if j.input.looked && j.phase == running { // what was said last may have been lost
-		facts = append(facts, messages.InputAwaited{Waiting: j.input.awaited})
+		facts = append(facts, messages.InputAwaited{Waiting: j.input.awaited, Secret: j.input.secret})
 	}
 	for _, s := range j.streams {
 		if b := s.blockedFact(); b.Blocked {

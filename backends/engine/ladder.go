@@ -186,21 +186,30 @@ func (j *job) rung(l *ladder, signal string, do func()) {
 	do()
 }
 
-// askMain asks the main process and its group to end, and wakes everyone: a
-// stopped process cannot answer a TERM. When the main process is gone its
+// askMain asks the main process and its group to end, and who is in the foreground of
+// its terminal, and wakes everyone: a stopped process cannot answer a TERM. When the main process is gone its
 // children are asked.
 func (j *job) askMain() {
 	if j.root.signal(unix.SIGTERM, true) {
 		if j.live != nil { // an interactive one does not listen to TERM
 			j.root.signal(unix.SIGHUP, false)
 		}
+		j.e.host.askFront(j, j.foreground())
 		j.tree.signal(unix.SIGCONT)
 		return
 	}
 	j.askAll()
 }
 
-func (j *job) askAll() { j.tree.signal(unix.SIGTERM, unix.SIGCONT) }
+// askAll asks everyone. On a terminal they are told that it hangs up, too: a shell that
+// somebody types to ignores TERM.
+func (j *job) askAll() {
+	if j.term != nil {
+		j.tree.signal(unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+		return
+	}
+	j.tree.signal(unix.SIGTERM, unix.SIGCONT)
+}
 
 func (j *job) killAll() {
 	j.tree.kill()
@@ -219,7 +228,7 @@ func (j *job) nameSurvivors() {
 			j.phase, j.drained = exited, true
 			j.input.account()
 			j.controls.refuseRest()
-			j.input.say(j, false)
+			j.input.say(j, false, false)
 		}
 		end := j.main
 		j.mu.Unlock()

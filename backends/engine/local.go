@@ -94,8 +94,11 @@ func (e *Local) refuse(s backends.Spec) *failure {
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Terminal != messages.Terminal{}:
-		return refused(messages.Unsupported, "terminal", "this engine runs jobs on pipes only; start it without a terminal")
-	case s.Live != nil:
+		if bad := badSize(s.Stdio.Terminal); bad != nil {
+			return &failure{err: *bad, shell: shellNotExecutable}
+		}
+	}
+	if s.Live != nil {
 		return refuseLive(s)
 	}
 	return nil

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// readEnd is our end of an output pipe, which never waits. Many goroutines may
-// use its descriptor and any may close it: that keeps others from it and wakes
-// who waits; the last who uses it gives it back. Nothing here blocks, whatever
-// locks the caller holds.
+// readEnd is our end of an output pipe, or the master of a terminal, which never
+// waits. Many goroutines may use its descriptor and any may close it: that keeps
+// others from it and wakes who waits; the last who uses it gives it back. Nothing
+// here blocks, whatever locks the caller holds.
 type readEnd struct {
 	sys Sys
 	fd  int
@@ -39,18 +39,47 @@ func (r *readEnd) wait(name string, do func(syscall.RawConn)) {
 		return
 	}
 	defer r.leave()
-	r.mu.Lock()
-	if r.file == nil {
-		r.file = os.NewFile(uintptr(r.fd), name)
+	if conn, err := r.watched(name).SyscallConn(); err == nil {
+		do(conn)
 	}
-	file := r.file
+}
+
+// push is as that of a pipeEnd. The netpoller is asked only if there is no room.
+func (r *readEnd) push(name string, try func(fd uintptr) bool) (watched bool, err error) {
+	if !r.enter() {
+		return true, os.ErrClosed
+	}
+	defer r.leave()
+	if try(uintptr(r.fd)) {
+		return true, nil
+	}
+	file := r.watched(name)
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return true, err
+	}
+	if file.SetWriteDeadline(time.Time{}) != nil {
+		return false, nil
+	}
+	r.mu.Lock()
 	if r.shut {
 		r.wake()
 	}
 	r.mu.Unlock()
-	if conn, err := file.SyscallConn(); err == nil {
-		do(conn)
+	return true, conn.Write(try)
+}
+
+// watched has the netpoller wait for the descriptor, if it will.
+func (r *readEnd) watched(name string) *os.File {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		r.file = os.NewFile(uintptr(r.fd), name)
 	}
+	if r.shut {
+		r.wake()
+	}
+	return r.file
 }
 
 // close may be called again.
@@ -70,7 +99,7 @@ func (r *readEnd) close() {
 // wake ends a wait in the netpoller, by a deadline that has passed: closing the
 // file would wait for those who use it. Who looks without the netpoller looks
 // soon. Called with mu.
-func (r *readEnd) wake() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
+func (r *readEnd) wake() { _ = r.file.SetDeadline(time.Unix(1, 0)) }
 
 func (r *readEnd) closed() bool {
 	r.mu.Lock()

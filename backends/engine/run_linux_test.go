@@ -231,7 +231,8 @@ func TestBadInputJobCannotStart(t *testing.T) {
 		"directory is a file":  {func(s *backends.Spec) { s.Dir = plain }, messages.CwdNotDir, "ENOTDIR", 126},
 		"directory is a loop":  {func(s *backends.Spec) { s.Dir = dir + "/loop" }, messages.CwdNotFound, "ELOOP", 126},
 		"no program":           {func(s *backends.Spec) { s.Argv = nil }, messages.InvalidParams, "empty_command", 126},
-		"a terminal":           {func(s *backends.Spec) { s.Stdio.Terminal = messages.Terminal{Rows: 1, Cols: 1} }, messages.Unsupported, "terminal", 126},
+		"a terminal too wide":  {func(s *backends.Spec) { s.Stdio.Terminal = messages.Terminal{Rows: 1, Cols: 65536} }, messages.InvalidParams, "invalid_size", 126},
+		"a terminal, no rows":  {func(s *backends.Spec) { s.Stdio.Terminal = messages.Terminal{Cols: 80} }, messages.InvalidParams, "invalid_size", 126},
 		"meta above its bound": {func(s *backends.Spec) { s.Meta = make([]byte, backends.MaxMeta+1) }, messages.TooLarge, "meta", 126},
 	} {
 		s := r.spec("echo hi")

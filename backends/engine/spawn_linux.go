@@ -177,7 +177,7 @@ func (l *launch) try() error {
 	l.j.pass(pointBorn)
 	l.j.born(child{
 		pid: pid, start: startTime(l.h.sys, pid, before, after), pidfd: pidfd, tree: l.tree(), oom: l.oom,
-		streams: l.io.streams, stdin: l.io.stdin, flags: l.io.flags,
+		streams: l.io.streams, stdin: l.io.stdin, term: l.io.term, flags: l.io.flags,
 	})
 	if l.h.own != nil {
 		l.h.own.add(pid, l.j)
@@ -223,7 +223,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 
 // attr is what the child is to be.
 func (l *launch) attr() *syscall.ProcAttr {
-	sys := &syscall.SysProcAttr{Setsid: true}
+	sys := &syscall.SysProcAttr{Setsid: true, Setctty: l.io.term != nil} // of descriptor 0
 	if l.cg != nil {
 		sys.UseCgroupFD, sys.CgroupFD = true, l.cg.fd
 	}

@@ -181,6 +181,7 @@ type child struct {
 	tree    tree
 	streams []*stream
 	stdin   *pipeEnd
+	term    *terminal
 	oom     int64
 	flags   []messages.Flag
 }
@@ -197,7 +198,7 @@ func (j *job) born(c child) {
 	defer j.mu.Unlock()
 	j.phase, j.spec = running, nil
 	j.tree, j.streams, j.later.oom = c.tree, c.streams, c.oom
-	j.input.end = c.stdin
+	j.input.end, j.term = c.stdin, c.term
 	for _, f := range c.flags {
 		j.flag(f)
 	}

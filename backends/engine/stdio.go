@@ -14,14 +14,18 @@ type stdio struct {
 	files   [3]uintptr
 	theirs  []int // closed after the fork, whatever came of it
 	stdin   *pipeEnd
+	term    *terminal
 	streams []*stream
 	flags   []messages.Flag
 }
 
-// connect makes the pipes and logs of a job. What it has made it gives back
-// even if it fails.
+// connect makes the pipes, or the terminal, and the logs of a job. What it has made
+// it gives back even if it fails.
 func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *failure) {
 	io = &stdio{sys: j.e.opt.Sys, files: [3]uintptr{uintptr(null), uintptr(null), uintptr(null)}}
+	if spec.Stdio.Terminal != (messages.Terminal{}) {
+		return io, io.terminal(j, spec)
+	}
 	switch spec.Stdio.Stdin {
 	case messages.StdinPipe:
 		if err := io.input(); err != nil {
@@ -70,12 +74,17 @@ func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds 
 		_ = io.sys.Close(r)
 		return lacking("pipe for the output", err)
 	}
+	return io.log(j, spec, which, r)
+}
+
+// log makes the log of one stream, which is read from end.
+func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int) *failure {
 	log, err := j.e.opt.Store.Create(string(j.id), uint8(which), spec.Log)
 	if err != nil {
-		_ = io.sys.Close(r)
+		_ = io.sys.Close(end)
 		return lacking("log for the output", err)
 	}
-	s := newStream(j, which, r, log)
+	s := newStream(j, which, end, log)
 	s.durable = isDurable(spec)
 	io.streams = append(io.streams, s)
 	return nil

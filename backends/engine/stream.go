@@ -14,18 +14,20 @@ import (
 	"troupe/spill"
 )
 
-// stream is one output of a job: a pipe and its log. While it is quiet a
-// goroutine that serves all such streams waits for the pipe; as soon as it is
+// stream is one output of a job: a pipe, or the master of a terminal, and its log.
+// While it is quiet a goroutine that serves all such streams waits for the pipe; as soon as it is
 // not, one of its own does (pump). At the exit another helps to empty it.
 type stream struct {
-	job     *job
-	which   messages.Stream
-	durable bool    // its log is synced, which takes long
-	end     readEnd // closed by who waits for the pipe, but at the end of the engine
-	tag     uint64  // among the quiet streams; guarded by the pollset
-	events  int     // since then; the common goroutine's
-	since   time.Time
-	wake    chan struct{} // the reason of a pause is gone; capacity 1
+	job   *job
+	which messages.Stream
+
+	terminal bool    // its end may be none: see mayReturn
+	durable  bool    // its log is synced, which takes long
+	end      readEnd // closed by who waits for the pipe, but at the end of the engine, and of a terminal
+	tag      uint64  // among the quiet streams; guarded by the pollset
+	events   int     // since then; the common goroutine's
+	since    time.Time
+	wake     chan struct{} // the reason of a pause is gone; capacity 1
 
 	sealed  atomic.Bool
 	ended   chan struct{} // closed when it is sealed
@@ -216,6 +218,8 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grew bool) {
 	case err == nil && n > 0:
 		return more, grew
 	case err == nil, errors.Is(err, unix.EAGAIN):
+		return empty, grew
+	case errors.Is(err, io.EOF) && s.mayReturn():
 		return empty, grew
 	case errors.Is(err, io.EOF):
 		s.seal()

@@ -41,6 +41,16 @@ type Sys interface {
 	Unread(fd int) (int, error) // FIONREAD
 	Hung(fd int) (bool, error)  // the other end of the pipe is gone
 
+	OpenTerminal() (master, slave int, err error) // close-on-exec
+	SetSize(master int, rows, cols uint16) error
+	Modes(master int) (*unix.Termios, error)
+	SetModes(master int, modes *unix.Termios) error
+	Foreground(master int) (pgid int, err error)
+	Peer(master int) (slave int, err error) // one more; close-on-exec, and nobody's terminal
+	Readable(fd int) (bool, error)          // without waiting
+	Splice(from, to, most int) (int, error)
+	Memory(pid int, at uintptr, p []byte) (int, error) // of another process
+
 	InotifyInit() (int, error) // non-blocking
 	InotifyAdd(fd int, path string, mask uint32) (int, error)
 	InotifyRemove(fd, watch int) error
@@ -175,6 +185,45 @@ func (kernel) Hung(fd int) (bool, error) {
 	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0, err
 }
+
+// tiocgptpeer is TIOCGPTPEER, which x/sys lacks for some machines.
+const tiocgptpeer = 0x5441
+
+func (kernel) Peer(master int) (int, error) {
+	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), tiocgptpeer, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+func (kernel) Readable(fd int) (bool, error) {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
+	return p[0].Revents&unix.POLLIN != 0, err
+}
+
+func (kernel) Splice(from, to, most int) (int, error) {
+	return againN(func() (int, error) {
+		n, err := unix.Splice(from, nil, to, nil, most, unix.SPLICE_F_NONBLOCK)
+		return int(n), err
+	})
+}
+
+func (kernel) Memory(pid int, at uintptr, p []byte) (int, error) {
+	local := []unix.Iovec{{Base: unsafe.SliceData(p)}}
+	local[0].SetLen(len(p))
+	return unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: len(p)}}, 0)
+}
+
+// disabled is a key of a terminal that is none (_POSIX_VDISABLE).
+const disabled = 0
+
+// The calls by which the modes of a terminal are had and set.
+const (
+	getModes = unix.TCGETS
+	setModes = unix.TCSETS
+)
 
 func (kernel) InotifyInit() (int, error) {
 	return unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

@@ -28,7 +28,22 @@ type Sys interface {
 	SetPipeSize(fd, size int) error
 	Unread(fd int) (int, error) // FIONREAD
 	Hung(fd int) (bool, error)  // the other end of the pipe is gone
+
+	OpenTerminal() (master, slave int, err error) // close-on-exec
+	SetSize(master int, rows, cols uint16) error
+	Modes(master int) (*unix.Termios, error)
+	SetModes(master int, modes *unix.Termios) error
+	Foreground(master int) (pgid int, err error)
 }
+
+// disabled is a key of a terminal that is none (_POSIX_VDISABLE).
+const disabled = 0xff
+
+// The calls by which the modes of a terminal are had and set.
+const (
+	getModes = unix.TIOCGETA
+	setModes = unix.TIOCSETA
+)
 
 // fionread is FIONREAD of the BSD family, which x/sys does not name.
 const fionread = 0x4004667f

@@ -13,7 +13,7 @@ import (
 	"troupe/backends/backendtest/hostile"
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
-	liveshell "troupe/backends/shell"
+	"troupe/backends/pty"
 	"troupe/messages"
 	"troupe/supervision_test/need"
 )
@@ -107,55 +107,46 @@ func TestConformance(t *testing.T) {
 		{Name: roleArg, Needs: cgroups},
 		{Name: noCgroups},
 		{Name: noCgroups, Needs: need.Root, Ordinary: true},
+		{Name: roleArg + onTerminals, Needs: cgroups},
+		{Name: noCgroups + onTerminals},
 	})
 }
+
+// onTerminals is a mode in which every job is on a terminal.
+const onTerminals = " on terminals"
 
 func conform(t *testing.T, mode string) {
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject { return subject(t, mode, false) })
-}
-
-// A command in a live shell of a keeper keeps those that need no process of its own.
-func TestConformanceOfShells(t *testing.T) {
-	for _, mode := range []string{roleArg, noCgroups} {
-		t.Run(mode, func(t *testing.T) {
-			if mode == roleArg {
-				cgroups(t)
+	mode, typed := strings.CutSuffix(mode, onTerminals)
+	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+		dir := keeperDir(t)
+		c := open(t, dir, mode)
+		t.Cleanup(func() {
+			if left := c.Close(false); len(left) > 0 {
+				t.Errorf("survivors: %+v", left)
 			}
-			backendtest.Run(t, func(t *testing.T) backendtest.Subject { return subject(t, mode, true) })
+			if said, _ := os.ReadFile(filepath.Join(dir, "keeper.err")); len(said) > 0 {
+				t.Errorf("the keeper said:\n%s", said)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "logs", "*", "troupe-script-*")); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
 		})
-	}
-}
-
-// subject is the backend of one mode over a keeper, on pipes or in live shells.
-func subject(t *testing.T, mode string, live bool) backendtest.Subject {
-	dir := keeperDir(t)
-	c := open(t, dir, mode)
-	t.Cleanup(func() {
-		if left := c.Close(false); len(left) > 0 {
-			t.Errorf("survivors: %+v", left)
+		want := messages.InCgroup
+		if strings.Contains(mode, noCgroups) {
+			want = messages.Subreaper
 		}
-		if said, _ := os.ReadFile(filepath.Join(dir, "keeper.err")); len(said) > 0 {
-			t.Errorf("the keeper said:\n%s", said)
+		if got := c.Features().Isolation; got != want {
+			t.Errorf("the keeper holds its jobs by %s, want %s", got, want)
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, "logs", "*", "troupe-s*")); len(left) > 0 {
-			t.Errorf("%v is left", left)
+		backend := pipe.New(c, pipe.Options{})
+		if typed {
+			backend = pty.New(c, pipe.Options{})
+		}
+		return backendtest.Subject{
+			Backend: backend, Engine: c, Reach: want, Real: true, Terminals: typed,
+			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}
 	})
-	want := messages.InCgroup
-	if strings.Contains(mode, noCgroups) {
-		want = messages.Subreaper
-	}
-	if got := c.Features().Isolation; got != want {
-		t.Errorf("the keeper holds its jobs by %s, want %s", got, want)
-	}
-	s := backendtest.Subject{
-		Backend: pipe.New(c, pipe.Options{}), Engine: c, Reach: want, Real: true,
-		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
-	}
-	if live {
-		s.Backend, s.Shared = liveshell.New(c, liveshell.Options{}), true
-	}
-	return s
 }
 
 func cgroups(t testing.TB) { need.Cgroup(t) }

@@ -14,14 +14,11 @@ import (
 
 // Check implements backends.Shell.
 func (p *place) Check(c backends.Command) *messages.Error {
-	switch {
-	case c.Stdio.Terminal != (messages.Terminal{}):
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "terminal", Message: "a session on pipes has no terminal",
-			Hint: "run the command without one",
-		}
-	case c.Text == "" && len(c.Argv) == 0:
+	if c.Text == "" && len(c.Argv) == 0 {
 		return messages.Invalid("empty_command", "there is no command to run")
+	}
+	if err := checkSize(p.terminal(c)); err != nil {
+		return err
 	}
 	if err := p.checkDetach(c); err != nil {
 		return err
@@ -33,10 +30,10 @@ func (p *place) Check(c backends.Command) *messages.Error {
 		return nil
 	}
 	words, _, err := p.backend.shells.resolve(p.shell(c), c.Env)
-	if err == nil && len(c.Text) > MaxWord && words[len(words)-1] != textFlag {
+	if err == nil && len(p.text(c)) > MaxWord && words[len(words)-1] != textFlag {
 		return &messages.Error{
 			Code: messages.TooLarge, Reason: "command",
-			Message: fmt.Sprintf("the text has %d bytes; this shell takes at most %d", len(c.Text), MaxWord),
+			Message: fmt.Sprintf("the text has %d bytes; this shell takes at most %d", len(p.text(c)), MaxWord),
 			Hint:    "put it into a file and run that",
 		}
 	}
@@ -60,13 +57,13 @@ func (p *place) checkDetach(c backends.Command) *messages.Error {
 // Runnable implements backends.Shell. It is sure of what was looked up before, and
 // of directories that the kernel has at hand.
 func (p *place) Runnable(c backends.Command) bool {
-	if c.Stdio.Terminal != (messages.Terminal{}) || c.Detach || !atHand(p.dir(c)) {
+	if checkSize(p.terminal(c)) != nil || c.Detach || !atHand(p.dir(c)) {
 		return false
 	}
 	if len(c.Argv) > 0 {
 		return true
 	}
-	return c.Text != "" && len(c.Text) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
+	return c.Text != "" && len(p.text(c)) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
 }
 
 // checkDir says what is wrong with a working directory; "" is the

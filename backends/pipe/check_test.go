@@ -54,7 +54,9 @@ func TestBadInputCheck(t *testing.T) {
 		{"a loop", backends.Command{Text: "true", Dir: loop}, messages.CwdNotFound, "ELOOP", "Working directory cannot be entered: " + loop},
 		{"relative", backends.Command{Text: "true", Dir: "x"}, messages.InvalidParams, "cwd", "not absolute"},
 		{"argv too", backends.Command{Argv: []string{"true"}, Dir: file}, messages.CwdNotDir, "ENOTDIR", ""},
-		{"terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 1}}}, messages.Unsupported, "terminal", ""},
+		{"terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 1}}}, "", "", ""},
+		{"terminal without rows", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Cols: 1}}}, messages.InvalidParams, "invalid_size", "impossible"},
+		{"terminal too wide", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 65536}}}, messages.InvalidParams, "invalid_size", "65536"},
 		{"detach", backends.Command{Text: "true", Detach: true}, messages.Unsupported, "detach", ""},
 		{"nothing", backends.Command{}, messages.InvalidParams, "empty_command", ""},
 		{"no shell", backends.Command{Text: "true", Shell: "python3"}, messages.InvalidParams, "invalid_shell", "python3"},
@@ -144,6 +146,27 @@ func TestArgv(t *testing.T) {
 	}
 }
 
+// A prefix stands before a text, and not before argv; with it a text may be too long for
+// a word.
+func TestPrefixIsRunWithTheText(t *testing.T) {
+	o := pipe.Options{Prefix: "nice -n 5", Shells: map[string][]string{"odd": {"sh", "--text"}}}
+	s := started(t, o, backends.Place{}, backends.Command{Text: "a && b"})
+	if !slices.Equal(s.Argv[1:], []string{"--norc", "--noprofile", "-c", "nice -n 5 a && b"}) {
+		t.Errorf("got %q", s.Argv)
+	}
+	if s = started(t, o, backends.Place{}, backends.Command{Argv: []string{"a", "b"}}); !slices.Equal(s.Argv, []string{"a", "b"}) {
+		t.Errorf("argv: %q", s.Argv)
+	}
+	long := strings.Repeat("#", pipe.MaxWord-3)
+	if s = started(t, o, backends.Place{}, backends.Command{Text: long}); s.Script != "nice -n 5 "+long {
+		t.Errorf("a long text: %.40q, script %.40q", s.Argv, s.Script)
+	}
+	place := open(t, fake.New(fake.Options{}), o, backends.Place{})
+	if err := place.Check(backends.Command{Text: long, Shell: "odd"}); !errors.Is(err, &messages.Error{Code: messages.TooLarge}) {
+		t.Errorf("an odd shell takes it: %v", err)
+	}
+}
+
 // The shell is looked for again when the PATH is another.
 func TestLookupFollowsThePath(t *testing.T) {
 	dir := t.TempDir()
@@ -162,6 +185,42 @@ func TestLookupFollowsThePath(t *testing.T) {
 	c.Env = []string{"PATH=/nowhere"}
 	if err := s.Check(c); err == nil {
 		t.Error("found in a PATH in which it is not")
+	}
+}
+
+// A terminal is all that a command on one has, and it is told of what kind that is.
+func TestTerminal(t *testing.T) {
+	one, other, third := messages.Terminal{Rows: 1, Cols: 2}, messages.Terminal{Rows: 3, Cols: 4}, messages.Terminal{Rows: 5, Cols: 6}
+	for _, c := range []struct{ options, place, command, want messages.Terminal }{
+		{},
+		{command: one, want: one},
+		{place: other, want: messages.Terminal{}}, // a session of pipes
+		{options: third, want: third},
+		{options: third, place: other, want: other},
+		{options: third, place: other, command: one, want: one},
+	} {
+		stdio := backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams, Terminal: c.command}
+		s := started(t, pipe.Options{Terminal: c.options}, backends.Place{Terminal: c.place}, backends.Command{Argv: []string{"true"}, Stdio: stdio})
+		if c.want == (messages.Terminal{}) {
+			if s.Stdio != stdio || len(s.Env) > 0 {
+				t.Errorf("%+v: %+v, %q", c, s.Stdio, s.Env)
+			}
+			continue
+		}
+		if s.Stdio != (backends.Stdio{Terminal: c.want}) || !slices.Equal(s.Env, []string{"TERM=xterm-256color"}) {
+			t.Errorf("%+v: %+v, %q", c, s.Stdio, s.Env)
+		}
+	}
+	env := []string{"A=1", "TERM=vt100"}
+	if s := started(t, pipe.Options{}, backends.Place{}, backends.Command{Argv: []string{"true"}, Env: env, Stdio: backends.Stdio{Terminal: one}}); !slices.Equal(s.Env, env) {
+		t.Errorf("%q", s.Env)
+	}
+	onPipes, onTerminals := pipe.New(fake.New(fake.Options{}), pipe.Options{}), pipe.New(fake.New(fake.Options{}), pipe.Options{Terminal: third})
+	if onPipes.Name() != "pipe" || onTerminals.Name() != "pty" {
+		t.Errorf("%s and %s", onPipes.Name(), onTerminals.Name())
+	}
+	if a, b := onPipes.Can(), onTerminals.Can(); !a.Terminal || !b.Terminal || !a.Separate || b.Separate || !b.Input {
+		t.Errorf("%+v and %+v", a, b)
 	}
 }
 

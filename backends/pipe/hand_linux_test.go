@@ -44,7 +44,8 @@ func TestRunnableIsWhatCheckFinds(t *testing.T) {
 		{"nothing", backends.Command{Env: env}, false},
 		{"long", backends.Command{Text: strings.Repeat("x", pipe.MaxWord+1), Env: env}, false},
 		{"detached", backends.Command{Text: "true", Detach: true, Env: env}, false},
-		{"terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 1}}, Env: env}, false},
+		{"terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1, Cols: 1}}, Env: env}, true},
+		{"no such terminal", backends.Command{Text: "true", Stdio: backends.Stdio{Terminal: messages.Terminal{Rows: 1}}, Env: env}, false},
 	} {
 		if got := s.Runnable(c.command); got != c.want {
 			t.Errorf("%s: runnable %v; want %v", c.name, got, c.want)

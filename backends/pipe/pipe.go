@@ -1,6 +1,6 @@
 // Package pipe is the kind of job that most are: one process tree for each
-// command, its input and output on pipes, in parallel with others of its
-// session. It stands on any engine.
+// command, its input and output on pipes, or on a terminal of its own if it asks
+// for one, in parallel with others of its session. It stands on any engine.
 //
 // A shell text is run by a shell of its own that reads no start files, so that a
 // command does the same everywhere; argv is run as it is.
@@ -18,9 +18,16 @@ type Options struct {
 	// Shells adds shells by name, or replaces known ones: the words before the
 	// text. One whose last word is not -c takes no text above 100 KiB, since that
 	// travels in a file.
-	Shells   map[string][]string
+	Shells map[string][]string
+	// Prefix stands before every text when it is run, with a space between, and is no part
+	// of the command's own text; argv has none. "": nothing.
+	Prefix   string
 	Parallel int // jobs of one session at a time; 0: DefaultParallel
 	Queue    int // jobs that may wait in a session; 0: DefaultQueue
+	// Terminal is the size of the terminal that each command is on, unless it or its
+	// session says another: the kind of job is pty then (package pty). The zero value:
+	// only a command that asks for a terminal is on one.
+	Terminal messages.Terminal
 }
 
 // MaxWord is how long a text may be as a word of argv. The kernel takes 128 KiB,
@@ -57,14 +64,22 @@ func New(engine backends.Engine, o Options) *Backend {
 	return &Backend{engine: engine, options: o, shells: newShells(o.Shells), jobs: map[messages.UID]*job{}}
 }
 
+// onTerminals reports whether every command is on a terminal.
+func (b *Backend) onTerminals() bool { return b.options.Terminal != messages.Terminal{} }
+
 // Name implements backends.Backend.
-func (b *Backend) Name() string { return "pipe" }
+func (b *Backend) Name() string {
+	if b.onTerminals() {
+		return "pty"
+	}
+	return "pipe"
+}
 
 // Can implements backends.Backend.
 func (b *Backend) Can() backends.Capabilities {
 	return backends.Capabilities{
 		Parallel: b.options.Parallel, Queue: b.options.Queue,
-		Input: true, Separate: true, Signals: true, Attribute: true, Outlive: b.engine.CanKeep(),
+		Input: true, Terminal: true, Separate: !b.onTerminals(), Signals: true, Attribute: true, Outlive: b.engine.CanKeep(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/shell"
 )
 
 // place is where the commands of one session run. Its state is guarded by the
@@ -25,6 +26,11 @@ type place struct {
 }
 
 func (p *place) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) }
+
+// text is what the shell is given.
+func (p *place) text(c backends.Command) string {
+	return shell.Prefixed(p.backend.options.Prefix, c.Text)
+}
 
 func (p *place) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
 
@@ -58,11 +64,14 @@ func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process
 }
 
 // spec is the command as the engine is to run it. A text above MaxWord travels in
-// a file, which the engine writes.
+// a file, which the engine writes. A terminal is all that a command on one has.
 func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
+	}
+	if t := p.terminal(c); t != (messages.Terminal{}) {
+		s.Stdio, s.Env = backends.Stdio{Terminal: t}, withTerm(s.Env)
 	}
 	if len(c.Argv) > 0 {
 		return s, nil
@@ -72,10 +81,10 @@ func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 		return s, err
 	}
 	s.Program = file
-	if len(c.Text) <= MaxWord {
-		s.Argv = append(words, c.Text)
+	if text := p.text(c); len(text) <= MaxWord {
+		s.Argv = append(words, text)
 	} else {
-		s.Argv, s.Script = words[:len(words)-1], c.Text
+		s.Argv, s.Script = words[:len(words)-1], text
 	}
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"troupe/gateways/http/client"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
+	"troupe/shell"
 	"troupe/spill/view"
 )
 
@@ -333,14 +334,14 @@ func sent(ctx context.Context, err error) error {
 func controlKeys(text string) ([]byte, error) {
 	var keys []byte
 	for _, name := range strings.Split(text, ",") {
-		key := name
+		key := []byte(name)
 		if len(name) > 1 {
 			var err error
-			if key, err = pipeKey(name); err != nil {
+			if key, err = shell.EncodeKey(name, shell.KeyMode{Pipe: true}); err != nil {
 				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
 			}
 		}
-		if key == "" {
+		if len(key) == 0 {
 			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+detachKeys)
 		}
 		keys = append(keys, key...)

@@ -16,6 +16,7 @@ import (
 
 	"troupe/gateways/http/peer"
 	"troupe/messages"
+	"troupe/shell"
 )
 
 // settings are those of the daemon, and how its clients find it: the defaults,
@@ -29,6 +30,7 @@ type settings struct {
 	Limits  limitSettings       `toml:"limits"`
 	Storage storageSettings     `toml:"storage"`
 	Shells  map[string][]string `toml:"shells"`
+	Prefix  string              `toml:"prefix"` // of every command text; "": none
 	Notify  notifySettings      `toml:"notify"`
 
 	file  string // which was read; "": none is there
@@ -156,6 +158,9 @@ func (s *settings) read(m *Main) error {
 		if len(argv) == 0 || argv[0] == "" {
 			return configError(path, 0, fmt.Sprintf("names the shell %q without a program; write %s = [\"/path/to/it\"]", name, name))
 		}
+	}
+	if err := shell.CheckPrefix(s.Prefix, "prefix"); err != nil {
+		return configError(path, 0, "cannot be used: "+err.Message)
 	}
 	return nil
 }

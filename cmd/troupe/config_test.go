@@ -76,6 +76,8 @@ func TestBadInputConfig(t *testing.T) {
 		{"log = 'loud'\n", "line 1: "},
 		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
 		{"[shells]\nrc = []\n", "names the shell \"rc\" without a program"},
+		{"prefix = \"a\\nb\"\n", "the prefix of commands is more than one line"},
+		{"prefix = 5\n", "line 1: prefix must be a text in quotes"},
 		{"\xff", "line 1: "},
 	} {
 		_, err := configured(t, c.text)

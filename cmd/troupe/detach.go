@@ -77,7 +77,7 @@ func (g *foreground) findDetached() error {
 		return err
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{
-		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Engine: fleet, Logs: keptLogs{keeper: fleet},
+		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: keptLogs{keeper: fleet},
 	})
 	if err != nil {
 		fleet.Close(true)

@@ -20,24 +20,32 @@ import (
 )
 
 // A daemon that is killed again and again under a stream costs neither a byte nor
-// the status (F01, F02: pipes).
+// the status (F01, F02).
 func TestFaultDaemonDiesOverAStream(t *testing.T) {
 	t.Parallel()
 	const n = 25_000_000 // 214 MB
 	seq, want := fmt.Sprintf("seq 1 %d", n), sha256.New()
 	sequence(want, n)
 	for _, c := range []struct {
-		mode    messages.StreamMode
-		text    string
+		name    string
+		r       messages.RunCommand
 		streams []messages.Stream
 	}{
-		{messages.MergedStreams, seq, []messages.Stream{messages.Merged}},
-		{messages.SeparateStreams, seq + " & " + seq + " >&2 & wait", []messages.Stream{messages.Stdout, messages.Stderr}},
+		{"merged", messages.RunCommand{Text: seq}, []messages.Stream{messages.Merged}},
+		{
+			"separate", messages.RunCommand{Text: seq + " & " + seq + " >&2 & wait", Streams: messages.SeparateStreams},
+			[]messages.Stream{messages.Stdout, messages.Stderr},
+		},
+		{
+			"terminal", messages.RunCommand{Text: "stty -opost; " + seq, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
+			[]messages.Stream{messages.Merged},
+		},
 	} {
-		t.Run(string(c.mode), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := begins(t)
-			job := m.run(messages.RunCommand{Text: c.text + "; exit 7", Streams: c.mode})
+			c.r.Text += "; exit 7"
+			job := m.run(c.r)
 			keeper, kills := m.keeper(), 0
 			for range instants(6) {
 				pause(60 * time.Millisecond)

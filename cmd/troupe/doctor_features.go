@@ -22,6 +22,8 @@ func features(f engine.Features) []feature {
 		{"inotify", f.Inotify, "", "an emptied cgroup is noticed by looking"},
 		{"reads of processes in /proc", f.Reads != "", f.Reads, "troupe wait --input is refused"},
 		{"large pipes", f.LargePipes, "", "output moves in smaller steps"},
+		{"terminals", f.Terminals, f.NoTerminal, "a command on a terminal of its own does not start"},
+		{"splice from terminals", f.Spliced, "", "their output passes through memory, where the death of the keeper may cost a few KiB"},
 		{"umask for each command", f.Umask, "", "commands have the umask of troupe"},
 	}
 	for i := range list {

@@ -20,7 +20,7 @@ type runFlags struct {
 	timeout, grace, promoteAfter duration
 	onExit, streams              word
 	maxOutput                    quota
-	noStdin, interactive         bool
+	noStdin, interactive, pty    bool
 	background, noDaemon, detach bool
 	json                         bool
 
@@ -32,7 +32,6 @@ type runFlags struct {
 // sentences.
 var laterFlags = []struct{ name, short, help, why string }{
 	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
-	{"pty", "t", "run on a terminal", needsTerminals},
 	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
@@ -89,6 +88,7 @@ func (f *runFlags) define() {
 	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, fish, or an absolute path (default bash)")
 	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
+	set.BoolVarP(&f.pty, "pty", "t", false, "run it on a terminal of its own, of the size of ours, and pass on each key")
 	set.Var(&f.timeout, "timeout", "end it after D, like 90s, 10m or 1h30m")
 	set.Var(&f.grace, "grace", "from TERM to KILL when it is ended (default 5s)")
 	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep is the daemon's (default adopt)")
@@ -133,6 +133,8 @@ func (f *runFlags) check() *messages.Error {
 		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command reads nothing")
 	case f.detach && f.streams.value == string(messages.SeparateStreams):
 		return messages.Invalid("streams", "--detach and --streams separate contradict each other: a detached command has one log")
+	case f.pty && f.streams.value == string(messages.SeparateStreams):
+		return messages.Invalid("streams", "--pty and --streams separate contradict each other: a terminal has one stream")
 	case f.background && f.noDaemon && !f.detach:
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
 	case f.background && f.promoteAfter.set:

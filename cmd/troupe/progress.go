@@ -23,7 +23,7 @@ const (
 // function that it returns is called.
 func (g *foreground) progress(ctx context.Context) func() {
 	kind, _ := g.main.getenv("TERM")
-	if !g.screen.err.terminal || kind == "" || kind == "dumb" {
+	if !g.screen.err.terminal || g.request.Terminal != (messages.Terminal{}) || kind == "" || kind == "dumb" {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

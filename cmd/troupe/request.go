@@ -24,6 +24,9 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	if err := f.check(); err != nil {
 		return r, err
 	}
+	if f.pty {
+		r.Terminal, r.Stdin, r.Streams = m.terminalSize(), messages.StdinNull, messages.MergedStreams
+	}
 	if f.grace.set && r.Grace == 0 {
 		r.Grace = -1 // of a request, 0 is the default
 	}

@@ -59,6 +59,8 @@ func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	end := g.submit(ctx)
+	leave := g.sit(ctx)
+	defer leave()
 	deaf := g.tellHeld(ctx)
 	turn := g.tellQueued(ctx)
 	quiet := g.progress(ctx)
@@ -68,12 +70,14 @@ func (g *foreground) run() error {
 	deaf()
 	if e.err != nil {
 		cancel()
+		leave()
 		g.tellSurvivors(g.shutdown())
 		g.signals.release()
 		g.patiently(g.screen.voice.wait)
 		return e.err
 	}
 	g.flush(e.job)
+	leave()
 	cancel()
 	if !e.job.State.Ended() {
 		err := g.tellGoesOn(e.job)

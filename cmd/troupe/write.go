@@ -8,6 +8,7 @@ import (
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
+	"troupe/shell"
 )
 
 func (m *Main) writeCommand() *cobra.Command {
@@ -38,7 +39,7 @@ foreground run whose input is still open.`,
 		case given("keys") && len(a.args) > 1:
 			return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
 		case given("keys"):
-			typed, err = pipeKeys(keys)
+			typed, err = shell.EncodeKeys(keys, shell.KeyMode{Pipe: true})
 		case len(a.args) > 1:
 			typed = []byte(a.args[1] + "\n")
 		case !eof && isTerminal(m.In):

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// terminal is our side of a job's terminal: the master, which the stream owns that
+// reads it, and the modes that the job found on it.
+type terminal struct {
+	sys   Sys
+	end   *readEnd
+	modes unix.Termios // at the start
+
+	// What follows is of the goroutine that writes the input.
+	cooked bool // lines were collected when it looked last
+	line   int  // bytes of the line that was begun
+}
+
+// terminal makes the terminal of a job, and its log. The size is set before the job
+// can ask for it; descriptors 0, 1 and 2 are the terminal.
+func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
+	master, slave, err := io.sys.OpenTerminal()
+	if err != nil {
+		return noTerminal(io.sys, err)
+	}
+	io.theirs = append(io.theirs, slave)
+	io.files = [3]uintptr{uintptr(slave), uintptr(slave), uintptr(slave)}
+	t := &terminal{sys: io.sys}
+	size := spec.Stdio.Terminal
+	modes, err := io.sys.Modes(master)
+	if err == nil {
+		t.modes = *modes
+		err = io.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
+	}
+	if err == nil {
+		err = io.sys.SetNonblock(master)
+	}
+	if err != nil {
+		_ = io.sys.Close(master)
+		return lacking("terminal", err)
+	}
+	if fail := io.log(j, spec, messages.Merged, master); fail != nil {
+		return fail
+	}
+	s := io.streams[len(io.streams)-1]
+	s.terminal, s.large = true, true // its buffer is the kernel's affair
+	t.end = &s.end
+	io.term, io.stdin = t, &pipeEnd{master: t.end}
+	return nil
+}
+
+// noTerminal is a terminal that is not to be had. The kernel says ENOSPC when all that
+// it may have are in use.
+func noTerminal(sys Sys, err error) *failure {
+	f := lacking("terminal", err)
+	switch errno(err) {
+	case unix.ENOSPC:
+		f.err.Reason = "kernel.pty.max"
+		f.err.Message = "the job cannot start: all terminals of this machine are in use"
+		if n := mostTerminals(sys); n != "" {
+			f.err.Message += fmt.Sprintf(" (kernel.pty.max is %s)", n)
+		}
+		f.err.Hint = "end some jobs on terminals, or raise the limit (sysctl kernel.pty.max), or run the job without a terminal"
+	case unix.ENOENT, unix.EACCES, unix.ENODEV, unix.ENXIO:
+		f.err.Hint = "mount devpts on /dev/pts with a /dev/ptmx that may be opened, or run the job without a terminal"
+	}
+	return f
+}
+
+// badSize says why a terminal cannot have a size.
+func badSize(t messages.Terminal) *messages.Error {
+	if t.Rows >= 1 && t.Rows <= 65535 && t.Cols >= 1 && t.Cols <= 65535 {
+		return nil
+	}
+	return messages.Invalid("invalid_size",
+		fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
+}
+
+// onTerminal does something with the master of a job's terminal.
+func (j *job) onTerminal(do func(t *terminal, master int) error) messages.ProcessFact {
+	j.mu.Lock()
+	t := j.term
+	j.mu.Unlock()
+	if t == nil {
+		return refusal(messages.Unsupported, "the job has no terminal; start it on one")
+	}
+	err := os.ErrClosed
+	t.end.use(func(master int) { err = do(t, master) })
+	if err == nil {
+		return messages.ControlDone{}
+	}
+	if err == os.ErrClosed {
+		return refusal(messages.JobFinished, "the terminal of the job is closed")
+	}
+	return messages.ControlRefused{Err: messages.Error{
+		Code: messages.Internal, Reason: name(errno(err)), Message: "the terminal refuses: " + err.Error(),
+	}}
+}
+
+// resize gives the terminal another size; the kernel sends WINCH to who is in its
+// foreground, if it is another.
+func (j *job) resize(size messages.Terminal) messages.ProcessFact {
+	fact := j.onTerminal(func(*terminal, int) error { return nil })
+	if _, ok := fact.(messages.ControlDone); !ok {
+		return fact
+	}
+	if bad := badSize(size); bad != nil {
+		return messages.ControlRefused{Err: *bad}
+	}
+	return j.onTerminal(func(t *terminal, master int) error {
+		return t.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
+	})
+}
+
+// resetTerminal gives the terminal the modes it had at the start, whatever the job has
+// made of them: raw, without an echo.
+func (j *job) resetTerminal() messages.ProcessFact {
+	return j.onTerminal(func(t *terminal, master int) error {
+		modes := t.modes
+		return t.sys.SetModes(master, &modes)
+	})
+}
+
+// foreground is the process group in the foreground of the job's terminal; 0: there is
+// none.
+func (j *job) foreground() (group int) {
+	j.mu.Lock()
+	t := j.term
+	j.mu.Unlock()
+	if t != nil {
+		t.end.use(func(master int) {
+			if g, err := t.sys.Foreground(master); err == nil {
+				group = g
+			}
+		})
+	}
+	return group
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"bytes"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostTerminals is how many this machine may have; "" if it does not say.
+func mostTerminals(sys Sys) string {
+	text, err := readFile(sys, unix.AT_FDCWD, "/proc/sys/kernel/pty/max")
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(text))
+}
+
+// askFront asks the processes of a process group of the job to end: those in the
+// foreground of its terminal, which an interactive shell has put there.
+func (h *host) askFront(j *job, group int) {
+	if group == 0 || group == j.root.pid {
+		return // it was asked
+	}
+	for _, pid := range j.tree.pids() {
+		if p, ok := statProc(h.sys, pid); ok && p.pgid == group {
+			signalProc(h.sys, p, unix.SIGTERM)
+		}
+	}
+}
+
+// probeTerminals finds out whether there are terminals, and whether their output can
+// be spliced.
+func (h *host) probeTerminals() (none string, spliced bool) {
+	master, slave, err := h.sys.OpenTerminal()
+	if err != nil {
+		return err.Error(), false
+	}
+	defer h.sys.Close(master)
+	defer h.sys.Close(slave)
+	r, w, err := h.sys.Pipe()
+	if err != nil {
+		return "", false
+	}
+	defer h.sys.Close(r)
+	defer h.sys.Close(w)
+	if _, err := h.sys.Write(slave, []byte("x")); err != nil {
+		return "", false
+	}
+	n, err := h.sys.Splice(master, w, 1) // the master would wait, and there is something
+	return "", err == nil && n == 1
+}

@@ -1,0 +1,115 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// plainTerminal keeps a terminal from changing what is written to it.
+const plainTerminal = "stty -opost; "
+
+// aTerminal is that of every job.
+func aTerminal() messages.Terminal { return messages.Terminal{Rows: 24, Cols: 80} }
+
+// ourFlood runs a job that writes as much as it can to its terminal, and exits.
+type ourFlood struct{ *ourSpill }
+
+func newOurFlood(ctx context.Context, e errand) (runner, error) {
+	e.Size.SpillMiB = e.Size.PtyMiB
+	r, err := newOurSpill(ctx, e)
+	o, _ := r.(*ourSpill)
+	return ourFlood{o}, err
+}
+
+func (o ourFlood) round(ctx context.Context) (values, error) {
+	start := time.Now()
+	job, err := o.run(ctx, messages.RunCommand{Text: plainTerminal + o.content.producer(), Terminal: aTerminal()})
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(start)
+	v := values{
+		"rate": perSecond(int(o.content.bytes()), took) / 1e6,
+		"lost": float64(o.content.bytes() - job.Output[0].Bytes), "wrong": 0,
+	}
+	if err := o.check(ctx, job.ID); errors.Is(err, errOtherBytes) {
+		v["wrong"] = 1
+	} else if err != nil {
+		return nil, err
+	}
+	_, err = o.node.Ask(ctx, messages.RemoveJob{Job: job.ID}) // its file goes with it
+	return v, err
+}
+
+func (o ourFlood) close() error {
+	if o.ourSpill == nil {
+		return nil
+	}
+	return o.ourSpill.close()
+}
+
+// ourTerminals starts jobs on terminals that say nothing.
+type ourTerminals struct {
+	*house
+	n      int
+	before float64 // KiB of memory before the first
+	kept   float64 // and of the keeper
+	rounds int
+}
+
+func newOurTerminals(ctx context.Context, e errand) (runner, error) {
+	if most := terminalLimit(); most < e.Size.Terminals {
+		return nil, lacking{fmt.Sprintf("kernel.pty.max is %d", most)}
+	}
+	h, err := openHouse(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &ourTerminals{house: h, n: e.Size.Terminals, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
+}
+
+func (o *ourTerminals) close() error {
+	if o.house == nil {
+		return nil
+	}
+	return o.house.close()
+}
+
+func (o *ourTerminals) round(ctx context.Context) (values, error) {
+	o.rounds++
+	mark := sleepMark(o.rounds)
+	err := inFlight(starters, o.n, func(i int) error {
+		_, err := o.begin(ctx, messages.RunCommand{Scope: crowd, Session: inSession(i), Argv: crowdArgv(mark), Terminal: aTerminal()})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := values{"threads": ownStatus("Threads"), "rss": (ownStatus("VmRSS") - o.before) / float64(o.n)}
+	if o.keeper > 0 {
+		v["threads"] = max(v["threads"], statusOf(o.keeper, "Threads"))
+		v["kept"] = (statusOf(o.keeper, "VmRSS") - o.kept) / float64(o.n)
+	}
+	if _, err := o.stopAll(ctx, crowd); err != nil {
+		return nil, err
+	}
+	left, err := marked(mark)
+	v["left"] = float64(len(left))
+	return v, err
+}
+
+// terminalLimit is how many terminals this machine may have; 0: it does not say.
+func terminalLimit() int {
+	text, _ := os.ReadFile("/proc/sys/kernel/pty/max")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"troupe/backends/pty"
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// A command on a terminal of its own (--pty) is shown as it is, and what is typed here
+// goes to it key by key: our terminal only passes on. If that is none, or not ours to
+// read, the command has what we read, and the key for its end behind it.
+
+// terminalSize is the size of our terminal, of whichever stream is one; without any the
+// usual one.
+func (m *Main) terminalSize() messages.Terminal {
+	size := messages.Terminal{Rows: pty.Rows, Cols: pty.Cols}
+	for _, f := range []*os.File{m.Out, m.In, m.Err} {
+		found := false
+		_ = control(f, func(fd int) {
+			if cols, rows, err := term.GetSize(fd); err == nil && rows > 0 && cols > 0 {
+				size, found = messages.Terminal{Rows: rows, Cols: cols}, true
+			}
+		})
+		if found {
+			break
+		}
+	}
+	return size
+}
+
+// typist is how a host is asked to type, once the job takes it.
+type typist interface {
+	begun(ctx context.Context, id messages.JobID) error
+	Input(ctx context.Context, r messages.WriteInput) (int64, error)
+	CloseInput(ctx context.Context, id messages.JobID) error
+	Resize(ctx context.Context, r messages.ResizeTerminal) error
+}
+
+// seated is one who sits at the terminal of a command.
+type seated struct {
+	*foreground
+	typist
+	ctx context.Context
+}
+
+// sit passes on what is typed and how large our terminal is, until the function that it
+// returns is called: then our terminal is as before.
+func (g *foreground) sit(ctx context.Context) (leave func()) {
+	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
+		return func() {}
+	}
+	t, _ := g.host.(typist)
+	if h, ok := g.host.(*remote); ok {
+		t = remoteTypist{h.client, h}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &seated{g, t, ctx}
+	sizes := make(chan os.Signal, 1)
+	signal.Notify(sizes, unix.SIGWINCH)
+	restore := func() {}
+	if !g.flags.json && g.screen.out.terminal {
+		restore = g.main.rawKeyboard()
+	}
+	go s.pass(sizes)
+	return func() {
+		cancel()
+		signal.Stop(sizes)
+		restore()
+	}
+}
+
+func (s *seated) pass(sizes <-chan os.Signal) {
+	if s.begun(s.ctx, s.job) != nil {
+		return
+	}
+	go s.follow(sizes)
+	if s.flags.noStdin || s.flags.file == "-" || s.flags.json && isTerminal(s.main.In) {
+		return
+	}
+	err := s.copy()
+	if err == nil {
+		err = s.CloseInput(s.ctx, s.job)
+	}
+	var coded *messages.Error
+	if s.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != messages.JobFinished && coded.Code != messages.NoInput {
+		s.homeless <- fmt.Errorf("the input cannot be passed on: %w", err)
+	}
+}
+
+// copy types what is read, as fast as the command takes it, to its end.
+func (s *seated) copy() error {
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := s.main.In.Read(buf)
+		if n > 0 {
+			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(buf[:n])}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return unreadable("input", "the input", err)
+		}
+	}
+}
+
+// follow gives the terminal of the command the size of ours, whenever that changes.
+func (s *seated) follow(sizes <-chan os.Signal) {
+	last := s.request.Terminal
+	for {
+		if now := s.main.terminalSize(); now != last {
+			last = now
+			_ = s.Resize(s.ctx, messages.ResizeTerminal{Job: s.job, Size: now}) // refused: it has ended
+		}
+		select {
+		case <-sizes:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// rawKeyboard is keyboard for a terminal that passes on all it can, in both directions.
+func (m *Main) rawKeyboard() (restore func()) {
+	restore = func() {}
+	_ = control(m.In, func(fd int) {
+		was, err := unix.IoctlGetTermios(fd, getTermios)
+		if err != nil {
+			return
+		}
+		now := *was
+		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+		now.Oflag &^= unix.OPOST
+		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			return
+		}
+		restore = func() {
+			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
+		}
+	})
+	return restore
+}
+
+// remoteTypist asks the daemon.
+type remoteTypist struct {
+	*client.Client
+	host *remote
+}
+
+func (r remoteTypist) begun(ctx context.Context, id messages.JobID) error {
+	if err := r.host.await(ctx); err != nil {
+		return err
+	}
+	return r.host.started(ctx, id)
+}
+
+// begun waits until the job takes input, or will not any more.
+func (l local) begun(ctx context.Context, id messages.JobID) error {
+	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = facts.Close() }() // an open one would delay the end of the node
+	for {
+		m, err := facts.Next(ctx)
+		if err != nil {
+			return err
+		}
+		n, _ := m.(messages.Notification)
+		if of, ok := n.Fact.(messages.CommandFact); ok && of.Record().State != messages.Queued && of.Record().State != messages.Starting {
+			return nil
+		}
+	}
+}
+
+func (l local) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
+	reply, err := l.node.Ask(ctx, r)
+	if err == nil {
+		err = messages.Refusal(reply)
+	}
+	written, _ := reply.(messages.InputWritten)
+	return written.Through, err
+}
+
+func (l local) CloseInput(ctx context.Context, id messages.JobID) error {
+	return l.does(ctx, messages.CloseInput{Job: id})
+}
+
+func (l local) Resize(ctx context.Context, r messages.ResizeTerminal) error { return l.does(ctx, r) }
+
+func (l local) does(ctx context.Context, r messages.Refusable) error {
+	reply, err := l.node.Ask(ctx, r)
+	if err == nil {
+		err = messages.Refusal(reply)
+	}
+	return err
+}
