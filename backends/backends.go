@@ -122,19 +122,19 @@ type Spec struct {
 // one, and stays (reliability.md 3). The engine makes a directory for it (0700) with
 // Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
 // which needs no quoting, and @TTY@ for that of the terminal, if it has one. When it can
-// take its first command the shell writes "ready 0 CWD NUL" to st. The directory is there
+// take its first command the shell writes "NUL ready 0 CWD NUL" to st. The directory is there
 // until the facts of the shell are settled.
 //
 // A command is a job too (Spec.In): refused with session_closed if the shell is gone,
 // with busy if another runs in it, and failed with what the shell printed if that does
 // not come up. The engine writes its text into a file of the directory that is named by a
-// nonce, and the nonce as a line of 17 bytes to ctl. The shell runs the text. Without a
-// terminal its output goes to the FIFO NONCE.out and, if that is there, kept apart, to
-// NONCE.err; its input comes from NONCE.in, or /dev/null if that is not there: of one that
-// is the shell writes "NONCE run CWD NUL" to st when it has opened it. On a terminal the
-// shell writes the fence "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte. When it
-// has let go of the output it writes "NONCE STATUS CWD NUL" to st: that is the truth about
-// the end. If the shell dies first, its end is that of the command, which is flagged
+// nonce (16 hexadecimal digits), and a line of 18 bytes to ctl: the nonce and a letter.
+// The shell runs the text. Without a terminal its output goes to the FIFO out; with the
+// letter s or S, and not m or M, what it writes as errors goes to the FIFO err. Its input
+// is /dev/null; with a capital letter it is the FIFO NONCE.in, and when the shell has opened
+// that it writes "NUL NONCE run CWD NUL" to st. On a terminal the shell writes the fence
+// "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte. When it has let go of the
+// output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If the shell dies first, its end is that of the command, which is flagged
 // session_ended. What has another nonce, or none, changes nothing.
 //
 // The start of a command names the process of the shell. A signal goes to what the

@@ -32,6 +32,7 @@ var runners = map[string]struct {
 }{
 	"oneshot":    {newOurOneShots, newRawOneShots},
 	"throughput": {newOurBurst, newRawBurst},
+	"shell-pipe": {newOurShell, newRawShell},
 	"spill":      {newOurSpill, newRawSpill},
 	"pty-flood":  {newOurFlood, newRawFlood},
 	"idle-4000":  {newOurTerminals, nil},

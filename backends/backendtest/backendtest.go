@@ -32,6 +32,9 @@ type Subject struct {
 	// TestMain with hostile.Main.
 	Real  bool
 	Roots int // of the largest hostile tree; 0: 20
+	// Shared says that jobs are sections of the life of one shell, one at a time: what
+	// needs a process for each is not tested.
+	Shared bool
 	// Terminals says that every command is on a terminal of its own.
 	Terminals bool
 }
@@ -78,7 +81,7 @@ type testCase struct {
 }
 
 // need says which subjects a test is for.
-type need uint8
+type need uint16
 
 const (
 	anEngine need = 1 << iota
@@ -87,15 +90,16 @@ const (
 	separate   // streams
 	input
 	signals
-	terminals // a command can be on one
-	pipes     // a command is on pipes when it asks for nothing
+	ownProcess // for each job
+	terminals  // a command can be on one
+	pipes      // a command is on pipes when it asks for nothing
 )
 
 func (c testCase) fits(s Subject) bool {
 	can := s.Backend.Can()
 	for n, has := range map[need]bool{
 		anEngine: s.Engine != nil, realOnes: s.Real, wholeTrees: s.Reach != messages.Group,
-		separate: can.Separate, input: can.Input, signals: can.Signals, terminals: can.Terminal, pipes: !s.Terminals,
+		separate: can.Separate, input: can.Input, signals: can.Signals, terminals: can.Terminal, pipes: !s.Terminals, ownProcess: !s.Shared,
 	} {
 		if c.need&n != 0 && !has {
 			return false

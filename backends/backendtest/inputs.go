@@ -16,9 +16,9 @@ func inputCases() []testCase {
 		{"input is bounded", inputBounds, input | pipes},
 		{"input is awaited", inputAwaited, input | pipes},
 		{"input is never awaited", neverAwaited, pipes},
-		{"signals", someSignals, signals},
+		{"signals", someSignals, signals | ownProcess},
 		{"controls are answered in order", answersInOrder, input | signals},
-		{"controls behind the exit", controlsAfterExit, 0},
+		{"controls behind the exit", controlsAfterExit, ownProcess},
 	}
 }
 

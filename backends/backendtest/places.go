@@ -10,11 +10,11 @@ import (
 func placeCases() []testCase {
 	return []testCase{
 		{"a close ends what was left behind", closeEnds, 0},
-		{"a close ends what runs", closeEndsRunning, 0},
-		{"a close leaves what is kept", closeLeaves, 0},
+		{"a close ends what runs", closeEndsRunning, ownProcess},
+		{"a close leaves what is kept", closeLeaves, ownProcess},
 		{"children that are ended at once", childrenEnded, 0},
 		{"a released place ends nothing", releasedPlace, 0},
-		{"a job that was given away", yielded, 0},
+		{"a job that was given away", yielded, ownProcess},
 	}
 }
 
@@ -79,6 +79,18 @@ func childrenEnded(b *bench) {
 	b.start("held", onExit(messages.KillChildren)).over()
 }
 
+// held is what a place is opened around: the job, and of a shared shell that, too.
+func (b *bench) held(id messages.UID) []backends.Held {
+	if !b.Shared {
+		return []backends.Held{{ID: id, Meta: []byte("meta"), Live: true}}
+	}
+	all, err := b.Engine.Inventory(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
 // A place that was released ends nothing; one that is opened around its jobs
 // does.
 func releasedPlace(b *bench) {
@@ -87,7 +99,7 @@ func releasedPlace(b *bench) {
 	first.deafen()
 	b.place.Release()
 	b.place.Close(0)
-	b.place = b.open(backends.Held{ID: first.command.ID, Meta: []byte("meta"), Live: true})
+	b.place = b.open(b.held(first.command.ID)...)
 	second, err := b.adopt(b.place, first.command.ID)
 	if err != nil {
 		b.Fatal(err)

@@ -17,9 +17,9 @@ import (
 func realCases() []testCase {
 	return []testCase{
 		{"a hostile tree", hostileTree, realOnes | wholeTrees},
-		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | pipes},
+		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | pipes | ownProcess},
 		{"a process group", ownGroup, realOnes},
-		{"environment, directory and umask", surroundings, realOnes},
+		{"environment, directory and umask", surroundings, realOnes | ownProcess},
 		{"no descriptor but three", descriptors, realOnes},
 		{"a long text", longText, realOnes},
 		{"much output", muchOutput, realOnes},

@@ -13,9 +13,9 @@ func startCases() []testCase {
 		{"order of facts", orderOfFacts, 0},
 		{"a start happens once", startOnce, 0},
 		{"exit codes", exitCodes, 0},
-		{"signals are 128 and more", exitSignals, 0},
-		{"what cannot be executed", execFailures, 0},
-		{"a hundred at once", hundred, 0},
+		{"signals are 128 and more", exitSignals, ownProcess},
+		{"what cannot be executed", execFailures, ownProcess},
+		{"a hundred at once", hundred, ownProcess},
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 
 func stopCases() []testCase {
 	return []testCase{
-		{"a stop that is obeyed", stopObeyed, 0},
-		{"a stop that is ignored", stopIgnored, 0},
-		{"the result waits for the tree", stopWaitsForTree, 0},
-		{"no grace", stopAtOnce, 0},
-		{"first cause, shorter grace", stopTwice, 0},
+		{"a stop that is obeyed", stopObeyed, ownProcess},
+		{"a stop that is ignored", stopIgnored, ownProcess},
+		{"the result waits for the tree", stopWaitsForTree, ownProcess},
+		{"no grace", stopAtOnce, ownProcess},
+		{"first cause, shorter grace", stopTwice, ownProcess},
 		{"a stop behind the end", stopAfterEnd, 0},
 		{"a stop during the start", stopEarly, 0},
-		{"a stopped process", stopStopped, 0},
-		{"the deadline is insured", deadline, 0},
+		{"a stopped process", stopStopped, ownProcess},
+		{"the deadline is insured", deadline, ownProcess},
 		{"the deadline is moved", deadlineMoved, 0},
 		{"stopped from many sides", stopRaces, 0},
 	}

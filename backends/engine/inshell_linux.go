@@ -39,7 +39,7 @@ func (w *inShell) take() (left int, empty bool) {
 	mine := offspring(all, w.before, false)
 	w.job.mu.Lock()
 	defer w.job.mu.Unlock()
-	w.left = mine
+	w.left, w.seen = mine, true
 	return len(all), len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
 }
 
@@ -62,7 +62,7 @@ func (w *inShell) others() []proc {
 // that came since it began; then what it left, and what descends from that.
 func (w *inShell) members() []proc {
 	w.job.mu.Lock()
-	over, left := w.over, w.left
+	over, left := w.seen, w.left
 	w.job.mu.Unlock()
 	if over {
 		return offspring(w.others(), left, true)

@@ -41,9 +41,9 @@ type job struct {
 	forks   int // tries
 	tree    tree
 	streams []*stream
-	term    *terminal // nil: none
 	live    *live     // it is a live shell; nil: it is none
 	in      *section  // it is a command of one, once it was let in; nil: it is none
+	term    *terminal // nil: none
 
 	insurance *time.Timer // of the deadline
 	pause     *time.Timer // until the next try of a fork

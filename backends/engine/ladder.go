@@ -88,12 +88,12 @@ func (j *job) climb() {
 	j.blame(l)
 	if grace {
 		j.rung(l, "TERM", j.askMain)
-		if j.rest(l, secondRung) {
+		if j.rest(l, secondRung, nil) {
 			return
 		}
 		if j.remains(l) {
 			j.rung(l, "TERM", j.askAll)
-			if j.rest(l, 1) {
+			if j.rest(l, 1, nil) {
 				return
 			}
 		}
@@ -147,9 +147,9 @@ func (j *job) remains(l *ladder) bool {
 	return time.Until(l.until) > 0
 }
 
-// rest waits for a part of the grace, which may be shortened meanwhile, and
-// reports whether the tree has ended.
-func (j *job) rest(l *ladder, part float64) (gone bool) {
+// rest waits for a part of the grace, which may be shortened meanwhile, or until
+// enough is closed, and reports whether the tree has ended.
+func (j *job) rest(l *ladder, part float64, enough <-chan struct{}) (gone bool) {
 	for {
 		j.mu.Lock()
 		at := l.began.Add(time.Duration(part * float64(l.until.Sub(l.began))))
@@ -161,6 +161,9 @@ func (j *job) rest(l *ladder, part float64) (gone bool) {
 			return true
 		case <-timer.C:
 			return false
+		case <-enough:
+			timer.Stop()
+			return isClosed(l.gone)
 		case <-l.hurry:
 			timer.Stop()
 		}

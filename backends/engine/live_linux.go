@@ -17,14 +17,15 @@ import (
 // live is what a job has that is a live shell (backends.Live): its directory, its side
 // channel, and the command that runs in it. mu is taken before the mu of any job.
 type live struct {
-	job    *job
-	within time.Duration
-	dir    string
-	made   bool // the directory is there
-	ctl    int  // both ends of the FIFO are ours, so that no open and no write waits
-	st     readEnd
-	timer  atomic.Pointer[time.Timer] // until it must be ready
-	cwd    atomic.Pointer[string]
+	job     *job
+	within  time.Duration
+	dir     string
+	made    bool // the directory is there
+	ctl     int  // both ends of the FIFO are ours, so that no open and no write waits
+	st      readEnd
+	outputs [2]*stream                 // out and err, of the last command; who gives the next to the shell uses them
+	timer   atomic.Pointer[time.Timer] // until it must be ready
+	cwd     atomic.Pointer[string]
 
 	mu      sync.Mutex
 	reports reports
@@ -43,7 +44,7 @@ const comesUp = time.Minute
 // refuseLive looks at what no process is needed for.
 func refuseLive(s backends.Spec) *failure {
 	for name := range s.Live.Files {
-		if name == "" || name == ctlName || name == stName || strings.ContainsAny(name, "/\x00") {
+		if name == "" || name == ctlName || name == stName || name == outName || name == errName || strings.ContainsAny(name, "/\x00") {
 			return refused(messages.InvalidParams, "files", fmt.Sprintf("%q is no name for a file of a live shell", name))
 		}
 	}
@@ -268,9 +269,9 @@ func shellGone() *failure {
 	return f
 }
 
-// tell gives the shell a nonce. Called with mu.
-func (sh *live) tell(nonce string) error {
-	_, err := sh.job.e.opt.Sys.Write(sh.ctl, []byte(nonce+"\n"))
+// tell gives the shell a line. Called with mu.
+func (sh *live) tell(line string) error {
+	_, err := sh.job.e.opt.Sys.Write(sh.ctl, []byte(line+"\n"))
 	return err
 }
 
@@ -296,6 +297,11 @@ func openFifo(sys Sys, path string, flags ...int) (fds []int, err error) {
 	if err = sys.Mkfifo(path); err != nil {
 		return nil, err
 	}
+	return openAll(sys, path, flags...)
+}
+
+// openAll opens a FIFO as often as there are flags.
+func openAll(sys Sys, path string, flags ...int) (fds []int, err error) {
 	for _, flag := range flags {
 		fd, err := sys.OpenAt(unix.AT_FDCWD, path, flag|unix.O_NONBLOCK|unix.O_NOFOLLOW)
 		if err != nil {

@@ -97,7 +97,8 @@ func (e *Local) refuse(s backends.Spec) *failure {
 		if bad := badSize(s.Stdio.Terminal); bad != nil {
 			return &failure{err: *bad, shell: shellNotExecutable}
 		}
-	case s.Live != nil:
+	}
+	if s.Live != nil {
 		return refuseLive(s)
 	}
 	return nil

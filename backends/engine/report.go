@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// report is one word of a live shell on its status FIFO: "NONCE STATUS CWD NUL".
+// report is one word of a live shell on its status FIFO: "NONCE STATUS CWD NUL". It
+// begins with a NUL, too, so that no garbage before it becomes a part of it.
 type report struct {
 	about  string // the nonce of a command, or reportReady
 	runs   bool   // the command has opened its input, and goes on

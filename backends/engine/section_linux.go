@@ -20,6 +20,7 @@ type section struct {
 	job       *job
 	shell     *live
 	nonce     string
+	mode      rune     // what the shell is to open for it
 	files     []string // removed when the shell is through with them
 	io        *stdio   // what is to be let go of then
 	door      []int    // both ends of its input, until the shell has opened it
@@ -28,16 +29,19 @@ type section struct {
 	given  bool   // the shell has the nonce; guarded by shell.mu
 	before []proc // lived in the shell's tree when it began
 
+	back chan struct{} // closed when the shell is through with it
+
 	over bool   // the shell is through with it; guarded by job.mu, as what follows
-	left []proc // what it left
+	left []proc // what it left, when that was
+	seen bool   // noted
 	cwd  string // where the shell was then
 }
 
-// The names of the FIFOs of a command, behind its nonce.
+// The names of the FIFOs of commands.
 const (
-	outSuffix = ".out"
-	errSuffix = ".err"
-	inSuffix  = ".in"
+	outName  = "out"
+	errName  = "err"
+	inSuffix = ".in" // behind the nonce
 )
 
 // enter gives a command to its live shell, in a worker: now, or when that is ready.
@@ -74,7 +78,7 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	case sh.gone:
 		return nil, shellGone()
 	case sh.cmd == nil:
-		sh.cmd = &section{job: j, shell: sh}
+		sh.cmd = &section{job: j, shell: sh, back: make(chan struct{})}
 	}
 	s := sh.cmd
 	j.mu.Lock()
@@ -110,19 +114,19 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 	if err := s.shell.writeFile(s.name(""), spec.Script+"\n"); err != nil {
 		return unwritten(err, "see to it that "+s.shell.dir+" can be written and has room")
 	}
+	which := messages.Merged
+	s.mode = 'm'
 	if spec.Stdio.Streams == messages.SeparateStreams {
-		if fail := s.output(spec, messages.Stderr, errSuffix); fail != nil {
+		which, s.mode = messages.Stdout, 's'
+		if fail := s.output(spec, messages.Stderr, errName); fail != nil {
 			return fail
 		}
 	}
-	which := messages.Merged
-	if spec.Stdio.Streams == messages.SeparateStreams {
-		which = messages.Stdout
-	}
-	if fail := s.output(spec, which, outSuffix); fail != nil {
+	if fail := s.output(spec, which, outName); fail != nil {
 		return fail
 	}
 	if spec.Stdio.Stdin == messages.StdinPipe {
+		s.mode += 'A' - 'a'
 		if err := s.input(); err != nil {
 			return lacking("pipe for the standard input", err)
 		}
@@ -138,9 +142,22 @@ func (s *section) name(suffix string) string {
 }
 
 // output makes the FIFO and the log of one stream. We hold a writer of it until the
-// shell is through: it has no end before.
-func (s *section) output(spec *backends.Spec, which messages.Stream, suffix string) *failure {
-	fds, err := openFifo(s.io.sys, s.name(suffix), unix.O_RDONLY, unix.O_WRONLY)
+// shell is through: it has no end before. A FIFO that nobody has open any more serves
+// the next command, too, which saves half of what its start costs; what a command left
+// behind may hold another, which is made anew.
+func (s *section) output(spec *backends.Spec, which messages.Stream, name string) *failure {
+	path, of := filepath.Join(s.shell.dir, name), 0
+	if name == errName {
+		of = 1
+	}
+	if last := s.shell.outputs[of]; last == nil || !last.sealed.Load() {
+		_ = s.io.sys.Unlink(path) // ENOENT: it is the first
+		if err := s.io.sys.Mkfifo(path); err != nil {
+			return lacking("pipe for the output", err)
+		}
+	}
+	s.shell.outputs[of] = nil
+	fds, err := openAll(s.io.sys, path, unix.O_RDONLY, unix.O_WRONLY)
 	if err != nil {
 		return lacking("pipe for the output", err)
 	}
@@ -153,6 +170,7 @@ func (s *section) output(spec *backends.Spec, which messages.Stream, suffix stri
 	stream := newStream(s.job, which, fds[0], log)
 	stream.durable = isDurable(spec)
 	s.io.streams = append(s.io.streams, stream)
+	s.shell.outputs[of] = stream
 	return nil
 }
 
@@ -215,7 +233,7 @@ func (s *section) begin() {
 	var err error
 	if !gone {
 		s.given = true
-		err = sh.tell(s.nonce)
+		err = sh.tell(s.nonce + string(s.mode))
 	} else if sh.cmd == s {
 		sh.cmd = nil
 	}
@@ -252,7 +270,8 @@ func (s *section) ended(end ending, cut bool) {
 		}
 	}
 	j.mu.Unlock()
-	j.ended(end)
+	j.ended(end) // what it left is noted: the ladder knows who is to be ended
+	close(s.back)
 	s.unlink()
 }
 

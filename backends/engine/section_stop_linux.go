@@ -24,12 +24,12 @@ func (s *section) climb(l *ladder) {
 	j.blame(l)
 	if grace {
 		j.rung(l, "INT", s.interrupt)
-		if j.rest(l, secondRung) {
+		if j.rest(l, secondRung, s.back) { // what does not end with the shell's command is asked at once
 			return
 		}
 		if j.remains(l) {
 			j.rung(l, "TERM", j.askAll)
-			if j.rest(l, 1) {
+			if j.rest(l, 1, nil) {
 				return
 			}
 		}
@@ -53,10 +53,63 @@ func (s *section) climb(l *ladder) {
 	}
 }
 
+// An interrupt that is sent process by process may come to nothing: a child is not yet
+// what it will execute, and drops it, or ends before, and a shell that sees a child end
+// well goes on. So who has come since is interrupted, too, a few times.
+const (
+	interrupts     = 4
+	interruptPause = 20 * time.Millisecond // doubled each time
+)
+
 // interrupt is a ^C: for all that the command runs, and the shell.
 func (s *section) interrupt() {
-	s.poke() // first: what it starts afterwards it would have to wait for
-	s.job.tree.signal(unix.SIGINT, unix.SIGCONT)
+	sent := map[executed]bool{}
+	s.interruptNew(sent)
+	s.poke()
+	s.job.e.run(s.job, func() {
+		pause := interruptPause
+		for range interrupts {
+			t := time.NewTimer(pause)
+			pause *= 2
+			select {
+			case <-t.C:
+			case <-s.back:
+			case <-s.job.e.done:
+			}
+			t.Stop()
+			if isClosed(s.back) || s.job.e.over() {
+				return
+			}
+			if s.interruptNew(sent) {
+				s.poke()
+			}
+		}
+	})
+}
+
+// executed is a process at one program: it may drop what was sent to it before.
+type executed struct {
+	pid      int
+	start    uint64
+	dev, ino uint64
+}
+
+// interruptNew interrupts those of the command's processes that were not before, and
+// reports whether there was one.
+func (s *section) interruptNew(sent map[executed]bool) (some bool) {
+	w := s.job.tree.(*inShell)
+	var procs []proc
+	for _, p := range w.members() {
+		var st unix.Stat_t
+		_ = s.job.e.opt.Sys.StatAt(unix.AT_FDCWD, procPath(p.pid, "exe"), &st) // one that cannot be seen is as good as the same
+		id := executed{p.pid, p.start, st.Dev, st.Ino}
+		if !sent[id] {
+			sent[id] = true
+			procs = append(procs, p)
+		}
+	}
+	w.send(procs, unix.SIGINT, unix.SIGCONT)
+	return len(procs) > 0
 }
 
 // poke interrupts the shell, if it is at this command still, and wakes it: it may have

@@ -61,28 +61,31 @@ func (h *command) start() *messages.Error {
 	return nil
 }
 
-// is takes the engine's answer, and asks what was noted before.
+// is takes the engine's answer, and asks what was noted before. A process is called
+// without the lock: it may wait for a fact that is being told.
 func (h *command) is(proc backends.Process) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.proc = proc
-	for _, ask := range h.asked {
-		ask(proc)
-	}
+	asked := h.asked
 	if h.runs {
 		h.asked = nil
+	}
+	h.mu.Unlock()
+	for _, ask := range asked {
+		ask(proc)
 	}
 }
 
 // ask asks the process, now and, as long as it does not run, of the next again.
 func (h *command) ask(what func(backends.Process)) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if !h.runs && h.what != nil {
 		h.asked = append(h.asked, what)
 	}
-	if h.proc != nil {
-		what(h.proc)
+	proc := h.proc
+	h.mu.Unlock()
+	if proc != nil {
+		what(proc)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
 		r := newRig(t, shell.Options{})
 		return backendtest.Subject{
-			Backend: r.backend, Engine: r.engine, Real: true, Reach: r.engine.Features().Isolation,
+			Backend: r.backend, Engine: r.engine, Real: true, Shared: true, Reach: r.engine.Features().Isolation,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
 		}
 	})

@@ -7,7 +7,7 @@ __troupe_s=$?
 if [[ ! ${__troupe_n+x} ]]; then
   builtin export -n PROMPT_COMMAND
   builtin unset HISTFILE
-  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_e=''
+  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e=''
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
     for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
@@ -32,12 +32,11 @@ if [[ ! ${__troupe_n+x} ]]; then
         __troupe_k=$((1 - __troupe_k))
       fi
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
-      builtin read -r -N 17 __troupe_n <'@DIR@/ctl' || {
+      builtin read -r -N 18 __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
-      __troupe_n=${__troupe_n%$'\n'}
-      __troupe_s=130
+      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130
       if [[ -f @DIR@/$__troupe_n ]]; then break; fi
       # Nothing was read: a builtin is a function now, by which the report may have been
       # lost. In posix mode unset is no function.
@@ -57,13 +56,12 @@ if [[ ! ${__troupe_n+x} ]]; then
       __troupe_n=$__troupe_l __troupe_s=$__troupe_p
     done
     __troupe_m=0
-    if [[ -p @DIR@/$__troupe_n.in ]]; then
+    if [[ $__troupe_c == [MS] ]]; then
       command exec 0<"@DIR@/$__troupe_n.in"
       builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
     fi
-    __troupe_e="@DIR@/$__troupe_n.err"
-    if [[ ! -p $__troupe_e ]]; then __troupe_e="@DIR@/$__troupe_n.out"; fi
-    command exec 1>"@DIR@/$__troupe_n.out" || builtin exit 125
+    if [[ $__troupe_c == [sS] ]]; then __troupe_e='@DIR@/err'; else __troupe_e='@DIR@/out'; fi
+    command exec 1>'@DIR@/out' || builtin exit 125
     builtin return "$__troupe_p"
   }
   builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'

@@ -46,25 +46,27 @@ while builtin true
         continue
     end
     set -g __troupe_m 0
+    set -g __troupe_c (string sub -s 17 -- $__troupe_n)
+    set -g __troupe_n (string sub -l 16 -- $__troupe_n)
     test -f "@DIR@/$__troupe_n"; or exit 125
     set -g __troupe_i /dev/null
-    if test -p "@DIR@/$__troupe_n.in"
+    if test $__troupe_c = M; or test $__troupe_c = S
         set -g __troupe_i "@DIR@/$__troupe_n.in"
     end
-    if test -p "@DIR@/$__troupe_n.err"
+    if test $__troupe_c = s; or test $__troupe_c = S
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
             source "@DIR@/$__troupe_n"
             set -g __troupe_s $status
-        end <$__troupe_i >"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err"
+        end <$__troupe_i >'@DIR@/out' 2>'@DIR@/err'
     else
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
             source "@DIR@/$__troupe_n"
             set -g __troupe_s $status
-        end <$__troupe_i >"@DIR@/$__troupe_n.out" 2>&1
+        end <$__troupe_i >'@DIR@/out' 2>&1
     end
     builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "$PWD" >>'@DIR@/st'
     if test $__troupe_k = 0

@@ -23,17 +23,16 @@ __troupe_turn() {
   fi
   __troupe_read || __troupe_n=''
   if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
-  __troupe_s=130
+  __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
   [ -f "@DIR@/$__troupe_n" ] || exit 125
-  if [ -p "@DIR@/$__troupe_n.in" ]; then
+  case $__troupe_c in [MS])
     command exec 0<"@DIR@/$__troupe_n.in" || exit 125
     command printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
-  fi
-  if [ -p "@DIR@/$__troupe_n.err" ]; then
-    command exec 1>"@DIR@/$__troupe_n.out" 2>"@DIR@/$__troupe_n.err" || exit 125
-  else
-    command exec 1>"@DIR@/$__troupe_n.out" 2>&1 || exit 125
-  fi
+  esac
+  case $__troupe_c in
+  [sS]) command exec 1>'@DIR@/out' 2>'@DIR@/err' || exit 125 ;;
+  *) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;
+  esac
   __troupe_run
   __troupe_s=$?
 }

@@ -1,0 +1,42 @@
+package keeper_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"troupe/backends/backendtest"
+	liveshell "troupe/backends/shell"
+	"troupe/messages"
+)
+
+// A command in a live shell of a keeper keeps the promises that need no process of its
+// own.
+func TestConformanceOfShells(t *testing.T) {
+	for mode, reach := range map[string]messages.Isolation{roleArg: messages.InCgroup, noCgroups: messages.Subreaper} {
+		t.Run(mode, func(t *testing.T) {
+			if mode == roleArg {
+				cgroups(t)
+			}
+			backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+				dir := keeperDir(t)
+				c := open(t, dir, mode)
+				t.Cleanup(func() {
+					if left := c.Close(false); len(left) > 0 {
+						t.Errorf("survivors: %+v", left)
+					}
+					if said, _ := os.ReadFile(filepath.Join(dir, "keeper.err")); len(said) > 0 {
+						t.Errorf("the keeper said:\n%s", said)
+					}
+					if left, _ := filepath.Glob(filepath.Join(dir, "logs", "*", "troupe-s*")); len(left) > 0 {
+						t.Errorf("%v is left", left)
+					}
+				})
+				return backendtest.Subject{
+					Backend: liveshell.New(c, liveshell.Options{}), Engine: c, Reach: reach, Real: true, Shared: true,
+					Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
+				}
+			})
+		})
+	}
+}

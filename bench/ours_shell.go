@@ -1,0 +1,101 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"troupe/backends"
+	"troupe/backends/engine"
+	"troupe/backends/shell"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// ourShell is one live shell of an engine: the way a session's command goes below the
+// tree, with an exact status and an output of its own.
+type ourShell struct {
+	engine *engine.Local
+	store  *spill.Disk
+	place  backends.Shell
+	facts  chan messages.ProcessFact // of the command that runs
+	n      int
+	next   int
+}
+
+func newOurShell(_ context.Context, e errand) (runner, error) {
+	dir := filepath.Join(e.Dir, "shell-"+string(e.Side))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	o := &ourShell{n: e.Size.RoundTrips, facts: make(chan messages.ProcessFact, 16)}
+	var err error
+	if o.store, err = spill.OpenStore(spill.Options{Root: dir, Node: "BENCH"}); err != nil {
+		return nil, err
+	}
+	o.engine, err = engine.New(engine.Options{Node: "BENCH", Store: o.store, Own: true, ScriptDir: o.store.Dir})
+	if err != nil {
+		return nil, err
+	}
+	at := backends.Place{Scope: "main", Session: "bench", Dir: dir, Env: os.Environ(), Umask: -1, Shell: "bash"}
+	o.place, err = shell.New(o.engine, shell.Options{}).Open(at, nil, func(messages.ProcessFact) {})
+	return o, err
+}
+
+func (o *ourShell) round(ctx context.Context) (values, error) {
+	times := make([]time.Duration, 0, o.n)
+	for range o.n {
+		start := time.Now()
+		exited, proc, err := o.command(ctx)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, time.Since(start))
+		proc.Settle(exited.Last)
+		if err := o.store.Remove(o.id()); err != nil {
+			return nil, err
+		}
+	}
+	return latencies(times), nil
+}
+
+func (o *ourShell) id() string { return fmt.Sprintf("01%024X", o.next) }
+
+// command runs one to its last word, which comes with its result.
+func (o *ourShell) command(ctx context.Context) (exited messages.ProcessExited, proc backends.Process, err error) {
+	o.next++
+	proc = o.place.Start(backends.Command{
+		ID: messages.UID(o.id()), Text: ":", Umask: -1, Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams},
+	}, func(f messages.ProcessFact) { o.facts <- f })
+	for {
+		select {
+		case fact := <-o.facts:
+			switch f := fact.(type) {
+			case messages.ProcessFailed:
+				return exited, proc, &f.Err
+			case messages.ProcessExited:
+				if f.Last == 0 || f.Status != (messages.ExitStatus{}) {
+					err = fmt.Errorf("a command in a live shell ended with %+v", f)
+				}
+				return f, proc, err
+			}
+		case <-ctx.Done():
+			return exited, proc, ctx.Err()
+		}
+	}
+}
+
+func (o *ourShell) close() error {
+	var err error
+	if o.engine != nil {
+		err = survived(o.engine.Close(false))
+	}
+	if o.store != nil {
+		_ = o.store.Close()
+	}
+	return err
+}
