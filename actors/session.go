@@ -90,47 +90,6 @@ func (s *session) Receive(ctx actor.Context) {
 	}
 }
 
-// start opens the place. It must not fail: a place that cannot be opened
-// refuses what is asked of it.
-func (s *session) start(ctx actor.Context) {
-	if s.bare {
-		s.failed = &messages.Error{
-			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
-			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
-		}
-		ctx.Send(ctx.Parent(), s.opens())
-		return
-	}
-	name := first(s.open.Backend, DefaultBackend)
-	backend, ok := s.deps.Backends[name]
-	if !ok {
-		s.cannotOpen(ctx, &messages.Error{
-			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use one that it has; pipe is always there",
-		})
-		return
-	}
-	can, env := backend.Can(), []string(nil)
-	if can.Keeps {
-		var refused *messages.Error
-		if env, refused = s.environ(); refused != nil {
-			s.cannotOpen(ctx, refused)
-			return
-		}
-	}
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	shell, err := backend.Open(backends.Place{
-		Scope: s.open.Scope, Session: s.open.Session, Dir: first(s.open.Dir, s.deps.Dir), Env: env, Umask: s.open.Mask(),
-		Shell: s.open.Shell, Terminal: s.open.Terminal,
-	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
-	if err != nil {
-		s.cannotOpen(ctx, asError(err, messages.SpawnFailed))
-		return
-	}
-	s.open.Backend, s.shell, s.can = name, shell, can
-	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
-	ctx.Send(ctx.Parent(), s.opens())
-}
-
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State

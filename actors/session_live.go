@@ -3,7 +3,6 @@ package actors
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -34,62 +33,6 @@ type stays struct {
 type unopened struct {
 	quiet
 	at messages.Address
-}
-
-// planOf is how a run that names a session opens it.
-func planOf(run *messages.RunCommand) messages.SessionPlan {
-	if run.Open == nil {
-		return messages.SessionPlan{}
-	}
-	plan := *run.Open
-	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
-	return plan
-}
-
-// environ is the whole environment that the session's live shell begins with.
-func (s *session) environ() ([]string, *messages.Error) {
-	env, _, err := s.deps.Environment(messages.RunCommand{
-		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
-	}, Self{Scope: s.open.Scope, Session: s.open.Session})
-	return env, err
-}
-
-// cannotOpen keeps why the place could not be opened, and tells the node that there
-// is none.
-func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
-	s.failed = err
-	ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
-}
-
-// reopen tries to open what could not be opened as it was asked for before: that
-// keeps nobody from its name.
-func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
-	if !s.unopened() {
-		return
-	}
-	s.open.SessionPlan, s.held, s.failed = plan, nil, nil
-	s.start(ctx)
-}
-
-// disagrees says what of a plan the session is not that is open.
-func (s *session) disagrees(plan messages.SessionPlan) *messages.Error {
-	if (plan.Backend == "" || plan.Backend == s.open.Backend) && (plan.Shell == "" || sameShell(plan.Shell, s.open.Shell)) {
-		return nil
-	}
-	is := s.open.Backend
-	if s.can.Keeps {
-		is += ", of " + cmp.Or(s.open.Shell, usualShell)
-	}
-	return &messages.Error{
-		Code: messages.Conflict, Reason: "session",
-		Message: fmt.Sprintf("session %s is open already, as a session of the kind %s", s.open.Session, is),
-		Hint:    "use another name, or close it first",
-	}
-}
-
-func sameShell(a, b string) bool {
-	a, b = cmp.Or(a, usualShell), cmp.Or(b, usualShell)
-	return a == b || filepath.Base(a) == filepath.Base(b) && (!filepath.IsAbs(a) || !filepath.IsAbs(b))
 }
 
 // misfits says why a new job cannot run here, whatever it is: nothing of it exists yet.

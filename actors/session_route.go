@@ -78,32 +78,3 @@ func (s *session) letGone(ctx actor.Context, t *ticket) {
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	s.closeStep(ctx)
 }
-
-// opened answers OpenSession: again, if the session is what was asked for.
-func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
-	if ctx.Sender() != nil {
-		s.reopen(ctx, r.SessionPlan)
-	}
-	clash := s.disagrees(r.SessionPlan)
-	switch {
-	case ctx.Sender() == nil:
-	case s.failed != nil:
-		ctx.Respond(messages.RequestRejected{Err: *s.failed})
-	case s.closing != nil:
-		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again when it is"})
-	case clash != nil:
-		refuse(ctx, r, clash)
-	default:
-		ctx.Respond(messages.SessionOpened{Info: s.describe()})
-	}
-}
-
-// unopened says that there never was a place, and that nothing is held without one.
-func (s *session) unopened() bool {
-	return s.failed != nil && s.shell == nil && !s.bare && s.closing == nil && len(s.jobs) == 0
-}
-
-// opens tells of the session as it was opened.
-func (s *session) opens() sessionUp {
-	return sessionUp{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
-}
