@@ -48,23 +48,27 @@ while builtin true
     set -g __troupe_m 0
     set -g __troupe_c (string sub -s 17 -- $__troupe_n)
     set -g __troupe_n (string sub -l 16 -- $__troupe_n)
-    test -f "@DIR@/$__troupe_n"; or exit 125
+    set -g __troupe_f '@DIR@/text'
+    if contains -- $__troupe_c n t N T
+        set -g __troupe_f "@DIR@/$__troupe_n"
+    end
+    test -f $__troupe_f; or exit 125
     set -g __troupe_i /dev/null
-    if test $__troupe_c = M; or test $__troupe_c = S
+    if contains -- $__troupe_c M S N T
         set -g __troupe_i "@DIR@/$__troupe_n.in"
     end
-    if test $__troupe_c = s; or test $__troupe_c = S
+    if contains -- $__troupe_c s t S T
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
-            source "@DIR@/$__troupe_n"
+            source $__troupe_f
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>'@DIR@/err'
     else
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
-            source "@DIR@/$__troupe_n"
+            source $__troupe_f
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>&1
     end

@@ -1,15 +1,15 @@
 # The driver of a dash, or of another shell that knows no more than POSIX, on pipes. It
 # runs each command in a function, so that an interrupted one can return from it.
-__troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0
+__troupe_i='' __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0
 __troupe_r() { return "$1"; }
 __troupe_read() {
   IFS= command read -r __troupe_n <'@DIR@/ctl'
 }
 __troupe_run() {
   if [ "$__troupe_p" = 0 ]; then
-    command . "@DIR@/$__troupe_n"
+    command . "$__troupe_f"
   else
-    __troupe_r "$__troupe_p" || command . "@DIR@/$__troupe_n"
+    __troupe_r "$__troupe_p" || command . "$__troupe_f"
   fi
 }
 __troupe_turn() {
@@ -24,17 +24,22 @@ __troupe_turn() {
   __troupe_read || __troupe_n=''
   if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
   __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
-  [ -f "@DIR@/$__troupe_n" ] || exit 125
-  case $__troupe_c in [MS])
+  case $__troupe_c in
+  [msMS]) __troupe_f='@DIR@/text' ;;
+  *) __troupe_f="@DIR@/$__troupe_n" ;;
+  esac
+  [ -f "$__troupe_f" ] || exit 125
+  case $__troupe_c in [MSNT])
     command exec 0<"@DIR@/$__troupe_n.in" || exit 125
     command printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
   esac
   case $__troupe_c in
-  [sS]) command exec 1>'@DIR@/out' 2>'@DIR@/err' || exit 125 ;;
+  [stST]) command exec 1>'@DIR@/out' 2>'@DIR@/err' || exit 125 ;;
   *) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;
   esac
+  __troupe_i=''
   __troupe_run
-  __troupe_s=$?
+  __troupe_s=${__troupe_i:-$?}
 }
 if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
   __troupe_t=${TROUPE_TREE-}
@@ -47,7 +52,7 @@ if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
   unset __troupe_t __troupe_v
 fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
-trap 'return 130' INT
+trap '__troupe_i=130; return 130' INT # the status of an interrupted text is not sure to be that
 command printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 while :; do
   __troupe_turn

@@ -1,6 +1,6 @@
 # The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
 # TRAPINT lets an interrupt through, which "always" catches.
-typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c=''
+typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f=''
 __troupe_r() { return $1; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
@@ -26,21 +26,23 @@ while [[ -n x ]]; do
     fi
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
     __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
-    if [[ -n $__troupe_n && -f "@DIR@/$__troupe_n" ]]; then
+    __troupe_f='@DIR@/text'
+    if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
+    if [[ -n $__troupe_c && -f $__troupe_f ]]; then
       __troupe_m=0
-      if [[ $__troupe_c == [MS] ]]; then
+      if [[ $__troupe_c == [MSNT] ]]; then
         builtin exec 0<"@DIR@/$__troupe_n.in"
         builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
       fi
-      if [[ $__troupe_c == [sS] ]]; then
+      if [[ $__troupe_c == [stST] ]]; then
         builtin exec 1>'@DIR@/out' 2>'@DIR@/err'
       else
         builtin exec 1>'@DIR@/out' 2>&1
       fi
       if [[ $__troupe_p == 0 ]]; then
-        builtin . "@DIR@/$__troupe_n"
+        builtin . $__troupe_f
       else
-        __troupe_r $__troupe_p || builtin . "@DIR@/$__troupe_n"
+        __troupe_r $__troupe_p || builtin . $__troupe_f
       fi
       __troupe_s=$?
     elif [[ -n $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m -gt 99 ]]; then
