@@ -10,13 +10,16 @@ if [[ ! ${__troupe_n+x} ]]; then
   __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f=''
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
-    for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
-    if [[ '@DIR@/kept0' -nt '@DIR@/kept1' ]]; then __troupe_k=1; fi
-    builtin . "@DIR@/kept$__troupe_k"
-    __troupe_k=$((1 - __troupe_k))
-    builtin . "@DIR@/kept$__troupe_k"
+    # Of the two that were kept the newest counts that is whole.
+    for __troupe_f in 0 1 0; do
+      for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
+      __troupe_w=0
+      builtin . "@DIR@/kept$__troupe_f"
+      if [[ $__troupe_w -gt $__troupe_k ]]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
+      if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
+    done
     if [[ $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
-    builtin unset __troupe_t __troupe_v
+    builtin unset __troupe_t __troupe_v __troupe_w
   fi 2>/dev/null
   if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 
@@ -28,8 +31,8 @@ if [[ ! ${__troupe_n+x} ]]; then
       if [[ $__troupe_n ]]; then
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
         __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-        { builtin export -p; builtin printf 'builtin return 0\n'; } 1<>"@DIR@/kept$__troupe_k"
-        __troupe_k=$((1 - __troupe_k))
+        __troupe_k=$((__troupe_k + 1))
+        { builtin export -p; builtin printf '__troupe_w=%s; builtin return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))"
       fi
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
