@@ -127,11 +127,12 @@ type Spec struct {
 //
 // A command is a job too (Spec.In): refused with session_closed if the shell is gone,
 // with busy if another runs in it, and failed with what the shell printed if that does
-// not come up. The engine writes its text into a file of the directory that is named by a
-// nonce (16 hexadecimal digits), and a line of 18 bytes to ctl: the nonce and a letter.
-// The shell runs the text. Without a terminal its output goes to the FIFO out; with the
-// letter s or S, and not m or M, what it writes as errors goes to the FIFO err. Its input
-// is /dev/null; with a capital letter it is the FIFO NONCE.in, and when the shell has opened
+// not come up. The engine writes its text into a file of the directory, and a line of 18
+// bytes to ctl: a nonce (16 hexadecimal digits) and a letter. The shell runs the text: the
+// file text, if the letter is m or s, which the next command overwrites; NONCE, if it is n
+// or t. Without a terminal its output goes to the FIFO out; with the letters s and t what it
+// writes as errors goes to the FIFO err. Its input is /dev/null; with a capital letter it is
+// the FIFO NONCE.in, and when the shell has opened
 // that it writes "NUL NONCE run CWD NUL" to st. On a terminal the shell writes the fence
 // "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte. When it has let go of the
 // output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If the shell dies first, its end is that of the command, which is flagged

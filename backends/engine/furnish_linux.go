@@ -13,8 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// The FIFOs of a live shell, and what stands for its directory.
+// The file and the FIFOs of a live shell, and what stands for its directory.
 const (
+	textName  = "text"
 	ctlName   = "ctl"
 	stName    = "st"
 	dirMark   = "@DIR@"
@@ -86,6 +87,10 @@ func (sh *live) writeFile(path, text string) error {
 // open opens the side channel.
 func (sh *live) open() error {
 	sys := sh.job.e.opt.Sys
+	var err error
+	if sh.text, err = sys.Create(filepath.Join(sh.dir, textName)); err != nil {
+		return err
+	}
 	ctl, err := openFifo(sys, filepath.Join(sh.dir, ctlName), unix.O_RDWR)
 	if err != nil {
 		return err

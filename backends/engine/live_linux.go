@@ -21,6 +21,7 @@ type live struct {
 	within  time.Duration
 	dir     string
 	made    bool // the directory is there
+	text    int  // the file of short texts, open; -1: it is not
 	ctl     int  // both ends of the FIFO are ours, so that no open and no write waits
 	st      readEnd
 	outputs [2]*stream                 // out and err, of the last command; who gives the next to the shell uses them
@@ -36,6 +37,7 @@ type live struct {
 	cmd     *section // it waits for the shell, or runs; nil: none does
 	present []proc   // that lived in its tree when the last command had ended
 	ooms    int64    // counted so far
+	texted  int      // bytes in the file of short texts
 }
 
 // comesUp is how long a shell may take until it is ready.
@@ -44,7 +46,7 @@ const comesUp = time.Minute
 // refuseLive looks at what no process is needed for.
 func refuseLive(s backends.Spec) *failure {
 	for name := range s.Live.Files {
-		if name == "" || name == ctlName || name == stName || name == outName || name == errName || strings.ContainsAny(name, "/\x00") {
+		if name == "" || name == ctlName || name == stName || name == textName || name == outName || name == errName || strings.ContainsAny(name, "/\x00") {
 			return refused(messages.InvalidParams, "files", fmt.Sprintf("%q is no name for a file of a live shell", name))
 		}
 	}
@@ -211,9 +213,11 @@ func (sh *live) shut() {
 	}
 	sh.job.e.host.pollset.unlisten(&sh.st)
 	sh.st.close()
-	if sh.ctl >= 0 {
-		_ = sh.job.e.opt.Sys.Close(sh.ctl)
-		sh.ctl = -1
+	for _, fd := range []*int{&sh.ctl, &sh.text} {
+		if *fd >= 0 {
+			_ = sh.job.e.opt.Sys.Close(*fd)
+			*fd = -1
+		}
 	}
 }
 
@@ -287,7 +291,7 @@ func (e *Local) lifeOf(id messages.UID) *live {
 
 // newLive is what a job will have when it is a live shell.
 func newLive(j *job, s *backends.Live) *live {
-	sh := &live{job: j, within: cmp.Or(s.Within, comesUp), ctl: -1, st: readEnd{sys: j.e.opt.Sys, fd: -1, shut: true}}
+	sh := &live{job: j, within: cmp.Or(s.Within, comesUp), text: -1, ctl: -1, st: readEnd{sys: j.e.opt.Sys, fd: -1, shut: true}}
 	sh.cwd.Store(new(string))
 	return sh
 }

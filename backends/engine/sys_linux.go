@@ -35,6 +35,8 @@ type Sys interface {
 	Read(fd int, p []byte) (int, error)
 	Pread(fd int, p []byte) (int, error) // from the beginning
 	Write(fd int, p []byte) (int, error)
+	Pwrite(fd int, p []byte) (int, error) // at the beginning
+	Truncate(fd int, size int64) error
 	Close(fd int) error
 	SetNonblock(fd int) error // of one that is new: it has no other flag
 	SetPipeSize(fd, size int) error
@@ -133,6 +135,14 @@ func (kernel) Create(path string) (int, error) {
 }
 
 func (kernel) Mkfifo(path string) error { return unix.Mkfifo(path, 0o600) }
+
+func (kernel) Pwrite(fd int, p []byte) (int, error) {
+	return againN(func() (int, error) { return unix.Pwrite(fd, p, 0) })
+}
+
+func (kernel) Truncate(fd int, size int64) error {
+	return again(func() error { return unix.Ftruncate(fd, size) })
+}
 
 func (kernel) Rename(from, to string) error { return unix.Rename(from, to) }
 

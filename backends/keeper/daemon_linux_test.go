@@ -37,6 +37,8 @@ func mainDaemon(args []string) (code int, ours bool) {
 	}
 	fmt.Println("open")
 	switch what {
+	case "shell":
+		liveDaemon(c)
 	case "spawn":
 		c.Start(shell(id, args[4]), func(messages.ProcessFact) {})
 		fmt.Println("sent")

@@ -29,12 +29,16 @@ var zshDriver string
 //go:embed drivers/fish.fish
 var fishDriver string
 
+//go:embed drivers/pwsh.ps1
+var pwshDriver string
+
 // DefaultShell is that of places which name none.
 const DefaultShell = "bash"
 
 // driver is how a kind of shell is made to live.
 type driver struct {
 	words  []string // the program and what it is started with
+	name   string   // of the file of the driver; "": driverFile
 	env    []string // beside the environment of the place
 	script string
 	quote  func(string) string
@@ -50,6 +54,8 @@ const driverFile = "driver"
 const sourced = ". '@DIR@/" + driverFile + "'"
 
 func exportPOSIX(name, quoted string) string { return "export " + name + "=" + quoted + "; " }
+
+func exportPwsh(name, quoted string) string { return "$env:" + name + " = " + quoted + "; " }
 
 func exportFish(name, quoted string) string { return "set -gx " + name + " " + quoted + "; " }
 
@@ -70,6 +76,10 @@ func drivers() map[string]*driver {
 		},
 		"fish": {
 			words: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,
+		},
+		"pwsh": {
+			words: []string{"pwsh", "-NoLogo", "-NoProfile", "-NonInteractive", "-File", "@DIR@/" + driverFile + ".ps1"}, name: driverFile + ".ps1",
+			script: pwshDriver, quote: quotePwsh, cdWord: "Set-Location -ErrorAction Stop -LiteralPath", or: "; ", export: exportPwsh,
 		},
 		"dash": posix("dash"),
 		"sh":   posix("sh"),
@@ -103,13 +113,23 @@ func (d *driver) program(shell string) string {
 // files are those that the shell finds in its directory. What it keeps for its successor
 // is there from the start, so that no umask of a command can make it unreadable.
 func (d *driver) files() map[string]string {
-	return map[string]string{driverFile: d.script, "kept0": "", "kept1": ""}
+	return map[string]string{cmp.Or(d.name, driverFile): d.script, "kept0": "", "kept1": ""}
 }
 
-func (d *driver) quoteCd(dir string) string { return d.cdWord + " -- " + d.quote(dir) }
+func (d *driver) quoteCd(dir string) string {
+	if d.name != "" { // a PowerShell
+		return d.cdWord + " " + d.quote(dir)
+	}
+	return d.cdWord + " -- " + d.quote(dir)
+}
 
 // cd goes to a directory, or ends the command as the shell says it.
-func (d *driver) cd(dir string) string { return d.quoteCd(dir) + " " + d.or + "return; " }
+func (d *driver) cd(dir string) string {
+	if d.name != "" { // its errors end the text
+		return d.quoteCd(dir) + d.or
+	}
+	return d.quoteCd(dir) + " " + d.or + "return; "
+}
 
 // wanted is a program, and the PATH it is looked for in.
 type wanted struct{ program, path string }

@@ -148,7 +148,8 @@ func more() []trick {
 		{name: "a stop of a loop", text: "echo ready; while :; do :; done", code: 130, do: stop(time.Minute), only: "bzds"},
 		{name: "a stop of a sleep", text: "sh -c 'echo ready; exec sleep 60'", code: 130, do: stop(time.Minute)},
 		{name: "a loop that does not listen", text: "trap '' INT; echo ready; while :; do :; done", code: 137, ends: true, do: stop(0), only: "bzds"},
-		{name: "a child that does not listen", text: "sh -c 'trap \"\" INT TERM; echo ready; sleep 60; sleep 60'", code: anyFailure, do: stop(100 * time.Millisecond)},
+		{name: "a child that does not listen", text: stubborn, code: anyFailure, do: stop(100 * time.Millisecond), only: "bzds"},
+		{name: "a child that does not listen, whose status a signal may take from fish", text: stubborn, code: anyCode, do: stop(100 * time.Millisecond), only: "f"},
 		{name: "a read that waits", text: "echo ready; read x; echo \"got:$x\"", code: 130, input: true, do: interrupt, only: "bzds"},
 		{name: "input that is not read", text: "echo hi", out: "=hi\n", input: true, do: func(r *run) { r.proc.Do(backends.Input{Data: []byte("echo no\nexit 3\n")}) }},
 		{name: "input that ends at once", text: "cat; echo end", out: "=end\n", input: true, do: typing("")},
@@ -168,6 +169,9 @@ func more() []trick {
 		{name: "HUP to itself", text: "kill -HUP $$; sleep 60", code: anyFailure, ends: true, only: "bzds"},
 	}
 }
+
+// stubborn is a child that only a KILL ends.
+const stubborn = `sh -c 'trap "" INT TERM; echo ready; sleep 60; sleep 60'`
 
 // sideOf finds the directory of the shell, as somebody could who forges its words.
 const sideOf = `"$(dirname "$(ls -t $TROUPE_SHELLS/troupe-shell-*/st | head -1)")"`

@@ -24,6 +24,9 @@ func (d *driver) text(c backends.Command, at string) string {
 		b.WriteString(c.Text)
 		return b.String()
 	}
+	if d.name != "" {
+		b.WriteString("& ") // a word in quotes is a text else
+	}
 	for i, word := range c.Argv {
 		if i > 0 {
 			b.WriteByte(' ')
@@ -52,9 +55,18 @@ func quoteFish(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
+// quotePwsh does so for PowerShell.
+func quotePwsh(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
 // enter is a text that goes to the first of some directories that is there.
 func (d *driver) enter(dirs ...string) string {
 	var b strings.Builder
+	if d.name != "" {
+		for _, dir := range dirs {
+			b.WriteString("try { " + d.quoteCd(dir) + "; return } catch {}\n")
+		}
+		return b.String() + d.quoteCd("/") + "\n"
+	}
 	for _, dir := range dirs {
 		if filepath.IsAbs(dir) {
 			b.WriteString(d.quoteCd(dir) + " 2>/dev/null " + d.or)

@@ -7,16 +7,19 @@ __troupe_s=$?
 if [[ ! ${__troupe_n+x} ]]; then
   builtin export -n PROMPT_COMMAND
   builtin unset HISTFILE
-  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e=''
+  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f=''
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
-    for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
-    if [[ '@DIR@/kept0' -nt '@DIR@/kept1' ]]; then __troupe_k=1; fi
-    builtin . "@DIR@/kept$__troupe_k"
-    __troupe_k=$((1 - __troupe_k))
-    builtin . "@DIR@/kept$__troupe_k"
+    # Of the two that were kept the newest counts that is whole.
+    for __troupe_f in 0 1 0; do
+      for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
+      __troupe_w=0
+      builtin . "@DIR@/kept$__troupe_f"
+      if [[ $__troupe_w -gt $__troupe_k ]]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
+      if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
+    done
     if [[ $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
-    builtin unset __troupe_t __troupe_v
+    builtin unset __troupe_t __troupe_v __troupe_w
   fi 2>/dev/null
   if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 
@@ -24,20 +27,23 @@ if [[ ! ${__troupe_n+x} ]]; then
   __troupe() {
     if [[ $1 ]]; then __troupe_s=$1; fi
     while [[ x ]]; do
-      command exec 0</dev/null 1>/dev/null 2>&1
+      command exec 1>&2 # which is /dev/null, as a rule
       if [[ $__troupe_n ]]; then
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
         __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-        { builtin export -p; builtin printf 'builtin return 0\n'; } 1<>"@DIR@/kept$__troupe_k"
-        __troupe_k=$((1 - __troupe_k))
+        __troupe_k=$((__troupe_k + 1))
+        { builtin export -p; builtin printf '__troupe_w=%s; builtin return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))"
       fi
+      command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
       builtin read -r -N 18 __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
       __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130
-      if [[ -f @DIR@/$__troupe_n ]]; then break; fi
+      __troupe_f='@DIR@/text'
+      if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
+      if [[ $__troupe_c && -f $__troupe_f ]]; then break; fi
       # Nothing was read: a builtin is a function now, by which the report may have been
       # lost. In posix mode unset is no function.
       if [[ $__troupe_n || ! -p @DIR@/ctl || $__troupe_m == 3 ]]; then
@@ -56,21 +62,22 @@ if [[ ! ${__troupe_n+x} ]]; then
       __troupe_n=$__troupe_l __troupe_s=$__troupe_p
     done
     __troupe_m=0
-    if [[ $__troupe_c == [MS] ]]; then
+    if [[ $__troupe_c == [MSNT] ]]; then
       command exec 0<"@DIR@/$__troupe_n.in"
       builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
     fi
-    if [[ $__troupe_c == [sS] ]]; then __troupe_e='@DIR@/err'; else __troupe_e='@DIR@/out'; fi
+    if [[ $__troupe_c == [stST] ]]; then __troupe_e='@DIR@/err'; else __troupe_e='@DIR@/out'; fi
     command exec 1>'@DIR@/out' || builtin exit 125
     builtin return "$__troupe_p"
   }
   builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+  command exec 0</dev/null 1>/dev/null 2>&1
 fi
 while [[ x ]]; do
   if __troupe "$__troupe_s"; then
-    builtin . "@DIR@/$__troupe_n" 2>"$__troupe_e"
+    builtin . "$__troupe_f" 2>"$__troupe_e"
   else
-    builtin . "@DIR@/$__troupe_n" 2>"$__troupe_e"
+    builtin . "$__troupe_f" 2>"$__troupe_e"
   fi
   __troupe_s=$?
 done

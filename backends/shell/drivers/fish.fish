@@ -2,9 +2,11 @@
 # of builtins does not hear of it, and exit ends no more than the text of its command.
 set -g __troupe_n ''
 set -g __troupe_s 0
+set -g __troupe_c ''
 set -g __troupe_k 0
 set -g __troupe_m 0
 function __troupe_int --on-signal INT
+    return $status # it may come between the text and its status
 end
 function __troupe_r
     return $argv[1]
@@ -15,19 +17,26 @@ function __troupe_kept
         builtin printf ' %s' (builtin string escape -- $$__troupe_v)
         builtin echo
     end
-    builtin echo 'return 0'
+    builtin echo "set -g __troupe_w $__troupe_k; return 0"
 end
 if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
     set -g __troupe_t "$TROUPE_TREE"
-    for __troupe_v in (set -nx)
-        set -e $__troupe_v
+    # Of the two that were kept the newest counts that is whole.
+    for __troupe_f in 0 1 0
+        for __troupe_v in (set -nx)
+            set -e $__troupe_v
+        end
+        set -g __troupe_w 0
+        source "@DIR@/kept$__troupe_f"
+        if test $__troupe_w -gt $__troupe_k
+            set -g __troupe_k $__troupe_w
+            set -g __troupe_c $__troupe_f
+        end
+        if test "$__troupe_f$__troupe_c" = 11
+            break
+        end
     end
-    if test '@DIR@/kept0' -nt '@DIR@/kept1'
-        set -g __troupe_k 1
-    end
-    source "@DIR@/kept$__troupe_k"
-    set -g __troupe_k (math 1 - $__troupe_k)
-    source "@DIR@/kept$__troupe_k"
+    set -e __troupe_w
     if test -n "$__troupe_t"
         set -gx TROUPE_TREE "$__troupe_t"
     else
@@ -48,31 +57,31 @@ while builtin true
     set -g __troupe_m 0
     set -g __troupe_c (string sub -s 17 -- $__troupe_n)
     set -g __troupe_n (string sub -l 16 -- $__troupe_n)
-    test -f "@DIR@/$__troupe_n"; or exit 125
+    set -g __troupe_f '@DIR@/text'
+    if contains -- $__troupe_c n t N T
+        set -g __troupe_f "@DIR@/$__troupe_n"
+    end
+    test -f $__troupe_f; or exit 125
     set -g __troupe_i /dev/null
-    if test $__troupe_c = M; or test $__troupe_c = S
+    if contains -- $__troupe_c M S N T
         set -g __troupe_i "@DIR@/$__troupe_n.in"
     end
-    if test $__troupe_c = s; or test $__troupe_c = S
+    if contains -- $__troupe_c s t S T
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
-            source "@DIR@/$__troupe_n"
+            source $__troupe_f
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>'@DIR@/err'
     else
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_r $__troupe_s
-            source "@DIR@/$__troupe_n"
+            source $__troupe_f
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>&1
     end
     builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "$PWD" >>'@DIR@/st'
-    if test $__troupe_k = 0
-        set -g __troupe_k 1
-    else
-        set -g __troupe_k 0
-    end
-    __troupe_kept >"@DIR@/kept$__troupe_k" 2>/dev/null
+    set -g __troupe_k (math $__troupe_k + 1)
+    __troupe_kept >"@DIR@/kept"(math $__troupe_k % 2) 2>/dev/null
 end

@@ -1,15 +1,15 @@
 # The driver of a dash, or of another shell that knows no more than POSIX, on pipes. It
 # runs each command in a function, so that an interrupted one can return from it.
-__troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0
+__troupe_i='' __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_c=''
 __troupe_r() { return "$1"; }
 __troupe_read() {
   IFS= command read -r __troupe_n <'@DIR@/ctl'
 }
 __troupe_run() {
   if [ "$__troupe_p" = 0 ]; then
-    command . "@DIR@/$__troupe_n"
+    command . "$__troupe_f"
   else
-    __troupe_r "$__troupe_p" || command . "@DIR@/$__troupe_n"
+    __troupe_r "$__troupe_p" || command . "$__troupe_f"
   fi
 }
 __troupe_turn() {
@@ -18,36 +18,44 @@ __troupe_turn() {
   if [ -n "$__troupe_n" ]; then
     command printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
     __troupe_n='' __troupe_p=$__troupe_s
-    { export -p; command printf 'return 0\n'; } 1<>"@DIR@/kept$__troupe_k" || :
-    __troupe_k=$((1 - __troupe_k))
+    __troupe_k=$((__troupe_k + 1))
+    { export -p; command printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || :
   fi
   __troupe_read || __troupe_n=''
   if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
   __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
-  [ -f "@DIR@/$__troupe_n" ] || exit 125
-  case $__troupe_c in [MS])
+  case $__troupe_c in
+  [msMS]) __troupe_f='@DIR@/text' ;;
+  *) __troupe_f="@DIR@/$__troupe_n" ;;
+  esac
+  [ -f "$__troupe_f" ] || exit 125
+  case $__troupe_c in [MSNT])
     command exec 0<"@DIR@/$__troupe_n.in" || exit 125
     command printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st' || exit 125
   esac
   case $__troupe_c in
-  [sS]) command exec 1>'@DIR@/out' 2>'@DIR@/err' || exit 125 ;;
+  [stST]) command exec 1>'@DIR@/out' 2>'@DIR@/err' || exit 125 ;;
   *) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;
   esac
+  __troupe_i=''
   __troupe_run
-  __troupe_s=$?
+  __troupe_s=${__troupe_i:-$?}
 }
 if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
   __troupe_t=${TROUPE_TREE-}
-  for __troupe_v in $(export -p | command sed -n 's/^export \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p'); do unset "$__troupe_v"; done
-  if [ '@DIR@/kept0' -nt '@DIR@/kept1' ]; then __troupe_k=1; fi
-  command . "@DIR@/kept$__troupe_k"
-  __troupe_k=$((1 - __troupe_k))
-  command . "@DIR@/kept$__troupe_k"
+  # Of the two that were kept the newest counts that is whole.
+  for __troupe_f in 0 1 0; do
+    for __troupe_v in $(export -p | command -p sed -n 's/^export \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p'); do unset "$__troupe_v"; done
+    __troupe_w=0
+    command . "@DIR@/kept$__troupe_f"
+    if [ $__troupe_w -gt $__troupe_k ]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
+    if [ "$__troupe_f$__troupe_c" = 11 ]; then break; fi
+  done
   if [ -n "$__troupe_t" ]; then export TROUPE_TREE="$__troupe_t"; else unset TROUPE_TREE; fi
-  unset __troupe_t __troupe_v
+  unset __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
-trap 'return 130' INT
+trap '__troupe_i=130; return 130' INT # the status of an interrupted text is not sure to be that
 command printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 while :; do
   __troupe_turn

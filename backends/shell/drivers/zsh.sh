@@ -1,16 +1,19 @@
 # The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
 # TRAPINT lets an interrupt through, which "always" catches.
-typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c=''
+typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f=''
 __troupe_r() { return $1; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
-  for __troupe_v in ${(k)parameters[(R)*export*]}; do builtin unset "$__troupe_v"; done
-  if [[ '@DIR@/kept0' -nt '@DIR@/kept1' ]]; then __troupe_k=1; fi
-  builtin . "@DIR@/kept$__troupe_k"
-  __troupe_k=$((1 - __troupe_k))
-  builtin . "@DIR@/kept$__troupe_k"
+  # Of the two that were kept the newest counts that is whole.
+  for __troupe_f in 0 1 0; do
+    for __troupe_v in ${(k)parameters[(R)*export*]}; do builtin unset "$__troupe_v"; done
+    __troupe_w=0
+    builtin . "@DIR@/kept$__troupe_f"
+    if [[ $__troupe_w -gt $__troupe_k ]]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
+    if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
+  done
   if [[ -n $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
-  builtin unset __troupe_t __troupe_v
+  builtin unset __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 TRAPINT() { return 130 }
@@ -21,26 +24,28 @@ while [[ -n x ]]; do
     if [[ -n $__troupe_n ]]; then
       builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
       __troupe_n='' __troupe_p=$__troupe_s
-      { builtin export -p; builtin printf 'return 0\n'; } 1<>"@DIR@/kept$__troupe_k" || builtin true
-      __troupe_k=$((1 - __troupe_k))
+      __troupe_k=$((__troupe_k + 1))
+      { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
     fi
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
     __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
-    if [[ -n $__troupe_n && -f "@DIR@/$__troupe_n" ]]; then
+    __troupe_f='@DIR@/text'
+    if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
+    if [[ -n $__troupe_c && -f $__troupe_f ]]; then
       __troupe_m=0
-      if [[ $__troupe_c == [MS] ]]; then
+      if [[ $__troupe_c == [MSNT] ]]; then
         builtin exec 0<"@DIR@/$__troupe_n.in"
         builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
       fi
-      if [[ $__troupe_c == [sS] ]]; then
+      if [[ $__troupe_c == [stST] ]]; then
         builtin exec 1>'@DIR@/out' 2>'@DIR@/err'
       else
         builtin exec 1>'@DIR@/out' 2>&1
       fi
       if [[ $__troupe_p == 0 ]]; then
-        builtin . "@DIR@/$__troupe_n"
+        builtin . $__troupe_f
       else
-        __troupe_r $__troupe_p || builtin . "@DIR@/$__troupe_n"
+        __troupe_r $__troupe_p || builtin . $__troupe_f
       fi
       __troupe_s=$?
     elif [[ -n $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m -gt 99 ]]; then

@@ -1,0 +1,64 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+
+	"troupe/backends"
+)
+
+func TestTextOfACommand(t *testing.T) {
+	for _, c := range []struct {
+		shell   string
+		command backends.Command
+		want    string
+	}{
+		{"bash", backends.Command{Text: "make"}, "make"},
+		{"bash", backends.Command{Text: "make", Dir: "/here"}, "make"},
+		{"bash", backends.Command{Text: "make", Dir: "/a'b"}, `builtin cd -- '/a'\''b' || return; make`},
+		{"dash", backends.Command{Text: "make", Dir: "/tmp", Env: []string{"A=x y", "1B=no", "C", "D="}}, "command cd -- '/tmp' || return; export A='x y'; export D=''; make"},
+		{"zsh", backends.Command{Argv: []string{"echo", "a b", "", "$x"}}, "'echo' 'a b' '' '$x'"},
+		{"fish", backends.Command{Text: "make", Dir: "/tmp", Env: []string{`A=x'\y`}}, `builtin cd -- '/tmp' ; or return; set -gx A 'x\'\\y'; make`},
+		{"pwsh", backends.Command{Text: "Get-Item x", Dir: "/a'b", Env: []string{"A=$x"}}, "Set-Location -ErrorAction Stop -LiteralPath '/a''b'; $env:A = '$x'; Get-Item x"},
+		{"pwsh", backends.Command{Argv: []string{"git", "it's"}}, "& 'git' 'it''s'"},
+	} {
+		d, err := driverOf(c.shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.text(c.command, "/here"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.shell, got, c.want)
+		}
+	}
+}
+
+// PowerShell is not on every machine: its driver and flags are held to their text.
+func TestPowerShell(t *testing.T) {
+	d, err := driverOf("/opt/microsoft/powershell/7/pwsh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := strings.Join(d.words, " "); words != "pwsh -NoLogo -NoProfile -NonInteractive -File @DIR@/driver.ps1" {
+		t.Errorf("it is started with %q", words)
+	}
+	text := d.files()["driver.ps1"]
+	for _, part := range []string{"ready 0", "/ctl", "/st", "/out", "/err", ".in", "$global:LASTEXITCODE", "[int](-not $?)", "exit 125", "__troupe_n run"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("there is no %q in its driver", part)
+		}
+	}
+	if got := d.enter("/a"); got != "try { Set-Location -ErrorAction Stop -LiteralPath '/a'; return } catch {}\nSet-Location -ErrorAction Stop -LiteralPath '/'\n" {
+		t.Errorf("it enters by %q", got)
+	}
+}
+
+func TestIDsAreULIDsInOrder(t *testing.T) {
+	last := newID()
+	for range 100 {
+		id := newID()
+		if len(id) != 26 || id[0] > '7' || strings.Trim(string(id), "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" || id[:10] < last[:10] {
+			t.Fatalf("%s after %s", id, last)
+		}
+		last = id
+	}
+}
