@@ -41,10 +41,11 @@ type Options struct {
 	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
 	// displays have the command alone. Programs with arguments have none. "": nothing.
 	Prefix string
-	// Snapshot says whose commands know what their user has set up; the zero value:
-	// nobody's. A node with an Engine keeps the files in Dir, which must be given then and
-	// be this node's alone: what a node before has left there is removed.
-	Snapshot Snapshots
+	// Snapshot says that live shells know what their user has set up: functions, aliases,
+	// some options, and PATH (docs/commands.md). A node with an Engine keeps the files in
+	// Dir, which must be given then and be this node's alone: what a node before has left
+	// there is removed.
+	Snapshot bool
 	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
 	// session is one.
 	Parallel int

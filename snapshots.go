@@ -3,7 +3,6 @@ package troupe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -13,28 +12,11 @@ import (
 	"troupe/shell"
 )
 
-// Snapshots says whose commands know what their user has set up for their own shells:
-// functions, aliases, some options, and PATH (docs/commands.md).
-type Snapshots string
-
-// The choices.
-const (
-	SnapshotNever    Snapshots = ""         // none
-	SnapshotSessions Snapshots = "sessions" // those in live shells
-	SnapshotAlways   Snapshots = "all"      // and every other text for a bash, zsh or sh
-)
-
 func (o Options) checkSnapshot() error {
-	switch o.Snapshot {
-	case SnapshotNever:
-		return nil
-	case SnapshotSessions, SnapshotAlways:
-		if o.Engine != nil && o.Dir == "" {
-			return messages.Invalid("snapshot", "a node with an engine of its own keeps snapshots in Options.Dir, which is empty")
-		}
-		return nil
+	if o.Snapshot && o.Engine != nil && o.Dir == "" {
+		return messages.Invalid("snapshot", "a node with an engine of its own keeps snapshots in Options.Dir, which is empty")
 	}
-	return messages.Invalid("snapshot", fmt.Sprintf("%q says not whose commands have a snapshot; use sessions or all, or leave it out", string(o.Snapshot)))
+	return nil
 }
 
 // snapshots are those of a node. nil makes none.
@@ -42,7 +24,7 @@ type snapshots struct{ maker *snapshot.Maker }
 
 // snapshots makes the maker of a node with an engine.
 func (o Options) snapshots(p parts) *snapshots {
-	if o.Snapshot == SnapshotNever || p.engine == nil {
+	if !o.Snapshot || p.engine == nil {
 		return nil
 	}
 	dir := func() (string, error) { return o.Dir, nil }

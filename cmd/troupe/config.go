@@ -15,7 +15,6 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
-	"troupe"
 	"troupe/gateways/http/peer"
 	"troupe/messages"
 	"troupe/shell"
@@ -34,7 +33,7 @@ type settings struct {
 	Shells   map[string][]string `toml:"shells"`
 	Prefix   string              `toml:"prefix"`   // of every command text; "": none
 	Shell    string              `toml:"shell"`    // of run -s; "": that of the user, or bash
-	Snapshot snapshots           `toml:"snapshot"` // whose commands know what the user has set up
+	Snapshot bool                `toml:"snapshot"` // live shells know what their user has set up
 	Notify   notifySettings      `toml:"notify"`
 
 	file  string // which was read; "": none is there
@@ -76,7 +75,7 @@ const maxConfig = 1 << 20
 
 // settings reads them. A file that is named must be there.
 func (m *Main) settings() (*settings, error) {
-	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: snapshots{troupe.SnapshotSessions}, Socket: m.defaultSocket()}
+	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true, Socket: m.defaultSocket()}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
@@ -238,7 +237,8 @@ var kinds = []struct{ end, takes string }{
 	{"main.span", `a time like "90s", "10m" or "1h30m"`},
 	{"main.size", `a size like "64MiB"`},
 	{"main.logLevel", `"debug", "info", "warn" or "error"`},
-	{"main.snapshots", `"none", "sessions" or "all"`},
+	{"of type bool", "true or false"},
+	{"in a bool", "true or false"},
 	{"map[string][]string", "a table of settings"},
 	{"[]string", "a list of texts in quotes"},
 	{"string", "a text in quotes"},
@@ -284,25 +284,6 @@ func (s *span) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no time; write one like \"90s\", \"10m\" or \"1h30m\"", text)
 	}
 	s.Duration = d
-	return nil
-}
-
-// snapshots say whose commands know what the user has set up.
-type snapshots struct{ troupe.Snapshots }
-
-// noSnapshots is the setting that makes none.
-const noSnapshots = "none"
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *snapshots) UnmarshalText(text []byte) error {
-	switch which := troupe.Snapshots(text); which {
-	case noSnapshots:
-		s.Snapshots = troupe.SnapshotNever
-	case troupe.SnapshotSessions, troupe.SnapshotAlways:
-		s.Snapshots = which
-	default:
-		return fmt.Errorf("%q says not whose commands have a snapshot; use none, sessions or all", text)
-	}
 	return nil
 }
 
