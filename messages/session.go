@@ -130,7 +130,7 @@ type SessionInfo struct {
 	Used     time.Time `json:"used_at,omitzero"` // when a command of a live one last began or ended
 
 	// What became of the snapshot of its user's shell, and why there is none.
-	Snapshot      SnapshotUse `json:"snapshot"`
+	Snapshot      SnapshotUse `json:"snapshot,omitempty"`
 	SnapshotError string      `json:"snapshot_error,omitempty"`
 }
 
