@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/snapshot":            {"messages", "backends", "shell", "spill"},
 	"backends/ports":               {"messages"},
+	"backends/screen":              {"messages", "backends", "spill", "github.com/charmbracelet/x", "github.com/charmbracelet/ultraviolet"},
 	"backends/fake":                {"messages", "backends", "spill"},
 	"backends/backendtest":         {"messages", "backends", "backends/backendtest/hostile", "spill"},
 	"backends/backendtest/hostile": {},

@@ -23,6 +23,7 @@ var runFields = [...]field[Run]{
 	{"streams", func(d *jx.Decoder, w *Run) error { return text(d, &w.Streams) }},
 	{"stdin", func(d *jx.Decoder, w *Run) error { return text(d, &w.Stdin) }},
 	{"terminal", func(d *jx.Decoder, w *Run) error { return present(d, &w.Terminal, size) }},
+	{"shown", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Shown) }},
 	{"background", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Background) }},
 	{"detach", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Detach) }},
 	{"log_file", func(d *jx.Decoder, w *Run) error { return text(d, &w.LogFile) }},
