@@ -17,6 +17,7 @@ import (
 	"troupe/backends/pipe"
 	"troupe/backends/ports"
 	"troupe/backends/pty"
+	"troupe/backends/screen"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/shell"
@@ -113,11 +114,12 @@ type parts struct {
 	past     actors.Past
 	store    *spill.Disk
 	workers  *actors.Workers
+	screens  *screen.Screens
 }
 
 // build makes the store, the engine and the backends.
 func (o Options) build() (parts, error) {
-	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers)}
+	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}
@@ -185,6 +187,7 @@ func (p parts) stop(keep bool) []messages.Survivor {
 }
 
 func (p parts) close() error {
+	p.screens.Close()
 	if p.store == nil {
 		return nil
 	}
@@ -194,7 +197,7 @@ func (p parts) close() error {
 // deps joins what the tree needs.
 func (o Options) deps(p parts, n *Node) *actors.Deps {
 	return &actors.Deps{
-		Ports:    ports.Prober{},
+		Ports: ports.Prober{}, Screens: p.screens,
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,
 		Environment: environment(os.Environ(), o.Socket, o.State),
 		JobPrefix:   o.JobPrefix, Dir: o.WorkDir, Webhooks: o.Webhooks, Limits: o.Limits, Middleware: o.Middleware,

@@ -187,6 +187,19 @@ func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.Output
 	return messages.OutputPage{}, messages.Refusal(reply)
 }
 
+// Screen tells what the terminal of a job shows. A job without one is unsupported, with
+// the reason terminal.
+func (n *Node) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
+	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return messages.ReadScreen{Job: id} })
+	if err != nil {
+		return messages.ScreenText{}, err
+	}
+	if screen, ok := reply.(messages.ScreenText); ok {
+		return screen, nil
+	}
+	return messages.ScreenText{}, messages.Refusal(reply)
+}
+
 // Close implements io.Closer.
 func (f *Follower) Close() error {
 	if f.log == nil {

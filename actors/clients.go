@@ -9,16 +9,17 @@ import (
 // clients are those who wait for an answer of a job's machine, which knows them
 // by their tickets.
 type clients struct {
-	waiting map[lifecycle.Ticket]*actor.PID
+	waiting map[lifecycle.Ticket]*actor.PID // nil: nobody has asked yet
 	last    lifecycle.Ticket
 }
-
-func newClients() clients { return clients{waiting: map[lifecycle.Ticket]*actor.PID{}} }
 
 // ticket stands for who asked: 0 if nobody waits.
 func (c *clients) ticket(ctx actor.Context) lifecycle.Ticket {
 	if ctx.Sender() == nil {
 		return 0
+	}
+	if c.waiting == nil {
+		c.waiting = map[lifecycle.Ticket]*actor.PID{}
 	}
 	c.last++
 	c.waiting[c.last] = ctx.Sender()

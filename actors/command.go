@@ -31,13 +31,14 @@ type command struct {
 	leaving bool // all is said
 	moving  bool // … here: the job is handed over
 	clients clients
-	timers  map[lifecycle.Timer]scheduler.CancelFunc
+	// terminal is that of the job, nil if it has none.
+	terminal *terminal
+	timers   map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
 }
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
 		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
-		clients: newClients(), timers: map[lifecycle.Timer]scheduler.CancelFunc{},
 	}
 }
 
@@ -70,6 +71,8 @@ func (c *command) Receive(ctx actor.Context) {
 		c.askSink(ctx)
 	case watchOutput, outputsWanted, flushed:
 		c.serveSink(ctx, msg)
+	case answersSeen, answerRested, messages.TakeTerminal, messages.LeaveTerminal:
+		c.aboutTerminal(ctx, msg)
 	default:
 		c.asked(ctx, msg)
 	}
@@ -94,6 +97,7 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 		if c.sink != nil {
 			ctx.Send(c.sink, f)
 		}
+		c.stepTerminal(ctx, f)
 		return
 	case messages.ProcessFailed:
 		c.failed = true
@@ -129,6 +133,9 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	switch e := effect.(type) {
 	case lifecycle.Arm:
 		c.disarm(e.Timer)
+		if c.timers == nil {
+			c.timers = map[lifecycle.Timer]scheduler.CancelFunc{}
+		}
 		c.timers[e.Timer] = later(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
 	case lifecycle.Disarm:
 		c.disarm(e.Timer)
@@ -141,10 +148,16 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.spec = nil // of many jobs that run it is a good part
 	case lifecycle.Do:
 		c.proc.Do(control(e.Request))
+		if r, is := e.Request.(messages.ResizeTerminal); is {
+			c.resized(ctx, r.Size)
+		}
 	case lifecycle.Stop:
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
 		c.note(e.Fact)
+		if _, is := e.Fact.(messages.CommandPromoted); is {
+			c.promoted(ctx)
+		}
 		ctx.Send(ctx.Parent(), news(e))
 	case lifecycle.Reply:
 		c.clients.answer(ctx, e)
@@ -203,6 +216,7 @@ func (c *command) start(ctx actor.Context) {
 		return
 	}
 	c.proc = proc
+	c.passOver()
 	if c.memo != nil && !c.noted && !c.machine.Job.State.Ended() {
 		proc.Note(c.memo.of(&c.machine.Job)) // it may be at another place than before
 	}
@@ -231,6 +245,7 @@ func (c *command) open(ctx actor.Context) {
 		ctx.Send(c.sink, c.outputs())
 	}
 	c.born = true
+	c.openTerminal(ctx)
 }
 
 // abandon lets go: no timer outlives the actor, nobody waits for its answer,
@@ -239,6 +254,7 @@ func (c *command) abandon(ctx actor.Context) {
 	for t := range c.timers {
 		c.disarm(t)
 	}
+	c.closeTerminal()
 	if c.proc != nil {
 		c.proc.Release()
 	}
@@ -309,7 +325,7 @@ func (c *command) outputs() outputs {
 	if c.failed {
 		return outputs{closed: true}
 	}
-	return outputs{open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed}
+	return outputs{open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed, terminal: c.terminal.of(c.machine.Job.UID, c.proc.Output)}
 }
 
 // control is what a request asks of the process.

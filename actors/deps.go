@@ -28,6 +28,10 @@ type Deps struct {
 	// Ports tells when jobs listen; nil: nobody can wait for that.
 	Ports Ports
 
+	// Screens draw what the terminals of jobs show; nil: no screen can be read, and what
+	// is asked of a terminal that no client shows is not answered.
+	Screens Screens
+
 	// NewUID makes the ULID of a job.
 	NewUID func() messages.UID
 	// Environment makes the whole environment of a job, and names what it left

@@ -51,6 +51,7 @@ type keepsake struct {
 	owed        bool // a client waits for the end
 	key, digest string
 	quotas      []messages.ScopeQuota // of the scopes on the way, from the top one down
+	answered    int64                 // of its terminal, or unknownAnswers
 }
 
 // openScope makes a scope and its parents; it is routed.
@@ -247,6 +248,8 @@ type (
 		open   func(messages.Stream) (spill.Log, error)
 		of     []messages.Stream
 		closed bool // no stream grows any more
+		// terminal is that of the job; without an ID it has none.
+		terminal backends.Terminal
 	}
 	outputsWanted struct{ quiet }
 	// watchOutput asks the command for one OutputGrew above from.

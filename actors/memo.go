@@ -44,6 +44,9 @@ type memo struct {
 
 	OnFinish []string `json:"finish,omitempty"`
 
+	Terminal messages.Terminal `json:"terminal,omitzero"`
+	Answered int64             `json:"answered,omitempty"` // see lifecycle.Terminal
+
 	Key    string `json:"key,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
@@ -73,7 +76,7 @@ func newMemo(p place, at memoPlace) *memo {
 func (m memo) of(job *messages.Job) []byte {
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
 	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout
-	m.Seq, m.Separate, m.Dir = job.Seq, len(job.Output) > 1, job.Dir
+	m.Seq, m.Separate, m.Dir, m.Terminal = job.Seq, len(job.Output) > 1, job.Dir, job.Terminal
 	m.OnFinish = nil
 	for _, n := range job.OnFinish {
 		m.OnFinish = append(m.OnFinish, n.To)
@@ -85,7 +88,7 @@ func (m memo) of(job *messages.Job) []byte {
 		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
 		func() { m.Key, m.Digest, m.Quotas, m.Preview, m.OnFinish = "", "", nil, "", nil },
 		func() {
-			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Created: m.Created, Grace: m.Grace}
+			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
 		},
 	} {
 		spare()
@@ -111,7 +114,7 @@ func (m *memo) job(uid messages.UID) messages.Job {
 		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
 		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
 		Timeout: m.Timeout, Deadline: m.Deadline, Dir: m.Dir, Created: m.Created, OnFinish: messages.Notices(m.OnFinish),
-		Output: []messages.StreamOutput{{Stream: messages.Merged}},
+		Terminal: m.Terminal, Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
 	if m.Separate {
 		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}

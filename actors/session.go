@@ -146,6 +146,7 @@ func (s *session) place(ctx actor.Context, p place) {
 		return
 	}
 	p.job.Backend = s.open.Backend
+	p.job.Terminal = s.terminal(p.job.Terminal)
 	if !s.can.Separate && p.job.State == messages.Queued { // whatever was asked for
 		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
@@ -219,7 +220,7 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 // started again if it has its turn: the engine joins an id that it knows.
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
-	adopt := t.place.held || job.State != messages.Queued && job.State != messages.Starting
+	adopt := t.place.held || begun(job.State)
 	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
 	if adopt {
@@ -241,8 +242,21 @@ func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
 	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
 		c := newCommand(deps, shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
 		c.memo, c.noted = s.memo(t), t.place.keep.noted
+		c.terminal = newTerminal(*t.place.job, t.answered(adopt))
+		c.terminal.shownBy(t.place.run, t.place.job.Background)
 		return c
 	})
+}
+
+// answered is how far what was asked of the terminal of a job has an answer: of one
+// that an actor was around already, nobody knows.
+func (t *ticket) answered(adopt bool) int64 {
+	if !adopt {
+		return 0
+	}
+	known := t.place.keep.answered
+	t.place.keep.answered = unknownAnswers
+	return known
 }
 
 // replace puts a new actor around a job whose actor died. Lost is said only of
@@ -293,6 +307,9 @@ func (s *session) heard(ctx actor.Context, news told) {
 	}
 	ended := t.place.job.State.Ended()
 	*t.place.job = job
+	if begun(job.State) {
+		t.place.env = nil
+	}
 	ctx.Send(ctx.Parent(), news)
 	if s.closing != nil && job.State.Ended() {
 		s.closing.survived(job.Survivors)

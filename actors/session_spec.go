@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"cmp"
+
 	"troupe/actors/lifecycle"
 	"troupe/backends"
 	"troupe/messages"
@@ -13,11 +15,20 @@ func (s *session) spec(t *ticket) backends.Command {
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Mask(),
-		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: run.Terminal},
+		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
 		Log: plan(run, job.Session),
 	}
+}
+
+// terminal is the size of a job's terminal: what was asked for, or, where every job is
+// on one, that of the session.
+func (s *session) terminal(asked messages.Terminal) messages.Terminal {
+	if asked != (messages.Terminal{}) || !s.can.Terminal || s.can.Separate {
+		return asked
+	}
+	return cmp.Or(s.open.Terminal, messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols})
 }
 
 // memo is what the engine is to keep with a job, if it can outlive the tree.

@@ -41,3 +41,46 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 		})
 	}
 }
+
+// A session holds the environment of a job until it has begun, and no longer: an
+// actor that is put around it then needs none.
+func TestSessionLetsGoOfAnEnvironment(t *testing.T) {
+	onStage(t, func(s *stage) {
+		engine := fake.New(fake.Options{})
+		s.deps.Backends = map[string]backends.Backend{DefaultBackend: engine.Backend()}
+		var of *session
+		s.raise(s.deps.props(func() actor.Actor {
+			of = newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
+			return of
+		}), kindSession)
+		s.tell(place{
+			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Text: "make"}, env: []string{"A=b"}, turn: true,
+		})
+		if env := of.jobs["j1"].place.env; len(env) != 1 {
+			t.Errorf("before it has begun the environment is %v", env)
+		}
+		if !engine.Find("make").Begin() {
+			t.Fatal("the job was not asked for")
+		}
+		s.settle()
+		if env := of.jobs["j1"].place.env; env != nil {
+			t.Errorf("it runs, and the environment %v is held", env)
+		}
+		s.sys.Root.Send(of.jobs["j1"].pid, poison{})
+		s.settle()
+		if n := len(engine.Unowned()); n != 0 {
+			t.Errorf("%d processes are nobody's", n)
+		}
+	})
+}
+
+// What is running, or was, is never started again.
+func TestBegun(t *testing.T) {
+	for state, want := range map[messages.State]bool{
+		messages.Queued: false, messages.Starting: false, messages.Running: true, messages.Stopping: true, messages.Draining: true, messages.Finished: true, messages.Retired: true,
+	} {
+		if got := begun(state); got != want {
+			t.Errorf("%s: %v", state, got)
+		}
+	}
+}

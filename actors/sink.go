@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
 
+	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -26,6 +27,10 @@ type sink struct {
 	failed *messages.Error
 	closed bool // no stream grows any more
 	books  map[messages.Stream]*book
+
+	terminal backends.Terminal // without an ID: none
+	drawings []drawing         // screens that are being drawn
+	drawn    int               // the number of the last one
 
 	early   []pending // requests from before the logs came
 	waiting int       // requests that wait for a count
@@ -95,6 +100,10 @@ func (s *sink) Receive(ctx actor.Context) {
 		s.seal(ctx)
 	case messages.OutputGrew:
 		s.grew(ctx, msg)
+	case screenDrawn:
+		s.show(ctx, msg)
+	case terminalSized:
+		s.terminal.Sizes = msg.sizes
 	case countLines:
 		s.count(ctx, msg)
 	case flushSink:
@@ -118,7 +127,7 @@ func (s *sink) start(ctx actor.Context) {
 // look ends an archive that nobody has used lately. It still answers until its
 // parent stops it.
 func (s *sink) look(ctx actor.Context) {
-	if s.used || s.waiting > 0 || len(s.early) > 0 {
+	if s.used || s.waiting > 0 || len(s.early)+len(s.drawings) > 0 {
 		s.used = false
 		s.idle = later(ctx, archiveIdle, archiveLook{})
 		return
@@ -132,13 +141,6 @@ func (s *sink) request(ctx actor.Context, p pending) {
 	if p.sender == nil {
 		return
 	}
-	if _, screen := p.request.(messages.ReadScreen); screen {
-		s.refuse(ctx, p, &messages.Error{
-			Code: messages.Unsupported, Reason: "screen", Message: "the terminal of a job cannot be shown as a screen here",
-			Hint: "read its output instead",
-		})
-		return
-	}
 	if !s.have {
 		s.delay(ctx, p)
 		return
@@ -148,6 +150,8 @@ func (s *sink) request(ctx actor.Context, p pending) {
 		s.read(ctx, p, r)
 	case messages.FollowOutput:
 		s.follow(ctx, p, r)
+	case messages.ReadScreen:
+		s.screen(ctx, p)
 	}
 }
 
@@ -167,7 +171,7 @@ func (s *sink) delay(ctx actor.Context, p pending) {
 // take begins to read. Logs that come again replace those that were there; what
 // was counted in them stays right, since offsets never change.
 func (s *sink) take(ctx actor.Context, m outputs) {
-	s.have, s.failed, s.closed = true, nil, s.closed || m.closed
+	s.have, s.failed, s.closed, s.terminal = true, nil, s.closed || m.closed, m.terminal
 	for _, stream := range m.of {
 		log, err := m.open(stream)
 		if err != nil {
@@ -230,7 +234,7 @@ func (s *sink) answerFlush(ctx actor.Context) {
 		return
 	}
 	s.release(ctx)
-	if s.waiting == 0 && len(s.early) == 0 {
+	if s.waiting == 0 && len(s.early)+len(s.drawings) == 0 {
 		ctx.Send(s.flusher, flushed{})
 		s.flusher = nil
 	}
@@ -272,6 +276,9 @@ func (s *sink) abandon(ctx actor.Context) {
 			s.refuse(ctx, p, askAgain())
 		}
 		b.log.Close()
+	}
+	for _, d := range s.drawings {
+		s.refuse(ctx, d.pending, askAgain())
 	}
 	clear(s.books)
 }

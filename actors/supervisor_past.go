@@ -88,13 +88,16 @@ func (s *supervisor) untold(h backends.Held) Remembered {
 func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 	job := r.Job
 	job.Scope, job.Session = cmp.Or(job.Scope, messages.MainScope), cmp.Or(job.Session, messages.DefaultSession)
-	e := &entry{held: held, noted: held && m != nil, digest: r.Digest}
+	e := &entry{held: held, noted: held && m != nil, digest: r.Digest, answered: unknownAnswers}
 	switch {
 	case job.State == messages.Retired:
 		e.over, e.settled = true, !held
 	case m == nil || job.State.Ended():
 	default:
 		job.Deadline, job.Timeout = m.Deadline, m.Timeout
+		if m.Terminal != (messages.Terminal{}) {
+			job.Terminal, e.answered = m.Terminal, m.Answered
+		}
 		if moved = job.Seq > 0 && m.Seq > job.Seq && m.Scope != "" && m.Scope != job.Scope; moved {
 			job.Scope, job.Session = m.Scope, m.Session
 		}
@@ -177,9 +180,9 @@ func waysTo(path messages.ScopePath) []messages.ScopePath {
 // keepsake is what an engine that keeps jobs is to keep with one.
 func (s *supervisor) keepsake(e *entry) keepsake {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
-		return keepsake{}
+		return keepsake{answered: e.answered}
 	}
-	return keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope)}
+	return keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope), answered: e.answered}
 }
 
 // quotas are those of the scopes on the way to one, nil if there are none.

@@ -142,9 +142,10 @@ func (s *supervisor) archivedOutputs(e *entry) outputs {
 	if job.Outcome == messages.FailedToStart {
 		return outputs{closed: true} // as its command answered
 	}
+	open := func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) }
 	return outputs{
 		of: streams(job), closed: true,
-		open: func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) },
+		open: open, terminal: newTerminal(job, 0).of(job.UID, open),
 	}
 }
 

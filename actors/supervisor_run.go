@@ -29,10 +29,16 @@ type entry struct {
 	settled bool   // and its engine has been told to forget it
 	owed    bool   // a client waited for its end when it was asked for
 	held    bool   // its engine had it before this tree
-	noted   bool   // … and knows where it is
+	// answered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
+	answered int64
+	noted    bool // … and knows where it is
 
 	retired time.Time // when its last word was heard
 }
+
+// begun reports whether a job in this state has been started: it never is again, and
+// of many that run the environment is a good part.
+func begun(s messages.State) bool { return s != messages.Queued && s != messages.Starting }
 
 // slim lets go of what a job that is over and settled, and so never placed again,
 // needs no more.
@@ -202,7 +208,7 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 		ID: id, UID: uid, Scope: r.Scope, Session: r.Session, Principal: r.Principal, Tag: r.Tag,
 		Name: r.Name, Description: r.Description, Command: r.Text, Argv: r.Argv,
 		Mode: messages.ModeSync, Backend: DefaultBackend, State: messages.Queued,
-		Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
+		Terminal: r.Terminal, Timeout: r.Timeout, Created: clock(), OnFinish: messages.Notices(r.OnFinish), Output: []messages.StreamOutput{{Stream: messages.Merged}},
 	}
 	if len(r.Argv) > 0 {
 		job.Command = strings.Join(r.Argv, " ")
@@ -226,6 +232,7 @@ func (s *supervisor) place(ctx actor.Context, e *entry) {
 		job: &job, run: e.run, env: e.env, turn: e.offered, held: e.held,
 		keep: s.keepsake(e),
 	}, nil)
+	e.answered = unknownAnswers // who is put around it again was not told of it
 }
 
 // home is the address of a job.
@@ -331,6 +338,9 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 	}
 	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
 	e.job = job
+	if begun(job.State) {
+		e.env = nil
+	}
 	fact = s.record(ctx, e, fact)
 	switch fact.(type) {
 	case messages.CommandStarted:

@@ -46,6 +46,12 @@ func jobFields(f *fields, j *messages.Job) {
 	list(f, 38, &j.Output, outputFields)
 	natural(f, 39, &j.Seq)
 	list(f, 40, &j.OnFinish, noticeFields)
+	nested(f, 41, &j.Terminal, terminalFields)
+}
+
+func terminalFields(f *fields, t *messages.Terminal) {
+	integer(f, 1, &t.Rows)
+	integer(f, 2, &t.Cols)
 }
 
 func noticeFields(f *fields, n *messages.Notice) {

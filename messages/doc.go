@@ -18,6 +18,7 @@
 //	                                          OutputClosed, TreeEnded; OutputGrew, InputAwaited, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |
 //	                                          OutputEnded | ScreenText | RequestRejected
+//	terminal.go client ↔ command              TakeTerminal, LeaveTerminal → TerminalTaken | Acknowledged | CommandRejected
 //	session.go  client ↔ scope                OpenSession, CloseSession, ListSessions → SessionOpened | SessionClosed | SessionList
 //	scope.go    client ↔ supervisor           OpenScope, CloseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …

@@ -67,6 +67,7 @@ type Job struct {
 	PID             int
 	StartTime       uint64
 	Isolation       Isolation
+	Terminal        Terminal // its size as it was last set; the zero value: none
 	Dir             string
 	Created         time.Time
 	Started         time.Time

@@ -99,10 +99,25 @@ type ReadScreen struct {
 // ScreenText is what a terminal shows.
 type ScreenText struct {
 	quiet
-	Text      string
-	Row, Col  int
+	Job       JobID
+	Lines     []string // one for each row, without the blanks at its end
+	Row, Col  int      // of the cursor, from 0
+	Visible   bool     // … which the program may hide
 	Size      Terminal
-	Alternate bool
+	Alternate bool // the alternate screen is shown, as by an editor
+	Title     string
+	Keys      KeyModes
+	At        int64 // the byte of the output up to which it is drawn
+	Bytes     int64 // of the whole output
+}
+
+// KeyModes are what a program has told its terminal about keys: they decide which
+// bytes a key sends.
+type KeyModes struct {
+	Cursor bool // DECCKM: arrows send SS3
+	Keypad bool // DECKPAM
+	Paste  bool // what is pasted comes in brackets
+	Kitty  int  // flags of the kitty keyboard protocol; 0: the keys of always
 }
 
 // RequestRejected reports that a request outside the run and control

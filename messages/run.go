@@ -43,6 +43,7 @@ type RunCommand struct {
 	Streams    StreamMode
 	Stdin      StdinMode
 	Terminal   Terminal // the zero value: none
+	Shown      bool     // its client shows the terminal on a real one, which answers until the job is promoted (TakeTerminal)
 	Background bool     // answer with CommandPromoted when it has started
 	Detach     bool     // Background, in a keeper of its own, which outlives the node and its keeper
 	LogFile    string   // of a detached job: the absolute path of its log, which must not be there; "": the node's choice

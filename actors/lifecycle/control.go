@@ -35,6 +35,9 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
+	if r, is := e.Request.(messages.ResizeTerminal); is && c.Job.Terminal != (messages.Terminal{}) && r.Size.Rows > 0 && r.Size.Cols > 0 {
+		c.Job.Terminal = r.Size
+	}
 	c.controls = append(slices.Clip(c.controls), e.By)
 	return c, []Effect{Do{e.Request}}
 }

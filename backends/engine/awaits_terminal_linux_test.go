@@ -142,6 +142,7 @@ func TestTerminalAwaitsUnseen(t *testing.T) {
 	e.proc.Do(backends.AwaitInput{For: time.Minute})
 	e.waitsFor("secret")
 	e.types("x\n")
+	await[messages.InputWritten](e)
 	r.says(e, "up")
 	for got, waits := e.look(); got != "refused unsupported"; got, waits = e.look() {
 		if waits || got != "done" {

@@ -196,11 +196,8 @@ func (kernel) Hung(fd int) (bool, error) {
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0, err
 }
 
-// tiocgptpeer is TIOCGPTPEER, which x/sys lacks for some machines.
-const tiocgptpeer = 0x5441
-
 func (kernel) Peer(master int) (int, error) {
-	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), tiocgptpeer, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
+	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 	if errno != 0 {
 		return -1, errno
 	}

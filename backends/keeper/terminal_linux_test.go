@@ -134,7 +134,7 @@ func TestBadInputOfATerminalInTheKeeper(t *testing.T) {
 	if f := await[messages.ProcessExited](e, 1); f.Status.Code != 4 || f.Sizes[0] != 4+4097 {
 		t.Errorf("%+v", f)
 	}
-	p = c.Start(shell(newUID(), "true", func(s *backends.Spec) { s.Stdio.Terminal.Rows = -1 }), e.facts)
+	c.Start(shell(newUID(), "true", func(s *backends.Spec) { s.Stdio.Terminal.Rows = -1 }), e.facts)
 	if f := await[messages.ProcessFailed](e, 1); f.Err.Reason != "invalid_size" {
 		t.Errorf("%+v", f)
 	}

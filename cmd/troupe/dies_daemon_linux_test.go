@@ -33,11 +33,13 @@ func TestFaultDaemonDiesOverAStream(t *testing.T) {
 	}{
 		{"merged", messages.RunCommand{Text: seq}, []messages.Stream{messages.Merged}},
 		{
-			"separate", messages.RunCommand{Text: seq + " & " + seq + " >&2 & wait", Streams: messages.SeparateStreams},
+			"separate",
+			messages.RunCommand{Text: seq + " & " + seq + " >&2 & wait", Streams: messages.SeparateStreams},
 			[]messages.Stream{messages.Stdout, messages.Stderr},
 		},
 		{
-			"terminal", messages.RunCommand{Text: "stty -opost; " + seq, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
+			"terminal",
+			messages.RunCommand{Text: "stty -opost; " + seq, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
 			[]messages.Stream{messages.Merged},
 		},
 	} {

@@ -18,8 +18,8 @@ const (
 
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
-	"screen": needsTerminals, "init": needsInit,
-	"mcp": needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
+	"init": needsInit,
+	"mcp":  needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 
 // missing are commands that say why they do nothing. The help does not list them.

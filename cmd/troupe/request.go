@@ -26,6 +26,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	}
 	if f.pty {
 		r.Terminal, r.Stdin, r.Streams = m.terminalSize(), messages.StdinNull, messages.MergedStreams
+		r.Shown = !f.json && !f.noStdin && isTerminal(m.Out) && isTerminal(m.In)
 	}
 	if f.grace.set && r.Grace == 0 {
 		r.Grace = -1 // of a request, 0 is the default

@@ -23,8 +23,8 @@ func (m *Main) writeCommand() *cobra.Command {
 			return oneJob(cmd, args[:min(len(args), 1)]) // an empty text is a line, too
 		},
 		Long: `Write a line to the standard input of a job; without a text, what troupe itself
-reads, byte by byte. The job must read a pipe: one of troupe run -b -i, or a
-foreground run whose input is still open.`,
+reads, byte by byte. The job must read a pipe, one of troupe run -b -i or a
+foreground run whose input is still open, or be on a terminal.`,
 		Example: `  troupe write j7 yes
   troupe write j7 --keys 'y{enter}'         no newline but those that are named
   troupe write j7 --eof < answers.txt`,

@@ -36,6 +36,7 @@ type attachment struct {
 	answers chan struct{} // a place for each answer among the notices
 	inputs  chan messages.Refusable
 	cancel  context.CancelFunc
+	shown   shown
 }
 
 // attach answers with a WebSocket.
@@ -47,6 +48,10 @@ func (c *call) attach() error {
 	want := c.text("lease")
 	if want != "" && want != wire.AttachAsk && want != wire.AttachTake {
 		return messages.Invalid("lease", "lease must be ask or take; leave it out to watch")
+	}
+	terminal, err := c.flag("terminal")
+	if err != nil {
+		return err
 	}
 	job, out, err := c.wanted()
 	if err != nil {
@@ -74,6 +79,7 @@ func (c *call) attach() error {
 	a := &attachment{
 		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
 		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan messages.Refusable, maxInputs),
+		shown: newShown(terminal),
 	}
 	a.join(a)
 	defer a.leave(a)
@@ -234,6 +240,7 @@ func (a *attachment) say(ctx context.Context, said wire.AttachSaid) error {
 // job is not.
 func (a *attachment) output(ctx context.Context) {
 	defer a.cancel()
+	defer a.leaveTerminal(ctx)
 	buf := make([]byte, copyBuffer)
 	told := 0
 	for {
@@ -242,6 +249,9 @@ func (a *attachment) output(ctx context.Context) {
 			if a.say(ctx, wire.AttachSaid{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
 				return
 			}
+		}
+		if at := a.from.Offset(); n > 0 && a.mayAnswer(ctx, at-int64(n), at) != nil {
+			return
 		}
 		if n > 0 && a.conn.Write(ctx, websocket.MessageBinary, buf[:n]) != nil {
 			return

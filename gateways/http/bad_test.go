@@ -94,7 +94,6 @@ func TestBadInputRun(t *testing.T) {
 		{"B42", `{"command":"true","terminal":{"rows":0,"cols":0}}`, bad, messages.InvalidParams, "invalid_size"},
 		{"B42 -1", `{"command":"true","terminal":{"rows":-1,"cols":80}}`, bad, messages.InvalidParams, "invalid_size"},
 		{"B42 65536", `{"command":"true","terminal":{"rows":1,"cols":65536}}`, bad, messages.InvalidParams, "invalid_size"},
-		{"terminal", `{"command":"true","terminal":{"rows":24,"cols":80}}`, 501, messages.Unsupported, "terminal"},
 		{"detach", `{"command":"true","detach":true}`, 501, messages.Unsupported, "detach"},
 		{"B65", `{"command":"true","colour":"red"}`, bad, messages.InvalidParams, "colour"},
 		{"B65 deep", `{"command":"true","max_output":{"byte":1}}`, bad, messages.InvalidParams, "byte"},

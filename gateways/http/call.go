@@ -47,10 +47,16 @@ func (c *call) door() *door { return c.ctx.Value(doorKey{}).(*door) }
 
 func (c *call) principal() messages.Principal { return c.door().principal() }
 
+const jsonType = "application/json"
+
 // checkType refuses a body that a form of a web page could have sent.
 func (c *call) checkType() *messages.Error {
-	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
+	given := c.r.Header.Get("Content-Type")
+	if given == jsonType {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(given)
+	if err != nil || kind != jsonType {
 		return messages.Invalid("content_type", "the body must be JSON, and say so: Content-Type: application/json")
 	}
 	return nil
@@ -196,7 +202,7 @@ func send(w http.ResponseWriter, status int, v any) error {
 		return err
 	}
 	b = append(b, '\n')
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(status)
@@ -220,8 +226,7 @@ func (c *call) stream() (context.Context, context.CancelFunc) {
 // line.
 func compact(v any) ([]byte, error) {
 	if r, ok := v.(wire.Result); ok { // what it writes needs no second look
-		b, err := r.MarshalJSON()
-		return bytes.TrimSuffix(b, []byte("\n")), err
+		return r.MarshalJSON()
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -142,6 +143,6 @@ func (d *door) CloseWrite() error {
 }
 
 // principal is who speaks: the owner of the daemon, for only he gets in.
-func (d *door) principal() messages.Principal {
-	return messages.Principal(fmt.Sprintf("uid:%d", os.Geteuid()))
-}
+func (d *door) principal() messages.Principal { return owner }
+
+var owner = messages.Principal("uid:" + strconv.Itoa(os.Geteuid()))

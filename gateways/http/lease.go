@@ -10,6 +10,7 @@ import (
 type lease struct {
 	holder, asker *attachment
 	attached      int
+	shown         int64 // what was sent to holders whose terminals answer
 }
 
 // join makes an attachment one of its job's.

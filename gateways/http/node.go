@@ -25,6 +25,7 @@ type node interface {
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
+	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)

@@ -26,6 +26,8 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		}
 	})
 	live := d.background(messages.RunCommand{Text: "sleep 60", Stdin: messages.StdinPipe})
+	terminal, err := d.node.Run(t.Context(), messages.RunCommand{Text: "sleep 60", Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}})
+	require.NoError(t, err)
 	front := d.background(messages.RunCommand{Text: "sleep 60"})
 	over := d.run("echo x")
 	d.retired(over.ID)
@@ -65,6 +67,8 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/jobs/{id}", "GET", l, ``},
 		{"/v1/jobs/{id}/output", "GET", o + "/output", ``},
 		{"/v1/jobs/{id}/text", "GET", o + "/text", ``},
+		{"/v1/jobs/{id}/screen", "GET", "/v1/jobs/" + string(terminal.ID) + "/screen", ``},
+		{"/v1/jobs/{id}/resize", "POST", "/v1/jobs/" + string(terminal.ID) + "/resize", `{"rows":30,"cols":90}`},
 		{"/v1/jobs/{id}/signal", "POST", l + "/signal", `{"signal":"CONT"}`},
 		{"/v1/jobs/{id}/promote", "POST", "/v1/jobs/" + string(front.ID) + "/promote", `{}`},
 		{"/v1/jobs/{id}/deadline", "POST", l + "/deadline", `{"none":true}`},
@@ -109,6 +113,5 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	delete(want, "POST /v1/jobs/{id}/resize 200") // no job has a terminal yet
 	require.Empty(t, want, "never answered so")
 }

@@ -28,6 +28,10 @@ const resetSGR = "\x1b[0m"
 // and newlines; CR and CRLF become newlines, bidirectional controls are spelled
 // out, bytes that are no UTF-8 become U+FFFD. It keeps its state from one piece
 // to the next. The zero Cleaner is ready.
+//
+// A CR that no LF follows is a newline, too: what a progress bar wrote over
+// itself is a line for each of its states, and nothing is lost. What is seen of it in
+// the end is for a screen to tell.
 type Cleaner struct {
 	Colours bool // leave SGR in
 
@@ -165,7 +169,9 @@ func (c *Cleaner) escape(dst []byte, b byte) ([]byte, int) {
 	case next == parser.EscapeState && b == 0x1b:
 		c.seq, c.inside = append(c.seq[:0], b), 0
 	case action == parser.ExecuteAction:
-		c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within: no SGR we pass on
+		if len(c.seq) <= maxSGR {
+			c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within: no SGR we pass on
+		}
 		return c.control(dst, b), 1
 	case action == parser.DispatchAction && b == 'm' && was >= parser.CsiEntryState && was <= parser.CsiParamState:
 		return c.sgr(dst), 1

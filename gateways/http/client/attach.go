@@ -19,6 +19,10 @@ type Attaching struct {
 	Stream messages.Stream
 	Offset int64
 	Lease  string // wire.AttachAsk or wire.AttachTake; "": watch
+	// Terminal says that the output is shown on a terminal that answers what is asked of
+	// it. wire.AttachAnswers tells when: any other part of the output goes through a
+	// view.Mute.
+	Terminal bool
 }
 
 // Attachment is a connection to a job's terminal, or to its pipes. One goroutine
@@ -45,6 +49,9 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how Attaching) (
 	}
 	if how.Lease != "" {
 		query.Set("lease", how.Lease)
+	}
+	if how.Terminal {
+		query.Set("terminal", "true")
 	}
 	header := http.Header{}
 	if c.token != "" {

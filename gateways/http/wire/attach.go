@@ -6,7 +6,7 @@ import "troupe/messages"
 // the server, from the offset of its first message on, and of the input from the
 // client. Its text messages are these.
 //
-//	server: hello, then output, gap, lease, asked, written, failed in any order, then ended
+//	server: hello, then output, gap, lease, answers, asked, written, failed in any order, then ended
 //	client: input, close_input, resize, ask, take, yield, refuse
 //
 // One attachment of a job holds the lease of its input; the others watch. ask
@@ -21,6 +21,7 @@ const (
 	AttachAsked   = "asked"   // somebody else asks for the lease: yield or refuse
 	AttachWritten = "written" // Through: what the kernel has of the input
 	AttachFailed  = "failed"  // Error: something that was asked for was not done
+	AttachAnswers = "answers" // Held says whether your terminal answers what is asked from the byte Offset on; elsewhere leave the questions out
 	AttachEnded   = "ended"   // Job, Offset: nothing follows
 )
 

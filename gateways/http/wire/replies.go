@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"troupe/messages"
@@ -27,22 +26,21 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		return job, err
 	}
 	text, err := json.Marshal(r.Text)
-	job = bytes.TrimSuffix(job, []byte("\n"))
 	return append(append(job[:len(job)-1], ','), text[1:]...), err
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It reads the text once: a client
-// waits for it.
+// UnmarshalJSON implements json.Unmarshaler. It may be asked by itself: it reads
+// the text once, and a client waits for it.
 func (r *Result) UnmarshalJSON(b []byte) error {
-	var o struct {
-		jobObject
-		Text      *string `json:"text"`
-		Truncated bool    `json:"truncated"`
-	}
-	if err := json.Unmarshal(b, &o); err != nil {
-		return err
+	var o resultObject
+	if !readAll(b, &o, result) {
+		o = resultObject{}
+		if err := json.Unmarshal(b, &o); err != nil {
+			return err
+		}
 	}
 	r.Job = o.job()
+	r.Text = nil
 	if o.Text != nil {
 		r.Text = &Shown{*o.Text, o.Truncated}
 	}

@@ -34,6 +34,7 @@ type Run struct {
 	Streams       string            `json:"streams,omitempty"`
 	Stdin         string            `json:"stdin,omitempty"`
 	Terminal      *Size             `json:"terminal,omitempty"`
+	Shown         bool              `json:"shown,omitempty"` // on a real terminal, by the client
 	Background    bool              `json:"background,omitempty"`
 	Detach        bool              `json:"detach,omitempty"`
 	LogFile       string            `json:"log_file,omitempty"`
@@ -160,6 +161,7 @@ func (w Run) bounds(r *messages.RunCommand) *messages.Error {
 		}
 		r.Terminal = messages.Terminal{Rows: w.Terminal.Rows, Cols: w.Terminal.Cols}
 	}
+	r.Shown = w.Shown
 	if w.MaxOutput != nil {
 		r.Quota.Policy = w.MaxOutput.Policy
 		if n := w.MaxOutput.Bytes; n != nil {
@@ -212,6 +214,7 @@ func NewRun(r messages.RunCommand) Run {
 	if r.Terminal != (messages.Terminal{}) {
 		w.Terminal = &Size{r.Terminal.Rows, r.Terminal.Cols}
 	}
+	w.Shown = r.Shown
 	if r.Quota != (messages.Quota{}) {
 		w.MaxOutput = &Quota{Policy: r.Quota.Policy}
 		if r.Quota.Bytes != 0 {

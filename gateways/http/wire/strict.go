@@ -21,6 +21,18 @@ const MaxDepth = 64
 // its reason the name of the field where there is one. into may be partly filled
 // then.
 func Decode(body []byte, into any) *messages.Error {
+	if w, ok := into.(*Run); ok {
+		var quick Run
+		if readAll(body, &quick, run) {
+			*w = quick
+			return nil
+		}
+	}
+	return decode(body, into)
+}
+
+// decode is Decode by encoding/json.
+func decode(body []byte, into any) *messages.Error {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:

@@ -49,6 +49,7 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			r.Env = []string{"A=" + rapid.String().Draw(t, "a"), "B=" + rapid.String().Draw(t, "b")}
 		}
 		if rapid.Bool().Draw(t, "terminal") {
+			r.Shown = rapid.Bool().Draw(t, "shown")
 			r.Terminal = messages.Terminal{Rows: rapid.IntRange(1, 65535).Draw(t, "rows"), Cols: rapid.IntRange(1, 65535).Draw(t, "cols")}
 		}
 		sent := wire.NewRun(r)

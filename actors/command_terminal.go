@@ -1,0 +1,232 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/actors/lifecycle"
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// What a command does for a job on a terminal: it knows the sizes that the terminal
+// had, and answers what is asked while no client does (docs/decisions/024).
+
+// Screens draw what the terminals of jobs show. No call waits; each tells once, from a
+// goroutine of its own.
+type Screens interface {
+	// Show tells what a terminal shows.
+	Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error))
+	// Answer tells what a terminal answers to what was asked behind the byte after.
+	Answer(t backends.Terminal, after int64, told func(backends.Answered, *messages.Error))
+}
+
+const (
+	// answerRest is how long a terminal is not looked at behind a look. It is what an
+	// answer may be late by, where a job goes on writing before it has it.
+	answerRest = 20 * time.Millisecond
+	// maxSizes bounds the sizes that are remembered of one terminal.
+	maxSizes = 16
+	// unknownAnswers says that nobody knows what was answered before: all that was
+	// asked so far is taken for answered.
+	unknownAnswers = -1
+)
+
+// terminal is what a command knows of the terminal of its job.
+type terminal struct {
+	machine lifecycle.Terminal
+	sizes   []backends.Sized
+	rest    scheduler.CancelFunc
+}
+
+// answersSeen is what came of a look at the questions in an output; it is nothing for
+// anybody but the command that asked.
+type answersSeen struct {
+	quiet
+	event lifecycle.Looked
+}
+
+// answerRested says that a terminal may be looked at again.
+type answerRested struct{ quiet }
+
+// newTerminal is that of a job, nil if it has none.
+func newTerminal(job messages.Job, answered int64) *terminal {
+	if job.Terminal == (messages.Terminal{}) {
+		return nil
+	}
+	return &terminal{machine: lifecycle.Terminal{Answered: answered}, sizes: []backends.Sized{{Size: job.Terminal}}}
+}
+
+// theRun names the client of a run whose own terminal shows the job.
+const theRun = "the run"
+
+// shownBy leaves the answers to the client of a run, as it was asked for, until the job
+// is promoted.
+func (t *terminal) shownBy(r *messages.RunCommand, promoted bool) {
+	if t != nil && r.Shown && !r.Background && !promoted {
+		t.machine.Holder = theRun
+	}
+}
+
+// promoted has the client of the run answer no more.
+func (c *command) promoted(ctx actor.Context) {
+	if c.terminal != nil && c.terminal.machine.Holder == theRun && c.proc != nil {
+		c.stepTerminal(ctx, messages.LeaveTerminal{By: theRun, Through: c.written()})
+	}
+}
+
+// of is the terminal as whoever draws it must know it.
+func (t *terminal) of(uid messages.UID, open func(messages.Stream) (spill.Log, error)) backends.Terminal {
+	if t == nil {
+		return backends.Terminal{}
+	}
+	return backends.Terminal{ID: uid, Sizes: t.sizes, Log: func() (spill.Log, error) { return open(messages.Merged) }}
+}
+
+// openTerminal begins to answer, when the job has an output.
+func (c *command) openTerminal(ctx actor.Context) {
+	t := c.terminal
+	if t == nil || c.proc == nil || c.failed {
+		return
+	}
+	c.passOver()
+	c.stepTerminal(ctx, lifecycle.Opened{})
+}
+
+// passOver takes what was asked before for answered, if nobody knows.
+func (c *command) passOver() {
+	if t := c.terminal; t != nil && t.machine.Answered == unknownAnswers {
+		t.machine.Answered = c.written()
+	}
+}
+
+// written is how large the output is.
+func (c *command) written() int64 {
+	log, err := c.proc.Output(messages.Merged)
+	if err != nil {
+		return 0
+	}
+	defer log.Close()
+	return log.State().Size
+}
+
+// resized remembers that the terminal has another size from here on.
+func (c *command) resized(ctx actor.Context, size messages.Terminal) {
+	t := c.terminal
+	if t == nil || c.proc == nil || c.machine.Job.Terminal != size {
+		return
+	}
+	if len(t.sizes) == maxSizes {
+		t.sizes = append(slices.Clone(t.sizes[:1]), t.sizes[2:]...)
+	}
+	t.sizes = append(slices.Clip(t.sizes), backends.Sized{From: c.written(), Size: size})
+	if c.memo != nil {
+		c.proc.Note(c.memo.of(&c.machine.Job))
+	}
+	if c.sink != nil && c.born {
+		ctx.Send(c.sink, terminalSized{sizes: t.sizes})
+	}
+}
+
+// askedTerminal takes a request of the terminal conversation.
+func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
+	switch {
+	case c.terminal == nil:
+		refuse(ctx, request, noTerminal(c.machine.Job.ID))
+		return
+	case c.machine.Job.State.Ended():
+		refuse(ctx, request, lifecycle.JobFinished(c.machine.Job.ID))
+		return
+	}
+	if take, is := request.(messages.TakeTerminal); is && take.By == "" {
+		refuse(ctx, request, messages.Invalid("by", "who takes a terminal must say who it is"))
+		return
+	}
+	c.stepTerminal(ctx, request)
+	if ctx.Sender() == nil || !reachable(ctx, ctx.Sender()) {
+		return
+	}
+	if _, is := request.(messages.TakeTerminal); is {
+		ctx.Respond(messages.TerminalTaken{Answered: c.terminal.machine.Answered})
+		return
+	}
+	ctx.Respond(messages.Acknowledged{})
+}
+
+// stepTerminal has the machine decide, and does it.
+func (c *command) stepTerminal(ctx actor.Context, event any) {
+	t := c.terminal
+	if t == nil || c.deps.Screens == nil {
+		return
+	}
+	var effects []lifecycle.TerminalEffect
+	t.machine, effects = t.machine.Step(event)
+	for _, effect := range effects {
+		c.performTerminal(ctx, effect)
+	}
+}
+
+func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEffect) {
+	switch e := effect.(type) {
+	case lifecycle.Listen:
+		if !c.closed {
+			c.proc.Watch(messages.Merged, e.From)
+		}
+	case lifecycle.Look:
+		c.look(ctx, e)
+	case lifecycle.Rest:
+		c.terminal.rest = later(ctx, answerRest, answerRested{})
+	case lifecycle.Answer:
+		if c.memo != nil {
+			c.memo.Answered = e.Through
+			c.proc.Note(c.memo.of(&c.machine.Job))
+		}
+		if len(e.Data) > 0 {
+			c.step(ctx, lifecycle.Asked{Request: messages.WriteInput{Job: c.machine.Job.ID, Data: e.Data, Raw: true}})
+		}
+	}
+}
+
+// look has the output looked at for questions.
+func (c *command) look(ctx actor.Context, l lifecycle.Look) {
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.Answered, err *messages.Error) {
+		if reachable(root, self) {
+			root.Send(self, answersSeen{event: lifecycle.Looked{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
+		}
+	})
+}
+
+// aboutTerminal hears what concerns the terminal of the job.
+func (c *command) aboutTerminal(ctx actor.Context, msg any) {
+	switch m := msg.(type) {
+	case answersSeen:
+		c.stepTerminal(ctx, m.event)
+	case answerRested:
+		c.stepTerminal(ctx, lifecycle.Rested{})
+	case messages.TakeTerminal:
+		c.askedTerminal(ctx, m)
+	case messages.LeaveTerminal:
+		c.askedTerminal(ctx, m)
+	}
+}
+
+// closeTerminal lets go of what is under way.
+func (c *command) closeTerminal() {
+	if c.terminal != nil && c.terminal.rest != nil {
+		c.terminal.rest()
+	}
+}
+
+// noTerminal refuses what only a job on a terminal can be asked.
+func noTerminal(job messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.Unsupported, Reason: "terminal", Message: fmt.Sprintf("job %s has no terminal, so there is no screen", job),
+		Hint: fmt.Sprintf("troupe logs %s shows its output", job),
+	}
+}

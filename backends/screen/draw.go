@@ -1,0 +1,384 @@
+package screen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// What a sieve lets through becomes what the emulator draws rightly.
+
+// csi is a sequence with one number.
+func csi(n int, final byte) string { return "\x1b[" + strconv.Itoa(n) + string(final) }
+
+// cup puts the cursor to a row and column, from 0.
+func cup(row, col int) string { return fmt.Sprintf("\x1b[%d;%dH", row+1, col+1) }
+
+// text implements sink.
+func (t *term) text(p []byte) {
+	t.scrolls += len(p)/t.size.Cols + 1
+	if t.modes.insert {
+		for _, b := range p {
+			t.shift(1)
+			t.out = append(t.out, b)
+		}
+	} else {
+		t.out = append(t.out, p...)
+	}
+	t.last = len(t.out) - 1 // a mark may join the last one
+	t.again = append(t.again[:0], p[len(p)-1])
+	if len(t.out) >= maxOut {
+		t.flush(t.last)
+	}
+}
+
+// char implements sink.
+func (t *term) char(r rune, joins bool) {
+	if joins {
+		t.out = utf8.AppendRune(t.out, r)
+		t.again = utf8.AppendRune(t.again, r)
+		return
+	}
+	width := ansi.StringWidth(string(r))
+	if width == 0 { // a mark on nothing
+		return
+	}
+	t.put("")
+	if width > 1 { // vt would lose one that does not fit into the line
+		t.look()
+		if t.modes.set[autoWrap] && t.vt.CursorPosition().X+width > t.size.Cols {
+			t.put("\r\n")
+		}
+	}
+	if t.modes.insert {
+		t.shift(width)
+	}
+	t.scrolls++
+	t.last = len(t.out)
+	t.out = utf8.AppendRune(t.out, r)
+	t.again = utf8.AppendRune(t.again[:0], r)
+}
+
+// control implements sink.
+func (t *term) control(b byte) {
+	switch b {
+	case 0x0e, 0x0f: // vt has them not: the set itself is chosen instead
+		t.modes.shift(b)
+		t.charset()
+	case '\n':
+		t.scrolls++
+		t.put("\n")
+		if t.modes.newline {
+			t.put("\r")
+		}
+	default:
+		t.put(string(rune(b)))
+	}
+}
+
+func (t *term) charset() { t.put("\x1b(" + string(t.modes.sets[t.modes.shifted])) }
+
+// escape implements sink.
+func (t *term) escape(inter, final byte) {
+	t.modes.escape(inter, final)
+	switch {
+	case inter == '(' || inter == ')':
+		t.charset()
+	case inter != 0:
+	case final == '8':
+		t.restore()
+	case final == 'E':
+		t.scrolls++
+		t.put("\r\n")
+	case final == 'c':
+		t.reset()
+	case final == 'D':
+		t.scrolls++
+		t.put("\x1bD")
+	case final == '7' || final == 'H' || final == 'M':
+		t.put("\x1b" + string(final))
+	}
+}
+
+// restore is DECRC. In vt a line that was full stays so behind it, until the cursor
+// moves.
+func (t *term) restore() { t.put("\x1b8" + csi(0, 'A')) }
+
+// reset is RIS.
+func (t *term) reset() {
+	t.modes.reset()
+	t.name = ""
+	t.put("\x1bc")
+	t.look()
+	t.scrolls = 0
+}
+
+// softReset is DECSTR: what most programs leave behind is made good.
+func (t *term) softReset() {
+	t.modes.softReset()
+	t.put("\x1b[?25h\x1b[?7h\x1b[?6l\x1b[m\x1b(B\x1b7" + "\x1b[r\x1b8" + csi(0, 'A'))
+}
+
+// csi implements sink.
+func (t *term) csi(c sequence) {
+	switch {
+	case c.inter == '$' && c.final == 'p' && len(c.params) == 1 && (c.prefix == 0 || c.prefix == '?'):
+		t.look()
+		t.reply(t.modes.report(c.param(0, 0), c.prefix == '?'))
+	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
+		t.softReset()
+	case c.inter != 0:
+	case c.final == 'u' && c.prefix != 0:
+		t.modes.keyboard(c)
+	case c.final == 'h' || c.final == 'l':
+		t.setModes(c)
+	case c.final == 'n' || c.final == 'c':
+		t.asks(c)
+	case c.prefix == 0 && c.final == 'm':
+		if strings.Trim(string(c.raw), "0123456789;:") == "" {
+			t.put("\x1b[" + colours(c) + "m")
+		}
+	case c.prefix == 0:
+		t.move(c)
+	}
+}
+
+// colours are the numbers of SGR within bounds.
+func colours(c sequence) string {
+	var b strings.Builder
+	i := 0
+	for _, r := range string(c.raw) {
+		if r == ';' || r == ':' {
+			i++
+			if i == len(c.params) {
+				break
+			}
+			b.WriteRune(r)
+		} else if n := b.Len(); n == 0 || strings.IndexByte(";:", b.String()[n-1]) >= 0 {
+			b.WriteString(strconv.Itoa(c.params[i]))
+		}
+	}
+	return b.String()
+}
+
+// setModes is SM and RM.
+func (t *term) setModes(c sequence) {
+	on := c.final == 'h'
+	for _, mode := range c.params {
+		if !t.modes.change(mode, c.prefix, on) || c.prefix != '?' {
+			continue
+		}
+		switch mode {
+		case savedCursor:
+			if on {
+				t.put("\x1b7")
+			} else {
+				t.restore()
+			}
+		case altScreen47, altScreen, altScreenSaved:
+			t.alternate(on, mode == altScreenSaved)
+		case originMode, autoWrap:
+			t.put(fmt.Sprintf("\x1b[?%d%c", mode, c.final))
+		}
+	}
+}
+
+// alternate changes the screen. The cursor stays where it is, or on the way out goes
+// where it was on the way in, if that was saved. The margins are those of both.
+func (t *term) alternate(on, saved bool) {
+	if on == t.modes.alt {
+		return
+	}
+	t.look()
+	at := t.vt.CursorPosition()
+	t.modes.alt = on
+	if on {
+		t.put("\x1b[?1047h")
+		t.scrolls = 0
+	} else {
+		t.trim()
+		t.put("\x1b[?1047l")
+		if t.look(); saved {
+			at = t.vt.CursorPosition()
+		}
+	}
+	if t.modes.region {
+		t.put(fmt.Sprintf("\x1b[%d;%dr", t.modes.top+1, t.modes.bottom))
+	} else {
+		t.put("\x1b[r")
+	}
+	t.put(t.place(at.Y, at.X))
+}
+
+// place puts the cursor to where it is to be, whatever the origin is.
+func (t *term) place(row, col int) string {
+	if t.modes.region && t.modes.set[originMode] {
+		row -= t.modes.top
+	}
+	return cup(row, col)
+}
+
+// move passes on what moves the cursor and what changes the screen.
+func (t *term) move(c sequence) {
+	rows, cols := t.size.Rows, t.size.Cols
+	switch c.final {
+	case 'A', 'B', 'E', 'F':
+		t.put(csi(t.within(min(c.param(0, 1), rows), c.final), c.final))
+	case 'T', 'e', 'd':
+		t.put(csi(min(c.param(0, 1), rows), c.final))
+	case 'C', 'D', 'G', 'I', 'X', 'Z', '`', 'a':
+		t.put(csi(min(c.param(0, 1), cols), c.final))
+	case '@':
+		t.shift(min(c.param(0, 1), cols))
+	case 'P':
+		t.shift(-min(c.param(0, 1), cols))
+	case 'S':
+		n := min(c.param(0, 1), rows)
+		t.scrolls += n
+		t.put(csi(n, 'S'))
+	case 'L', 'M':
+		t.lines(min(c.param(0, 1), rows), c.final)
+	case 'H', 'f':
+		t.put(cup(min(c.param(0, 1), rows)-1, min(c.param(1, 1), cols)-1))
+	case 'J':
+		t.erase(c.param(0, 0))
+	case 'K':
+		if n := c.param(0, 0); n <= 2 {
+			t.put(csi(n, 'K'))
+		}
+	case 'b':
+		t.look()
+		t.repeat(min(c.param(0, 1), cols-t.vt.CursorPosition().X))
+	case 'g':
+		t.put(csi(c.param(0, 0), 'g'))
+	case 'r':
+		t.margins(c.param(0, 1), min(c.param(1, rows), rows))
+	case 's':
+		t.put("\x1b7")
+	case 'u':
+		t.restore()
+	}
+}
+
+// margins is DECSTBM.
+func (t *term) margins(top, bottom int) {
+	if top < bottom {
+		t.modes.margins(top, bottom)
+		t.modes.region = top > 1 || bottom < t.size.Rows
+		t.put(fmt.Sprintf("\x1b[%d;%dr", top, bottom))
+	}
+}
+
+// erase is ED. In vt the part above takes all of the cursor's line along, and that of
+// the scrollback all of the screen.
+func (t *term) erase(what int) {
+	switch what {
+	case 0, 2:
+		t.scrolls += t.size.Rows
+		t.put(csi(what, 'J'))
+	case 1:
+		t.look()
+		for y := range t.vt.CursorPosition().Y {
+			for x := range t.size.Cols {
+				t.vt.SetCell(x, y, nil)
+			}
+		}
+		t.put(csi(1, 'K'))
+	case 3:
+		t.look()
+		t.vt.ClearScrollback()
+	}
+}
+
+// lines is IL and DL, behind which vt has the cursor in another line if there is a
+// scrolling region.
+func (t *term) lines(n int, final byte) {
+	t.look()
+	at := t.vt.CursorPosition()
+	t.scrolls += n
+	t.put(csi(n, final))
+	if t.modes.region && at.Y >= t.modes.top && at.Y < t.modes.bottom {
+		t.put(t.place(at.Y, 0))
+	}
+}
+
+// within is how far the cursor moves up or down: a margin stops it, from either side in
+// vt only if it was between them.
+func (t *term) within(n int, final byte) int {
+	if !t.modes.region {
+		return n
+	}
+	t.look()
+	at := t.vt.CursorPosition().Y
+	switch up := final == 'A' || final == 'F'; {
+	case up && at >= t.modes.top:
+		return min(n, at-t.modes.top)
+	case !up && at < t.modes.bottom:
+		return min(n, t.modes.bottom-1-at)
+	}
+	return n
+}
+
+// shift is ICH, or of a negative number DCH, which vt does within the scrolling region
+// only.
+func (t *term) shift(n int) {
+	t.look()
+	at := t.vt.CursorPosition()
+	cells := make([]*uv.Cell, t.size.Cols)
+	for x := range cells {
+		if c := t.vt.CellAt(x, at.Y); c != nil {
+			cells[x] = c.Clone()
+		}
+	}
+	for x := at.X; x < t.size.Cols; x++ {
+		t.vt.SetCell(x, at.Y, nil)
+	}
+	for x := at.X; x < t.size.Cols; x++ {
+		if to := x + n; to >= at.X && to < t.size.Cols && cells[x] != nil && cells[x].Width > 0 {
+			t.vt.SetCell(to, at.Y, cells[x])
+		}
+	}
+	t.put(csi(0, 'A'))
+}
+
+// repeat is REP, which vt does for ASCII only, and as often as it is told to. n is at
+// most what is left of the line.
+func (t *term) repeat(n int) {
+	if len(t.again) == 0 {
+		return
+	}
+	again := append([]byte(nil), t.again...)
+	for range n {
+		if again[0] < utf8.RuneSelf && len(again) == 1 {
+			t.text(again)
+			continue
+		}
+		for i, r := range []rune(string(again)) {
+			t.char(r, i > 0)
+		}
+	}
+}
+
+// title implements sink.
+func (t *term) title(p []byte) { t.name = title(p) }
+
+// title is what of a title can be shown anywhere.
+func title(p []byte) string {
+	var b strings.Builder
+	n := 0
+	for len(p) > 0 && n < maxTitle {
+		r, size := utf8.DecodeRune(p)
+		p = p[size:]
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			continue
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}

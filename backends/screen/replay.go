@@ -1,0 +1,227 @@
+package screen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"troupe/backends"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// catchUp draws what the log has more than was drawn, for as long as more says so.
+func (d *drawing) catchUp(t backends.Terminal, log spill.Log, fresh func(messages.Terminal) *term, more func() bool) error {
+	st := log.State()
+	if d.term == nil || d.term.sieve.at > st.Size || st.Size-d.term.sieve.at > window {
+		if err := d.begin(t, log, st, fresh, more); err != nil {
+			return err
+		}
+	}
+	for d.term.sieve.at < st.Size && more() {
+		at := d.term.sieve.at
+		if gap, ok := gapAt(st, at); ok {
+			d.term.miss(min(gap.To, st.Size))
+			continue
+		}
+		d.resize(t.Sizes, at)
+		p, err := read(log, at, until(at, st, t.Sizes))
+		if err != nil {
+			return err
+		}
+		if len(p) == 0 {
+			return nil // its file was truncated behind our back
+		}
+		if d.term.draw(p, more) < len(p) {
+			return nil
+		}
+	}
+	d.resize(t.Sizes, d.term.sieve.at)
+	return nil
+}
+
+// begin makes an emulator for the end of a log. What was written before only leaves
+// its modes behind: a program of a screen of its own draws it anew often enough.
+func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fresh func(messages.Terminal) *term, more func() bool) error {
+	from := max(0, st.Size-window)
+	begin := max(0, from-maxSkim)
+	for _, g := range st.Gaps {
+		if g.To <= st.Size && g.To > begin {
+			begin = g.To
+		}
+	}
+	from = max(from, begin)
+	d.sizes = nil
+	d.term = fresh(sizeAt(t.Sizes, from))
+	k := &skim{modes: d.term.modes}
+	s := sieve{to: k, at: begin}
+	for s.at < from && more() {
+		p, err := read(log, s.at, min(from, s.at+readSize))
+		if err != nil {
+			return err
+		}
+		if len(p) == 0 {
+			break
+		}
+		s.take(p)
+	}
+	if s.at < from { // there was no time
+		s = sieve{at: from}
+	}
+	s.to = d.term
+	d.term.sieve = s
+	d.term.adopt(k)
+	return nil
+}
+
+// resize applies the sizes up to a byte that were not yet.
+func (d *drawing) resize(sizes []backends.Sized, at int64) {
+	for len(sizes) > 0 && sizes[len(sizes)-1].From > at {
+		sizes = sizes[:len(sizes)-1]
+	}
+	if !slices.Equal(sizes, d.sizes) {
+		d.sizes = slices.Clone(sizes)
+		d.term.Resize(sizeAt(sizes, at))
+	}
+}
+
+// sizeAt is the size of a terminal at a byte.
+func sizeAt(sizes []backends.Sized, at int64) messages.Terminal {
+	var size messages.Terminal
+	for i, s := range sizes {
+		if i == 0 || s.From <= at {
+			size = s.Size
+		}
+	}
+	return size
+}
+
+// until is how far can be read from at at one go.
+func until(at int64, st spill.State, sizes []backends.Sized) int64 {
+	to := min(at+readSize, st.Size)
+	for _, g := range st.Gaps {
+		if g.From > at {
+			to = min(to, g.From)
+		}
+	}
+	for _, s := range sizes {
+		if s.From > at {
+			to = min(to, s.From)
+		}
+	}
+	return to
+}
+
+func gapAt(st spill.State, at int64) (spill.Gap, bool) {
+	for _, g := range st.Gaps {
+		if g.From <= at && at < g.To {
+			return g, true
+		}
+	}
+	return spill.Gap{}, false
+}
+
+func read(log spill.Log, from, to int64) ([]byte, error) {
+	p := make([]byte, to-from)
+	n, err := log.ReadAt(p, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return p[:n], nil
+}
+
+// miss goes over bytes that were not kept: a sequence that they cut is none.
+func (t *term) miss(to int64) {
+	t.look()
+	t.sieve = sieve{to: t, at: to}
+}
+
+// adopt makes the modes of a skimmed output those of the screen.
+func (t *term) adopt(k *skim) {
+	t.modes, t.name = k.modes, k.name
+	if t.modes.alt {
+		t.put("\x1b[?1047h")
+	}
+	if t.modes.region = t.modes.region && t.modes.bottom <= t.size.Rows; t.modes.region {
+		t.put(fmt.Sprintf("\x1b[%d;%dr", t.modes.top+1, t.modes.bottom))
+	}
+	if t.modes.set[originMode] {
+		t.put("\x1b[?6h")
+	}
+	if !t.modes.set[autoWrap] {
+		t.put("\x1b[?7l")
+	}
+	t.charset()
+}
+
+// skim is a sink that keeps the modes only.
+type skim struct {
+	modes modes
+	name  string
+}
+
+func (k *skim) text([]byte)     {}
+func (k *skim) char(rune, bool) {}
+func (k *skim) asksColour(int)  {}
+func (k *skim) title(p []byte)  { k.name = title(p) }
+
+func (k *skim) control(b byte) { k.modes.shift(b) }
+
+func (k *skim) escape(inter, final byte) {
+	if inter == 0 && final == 'c' {
+		k.modes.reset()
+		k.name = ""
+	}
+	k.modes.escape(inter, final)
+}
+
+func (k *skim) csi(c sequence) {
+	switch {
+	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
+		k.modes.softReset()
+	case c.inter != 0:
+	case c.final == 'u' && c.prefix != 0:
+		k.modes.keyboard(c)
+	case c.final == 'r' && c.prefix == 0:
+		k.modes.margins(c.param(0, 1), c.param(1, maxNumber))
+	case c.final == 'h' || c.final == 'l':
+		for _, mode := range c.params {
+			k.modes.change(mode, c.prefix, c.final == 'h')
+			if c.prefix == '?' && (mode == altScreen47 || mode == altScreen || mode == altScreenSaved) {
+				k.modes.alt = c.final == 'h'
+			}
+		}
+	}
+}
+
+// asker is a sink that listens for questions.
+type asker struct{ asked bool }
+
+func (a *asker) text([]byte)       {}
+func (a *asker) char(rune, bool)   {}
+func (a *asker) control(byte)      {}
+func (a *asker) escape(byte, byte) {}
+func (a *asker) title([]byte)      {}
+func (a *asker) asksColour(int)    { a.asked = true }
+
+func (a *asker) csi(c sequence) {
+	a.asked = a.asked || c.final == 'c' || c.final == 'n' || c.final == 'p' && c.inter == '$'
+}
+
+// asks reports whether the bytes [from, to) of a log, or a sequence that ends there,
+// may ask the terminal something.
+func asks(log spill.Log, from, to int64) (bool, error) {
+	p, err := read(log, max(0, from-leadIn), max(to, from))
+	if err != nil {
+		return false, err
+	}
+	if bytes.IndexByte(p, 0x1b) < 0 {
+		return false, nil
+	}
+	a := &asker{}
+	s := sieve{to: a}
+	s.take(p)
+	return a.asked, nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"troupe/messages"
+)
+
+func (m *Main) screenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "screen [flags] JOB", Short: "Show what the terminal of a job shows", Args: oneJob, ValidArgsFunction: m.jobIDs(true, 1),
+		Long: `Show what is to be seen on the terminal of a job: its text, without the blank lines at
+the end. --json has the size, the cursor, the title and the modes, too. Of a job that has
+ended it is what was seen last.`,
+		Example: "  troupe screen j7",
+	}
+	return m.asks(cmd, nil, func(a *asking) error {
+		s, err := a.Screen(a.ctx, messages.JobID(a.args[0]))
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(s)
+		}
+		if s.At < s.Bytes {
+			a.complain(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
+		}
+		_, err = a.main.Out.WriteString(screenText(s.Lines))
+		return err
+	})
+}
+
+// screenText is a screen for people.
+func screenText(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(clean(line) + "\n")
+	}
+	text := strings.TrimRight(b.String(), "\n")
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
+}

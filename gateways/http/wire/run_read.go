@@ -1,0 +1,71 @@
+package wire
+
+import "github.com/go-faster/jx"
+
+// runFields are in the order in which our client writes them.
+var runFields = [...]field[Run]{
+	{"uid", func(d *jx.Decoder, w *Run) error { return text(d, &w.UID) }},
+	{"scope", func(d *jx.Decoder, w *Run) error { return text(d, &w.Scope) }},
+	{"session", func(d *jx.Decoder, w *Run) error { return text(d, &w.Session) }},
+	{"name", func(d *jx.Decoder, w *Run) error { return text(d, &w.Name) }},
+	{"description", func(d *jx.Decoder, w *Run) error { return text(d, &w.Description) }},
+	{"tag", func(d *jx.Decoder, w *Run) error { return text(d, &w.Tag) }},
+	{"command", func(d *jx.Decoder, w *Run) error { return present(d, &w.Command, text[string]) }},
+	{"command_base64", func(d *jx.Decoder, w *Run) error { return present(d, &w.CommandBase64, text[string]) }},
+	{"argv", func(d *jx.Decoder, w *Run) error { return texts(d, &w.Argv) }},
+	{"shell", func(d *jx.Decoder, w *Run) error { return text(d, &w.Shell) }},
+	{"cwd", func(d *jx.Decoder, w *Run) error { return text(d, &w.Dir) }},
+	{"env", func(d *jx.Decoder, w *Run) error { return words(d, &w.Env) }},
+	{"env_unsafe", func(d *jx.Decoder, w *Run) error { return truth(d, &w.EnvUnsafe) }},
+	{"env_policy", func(d *jx.Decoder, w *Run) error { return text(d, &w.EnvPolicy) }},
+	{"base_env", func(d *jx.Decoder, w *Run) error { return texts(d, &w.BaseEnv) }},
+	{"umask", func(d *jx.Decoder, w *Run) error { return text(d, &w.Umask) }},
+	{"streams", func(d *jx.Decoder, w *Run) error { return text(d, &w.Streams) }},
+	{"stdin", func(d *jx.Decoder, w *Run) error { return text(d, &w.Stdin) }},
+	{"terminal", func(d *jx.Decoder, w *Run) error { return present(d, &w.Terminal, size) }},
+	{"shown", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Shown) }},
+	{"background", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Background) }},
+	{"detach", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Detach) }},
+	{"log_file", func(d *jx.Decoder, w *Run) error { return text(d, &w.LogFile) }},
+	{"promote_after_ms", func(d *jx.Decoder, w *Run) error { return present(d, &w.PromoteAfter, whole[int64]) }},
+	{"timeout_ms", func(d *jx.Decoder, w *Run) error { return present(d, &w.Timeout, whole[int64]) }},
+	{"grace_ms", func(d *jx.Decoder, w *Run) error { return present(d, &w.Grace, whole[int64]) }},
+	{"on_exit", func(d *jx.Decoder, w *Run) error { return text(d, &w.OnExit) }},
+	{"on_finish", func(d *jx.Decoder, w *Run) error { return texts(d, &w.OnFinish) }},
+	{"max_output", func(d *jx.Decoder, w *Run) error { return present(d, &w.MaxOutput, quota) }},
+	{"durability", func(d *jx.Decoder, w *Run) error { return text(d, &w.Durability) }},
+	{"persist", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Persist) }},
+}
+
+func run(d *jx.Decoder, into *Run) error { return readStrictly(d, runFields[:], into) }
+
+var sizeFields = [...]field[Size]{
+	{"rows", func(d *jx.Decoder, s *Size) error { return whole(d, &s.Rows) }},
+	{"cols", func(d *jx.Decoder, s *Size) error { return whole(d, &s.Cols) }},
+}
+
+func size(d *jx.Decoder, into *Size) error { return readStrictly(d, sizeFields[:], into) }
+
+var quotaFields = [...]field[Quota]{
+	{"bytes", func(d *jx.Decoder, q *Quota) error { return present(d, &q.Bytes, whole[int64]) }},
+	{"policy", func(d *jx.Decoder, q *Quota) error { return text(d, &q.Policy) }},
+}
+
+func quota(d *jx.Decoder, into *Quota) error { return readStrictly(d, quotaFields[:], into) }
+
+// words reads an object whose keys are the caller's.
+func words(d *jx.Decoder, into *map[string]string) error {
+	if null(d) {
+		return d.Null()
+	}
+	*into = map[string]string{}
+	return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
+		if _, twice := (*into)[string(key)]; twice {
+			return errSurprise
+		}
+		var v string
+		err := text(d, &v)
+		(*into)[string(key)] = v
+		return err
+	})
+}

@@ -1,0 +1,152 @@
+package messages_test
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// jobJSON is the job object of design.md 7. Absent values are null, lists are
+// never null, times are RFC 3339 in UTC with nanoseconds.
+type jobJSON struct {
+	V           int                 `json:"v"`
+	ID          messages.JobID      `json:"id"`
+	UID         messages.UID        `json:"uid"`
+	Scope       messages.ScopePath  `json:"scope"`
+	Session     messages.SessionID  `json:"session"`
+	Name        *string             `json:"name"`
+	Tag         *string             `json:"tag,omitempty"`
+	Command     string              `json:"command"`
+	Argv        []string            `json:"argv"`
+	Description string              `json:"description"`
+	Mode        messages.Mode       `json:"mode"`
+	Backend     string              `json:"backend"`
+	State       messages.State      `json:"state"`
+	Background  bool                `json:"background"`
+	Outcome     *messages.Outcome   `json:"outcome"`
+	ExitCode    *int                `json:"exit_code"`
+	Signal      *string             `json:"signal"`
+	Cause       *messages.Cause     `json:"cause"`
+	Error       *messages.Error     `json:"error"`
+	OOM         *bool               `json:"oom"`
+	OutputOpen  bool                `json:"output_open"`
+	Children    int                 `json:"background_children"`
+	Survivors   []messages.Survivor `json:"survivors"`
+	Flags       []messages.Flag     `json:"flags"`
+	EnvDropped  []string            `json:"env_dropped"`
+	TimeoutMS   *int64              `json:"timeout_ms"`
+	Deadline    *time.Time          `json:"deadline,omitempty"`
+	PID         *int                `json:"pid"`
+	Isolation   messages.Isolation  `json:"isolation,omitempty"`
+	Dir         string              `json:"cwd"`
+	Created     *time.Time          `json:"created_at"`
+	Started     *time.Time          `json:"started_at"`
+	Ended       *time.Time          `json:"finished_at"`
+	DurationMS  *int64              `json:"duration_ms"`
+	Rusage      *rusageJSON         `json:"rusage"`
+	Waiting     bool                `json:"waiting_for_input"`
+	Output      map[string]any      `json:"output"`
+	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
+	Seq         messages.Seq        `json:"seq"`
+}
+
+type rusageJSON struct {
+	UserMS int64 `json:"user_ms"`
+	SysMS  int64 `json:"sys_ms"`
+	MaxRSS int64 `json:"max_rss_kib"`
+}
+
+type noticeJSON struct {
+	To    string               `json:"to"`
+	State messages.NoticeState `json:"state"`
+	Seq   messages.Seq         `json:"seq"`
+	Tries int                  `json:"tries"`
+	Error *messages.Error      `json:"error"`
+}
+
+type streamJSON struct {
+	Bytes      int64                `json:"bytes"`
+	Lines      *int64               `json:"lines"`
+	LinesExact bool                 `json:"lines_exact"`
+	File       *string              `json:"file"`
+	Elided     []messages.OutputGap `json:"elided"`
+}
+
+func referenceOf(j messages.Job) jobJSON {
+	state := j.State
+	if state == messages.Retired {
+		state = messages.Finished
+	}
+	o := jobJSON{
+		V: messages.JSONVersion, ID: j.ID, UID: j.UID, Scope: j.Scope, Session: j.Session,
+		Name: orNull(j.Name), Tag: orNull(j.Tag), Command: j.Command, Argv: j.Argv, Description: j.Description,
+		Mode: j.Mode, Backend: j.Backend, State: state, Background: j.Background,
+		Outcome: orNull(j.Outcome), Cause: orNull(j.Cause), Error: orNull(j.Err),
+		OutputOpen: j.OutputOpen, Children: j.Children,
+		Survivors: orEmpty(j.Survivors), Flags: orEmpty(j.Flags), EnvDropped: orEmpty(j.EnvDropped),
+		TimeoutMS: milliseconds(j.Timeout, j.Timeout > 0), Deadline: utc(j.Deadline),
+		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,
+		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.Ended),
+		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.Ended.IsZero()),
+		Waiting:    j.WaitingForInput, Output: map[string]any{}, Seq: j.Seq,
+	}
+	if j.Settled {
+		o.Rusage = &rusageJSON{j.Rusage.User.Milliseconds(), j.Rusage.System.Milliseconds(), j.Rusage.MaxRSS}
+		o.Signal = orNull(j.Status.Signal)
+		if j.Status.Signal == "" {
+			o.ExitCode = &j.Status.Code
+		}
+	}
+	if j.OOM != messages.Unknown {
+		oom := j.OOM == messages.Yes
+		o.OOM = &oom
+	}
+	for _, s := range j.Output {
+		o.Output[s.Stream.String()] = streamOf(s)
+	}
+	for _, n := range j.OnFinish {
+		o.OnFinish = append(o.OnFinish, noticeJSON{n.To, n.State, n.Seq, n.Tries, orNull(n.Err)})
+	}
+	return o
+}
+
+func streamOf(s messages.StreamOutput) streamJSON {
+	o := streamJSON{Bytes: s.Bytes, LinesExact: s.LinesExact, File: orNull(s.File), Elided: orEmpty(s.Elided)}
+	if s.Counted {
+		o.Lines = &s.Lines
+	}
+	return o
+}
+
+// orNull is nil for the zero value: null in JSON.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// orEmpty is never nil: [] in JSON.
+func orEmpty[T any](v []T) []T {
+	if v == nil {
+		return []T{}
+	}
+	return v
+}
+
+func milliseconds(d time.Duration, known bool) *int64 {
+	if !known {
+		return nil
+	}
+	ms := d.Milliseconds()
+	return &ms
+}
+
+func utc(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Round(0)
+	return &t
+}
