@@ -30,9 +30,10 @@ type live struct {
 
 	mu      sync.Mutex
 	reports reports
-	born    bool // its job has its process and tree
-	up      bool // it is ready, or was
-	gone    bool // its process has ended
+	born    bool     // its job has its process and tree
+	up      bool     // it is ready, or was
+	gone    bool     // its process has ended
+	why     *failure // it was never ready, because; nil: it was, or may be
 	end     ending
 	cmd     *section // it waits for the shell, or runs; nil: none does
 	present []proc   // that lived in its tree when the last command had ended
@@ -184,18 +185,16 @@ func (sh *live) died(end ending) {
 		return
 	}
 	sh.shut()
-	switch {
-	case given:
+	sh.job.e.run(sh.job, sh.explain)
+	if given {
 		s.ended(end, true)
-	case s != nil && !s.preparing.Load():
-		sh.job.e.run(s.job, func() { s.job.failed(sh.stillborn()) })
 	}
 }
 
 // unborn takes the failure of the shell's start: that of the command that waits for it.
 func (sh *live) unborn(f *failure) {
 	sh.mu.Lock()
-	sh.gone = true
+	sh.gone, sh.why = true, f
 	s := sh.cmd
 	sh.mu.Unlock()
 	sh.shut()
@@ -221,11 +220,26 @@ func (sh *live) shut() {
 	}
 }
 
+// explain says why a shell has ended before it was ready, to the command that waits and
+// to those that come.
+func (sh *live) explain() {
+	f := shellGone()
+	if !sh.wasReady() {
+		f = sh.stillborn()
+		sh.mu.Lock()
+		sh.why = f
+		sh.mu.Unlock()
+	}
+	sh.mu.Lock()
+	s := sh.cmd
+	sh.mu.Unlock()
+	if s != nil && !s.preparing.Load() {
+		s.job.failed(f)
+	}
+}
+
 // stillborn is a command whose shell has ended before it was ready.
 func (sh *live) stillborn() *failure {
-	if sh.wasReady() {
-		return shellGone()
-	}
 	j := sh.job
 	j.mu.Lock()
 	cause, streams := j.cause, j.streams

@@ -77,6 +77,8 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	switch {
 	case sh.cmd != nil && sh.cmd.job != j:
 		return nil, refused(messages.Busy, "shell", "another command runs in the live shell")
+	case sh.why != nil:
+		return nil, sh.why
 	case sh.gone:
 		return nil, shellGone()
 	case sh.cmd == nil:
