@@ -18,6 +18,7 @@ import (
 	"troupe/backends/ports"
 	"troupe/backends/pty"
 	"troupe/backends/screen"
+	live "troupe/backends/shell"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/shell"
@@ -167,7 +168,7 @@ func (o Options) build() (parts, error) {
 // standOn makes the kinds of sessions that are not there yet, on an engine.
 func (o Options) standOn(e backends.Engine, kinds map[string]backends.Backend) {
 	of := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}
-	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of)} {
+	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of), live.New(e, live.Options{})} {
 		if _, own := kinds[b.Name()]; !own {
 			kinds[b.Name()] = b
 		}

@@ -26,7 +26,7 @@ func onTerminals(t *testing.T) *troupe.Node {
 // streams are one, whatever it asks for.
 func TestASessionOfTerminals(t *testing.T) {
 	node := onTerminals(t)
-	reply, err := node.Ask(t.Context(), messages.OpenSession{Session: "seat", Backend: "pty", Terminal: messages.Terminal{Rows: 30, Cols: 100}})
+	reply, err := node.Ask(t.Context(), messages.OpenSession{Session: "seat", SessionPlan: messages.SessionPlan{Backend: "pty", Terminal: messages.Terminal{Rows: 30, Cols: 100}}})
 	require.NoError(t, err)
 	require.NoError(t, messages.Refusal(reply))
 	job, err := node.Run(t.Context(), messages.RunCommand{Session: "seat", Text: "stty size; echo err >&2; exit 3", Streams: messages.SeparateStreams})

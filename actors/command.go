@@ -18,6 +18,7 @@ type command struct {
 	spec    *backends.Command // nil: the engine was asked to start it
 	adopt   bool              // the engine has the job already
 	granted bool              // it has its turn
+	named   bool              // its directory was asked for: in a live shell it is another than before
 	machine lifecycle.Command
 	memo    *memo // what the engine keeps with the job; nil: it cannot outlive the tree
 	noted   bool  // it has it
@@ -38,12 +39,15 @@ type command struct {
 
 func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
 	return &command{
-		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, machine: machine,
+		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, named: spec.Dir != "", machine: machine,
 	}
 }
 
-// commandGranted lets a command start its job.
-type commandGranted struct{ quiet }
+// commandGranted lets a command start its job, in a live shell in dir.
+type commandGranted struct {
+	quiet
+	dir string
+}
 
 // Receive implements actor.Actor.
 func (c *command) Receive(ctx actor.Context) {
@@ -55,6 +59,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		c.sinkLost(ctx)
 	case commandGranted:
+		c.machine.Job.Dir = first(msg.dir, c.machine.Job.Dir)
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
@@ -107,6 +112,9 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 	case messages.ProcessExited:
 		if f.Last > 0 {
 			c.close(ctx)
+		}
+		if f.Dir != "" && (c.named || f.Dir != c.machine.Job.Dir) {
+			ctx.Send(ctx.Parent(), shellAt{dir: f.Dir})
 		}
 	}
 	c.step(ctx, fact)

@@ -86,6 +86,8 @@ type Limits struct {
 	LogBytes  int64         // … of all their outputs together; 0: any
 	Channels  int           // 0: MaxChannels
 	Watches   int           // waits, and as many stops of many jobs; 0: MaxWatches
+	Shells    int           // live ones: for one more the one goes that was used the longest ago and is idle; 0: any
+	ShellIdle time.Duration // a live shell that nobody uses for so long is closed; 0: none is
 }
 
 // The defaults of Limits, and what they protect.

@@ -57,6 +57,12 @@ type memoPlace struct {
 	Dir      string            `json:"dir,omitempty"`
 	Shell    string            `json:"shell,omitempty"`
 	Terminal messages.Terminal `json:"terminal,omitzero"`
+	Umask    string            `json:"umask,omitempty"`
+}
+
+// plan is how the session was opened, but for its environment.
+func (m memoPlace) plan() messages.SessionPlan {
+	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask}
 }
 
 // previewLength is how much of a command's text its memo keeps: enough to tell

@@ -128,6 +128,7 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok && ctx.Sender() != nil && s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions {
 		refuse(ctx, r.ask, exhausted("sessions", s.path, s.quota.Sessions))
+		ctx.Send(ctx.Parent(), unopened{at: msg.to})
 		return
 	}
 	if !ok {
@@ -153,9 +154,10 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 	if !ok {
 		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && isNew(p.job) {
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
+			ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
 		}
-		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session}})
+		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: planOf(p.run)}})
 	}
 	ctx.Send(pid, msg.request)
 }
@@ -208,7 +210,7 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 	case letGone:
 		s.left(m.job)
 	case messages.CommandFact, sessionUp, messages.SessionReplaced, messages.ScopeOpened,
-		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled:
+		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, stays, unopened:
 	default:
 		unhandled(ctx, s.deps)
 		return

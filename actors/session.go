@@ -40,11 +40,12 @@ const settledAtOnce = 16
 type ticket struct {
 	place   place // job is kept as it was last told
 	pid     *actor.PID
-	turn    bool          // it may start
-	again   bool          // it was placed before, and may have begun
-	early   []early       // what was asked of it before it was accepted
-	left    chan struct{} // closed when nobody waits for a look at it any more
-	leaving bool          // it is given away when its actor is gone
+	turn    bool            // it may start
+	again   bool            // it was placed before, and may have begun
+	flags   []messages.Flag // … of the session's own to its record
+	early   []early         // what was asked of it before it was accepted
+	left    chan struct{}   // closed when nobody waits for a look at it any more
+	leaving bool            // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
@@ -76,6 +77,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.heard(ctx, msg)
 	case finale:
 		s.heard(ctx, msg)
+	case shellAt:
+		s.moved(ctx, msg.dir)
 	case ended:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
@@ -87,43 +90,13 @@ func (s *session) Receive(ctx actor.Context) {
 	}
 }
 
-// start opens the place. It must not fail: a place that cannot be opened
-// refuses what is asked of it.
-func (s *session) start(ctx actor.Context) {
-	if s.bare {
-		s.failed = &messages.Error{
-			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
-			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
-		}
-		ctx.Send(ctx.Parent(), s.opens())
-		return
-	}
-	name := first(s.open.Backend, DefaultBackend)
-	backend, ok := s.deps.Backends[name]
-	if !ok {
-		s.failed = &messages.Error{
-			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use one that it has; pipe is always there",
-		}
-		return
-	}
-	root, self := ctx.ActorSystem().Root, ctx.Self()
-	shell, err := backend.Open(backends.Place{
-		Scope: s.open.Scope, Session: s.open.Session, Dir: s.open.Dir, Env: s.open.Env,
-		Shell: s.open.Shell, Terminal: s.open.Terminal,
-	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
-	if err != nil {
-		s.failed = asError(err, messages.SpawnFailed)
-		return
-	}
-	s.open.Backend, s.shell, s.can = name, shell, backend.Can()
-	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
-	ctx.Send(ctx.Parent(), s.opens())
-}
-
 // place takes a job in: to its queue, or, if it exists, to stand around it.
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State
 	t := &ticket{place: p, turn: state == messages.Starting && !p.turn && !p.held}
+	if isNew(p.job) && p.run.Open != nil {
+		s.reopen(ctx, planOf(p.run))
+	}
 	if s.failed != nil && (p.held || state != messages.Queued) {
 		s.holdBare(ctx, t)
 		return
@@ -145,12 +118,20 @@ func (s *session) place(ctx actor.Context, p place) {
 		}
 		return
 	}
-	p.job.Backend = s.open.Backend
+	if isNew(p.job) {
+		if err := s.misfits(p.run); err != nil {
+			s.refuse(ctx, id, err)
+			return
+		}
+	}
+	p.job.Backend, p.job.Dir = s.open.Backend, s.where(p)
+	if s.can.Keeps {
+		p.job.EnvDropped = nil // nothing was left out: the shell has its own environment
+	}
 	p.job.Terminal = s.terminal(p.job.Terminal)
 	if !s.can.Separate && p.job.State == messages.Queued { // whatever was asked for
 		p.job.Output = []messages.StreamOutput{{Stream: messages.Merged}}
 	}
-	p.job.Dir = first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
 	if p.turn && state == messages.Starting && !p.held { // it may have begun: then it does not wait behind others
 		_, err := adopt(s.shell.Adopt, p.job.UID, func(messages.ProcessFact) {})
 		p.held = err == nil
@@ -291,8 +272,9 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 		case lifecycle.Begin:
 			t := s.jobs[e.Job]
 			t.turn = true
+			dir := s.begins(t)
 			if t.pid != nil && !t.leaving { // its next place begins it
-				ctx.Send(t.pid, commandGranted{})
+				ctx.Send(t.pid, commandGranted{dir: dir})
 			}
 		}
 	}
@@ -304,6 +286,10 @@ func (s *session) heard(ctx actor.Context, news told) {
 	t, ok := s.jobs[job.ID]
 	if !ok {
 		return // it was handed over; its new place hears it again
+	}
+	if len(t.flags) > 0 {
+		news = t.flag(news)
+		job = news.Record()
 	}
 	ended := t.place.job.State.Ended()
 	*t.place.job = job

@@ -133,7 +133,7 @@ func (s *session) closingStep(ctx actor.Context, msg any) {
 		s.closing.look = nil
 		s.closeStep(ctx)
 	case messages.SessionReplaced:
-		ctx.Send(ctx.Parent(), m)
+		s.replaced(ctx, m)
 	case messages.CommandStopped, messages.CommandRejected:
 		// answers to stops of our own
 	default:
@@ -195,7 +195,7 @@ func (s *session) unrecorded() int {
 func (s *session) down(ctx actor.Context) {
 	s.closing.shell = allTold
 	fact := messages.SessionClosed{
-		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, Survivors: s.closing.survivors,
+		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, By: s.closing.ask.By, Survivors: s.closing.survivors,
 	}
 	ctx.Send(ctx.Parent(), sessionDown{who: ctx.Self(), fact: fact})
 }

@@ -132,6 +132,9 @@ func (s *session) holdBare(ctx actor.Context, t *ticket) {
 
 func (s *session) loneFact(ctx actor.Context, msg loneFact) {
 	if t, ok := s.jobs[msg.job]; ok && t.lone != nil {
+		if f, ended := msg.fact.(messages.ProcessExited); ended {
+			s.moved(ctx, f.Dir)
+		}
 		s.stepLone(ctx, t, msg.fact)
 	}
 }

@@ -87,6 +87,10 @@ func (s *session) askUnseen(ctx actor.Context, msg routed) bool {
 	t := s.unseen[i]
 	switch msg.request.(type) {
 	case letGo:
+		if s.can.Keeps {
+			s.staysHere(ctx, t)
+			return true
+		}
 		s.forgetUnseen(ctx, i)
 		s.letGone(ctx, t)
 		t.refuseEarly(ctx, isMoving(msg.to.Job))

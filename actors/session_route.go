@@ -1,8 +1,6 @@
 package actors
 
 import (
-	"fmt"
-
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors/lifecycle"
@@ -34,7 +32,10 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}
-	if _, away := msg.request.(letGo); away {
+	if _, away := msg.request.(letGo); away && s.can.Keeps {
+		s.staysHere(ctx, t)
+		return
+	} else if away {
 		s.letGo(ctx, t)
 		return
 	}
@@ -76,45 +77,4 @@ func (s *session) letGone(ctx actor.Context, t *ticket) {
 	ctx.Send(ctx.Parent(), letGone{job: id})
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	s.closeStep(ctx)
-}
-
-// opened answers OpenSession: again, if the session is what was asked for.
-func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
-	if ctx.Sender() != nil && s.unopened() { // what could not be opened as it was asked for keeps nobody from its name
-		s.open, s.held, s.failed = r, nil, nil
-		s.start(ctx)
-	}
-	switch {
-	case ctx.Sender() == nil:
-	case s.failed != nil:
-		ctx.Respond(messages.RequestRejected{Err: *s.failed})
-	case s.closing != nil:
-		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again when it is"})
-	case first(r.Backend, DefaultBackend) != s.open.Backend || r.Shell != "" && r.Shell != s.open.Shell:
-		refuse(ctx, r, &messages.Error{
-			Code: messages.Conflict, Reason: "session",
-			Message: fmt.Sprintf("session %s is open already, as a %s session", s.open.Session, s.open.Backend),
-			Hint:    "use another name, or close it first",
-		})
-	default:
-		ctx.Respond(messages.SessionOpened{Info: s.describe()})
-	}
-}
-
-// unopened says that there never was a place, and that nothing is held without one.
-func (s *session) unopened() bool {
-	return s.failed != nil && s.shell == nil && !s.bare && s.closing == nil && len(s.jobs) == 0
-}
-
-// opens tells of the session as it was opened.
-func (s *session) opens() sessionUp {
-	return sessionUp{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
-}
-
-// describe is what the session is; the node knows what runs in it.
-func (s *session) describe() messages.SessionInfo {
-	return messages.SessionInfo{
-		Scope: s.open.Scope, Session: s.open.Session, Backend: s.open.Backend,
-		Parallel: s.machine.Parallel, Dir: s.open.Dir,
-	}
 }

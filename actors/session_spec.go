@@ -12,9 +12,13 @@ import (
 // spec is the command of a ticket as the shell is to run it.
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
+	dir, env, shell := job.Dir, t.place.env, first(run.Shell, s.open.Shell)
+	if s.can.Keeps { // it is somewhere, and has an environment: these are what changes
+		dir, env, shell = run.Dir, run.Env, s.open.Shell
+	}
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
-		Shell: first(run.Shell, s.open.Shell), Dir: job.Dir, Env: t.place.env, Umask: run.Mask(),
+		Shell: shell, Dir: dir, Env: env, Umask: run.Mask(),
 		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
@@ -36,7 +40,7 @@ func (s *session) memo(t *ticket) *memo {
 	if !s.can.Outlive {
 		return nil
 	}
-	return newMemo(t.place, memoPlace{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal})
+	return newMemo(t.place, s.memoPlace())
 }
 
 // limits are what the job was promised: its timeout may have been changed since it

@@ -38,6 +38,8 @@ type supervisor struct {
 	moves    map[messages.JobID]*move
 	falls    map[messages.Address]*crashes // of the actors of sessions
 
+	shells shells
+
 	recorder  *actor.PID    // of a journal that may wait
 	quick     *quickJournal // or one that never does, which is written here
 	seq       messages.Seq
@@ -93,6 +95,7 @@ func newSupervisor(d *Deps) *supervisor {
 		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, asks: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
 		channels: newChannels(), recipients: map[string]*recipient{}, watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
+		shells: shells{known: map[messages.Address]*shellUse{}},
 	}
 }
 
@@ -115,7 +118,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.finale(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
-	case turnAsked, turnReturned, unplaced, letGone, orphaned, sessionUp, scopeDown, recordAsked, settled, messages.Fact:
+	case turnAsked, turnReturned, unplaced, letGone, stays, unopened, orphaned, sessionUp, scopeDown, recordAsked, settled, messages.Fact:
 		s.fromBelow(ctx, msg)
 	case messages.FactRecorded, recorderReady, recordFailed, recordAgain, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
@@ -177,6 +180,10 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 		s.unplaced(ctx, m)
 	case letGone:
 		s.letGone(ctx, m)
+	case stays:
+		s.stays(ctx, m)
+	case unopened:
+		s.unopened(m.at)
 	case orphaned:
 		s.rebuild(ctx, m)
 	case sessionUp:
@@ -210,6 +217,8 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case trimLate:
 		s.aging = nil
 		s.trim(ctx)
+	case idleLate:
+		s.idle(ctx)
 	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
 		s.withAcks()
 	case messages.WithdrawRun:

@@ -33,6 +33,7 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	at := messages.Address{Scope: lost.scope, Session: lost.session}
 	delete(s.sessions, at)
 	delete(s.asks, at)
+	delete(s.shells.known, at)
 	for _, e := range s.sorted() {
 		if e.over || e.job.Scope != at.Scope || e.job.Session != at.Session {
 			continue

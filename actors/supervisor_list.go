@@ -34,7 +34,7 @@ func (s *supervisor) list(ctx actor.Context, request any) {
 	case messages.UpdateTask:
 		s.updateTask(ctx, r)
 	case messages.ListSessions:
-		ctx.Respond(messages.SessionList{Sessions: s.sessionList(r.Scope)})
+		ctx.Respond(s.listSessions(r))
 	case messages.ListScopes:
 		ctx.Respond(messages.ScopeList{Scopes: s.scopeList(r.Path)})
 	}
@@ -207,11 +207,22 @@ func (s *supervisor) updateTask(ctx actor.Context, r messages.UpdateTask) {
 	ctx.Respond(messages.Acknowledged{})
 }
 
+func (s *supervisor) listSessions(r messages.ListSessions) messages.SessionList {
+	list := messages.SessionList{Sessions: s.sessionList(r.Scope)}
+	if r.Recent {
+		list.Recent = s.shells.ends.of(r.Scope)
+	}
+	return list
+}
+
 // sessionList counts what runs in the sessions of a scope and its sub-scopes.
 func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInfo {
 	found := map[messages.Address]*messages.SessionInfo{}
 	for at, info := range s.sessions {
 		if scope == "" || scope.Contains(at.Scope) {
+			if use := s.shells.known[at]; use != nil {
+				info.Used = use.used
+			}
 			found[at] = &info
 		}
 	}

@@ -22,6 +22,8 @@ import (
 func (s *supervisor) resume(ctx actor.Context) {
 	past := s.deps.Past
 	s.deps.Past = Past{}
+	var shells []heldShell
+	past.Held, shells = apart(past.Held)
 	s.count = max(s.count, int(past.Number)) //nolint:gosec // ids are counted, they do not overflow
 	s.channels.remember(past.Channels)
 	held := map[messages.UID]*memo{}
@@ -49,7 +51,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 		}
 	}
 	s.rememberNotices()
-	s.reopen(ctx, past.Held, held, told)
+	s.reopen(ctx, past.Held, held, told, shells)
 	for _, e := range s.sorted() {
 		m := held[e.job.UID]
 		switch {
@@ -122,19 +124,19 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 
 // reopen makes the scopes and sessions that hold something. Their opening was told
 // if anything of them was.
-func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[messages.UID]*memo, told map[messages.UID]bool) {
-	asks := map[messages.Address]*openSession{}
+func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[messages.UID]*memo, told map[messages.UID]bool, shells []heldShell) {
+	asks := s.reopenShells(shells)
 	for _, h := range all {
 		e := s.jobs[s.byUID[h.ID]]
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
 		s.knowScopes(at.Scope, memos[h.ID], told[h.ID])
 		o := asks[at]
 		if o == nil {
-			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, Backend: e.job.Backend}}
+			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: messages.SessionPlan{Backend: e.job.Backend}}}
 			asks[at] = o
 		}
 		if m := memos[h.ID]; m != nil && m.Scope == at.Scope && m.Session == at.Session {
-			o.ask.Backend, o.ask.Dir, o.ask.Shell, o.ask.Terminal = m.Place.Backend, m.Place.Dir, m.Place.Shell, m.Place.Terminal
+			o.ask.SessionPlan = m.Place.plan()
 		}
 		h.Exited = e.job.State.Ended()
 		if m := memos[h.ID]; m != nil {

@@ -77,10 +77,22 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		refuse(ctx, r, err)
 		return
 	}
+	var victim *messages.Address
+	shell := r.Open != nil && s.wantsShell(r.Address(), *r.Open, true)
+	if shell {
+		var err *messages.Error
+		if victim, err = s.room(); err != nil {
+			refuse(ctx, r, err)
+			return
+		}
+	}
 	e, err := s.admit(r)
 	if err != nil {
 		refuse(ctx, r, err)
 		return
+	}
+	if shell {
+		s.opensShell(ctx, r.Address(), victim)
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}
@@ -158,6 +170,11 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
 // digest tells two requests apart.
 func digest(r messages.RunCommand) string {
 	r.BaseEnv, r.UID = nil, "" // they may be others at another try
+	if r.Open != nil {
+		plan := *r.Open
+		plan.BaseEnv = nil
+		r.Open = &plan
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Sprint(r)
@@ -342,6 +359,7 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 		e.env = nil
 	}
 	fact = s.record(ctx, e, fact)
+	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {
 	case messages.CommandStarted:
 		s.give(ctx, s.admission.Done(job.ID))

@@ -62,9 +62,17 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 
 func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
-	if err := cmp.Or(r.Scope.Check(), r.Session.Check(), s.isClosing(r.Address())); err != nil {
+	if err := cmp.Or(r.Check(), s.isClosing(r.Address())); err != nil {
 		refuse(ctx, r, err)
 		return
+	}
+	if s.wantsShell(r.Address(), r.SessionPlan, false) {
+		victim, err := s.room()
+		if err != nil {
+			refuse(ctx, r, err)
+			return
+		}
+		s.opensShell(ctx, r.Address(), victim)
 	}
 	s.send(ctx, r.Address(), openSession{ask: r}, ctx.Sender())
 }
@@ -92,6 +100,7 @@ func (s *supervisor) sessionUp(ctx actor.Context, m sessionUp) {
 	at := messages.Address{Scope: m.fact.Info.Scope, Session: m.fact.Info.Session}
 	_, again := s.sessions[at]
 	s.sessions[at], s.asks[at] = m.fact.Info, m.ask
+	s.shellUp(ctx, at, m.fact.Info)
 	if !again {
 		s.note(ctx, m.fact)
 	}
@@ -108,8 +117,11 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 		if _, asked := s.known[f.Path]; !asked {
 			s.known[f.Path] = messages.ScopeQuota{}
 		}
+	case messages.SessionReplaced:
+		s.shellReplaced(f)
 	case messages.SessionClosed:
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
+		s.shellGone(f)
 		delete(s.sessions, at)
 		delete(s.asks, at)
 		delete(s.falls, at)

@@ -213,6 +213,9 @@ func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
 }
 
 func (s *supervisor) stopTimers() {
+	if s.shells.look != nil {
+		s.shells.look()
+	}
 	for _, cancel := range s.cancels {
 		cancel()
 	}

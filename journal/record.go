@@ -119,6 +119,8 @@ func sessionOpenedFields(f *fields, s *messages.SessionOpened) {
 	integer(f, 6, &i.Queued)
 	integer(f, 7, &i.Adopted)
 	text(f, 8, &i.Dir)
+	text(f, 9, &i.Shell)
+	moment(f, 10, &i.Used)
 }
 
 func sessionReplacedFields(f *fields, s *messages.SessionReplaced) {
@@ -133,6 +135,7 @@ func sessionClosedFields(f *fields, s *messages.SessionClosed) {
 	text(f, 2, &s.Session)
 	text(f, 3, &s.Reason)
 	list(f, 4, &s.Survivors, survivorFields)
+	text(f, 5, &s.By)
 }
 
 func scopeOpenedFields(f *fields, s *messages.ScopeOpened) { text(f, 1, &s.Path) }

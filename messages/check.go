@@ -11,7 +11,7 @@ import (
 // job is made of it (design.md 9.7). What only the place to run can know (the
 // directory, the shell) is checked there.
 func (r RunCommand) Check() *Error {
-	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices} {
+	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices, r.checkOpen} {
 		if err := check(); err != nil {
 			return err
 		}

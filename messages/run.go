@@ -18,6 +18,11 @@ import (
 
 // RunCommand asks for one job: Text for a shell, or Argv, never both. Scope and
 // session are opened if they are not open yet.
+//
+// In the live shell of a session it is run as if it were typed there. A Dir is changed
+// to and the variables of Env are exported before it, and stay so for what follows;
+// EnvPolicy and BaseEnv say nothing there, and what only a process of its own can have
+// (Detach, Umask, another Shell) is refused.
 type RunCommand struct {
 	quiet
 	UID       UID    // the job's ULID, made by the caller; "": by the node
@@ -25,8 +30,9 @@ type RunCommand struct {
 	Principal Principal
 	Tag       string // opaque, given back in the record
 
-	Scope       ScopePath // "": main
-	Session     SessionID // "": default
+	Scope       ScopePath    // "": main
+	Session     SessionID    // "": default
+	Open        *SessionPlan // how the session is opened if it is not; nil: on pipes. It is not changed
 	Name        string
 	Description string
 

@@ -7,21 +7,19 @@ import "time"
 //	client --OpenSession | CloseSession | ListSessions--> supervisor --> scope [--> session]
 //	client <--SessionReply--
 //
+// A run opens the session that it names, too, if it is not open (RunCommand.Open).
 // ShellClosed and SessionReplaced are facts of the backend to the session; a
-// replaced shell is told to the client of the next command too.
+// replaced shell is told to the client of the next command too: its record has
+// FlagReplaced.
 
-// OpenSession asks for a session of a backend. One that is open already
-// answers SessionOpened again if it is of the same kind, else conflict.
+// OpenSession asks for a session as its plan says. One that is open already
+// answers SessionOpened again if it is what the plan asks for, else conflict.
 type OpenSession struct {
 	quiet
 	Principal Principal
 	Scope     ScopePath
 	Session   SessionID
-	Backend   string // "": pipe
-	Dir       string
-	Env       []string
-	Shell     string
-	Terminal  Terminal
+	SessionPlan
 }
 
 // CloseSession asks for a session's end: its jobs are stopped, its shell is
@@ -35,10 +33,12 @@ type CloseSession struct {
 	Reason  string
 }
 
-// ListSessions asks for the sessions of a scope and its sub-scopes.
+// ListSessions asks for the sessions of a scope and its sub-scopes, and, if Recent,
+// for those of them that have ended.
 type ListSessions struct {
 	quiet
-	Scope ScopePath
+	Scope  ScopePath
+	Recent bool
 }
 
 // SessionOpened reports that the session takes commands.
@@ -63,14 +63,49 @@ type SessionClosed struct {
 	Scope     ScopePath
 	Session   SessionID
 	Reason    string
+	By        Party
 	Survivors []Survivor
 }
+
+// AutoCleanup is the reason of the end of a session that nobody used: for a new one,
+// or for its time.
+const AutoCleanup = "auto-cleanup"
 
 // SessionList answers ListSessions.
 type SessionList struct {
 	quiet
 	Sessions []SessionInfo
+	Recent   []SessionEnd // the last one first
 }
+
+// MaxRecent is how many ends of sessions a node keeps (R-236). They are not
+// remembered by the node that follows it.
+const MaxRecent = 100
+
+// SessionEnd is the end of a session, or of a live shell in it.
+type SessionEnd struct {
+	Scope   ScopePath `json:"scope"`
+	Session SessionID `json:"session"`
+	Backend string    `json:"backend"`
+	Reason  EndReason `json:"reason"`
+	At      time.Time `json:"at"`
+	// Of the last command in it. The hash is the SHA-256 of its text; no text was
+	// run if Length is 0.
+	ExitCode *int   `json:"exit_code"`
+	Hash     string `json:"command_hash"`
+	Length   int    `json:"command_length"`
+}
+
+// EndReason is why a session or its shell ended.
+type EndReason string
+
+// The reasons (R-236).
+const (
+	EndStopped   EndReason = "stopped"   // somebody closed it, or its scope, or shut the node down
+	EndCompleted EndReason = "completed" // its shell ended by itself, with the status 0
+	EndError     EndReason = "error"     // its shell ended otherwise
+	EndCleanup   EndReason = AutoCleanup // nobody used it
+)
 
 // SessionInfo is what is known of a session.
 type SessionInfo struct {
@@ -82,7 +117,12 @@ type SessionInfo struct {
 	Queued   int       `json:"queued"`
 	Adopted  int       `json:"adopted"` // finished jobs whose processes it still holds
 	Dir      string    `json:"cwd"`
+	Shell    string    `json:"shell"`            // of a live one; "": it has none
+	Used     time.Time `json:"used_at,omitzero"` // when a command of a live one last began or ended
 }
+
+// Idle says whether nothing runs or waits in the session.
+func (i SessionInfo) Idle() bool { return i.Running == 0 && i.Queued == 0 }
 
 // ShellClosed reports that a session's place to run is closed and nothing it
 // held is left but Survivors. Nothing follows.

@@ -277,9 +277,9 @@ func TestCascadeOverStarts(t *testing.T) {
 // the node with it.
 func TestFaultCascadeOfAPlaceThatCannotOpen(t *testing.T) {
 	inHouse(t, func(h *house) {
-		refused(h.ask(messages.OpenSession{Session: "s", Backend: "nothing"}), messages.Unsupported)
+		refused(h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Backend: "nothing"}}), messages.Unsupported)
 		refused(h.run(messages.RunCommand{Session: "s", Text: "a"}), messages.Unsupported)
-		refused(h.ask(messages.OpenSession{Session: "t", Backend: "bad"}), messages.SpawnFailed)
+		refused(h.ask(messages.OpenSession{Session: "t", SessionPlan: messages.SessionPlan{Backend: "bad"}}), messages.SpawnFailed)
 		c, p := h.start(messages.RunCommand{Text: "a"})
 		p.Exit(0)
 		finished(c)

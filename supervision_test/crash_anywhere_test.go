@@ -54,6 +54,9 @@ var drama = []act{
 	{0, messages.RunCommand{Scope: "a", Name: "late", Text: "slow late", Timeout: 2 * time.Second}},
 	{0, messages.RunCommand{Scope: "c", Text: "quick 2", PromoteAfter: 50 * time.Millisecond}},
 	{0, messages.RunCommand{Scope: "a", Name: "stopped", Text: "slow stopped", PromoteAfter: time.Hour}},
+	{0, messages.RunCommand{Scope: "d", Session: "bash", Text: "quick 3", Dir: "/d", Open: &messages.SessionPlan{Backend: messages.OfShell}}},
+	{0, messages.RunCommand{Scope: "d", Session: "bash", Text: "quick 4", Background: true, Open: &messages.SessionPlan{Backend: messages.OfShell}}},
+	{500 * time.Millisecond, messages.HandOver{Job: "j9", To: "c"}},
 	{500 * time.Millisecond, messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}},
 	{500 * time.Millisecond, messages.FollowOutput{Job: "slow", From: 0}},
 	{500 * time.Millisecond, messages.AwaitJobs{Jobs: []messages.JobID{"late", "slow"}, Any: true}},
@@ -65,6 +68,7 @@ var drama = []act{
 	{3 * time.Second, messages.HandOver{Job: "slow", To: "c"}},
 	{4 * time.Second, messages.StopCommand{Job: "slow"}},
 	{5 * time.Second, messages.StopCommand{Scope: "a"}},
+	{6 * time.Second, messages.CloseSession{Scope: "d", Session: "bash"}},
 	{6 * time.Second, messages.CloseSession{Scope: "a/b", Session: "s"}},
 	{7 * time.Second, messages.CloseScope{Path: "a"}},
 }
@@ -111,7 +115,7 @@ func (c *client) unheard() bool {
 // dramaticOutcomes are the ends of the jobs of the drama, by text. Whatever
 // fails, these stay.
 var dramaticOutcomes = map[string]string{
-	"quick 1": "exited 3", "quick 2": "exited 3", "leaver": "exited 0", "fail": "failed_to_start 127",
+	"quick 1": "exited 3", "quick 2": "exited 3", "quick 3": "exited 3", "quick 4": "exited 3", "leaver": "exited 0", "fail": "failed_to_start 127",
 	"slow": "cancelled 143", "slow late": "timed_out 143", "slow stopped": "cancelled 143",
 }
 

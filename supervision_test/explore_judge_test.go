@@ -21,7 +21,7 @@ func (x *explorer) judge() {
 				x.Errorf("%s (%s) has no outcome", t.last.ID, uid)
 			}
 		}
-		for _, p := range x.engine.Ever() {
+		for _, p := range x.jobs() {
 			x.checkEnd(p, told[p.ID])
 		}
 	}

@@ -55,6 +55,7 @@ var ops = []op{
 	{1, (*explorer).subscriberGoes},
 	{1, (*explorer).clientGoes},
 	{3, (*explorer).playProcess},
+	{2, (*explorer).shellDies},
 	{4, (*explorer).crashNow},
 	{6, (*explorer).crashLater},
 	{1, (*explorer).journalFailsForAWhile},
@@ -74,7 +75,39 @@ func (x *explorer) scope() messages.ScopePath {
 }
 
 func (x *explorer) session() messages.SessionID {
-	return pick[messages.SessionID](x, "", "", "s", "t")
+	return pick[messages.SessionID](x, "", "", "s", "t", shellOne, shellTwo)
+}
+
+// Sessions that are mostly live shells: who names them without a plan, and is the
+// first, opens them on pipes.
+const (
+	shellOne messages.SessionID = "bash"
+	shellTwo messages.SessionID = "zsh"
+)
+
+// opens makes a run of a session that may be a live shell one that opens it.
+func (x *explorer) opens(r *messages.RunCommand) {
+	if r.Session != shellOne && r.Session != shellTwo || x.chance(10) {
+		return
+	}
+	r.Open = &messages.SessionPlan{Backend: pick(x, "", "", messages.OfShell)}
+	if r.OnExit == messages.KeepChildren && x.chance(90) {
+		r.OnExit = ""
+	}
+	if x.chance(20) {
+		r.Dir = pick(x, "/a", "/b")
+	}
+}
+
+// shellDies ends a live shell, with the command in it.
+func (x *explorer) shellDies() {
+	shells := x.engine.Shells()
+	if len(shells) == 0 {
+		return
+	}
+	p := pick(x, shells...)
+	x.note("%s of session %s dies", p.ID, p.Place.Session)
+	p.ExitSignal("KILL")
 }
 
 func (x *explorer) grace() time.Duration {
@@ -116,6 +149,7 @@ func (x *explorer) command() messages.RunCommand {
 	if x.chance(20) {
 		r.OnFinish = pick(x, []string{there}, []string{elsewhere}, []string{there, elsewhere})
 	}
+	x.opens(&r)
 	return r
 }
 
@@ -172,7 +206,7 @@ func (x *explorer) list() {
 		return
 	}
 	x.request(pick[any](x,
-		messages.ListJobs{Scope: x.scope(), Finished: x.chance(50)}, messages.FindJob{Job: x.job()}, messages.ListSessions{}, messages.ListScopes{},
+		messages.ListJobs{Scope: x.scope(), Finished: x.chance(50)}, messages.FindJob{Job: x.job()}, messages.ListSessions{Recent: x.chance(50)}, messages.ListScopes{},
 		messages.AnnounceTask{Task: messages.Task{ID: "t", Scope: "a", Kind: "agent"}},
 		messages.UpdateTask{Task: messages.Task{ID: "t", Scope: "a", Ended: true}},
 	))

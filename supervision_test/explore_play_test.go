@@ -70,9 +70,12 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 		fake: fake.Options{Auto: x.life, Check: pick(x, nil, looksTwice), Can: backends.Capabilities{
 			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
 		}},
-		limits: actors.Limits{Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8},
-		slow:   x.chance(50),
-		urls:   &urls{answer: moody},
+		limits: actors.Limits{
+			Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8,
+			Shells: pick(x, 0, 1, 3), ShellIdle: pick(x, 0, time.Minute, time.Hour),
+		},
+		slow: x.chance(50),
+		urls: &urls{answer: moody},
 	})
 	x.stage.pardonDead(x.pardon)
 	x.note("parallel %d, queue %d, faults %v, %s", parallel, queue, x.faulty, x.end.name)
@@ -267,5 +270,5 @@ const recordRetry = 5 * time.Second
 
 // living are the processes that can be played, in the order of their start.
 func (x *explorer) living() []*fake.Process {
-	return slices.DeleteFunc(x.engine.Live(), func(p *fake.Process) bool { return !p.Owned() })
+	return slices.DeleteFunc(x.engine.Live(), func(p *fake.Process) bool { return !p.Owned() || p.Spec.Live != nil })
 }

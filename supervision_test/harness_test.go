@@ -111,6 +111,7 @@ func (h *house) begin() {
 	h.mortal = fault{}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	h.over, h.left, h.cut = false, false, false
+	h.kinds[messages.OfShell] = h.engine.ShellBackend() // of a process of its own: it knows of no shell
 	log := zerolog.Logger{}
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
@@ -186,6 +187,11 @@ func (h *house) proc(text string) *fake.Process {
 		h.Fatalf("no process of %q was started", text)
 	}
 	return p
+}
+
+// jobs are the processes that were ever started for a command: a live shell is none.
+func (h *house) jobs() []*fake.Process {
+	return slices.DeleteFunc(h.engine.Ever(), func(p *fake.Process) bool { return p.Spec.Live != nil })
 }
 
 // run asks for a command, and waits until nothing moves.

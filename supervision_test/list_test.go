@@ -163,7 +163,7 @@ func TestListSessionsAndScopes(t *testing.T) {
 		p.Exit(0)
 		finished(c)
 		h.ended(messages.RunCommand{Scope: "c", Text: "done"})
-		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "c", Session: "t", Dir: "/there"}))
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "c", Session: "t", SessionPlan: messages.SessionPlan{Dir: "/there"}}))
 
 		var lines []string
 		for _, s := range reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions {

@@ -70,7 +70,7 @@ func restage(t *testing.T, f fault, slow bool) (seen map[point]int) {
 				told[about.Record().UID] = true
 			}
 		}
-		for _, p := range h.engine.Ever() {
+		for _, p := range h.jobs() {
 			if !told[p.ID] {
 				h.Errorf("nothing is told of %q", p.Text())
 			}
@@ -118,7 +118,7 @@ func beginTwice(t *testing.T, f fault, slow bool) {
 		h.after(time.Minute)
 		want(h, "unowned", len(h.engine.Unowned()), 0)
 		want(h, "the job", h.job("slow").State, messages.Running)
-		for _, p := range h.engine.Ever() {
+		for _, p := range h.jobs() {
 			if h.job(messages.JobID(p.ID)).Command != p.Text() {
 				h.Errorf("%q is not known any more", p.Text())
 			}

@@ -96,7 +96,7 @@ func (s *stage) times(who *actor.PID, message any) int {
 var timers = []string{
 	"lifecycle.Expired", "actors.watchLate", "actors.gatherAgain", "actors.silent", "actors.tailCheck", "actors.readLate",
 	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate", "actors.trimLate", "actors.acksLate",
-	"actors.tryAgain", "actors.recordAgain", "actors.eyeCheck",
+	"actors.tryAgain", "actors.recordAgain", "actors.eyeCheck", "actors.idleLate",
 }
 
 // listen hears of dead letters: each is a message that was lost.

@@ -12,13 +12,21 @@ import (
 )
 
 // Backend opens shells whose commands are played by the engine.
-type Backend struct{ engine *Engine }
+type Backend struct {
+	engine *Engine
+	name   string // "": that of the engine's options
+	can    backends.Capabilities
+	seats  *seats // of a kind that is a live shell
+}
 
 // Backend is the engine as a kind of job.
-func (e *Engine) Backend() *Backend { return &Backend{e} }
+func (e *Engine) Backend() *Backend { return &Backend{engine: e} }
 
 // Name implements backends.Backend.
 func (b *Backend) Name() string {
+	if b.name != "" {
+		return b.name
+	}
 	if b.engine.options.Name == "" {
 		return "pipe"
 	}
@@ -27,6 +35,9 @@ func (b *Backend) Name() string {
 
 // Can implements backends.Backend.
 func (b *Backend) Can() backends.Capabilities {
+	if b.can != (backends.Capabilities{}) {
+		return b.can
+	}
 	if b.engine.options.Can != (backends.Capabilities{}) {
 		return b.engine.options.Can
 	}
@@ -40,7 +51,10 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 			return nil, err
 		}
 	}
-	s := &shell{engine: b.engine, place: at, facts: facts, jobs: map[messages.UID]*Process{}}
+	s := &shell{backend: b, engine: b.engine, place: at, facts: facts, jobs: map[messages.UID]*Process{}}
+	if b.seats != nil {
+		s.find(held)
+	}
 	for _, h := range held {
 		s.take(h.ID)
 	}
@@ -49,9 +63,14 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 
 // shell is a session's place to run.
 type shell struct {
-	engine *Engine
-	place  backends.Place
-	facts  backends.Facts
+	backend *Backend
+	engine  *Engine
+
+	entering sync.Mutex
+	live     *live // its shell, if it is of that kind and has begun
+
+	place backends.Place
+	facts backends.Facts
 
 	mu      sync.Mutex
 	jobs    map[messages.UID]*Process
@@ -81,8 +100,12 @@ func (s *shell) Start(c backends.Command, facts backends.Facts) backends.Process
 	if len(argv) == 0 {
 		argv = []string{"sh", "-c", c.Text}
 	}
+	in := messages.UID("")
+	if s.backend.seats != nil {
+		in = s.enter().ID
+	}
 	p := s.engine.start(backends.Spec{
-		ID: c.ID, Argv: argv, Env: c.Env, Dir: c.Dir, Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
+		In: in, ID: c.ID, Argv: argv, Env: c.Env, Dir: c.Dir, Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
 	}, c, s.place, facts)
 	s.take(c.ID)
@@ -116,8 +139,13 @@ func (s *shell) Yield(id messages.UID) { s.ended(id, nil) }
 
 func (s *shell) Release() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.done = true
+	s.mu.Unlock()
+	s.entering.Lock()
+	defer s.entering.Unlock()
+	if s.live != nil && s.live.held != nil {
+		s.live.held.Release()
+	}
 }
 
 // Close ends what is left, but for what has exited and was started with
@@ -161,5 +189,8 @@ func (s *shell) finish() {
 		return
 	}
 	s.done = true
+	if s.backend.seats != nil {
+		s.forget()
+	}
 	go s.facts(messages.ShellClosed{Survivors: s.left})
 }

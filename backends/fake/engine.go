@@ -54,6 +54,7 @@ type Engine struct {
 	store   spill.Store
 	seq     atomic.Uint64
 	pid     atomic.Int64
+	shells  atomic.Int64
 
 	mu         sync.Mutex
 	closed     bool
@@ -102,6 +103,9 @@ func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Place, f
 	}
 	e.mu.Unlock()
 	b := p.bind(facts)
+	if in := e.get(s.In); in != nil && in.inside != nil {
+		p.enters(in)
+	}
 	if closed {
 		p.Fail(messages.Error{Code: messages.ShuttingDown, Message: "the engine is closed: open it again"}, cannotStart)
 		return b

@@ -147,6 +147,9 @@ func (p *Process) EndTree() bool {
 // whoever holds the capture back.
 func (p *Process) exit(status messages.ExitStatus) {
 	p.phase, p.status = exited, status
+	if p.Spec.Live != nil {
+		p.later = append(p.later, func() { p.shellEnded(status) })
+	}
 	p.ladder.disinsure()
 	p.refuseAnswers()
 	p.say(messages.MainExited{Status: status, At: time.Now()})
@@ -228,6 +231,9 @@ func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.Proce
 	}
 	if stopped {
 		f.Cause = p.ladder.cause
+	}
+	if p.inside != nil && p.Spec.Live == nil {
+		f.Dir = p.inside.where()
 	}
 	return seq, f
 }

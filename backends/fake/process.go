@@ -30,6 +30,7 @@ type Process struct {
 	Place   backends.Place   // of its shell
 
 	engine  *Engine
+	inside  *interior // of its live shell, or its own
 	script  *Script
 	telling sync.Mutex // held while a fact is told; never while mu is held
 

@@ -125,6 +125,9 @@ func (p *place) Yield(id messages.UID) {
 // Release implements backends.Shell.
 func (p *place) Release() {
 	p.mu.Lock()
+	if !p.silent {
+		p.leaveBehind()
+	}
 	p.silent = true
 	var procs []backends.Process
 	for _, s := range p.shells {

@@ -9,6 +9,7 @@
 package shell
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type Backend struct {
 
 	mu    sync.Mutex
 	found map[wanted]string // programs that were looked up
+
+	released map[seat][]backends.Held // of places that were let go of
 }
 
 // New makes the backend on an engine.
@@ -42,7 +45,7 @@ func New(engine backends.Engine, o Options) *Backend {
 	if o.Queue == 0 {
 		o.Queue = DefaultQueue
 	}
-	return &Backend{engine: engine, options: o, found: map[wanted]string{}}
+	return &Backend{engine: engine, options: o, found: map[wanted]string{}, released: map[seat][]backends.Held{}}
 }
 
 // Name implements backends.Backend.
@@ -66,7 +69,8 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 		backend: b, at: at, facts: facts, dir: at.Dir,
 		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
 	}
-	for _, h := range held {
+	former := p.backend.takeBack(p.seat())
+	for _, h := range slices.Concat(held, former) {
 		if _, name, ok := backends.ReadShellMeta(h.Meta); ok && name == b.Name() {
 			p.hold(h)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -56,9 +57,11 @@ type seat struct {
 	*asking
 	at      *client.Attachment
 	screen  *screen
-	leave   []byte        // the keys that leave it
-	cleaner *view.Cleaner // of a terminal
-	typed   bool          // by a person: what cannot be sent is said, and forgotten
+	leave   []byte            // the keys that leave it
+	cleaner *view.Cleaner     // of a terminal
+	size    messages.Terminal // that of the job has had last
+	pty     bool              // the job has a terminal, at which we sit: ours only passes on
+	typed   bool              // by a person: what cannot be sent is said, and forgotten
 	window  *window
 	errors  *client.Output // the second stream; nil: there is one
 	lease   chan struct{}  // closed when we may type
@@ -87,7 +90,10 @@ func (a *asking) attach(f *attachFlags) error {
 		}
 	}
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
-	if s.screen.out.terminal {
+	if s.typed && s.screen.out.terminal && !f.watch {
+		s.pty = s.fits(uid(job)) == nil
+	}
+	if s.screen.out.terminal && !s.pty {
 		s.cleaner = &view.Cleaner{Colours: true}
 	}
 	how := client.Attaching{Stream: job.Output[0].Stream, Offset: job.Output[0].Bytes, Lease: wire.AttachAsk}
@@ -146,21 +152,34 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 		heard <- err
 	}()
 	left := make(chan error, 1)
+	restore := func() {}
 	if types {
-		restore := s.main.keyboard()
+		if s.pty {
+			restore = s.main.rawKeyboard()
+		} else {
+			restore = s.main.keyboard()
+		}
 		defer restore()
+		go s.resizes(ctx, job)
 		go func() { left <- s.typing(ctx, job) }()
 	}
 	select {
 	case err := <-heard:
+		var end status
+		if !errors.As(err, &end) { // it goes on, as far as is known
+			s.unpaint()
+		}
 		return err
 	case err := <-left:
+		s.unpaint()
+		restore()
 		if err == nil {
 			s.screen.say("left job %s as it is", s.args[0])
 		}
 		return err
 	case sig := <-signals.heard:
 		signals.first(sig)
+		s.unpaint()
 		return status(signalBase + int(signals.got))
 	}
 }
@@ -266,10 +285,18 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 		}
 	}
 	keys := lineKeys{leave: s.leave, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
+	through := leaver{keys: s.leave}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		for _, act := range keys.take(buf[:n]) {
+		acts := []keyAct{}
+		if s.pty {
+			typed, left := through.take(buf[:n])
+			acts = append(acts, keyAct{bytes: bytes.Clone(typed)}, keyAct{leave: left})
+		} else {
+			acts = keys.take(buf[:n])
+		}
+		for _, act := range acts {
 			if err := s.act(ctx, job, act); err != nil || act.leave {
 				return err
 			}

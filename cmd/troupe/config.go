@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/pelletier/go-toml/v2"
@@ -47,6 +48,8 @@ type limitSettings struct {
 	Finished  count `toml:"finished"`
 	Channels  count `toml:"channels"`
 	Watches   count `toml:"watches"`
+	Shells    count `toml:"shells"`
+	ShellIdle span  `toml:"shell_idle"`
 }
 
 // storageSettings bound what outputs take.
@@ -229,6 +232,7 @@ func decodeError(path string, err error) *messages.Error {
 // another kind: it knows the setting by its type in Go.
 var kinds = []struct{ end, takes string }{
 	{"main.count", "a whole number from 0 to 4294967295"},
+	{"main.span", `a time like "90s", "10m" or "1h30m"`},
 	{"main.size", `a size like "64MiB"`},
 	{"main.logLevel", `"debug", "info", "warn" or "error"`},
 	{"map[string][]string", "a table of settings"},
@@ -263,6 +267,19 @@ func (s *size) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
 	}
 	*s = size(n)
+	return nil
+}
+
+// span is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
+type span struct{ time.Duration }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 0 || d > messages.MaxDuration {
+		return fmt.Errorf("%q is no time; write one like \"90s\", \"10m\" or \"1h30m\"", text)
+	}
+	s.Duration = d
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,12 +23,14 @@ func configured(t *testing.T, text string, env ...string) (*settings, error) {
 
 func TestSettingsAreLaidOverEachOther(t *testing.T) {
 	t.Parallel()
-	s, err := configured(t, "socket = '/a/s'\nstate = '/a/state'\nlog = 'warn'\nhttp='127.0.0.1:7000'\n[limits]\nstarts = 3\nparallel = 7\n[storage]\nstored = '2GiB'\nmemory = 4096\n[shells]\nrc = ['/bin/rc', '-l']\n")
+	s, err := configured(t, "socket = '/a/s'\nstate = '/a/state'\nlog = 'warn'\nhttp='127.0.0.1:7000'\n[limits]\nstarts = 3\nparallel = 7\nshells = 9\nshell_idle = '1h30m'\n[storage]\nstored = '2GiB'\nmemory = 4096\n[shells]\nrc = ['/bin/rc', '-l']\n")
 	require.NoError(t, err)
 	require.Equal(t, "/a/s", s.Socket)
 	require.Equal(t, "/a/state", s.State)
 	require.Equal(t, count(3), s.Limits.Starts)
 	require.Equal(t, count(7), s.Limits.Parallel)
+	require.Equal(t, count(9), s.Limits.Shells)
+	require.Equal(t, 90*time.Minute, s.Limits.ShellIdle.Duration)
 	require.Equal(t, size(2<<30), s.Storage.Stored)
 	require.Equal(t, size(4096), s.Storage.Memory)
 	require.Equal(t, []string{"/bin/rc", "-l"}, s.Shells["rc"])
@@ -65,6 +68,10 @@ func TestBadInputConfig(t *testing.T) {
 		{"\n[limits]\nstarts = -1\n", "line 3: limits.starts must be a whole number"},
 		{"[limits]\nstarts = 'x'\n", "line 2: limits.starts must be a whole number"},
 		{"[limits.starts]\nx = 1\n", "line 1: limits.starts must be a whole number"},
+		{"[limits]\nshell_idle = 'soon'\n", "line 2: "},
+		{"[limits]\nshell_idle = '-1s'\n", "line 2: "},
+		{"[limits]\nshell_idle = 3\n", "is no time"},
+		{"[limits]\nshell_idle = []\n", "line 2: limits.shell_idle must be a time"},
 		{"limits = 3\n", "line 1: limits must be a table"},
 		{"[[limits]]\n", "line 1: limits must be a table"},
 		{"shells = 3\n", "line 1: shells must be a table"},

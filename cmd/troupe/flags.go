@@ -24,15 +24,10 @@ type runFlags struct {
 	background, noDaemon, detach bool
 	json                         bool
 
+	session, keys                 string
+	leave                         []byte // what keys are
 	scope, name, description, key string
 	onFinish                      []string
-}
-
-// later are the flags that wait for parts that are not there, and their
-// sentences.
-var laterFlags = []struct{ name, short, help, why string }{
-	{"session", "s", "run in a persistent session", "sessions whose shell lives on from one command to the next are not there yet"},
-	{"detach-keys", "", "keys that leave a terminal", needsTerminals},
 }
 
 const runUse = `run [flags] 'SHELL TEXT'
@@ -51,7 +46,9 @@ const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
   troupe run --timeout 10m go test ./...     TERM after 10m, KILL 5s later
   troupe run --json 'make' | jq .outcome     the result as one object
   seq 3 | troupe run -C /tmp -e LANG=C cat   input, directory, environment
-  troupe run -f build.sh                     the text of a file`
+  troupe run -f build.sh                     the text of a file
+  troupe run -s dev 'cd /src; . env/bin/activate'
+  troupe run -s dev make                     in the same shell as before`
 
 // runStatuses stands at the end of the help. The whole table is in docs/cli.md.
 const runStatuses = `Exit status:
@@ -72,6 +69,9 @@ func (m *Main) runCommand() *cobra.Command {
 	}
 	f.cmd = cmd
 	f.define()
+	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return m.sessionNames(&f.scope)(cmd, nil, typed)
+	})
 	return cmd
 }
 
@@ -82,6 +82,7 @@ func (f *runFlags) define() {
 	set.SetInterspersed(false)
 	set.SortFlags = false
 	set.StringVarP(&f.file, "file", "f", "", "take the shell text from `FILE`; - is standard input")
+	set.StringVarP(&f.session, "session", "s", "", "run in the live shell of the session `NAME`, in the daemon: it keeps its directory, variables and functions for the next command")
 	set.StringVarP(&f.cwd, "cwd", "C", "", "run in `DIR`")
 	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`; K alone has the caller's value")
 	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `FILE`, one K[=V] a line")
@@ -105,22 +106,17 @@ func (f *runFlags) define() {
 	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
 	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
-	for _, l := range laterFlags {
-		if l.name == "session" || l.name == "detach-keys" {
-			set.StringP(l.name, l.short, "", l.help)
-		} else {
-			set.BoolP(l.name, l.short, false, l.help)
-		}
-		_ = set.MarkHidden(l.name) // it exists
-	}
+	set.StringVar(&f.keys, "detach-keys", detachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
 }
 
 // check refuses what cannot be done yet and what contradicts itself.
 func (f *runFlags) check() *messages.Error {
-	for _, l := range laterFlags {
-		if f.cmd.Flags().Changed(l.name) {
-			return unsupported(l.name, "--"+l.name+" does not work yet: "+l.why, "leave it out")
-		}
+	if f.cmd.Flags().Changed("detach-keys") && !f.pty {
+		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
+	}
+	var err error
+	if f.leave, err = controlKeys(f.keys); err != nil {
+		return coded(err)
 	}
 	switch {
 	case f.log != "" && !f.detach:
@@ -139,6 +135,14 @@ func (f *runFlags) check() *messages.Error {
 		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
 	case f.background && f.promoteAfter.set:
 		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
+	case f.session == string(messages.DefaultSession):
+		return messages.Invalid("session", "the session default is that of the commands without one, which run beside one another; give another name")
+	case f.session != "" && f.detach:
+		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that")
+	case f.session != "" && f.noDaemon:
+		return messages.Invalid("session", "--session and --no-daemon contradict each other: a session outlives the command")
+	case f.session != "" && f.onExit.value == string(messages.KeepChildren):
+		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: what a command leaves behind is the shell's, and ends with that")
 	case len(f.onFinish) > 0 && f.noDaemon:
 		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: what tells of the end must outlive the command")
 	case f.noStdin && f.interactive:
@@ -146,7 +150,7 @@ func (f *runFlags) check() *messages.Error {
 	case f.file == "-" && f.interactive:
 		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
 	}
-	for _, name := range []string{"cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams"} {
+	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams"} {
 		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}

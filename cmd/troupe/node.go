@@ -30,7 +30,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: d.log,
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
-			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches),
+			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,
 		},
 	}
 	o.Middleware = append(o.Middleware, troupe.CountFailures(d.numbers.failure))

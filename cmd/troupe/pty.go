@@ -54,11 +54,12 @@ type seated struct {
 	ctx context.Context
 }
 
-// sit passes on what is typed and how large our terminal is, until the function that it
-// returns is called: then our terminal is as before.
-func (g *foreground) sit(ctx context.Context) (leave func()) {
+// sit makes our terminal one that only passes on, before anything is shown there, until
+// leave is called: then it is as before. pass passes on what is typed and how large it is,
+// once the command is asked for.
+func (g *foreground) sit(ctx context.Context) (pass, leave func()) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
-		return func() {}
+		return func() {}, func() {}
 	}
 	t, _ := g.host.(typist)
 	if h, ok := g.host.(*remote); ok {
@@ -72,8 +73,7 @@ func (g *foreground) sit(ctx context.Context) (leave func()) {
 	if !g.flags.json && g.screen.out.terminal {
 		restore = g.main.rawKeyboard()
 	}
-	go s.pass(sizes)
-	return func() {
+	return func() { go s.pass(sizes) }, func() {
 		cancel()
 		signal.Stop(sizes)
 		restore()
@@ -88,8 +88,15 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	if s.flags.noStdin || s.flags.file == "-" || s.flags.json && isTerminal(s.main.In) {
 		return
 	}
-	err := s.copy()
-	if err == nil {
+	left, err := s.copy()
+	switch {
+	case err != nil:
+	case left:
+		_, err = s.host.(*remote).client.Promote(s.ctx, s.job) // whose reply ends the run
+		if s.screen.out.terminal {
+			_, _ = s.screen.out.Write([]byte(unpainted))
+		}
+	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}
 	var coded *messages.Error
@@ -98,21 +105,29 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	}
 }
 
-// copy types what is read, as fast as the command takes it, to its end.
-func (s *seated) copy() error {
+// copy types what is read, as fast as the command takes it, to its end, or to the detach
+// keys where somebody sits who may come back: in the daemon.
+func (s *seated) copy() (left bool, err error) {
+	keys := leaver{}
+	if _, away := s.host.(*remote); away && isTerminal(s.main.In) {
+		keys.keys = s.flags.leave
+	}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		if n > 0 {
-			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(buf[:n])}); err != nil {
-				return err
+		typed, left := keys.take(buf[:n])
+		if len(typed) > 0 {
+			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(typed)}); err != nil {
+				return false, err
 			}
 		}
 		switch {
+		case left:
+			return true, nil
 		case errors.Is(err, io.EOF):
-			return nil
+			return false, nil
 		case err != nil:
-			return unreadable("input", "the input", err)
+			return false, unreadable("input", "the input", err)
 		}
 	}
 }
@@ -146,11 +161,14 @@ func (m *Main) rawKeyboard() (restore func()) {
 		now.Oflag &^= unix.OPOST
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+		over := m.guarded(was)
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			over()
 			return
 		}
 		restore = func() {
 			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
+			over()
 		}
 	})
 	return restore

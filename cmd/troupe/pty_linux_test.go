@@ -86,3 +86,97 @@ func TestPtyShowsWhatIsPainted(t *testing.T) {
 		t.Errorf("it showed %q", got)
 	}
 }
+
+// A troupe that is killed leaves the terminal as it was, too, also where a program has
+// painted it: the process beside it does that.
+func TestFaultPtyOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	paints := func(t *testing.T, p *process) {
+		c := openTerminal(t)
+		before := c.modes(t)
+		p.at(c)
+		c.shown.has(t, "painted")
+		if c.modes(t) == before {
+			t.Error("the terminal is not raw")
+		}
+		if err := p.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		c.shown.has(t, "painted"+unpainted)
+		if after := c.modes(t); after != before {
+			t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+		}
+	}
+	const text = `printf '\033[?1049h\033[?25lpainted'; exec sleep 600`
+	t.Run("here", func(t *testing.T) {
+		t.Parallel()
+		paints(t, program(t, "run", "--pty", text))
+	})
+	t.Run("in the daemon", func(t *testing.T) {
+		t.Parallel()
+		paints(t, serves(t, nil).beside("run", "--pty", text))
+	})
+}
+
+// paintsAgain shows its terminal's size when that has changed, or was said to have, and
+// each key that it reads, until that is q.
+const paintsAgain = `stty -icanon -echo -ixon; trap 'last=' WINCH; trap : INT; last=$(stty size); printf begun; while :; do ` +
+	`now=$(stty size); [ "$now" = "$last" ] || printf "\033[?1049h[%s]" "$now"; last=$now; ` +
+	`IFS= read -r -n 1 -t 0.05 key || continue; case $key in q) exit 6;; *) printf "<%s>" "$key";; esac; done`
+
+// The detach keys leave a command on a terminal to the background; who attaches to it
+// sits at its terminal, whatever the size of his own, and has each key passed on. Both
+// terminals are as they were in the end.
+func TestPtyIsLeftAndComeBackTo(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	first := openTerminal(t)
+	before := first.modes(t)
+	p := d.beside("run", "--pty", "--name", "paints", paintsAgain).at(first)
+	first.shown.has(t, "begun")
+	first.keys(t, "a\x10b") // the first of the detach keys alone is passed on
+	first.shown.has(t, "<a><\x10><b>")
+	first.keys(t, "\x10\x11")
+	p.ends(0)
+	first.shown.has(t, unpainted)
+	first.shown.has(t, "goes on in the background")
+	if after := first.modes(t); after != before {
+		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+	}
+	if state := d.record("paints")["state"]; state != "running" {
+		t.Errorf("the command is %v", state)
+	}
+
+	second := openTerminal(t)
+	second.resize(t, 40, 132)
+	q := d.beside("attach", "paints").at(second)
+	second.shown.has(t, "[40 132]") // it paints for who has come
+	second.resize(t, 41, 100)
+	second.shown.has(t, "[41 100]")
+	second.keys(t, "\x03c")
+	second.shown.has(t, "<c>") // Ctrl-C is a key of the terminal, which the command survives
+	second.keys(t, "\x10\x11")
+	q.ends(0)
+	second.shown.has(t, unpainted)
+	second.shown.has(t, "left job paints as it is")
+	if after := second.modes(t); after != before {
+		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+	}
+
+	third := openTerminal(t)
+	r := d.beside("attach", "--detach-keys", "x", "paints").at(third)
+	third.shown.has(t, "[24 80]")
+	third.keys(t, "\x10\x11")
+	third.shown.has(t, "<\x10><\x11>")
+	third.keys(t, "x")
+	r.ends(0)
+
+	third = openTerminal(t) // of the size that it has
+	r = d.beside("attach", "paints").at(third)
+	third.shown.has(t, "[24 80]")
+	third.keys(t, "q")
+	r.ends(6)
+	if after := third.modes(t); after != before {
+		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+	}
+}

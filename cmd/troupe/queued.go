@@ -29,7 +29,11 @@ func (g *foreground) tellQueued(ctx context.Context) func() {
 			return
 		case <-patience.C:
 		}
-		if job, err := g.host.job(ctx, g.job); err == nil && job.State == messages.Queued {
+		switch job, err := g.host.job(ctx, g.job); {
+		case err != nil || job.State != messages.Queued:
+		case g.request.Open != nil && g.request.Open.Live():
+			g.screen.say("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
+		default:
 			g.screen.say("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
 		}
 	}()

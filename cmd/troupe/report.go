@@ -136,6 +136,9 @@ func (g *foreground) tellEnd(job messages.Job) {
 	for _, s := range job.Survivors {
 		g.screen.say("%v", survivorError(s))
 	}
+	if job.HasFlag(messages.FlagReplaced) {
+		g.screen.say("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {
 			g.screen.say("%s", text)

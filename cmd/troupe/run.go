@@ -58,9 +58,10 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	end := g.submit(ctx)
-	leave := g.sit(ctx)
+	pass, leave := g.sit(ctx)
 	defer leave()
+	end := g.submit(ctx)
+	pass()
 	deaf := g.tellHeld(ctx)
 	turn := g.tellQueued(ctx)
 	quiet := g.progress(ctx)

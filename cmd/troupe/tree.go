@@ -14,63 +14,6 @@ import (
 	"troupe/messages"
 )
 
-func (m *Main) sessionsCommand() *cobra.Command {
-	var scope string
-	cmd := &cobra.Command{Use: "sessions [flags]", Short: "List the places to run", Args: noArgs}
-	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
-	return m.asks(cmd, scoped(&scope), func(a *asking) error {
-		list, err := a.Sessions(a.ctx, messages.ScopePath(scope))
-		switch {
-		case err != nil:
-			return err
-		case a.json:
-			return a.object(wire.SessionList{V: wire.Version, Sessions: wire.List(list)})
-		}
-		t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}}
-		for _, s := range list {
-			t.add(string(s.Scope), string(s.Session), s.Backend, strconv.Itoa(s.Running), strconv.Itoa(s.Queued), strconv.Itoa(s.Adopted), s.Dir)
-		}
-		return m.print(t)
-	})
-}
-
-func (m *Main) closeCommand() *cobra.Command {
-	var scope string
-	grace := duration{name: "grace", zero: true}
-	cmd := &cobra.Command{
-		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind.",
-	}
-	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
-	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
-	check := func(a *asking) error {
-		if err := messages.SessionID(a.args[0]).Check(); err != nil {
-			return err
-		}
-		return checkScope(a, "scope", scope)
-	}
-	return m.asks(cmd, check, func(a *asking) error {
-		f := stopFlags{grace: grace}
-		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
-			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
-		})
-		if err != nil {
-			return err
-		}
-		if a.json {
-			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
-		}
-		for _, s := range closed.Survivors {
-			a.complain(survivorError(s))
-		}
-		if err == nil && len(closed.Survivors) > 0 {
-			return status(statusSurvivors)
-		}
-		return err
-	})
-}
-
 func (m *Main) scopesCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "scopes [PATH]", Short: "List the owners of jobs", Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

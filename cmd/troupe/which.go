@@ -22,7 +22,7 @@ func (g *foreground) findHost() error {
 	if f.detach {
 		return g.findDetached()
 	}
-	needed := f.background || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
+	needed := f.background || f.session != "" || (f.promoteAfter.set || len(f.onFinish) > 0) && !f.noDaemon
 	if !f.noDaemon {
 		c, err := g.main.find(needed, g.screen)
 		if err != nil {
@@ -30,7 +30,10 @@ func (g *foreground) findHost() error {
 		}
 		if c != nil {
 			g.host = newRemote(c, f.json, g.screen.err.terminal)
-			return g.forDaemon()
+			if err := g.forDaemon(); err != nil || f.session == "" {
+				return err
+			}
+			return g.forSession(c)
 		}
 	}
 	if err := f.checkLocal(); err != nil {

@@ -90,11 +90,17 @@ func TestHandOver(t *testing.T) {
 func TestSessions(t *testing.T) {
 	d := start(t, nil)
 	dir := t.TempDir()
-	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", Dir: dir})
+	info, err := d.client.OpenSession(t.Context(), messages.OpenSession{Session: "build", SessionPlan: messages.SessionPlan{Dir: dir}})
 	require.NoError(t, err)
 	require.Equal(t, dir, info.Dir)
-	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", Env: []string{"A=b"}})
+	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Env: []string{"A=b"}}})
 	coded(t, err, messages.Unsupported, "env")
+	_, err = d.client.OpenSession(t.Context(), messages.OpenSession{Session: "other", SessionPlan: messages.SessionPlan{Dir: "/\xff"}})
+	coded(t, err, messages.InvalidParams, "utf8")
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "true", Open: &messages.SessionPlan{Backend: messages.OfShell}})
+	coded(t, err, messages.Conflict, "session")
+	_, err = d.client.Run(t.Context(), messages.RunCommand{Session: "other", Text: "true", Open: &messages.SessionPlan{Umask: "9"}})
+	coded(t, err, messages.InvalidParams, "umask")
 	result, err := d.client.Run(t.Context(), messages.RunCommand{Session: "build", Text: "[ $PWD = " + dir + " ]"})
 	require.NoError(t, err)
 	require.Zero(t, result.Job.ExitCode())
@@ -107,6 +113,12 @@ func TestSessions(t *testing.T) {
 	list, err = d.client.Sessions(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, list)
+	recent, err := d.client.ListSessions(t.Context(), messages.ListSessions{Scope: "main", Recent: true})
+	require.NoError(t, err)
+	require.Empty(t, recent.Sessions)
+	require.Len(t, recent.Recent, 1)
+	require.Equal(t, messages.EndStopped, recent.Recent[0].Reason)
+	require.Equal(t, messages.SessionID("build"), recent.Recent[0].Session)
 }
 
 // What can be waited for.

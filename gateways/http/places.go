@@ -12,11 +12,15 @@ func (c *call) sessions() error {
 	if err != nil {
 		return err
 	}
-	list, err := ask[messages.SessionList](c, messages.ListSessions{Scope: scope})
+	recent, err := c.flag("recent")
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.SessionList{V: wire.Version, Sessions: wire.List(list.Sessions)})
+	list, err := ask[messages.SessionList](c, messages.ListSessions{Scope: scope, Recent: recent})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.NewSessionList(list))
 }
 
 func (c *call) openSession() error {
@@ -28,12 +32,10 @@ func (c *call) openSession() error {
 	if refusal != nil {
 		return refusal
 	}
-	if len(r.Env) > 0 && (r.Backend == "" || r.Backend == "pipe") {
-		return &messages.Error{
-			Code: messages.Unsupported, Reason: "env", Message: "a session on pipes gives its jobs no variables of its own", Hint: "name them in each run",
-		}
+	if r.Backend == "" {
+		r.Backend = messages.OnPipes
 	}
-	if err := r.Session.Check(); err != nil {
+	if err := r.Session.Check(); err != nil { // which it must name
 		return err
 	}
 	if r.Scope == "" {

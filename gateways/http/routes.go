@@ -45,7 +45,7 @@ func table() []route {
 		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
 		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*call).wait)},
-		{"GET", "/v1/sessions", []string{"scope"}, nil, wire.SessionList{}, ok, (*call).sessions},
+		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*call).sessions},
 		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*call).openSession},
 		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeSession},
 		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*call).scopes},

@@ -12,17 +12,31 @@ import (
 
 // Sessions lists the sessions of a scope and its sub-scopes ("": all).
 func (c *Client) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
+	list, err := c.ListSessions(ctx, messages.ListSessions{Scope: scope})
+	return list.Sessions, err
+}
+
+// ListSessions lists the sessions of a scope and its sub-scopes, and those that have
+// ended, if that is asked for.
+func (c *Client) ListSessions(ctx context.Context, r messages.ListSessions) (messages.SessionList, error) {
 	query := url.Values{}
-	if scope != "" {
-		query.Set("scope", string(scope))
+	if r.Scope != "" {
+		query.Set("scope", string(r.Scope))
+	}
+	if r.Recent {
+		query.Set("recent", "true")
 	}
 	list, err := ask[wire.SessionList](ctx, c, http.MethodGet, "/v1/sessions", query, nil)
-	return list.Sessions, err
+	return messages.SessionList{Sessions: list.Sessions, Recent: list.Recent}, err
 }
 
 // OpenSession opens a session, or finds it open.
 func (c *Client) OpenSession(ctx context.Context, r messages.OpenSession) (messages.SessionInfo, error) {
-	opened, err := ask[wire.SessionReply](ctx, c, http.MethodPost, "/v1/sessions", nil, wire.NewOpenSession(r))
+	body := wire.NewOpenSession(r)
+	if err := body.Encodable(); err != nil {
+		return messages.SessionInfo{}, err
+	}
+	opened, err := ask[wire.SessionReply](ctx, c, http.MethodPost, "/v1/sessions", nil, body)
 	return opened.Session, err
 }
 

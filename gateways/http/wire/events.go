@@ -41,6 +41,7 @@ type SessionEvent struct {
 	Dir       string                `json:"cwd,omitempty"`
 	Lost      string                `json:"lost,omitempty"`
 	Reason    string                `json:"reason,omitempty"`
+	By        messages.Party        `json:"by,omitempty"`
 	Survivors []messages.Survivor   `json:"survivors,omitempty"`
 }
 
@@ -81,7 +82,7 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 	case messages.SessionReplaced:
 		e.Kind, e.Session = SessionReplaced, &SessionEvent{Scope: f.Scope, Session: f.Session, Dir: f.Dir, Lost: f.Lost}
 	case messages.SessionClosed:
-		e.Kind, e.Session = SessionClosed, &SessionEvent{Scope: f.Scope, Session: f.Session, Reason: f.Reason, Survivors: f.Survivors}
+		e.Kind, e.Session = SessionClosed, &SessionEvent{Scope: f.Scope, Session: f.Session, Reason: f.Reason, By: f.By, Survivors: f.Survivors}
 	case messages.ScopeOpened:
 		e.Kind, e.Scope = ScopeOpened, &ScopeEvent{Path: f.Path}
 	case messages.ScopeClosed:
@@ -107,7 +108,7 @@ func (e Event) Fact() messages.Fact {
 	case e.Kind == SessionReplaced && s != nil:
 		return messages.SessionReplaced{Scope: s.Scope, Session: s.Session, Dir: s.Dir, Lost: s.Lost}
 	case e.Kind == SessionClosed && s != nil:
-		return messages.SessionClosed{Scope: s.Scope, Session: s.Session, Reason: s.Reason, Survivors: s.Survivors}
+		return messages.SessionClosed{Scope: s.Scope, Session: s.Session, Reason: s.Reason, By: s.By, Survivors: s.Survivors}
 	case e.Kind == ScopeOpened && c != nil:
 		return messages.ScopeOpened{Path: c.Path}
 	case e.Kind == ScopeClosed && c != nil:

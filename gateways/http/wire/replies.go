@@ -111,6 +111,12 @@ type SessionReply struct {
 type SessionList struct {
 	V        int                    `json:"v"`
 	Sessions []messages.SessionInfo `json:"sessions"`
+	Recent   []messages.SessionEnd  `json:"recent"` // the last one first; nothing, unless it was asked for
+}
+
+// NewSessionList is the reply of a list.
+func NewSessionList(list messages.SessionList) SessionList {
+	return SessionList{V: Version, Sessions: List(list.Sessions), Recent: List(list.Recent)}
 }
 
 // Closed answers DELETE of a session or a scope.

@@ -105,40 +105,6 @@ type HandOver struct {
 	To string `json:"to"`
 }
 
-// OpenSession is the body of POST /v1/sessions.
-type OpenSession struct {
-	Scope    string            `json:"scope,omitempty"`
-	Session  string            `json:"session"`
-	Backend  string            `json:"backend,omitempty"`
-	Dir      string            `json:"cwd,omitempty"`
-	Env      map[string]string `json:"env,omitempty"`
-	Shell    string            `json:"shell,omitempty"`
-	Terminal *Size             `json:"terminal,omitempty"`
-}
-
-// Request is the request that the body stands for.
-func (w OpenSession) Request() (messages.OpenSession, *messages.Error) {
-	run := Run{Env: w.Env, Terminal: w.Terminal}
-	var filled messages.RunCommand
-	for _, fill := range []func(*messages.RunCommand) *messages.Error{run.environment, run.bounds} {
-		if err := fill(&filled); err != nil {
-			return messages.OpenSession{}, err
-		}
-	}
-	return messages.OpenSession{
-		Scope: messages.ScopePath(w.Scope), Session: messages.SessionID(w.Session), Backend: w.Backend,
-		Dir: w.Dir, Env: filled.Env, Shell: w.Shell, Terminal: filled.Terminal,
-	}, nil
-}
-
-// NewOpenSession is the body of a request.
-func NewOpenSession(r messages.OpenSession) OpenSession {
-	run := NewRun(messages.RunCommand{Env: r.Env, Terminal: r.Terminal})
-	return OpenSession{
-		Scope: string(r.Scope), Session: string(r.Session), Backend: r.Backend, Dir: r.Dir, Env: run.Env, Shell: r.Shell, Terminal: run.Terminal,
-	}
-}
-
 // OpenScope is the body of POST /v1/scopes.
 type OpenScope struct {
 	Path  string     `json:"path"`

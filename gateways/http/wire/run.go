@@ -18,6 +18,7 @@ type Run struct {
 	UID           string            `json:"uid,omitempty"`
 	Scope         string            `json:"scope,omitempty"`
 	Session       string            `json:"session,omitempty"`
+	Open          *SessionPlan      `json:"open,omitempty"` // how the session is opened, if it is not
 	Name          string            `json:"name,omitempty"`
 	Description   string            `json:"description,omitempty"`
 	Tag           string            `json:"tag,omitempty"`
@@ -75,7 +76,7 @@ func (w Run) Request() (messages.RunCommand, *messages.Error) {
 		Background: w.Background, Detach: w.Detach, LogFile: w.LogFile, OnExit: messages.OnExit(w.OnExit), OnFinish: w.OnFinish,
 		Durability: w.Durability, Persist: w.Persist,
 	}
-	for _, fill := range []func(*messages.RunCommand) *messages.Error{w.text, w.environment, w.times, w.bounds} {
+	for _, fill := range []func(*messages.RunCommand) *messages.Error{w.text, w.environment, w.times, w.bounds, w.session} {
 		if err := fill(&r); err != nil {
 			return r, err
 		}
@@ -142,6 +143,19 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 	return nil
 }
 
+func (w Run) session(r *messages.RunCommand) *messages.Error {
+	if w.Open == nil {
+		return nil
+	}
+	plan, err := w.Open.Request()
+	if err != nil {
+		err.Reason = "open." + err.Reason
+		return err
+	}
+	r.Open = &plan
+	return nil
+}
+
 func (w Run) times(r *messages.RunCommand) *messages.Error {
 	var err *messages.Error
 	if r.PromoteAfter, err = span("promote_after_ms", w.PromoteAfter); err != nil {
@@ -189,6 +203,10 @@ func NewRun(r messages.RunCommand) Run {
 		EnvPolicy: string(r.EnvPolicy), Umask: r.Umask, Streams: string(r.Streams), Stdin: string(r.Stdin),
 		Background: r.Background, Detach: r.Detach, LogFile: r.LogFile, OnExit: string(r.OnExit), OnFinish: r.OnFinish, Durability: r.Durability, Persist: r.Persist,
 		PromoteAfter: positive(r.PromoteAfter), Timeout: positive(r.Timeout), Grace: GraceMS(r.Grace),
+	}
+	if r.Open != nil {
+		plan := NewSessionPlan(*r.Open)
+		w.Open = &plan
 	}
 	switch {
 	case r.Text == "":
@@ -267,10 +285,12 @@ func (w Run) Encodable() error {
 	for name, value := range w.Env {
 		texts = append(texts, name, value)
 	}
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return messages.Invalid("utf8", fmt.Sprintf("%.64q is no UTF-8 text, which a request to the daemon must be", text))
-		}
+	if w.Open != nil {
+		texts = append(texts, w.Open.texts()...)
 	}
-	return nil
+	return encodable(texts)
+}
+
+func noText(text string) *messages.Error {
+	return messages.Invalid("utf8", fmt.Sprintf("%.64q is no UTF-8 text, which a request to the daemon must be", text))
 }

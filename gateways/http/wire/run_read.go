@@ -7,6 +7,7 @@ var runFields = [...]field[Run]{
 	{"uid", func(d *jx.Decoder, w *Run) error { return text(d, &w.UID) }},
 	{"scope", func(d *jx.Decoder, w *Run) error { return text(d, &w.Scope) }},
 	{"session", func(d *jx.Decoder, w *Run) error { return text(d, &w.Session) }},
+	{"open", func(d *jx.Decoder, w *Run) error { return present(d, &w.Open, plan) }},
 	{"name", func(d *jx.Decoder, w *Run) error { return text(d, &w.Name) }},
 	{"description", func(d *jx.Decoder, w *Run) error { return text(d, &w.Description) }},
 	{"tag", func(d *jx.Decoder, w *Run) error { return text(d, &w.Tag) }},
@@ -38,6 +39,19 @@ var runFields = [...]field[Run]{
 }
 
 func run(d *jx.Decoder, into *Run) error { return readStrictly(d, runFields[:], into) }
+
+var planFields = [...]field[SessionPlan]{
+	{"backend", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Backend) }},
+	{"cwd", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Dir) }},
+	{"env", func(d *jx.Decoder, p *SessionPlan) error { return words(d, &p.Env) }},
+	{"env_policy", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.EnvPolicy) }},
+	{"base_env", func(d *jx.Decoder, p *SessionPlan) error { return texts(d, &p.BaseEnv) }},
+	{"umask", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Umask) }},
+	{"shell", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Shell) }},
+	{"terminal", func(d *jx.Decoder, p *SessionPlan) error { return present(d, &p.Terminal, size) }},
+}
+
+func plan(d *jx.Decoder, into *SessionPlan) error { return readStrictly(d, planFields[:], into) }
 
 var sizeFields = [...]field[Size]{
 	{"rows", func(d *jx.Decoder, s *Size) error { return whole(d, &s.Rows) }},

@@ -32,7 +32,7 @@ func TestClientsRunIsReadFieldByField(t *testing.T) {
 func TestBadInputRunIsNoSurprise(t *testing.T) {
 	for _, in := range []string{
 		``, `{`, `[]`, `null`, `{}x`, `{}{}`, `{"new":1}`, `{"Command":"a"}`, `{"command":"a","command":"b"}`, `{"command":1}`, `{"timeout_ms":1.5}`, `{"timeout_ms":"1"}`,
-		`{"env":{"A":"1","A":"2"}}`, `{"env":{"A":1}}`, `{"terminal":{"rows":1,"x":1}}`, `{"terminal":{"rows":1,"rows":1}}`, `{"max_output":{"bytes":1e9}}`, `{"argv":"a"}`,
+		`{"env":{"A":"1","A":"2"}}`, `{"env":{"A":1}}`, `{"terminal":{"rows":1,"x":1}}`, `{"terminal":{"rows":1,"rows":1}}`, `{"open":{"shell":"a","shell":"b"}}`, `{"open":{"x":1}}`, `{"open":{"terminal":{"x":1}}}`, `{"open":[]}`, `{"max_output":{"bytes":1e9}}`, `{"argv":"a"}`,
 		`{"command":"\ud800"}`, "{\"command\":\"\xff\"}", "{\"command\":\"a\nb\"}", `{"command":"\x"}`, `{"background":1}`, `{"command":"a",}`,
 	} {
 		var one, two Run

@@ -52,6 +52,12 @@ func TestRunKeepsItsRequest(t *testing.T) {
 			r.Shown = rapid.Bool().Draw(t, "shown")
 			r.Terminal = messages.Terminal{Rows: rapid.IntRange(1, 65535).Draw(t, "rows"), Cols: rapid.IntRange(1, 65535).Draw(t, "cols")}
 		}
+		if rapid.Bool().Draw(t, "open") {
+			r.Open = &messages.SessionPlan{
+				Backend: word.Draw(t, "backend"), Dir: word.Draw(t, "session dir"), Umask: word.Draw(t, "session umask"), Shell: word.Draw(t, "session shell"),
+				EnvPolicy: r.EnvPolicy, BaseEnv: r.BaseEnv, Env: r.Env, Terminal: r.Terminal,
+			}
+		}
 		sent := wire.NewRun(r)
 		require.NoError(t, sent.Encodable())
 		b, err := json.Marshal(sent)
@@ -71,10 +77,34 @@ func TestRunKeepsItsRequest(t *testing.T) {
 // What JSON cannot carry is refused before it is changed.
 func TestBadInputNotEncodable(t *testing.T) {
 	for _, r := range []messages.RunCommand{
-		{Argv: []string{"\xff"}}, {Text: "true", Dir: "/\xff"}, {Text: "true", Env: []string{"A=\xff"}}, {Text: "true", Description: "\xff"},
+		{Argv: []string{"\xff"}},
+		{Text: "true", Dir: "/\xff"},
+		{Text: "true", Env: []string{"A=\xff"}},
+		{Text: "true", Description: "\xff"},
+		{Text: "true", Open: &messages.SessionPlan{Dir: "/\xff"}},
+		{Text: "true", Open: &messages.SessionPlan{Env: []string{"A=\xff"}}},
 	} {
 		require.ErrorIs(t, wire.NewRun(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
 	}
+}
+
+// So is a request for a session, which is the plan of a run with a name.
+func TestOpenSessionKeepsItsRequest(t *testing.T) {
+	r := messages.OpenSession{Scope: "a/b", Session: "s", SessionPlan: messages.SessionPlan{
+		Backend: messages.OfShellOnTerminal, Dir: "/d", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=\xff", "base64:=1"}, Env: []string{"B=1"},
+		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80},
+	}}
+	sent := wire.NewOpenSession(r)
+	require.NoError(t, sent.Encodable())
+	b, err := json.Marshal(sent)
+	require.NoError(t, err)
+	var got wire.OpenSession
+	require.Nil(t, wire.Decode(b, &got))
+	back, refused := got.Request()
+	require.Nil(t, refused)
+	require.Equal(t, r, back)
+	r.Dir = "/\xff"
+	require.ErrorIs(t, wire.NewOpenSession(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
 }
 
 // The job object comes back as it was.

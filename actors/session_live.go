@@ -1,0 +1,148 @@
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// A live shell keeps its directory from one command to the next, may die between
+// two of them, and can do less for a command than a process of its own.
+
+// usualShell runs what names no shell.
+const usualShell = "bash"
+
+// shellAt says where the live shell of a session is: a command says it behind its end.
+type shellAt struct {
+	quiet
+	dir string
+}
+
+// stays says that a job cannot be handed over: it is one of a live shell's.
+type stays struct {
+	quiet
+	job messages.JobID
+	err messages.Error
+}
+
+// unopened says that a session that was asked for is none: nothing of it is there.
+type unopened struct {
+	quiet
+	at messages.Address
+}
+
+// misfits says why a new job cannot run here, whatever it is: nothing of it exists yet.
+func (s *session) misfits(run *messages.RunCommand) *messages.Error {
+	if run.Open != nil {
+		if err := s.disagrees(*run.Open); err != nil {
+			return err
+		}
+	}
+	if !s.can.Keeps {
+		return nil
+	}
+	switch {
+	case run.Shell != "" && !sameShell(run.Shell, s.open.Shell):
+		return s.disagrees(messages.SessionPlan{Shell: run.Shell})
+	case run.Terminal != (messages.Terminal{}) && !s.can.Terminal:
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "terminal", Message: fmt.Sprintf("the shell of session %s has no terminal", s.open.Session),
+			Hint: "run the command without one, or open a session of the kind shell-pty",
+		}
+	}
+	return run.CheckLive(s.open.Session)
+}
+
+// where a new job runs, as far as that is known before it begins.
+func (s *session) where(p place) string {
+	return first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
+}
+
+// begins gives a job of a live shell the directory in which the shell is now.
+func (s *session) begins(t *ticket) string {
+	if !s.can.Keeps || t.place.run.Dir != "" {
+		return ""
+	}
+	t.place.job.Dir = first(s.open.Dir, s.deps.Dir)
+	return t.place.job.Dir
+}
+
+// moved takes where the shell is now, and tells the node: the next shell begins there.
+func (s *session) moved(ctx actor.Context, dir string) {
+	if dir == "" || dir == s.open.Dir || !s.can.Keeps {
+		return
+	}
+	s.open.Dir = dir
+	ctx.Send(ctx.Parent(), s.opens())
+}
+
+// replaced hears that the shell had died and was made anew, for the job that is about
+// to begin: who waits for that is told by its record.
+func (s *session) replaced(ctx actor.Context, m messages.SessionReplaced) {
+	m.Scope, m.Session = s.open.Scope, s.open.Session
+	for _, t := range s.jobs {
+		if t.turn && !t.leaving && !t.place.job.State.Ended() {
+			t.flags = append(t.flags, messages.FlagReplaced)
+		}
+	}
+	s.moved(ctx, m.Dir)
+	ctx.Send(ctx.Parent(), m)
+}
+
+// flagged is the record of a job with what the session has to say of it.
+func (t *ticket) flagged(job messages.Job) messages.Job {
+	for _, f := range t.flags {
+		if !slices.Contains(job.Flags, f) {
+			job.Flags = append(slices.Clip(job.Flags), f)
+		}
+	}
+	return job
+}
+
+// flag is news about a job with what the session has to say of it.
+func (t *ticket) flag(n told) told {
+	switch f := n.(type) {
+	case messages.CommandFact:
+		return f.With(t.flagged(f.Record()))
+	case finale:
+		return finale{end: f.end.With(t.flagged(f.end.Record()))}
+	}
+	return n
+}
+
+// staysHere refuses to give a job away: its shell would be somebody else's as long as
+// it runs, and what waits for that shell would run elsewhere.
+func (s *session) staysHere(ctx actor.Context, t *ticket) {
+	ctx.Send(ctx.Parent(), stays{job: t.place.job.ID, err: messages.Error{
+		Code: messages.Unsupported, Reason: "session",
+		Message: fmt.Sprintf("job %s is one of the live shell of session %s, and stays in it", t.place.job.ID, s.open.Session),
+		Hint:    "hand over jobs that are processes of their own",
+	}})
+}
+
+// describe is what the session is; the node knows what runs in it.
+func (s *session) describe() messages.SessionInfo {
+	info := messages.SessionInfo{
+		Scope: s.open.Scope, Session: s.open.Session, Backend: s.open.Backend,
+		Parallel: s.machine.Parallel, Dir: s.open.Dir,
+	}
+	if s.can.Keeps {
+		info.Shell, info.Dir = cmp.Or(s.open.Shell, usualShell), first(s.open.Dir, s.deps.Dir)
+	}
+	return info
+}
+
+// memoPlace is the session as it was opened, for the engine to keep.
+func (s *session) memoPlace() memoPlace {
+	return memoPlace{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
+}
+
+// isLive says whether a kind of session is a live shell.
+func (d *Deps) isLive(backend string) bool {
+	b, ok := d.Backends[backend]
+	return ok && b.Can().Keeps
+}

@@ -1,0 +1,139 @@
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/actors/lifecycle"
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// start opens the place. It must not fail: a place that cannot be opened
+// refuses what is asked of it.
+func (s *session) start(ctx actor.Context) {
+	if s.bare {
+		s.failed = &messages.Error{
+			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
+			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
+		}
+		ctx.Send(ctx.Parent(), s.opens())
+		return
+	}
+	name := first(s.open.Backend, DefaultBackend)
+	backend, ok := s.deps.Backends[name]
+	if !ok {
+		s.cannotOpen(ctx, &messages.Error{
+			Code: messages.Unsupported, Reason: "backend", Message: "this node has no " + name + " sessions", Hint: "use one that it has; pipe is always there",
+		})
+		return
+	}
+	can, env := backend.Can(), []string(nil)
+	if can.Keeps {
+		var refused *messages.Error
+		if env, refused = s.environ(); refused != nil {
+			s.cannotOpen(ctx, refused)
+			return
+		}
+	}
+	root, self := ctx.ActorSystem().Root, ctx.Self()
+	shell, err := backend.Open(backends.Place{
+		Scope: s.open.Scope, Session: s.open.Session, Dir: first(s.open.Dir, s.deps.Dir), Env: env, Umask: s.open.Mask(),
+		Shell: s.open.Shell, Terminal: s.open.Terminal,
+	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
+	if err != nil {
+		s.cannotOpen(ctx, asError(err, messages.SpawnFailed))
+		return
+	}
+	s.open.Backend, s.shell, s.can = name, shell, can
+	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
+	ctx.Send(ctx.Parent(), s.opens())
+}
+
+// planOf is how a run that names a session opens it.
+func planOf(run *messages.RunCommand) messages.SessionPlan {
+	if run.Open == nil {
+		return messages.SessionPlan{}
+	}
+	plan := *run.Open
+	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
+	return plan
+}
+
+// environ is the whole environment that the session's live shell begins with.
+func (s *session) environ() ([]string, *messages.Error) {
+	env, _, err := s.deps.Environment(messages.RunCommand{
+		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
+	}, Self{Scope: s.open.Scope, Session: s.open.Session})
+	return env, err
+}
+
+// cannotOpen keeps why the place could not be opened, and tells the node that there
+// is none.
+func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
+	s.failed = err
+	ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
+}
+
+// reopen tries to open what could not be opened as it was asked for before: that
+// keeps nobody from its name.
+func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
+	if !s.unopened() {
+		return
+	}
+	s.open.SessionPlan, s.held, s.failed = plan, nil, nil
+	s.start(ctx)
+}
+
+// disagrees says what of a plan the session is not that is open.
+func (s *session) disagrees(plan messages.SessionPlan) *messages.Error {
+	if (plan.Backend == "" || plan.Backend == s.open.Backend) && (plan.Shell == "" || sameShell(plan.Shell, s.open.Shell)) {
+		return nil
+	}
+	is := s.open.Backend
+	if s.can.Keeps {
+		is += ", of " + cmp.Or(s.open.Shell, usualShell)
+	}
+	return &messages.Error{
+		Code: messages.Conflict, Reason: "session",
+		Message: fmt.Sprintf("session %s is open already, as a session of the kind %s", s.open.Session, is),
+		Hint:    "use another name, or close it first",
+	}
+}
+
+func sameShell(a, b string) bool {
+	a, b = cmp.Or(a, usualShell), cmp.Or(b, usualShell)
+	return a == b || filepath.Base(a) == filepath.Base(b) && (!filepath.IsAbs(a) || !filepath.IsAbs(b))
+}
+
+// opened answers OpenSession: again, if the session is what was asked for.
+func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
+	if ctx.Sender() != nil {
+		s.reopen(ctx, r.SessionPlan)
+	}
+	clash := s.disagrees(r.SessionPlan)
+	switch {
+	case ctx.Sender() == nil:
+	case s.failed != nil:
+		ctx.Respond(messages.RequestRejected{Err: *s.failed})
+	case s.closing != nil:
+		refuse(ctx, r, &messages.Error{Code: messages.SessionClosedCode, Message: "the session is being closed", Hint: "open it again when it is"})
+	case clash != nil:
+		refuse(ctx, r, clash)
+	default:
+		ctx.Respond(messages.SessionOpened{Info: s.describe()})
+	}
+}
+
+// unopened says that there never was a place, and that nothing is held without one.
+func (s *session) unopened() bool {
+	return s.failed != nil && s.shell == nil && !s.bare && s.closing == nil && len(s.jobs) == 0
+}
+
+// opens tells of the session as it was opened.
+func (s *session) opens() sessionUp {
+	return sessionUp{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
+}

@@ -1,0 +1,66 @@
+package actors
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"troupe/messages"
+)
+
+// recentEnds are the last ends of sessions and of their shells, the last one first.
+type recentEnds []messages.SessionEnd
+
+func (r *recentEnds) add(end messages.SessionEnd) {
+	if len(*r) >= messages.MaxRecent {
+		*r = (*r)[:messages.MaxRecent-1]
+	}
+	*r = slices.Insert(*r, 0, end)
+}
+
+// of are those at and below a scope.
+func (r recentEnds) of(scope messages.ScopePath) []messages.SessionEnd {
+	var out []messages.SessionEnd
+	for _, end := range r {
+		if scope == "" || scope.Contains(end.Scope) {
+			out = append(out, end)
+		}
+	}
+	return out
+}
+
+// commandUse is what is kept of the last command of a shell: not its text, which may
+// be long.
+type commandUse struct {
+	hash   string
+	length int
+	code   *int // nil: it is not known
+}
+
+// useOf is what is kept of a command that has ended.
+func useOf(job messages.Job) commandUse {
+	sum := sha256.Sum256([]byte(job.Command))
+	c := commandUse{hash: hex.EncodeToString(sum[:]), length: len(job.Command)}
+	if job.Settled {
+		c.code = &job.Shell
+	}
+	return c
+}
+
+// end is the end of a session whose last command this is.
+func (c commandUse) end(scope messages.ScopePath, session messages.SessionID, backend string, why messages.EndReason) messages.SessionEnd {
+	return messages.SessionEnd{
+		Scope: scope, Session: session, Backend: backend, Reason: why, At: clock(), ExitCode: c.code, Hash: c.hash, Length: c.length,
+	}
+}
+
+// endOf is why a shell ended with a command.
+func endOf(job messages.Job) messages.EndReason {
+	switch {
+	case job.Cause.By != messages.ByNobody:
+		return messages.EndStopped
+	case job.Shell == 0:
+		return messages.EndCompleted
+	}
+	return messages.EndError
+}

@@ -1,0 +1,59 @@
+package actors
+
+import (
+	"fmt"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// An engine holds a live shell as a job, which is none of a user's: it is never listed
+// and never lost. It tells which session it is of, so that the session is there again
+// although no command runs in it.
+
+// heldShell is a live shell that the engine has.
+type heldShell struct {
+	backends.Held
+	place   backends.Place
+	backend string
+}
+
+// apart parts the jobs that an engine has from the live shells.
+func apart(all []backends.Held) (jobs []backends.Held, shells []heldShell) {
+	for _, h := range all {
+		if place, backend, is := backends.ReadShellMeta(h.Meta); is {
+			shells = append(shells, heldShell{h, place, backend})
+		} else {
+			jobs = append(jobs, h)
+		}
+	}
+	return jobs, shells
+}
+
+// reopenShells are the sessions of live shells, as they were opened. Each was told of
+// when it was: before its shell began.
+func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*openSession {
+	asks := map[messages.Address]*openSession{}
+	for _, h := range shells {
+		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
+		s.knowScopes(at.Scope, nil, true)
+		o := asks[at]
+		if o == nil {
+			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: h.plan()}}
+			asks[at] = o
+		}
+		o.held = append(o.held, h.Held)
+		s.asks[at] = o.ask
+		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: h.place.Dir}
+	}
+	return asks
+}
+
+// plan is how the session was opened, but for its environment: that lives in the shell.
+func (h heldShell) plan() messages.SessionPlan {
+	plan := messages.SessionPlan{Backend: h.backend, Dir: h.place.Dir, Shell: h.place.Shell, Terminal: h.place.Terminal}
+	if h.place.Umask >= 0 {
+		plan.Umask = fmt.Sprintf("%04o", h.place.Umask)
+	}
+	return plan
+}

@@ -1,0 +1,243 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/scheduler"
+
+	"troupe/messages"
+)
+
+// Live shells stay when their commands have ended, so somebody must see to it that
+// they do not become too many: the one that was used the longest ago makes room for a
+// new one (Limits.Shells), and one that nobody uses for long is closed
+// (Limits.ShellIdle). One in which a command runs or waits is never closed for that.
+
+// shells are the live shells of the node, and what is known of their use.
+type shells struct {
+	known map[messages.Address]*shellUse
+	look  scheduler.CancelFunc // at those that nobody uses
+	ends  recentEnds
+}
+
+// shellUse is the use of one.
+type shellUse struct {
+	used    time.Time // when a command began or ended, or it was opened
+	pending bool      // it is being opened
+	told    bool      // the end of its shell is in the list; the next one has not begun
+	last    commandUse
+}
+
+// openPatience is how long a session that is being opened counts without a job of its
+// own: an actor that dies with the request takes the answer along.
+const openPatience = 10 * time.Second
+
+// idleLate says that a shell may have been idle for too long.
+type idleLate struct{ quiet }
+
+// wantsShell says whether a request would make a live shell that is not there.
+func (s *supervisor) wantsShell(at messages.Address, plan messages.SessionPlan, asRun bool) bool {
+	if s.shells.known[at] != nil {
+		return false
+	}
+	if _, open := s.sessions[at]; open {
+		return false
+	}
+	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.OfShell)
+}
+
+// room finds room for one more live shell: who must go for it, if anybody must.
+func (s *supervisor) room() (*messages.Address, *messages.Error) {
+	if s.limit.Shells <= 0 {
+		return nil, nil
+	}
+	n := 0
+	var oldest *messages.Address
+	for at, use := range s.shells.known {
+		switch {
+		case s.isClosing(at) != nil:
+			continue
+		case use.pending && clock().Sub(use.used) > openPatience && !s.works(at):
+			delete(s.shells.known, at)
+			continue
+		}
+		n++
+		if !use.pending && !s.works(at) && (oldest == nil || use.used.Before(s.shells.known[*oldest].used)) {
+			oldest = &at
+		}
+	}
+	switch {
+	case n < s.limit.Shells:
+		return nil, nil
+	case oldest == nil:
+		return nil, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "shells",
+			Message: fmt.Sprintf("%d live shells are in use, which is all the node may have", n),
+			Hint:    "close one, wait for a command to end, or set limits.shells higher",
+		}
+	}
+	return oldest, nil
+}
+
+// works says whether a command runs or waits in a session.
+func (s *supervisor) works(at messages.Address) bool {
+	for _, e := range s.jobs {
+		if !e.over && !e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
+			return true
+		}
+	}
+	return false
+}
+
+// opensShell counts a live shell that is about to be opened, and closes the one that
+// must go for it.
+func (s *supervisor) opensShell(ctx actor.Context, at messages.Address, victim *messages.Address) {
+	if victim != nil {
+		s.cleanUp(ctx, *victim)
+	}
+	s.shells.known[at] = &shellUse{used: clock(), pending: true}
+}
+
+// cleanUp closes a session that nobody uses.
+func (s *supervisor) cleanUp(ctx actor.Context, at messages.Address) {
+	s.close(ctx, at, messages.CloseSession{
+		Scope: at.Scope, Session: at.Session, By: messages.BySystem, Reason: messages.AutoCleanup,
+	}, nil)
+}
+
+// shellUp takes note of a live shell that is open.
+func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messages.SessionInfo) {
+	if !s.deps.isLive(info.Backend) {
+		delete(s.shells.known, at)
+		return
+	}
+	use := s.shells.known[at]
+	if use == nil {
+		use = &shellUse{used: clock()}
+		s.shells.known[at] = use
+	}
+	use.pending = false
+	s.idleSoon(ctx)
+}
+
+// shellUsed takes note of a command of a live shell that began or ended.
+func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job messages.Job) {
+	if len(s.shells.known) == 0 {
+		return
+	}
+	use := s.shells.known[messages.Address{Scope: job.Scope, Session: job.Session}]
+	if use == nil {
+		return
+	}
+	use.used = clock()
+	if _, ended := fact.(messages.CommandFinished); !ended {
+		return
+	}
+	use.last = useOf(job)
+	if job.HasFlag(messages.FlagSessionEnded) {
+		use.told = true
+		s.shells.ends.add(use.last.end(job.Scope, job.Session, job.Backend, endOf(job)))
+	}
+	s.idleSoon(ctx)
+}
+
+// shellReplaced takes note of a new shell where one had died: of one that died
+// between two commands this is the first that is heard.
+func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
+	at := messages.Address{Scope: m.Scope, Session: m.Session}
+	use := s.shells.known[at]
+	if use == nil {
+		return
+	}
+	if !use.told {
+		last := use.last
+		last.code = nil
+		s.shells.ends.add(last.end(m.Scope, m.Session, s.sessions[at].Backend, messages.EndError))
+	}
+	use.told = false
+	if info, open := s.sessions[at]; open && m.Dir != "" {
+		info.Dir = m.Dir
+		s.sessions[at] = info
+	}
+}
+
+// shellGone forgets a session that was closed, and keeps its end among the last ones.
+func (s *supervisor) shellGone(m messages.SessionClosed) {
+	at := messages.Address{Scope: m.Scope, Session: m.Session}
+	var last commandUse
+	if use := s.shells.known[at]; use != nil {
+		last = use.last
+	}
+	delete(s.shells.known, at)
+	why := messages.EndStopped
+	if m.By == messages.BySystem && m.Reason == messages.AutoCleanup {
+		why = messages.EndCleanup
+	}
+	s.shells.ends.add(last.end(m.Scope, m.Session, s.sessions[at].Backend, why))
+}
+
+// unopened forgets a session that there is not.
+func (s *supervisor) unopened(at messages.Address) {
+	if use := s.shells.known[at]; use != nil && use.pending {
+		delete(s.shells.known, at)
+	}
+}
+
+// idleSoon sees to it that the shells that nobody uses are looked at.
+func (s *supervisor) idleSoon(ctx actor.Context) {
+	if s.limit.ShellIdle <= 0 || s.shells.look != nil || s.phase != open {
+		return
+	}
+	next := time.Duration(-1)
+	for at, use := range s.shells.known {
+		if left := use.used.Add(s.limit.ShellIdle).Sub(clock()); s.mayIdle(at, use) && (next < 0 || left < next) {
+			next = max(left, time.Second)
+		}
+	}
+	if next > 0 {
+		s.shells.look = later(ctx, next, idleLate{})
+	}
+}
+
+// mayIdle says whether a shell is there, and to stay as far as is known.
+func (s *supervisor) mayIdle(at messages.Address, use *shellUse) bool {
+	return !use.pending && s.isClosing(at) == nil
+}
+
+// idle closes the shells that nobody has used for too long, and comes back for the
+// others. One that works comes to rest by a fact that leads here again.
+func (s *supervisor) idle(ctx actor.Context) {
+	s.shells.look = nil
+	if s.phase != open {
+		return
+	}
+	for at, use := range s.shells.known {
+		if !s.mayIdle(at, use) || clock().Sub(use.used) < s.limit.ShellIdle {
+			continue
+		}
+		if s.works(at) {
+			use.used = clock()
+			continue
+		}
+		s.cleanUp(ctx, at)
+	}
+	s.idleSoon(ctx)
+}
+
+// stays ends the hand-over of a job that does not move.
+func (s *supervisor) stays(ctx actor.Context, m stays) {
+	to, moving := s.moves[m.job]
+	e := s.jobs[m.job]
+	if !moving || e == nil {
+		return
+	}
+	s.arrived(ctx, m.job)
+	for _, client := range to.clients {
+		ctx.Send(client, messages.RequestRejected{Err: m.err})
+	}
+	for _, q := range to.early {
+		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
+	}
+}

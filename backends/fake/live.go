@@ -1,0 +1,246 @@
+package fake
+
+import (
+	"fmt"
+	"sync"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// Live are the capabilities of a live shell on pipes.
+func Live() backends.Capabilities {
+	return backends.Capabilities{
+		Parallel: 1, Queue: 32, Keeps: true, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
+	}
+}
+
+// ShellBackend is the engine as a kind of session that is a live shell. The shell is
+// a process of the engine (Engine.Shells), begins with the first command, and is made
+// anew for the next one when it has died. Commands are played as others are; one that
+// is to end with its shell is played by that.
+//
+// A place finds its shell again by what it held, or because the same backend had it.
+func (e *Engine) ShellBackend() *Backend {
+	return &Backend{engine: e, name: messages.OfShell, can: Live(), seats: &seats{shells: map[seat]*Process{}}}
+}
+
+// seat is whose a live shell is.
+type seat struct {
+	scope   messages.ScopePath
+	session messages.SessionID
+}
+
+// seats is what a backend of live shells knows of the places it has opened.
+type seats struct {
+	mu     sync.Mutex
+	shells map[seat]*Process
+}
+
+// interior is the inside of a live shell: of its own process and its commands.
+type interior struct {
+	mu      sync.Mutex
+	dir     string
+	running *Process
+}
+
+func (i *interior) where() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.dir
+}
+
+func (i *interior) move(dir string) {
+	if dir == "" {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.dir = dir
+}
+
+// Cd plays a change of the directory of a live shell, by a command in it.
+func (p *Process) Cd(dir string) bool {
+	if p.inside == nil {
+		return false
+	}
+	p.inside.move(dir)
+	return true
+}
+
+// Shells are the live shells of the engine that have not ended.
+func (e *Engine) Shells() []*Process {
+	var all []*Process
+	for _, p := range e.Live() {
+		if p.Spec.Live != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Shell gives the shell that a command runs in, or nil.
+func (p *Process) Shell() *Process { return p.engine.get(p.Spec.In) }
+
+// live is the shell of a place, and who hears of it.
+type live struct {
+	process *Process
+	held    backends.Process
+}
+
+// alive reports whether the shell takes commands.
+func (l *live) alive() bool {
+	if l == nil {
+		return false
+	}
+	l.process.mu.Lock()
+	defer l.process.mu.Unlock()
+	return l.process.phase == running && !l.process.gone && !l.process.ladder.begins
+}
+
+// find binds the place to the shell it had, if there is one.
+func (s *shell) find(held []backends.Held) {
+	m := s.backend.seats
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	had := m.shells[s.seat()]
+	for _, h := range held {
+		if p := s.engine.get(h.ID); p != nil && p.Spec.Live != nil {
+			had = p
+			s.adoptShell(p)
+		}
+	}
+	if s.live == nil && had != nil {
+		s.adoptShell(had)
+	}
+	if had != nil {
+		m.shells[s.seat()] = had
+	}
+}
+
+// adoptShell takes up a shell that is there, or the memory of one that has died.
+func (s *shell) adoptShell(p *Process) {
+	l := &live{process: p}
+	if proc, err := s.engine.Adopt(p.ID, s.hearShell(l)); err == nil {
+		l.held = proc
+		s.take(p.ID)
+	}
+	s.live = l
+}
+
+// hearShell settles what the engine says of a shell: its place alone hears of it.
+func (s *shell) hearShell(l *live) backends.Facts {
+	return func(fact messages.ProcessFact) {
+		last := uint64(0)
+		switch f := fact.(type) {
+		case messages.ProcessExited:
+			last = max(f.Seq, f.Last)
+		case messages.ProcessFailed:
+			last = f.Seq
+		case messages.OutputClosed:
+			last = f.Seq
+		case messages.TreeEnded:
+			last = f.Seq
+		}
+		if last > 0 {
+			l.process.settle(last)
+		}
+	}
+}
+
+// forget gives up the seat: who opens it again gets a shell that has not died.
+func (s *shell) forget() {
+	m := s.backend.seats
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.shells, s.seat())
+}
+
+func (s *shell) seat() seat { return seat{s.place.Scope, s.place.Session} }
+
+// enter gives the shell for a command, made anew if it has died.
+func (s *shell) enter() *Process {
+	s.entering.Lock()
+	defer s.entering.Unlock()
+	if s.live.alive() {
+		return s.live.process
+	}
+	at := s.place
+	died := s.live != nil
+	if died {
+		at.Dir = s.live.process.inside.where()
+	}
+	for _, p := range s.engine.Shells() {
+		if place, _, is := backends.ReadShellMeta(p.Spec.Meta); is && place.Scope == at.Scope && place.Session == at.Session && !p.ending() {
+			s.engine.violate("session %s of %s has a second shell beside %s", at.Session, at.Scope, p.ID)
+		}
+	}
+	id := messages.UID(fmt.Sprintf("SHELL%d", s.engine.shells.Add(1)))
+	l := &live{}
+	s.live = l
+	p := newProcess(s.engine, backends.Spec{
+		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.Live{}, Meta: backends.ShellMeta(at, s.backend.Name()),
+	}, backends.Command{}, at)
+	p.inside, p.nature = &interior{dir: at.Dir}, Obedient
+	l.process = p
+	s.engine.mu.Lock()
+	s.engine.known[id] = p
+	s.engine.ever = append(s.engine.ever, p)
+	s.engine.mu.Unlock()
+	l.held = p.bind(s.hearShell(l))
+	p.Begin()
+	s.take(id)
+	m := s.backend.seats
+	m.mu.Lock()
+	m.shells[s.seat()] = p
+	m.mu.Unlock()
+	if died {
+		s.facts(messages.SessionReplaced{Dir: at.Dir, Lost: "functions, variables that were not exported, and what ran in the background"})
+	}
+	return p
+}
+
+// ending reports whether a process was asked to end.
+func (p *Process) ending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ladder.begins
+}
+
+// enters makes a command one of a shell.
+func (p *Process) enters(shell *Process) {
+	in := shell.inside
+	in.mu.Lock()
+	before := in.running
+	p.inside, in.running = in, p
+	if p.Spec.Dir != "" {
+		in.dir = p.Spec.Dir
+	}
+	in.mu.Unlock()
+	if before != nil && before.running() {
+		p.engine.violate("%s was started in a shell that runs %s", p.ID, before.ID)
+	}
+}
+
+// running reports whether the process has not ended.
+func (p *Process) running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.gone && (p.phase == starting || p.phase == running)
+}
+
+// shellEnded ends the command that ran in a shell with it.
+func (p *Process) shellEnded(status messages.ExitStatus) {
+	p.inside.mu.Lock()
+	r := p.inside.running
+	p.inside.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.unlock()
+	if r.phase == running && !r.gone {
+		r.flags = append(r.flags, messages.FlagSessionEnded)
+		r.exit(status)
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// fits gives the terminal of the job the size of ours. Where it has it already it is
+// changed and changed back: what paints the terminal does so again then, and is seen by
+// who has just come. It is an error if the job has no terminal.
+func (s *seat) fits(job messages.JobID) error {
+	size := s.main.terminalSize()
+	s.size = size
+	for _, rows := range []int{size.Rows + 1, size.Rows} {
+		if err := s.Resize(s.ctx, messages.ResizeTerminal{Job: job, Size: messages.Terminal{Rows: rows, Cols: size.Cols}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resizes gives it the size of ours whenever that changes.
+func (s *seat) resizes(ctx context.Context, job messages.JobID) {
+	if !s.pty {
+		return
+	}
+	sizes := make(chan os.Signal, 1)
+	signal.Notify(sizes, unix.SIGWINCH)
+	defer signal.Stop(sizes)
+	for {
+		if now := s.main.terminalSize(); now != s.size { // at first, too: it may have changed meanwhile
+			s.size = now
+			_ = s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: now}) // refused: it has ended
+		}
+		select {
+		case <-sizes:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// unpaint leaves our terminal as it was, although the job goes on painting.
+func (s *seat) unpaint() {
+	if s.pty {
+		_, _ = s.screen.out.Write([]byte(unpainted))
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+)
+
+func (m *Main) sessionsCommand() *cobra.Command {
+	var scope string
+	var recent bool
+	cmd := &cobra.Command{
+		Use: "sessions [flags]", Short: "List the places to run", Args: noArgs,
+		Long: `List the sessions: the live shells of troupe run -s, and the places on pipes and
+terminals in which each command is a process of its own. With --recent those
+that have ended since the daemon began, the last one first.`,
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
+	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")
+	return m.asks(cmd, scoped(&scope), func(a *asking) error {
+		list, err := a.ListSessions(a.ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
+		switch {
+		case err != nil:
+			return err
+		case a.json:
+			return a.object(wire.NewSessionList(list))
+		case recent:
+			return m.print(endTable(list.Recent, time.Now()))
+		}
+		return m.print(sessionTable(list.Sessions, time.Now()))
+	})
+}
+
+// sessionTable shows sessions.
+func sessionTable(list []messages.SessionInfo, now time.Time) *table {
+	t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "SHELL", "STATUS", "RUNNING", "QUEUED", "LEFT", "DIRECTORY"}, spare: []int{7, 6, 5, 2}}
+	for _, s := range list {
+		state := "busy"
+		if s.Idle() {
+			state = "idle"
+			if !s.Used.IsZero() {
+				state += " " + ago(now.Sub(s.Used))
+			}
+		}
+		t.add(string(s.Scope), string(s.Session), s.Backend, s.Shell, state, strconv.Itoa(s.Running), strconv.Itoa(s.Queued), strconv.Itoa(s.Adopted), s.Dir)
+	}
+	return t
+}
+
+// shownHash is how much of a hash tells one command from another.
+const shownHash = 12
+
+// endTable shows the ends of sessions.
+func endTable(list []messages.SessionEnd, now time.Time) *table {
+	t := &table{head: []string{"SCOPE", "SESSION", "BACKEND", "ENDED", "REASON", "STATUS", "COMMAND"}, spare: []int{2}}
+	for _, e := range list {
+		code, command := "", ""
+		if e.ExitCode != nil {
+			code = strconv.Itoa(*e.ExitCode)
+		}
+		if e.Hash != "" {
+			command = e.Hash[:min(shownHash, len(e.Hash))] + ", " + plural(e.Length, "byte")
+		}
+		t.add(string(e.Scope), string(e.Session), e.Backend, ago(now.Sub(e.At))+" ago", string(e.Reason), code, command)
+	}
+	return t
+}
+
+func (m *Main) closeCommand() *cobra.Command {
+	var scope string
+	grace := duration{name: "grace", zero: true}
+	cmd := &cobra.Command{
+		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
+		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope),
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
+	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
+	check := func(a *asking) error {
+		if err := messages.SessionID(a.args[0]).Check(); err != nil {
+			return err
+		}
+		return checkScope(a, "scope", scope)
+	}
+	return m.asks(cmd, check, func(a *asking) error {
+		f := stopFlags{grace: grace}
+		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
+			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
+		})
+		if err != nil {
+			return err
+		}
+		if a.json {
+			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
+		}
+		for _, s := range closed.Survivors {
+			a.complain(survivorError(s))
+		}
+		if err == nil && len(closed.Survivors) > 0 {
+			return status(statusSurvivors)
+		}
+		return err
+	})
+}
+
+// sessionNames completes the names of sessions of a scope. Without a daemon, or if it
+// is slow, there are none.
+func (m *Main) sessionNames(scope *string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completing)
+		defer cancel()
+		c, err := m.dial(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer c.Close()
+		of := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
+		list, err := c.Sessions(ctx, of)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, s := range list {
+			if s.Scope == of {
+				names = append(names, cobra.CompletionWithDesc(string(s.Session), clean(cmp.Or(s.Shell, s.Backend)+" in "+shorten(cmp.Or(s.Dir, "?"), completionWidth))))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,128 @@
+package messages
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SessionPlan is how a session is to be opened: what kind of place to run it is,
+// and what a live shell in it begins with. One that is open already is used as it
+// is, if its kind and its shell are those of the plan, or the plan leaves them open.
+type SessionPlan struct {
+	// Backend is the kind of the session. Left open it is that of the session as it
+	// is; one that is made is OnPipes for OpenSession, and OfShell for a run.
+	Backend string
+	Dir     string // absolute; "": the node's
+
+	EnvPolicy EnvPolicy // of a live shell, with the next two: as of a run
+	BaseEnv   []string
+	Env       []string
+	Umask     string   // of a live shell: octal, as "0022"; "": the host's
+	Shell     string   // "": bash; a name or an absolute path
+	Terminal  Terminal // of OnTerminal and OfShellOnTerminal; the zero value: its usual size
+}
+
+// The kinds of sessions. In the first two each command is a process of its own; in
+// the others one shell runs them one by one, and keeps its directory and variables.
+const (
+	OnPipes           = "pipe"
+	OnTerminal        = "pty"
+	OfShell           = "shell"
+	OfShellOnTerminal = "shell-pty"
+)
+
+// Live says whether the plan asks for a live shell, as a run's.
+func (p SessionPlan) Live() bool {
+	return p.Backend == "" || p.Backend == OfShell || p.Backend == OfShellOnTerminal
+}
+
+// Mask is the umask of the plan as a number, or -1 for the host's.
+func (p SessionPlan) Mask() int { return RunCommand{Umask: p.Umask}.Mask() }
+
+// check says what is wrong with the plan for a session, before anything of it
+// exists. Which kinds there are is known where it is opened.
+func (p SessionPlan) check(session SessionID) *Error {
+	as := RunCommand{
+		Text: ":", Dir: p.Dir, Shell: p.Shell, EnvPolicy: p.EnvPolicy, BaseEnv: p.BaseEnv, Env: p.Env, Umask: p.Umask, Terminal: p.Terminal,
+	}
+	for _, check := range []func() *Error{as.checkPlace, as.checkEnv, as.checkModes} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	live, terminal := p.Backend == OfShell || p.Backend == OfShellOnTerminal, p.Backend == OnTerminal || p.Backend == OfShellOnTerminal
+	switch {
+	case strings.ContainsRune(p.Backend, 0) || len(p.Backend) > MaxNameLength:
+		return Invalid("backend", fmt.Sprintf("%.64q is no kind of session; use pipe, pty, shell or shell-pty", p.Backend))
+	case live && (session == "" || session == DefaultSession):
+		return &Error{
+			Code: InvalidParams, Reason: "session", Message: "the session default runs its commands beside one another, which no live shell can",
+			Hint: "give the session another name",
+		}
+	case p.Backend != "" && !live && p.environs():
+		return &Error{
+			Code: Unsupported, Reason: "env", Message: fmt.Sprintf("a %s session gives its commands no environment and no umask of its own", p.Backend),
+			Hint: "name them in each run",
+		}
+	case p.Terminal != (Terminal{}) && p.Backend != "" && !terminal:
+		return Invalid("terminal", fmt.Sprintf("a %s session has no terminal; leave it out, or open one that has", p.Backend))
+	}
+	return nil
+}
+
+// environs says whether the plan tells what a live shell begins with beside its place.
+func (p SessionPlan) environs() bool {
+	return len(p.Env)+len(p.BaseEnv) > 0 || p.EnvPolicy != "" || p.Umask != ""
+}
+
+// Check says what is wrong with a request, before anything of it exists.
+func (r OpenSession) Check() *Error {
+	if r.Scope != "" {
+		if err := r.Scope.Check(); err != nil {
+			return err
+		}
+	}
+	if r.Session != "" {
+		if err := r.Session.Check(); err != nil {
+			return err
+		}
+	}
+	return r.check(r.Session)
+}
+
+// checkOpen says what is wrong with how a run would open its session.
+func (r RunCommand) checkOpen() *Error {
+	p := r.Open
+	if p == nil {
+		return nil
+	}
+	if err := p.check(r.Session); err != nil {
+		return err
+	}
+	if !p.Live() {
+		return nil
+	}
+	if p.Backend == "" && (r.Session == "" || r.Session == DefaultSession) {
+		return SessionPlan{Backend: OfShell}.check(r.Session)
+	}
+	return r.CheckLive(r.Session)
+}
+
+// CheckLive says what a run asks for that no command in the live shell of a session
+// can have: it is no process of its own.
+func (r RunCommand) CheckLive(session SessionID) *Error {
+	unsupported := func(reason, message, hint string) *Error {
+		return &Error{Code: Unsupported, Reason: reason, Message: fmt.Sprintf(message, session), Hint: hint}
+	}
+	switch {
+	case r.Detach:
+		return unsupported("detach", "a command in the shell of session %s ends with it, and cannot be detached", "run it without the session, or in the background")
+	case r.OnExit == KeepChildren:
+		return unsupported("on_exit", "what a command in session %s leaves behind is its shell's, and ends with that", "use adopt or kill, or run it without the session")
+	case r.Umask != "":
+		return unsupported("umask", "the umask is that of the shell of session %s", "give it with the session when that is opened, or type it in the command")
+	case r.Stdin == StdinHost:
+		return unsupported("stdin", "the shell of session %s does not share the host's standard input", "use null or pipe")
+	}
+	return nil
+}
