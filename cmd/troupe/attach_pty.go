@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -48,6 +49,28 @@ func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 // unpaint leaves our terminal as it was, although the job goes on painting.
 func (s *seat) unpaint() {
 	if s.pty {
-		_, _ = s.screen.out.Write([]byte(unpainted))
+		s.screen.unpaint()
+	}
+}
+
+// passes is what of the output our terminal is shown: all, but for questions that others
+// answer, and the clipboard.
+func (s *seat) passes(b []byte) []byte {
+	s.shown += int64(len(b))
+	if !s.mute.Questions && s.answers >= 0 && s.shown > s.answers {
+		quiet := max(0, int64(len(b))-(s.shown-s.answers))
+		out := s.mute.Append(nil, b[:quiet])
+		s.mute.Questions = true
+		return s.mute.Append(out, b[quiet:])
+	}
+	return s.mute.Append(nil, b)
+}
+
+// answering hears from which byte on our terminal answers what is asked, or that it does
+// no more.
+func (s *seat) answering(said wire.AttachSaid) {
+	s.answers, s.mute.Questions = -1, false
+	if said.Held {
+		s.answers = said.Offset
 	}
 }
