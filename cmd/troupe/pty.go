@@ -98,7 +98,7 @@ func (g *foreground) comesBack(e *ended) bool {
 	}
 	if g.request.Shown {
 		left := *daemonLeft // which errors.Is finds still
-		left.Message = "the daemon has left, and the command goes on"
+		left.Message = "the daemon has left"
 		left.Hint = "troupe serve starts it again; troupe attach " + cmp.Or(g.flags.name, string(g.job)) + " comes back to the command"
 		e.err = &left
 	}
