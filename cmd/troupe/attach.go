@@ -94,6 +94,7 @@ func (a *asking) attach(f *attachFlags) error {
 	}
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
 	if s.typed && !f.watch {
+		s.enters(uid(job))
 		s.pty = s.fits(uid(job)) == nil
 	}
 	if s.screen.out.terminal && !s.pty {

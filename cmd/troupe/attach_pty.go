@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +25,37 @@ func (s *seat) fits(job messages.JobID) error {
 		}
 	}
 	return nil
+}
+
+// enters makes our terminal what the job's is now, whose program said so before we came:
+// which screen is shown, and what keys send. It paints it anew itself (fits).
+func (s *seat) enters(job messages.JobID) {
+	if !s.screen.out.terminal {
+		return
+	}
+	now, err := s.Screen(s.ctx, job)
+	if err != nil {
+		return // it has none, or can be sat at all the same
+	}
+	var modes strings.Builder
+	for _, m := range []struct {
+		on   bool
+		sets string
+	}{
+		{now.Alternate, "\x1b[?1049h\x1b[H\x1b[2J"},
+		{now.Keys.Cursor, "\x1b[?1h"},
+		{now.Keys.Keypad, "\x1b="},
+		{now.Keys.Paste, "\x1b[?2004h"},
+		{now.Keys.Kitty != 0, fmt.Sprintf("\x1b[=%du", now.Keys.Kitty)},
+		{!now.Cursor.Visible, "\x1b[?25l"},
+	} {
+		if m.on {
+			modes.WriteString(m.sets)
+		}
+	}
+	if modes.Len() > 0 {
+		_, _ = s.screen.out.Write([]byte(modes.String()))
+	}
 }
 
 // resizes gives it the size of ours whenever that changes.
