@@ -30,11 +30,13 @@ type live struct {
 
 	mu      sync.Mutex
 	reports reports
-	born    bool // its job has its process and tree
-	up      bool // it is ready, or was
-	gone    bool // its process has ended
+	born    bool     // its job has its process and tree
+	up      bool     // it is ready, or was
+	gone    bool     // its process has ended
+	why     *failure // it was never ready, because; nil: it was, or may be
 	end     ending
 	cmd     *section // it waits for the shell, or runs; nil: none does
+	last    *section // the command before
 	present []proc   // that lived in its tree when the last command had ended
 	ooms    int64    // counted so far
 	texted  int      // bytes in the file of short texts
@@ -131,7 +133,7 @@ func (sh *live) heard(r report) func() {
 	case r.runs:
 		return s.opened
 	}
-	sh.cmd = nil
+	sh.cmd, sh.last = nil, s
 	sh.goTo(r.cwd)
 	return func() {
 		s.ended(ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}, false)
@@ -184,18 +186,16 @@ func (sh *live) died(end ending) {
 		return
 	}
 	sh.shut()
-	switch {
-	case given:
+	sh.job.e.run(sh.job, sh.explain)
+	if given {
 		s.ended(end, true)
-	case s != nil && !s.preparing.Load():
-		sh.job.e.run(s.job, func() { s.job.failed(sh.stillborn()) })
 	}
 }
 
 // unborn takes the failure of the shell's start: that of the command that waits for it.
 func (sh *live) unborn(f *failure) {
 	sh.mu.Lock()
-	sh.gone = true
+	sh.gone, sh.why = true, f
 	s := sh.cmd
 	sh.mu.Unlock()
 	sh.shut()
@@ -221,11 +221,26 @@ func (sh *live) shut() {
 	}
 }
 
+// explain says why a shell has ended before it was ready, to the command that waits and
+// to those that come.
+func (sh *live) explain() {
+	f := shellGone()
+	if !sh.wasReady() {
+		f = sh.stillborn()
+		sh.mu.Lock()
+		sh.why = f
+		sh.mu.Unlock()
+	}
+	sh.mu.Lock()
+	s := sh.cmd
+	sh.mu.Unlock()
+	if s != nil && !s.preparing.Load() {
+		s.job.failed(f)
+	}
+}
+
 // stillborn is a command whose shell has ended before it was ready.
 func (sh *live) stillborn() *failure {
-	if sh.wasReady() {
-		return shellGone()
-	}
 	j := sh.job
 	j.mu.Lock()
 	cause, streams := j.cause, j.streams

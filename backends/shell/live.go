@@ -86,6 +86,10 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 func (p *place) hold(h backends.Held) {
 	s := &shell{place: p, id: h.ID, dead: !h.Live}
 	p.mu.Lock()
+	if p.shells[s.id] != nil { // the engine has it, and a former place had
+		p.mu.Unlock()
+		return
+	}
 	p.shells[s.id], p.lived = s, true
 	switch {
 	case s.dead:

@@ -60,7 +60,7 @@ func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	pass, leave := g.sit(ctx)
-	defer leave()
+	defer leave(true) // only the first one counts
 	end := g.submit(ctx)
 	pass()
 	deaf := g.tellHeld(ctx)
@@ -72,14 +72,14 @@ func (g *foreground) run() error {
 	deaf()
 	if e.err != nil {
 		cancel()
-		leave()
+		leave(g.comesBack(&e))
 		g.tellSurvivors(g.shutdown())
 		g.signals.release()
 		g.patiently(g.screen.voice.wait)
 		return e.err
 	}
 	g.flush(e.job)
-	leave()
+	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
 	cancel()
 	if !e.job.State.Ended() {
 		err := g.tellGoesOn(e.job)

@@ -181,6 +181,10 @@ func daemonScript(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended
+		if !cmd.ProcessState.Success() { // it may be why the script fails
+			said, _ := os.ReadFile(log.Name())
+			ts.Logf("the daemon: %v\n%s", cmd.ProcessState, said)
+		}
 	})
 	ts.Check(told.Close())
 	ts.Check(heard(ready, "serve.log"))
