@@ -35,6 +35,7 @@ type foreground struct {
 	homeless chan error // why its output can never be stored
 	fed      bool       // our input is passed on
 	cut      error      // why the output was not shown to its end
+	unset    string     // why the shell of the session began without what is set up for it
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -91,6 +92,7 @@ func (g *foreground) run() error {
 		object = g.object(e.job, g.result)
 	}
 	left := g.leftovers(e.job)
+	g.unset = g.whyUnset(e.job)
 	return g.report(e.job, object, left, g.shutdown())
 }
 
