@@ -132,6 +132,7 @@ func (s *section) isOver() bool {
 // signal sends one signal to what the command runs.
 func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 	if sig == unix.SIGINT {
+		s.job.acts()
 		s.interrupt()
 		return messages.ControlDone{}
 	}
@@ -142,6 +143,7 @@ func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 			Code: messages.Refused, Reason: "no_process", Message: errNoProcess.Error(), Hint: "interrupt it with INT, or stop it",
 		}}
 	}
+	s.job.acts()
 	w.send(procs, sig)
 	return messages.ControlDone{}
 }
