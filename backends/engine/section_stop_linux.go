@@ -97,6 +97,8 @@ type executed struct {
 // interruptNew interrupts those of the command's processes that were not before, and
 // reports whether there was one.
 func (s *section) interruptNew(sent map[executed]bool) (some bool) {
+	s.aim.Lock()
+	defer s.aim.Unlock()
 	w := s.job.tree.(*inShell)
 	var procs []proc
 	for _, p := range w.members() {
@@ -136,6 +138,8 @@ func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 		s.interrupt()
 		return messages.ControlDone{}
 	}
+	s.aim.Lock()
+	defer s.aim.Unlock()
 	w := s.job.tree.(*inShell)
 	procs := w.members()
 	if len(procs) == 0 {
