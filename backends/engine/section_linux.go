@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -33,9 +34,12 @@ type section struct {
 
 	back chan struct{} // closed when the shell is through with it
 
+	aim sync.Mutex // from a look at whose processes are the command's to the signal for them
+
 	over bool   // the shell is through with it; guarded by job.mu, as what follows
 	left []proc // what it left, when that was
 	seen bool   // noted
+	gone bool   // nothing is the command's any more: what comes now is another's; changed with aim
 	cwd  string // where the shell was then
 }
 

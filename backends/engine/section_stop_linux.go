@@ -97,6 +97,8 @@ type executed struct {
 // interruptNew interrupts those of the command's processes that were not before, and
 // reports whether there was one.
 func (s *section) interruptNew(sent map[executed]bool) (some bool) {
+	s.aim.Lock()
+	defer s.aim.Unlock()
 	w := s.job.tree.(*inShell)
 	var procs []proc
 	for _, p := range w.members() {
@@ -132,9 +134,12 @@ func (s *section) isOver() bool {
 // signal sends one signal to what the command runs.
 func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 	if sig == unix.SIGINT {
+		s.job.acts()
 		s.interrupt()
 		return messages.ControlDone{}
 	}
+	s.aim.Lock()
+	defer s.aim.Unlock()
 	w := s.job.tree.(*inShell)
 	procs := w.members()
 	if len(procs) == 0 {
@@ -142,6 +147,7 @@ func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 			Code: messages.Refused, Reason: "no_process", Message: errNoProcess.Error(), Hint: "interrupt it with INT, or stop it",
 		}}
 	}
+	s.job.acts()
 	w.send(procs, sig)
 	return messages.ControlDone{}
 }

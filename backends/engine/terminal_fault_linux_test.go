@@ -3,12 +3,14 @@ package engine
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -267,3 +269,41 @@ func TestTerminalFeatures(t *testing.T) {
 type spliceless struct{ kernel }
 
 func (spliceless) Splice(int, int, int) (int, error) { return 0, unix.EINVAL }
+
+// A control that the job has seen was done, though the job exits of it before that is
+// said.
+func TestFaultControlEndsTheJob(t *testing.T) {
+	sys := &slowSize{exited: make(chan struct{})}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	e := r.onTerminal("trap 'exit 3' WINCH; echo up; while :; do read -t 0.1 x; done")
+	r.says(e, "up")
+	j := r.e.find(e.id)
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 50, Cols: 132}})
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 51, Cols: 132}})
+	until(t, func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.phase >= exited
+	})
+	close(sys.exited)
+	if x := e.over(); x.Status.Code != 3 {
+		t.Errorf("%+v", x)
+	}
+	if got := answers(e); !slices.Equal(got, []string{"done", "refused job_finished"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// slowSize is held up behind the change of a size until the job has exited.
+type slowSize struct {
+	kernel
+	exited chan struct{}
+}
+
+func (k *slowSize) SetSize(fd int, rows, cols uint16) error {
+	err := k.kernel.SetSize(fd, rows, cols)
+	if rows == 50 {
+		<-k.exited
+	}
+	return err
+}
