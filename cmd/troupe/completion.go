@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"troupe/gateways/http/client"
 	"troupe/messages"
 )
 
 func (m *Main) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
+		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
 		Long: `Print a script for bash, zsh, fish or powershell. Ids of jobs are the daemon's
 own, as long as it answers at once.`,
 		Example: `  . <(troupe completion bash)
@@ -34,4 +38,58 @@ own, as long as it answers at once.`,
 			return e
 		},
 	}
+}
+
+// flagWords are what the flags take that take one of some words.
+var flagWords = map[string][]string{
+	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "on-exit": {"kill", "adopt", "keep"}, "streams": {"merged", "separate"},
+	"stream": {"merged", "stdout", "stderr"}, "state": states,
+}
+
+// flagFiles are those that take the name of a file.
+var flagFiles = []string{"file", "env-file", "log", "pid-file", "socket", "on-finish"}
+
+// completeFlags has the flags of a verb completed that say nothing else: by words, by the
+// owners of jobs, by files, or by nothing.
+func (m *Main) completeFlags(verb *cobra.Command) {
+	verb.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, done := verb.GetFlagCompletionFunc(f.Name); done || f.NoOptDefVal != "" || slices.Contains(flagFiles, f.Name) {
+			return
+		}
+		complete := cobra.NoFileCompletions
+		switch words := flagWords[f.Name]; {
+		case f.Name == "cwd", f.Name == "dir", f.Name == "state" && verb.Name() == "serve":
+			complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+		case words != nil:
+			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+		case f.Name == "scope":
+			complete = m.scopePaths
+		}
+		_ = verb.RegisterFlagCompletionFunc(f.Name, complete)
+	})
+}
+
+// scopePaths completes the owners of jobs.
+func (m *Main) scopePaths(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return m.completed(func(ctx context.Context, c *client.Client) (paths []string) {
+		list, _ := c.Scopes(ctx, "")
+		for _, s := range list {
+			paths = append(paths, string(s.Path))
+		}
+		return paths
+	})
+}
+
+// completed asks the daemon for words. Without one, or if it is slow, there are none.
+func (m *Main) completed(ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completing)
+	defer cancel()
+	c, err := m.dial(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }
