@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"troupe/gateways/http/client"
 	"troupe/messages"
@@ -46,29 +44,35 @@ var flagWords = map[string][]string{
 	"stream": {"merged", "stdout", "stderr"}, "state": states,
 }
 
-// flagFiles are those that take the name of a file.
-var flagFiles = []string{"file", "env-file", "log", "pid-file", "socket", "on-finish"}
+// flagFree are those of which only who types knows what they take. What is named nowhere
+// here takes the name of a file.
+var flagFree = []string{
+	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "port", "promote-after", "quiet", "since", "timeout",
+}
 
 // completeFlags has the flags of a verb completed that say nothing else: by words, by the
-// owners of jobs, by files, or by nothing.
+// owners of jobs, by directories, or by nothing.
 func (m *Main) completeFlags(verb *cobra.Command) {
-	verb.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, done := verb.GetFlagCompletionFunc(f.Name); done || f.NoOptDefVal != "" || slices.Contains(flagFiles, f.Name) {
-			return
+	complete := map[string]cobra.CompletionFunc{"scope": m.scopePaths, "cwd": completeDirs, "dir": completeDirs}
+	for name, words := range flagWords {
+		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
+	if verb.Name() == "serve" {
+		complete["state"] = completeDirs
+	}
+	for _, name := range flagFree {
+		complete[name] = cobra.NoFileCompletions
+	}
+	for name, by := range complete {
+		if verb.Flags().Lookup(name) != nil {
+			_ = verb.RegisterFlagCompletionFunc(name, by)
 		}
-		complete := cobra.NoFileCompletions
-		switch words := flagWords[f.Name]; {
-		case f.Name == "cwd", f.Name == "dir", f.Name == "state" && verb.Name() == "serve":
-			complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return nil, cobra.ShellCompDirectiveFilterDirs
-			}
-		case words != nil:
-			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-		case f.Name == "scope":
-			complete = m.scopePaths
-		}
-		_ = verb.RegisterFlagCompletionFunc(f.Name, complete)
-	})
+	}
+}
+
+func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
 // scopePaths completes the owners of jobs.
