@@ -24,6 +24,8 @@ type session struct {
 	shell    backends.Shell
 	can      backends.Capabilities
 	failed   *messages.Error // the place could not be opened
+	vain     bool            // no command of the live shell ever began: the last was refused for what the shell begins with, maybe
+	began    bool            // one did, or may have
 	snapshot snapshotTaken
 	machine  lifecycle.Session
 	jobs     map[messages.JobID]*ticket
@@ -178,7 +180,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 			return
 		}
 	}
-	s.jobs[id] = t
+	s.jobs[id], s.began, s.vain = t, true, false
 	s.perform(ctx, todo)
 	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)

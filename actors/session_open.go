@@ -86,10 +86,15 @@ func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
 	ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
 }
 
-// reopen tries to open what could not be opened as it was asked for before: that
-// keeps nobody from its name.
+// reopen tries to open what could not be opened as it was asked for before, or whose
+// shell could not begin so: that keeps nobody from its name.
 func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
-	if !s.unopened() {
+	switch {
+	case s.unopened():
+	case s.vain && s.closing == nil && len(s.unseen) == 0:
+		s.shell.Release()
+		s.shell, s.vain = nil, false
+	default:
 		return
 	}
 	s.open.SessionPlan, s.held, s.failed = plan, nil, nil

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +36,9 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	if err != nil {
 		return unwritten(err, hint)
 	}
-	if strings.ContainsAny(dir, "'\"\\$`\n\r\t *?[") {
-		f := refused(messages.SpawnFailed, "directory", "a live shell cannot have its files in "+dir+": that path would have to be quoted")
-		f.err.Hint = "use a directory without such characters, with TMPDIR or XDG_RUNTIME_DIR"
+	if strings.ContainsAny(dir, "'\"\\$`\n\r\t") { // the drivers have it in quotes
+		f := refused(messages.SpawnFailed, "directory", fmt.Sprintf("a live shell cannot have its files in %q: that path has a quote, a backslash, a dollar sign or a tab", dir))
+		f.err.Hint = "have the files of the node, which are in " + dir + ", in another directory: TROUPE_STATE names that of a daemon, TMPDIR that of a library"
 		return f
 	}
 	if sh.dir, err = os.MkdirTemp(dir, "troupe-shell-"); err != nil {
@@ -113,9 +114,11 @@ func (sh *live) inherit(from messages.UID) {
 	if was == nil || was == sh || !was.over() {
 		return
 	}
-	kept, _ := filepath.Glob(filepath.Join(was.dir, keptStart+"*"))
-	for _, file := range kept {
-		_ = sh.job.e.opt.Sys.Rename(file, filepath.Join(sh.dir, filepath.Base(file))) // it lacks it then
+	files, _ := os.ReadDir(was.dir)
+	for _, file := range files {
+		if name := file.Name(); strings.HasPrefix(name, keptStart) {
+			_ = sh.job.e.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // it lacks it then
+		}
 	}
 }
 

@@ -152,23 +152,7 @@ func TestFaultNoDescriptorsForATerminal(t *testing.T) {
 	})
 	up := r.onTerminal("echo up; sleep 100")
 	r.says(up, "up")
-	taken := allDescriptors(t)
-	refused := 0
-	for len(taken) > 0 {
-		e := r.onTerminal("exit 7")
-		e.hears("end", func(facts []messages.ProcessFact) bool { return len(facts) > 0 })
-		f, ok := e.all()[0].(messages.ProcessFailed)
-		if !ok {
-			e.over()
-			break
-		}
-		if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "EMFILE" || f.Err.Hint == "" {
-			t.Errorf("with %d spare: %+v", refused, f)
-		}
-		refused++
-		unix.Close(taken[0])
-		taken = taken[1:]
-	}
+	refused, taken := untilItStarts(t, func() *ear { return r.onTerminal("exit 7") })
 	if refused < 4 || len(taken) == 0 {
 		t.Errorf("%d jobs were refused, %d descriptors are taken", refused, len(taken))
 	}

@@ -3,8 +3,12 @@ package shell
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"troupe/backends"
@@ -34,20 +38,40 @@ type place struct {
 	starting sync.Mutex // whoever holds it gives a command to the engine that was waited for
 }
 
-// Check implements backends.Shell. A directory is for the shell to enter: a command for
-// one that is not there fails as it would if it were typed.
+// Check implements backends.Shell. The directory of a command is for the shell to enter:
+// one for a directory that is not there fails as it would if it were typed. That of the
+// first shell must be there.
 func (p *place) Check(c backends.Command) *messages.Error {
 	if err := p.checkWords(c); err != nil {
 		return err
 	}
-	if p.hasShell() {
+	p.mu.Lock()
+	has, lived := p.current != nil, p.lived
+	p.mu.Unlock()
+	if has {
 		return nil
 	}
 	d, err := driverOf(p.at.Shell)
 	if err == nil {
 		_, err = p.backend.look(d.program(p.at.Shell), p.at.Env)
 	}
+	if err == nil && !lived {
+		err = checkDir(p.at.Dir)
+	}
 	return err
+}
+
+// checkDir says why no shell can begin in a directory. What cannot be looked at
+// is for the engine to enter.
+func checkDir(dir string) *messages.Error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
+		return &messages.Error{Code: messages.CwdNotDir, Reason: "ENOTDIR", Message: "Working directory is not a directory: " + dir, Hint: "name a directory"}
+	case dir != "" && errors.Is(err, fs.ErrNotExist):
+		return &messages.Error{Code: messages.CwdNotFound, Reason: "ENOENT", Message: "Working directory does not exist: " + dir, Hint: "create it, or name one that exists"}
+	}
+	return nil
 }
 
 // checkWords looks at what can be told without looking anywhere.
