@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -158,6 +159,9 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.shown.has(t, "[40 132]") // it paints for who has come
 	second.resize(t, 41, 100)
 	second.shown.has(t, "[41 100]")
+	if size := fmt.Sprint(d.record("paints")["terminal"]); size != "map[cols:100 rows:41]" {
+		t.Errorf("its record has a terminal of %s", size)
+	}
 	second.keys(t, "\x03c")
 	second.shown.has(t, "<c>") // Ctrl-C is a key of the terminal, which the command survives
 	second.keys(t, "\x10\x11")
