@@ -127,6 +127,54 @@ func TestFaultAllTerminalsAreInUse(t *testing.T) {
 	}
 }
 
+// counted is a machine with so many terminals in use.
+type counted struct {
+	kernel
+	nr, most string // files
+}
+
+func (k counted) OpenAt(dir int, path string, flags int) (int, error) {
+	switch path {
+	case "/proc/sys/kernel/pty/nr":
+		path = k.nr
+	case "/proc/sys/kernel/pty/max":
+		path = k.most
+	}
+	return k.kernel.OpenAt(dir, path, flags)
+}
+
+// The last terminals of a machine are not for jobs, and whoever is refused one has opened none.
+func TestFaultSomeTerminalsAreKeptFree(t *testing.T) {
+	for _, c := range []struct {
+		nr, most string
+		refused  string
+	}{
+		{"4032", "4096", ""},
+		{"4033", "4096", "4032 of the 4096 terminals of this machine are in use (kernel.pty.max), and the last 64 are not for jobs"},
+		{"51", "100", "50 of the 100 terminals"},
+		{"9", "", ""},
+	} {
+		t.Run(c.nr+" of "+c.most, func(t *testing.T) {
+			dir := t.TempDir()
+			k := counted{nr: dir + "/nr", most: dir + "/max"}
+			if os.WriteFile(k.nr, []byte(c.nr+"\n"), 0o600) != nil || os.WriteFile(k.most, []byte(c.most+"\n"), 0o600) != nil {
+				t.Fatal("no files")
+			}
+			e := newRig(t, func(o *Options) { o.Sys = k }).onTerminal("exit 5")
+			if c.refused == "" {
+				if x := e.over(); x.Status.Code != 5 {
+					t.Errorf("%+v", x)
+				}
+				return
+			}
+			f := await[messages.ProcessFailed](e)
+			if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "kernel.pty.max" || !strings.Contains(f.Err.Message, c.refused) || f.Err.Hint == "" {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
 // rationed has only some terminals left.
 type rationed struct {
 	kernel
