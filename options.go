@@ -19,6 +19,7 @@ import (
 	"troupe/backends/pty"
 	"troupe/backends/screen"
 	live "troupe/backends/shell"
+	"troupe/backends/snapshot"
 	"troupe/journal"
 	"troupe/messages"
 	"troupe/shell"
@@ -40,6 +41,11 @@ type Options struct {
 	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
 	// displays have the command alone. Programs with arguments have none. "": nothing.
 	Prefix string
+	// Snapshot says that live shells know what their user has set up: functions, aliases,
+	// some options, and PATH (docs/commands.md). A node with an Engine keeps the files in
+	// Dir, which must be given then and be this node's alone: what a node before has left
+	// there is removed.
+	Snapshot bool
 	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
 	// session is one.
 	Parallel int
@@ -91,6 +97,9 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		o.WorkDir = dir
 	}
+	if err := o.checkSnapshot(); err != nil {
+		return o, err
+	}
 	if o.Limits.Starts == 0 {
 		o.Limits.Starts = startsPerCPU * runtime.NumCPU()
 	}
@@ -109,6 +118,7 @@ const startsPerCPU = 2
 // parts are what a node is made of below the tree.
 type parts struct {
 	node     string
+	log      zerolog.Logger
 	backends map[string]backends.Backend
 	logs     actors.Logs
 	engine   backends.Engine
@@ -116,17 +126,24 @@ type parts struct {
 	store    *spill.Disk
 	workers  *actors.Workers
 	screens  *screen.Screens
+	told     *snapshots // of users' shells; nil: none are made
 }
 
 // build makes the store, the engine and the backends.
 func (o Options) build() (parts, error) {
-	p := parts{node: string(newUID()), backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
+	p := parts{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}
 	p.engine = o.Engine
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
-		o.standOn(p.engine, p.backends)
+		if o.Dir != "" {
+			if err := snapshot.Sweep(o.Dir); err != nil {
+				o.Log.Warn().Err(err).Msg("snapshots of users' shells are left from before")
+			}
+		}
+		p.told = o.snapshots(p)
+		o.standOn(p)
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		if p.logs == nil {
@@ -161,16 +178,20 @@ func (o Options) build() (parts, error) {
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	o.standOn(local, p.backends)
+	p.told = o.snapshots(p)
+	o.standOn(p)
 	return p, nil
 }
 
-// standOn makes the kinds of sessions that are not there yet, on an engine.
-func (o Options) standOn(e backends.Engine, kinds map[string]backends.Backend) {
-	of := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}
-	for _, b := range []backends.Backend{pipe.New(e, of), pty.New(e, of), live.New(e, live.Options{})} {
-		if _, own := kinds[b.Name()]; !own {
-			kinds[b.Name()] = b
+// standOn makes the kinds of sessions that are not there yet, on the engine.
+func (o Options) standOn(p parts) {
+	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}, live.Options{Prefix: o.Prefix}
+	if p.told != nil {
+		ofShells.Snapshots = p.told
+	}
+	for _, b := range []backends.Backend{pipe.New(p.engine, of), pty.New(p.engine, of), live.New(p.engine, ofShells)} {
+		if _, own := p.backends[b.Name()]; !own {
+			p.backends[b.Name()] = b
 		}
 	}
 }
@@ -183,6 +204,9 @@ func (p parts) canKeep() bool { return p.engine == nil || p.engine.CanKeep() }
 func (p parts) stop(keep bool) []messages.Survivor {
 	if p.engine == nil {
 		return nil
+	}
+	if err := p.told.close(); err != nil {
+		p.log.Warn().Err(err).Msg("snapshots of users' shells are left")
 	}
 	return p.engine.Close(keep)
 }

@@ -97,5 +97,6 @@ func (o Options) before(ctx context.Context, p parts) (past actors.Past, err err
 	if past.Held, err = p.engine.Inventory(ctx); err != nil {
 		return past, fmt.Errorf("the engine does not say which jobs it has: %w", err)
 	}
+	past.Held = p.withoutSnapshots(past.Held)
 	return past, nil
 }

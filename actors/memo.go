@@ -32,7 +32,8 @@ type memo struct {
 	Mode        messages.Mode      `json:"mode"`
 	Separate    bool               `json:"separate,omitempty"`
 	Background  bool               `json:"background,omitempty"`
-	Owed        bool               `json:"owed,omitempty"` // a client waits for the end: it belongs to a connection
+	Owed        bool               `json:"owed,omitempty"`  // a client waits for the end: it belongs to a connection
+	Shown       bool               `json:"shown,omitempty"` // … and sits at its terminal
 	Created     time.Time          `json:"created"`
 	Deadline    time.Time          `json:"deadline,omitzero"`
 	Dir         string             `json:"dir,omitempty"`
@@ -72,7 +73,7 @@ const previewLength = 512
 // newMemo is what stays as it is while the job lives.
 func newMemo(p place, at memoPlace) *memo {
 	return &memo{
-		V: memoVersion, Place: at, Quotas: p.keep.quotas, Owed: p.keep.owed, Key: p.keep.key, Digest: p.keep.digest,
+		V: memoVersion, Place: at, Quotas: p.keep.quotas, Owed: p.keep.owed, Shown: p.run.Shown, Key: p.keep.key, Digest: p.keep.digest,
 		PromoteAfter: p.run.PromoteAfter, Grace: p.run.Grace, OnExit: p.run.OnExit,
 	}
 }

@@ -21,16 +21,17 @@ type session struct {
 	held []backends.Held
 	bare bool // without a place: it failed too often
 
-	shell   backends.Shell
-	can     backends.Capabilities
-	failed  *messages.Error // the place could not be opened
-	machine lifecycle.Session
-	jobs    map[messages.JobID]*ticket
-	unseen  []*ticket // they wait for a look, the first for its result
-	byPID   map[string]*ticket
-	adopted time.Time        // when an actor was last put around a job that existed
-	settled []messages.JobID // the node has not heard so yet
-	closing *closing
+	shell    backends.Shell
+	can      backends.Capabilities
+	failed   *messages.Error // the place could not be opened
+	snapshot snapshotTaken
+	machine  lifecycle.Session
+	jobs     map[messages.JobID]*ticket
+	unseen   []*ticket // they wait for a look, the first for its result
+	byPID    map[string]*ticket
+	adopted  time.Time        // when an actor was last put around a job that existed
+	settled  []messages.JobID // the node has not heard so yet
+	closing  *closing
 }
 
 // settledAtOnce is of how many jobs the node hears at one go that they are settled.

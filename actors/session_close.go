@@ -134,6 +134,8 @@ func (s *session) closingStep(ctx actor.Context, msg any) {
 		s.closeStep(ctx)
 	case messages.SessionReplaced:
 		s.replaced(ctx, m)
+	case messages.SnapshotTried:
+		s.tried(ctx, m)
 	case messages.CommandStopped, messages.CommandRejected:
 		// answers to stops of our own
 	default:

@@ -84,13 +84,42 @@ func (s *session) moved(ctx actor.Context, dir string) {
 // to begin: who waits for that is told by its record.
 func (s *session) replaced(ctx actor.Context, m messages.SessionReplaced) {
 	m.Scope, m.Session = s.open.Scope, s.open.Session
-	for _, t := range s.jobs {
-		if t.turn && !t.leaving && !t.place.job.State.Ended() {
-			t.flags = append(t.flags, messages.FlagReplaced)
-		}
-	}
+	s.flagNext(messages.FlagReplaced)
 	s.moved(ctx, m.Dir)
 	ctx.Send(ctx.Parent(), m)
+}
+
+// flagNext has a flag put on the job that is about to begin.
+func (s *session) flagNext(f messages.Flag) {
+	for _, t := range s.jobs {
+		if t.turn && !t.leaving && !t.place.job.State.Ended() {
+			t.flags = append(t.flags, f)
+		}
+	}
+}
+
+// tried hears what became of the snapshot that a shell begins with. That there is none is
+// told by the record of the job that is about to begin; of the next shells only if it is
+// for another reason.
+func (s *session) tried(ctx actor.Context, m messages.SnapshotTried) {
+	was := s.snapshot
+	s.snapshot = snapshotTaken{use: messages.SnapshotUsed}
+	if m.Err != (messages.Error{}) {
+		s.snapshot = snapshotTaken{use: messages.SnapshotFailed, why: m.Err.Message}
+	}
+	if s.snapshot == was {
+		return
+	}
+	if s.snapshot.why != "" {
+		s.flagNext(messages.FlagNoSnapshot)
+	}
+	ctx.Send(ctx.Parent(), s.opens())
+}
+
+// snapshotTaken is what became of the snapshot of the newest shell.
+type snapshotTaken struct {
+	use messages.SnapshotUse
+	why string
 }
 
 // flagged is the record of a job with what the session has to say of it.
@@ -131,6 +160,7 @@ func (s *session) describe() messages.SessionInfo {
 		Parallel: s.machine.Parallel, Dir: s.open.Dir,
 	}
 	if s.can.Keeps {
+		info.Snapshot, info.SnapshotError = s.snapshot.use, s.snapshot.why
 		info.Shell, info.Dir = cmp.Or(s.open.Shell, usualShell), first(s.open.Dir, s.deps.Dir)
 	}
 	return info

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -41,7 +43,7 @@ func (s *session) start(ctx actor.Context) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	shell, err := backend.Open(backends.Place{
-		Scope: s.open.Scope, Session: s.open.Session, Dir: first(s.open.Dir, s.deps.Dir), Env: env, Umask: s.open.Mask(),
+		Scope: s.open.Scope, Session: s.open.Session, Dir: first(s.open.Dir, s.deps.Dir), Env: env, OwnPath: s.ownPath(), Umask: s.open.Mask(),
 		Shell: s.open.Shell, Terminal: s.open.Terminal,
 	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
 	if err != nil {
@@ -69,6 +71,12 @@ func (s *session) environ() ([]string, *messages.Error) {
 		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
 	}, Self{Scope: s.open.Scope, Session: s.open.Session})
 	return env, err
+}
+
+// ownPath says whether the PATH that the shell begins with is that of the one who asked for
+// it: a person has in theirs what their own shell has put there, and maybe more.
+func (s *session) ownPath() bool {
+	return s.open.EnvPolicy == messages.EnvCaller || slices.ContainsFunc(s.open.Env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 }
 
 // cannotOpen keeps why the place could not be opened, and tells the node that there

@@ -203,14 +203,21 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 }
 
 // revive puts a job that the engine has back into its place. One that belonged to
-// a connection ends with it (design.md 7); what was promoted stays.
+// a connection ends with it (design.md 7); what was promoted stays, and so does that at
+// whose terminal somebody sat: he comes back to it.
 func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
 		e.run.PromoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
 	}
+	stays := ends && m.Shown && !e.job.State.Ended()
+	e.job.Background = e.job.Background || stays
 	s.place(ctx, e)
 	if e.job.State.Ended() {
+		return
+	}
+	if stays {
+		s.record(ctx, e, messages.CommandPromoted{Job: e.job})
 		return
 	}
 	if moved {

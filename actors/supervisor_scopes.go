@@ -98,7 +98,10 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 // business.
 func (s *supervisor) sessionUp(ctx actor.Context, m sessionUp) {
 	at := messages.Address{Scope: m.fact.Info.Scope, Session: m.fact.Info.Session}
-	_, again := s.sessions[at]
+	was, again := s.sessions[at]
+	if m.fact.Info.Snapshot == messages.SnapshotNone { // a new actor does not know
+		m.fact.Info.Snapshot, m.fact.Info.SnapshotError = was.Snapshot, was.SnapshotError
+	}
 	s.sessions[at], s.asks[at] = m.fact.Info, m.ask
 	s.shellUp(ctx, at, m.fact.Info)
 	if !again {

@@ -250,6 +250,7 @@ type Place struct {
 	Session  messages.SessionID
 	Dir      string
 	Env      []string // whole, of a live shell
+	OwnPath  bool     // the PATH in it is that of a person or a request, which a snapshot does not change
 	Umask    int      // of a live shell; negative: the engine's own
 	Shell    string
 	Terminal messages.Terminal

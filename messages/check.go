@@ -134,8 +134,8 @@ func (r RunCommand) checkModes() *Error {
 		return Invalid("stdin", fmt.Sprintf("%q is no stdin mode; use null or pipe", r.Stdin))
 	case !ok(string(r.OnExit), string(AdoptChildren), string(KeepChildren), string(KillChildren)):
 		return Invalid("on_exit", fmt.Sprintf("%q is no choice for what a job leaves behind; use adopt, keep or kill", r.OnExit))
-	case !ok(string(r.EnvPolicy), string(EnvCaller), string(EnvAllow), string(EnvClean)):
-		return Invalid("env_policy", fmt.Sprintf("%q is no environment policy; use caller, allow or clean", r.EnvPolicy))
+	case !ok(string(r.EnvPolicy), string(EnvCaller), string(EnvAllow), string(EnvAgent), string(EnvClean)):
+		return Invalid("env_policy", fmt.Sprintf("%q is no environment policy; use caller, allow, agent or clean", r.EnvPolicy))
 	case !ok(r.Quota.Policy, "elide", "keep_head", "pause", "kill"):
 		return Invalid("max_output", fmt.Sprintf("%q is no output policy; use elide, keep_head, pause or kill", r.Quota.Policy))
 	case r.Umask != "" && r.Mask() < 0:

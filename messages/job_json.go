@@ -125,7 +125,7 @@ func (j *Job) process(o *object) {
 	} else {
 		o.null("duration_ms")
 	}
-	if j.Settled {
+	if j.Settled && j.Rusage != (Rusage{}) {
 		o.open("rusage", '{')
 		whole(o, "user_ms", j.Rusage.User.Milliseconds())
 		whole(o, "sys_ms", j.Rusage.System.Milliseconds())

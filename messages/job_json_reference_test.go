@@ -90,8 +90,10 @@ func referenceOf(j messages.Job) jobJSON {
 		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.Ended.IsZero()),
 		Waiting:    j.WaitingForInput, Output: map[string]any{}, Seq: j.Seq,
 	}
-	if j.Settled {
+	if j.Settled && j.Rusage != (messages.Rusage{}) {
 		o.Rusage = &rusageJSON{j.Rusage.User.Milliseconds(), j.Rusage.System.Milliseconds(), j.Rusage.MaxRSS}
+	}
+	if j.Settled {
 		o.Signal = orNull(j.Status.Signal)
 		if j.Status.Signal == "" {
 			o.ExitCode = &j.Status.Code

@@ -69,7 +69,8 @@ const (
 	Yes
 )
 
-// Rusage is what a job's main process and its reaped children used.
+// Rusage is what a job's main process and its reaped children used; the zero value
+// is unknown: that of a command in a live shell, whose processes are the shell's.
 type Rusage struct {
 	User, System time.Duration
 	MaxRSS       int64 // KiB

@@ -105,6 +105,7 @@ const (
 	FlagKeeperFault    Flag = "keeper_fault"               // a fault of the engine; its descriptors were kept
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
 	FlagReplaced       Flag = "session_replaced"           // its live shell was made anew for it: what the one before had set is lost
+	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell began with it, and could not take up what its user has set up
 	FlagBackground     Flag = "background_output_possible" // on a terminal: what others left behind may have written between
 	FlagNoFence        Flag = "no_fence"                   // the end of its output was not seen on the terminal, and is where it was quiet
 	FlagStdinShared    Flag = "stdin_inherited"            // it reads the host's own standard input
@@ -198,3 +199,4 @@ func (ControlRefused) processFact()  {}
 func (InputWritten) processFact()    {}
 func (ShellClosed) processFact()     {}
 func (SessionReplaced) processFact() {}
+func (SnapshotTried) processFact()   {}

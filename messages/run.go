@@ -107,6 +107,7 @@ type EnvPolicy string
 const (
 	EnvCaller EnvPolicy = "caller" // BaseEnv whole: what a person's shell would do
 	EnvAllow  EnvPolicy = "allow"  // the allow-list, from the host's own; the default
+	EnvAgent  EnvPolicy = "agent"  // as EnvAllow, and what keeps programs from paging, asking and drawing
 	EnvClean  EnvPolicy = "clean"  // nothing
 )
 

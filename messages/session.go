@@ -10,7 +10,8 @@ import "time"
 // A run opens the session that it names, too, if it is not open (RunCommand.Open).
 // ShellClosed and SessionReplaced are facts of the backend to the session; a
 // replaced shell is told to the client of the next command too: its record has
-// FlagReplaced.
+// FlagReplaced. SnapshotTried is one, too: a shell that begins without what its user has
+// set up is told of by FlagNoSnapshot.
 
 // OpenSession asks for a session as its plan says. One that is open already
 // answers SessionOpened again if it is what the plan asks for, else conflict.
@@ -55,6 +56,14 @@ type SessionReplaced struct {
 	Session SessionID
 	Dir     string
 	Lost    string
+}
+
+// SnapshotTried reports, before the first command of a live shell runs, what became of
+// the snapshot that it was to take up: Err is zero if it has, and says else why it begins
+// without. A user who has no start file has none to take up: then nothing is reported.
+type SnapshotTried struct {
+	quiet
+	Err Error // unsupported, reason snapshot
 }
 
 // SessionClosed reports that the session is gone. Survivors could not be ended.
@@ -119,7 +128,21 @@ type SessionInfo struct {
 	Dir      string    `json:"cwd"`
 	Shell    string    `json:"shell"`            // of a live one; "": it has none
 	Used     time.Time `json:"used_at,omitzero"` // when a command of a live one last began or ended
+
+	// What became of the snapshot of its user's shell, and why there is none.
+	Snapshot      SnapshotUse `json:"snapshot,omitempty"`
+	SnapshotError string      `json:"snapshot_error,omitempty"`
 }
+
+// SnapshotUse says whether a live shell has taken up what its user has set up.
+type SnapshotUse string
+
+// The uses. A daemon that begins again does not know it of the shells that live.
+const (
+	SnapshotNone   SnapshotUse = "" // none was to be, or no shell has begun, or that is not known
+	SnapshotUsed   SnapshotUse = "used"
+	SnapshotFailed SnapshotUse = "failed"
+)
 
 // Idle says whether nothing runs or waits in the session.
 func (i SessionInfo) Idle() bool { return i.Running == 0 && i.Queued == 0 }

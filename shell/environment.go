@@ -49,6 +49,9 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 			return true
 		})
 	}
+	if run.EnvPolicy == messages.EnvAgent {
+		e.inherit(NonInteractive(SaysCI(host)), func(string) bool { return true })
+	}
 	for _, entry := range run.Env {
 		name, _, ok := strings.Cut(entry, "=")
 		switch {

@@ -78,7 +78,7 @@ func TestBadInputDangerousNames(t *testing.T) {
 	for _, name := range []string{
 		"LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP", "BASH_FUNC_ls",
 	} {
-		for _, policy := range []messages.EnvPolicy{"", messages.EnvAllow, messages.EnvClean} {
+		for _, policy := range []messages.EnvPolicy{"", messages.EnvAllow, messages.EnvAgent, messages.EnvClean} {
 			env, _, err := shell.Environment(messages.RunCommand{EnvPolicy: policy, Env: []string{"A=1", name + "=x"}}, nil)
 			if !errors.Is(err, &messages.Error{Code: messages.EnvRefused, Reason: name}) || env != nil {
 				t.Errorf("%s under %q: %v, %v", name, policy, env, err)
@@ -177,4 +177,21 @@ func FuzzEnvironment(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The policy of agents is the allow-list with what keeps programs from paging, asking and
+// drawing, and the call wins.
+func TestEnvironmentOfAgents(t *testing.T) {
+	allow, allowDropped, _ := shell.Environment(messages.RunCommand{}, host())
+	env, dropped, err := shell.Environment(messages.RunCommand{EnvPolicy: messages.EnvAgent, Env: []string{"TERM=xterm", "PAGER=less", "MINE=1"}}, host())
+	if err != nil || !reflect.DeepEqual(dropped, allowDropped) {
+		t.Fatalf("%v, dropped %q, want %q", err, dropped, allowDropped)
+	}
+	if want := shell.Overlay(allow, shell.NonInteractive(true), []string{"TERM=xterm", "PAGER=less", "MINE=1"}); !slices.Equal(env, want) {
+		t.Errorf("got  %q\nwant %q", env, want)
+	}
+	env, _, _ = shell.Environment(messages.RunCommand{EnvPolicy: messages.EnvAgent}, append(host(), "TROUPE_NO_CI=1"))
+	if slices.Contains(env, "CI=1") || !slices.Contains(env, "GIT_TERMINAL_PROMPT=0") {
+		t.Errorf("without CI: %q", env)
+	}
 }

@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
 	"backends/pipe":                {"messages", "backends", "backends/engine", "shell", "spill", "golang.org/x/sys"},
 	"backends/pty":                 {"messages", "backends", "backends/pipe"},
-	"backends/shell":               {"messages", "backends", "spill", "golang.org/x/sys"},
+	"backends/shell":               {"messages", "backends", "shell", "spill", "golang.org/x/sys"},
 	"backends/keeper":              {"messages", "backends", "backends/engine", "spill", "golang.org/x/sys"},
 	"backends/snapshot":            {"messages", "backends", "shell", "spill"},
 	"backends/ports":               {"messages"},

@@ -168,6 +168,28 @@ func TestRestartBehindTheBudget(t *testing.T) {
 	}, plan{})
 }
 
+// At whose terminal somebody sat, that goes on in the background: he comes back to it,
+// also behind one more death.
+func TestRestartKeepsWhatSomebodySatAt(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "edits", Terminal: messages.Terminal{Rows: 24, Cols: 80}, Shown: true, PromoteAfter: time.Hour})
+		_, q := h.start(messages.RunCommand{Text: "asked for by a program", Terminal: messages.Terminal{Rows: 24, Cols: 80}})
+		for range 2 {
+			h.die()
+			h.begin()
+			h.after(0)
+			h.wantSignals(p)
+			want(h, "promoted", h.job("j1").Background, true)
+		}
+		h.wantFacts("j1", "started promoted")
+		h.wantSignals(q, "TERM")
+		q.Exit(0)
+		p.Exit(4)
+		h.after(0)
+		h.wantFacts("j1", "started promoted finished:exited retired")
+	}, plan{})
+}
+
 // A node that ends in order and keeps its jobs cancels none of them, and its jobs
 // in the foreground go on, as their clients were told.
 func TestRestartBehindAnOrderedEnd(t *testing.T) {

@@ -58,11 +58,13 @@ func (w *inShell) others() []proc {
 	return procs
 }
 
-// members are the processes of the command that live: as long as the shell runs it, all
-// that came since it began; then what it left, and what descends from that.
+// members are the processes of the command that live: as long as the shell runs it, or
+// it is being stopped, all that came since it began; then what it left, and what descends
+// from that. One that forks and ends again and again descends from nobody: it is found
+// only while the shell takes no other command.
 func (w *inShell) members() []proc {
 	w.job.mu.Lock()
-	over, left := w.seen, w.left
+	over, left := w.seen && !w.job.ladder.forAll(), w.left
 	w.job.mu.Unlock()
 	if over {
 		return offspring(w.others(), left, true)

@@ -36,6 +36,7 @@ type live struct {
 	why     *failure // it was never ready, because; nil: it was, or may be
 	end     ending
 	cmd     *section // it waits for the shell, or runs; nil: none does
+	last    *section // the command before
 	present []proc   // that lived in its tree when the last command had ended
 	ooms    int64    // counted so far
 	texted  int      // bytes in the file of short texts
@@ -132,7 +133,7 @@ func (sh *live) heard(r report) func() {
 	case r.runs:
 		return s.opened
 	}
-	sh.cmd = nil
+	sh.cmd, sh.last = nil, s
 	sh.goTo(r.cwd)
 	return func() {
 		s.ended(ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}, false)

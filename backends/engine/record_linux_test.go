@@ -15,7 +15,8 @@ import (
 type diary struct {
 	mu      sync.Mutex
 	records []Record
-	states  []string // of the main process at an exit
+	states  []string      // of the main process at an exit
+	forgot  chan struct{} // told when a job is forgotten; nil: nobody waits
 }
 
 func (d *diary) clear() {
@@ -28,6 +29,12 @@ func (d *diary) note(r Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.records = append(d.records, r)
+	if r.Kind == RecordForgotten {
+		select {
+		case d.forgot <- struct{}{}:
+		default:
+		}
+	}
 	if r.Kind == RecordExited {
 		d.states = append(d.states, stateOf(r.PID))
 	}
@@ -45,7 +52,7 @@ func stateOf(pid int) string {
 // A start is recorded before it is told, an exit while the process is a zombie, a
 // result before it is told, and at last that the job is forgotten (I4).
 func TestRecords(t *testing.T) {
-	d := &diary{}
+	d := &diary{forgot: make(chan struct{}, 1)}
 	r := newRig(t, func(o *Options) { o.Journal = d.note })
 	for text, want := range map[string]messages.ExitStatus{
 		"exit 3": {Code: 3}, "kill -KILL $$": {Signal: "KILL", Number: 9}, "kill -TERM $$": {Signal: "TERM", Number: 15},
@@ -53,6 +60,7 @@ func TestRecords(t *testing.T) {
 		d.clear()
 		e, f := r.run(text)
 		e.proc.Settle(f.Seq + 2)
+		<-d.forgot // by who comes last: Settle, or who told the end
 		d.mu.Lock()
 		var kinds []RecordKind
 		for _, x := range d.records {

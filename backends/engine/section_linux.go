@@ -75,7 +75,7 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	switch {
-	case sh.cmd != nil && sh.cmd.job != j:
+	case sh.cmd != nil && sh.cmd.job != j, sh.last != nil && sh.last.stopping():
 		return nil, refused(messages.Busy, "shell", "another command runs in the live shell")
 	case sh.why != nil:
 		return nil, sh.why
@@ -97,6 +97,13 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	}
 	j.phase = waiting
 	return nil, nil
+}
+
+// stopping reports whether the processes of the command are being ended.
+func (s *section) stopping() bool {
+	s.job.mu.Lock()
+	defer s.job.mu.Unlock()
+	return s.job.ladder.forAll() && !s.job.treeGone
 }
 
 // leave frees the shell of a command that has not begun.

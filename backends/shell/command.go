@@ -55,7 +55,7 @@ func (h *command) start() *messages.Error {
 	}
 	c := h.what
 	h.is(p.backend.engine.Start(backends.Spec{
-		ID: c.ID, In: s.id, Script: d.text(*c, dir), Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
+		ID: c.ID, In: s.id, Script: d.text(*c, dir, p.backend.options.Prefix), Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
 		Umask: -1,
 	}, h.tell))
 	return nil
@@ -142,6 +142,7 @@ func (h *command) again(proc backends.Process, f messages.ProcessFailed) {
 	if proc != nil {
 		proc.Settle(f.Seq)
 	}
+	h.place.awaitSnapshot()
 	if err := h.start(); err != nil {
 		f.Err = *err
 		h.note(f)
@@ -238,8 +239,13 @@ func (h *command) Release() {
 
 // stillborn is a command of which the engine never heard.
 func stillborn(facts backends.Facts, err messages.Error) backends.Process {
-	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
+	go facts(failed(err))
 	return unborn{}
+}
+
+// failed is the fact about it.
+func failed(err messages.Error) messages.ProcessFailed {
+	return messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()}
 }
 
 // cannotRun is what a shell answers that cannot execute a command.

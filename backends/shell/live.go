@@ -63,10 +63,13 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 		return backends.Spec{}, err
 	}
 	live := &backends.Live{Files: maps.Clone(d.files()), Within: p.backend.options.Within}
-	dir := p.at.Dir
+	dir, start := p.at.Dir, p.takesUp()
 	if p.lived { // where it was may be gone
-		live.Files["start"] = d.enter(p.dir, p.at.Dir)
+		start += d.enter(p.dir, p.at.Dir)
 		dir = "/"
+	}
+	if start != "" {
+		live.Files["start"] = start
 	}
 	if p.former != nil {
 		live.From = p.former.id

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
 	"sync"
 	"time"
@@ -26,6 +27,11 @@ type place struct {
 	closing  bool
 	left     []messages.Survivor // of what was ended by Close
 	silent   bool                // closed or released: nothing more is said
+	snapshot string              // the file that the next shell takes up; "": none
+
+	while    context.Context // what is waited for for the place
+	end      context.CancelFunc
+	starting sync.Mutex // whoever holds it gives a command to the engine that was waited for
 }
 
 // Check implements backends.Shell. A directory is for the shell to enter: a command for
@@ -62,9 +68,9 @@ func (p *place) checkWords(c backends.Command) *messages.Error {
 		return unsupported("stdin", "a command in a live shell cannot read the standard input of its host", "give it a pipe")
 	case c.Dir != "" && !filepath.IsAbs(c.Dir):
 		return messages.Invalid("cwd", "the working directory "+c.Dir+" is not absolute")
-	case c.Shell != "" && cmp.Or(p.at.Shell, DefaultShell) != c.Shell:
+	case c.Shell != "" && p.shell() != c.Shell:
 		return &messages.Error{
-			Code: messages.Conflict, Reason: "shell", Message: "the session is a " + cmp.Or(p.at.Shell, DefaultShell) + ", and the command is for " + c.Shell,
+			Code: messages.Conflict, Reason: "shell", Message: "the session is a " + p.shell() + ", and the command is for " + c.Shell,
 			Hint: "open another session for it",
 		}
 	}
@@ -87,17 +93,31 @@ func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process
 	p.mu.Lock()
 	if p.closing || p.silent {
 		p.mu.Unlock()
-		return stillborn(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
+		return stillborn(facts, *closedError())
 	}
 	h := &command{place: p, id: c.ID, facts: facts, what: &c}
 	p.commands[c.ID] = h
+	wait := p.wantsSnapshot()
 	p.mu.Unlock()
+	if wait {
+		go h.begin()
+		return h
+	}
+	p.starting.Lock()
+	defer p.starting.Unlock()
 	if err := h.start(); err != nil {
 		h.leave(nil)
 		return stillborn(facts, *err)
 	}
 	return h
 }
+
+func closedError() *messages.Error {
+	return &messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"}
+}
+
+// shell is the shell of the place, by its name or path.
+func (p *place) shell() string { return cmp.Or(p.at.Shell, DefaultShell) }
 
 // Adopt implements backends.Shell.
 func (p *place) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
@@ -129,6 +149,7 @@ func (p *place) Release() {
 		p.leaveBehind()
 	}
 	p.silent = true
+	p.end()
 	var procs []backends.Process
 	for _, s := range p.shells {
 		if s.proc != nil {
@@ -150,6 +171,7 @@ func (p *place) Close(grace time.Duration) {
 		return
 	}
 	p.closing, p.former = true, nil
+	p.end()
 	var procs []backends.Process
 	for _, s := range p.shells {
 		if s.proc != nil {

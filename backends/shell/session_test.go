@@ -18,10 +18,14 @@ import (
 var allShells = []string{"bash", "dash", "zsh", "fish"}
 
 func inAllShells(t *testing.T, test func(*testing.T, *session)) {
+	inAllShellsWith(t, shell.Options{}, test)
+}
+
+func inAllShellsWith(t *testing.T, o shell.Options, test func(*testing.T, *session)) {
 	for _, name := range allShells {
 		t.Run(name, func(t *testing.T) {
 			needShell(t, name)
-			s := newRig(t, shell.Options{}).open(name)
+			s := newRig(t, o).open(name)
 			test(t, s)
 			s.close()
 		})

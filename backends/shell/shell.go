@@ -9,6 +9,7 @@
 package shell
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,12 @@ const Name = "shell"
 type Options struct {
 	Queue  int           // commands that may wait in a session; 0: DefaultQueue
 	Within time.Duration // for a shell to come up; 0: a minute
+	// Prefix stands before every text when it is run, with a space between, and is no part
+	// of the command's own text; argv has none. "": nothing.
+	Prefix string
+	// Snapshots are what shells take up when they begin; nil: nothing. A shell of
+	// which none can be made takes up nothing.
+	Snapshots Snapshots
 }
 
 // DefaultQueue is how many commands may wait for their turn (reliability.md 4).
@@ -69,6 +76,7 @@ func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.F
 		backend: b, at: at, facts: facts, dir: at.Dir,
 		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
 	}
+	p.while, p.end = context.WithCancel(context.Background())
 	former := p.backend.takeBack(p.seat())
 	for _, h := range slices.Concat(held, former) {
 		if _, name, ok := backends.ReadShellMeta(h.Meta); ok && name == b.Name() {

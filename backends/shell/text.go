@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"troupe/backends"
+	words "troupe/shell"
 )
 
 // text is what the shell is to run: what the command wants before, then its text, all of
 // it from the first line on, so that the numbers of lines in messages are true. at is
 // where the shell is.
-func (d *driver) text(c backends.Command, at string) string {
+func (d *driver) text(c backends.Command, at, prefix string) string {
 	var b strings.Builder
 	if c.Dir != "" && c.Dir != at {
 		b.WriteString(d.cd(c.Dir))
@@ -21,7 +22,7 @@ func (d *driver) text(c backends.Command, at string) string {
 		}
 	}
 	if len(c.Argv) == 0 {
-		b.WriteString(c.Text)
+		b.WriteString(words.Prefixed(prefix, c.Text))
 		return b.String()
 	}
 	if d.name != "" {

@@ -26,7 +26,7 @@ func TestTextOfACommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.text(c.command, "/here"); got != c.want {
+		if got := d.text(c.command, "/here", ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.shell, got, c.want)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 // folder is the directory of snapshots in that of the node.
 const folder = "snapshots"
 
+// filePrefix begins the names of their files.
+const filePrefix = "snapshot-"
+
 // write puts a snapshot into a file that only this user can read, in a directory that
 // only they can enter.
 func (m *Maker) write(of subject, text string) (file string, err error) {
@@ -39,7 +42,7 @@ func (m *Maker) write(of subject, text string) (file string, err error) {
 	m.mu.Lock()
 	m.dir = filepath.Join(dir, folder)
 	m.mu.Unlock()
-	name := filepath.Join(folder, "snapshot-"+shell.Kind(of.shell)+"-"+string(m.options.NewID())+".sh")
+	name := filepath.Join(folder, filePrefix+shell.Kind(of.shell)+"-"+string(m.options.NewID())+".sh")
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err

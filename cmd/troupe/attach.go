@@ -61,6 +61,9 @@ type seat struct {
 	cleaner *view.Cleaner     // of a terminal
 	size    messages.Terminal // that of the job has had last
 	pty     bool              // the job has a terminal, at which we sit: ours only passes on
+	mute    view.Mute         // … and is not asked what others answer
+	answers int64             // it answers from this byte on; negative: nothing
+	shown   int64             // bytes of the output, as far as it was heard
 	typed   bool              // by a person: what cannot be sent is said, and forgotten
 	window  *window
 	errors  *client.Output // the second stream; nil: there is one
@@ -90,13 +93,15 @@ func (a *asking) attach(f *attachFlags) error {
 		}
 	}
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
-	if s.typed && s.screen.out.terminal && !f.watch {
+	if s.typed && !f.watch {
+		s.enters(uid(job))
 		s.pty = s.fits(uid(job)) == nil
 	}
 	if s.screen.out.terminal && !s.pty {
 		s.cleaner = &view.Cleaner{Colours: true}
 	}
-	how := client.Attaching{Stream: job.Output[0].Stream, Offset: job.Output[0].Bytes, Lease: wire.AttachAsk}
+	how := client.Attaching{Stream: job.Output[0].Stream, Offset: job.Output[0].Bytes, Lease: wire.AttachAsk, Terminal: s.pty && s.screen.out.terminal}
+	s.answers, s.shown = -1, how.Offset
 	if f.take {
 		how.Lease = wire.AttachTake
 	}
@@ -155,7 +160,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	restore := func() {}
 	if types {
 		if s.pty {
-			restore = s.main.rawKeyboard()
+			restore = s.main.rawKeyboard(s.screen.out.terminal)
 		} else {
 			restore = s.main.keyboard()
 		}
@@ -214,6 +219,9 @@ func (s *seat) broke(err error) error {
 }
 
 func (s *seat) show(b []byte, last bool) error {
+	if s.pty && s.screen.out.terminal {
+		b = s.passes(b)
+	}
 	if s.cleaner != nil {
 		b = s.cleaner.Append(nil, b)
 		if last {
@@ -230,7 +238,10 @@ func (s *seat) show(b []byte, last bool) error {
 // told says what else is heard.
 func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 	switch said.Kind {
+	case wire.AttachAnswers:
+		s.answering(said)
 	case wire.AttachGap:
+		s.shown = said.To
 		s.screen.say("%d bytes were not kept", said.To-said.From)
 	case wire.AttachAsked: // we type; whoever wants to must take it
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
@@ -270,6 +281,9 @@ func (s *seat) ended(said wire.AttachSaid) error {
 	end, err := s.Await(s.ctx, messages.AwaitJobs{Jobs: []messages.JobID{uid(said.Job.Job)}})
 	if err != nil || len(end.Jobs) == 0 {
 		return err
+	}
+	if end.Jobs[0].Outcome != messages.Exited {
+		s.unpaint()
 	}
 	return s.endsAs(end.Jobs[0])
 }

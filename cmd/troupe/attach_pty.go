@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -22,6 +25,37 @@ func (s *seat) fits(job messages.JobID) error {
 		}
 	}
 	return nil
+}
+
+// enters makes our terminal what the job's is now, whose program said so before we came:
+// which screen is shown, and what keys send. It paints it anew itself (fits).
+func (s *seat) enters(job messages.JobID) {
+	if !s.screen.out.terminal {
+		return
+	}
+	now, err := s.Screen(s.ctx, job)
+	if err != nil {
+		return // it has none, or can be sat at all the same
+	}
+	var modes strings.Builder
+	for _, m := range []struct {
+		on   bool
+		sets string
+	}{
+		{now.Alternate, "\x1b[?1049h\x1b[H\x1b[2J"},
+		{now.Keys.Cursor, "\x1b[?1h"},
+		{now.Keys.Keypad, "\x1b="},
+		{now.Keys.Paste, "\x1b[?2004h"},
+		{now.Keys.Kitty != 0, fmt.Sprintf("\x1b[=%du", now.Keys.Kitty)},
+		{!now.Cursor.Visible, "\x1b[?25l"},
+	} {
+		if m.on {
+			modes.WriteString(m.sets)
+		}
+	}
+	if modes.Len() > 0 {
+		_, _ = s.screen.out.Write([]byte(modes.String()))
+	}
 }
 
 // resizes gives it the size of ours whenever that changes.
@@ -48,6 +82,28 @@ func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 // unpaint leaves our terminal as it was, although the job goes on painting.
 func (s *seat) unpaint() {
 	if s.pty {
-		_, _ = s.screen.out.Write([]byte(unpainted))
+		s.screen.unpaint()
+	}
+}
+
+// passes is what of the output our terminal is shown: all, but for questions that others
+// answer, and the clipboard.
+func (s *seat) passes(b []byte) []byte {
+	s.shown += int64(len(b))
+	if !s.mute.Questions && s.answers >= 0 && s.shown > s.answers {
+		quiet := max(0, int64(len(b))-(s.shown-s.answers))
+		out := s.mute.Append(nil, b[:quiet])
+		s.mute.Questions = true
+		return s.mute.Append(out, b[quiet:])
+	}
+	return s.mute.Append(nil, b)
+}
+
+// answering hears from which byte on our terminal answers what is asked, or that it does
+// no more.
+func (s *seat) answering(said wire.AttachSaid) {
+	s.answers, s.mute.Questions = -1, false
+	if said.Held {
+		s.answers = said.Offset
 	}
 }

@@ -23,16 +23,18 @@ import (
 // settings are those of the daemon, and how its clients find it: the defaults,
 // then the configuration file, then the environment, then the flags of a verb.
 type settings struct {
-	Socket  string              `toml:"socket"`
-	State   string              `toml:"state"`
-	HTTP    string              `toml:"http"`    // "": no port
-	Metrics string              `toml:"metrics"` // likewise
-	Log     logLevel            `toml:"log"`
-	Limits  limitSettings       `toml:"limits"`
-	Storage storageSettings     `toml:"storage"`
-	Shells  map[string][]string `toml:"shells"`
-	Prefix  string              `toml:"prefix"` // of every command text; "": none
-	Notify  notifySettings      `toml:"notify"`
+	Socket   string              `toml:"socket"`
+	State    string              `toml:"state"`
+	HTTP     string              `toml:"http"`    // "": no port
+	Metrics  string              `toml:"metrics"` // likewise
+	Log      logLevel            `toml:"log"`
+	Limits   limitSettings       `toml:"limits"`
+	Storage  storageSettings     `toml:"storage"`
+	Shells   map[string][]string `toml:"shells"`
+	Prefix   string              `toml:"prefix"`   // of every command text; "": none
+	Shell    string              `toml:"shell"`    // of run -s; "": that of the user, or bash
+	Snapshot bool                `toml:"snapshot"` // live shells know what their user has set up
+	Notify   notifySettings      `toml:"notify"`
 
 	file  string // which was read; "": none is there
 	named bool   // somebody has named the socket
@@ -73,7 +75,7 @@ const maxConfig = 1 << 20
 
 // settings reads them. A file that is named must be there.
 func (m *Main) settings() (*settings, error) {
-	s := &settings{Log: logLevel{zerolog.InfoLevel}, Socket: m.defaultSocket()}
+	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true, Socket: m.defaultSocket()}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
@@ -235,6 +237,8 @@ var kinds = []struct{ end, takes string }{
 	{"main.span", `a time like "90s", "10m" or "1h30m"`},
 	{"main.size", `a size like "64MiB"`},
 	{"main.logLevel", `"debug", "info", "warn" or "error"`},
+	{"of type bool", "true or false"},
+	{"in a bool", "true or false"},
 	{"map[string][]string", "a table of settings"},
 	{"[]string", "a list of texts in quotes"},
 	{"string", "a text in quotes"},

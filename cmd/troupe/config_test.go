@@ -38,6 +38,11 @@ func TestSettingsAreLaidOverEachOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/b/s", s.Socket)
 	require.Equal(t, "/b/state", s.State)
+	require.True(t, s.Snapshot)
+	s, err = configured(t, "snapshot = false\nshell = '/bin/dash'\n")
+	require.NoError(t, err)
+	require.False(t, s.Snapshot)
+	require.Equal(t, "/bin/dash", s.Shell)
 }
 
 func TestPlacesAreThoseOfTheUser(t *testing.T) {
@@ -84,6 +89,9 @@ func TestBadInputConfig(t *testing.T) {
 		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
 		{"[shells]\nrc = []\n", "names the shell \"rc\" without a program"},
 		{"prefix = \"a\\nb\"\n", "the prefix of commands is more than one line"},
+		{"snapshot = 'yes'\n", "line 1: snapshot must be true or false"},
+		{"snapshot = 1\n", "line 1: snapshot must be true or false"},
+		{"shell = true\n", "line 1: shell must be a text in quotes"},
 		{"prefix = 5\n", "line 1: prefix must be a text in quotes"},
 		{"\xff", "line 1: "},
 	} {

@@ -25,8 +25,19 @@ const guardVerb = "terminal-guard"
 const guardFile = 3
 
 // unpainted leaves the other screen of a terminal, and takes back what programs change
-// that paint it. Where nothing of that was done, nothing of it is seen.
-const unpainted = "\x1b[?1047l\x1b[?25h\x1b[?1000;1002;1003;1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[0m"
+// that paint it: the keys that they ask for (kitty's flags, of either screen, and xterm's), the
+// mouse and the focus, brackets around what is pasted, the margins, the letters and the cursor.
+// Where nothing of that was done, nothing of it is seen.
+const unpainted = "\x1b[=0u" + leavesAlt + "\x1b[=0u\x1b[>4m" +
+	"\x1b[?9;1000;1002;1003;1004;1005;1006;1015l\x1b[?2004l\x1b[?1l\x1b>" +
+	"\x1b7\x1b[r\x1b8\x1b[?7h\x1b[4l\x1b(B\x0f\x1b[0m\x1b[0 q\x1b[?25h"
+
+// Leaving the other screen leaves the cursor where it is, or takes it back where it was:
+// that only where it was saved, or it goes anywhere.
+const (
+	leavesAlt   = "\x1b[?1047l"
+	leavesSaved = "\x1b[?1049l"
+)
 
 // guarded has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called. Where there is no room for a process more, it is

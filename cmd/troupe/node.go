@@ -27,7 +27,7 @@ import (
 func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	s := d.settings
 	o := troupe.Options{
-		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: d.log,
+		WorkDir: "/", Shells: s.Shells, Prefix: s.Prefix, Snapshot: s.Snapshot, Parallel: int(s.Limits.Parallel), Socket: s.Socket, State: s.State, Log: d.log,
 		Limits: actors.Limits{
 			Starts: int(s.Limits.Starts), Unstarted: int(s.Limits.Unstarted), Finished: int(s.Limits.Finished),
 			Channels: int(s.Limits.Channels), Watches: int(s.Limits.Watches), Shells: int(s.Limits.Shells), ShellIdle: s.Limits.ShellIdle.Duration,
@@ -52,7 +52,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	}
 	d.keeper = fleet
 	d.numbers.watch(fleet)
-	o.Engine, o.Journal, o.Logs = fleet, d.journal, keptLogs{fleet, d.journal}
+	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, keptLogs{fleet, d.journal}
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {

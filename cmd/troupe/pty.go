@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,12 @@ type seated struct {
 }
 
 // sit makes our terminal one that only passes on, before anything is shown there, until
-// leave is called: then it is as before. pass passes on what is typed and how large it is,
-// once the command is asked for.
-func (g *foreground) sit(ctx context.Context) (pass, leave func()) {
+// leave is called: then it is as before, and if the command did not see to that itself,
+// is not painted any more. pass passes on what is typed and how large it is, once the
+// command is asked for.
+func (g *foreground) sit(ctx context.Context) (pass func(), leave func(painted bool)) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
-		return func() {}, func() {}
+		return func() {}, func(bool) {}
 	}
 	t, _ := g.host.(typist)
 	if h, ok := g.host.(*remote); ok {
@@ -70,14 +72,42 @@ func (g *foreground) sit(ctx context.Context) (pass, leave func()) {
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, unix.SIGWINCH)
 	restore := func() {}
-	if !g.flags.json && g.screen.out.terminal {
-		restore = g.main.rawKeyboard()
+	if s.types() { // also if what it prints goes elsewhere: a password is not shown here either
+		restore = g.main.rawKeyboard(g.screen.out.terminal)
 	}
-	return func() { go s.pass(sizes) }, func() {
+	left := false
+	return func() { go s.pass(sizes) }, func(painted bool) {
+		if left {
+			return
+		}
+		left = true
 		cancel()
 		signal.Stop(sizes)
+		if painted && !g.flags.json {
+			g.screen.unpaint()
+		}
 		restore()
 	}
+}
+
+// comesBack adds to the error of a run whose daemon has left how whoever sat at its
+// terminal comes back to it: it goes on (docs/cli.md). It reports whether that is so.
+func (g *foreground) comesBack(e *ended) bool {
+	if !errors.Is(e.err, daemonLeft) {
+		return false
+	}
+	if g.request.Shown {
+		left := *daemonLeft // which errors.Is finds still
+		left.Message = "the daemon has left"
+		left.Hint = "troupe serve starts it again; troupe attach " + cmp.Or(g.flags.name, string(g.job)) + " comes back to the command"
+		e.err = &left
+	}
+	return true
+}
+
+// types reports whether what is read here is for the command.
+func (s *seated) types() bool {
+	return !s.flags.noStdin && s.flags.file != "-" && !(s.flags.json && isTerminal(s.main.In))
 }
 
 func (s *seated) pass(sizes <-chan os.Signal) {
@@ -85,7 +115,7 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 		return
 	}
 	go s.follow(sizes)
-	if s.flags.noStdin || s.flags.file == "-" || s.flags.json && isTerminal(s.main.In) {
+	if !s.types() {
 		return
 	}
 	left, err := s.copy()
@@ -93,9 +123,6 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	case err != nil:
 	case left:
 		_, err = s.host.(*remote).client.Promote(s.ctx, s.job) // whose reply ends the run
-		if s.screen.out.terminal {
-			_, _ = s.screen.out.Write([]byte(unpainted))
-		}
 	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}
@@ -148,8 +175,9 @@ func (s *seated) follow(sizes <-chan os.Signal) {
 	}
 }
 
-// rawKeyboard is keyboard for a terminal that passes on all it can, in both directions.
-func (m *Main) rawKeyboard() (restore func()) {
+// rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
+// if it is only ours, what is shown. Others expect lines of it that are ended by LF.
+func (m *Main) rawKeyboard(ours bool) (restore func()) {
 	restore = func() {}
 	_ = control(m.In, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -158,7 +186,9 @@ func (m *Main) rawKeyboard() (restore func()) {
 		}
 		now := *was
 		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		now.Oflag &^= unix.OPOST
+		if ours {
+			now.Oflag &^= unix.OPOST
+		}
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
 		over := m.guarded(was)

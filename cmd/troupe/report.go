@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,6 +139,9 @@ func (g *foreground) tellEnd(job messages.Job) {
 	}
 	if job.HasFlag(messages.FlagReplaced) {
 		g.screen.say("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+	}
+	if job.HasFlag(messages.FlagNoSnapshot) {
+		g.screen.say("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
 	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {

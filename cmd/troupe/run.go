@@ -35,6 +35,7 @@ type foreground struct {
 	homeless chan error // why its output can never be stored
 	fed      bool       // our input is passed on
 	cut      error      // why the output was not shown to its end
+	unset    string     // why the shell of the session began without what is set up for it
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -59,7 +60,7 @@ func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	pass, leave := g.sit(ctx)
-	defer leave()
+	defer leave(true) // only the first one counts
 	end := g.submit(ctx)
 	pass()
 	deaf := g.tellHeld(ctx)
@@ -71,14 +72,14 @@ func (g *foreground) run() error {
 	deaf()
 	if e.err != nil {
 		cancel()
-		leave()
+		leave(g.comesBack(&e))
 		g.tellSurvivors(g.shutdown())
 		g.signals.release()
 		g.patiently(g.screen.voice.wait)
 		return e.err
 	}
 	g.flush(e.job)
-	leave()
+	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
 	cancel()
 	if !e.job.State.Ended() {
 		err := g.tellGoesOn(e.job)
@@ -91,6 +92,7 @@ func (g *foreground) run() error {
 		object = g.object(e.job, g.result)
 	}
 	left := g.leftovers(e.job)
+	g.unset = g.whyUnset(e.job)
 	return g.report(e.job, object, left, g.shutdown())
 }
 

@@ -20,6 +20,8 @@ type screen struct {
 	turn  sync.Mutex // of who writes to a terminal
 	drawn bool       // the line is there; guarded by turn
 
+	painted painted // guarded by turn
+
 	mu   sync.Mutex // of what follows; held by nobody who writes
 	open bool       // the last line of where we speak is the command's and has no end
 	last time.Time  // when the command last wrote there
@@ -49,6 +51,9 @@ func (p *pane) Write(b []byte) (int, error) {
 		s.turn.Lock()
 		defer s.turn.Unlock()
 		s.wipe()
+		if p == &s.out {
+			s.painted.saw(b)
+		}
 	}
 	n, err := p.file.Write(b)
 	if p.ours && n > 0 {

@@ -33,6 +33,11 @@ func (g *foreground) forSession(c *client.Client) error {
 			Hint: "run it without -s, or in the background with -b",
 		}
 	}
+	if !open && plan.Shell == "" {
+		if plan.Shell, err = g.main.liveShell(); err != nil {
+			return err
+		}
+	}
 	if f.pty {
 		plan.Backend, plan.Terminal = messages.OfShellOnTerminal, r.Terminal
 	}

@@ -59,7 +59,7 @@ func recordText(j messages.Job, now time.Time) string {
 	if !j.Deadline.IsZero() && !j.State.Ended() {
 		line("deadline", "%s, in %s", j.Deadline.Local().Format(time.DateTime), ago(j.Deadline.Sub(now)))
 	}
-	if j.Settled {
+	if j.Settled && j.Rusage != (messages.Rusage{}) {
 		line("used", "%s user, %s system, %s", j.Rusage.User, j.Rusage.System, humanize.IBytes(uint64(max(j.Rusage.MaxRSS, 0))<<10))
 	}
 	for _, out := range j.Output {

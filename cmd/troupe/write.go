@@ -11,9 +11,14 @@ import (
 	"troupe/shell"
 )
 
+// writeFlags are the flags of write as they were typed.
+type writeFlags struct {
+	keys       string
+	paste, eof bool
+}
+
 func (m *Main) writeCommand() *cobra.Command {
-	var keys string
-	var eof bool
+	f := &writeFlags{}
 	cmd := &cobra.Command{
 		Use: "write [flags] JOB [TEXT]", Short: "Write to the input of a job", ValidArgsFunction: m.jobIDs(false, 1),
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -24,38 +29,61 @@ func (m *Main) writeCommand() *cobra.Command {
 		},
 		Long: `Write a line to the standard input of a job; without a text, what troupe itself
 reads, byte by byte. The job must read a pipe, one of troupe run -b -i or a
-foreground run whose input is still open, or be on a terminal.`,
+foreground run whose input is still open, or be on a terminal: there keys are sent
+as its program has asked for them.`,
 		Example: `  troupe write j7 yes
   troupe write j7 --keys 'y{enter}'         no newline but those that are named
+  troupe write j7 --keys '{up}<C-c>'        on a terminal
+  troupe write j7 --paste < function.py     into an editor, say
   troupe write j7 --eof < answers.txt`,
 	}
 	set := cmd.Flags()
-	set.StringVar(&keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>")
-	set.BoolVar(&eof, "eof", false, "then end the input")
-	var typed []byte
-	check := func(a *asking) (err error) {
-		given := a.cmd.Flags().Changed
-		switch {
-		case given("keys") && len(a.args) > 1:
-			return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
-		case given("keys"):
-			typed, err = shell.EncodeKeys(keys, shell.KeyMode{Pipe: true})
-		case len(a.args) > 1:
-			typed = []byte(a.args[1] + "\n")
-		case !eof && isTerminal(m.In):
-			e := messages.Invalid("input", "there is nothing to write")
-			e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
-			return e
-		}
-		return err
-	}
-	return m.asks(cmd, check, func(a *asking) error {
+	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
+	set.BoolVar(&f.paste, "paste", false, "paste it: on a terminal no newline is added, and its program is told if it has asked")
+	set.BoolVar(&f.eof, "eof", false, "then end the input")
+	return m.asks(cmd, f.check, func(a *asking) error {
 		w := &inputWriter{asking: a, job: messages.JobID(a.args[0])}
-		if len(a.args) > 1 || a.cmd.Flags().Changed("keys") || isTerminal(m.In) {
-			return w.finish(eof, w.write(typed))
-		}
-		return w.finish(eof, w.copy(m.In))
+		return w.finish(f.eof, w.all(f))
 	})
+}
+
+// check finds what is wrong before anybody is asked. Which keys can be typed depends on
+// the job; which are none does not.
+func (f *writeFlags) check(a *asking) error {
+	keys := a.cmd.Flags().Changed("keys")
+	switch {
+	case keys && (f.paste || len(a.args) > 1):
+		return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
+	case keys:
+		_, err := shell.EncodeKeys(f.keys, shell.KeyMode{Kitty: shell.Disambiguate | shell.AllKeys})
+		return err
+	case len(a.args) == 1 && (f.paste || !f.eof) && isTerminal(a.main.In):
+		e := messages.Invalid("input", "there is nothing to write")
+		e.Hint = "troupe write JOB TEXT, --keys KEYS, --eof, or send it something: ... | troupe write JOB"
+		return e
+	}
+	return nil
+}
+
+// all writes what there is to write.
+func (w *inputWriter) all(f *writeFlags) (err error) {
+	switch text := w.args[1:]; {
+	case w.cmd.Flags().Changed("keys"):
+		w.through, err = w.Type(w.ctx, w.job, f.keys)
+	case f.paste && len(text) > 0:
+		w.through, err = w.Paste(w.ctx, w.job, text[0])
+	case f.paste:
+		b, rerr := io.ReadAll(io.LimitReader(w.main.In, messages.MaxInput+1))
+		if rerr != nil {
+			return unreadable("input", "the input", rerr)
+		}
+		w.through, err = w.Paste(w.ctx, w.job, string(b))
+	case len(text) > 0:
+		err = w.write([]byte(text[0] + "\n"))
+	case !isTerminal(w.main.In):
+		err = w.copy(w.main.In)
+	}
+	return err
 }
 
 // inputWriter writes to the input of a job.

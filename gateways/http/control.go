@@ -111,11 +111,30 @@ func (c *call) input() error {
 	if refusal != nil {
 		return refusal
 	}
+	data, err := c.typed(body, data)
+	if err != nil {
+		return err
+	}
 	written, err := ask[messages.InputWritten](c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
 	if err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.Written{V: wire.Version, Through: written.Through})
+}
+
+// typed are the bytes of an input, some of which depend on the job.
+func (c *call) typed(body wire.Input, data []byte) ([]byte, error) {
+	text, encode := body.Keys, c.node.Keys
+	if body.Paste != nil {
+		text, encode = body.Paste, c.node.Paste
+	}
+	switch {
+	case text == nil:
+		return data, nil
+	case len(*text) > messages.MaxInput: // before it is made longer
+		return nil, &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the input is too large; give at most 256 KiB at once"}
+	}
+	return encode(c.ctx, c.id(), *text)
 }
 
 func (c *call) closeInput() error {

@@ -26,6 +26,8 @@ type node interface {
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
+	Keys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
+	Paste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
 	Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)

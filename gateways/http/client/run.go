@@ -137,6 +137,20 @@ func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error
 	return out.Through, err
 }
 
+// Type types keys (docs/commands.md) at a job, as its program expects them then, and
+// returns what Input does.
+func (c *Client) Type(ctx context.Context, id messages.JobID, keys string) (int64, error) {
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, wire.Input{Keys: &keys})
+	return out.Through, err
+}
+
+// Paste pastes a text into a job, in brackets where its program asks for them, and
+// returns what Input does.
+func (c *Client) Paste(ctx context.Context, id messages.JobID, text string) (int64, error) {
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, wire.Input{Paste: &text})
+	return out.Through, err
+}
+
 // CloseInput ends a job's standard input.
 func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
 	return c.done(ctx, of(id, "close-input"), wire.Nothing{})

@@ -57,20 +57,31 @@ func NewDeadline(r messages.ChangeDeadline) Deadline {
 	return Deadline{None: r.None, Extend: positive(r.Extend), After: positive(r.After)}
 }
 
-// Input is the body of POST /v1/jobs/{id}/input: text, or bytes.
+// Input is the body of POST /v1/jobs/{id}/input: one of text, bytes, keys and what is
+// pasted.
 type Input struct {
 	Data   *string `json:"data,omitempty"`
 	Base64 *string `json:"data_base64,omitempty"`
-	Raw    bool    `json:"raw,omitempty"` // on a terminal: lines longer than it can take
+	Keys   *string `json:"keys,omitempty"`  // shell.EncodeKeys: as the program on the terminal expects them now
+	Paste  *string `json:"paste,omitempty"` // in brackets, where it has asked for them
+	Raw    bool    `json:"raw,omitempty"`   // on a terminal: lines longer than it can take
 }
 
-// Bytes are what is to be written.
+// Bytes are what is to be written; nil: it depends on the job, and is in Keys or Paste.
 func (w Input) Bytes() ([]byte, *messages.Error) {
+	given := 0
+	for _, text := range []*string{w.Data, w.Base64, w.Keys, w.Paste} {
+		if text != nil {
+			given++
+		}
+	}
 	switch {
-	case (w.Data == nil) == (w.Base64 == nil):
-		return nil, messages.Invalid("data", "give one of data and data_base64")
+	case given != 1:
+		return nil, messages.Invalid("data", "give one of data, data_base64, keys and paste")
 	case w.Data != nil:
 		return []byte(*w.Data), nil
+	case w.Base64 == nil:
+		return nil, nil
 	}
 	b, err := base64.StdEncoding.DecodeString(*w.Base64)
 	if err != nil {

@@ -1,0 +1,78 @@
+package snapshot
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// EndRemains takes the jobs out of an inventory that a maker has left which was killed,
+// and ends them, which is not waited for. forget drops the logs of each. The rest is as it
+// was.
+func EndRemains(engine backends.Engine, held []backends.Held, forget func(job messages.UID)) []backends.Held {
+	rest := make([]backends.Held, 0, len(held))
+	for _, h := range held {
+		if string(h.Meta) != Mark {
+			rest = append(rest, h)
+			continue
+		}
+		go endRemain(engine, h.ID, forget)
+	}
+	return rest
+}
+
+func endRemain(engine backends.Engine, id messages.UID, forget func(messages.UID)) {
+	e := &ear{over: make(chan struct{})}
+	proc, err := engine.Adopt(id, e.hear)
+	if err != nil {
+		return // nothing of it is left
+	}
+	proc.Stop(messages.Cause{By: messages.BySystem, Reason: "who wanted the snapshot is gone"}, 0)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-e.over:
+	case <-late.C: // a keeper that hangs has its deadline
+		proc.Release()
+		return
+	}
+	_, last, _ := e.heard()
+	proc.Settle(last)
+	proc.Release()
+	forget(id)
+}
+
+// Sweep removes the files that a maker has left in a directory of the node's which was
+// killed. Whoever calls it is the only one that makes any there.
+func Sweep(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(folder)
+	if err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // there were none
+	}
+	left, err := fs.ReadDir(root.FS(), folder)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, entry := range left {
+		if strings.HasPrefix(entry.Name(), filePrefix) {
+			errs = append(errs, root.Remove(filepath.Join(folder, entry.Name())))
+		}
+	}
+	_ = root.Remove(folder) // what is not ours stays
+	return errors.Join(errs...)
+}

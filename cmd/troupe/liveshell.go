@@ -1,0 +1,61 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+	"troupe/shell"
+)
+
+// liveShell is the shell of a session that is opened and names none: that of the
+// setting, which must be there; else $SHELL, if it is a bash or zsh that can live; else
+// bash, else sh. "" is the bash that the daemon finds.
+func (m *Main) liveShell() (string, error) {
+	s, err := m.settings()
+	if err != nil {
+		return "", err
+	}
+	own, _ := m.getenv("SHELL")
+	host := m.Env
+	if name := filepath.Base(own); name != shell.Bash && name != shell.Zsh { // a restricted one cannot
+		host = slices.DeleteFunc(slices.Clone(host), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
+	}
+	choice, refused := shell.Select(shell.Setting{Path: s.Shell, Where: "shell in " + s.file}, host, executable)
+	if refused != nil {
+		return "", refused
+	}
+	if s.Shell == "" && choice.Path != own && filepath.Base(choice.Path) == shell.Bash {
+		return "", nil
+	}
+	return choice.Path, nil
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
+}
+
+// whyUnset asks why the shell of a job has nothing of what is set up for it.
+func (g *foreground) whyUnset(job messages.Job) string {
+	h, ok := g.host.(*remote)
+	if !ok || g.flags.json || !job.HasFlag(messages.FlagNoSnapshot) {
+		return ""
+	}
+	list, err := h.client.Sessions(context.Background(), cmp.Or(job.Scope, messages.MainScope))
+	if err != nil {
+		return ""
+	}
+	for _, s := range list {
+		if s.Scope == job.Scope && s.Session == job.Session {
+			return s.SnapshotError
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/supervision_test/need"
+)
+
+// typed is what somebody types when he sees a text.
+type typed struct {
+	sees string
+	keys []string
+}
+
+// resizes stands for keys: the window gets another size.
+const resizes = "(resize)"
+
+// programs are driven as a user drives them.
+var programs = map[string]struct {
+	needs   string
+	command string
+	steps   []typed
+	file    string // which it leaves behind
+}{
+	"vim": {"vim", "vim -u NONE -i NONE -N text", []typed{
+		{`"text" [New]`, []string{"ione", "Enter", "two", "Up", "Home", "zero ", "Escape"}},
+		{"zero one", []string{resizes}},
+		{"zero one", []string{":set ruler", "Enter", "G", "A", " three", "Escape"}},
+		{"2,9", []string{":wq", "Enter"}},
+	}, "text"},
+	"less": {"less", "seq 1000 > numbers; less numbers", []typed{
+		{"numbers", []string{"Down", "Down", "Up"}},
+		{"\n24\n", []string{"Space", "/9", "7", "Enter"}},
+		{"97\n98\n", []string{resizes}},
+		{"97\n98\n", []string{"q"}},
+	}, ""},
+	"python": {"python3", "python3 -q", []typed{
+		{">>>", []string{"6*7", "Enter"}},
+		{"42\n>>>", []string{"Up", "BSpace", "8", "Enter"}},
+		{"48\n>>>", []string{"import time; print('be' + 'gun'); time.sleep(600)", "Enter"}},
+		{"\nbegun", []string{"C-c"}},
+		{"KeyboardInterrupt\n>>>", []string{"import os; os.get_terminal_size().columns", "Enter"}},
+		{"\n80\n>>>", []string{"C-d"}},
+	}, ""},
+	"password": {"python3", `python3 -c 'import getpass; open("heard", "w").write(getpass.getpass())'`, []typed{
+		{"Password:", []string{"s3cret", "Enter"}},
+	}, "heard"},
+	"shell": {"tmux", "HISTFILE= bash --noprofile --norc", []typed{
+		{"bash-", []string{"PS1='ready> '; ulimit -c 0", "Enter"}},
+		{"\nready>", []string{"sh -c 'echo be''gun; exec cat'", "Enter"}},
+		{"\nbegun", []string{"one", "Enter"}},
+		{"\none\none", []string{"C-z"}},
+		{"Stopped", []string{"fg", "Enter"}},
+		{" fg\nsh -c", []string{"two", "Enter"}},
+		{"\ntwo\ntwo", []string{"C-\\"}},
+		{"Quit", []string{"exit 3", "Enter"}},
+	}, ""},
+}
+
+// What somebody sees of a program by troupe run --pty is, at each step, what he sees
+// without it; the program is given the same keys, and the terminal is left the same.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	alone := program(t)
+	for name, p := range programs {
+		for _, where := range []struct {
+			name string
+			env  []string
+		}{{"here", alone.Env}, {"in the daemon", d.Env}} {
+			t.Run(name+" "+where.name, func(t *testing.T) {
+				t.Parallel()
+				need.Program(t, p.needs)
+				x := newTmux(t, where.env)
+				bare, ours := x.sits("bare", p.command), x.sits("ours", "troupe run --pty --shell bash "+quote(p.command))
+				for _, step := range p.steps {
+					alike(t, ours, bare, step.sees)
+					for _, s := range []*sitting{bare, ours} {
+						if step.keys[0] == resizes {
+							x.tell("resize-window", "-t", s.at(), "-x", "70", "-y", "20")
+						} else {
+							s.keys(step.keys...)
+						}
+					}
+				}
+				bare.over()
+				ours.over()
+				alike(t, ours, bare, "ended")
+				require.NotContains(t, ours.shows(), "s3cret")
+				if p.file != "" {
+					require.NotEmpty(t, bare.reads(p.file))
+					require.Equal(t, bare.reads(p.file), ours.reads(p.file))
+				}
+			})
+		}
+	}
+}
+
+// quote is a word of a shell.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// What changes by itself is shown, too, and the terminal is as it was behind it.
+func TestProgramTop(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "top")
+	x := newTmux(t, program(t).Env)
+	bare, ours := x.sits("bare", "true"), x.sits("ours", "troupe run --pty top -d 0.5 -n 4")
+	ours.has("load average")
+	ours.has("PID USER")
+	bare.over()
+	ours.over()
+	require.Contains(t, ours.shows(), "ended 0")
+	flags := func(s *sitting) string {
+		before, _, _ := strings.Cut(s.state(), " at ")
+		_, after, _ := strings.Cut(s.state(), ", insert")
+		return before + after
+	}
+	require.Equal(t, flags(bare), flags(ours))
+}
+
+// An editor outlives the daemon that is killed: the run says how to come back to it, and
+// leaves the terminal as it was; there it is all on the screen again, and goes on. So it
+// is where it is left on purpose, and where troupe itself is killed.
+func TestFaultVimOutlivesTheDaemon(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	m := begins(t)
+	x := newTmux(t, m.Env)
+	first := x.sits("first", "echo $$ > shell; troupe run --pty --name ed vim -u NONE -i NONE -N text")
+	first.has(`"text" [New]`)
+	first.keys("i", "hello")
+	first.has("hello")
+	m.killed()
+	first.over()
+	require.Contains(t, first.shows(), "begun\ntroupe: the daemon has left")
+	require.Contains(t, strings.ReplaceAll(first.shows(), "\n", ""), "troupe attach ed comes back to the command")
+	require.Contains(t, first.shows(), "ended 125")
+	require.Contains(t, first.state(), "alternate 0, cursor 1")
+
+	m.again()
+	second := x.sits("second", "troupe attach ed")
+	second.has("hello\n~")
+	second.has("-- INSERT --")
+	second.keys(" world")
+	second.has("hello world")
+	second.keys("C-p", "C-q")
+	second.over()
+	require.Contains(t, second.shows(), "begun\ntroupe: left job ed as it is\nended 0")
+	require.Contains(t, second.state(), "alternate 0, cursor 1")
+
+	third := x.sits("third", "echo $$ > shell; exec troupe attach ed")
+	third.has("hello world")
+	pid, err := strconv.Atoi(strings.TrimSpace(third.reads("shell")))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+
+	fourth := x.sits("fourth", "troupe attach --take ed")
+	fourth.has("hello world")
+	fourth.keys("!", "Escape", ":wq", "Enter")
+	fourth.over()
+	require.Contains(t, fourth.shows(), "ended 0")
+	require.Equal(t, "hello world!\n", first.reads("text"))
+}
+
+// Where a client is killed, the terminal is given back to the shell behind it.
+func TestFaultVimOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	x := newTmux(t, program(t).Env)
+	s := x.sits("killed", `(sh -c 'echo $$ > pid; exec troupe run --pty vim -u NONE -i NONE -N text'); until stty -g | cmp -s before; do read -r -t 0.02 < <(sleep 1); done`)
+	s.has(`"text" [New]`)
+	pid, err := strconv.Atoi(strings.TrimSpace(s.reads("pid")))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	s.over()
+	settles(t, "alternate screens", 0, func() int { return strings.Count(s.state(), "alternate 1") })
+	require.Contains(t, s.state(), "cursor 1")
+}

@@ -1,0 +1,60 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"troupe/backends"
+	"troupe/backends/snapshot"
+	"troupe/messages"
+	"troupe/shell"
+)
+
+func (o Options) checkSnapshot() error {
+	if o.Snapshot && o.Engine != nil && o.Dir == "" {
+		return messages.Invalid("snapshot", "a node with an engine of its own keeps snapshots in Options.Dir, which is empty")
+	}
+	return nil
+}
+
+// snapshots are those of a node. nil makes none.
+type snapshots struct{ maker *snapshot.Maker }
+
+// snapshots makes the maker of a node with an engine.
+func (o Options) snapshots(p parts) *snapshots {
+	if !o.Snapshot || p.engine == nil {
+		return nil
+	}
+	dir := func() (string, error) { return o.Dir, nil }
+	if p.store != nil {
+		dir = p.store.Dir
+	}
+	return &snapshots{snapshot.New(p.engine, snapshot.Options{
+		Dir: dir, NewID: newUID,
+		Forget: func(id messages.UID) { _ = p.logs.Remove(string(id)) }, // it may have none
+	})}
+}
+
+// Of implements the Snapshots of the backends: a user without a start file has set up
+// nothing.
+func (s *snapshots) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
+	if _, err := os.Stat(shell.StartFile(shell.Kind(path), env)); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return s.maker.Of(ctx, path, env)
+}
+
+func (s *snapshots) close() error {
+	if s == nil {
+		return nil
+	}
+	return s.maker.Close()
+}
+
+// withoutSnapshots takes out of an inventory what makes snapshots: it is ended, and no
+// job of anybody.
+func (p parts) withoutSnapshots(held []backends.Held) []backends.Held {
+	return snapshot.EndRemains(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
+}
