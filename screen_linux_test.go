@@ -37,7 +37,9 @@ func play(t *testing.T, text string) *player {
 	node, err := troupe.Open(ctx, troupe.Options{Dir: private(t), WorkDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = node.Shutdown(context.Background(), messages.ShutDown{Grace: -1}) })
-	job, err := node.Run(ctx, messages.RunCommand{Text: text, Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}})
+	job, err := node.Run(ctx, messages.RunCommand{
+		Text: text, Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}, Env: []string{"HOME=" + t.TempDir()}, // where they keep histories
+	})
 	require.NoError(t, err)
 	out, err := node.Output(ctx, job.ID, messages.Merged, 0)
 	require.NoError(t, err)

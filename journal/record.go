@@ -121,6 +121,8 @@ func sessionOpenedFields(f *fields, s *messages.SessionOpened) {
 	text(f, 8, &i.Dir)
 	text(f, 9, &i.Shell)
 	moment(f, 10, &i.Used)
+	text(f, 11, &i.Snapshot)
+	text(f, 12, &i.SnapshotError)
 }
 
 func sessionReplacedFields(f *fields, s *messages.SessionReplaced) {

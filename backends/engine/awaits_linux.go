@@ -256,5 +256,5 @@ func (j *job) look(end *pipeEnd, t tree) sight {
 	if err != nil || seen != reads {
 		return seen
 	}
-	return r.any(t.pids())
+	return lookAt(t.pids(), r.process)
 }

@@ -189,3 +189,16 @@ func TestParseCall(t *testing.T) {
 		}
 	}
 }
+
+// Who runs does not wait, though nothing can be seen of it: to another user than root
+// that is so with any process that ends, or begins a program.
+func TestTerminalAwaitsNobodyUnseen(t *testing.T) {
+	r := newRig(t, hides(&shy{hidden: []string{"/syscall"}}))
+	e := r.onTerminal("stty raw -echo; echo up; while :; do :; done")
+	r.says(e, "up")
+	if got, waits := e.look(); got != "done" || waits {
+		t.Errorf("%s, waits %v", got, waits)
+	}
+	e.proc.Stop(client(), 0)
+	e.over()
+}

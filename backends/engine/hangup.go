@@ -5,7 +5,10 @@ import "time"
 // The end of what is read from a terminal (EIO) is no more than that nobody has it
 // open: the job may open it again, by its name, and closing the master would hang up on
 // it. Only behind the exit of the main process, whose session the terminal is, it is
-// the end of the output.
+// the end of the output. Even there the read that meets it may have found nothing,
+// then been held up while the job wrote its last and exited: the kernel looks for
+// bytes first, and for the end then. The next read finds them, for nobody is left who
+// writes.
 
 const (
 	// hangupLook is how long after a look that found nothing there is another, and

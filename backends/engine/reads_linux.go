@@ -26,11 +26,11 @@ type reader struct {
 	pipe unix.Stat_t
 }
 
-// any looks at processes in turn.
-func (r *reader) any(pids []int) sight {
+// lookAt looks at processes in turn.
+func lookAt(pids []int, look func(pid int) sight) sight {
 	all := goesOn
 	for _, pid := range pids {
-		switch r.process(pid) {
+		switch look(pid) {
 		case reads:
 			return reads
 		case blind:

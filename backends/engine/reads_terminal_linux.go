@@ -34,7 +34,7 @@ func (j *job) lookAtTerminal(master *readEnd, t tree) (seen sight, secret bool) 
 			front = append(front, pid)
 		}
 	}
-	if seen = k.any(front); seen == reads { // it may have changed the modes before it began to
+	if seen = lookAt(front, k.process); seen == reads { // it may have changed the modes before it began to
 		master.use(func(fd int) {
 			if modes, err := k.sys.Modes(fd); err == nil {
 				k.secret = hidesInput(modes)
@@ -77,20 +77,6 @@ func (k *keys) open(master int) (seen sight, group int) {
 	return reads, group
 }
 
-// any looks at processes in turn.
-func (k *keys) any(pids []int) sight {
-	all := goesOn
-	for _, pid := range pids {
-		switch k.process(pid) {
-		case reads:
-			return reads
-		case blind:
-			all = blind
-		}
-	}
-	return all
-}
-
 // process looks at the system calls in which its threads are. A process that may not
 // be looked at, and sleeps while the terminal hides what is typed, asks for a password:
 // sudo and ssh do.
@@ -106,7 +92,9 @@ func (k *keys) process(pid int) sight {
 		switch {
 		case err != nil && denied(err) == goesOn:
 			continue // it has ended
-		case err != nil && k.secret && r.sleeps(pid, thread):
+		case err != nil && !r.sleeps(pid, thread):
+			continue // what it does cannot be seen while it ends or begins a program, either
+		case err != nil && k.secret:
 			return reads
 		case err != nil:
 			return blind

@@ -208,6 +208,9 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grew bool) {
 		return s.refused(err), true
 	}
 	n, err := s.log.Splice(fd, limit)
+	if errors.Is(err, io.EOF) && s.terminal && !s.mayReturn() {
+		n, err = s.log.Splice(fd, limit) // see hangup.go
+	}
 	if n > 0 {
 		s.total += n
 		grew = s.job.credits.grow(s.which, n)

@@ -121,10 +121,13 @@ func TestFaultPtyOfAKilledClient(t *testing.T) {
 }
 
 // paintsAgain shows its terminal's size when that has changed, or was said to have, and
-// each key that it reads, until that is q.
-const paintsAgain = `stty -icanon -echo -ixon; trap 'last=' WINCH; trap : INT; last=$(stty size); printf begun; while :; do ` +
+// each key that it reads, until that is q. Its terminal has its modes before it
+// begins (paintsHere): bash goes back to those that it found when a read is interrupted.
+const paintsAgain = `trap 'last=' WINCH; trap : INT; last=$(stty size); printf begun; while :; do ` +
 	`now=$(stty size); [ "$now" = "$last" ] || printf "\033[?1049h[%s]" "$now"; last=$now; ` +
 	`IFS= read -r -n 1 -t 0.05 key || continue; case $key in q) exit 6;; *) printf "<%s>" "$key";; esac; done`
+
+const paintsHere = `stty -icanon -echo -ixon; exec bash paints`
 
 // The detach keys leave a command on a terminal to the background; who attaches to it
 // sits at its terminal, whatever the size of his own, and has each key passed on. Both
@@ -132,9 +135,10 @@ const paintsAgain = `stty -icanon -echo -ixon; trap 'last=' WINCH; trap : INT; l
 func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
+	d.writes("paints", paintsAgain)
 	first := openTerminal(t)
 	before := first.modes(t)
-	p := d.beside("run", "--pty", "--name", "paints", paintsAgain).at(first)
+	p := d.beside("run", "--pty", "--name", "paints", paintsHere).at(first)
 	first.shown.has(t, "begun")
 	first.keys(t, "a\x10b") // the first of the detach keys alone is passed on
 	first.shown.has(t, "<a><\x10><b>")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,7 +35,7 @@ func newTmux(t *testing.T, env []string) *tmux {
 	t.Helper()
 	need.Program(t, "tmux")
 	dir := t.TempDir()
-	x := &tmux{t: t, dir: dir, socket: dir + "/s", env: append(env, "TMUX=", "LC_ALL=C.UTF-8", "VIMINIT=", "EXINIT=", "LESS=", "LESSHISTFILE=-", "PYTHONSTARTUP=", "PYTHON_HISTORY=/dev/null", "TERM=xterm-256color")}
+	x := &tmux{t: t, dir: dir, socket: dir + "/s", env: append(slices.Clone(env), "TMUX=", "LC_ALL=C.UTF-8", "VIMINIT=", "EXINIT=", "LESS=", "LESSHISTFILE=-", "PYTHONSTARTUP=", "PYTHON_HISTORY=/dev/null", "TERM=xterm-256color")}
 	x.tell("new-session", "-d", "-s", "stays", "-x", "80", "-y", "24", "cat", ";", "set", "-g", "status", "off", ";", "set", "-s", "escape-time", "0")
 	pid, err := strconv.Atoi(x.asks("display", "-p", "#{pid}"))
 	require.NoError(t, err)
