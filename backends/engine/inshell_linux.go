@@ -40,6 +40,9 @@ func (w *inShell) take() (left int, empty bool) {
 	w.job.mu.Lock()
 	defer w.job.mu.Unlock()
 	w.left, w.seen = mine, true
+	if w.part != nil && (len(all) > 0 || w.shared) {
+		w.job.flag(messages.FlagBackground)
+	}
 	return len(all), len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
 }
 
