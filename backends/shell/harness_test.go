@@ -277,3 +277,6 @@ func glob(pattern string) []string {
 	list, _ := filepath.Glob(pattern)
 	return list
 }
+
+// onTerminals is how a backend of shells on terminals is made.
+var onTerminals = shell.Options{Terminal: messages.Terminal{Rows: 24, Cols: 80}}

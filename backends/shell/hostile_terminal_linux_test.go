@@ -3,13 +3,7 @@ package shell_test
 import (
 	"strings"
 	"testing"
-
-	"troupe/backends/shell"
-	"troupe/messages"
 )
-
-// onTerminals is how a backend of shells on terminals is made.
-var onTerminals = shell.Options{Terminal: messages.Terminal{Rows: 24, Cols: 80}}
 
 func TestHostileCommandsOnATerminal(t *testing.T) {
 	for _, name := range []string{"bash", "dash", "zsh", "sh"} {

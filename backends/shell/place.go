@@ -56,6 +56,8 @@ func (p *place) checkWords(c backends.Command) *messages.Error {
 	switch {
 	case c.Stdio.Terminal != (messages.Terminal{}) && !p.backend.onTerminals():
 		return unsupported("terminal", "the shell of this session is on pipes and has no terminal", "open a session on a terminal, or run the command without one")
+	case badSize(c.Stdio.Terminal) != nil:
+		return badSize(c.Stdio.Terminal)
 	case c.Text == "" && len(c.Argv) == 0:
 		return messages.Invalid("empty_command", "there is no command to run")
 	case c.Detach:

@@ -98,3 +98,12 @@ func (p *place) environ() []string {
 	}
 	return append(slices.Clip(p.at.Env), term)
 }
+
+// badSize says why a terminal cannot have a size; none is none.
+func badSize(t messages.Terminal) *messages.Error {
+	if t == (messages.Terminal{}) || t.Rows >= 1 && t.Rows <= 65535 && t.Cols >= 1 && t.Cols <= 65535 {
+		return nil
+	}
+	return messages.Invalid("invalid_size",
+		fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
+}
