@@ -48,6 +48,9 @@ func (w *inShell) take() (left int, empty bool) {
 	defer w.job.mu.Unlock()
 	empty = len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
 	w.left, w.seen, w.gone = mine, true, w.gone || empty
+	if w.part != nil && (len(all) > 0 || w.shared) {
+		w.job.flag(messages.FlagBackground)
+	}
 	return len(all), empty
 }
 
