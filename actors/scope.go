@@ -188,7 +188,7 @@ func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Erro
 
 func noSuchSession(at messages.Address) *messages.Error {
 	return &messages.Error{
-		Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %s in scope %s", at.Session, at.Scope),
+		Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %.64s in scope %.64s", at.Session, at.Scope),
 		Hint: "list the sessions to see what there is",
 	}
 }

@@ -137,6 +137,21 @@ func TestShellPlansMustAgree(t *testing.T) {
 	})
 }
 
+// A run that names a shell, and a plan that does not, open a session of that shell.
+func TestShellOfTheRunIsThatOfItsPlan(t *testing.T) {
+	inHouse(t, func(h *house) {
+		r := live("s", "a")
+		r.Shell = "zsh"
+		c, p := h.start(r)
+		want(h, "kind", h.shell().Place.Shell, "zsh")
+		want(h, "shell", h.session("s").Shell, "zsh")
+		p.Exit(0)
+		finished(c)
+		r.Shell = "dash"
+		refused(h.run(r), messages.Conflict)
+	})
+}
+
 // Who could not open a session, because its plan was wrong or its kind is not there,
 // keeps nobody from its name.
 func TestShellThatCouldNotBeOpenedLeavesItsName(t *testing.T) {

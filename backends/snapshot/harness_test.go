@@ -26,7 +26,6 @@ type bench struct {
 	store   *spill.Disk
 	engine  *counting
 	maker   *snapshot.Maker
-	dir     string // of the node
 	home    string
 	ids     atomic.Int64
 	forgets sync.Map
