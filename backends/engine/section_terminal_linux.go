@@ -36,7 +36,7 @@ func (sh *live) fits(spec *backends.Spec) *failure {
 // own account of what is typed.
 func (s *section) sitDown(spec *backends.Spec) *failure {
 	m := s.shell.master
-	if m.clear() == blocked {
+	if m.stuck() {
 		return lacking("log for the output of the shell", errBlocked)
 	}
 	log, err := s.job.e.opt.Store.Create(string(s.job.id), uint8(messages.Merged), spec.Log)

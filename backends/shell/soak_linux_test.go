@@ -108,10 +108,14 @@ func standing(t *testing.T, r *rig) (s state) {
 	return state{len(files), len(fds), runtime.NumGoroutine(), int(m.HeapAlloc)}
 }
 
-func BenchmarkRoundTrip(b *testing.B) {
+func BenchmarkRoundTrip(b *testing.B) { roundTrips(b, shell.Options{}) }
+
+func BenchmarkRoundTripOnTerminals(b *testing.B) { roundTrips(b, onTerminals) }
+
+func roundTrips(b *testing.B, o shell.Options) {
 	for _, name := range []string{"bash", "dash", "zsh"} {
 		b.Run(name, func(b *testing.B) {
-			r := newRig(b, shell.Options{})
+			r := newRig(b, o)
 			s := r.open(name)
 			s.say(":")
 			var times []time.Duration
