@@ -83,7 +83,7 @@ func TestNoFence(t *testing.T) {
 
 // What is left in the background writes into the shell's own output between commands, and
 // what it may have written into a command's is told.
-func TestBackgroundOutputOnATerminal(t *testing.T) {
+func TestFaultBackgroundOutputOnATerminal(t *testing.T) {
 	r := newRig(t, onTerminals)
 	s := r.open("bash")
 	defer s.close()
