@@ -132,6 +132,19 @@ func (s *stream) endPart() (fenced bool) {
 	return false
 }
 
+// letGo ends a part at its fence, or where it is, whether or not it was begun.
+func (s *stream) letGo(p *stream) (fenced bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.part.Load() == p {
+		return s.endPart()
+	}
+	fenced = p.sealed.Load()
+	p.seal()
+	p.shown()
+	return fenced
+}
+
 // takeBack seals the part, and has what comes be the shell's own again. Called with mu.
 func (s *stream) takeBack(p *stream) {
 	s.part.Store(nil)

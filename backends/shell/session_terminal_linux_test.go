@@ -9,6 +9,7 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 // fenceOf is a text that writes a fence with the nonce of its own command, as only the
@@ -186,4 +187,49 @@ func TestShellDiesOnATerminal(t *testing.T) {
 	if out, f := s.say(`echo $PWD $Y; test -t 0`); out != "/usr 2\r\n" || f.Status.Code != 0 {
 		t.Errorf("behind it: %+v, %q", f, out)
 	}
+}
+
+// A command whose log takes no more is ended, and the shell comes back.
+func TestFullLogOnATerminal(t *testing.T) {
+	r := newRig(t, onTerminals)
+	s := r.open("bash")
+	defer s.close()
+	s.say("X=1")
+	run := s.start("echo ready; yes", func(c *backends.Command) { c.Log = spill.Plan{Quota: 100_000, Policy: spill.Pause} })
+	await[messages.LogBlocked](run.ear)
+	run.proc.Stop(messages.Cause{By: messages.ByClient, Reason: "test"}, 100*time.Millisecond)
+	if f := run.over(); slices.Contains(f.Flags, messages.FlagSessionEnded) || f.Sizes[messages.Merged] != 100_000 {
+		t.Errorf("%+v", f)
+	}
+	if out, f := s.say("echo on $X"); out != "on 1\r\n" || len(f.Flags) > 0 {
+		t.Errorf("behind it: %+v, %.100q", f, out)
+	}
+	for _, policy := range []spill.Policy{spill.KeepHead, spill.Elide, spill.Kill} {
+		out, f := s.say("yes | head -c 300000; (exit 3)", func(c *backends.Command) { c.Log = spill.Plan{Quota: 100_000, Policy: policy} })
+		killed := policy == spill.Kill && f.Cause.By == messages.ByQuota
+		if f.Status.Code != 3 && !killed || slices.Contains(f.Flags, messages.FlagSessionEnded) || len(out) < 100_000 {
+			t.Errorf("%s: %+v, %d bytes", policy, f, len(out))
+		}
+		if out, f := s.say("echo on $X"); out != "on 1\r\n" || len(f.Flags) > 0 {
+			t.Errorf("behind %s: %+v, %.100q", policy, f, out)
+		}
+	}
+}
+
+// Whenever a shell dies, each command has one end, and the next has a shell.
+func TestShellDiesAtAnyTimeOnATerminal(t *testing.T) {
+	r := newRig(t, onTerminals)
+	s := r.open("bash")
+	defer s.close()
+	ended := 0
+	for i := range 60 {
+		s.say(fmt.Sprintf("(sleep 0.0%02d; kill -9 $$) &", i%20))
+		for range 20 {
+			f := s.start("echo some; true").over()
+			if slices.Contains(f.Flags, messages.FlagSessionEnded) {
+				ended++
+			}
+		}
+	}
+	t.Logf("%d commands ended with their shell", ended)
 }
