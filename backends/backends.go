@@ -121,8 +121,8 @@ type Spec struct {
 // Live makes a job a live shell: a process that runs the commands given to it one by
 // one, and stays (reliability.md 3). The engine makes a directory for it (0700) with
 // Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
-// which needs no quoting, and @TTY@ for that of the terminal, if it has one. When it can
-// take its first command the shell writes "NUL ready 0 CWD NUL" to st. The directory is there
+// which needs no quoting, and in Files @TTY@ for that of its terminal, if Stdio names one.
+// When it can take its first command the shell writes "NUL ready 0 CWD NUL" to st. The directory is there
 // until the facts of the shell are settled.
 //
 // A command is a job too (Spec.In): refused with session_closed if the shell is gone,
@@ -133,10 +133,19 @@ type Spec struct {
 // or t. Without a terminal its output goes to the FIFO out; with the letters s and t what it
 // writes as errors goes to the FIFO err. Its input is /dev/null; with a capital letter it is
 // the FIFO NONCE.in, and when the shell has opened
-// that it writes "NUL NONCE run CWD NUL" to st. On a terminal the shell writes the fence
-// "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte. When it has let go of the
-// output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If the shell dies first, its end is that of the command, which is flagged
-// session_ended. What has another nonce, or none, changes nothing.
+// that it writes "NUL NONCE run CWD NUL" to st. When it has let go of the
+// output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If
+// the shell dies first, its end is that of the command, which is flagged session_ended.
+// What has another nonce, or none, changes nothing.
+//
+// In a shell on a terminal that is the input and the output of each command, whose Stdio
+// says how large it is to be. Before its report the shell writes the fence
+// "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte; it is in no log. The modes are
+// those of the start again when a command begins, and what was typed before is dropped.
+// Output that came between two commands is the shell's own, also what children in the
+// background write; what they write while a command runs is in its log, and its result is
+// flagged background_output_possible. Without a fence the log ends where the terminal was
+// quiet, flagged no_fence (docs/decisions/025).
 //
 // The start of a command names the process of the shell. A signal goes to what the
 // command runs, and INT, as from a keyboard, to the shell as well.

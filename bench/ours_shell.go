@@ -27,8 +27,14 @@ type ourShell struct {
 	next   int
 }
 
-func newOurShell(_ context.Context, e errand) (runner, error) {
-	dir := filepath.Join(e.Dir, "shell-"+string(e.Side))
+func newOurShell(_ context.Context, e errand) (runner, error) { return ourShellOn(e, shell.Options{}) }
+
+func newOurShellOnTerminal(_ context.Context, e errand) (runner, error) {
+	return ourShellOn(e, shell.Options{Terminal: messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}})
+}
+
+func ourShellOn(e errand, how shell.Options) (runner, error) {
+	dir := filepath.Join(e.Dir, e.Scenario+"-"+string(e.Side))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -42,7 +48,7 @@ func newOurShell(_ context.Context, e errand) (runner, error) {
 		return nil, err
 	}
 	at := backends.Place{Scope: "main", Session: "bench", Dir: dir, Env: os.Environ(), Umask: -1, Shell: "bash"}
-	o.place, err = shell.New(o.engine, shell.Options{}).Open(at, nil, func(messages.ProcessFact) {})
+	o.place, err = shell.New(o.engine, how).Open(at, nil, func(messages.ProcessFact) {})
 	return o, err
 }
 

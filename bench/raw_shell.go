@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,10 +21,11 @@ type rawShell struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 	n   int
+	end string // of its lines
 }
 
 func newRawShell(_ context.Context, e errand) (runner, error) {
-	r := &rawShell{cmd: exec.Command("bash", "--norc", "--noprofile"), n: e.Size.RoundTrips}
+	r := &rawShell{cmd: exec.Command("bash", "--norc", "--noprofile"), n: e.Size.RoundTrips, end: "\n"}
 	var err error
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -45,19 +48,46 @@ func (r *rawShell) round(ctx context.Context) (values, error) {
 		if _, err := fmt.Fprintf(r.in, ":\necho __DONE_%d_$?\n", i); err != nil {
 			return nil, err
 		}
-		line, err := r.out.ReadString('\n')
-		if err != nil {
+		if err := r.until(fmt.Sprintf("__DONE_%d_0%s", i, r.end)); err != nil {
 			return nil, err
-		}
-		if strings.TrimSpace(line) != fmt.Sprintf("__DONE_%d_0", i) {
-			return nil, fmt.Errorf("the shell said %q", line)
 		}
 		times = append(times, time.Since(start))
 	}
 	return latencies(times), nil
 }
 
+// until reads to the line that ends with a marker. A terminal shows what is typed, too.
+func (r *rawShell) until(marker string) error {
+	for {
+		line, err := r.out.ReadString('\n')
+		if err != nil || strings.HasSuffix(line, marker) {
+			return err
+		}
+		if r.end == "\n" {
+			return fmt.Errorf("the shell said %q", line)
+		}
+	}
+}
+
+// newRawShellOnTerminal is the same bash as somebody sits at it, with its line editor.
+func newRawShellOnTerminal(_ context.Context, e errand) (runner, error) {
+	master, slave, err := openPty()
+	if err != nil {
+		return nil, err
+	}
+	defer slave.Close()
+	r := &rawShell{cmd: exec.Command("bash", "--norc", "--noprofile", "-i"), in: master, out: bufio.NewReader(master), n: e.Size.RoundTrips, end: "\r\n"}
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = slave, slave, slave
+	r.cmd.Env = append(os.Environ(), "PS1=$ ", "TERM=xterm-256color", "HISTFILE=")
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	return r, r.cmd.Start()
+}
+
 func (r *rawShell) close() error {
 	_ = r.in.Close()
-	return r.cmd.Wait()
+	err := r.cmd.Wait()
+	if r.end != "\n" { // it was hung up on
+		return nil
+	}
+	return err
 }

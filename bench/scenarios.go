@@ -69,6 +69,10 @@ var scenarios = []scenario{
 		{"", "jobs/s", "rate", own, byRatio, atLeast, 1.00, 1.10},
 		{librarySuffix, "jobs/s", "rate", library, byRatio, atLeast, 1.00, 1.10},
 	}},
+	{"shell-pty", []side{own, raw}, []line{
+		{"", "p50 ms", "p50", own, byRatio, atMost, 1.5, 1},
+		{"", "p99 ms", "p99", own, byRatio, atMost, 1.5, 1},
+	}},
 	{"shell-pipe", []side{own, raw}, []line{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 12, 5},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 12, 5},

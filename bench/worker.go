@@ -32,6 +32,7 @@ var runners = map[string]struct {
 }{
 	"oneshot":    {newOurOneShots, newRawOneShots},
 	"throughput": {newOurBurst, newRawBurst},
+	"shell-pty":  {newOurShellOnTerminal, newRawShellOnTerminal},
 	"shell-pipe": {newOurShell, newRawShell},
 	"spill":      {newOurSpill, newRawSpill},
 	"pty-flood":  {newOurFlood, newRawFlood},

@@ -22,9 +22,8 @@ type Fenced interface {
 
 	// Cut seals the log before the fence, drops that, and appends what is behind it to
 	// rest, as far as its policy takes it: a log of the same store, which is never cut into
-	// this one. What is to
-	// go is taken from where it is: it passes no memory of this process where the kernel
-	// can copy. With a *Blocked error the log is as it was, but for what rest has
+	// this one. What is to go is taken from where it is: it passes no memory of this process
+	// where the kernel can copy. With a *Blocked error the log is as it was, but for what rest has
 	// already: Cut again goes on. With any other the log is sealed, and cut.
 	Cut(at Fence, rest Writer) error
 }
@@ -39,7 +38,7 @@ func (w *writer) SetFence(nonce string) {
 	if w.order != nil || w.sealed || nonce == "" {
 		return
 	}
-	w.fence = fence(nonce)
+	w.fence, w.terminal = fence(nonce), true
 	w.mu.Lock()
 	w.veiled = true
 	w.mu.Unlock()

@@ -57,44 +57,31 @@ func (s *stream) grew(n int64) bool {
 // shown counts what may be seen of a part, and reports as grew does: its fence may not.
 func (s *stream) shown() bool { return s.job.credits.reach(s.which, s.log.State().Size) }
 
-// clear moves what the terminal holds into the shell's own log: it is no command's.
-// Blocked says that this has no room for it now.
-func (s *stream) clear() verdict {
+// stuck reports whether the shell's own log has no room for what is its own.
+func (s *stream) stuck() bool {
 	s.mu.Lock()
-	v, grown := s.own()
-	s.mu.Unlock()
-	grown.tell()
-	return v
+	defer s.mu.Unlock()
+	log, is := s.log.(spill.Holder)
+	return s.blocked.Load() != nil || is && log.Held() > 0
 }
 
-// lend does that, and has what comes from now on be a command's.
+// lend moves what the terminal holds into the shell's own log, since it is no command's,
+// and has what comes from now on be one's. No more is moved than a terminal holds:
+// somebody may go on writing.
 func (s *stream) lend(p *stream) {
 	s.mu.Lock()
-	_, grown := s.own()
+	target := s.total + hangupHeld
+	var grown *stream
+	s.end.use(func(fd int) {
+		for v := more; v == more && s.total < target; {
+			v, grown = s.splice(fd, smallPipe)
+		}
+	})
 	if !s.sealed.Load() {
 		s.part.Store(p)
 	}
 	s.mu.Unlock()
 	grown.tell()
-}
-
-// own is clear with mu held. No more is moved than a terminal holds: somebody may go on
-// writing.
-func (s *stream) own() (v verdict, grown *stream) {
-	v = ended
-	target := s.total + hangupHeld
-	s.end.use(func(fd int) {
-		for v = more; v == more && s.total < target; {
-			var said *stream
-			if v, said = s.splice(fd, smallPipe); said != nil {
-				grown = said
-			}
-		}
-	})
-	if log, is := s.log.(spill.Holder); is && v == empty && log.Held() > 0 {
-		v = blocked
-	}
-	return v, grown
 }
 
 // cut ends the part at its fence. It reports false if that is not there, or the store has
@@ -143,6 +130,19 @@ func (s *stream) endPart() (fenced bool) {
 	}
 	s.takeBack(p)
 	return false
+}
+
+// letGo ends a part at its fence, or where it is, whether or not it was begun.
+func (s *stream) letGo(p *stream) (fenced bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.part.Load() == p {
+		return s.endPart()
+	}
+	fenced = p.sealed.Load()
+	p.seal()
+	p.shown()
+	return fenced
 }
 
 // takeBack seals the part, and has what comes be the shell's own again. Called with mu.

@@ -36,7 +36,7 @@ func (sh *live) fits(spec *backends.Spec) *failure {
 // own account of what is typed.
 func (s *section) sitDown(spec *backends.Spec) *failure {
 	m := s.shell.master
-	if m.clear() == blocked {
+	if m.stuck() {
 		return lacking("log for the output of the shell", errBlocked)
 	}
 	log, err := s.job.e.opt.Store.Create(string(s.job.id), uint8(messages.Merged), spec.Log)
@@ -167,11 +167,7 @@ func isBlocked(err error) bool {
 
 // giveUp ends the log where it is.
 func (s *section) giveUp() {
-	m := s.shell.master
-	m.mu.Lock()
-	fenced := m.endPart()
-	m.mu.Unlock()
-	if !fenced {
+	if !s.shell.master.letGo(s.part) {
 		s.job.mu.Lock()
 		s.job.flag(messages.FlagNoFence)
 		s.job.mu.Unlock()
@@ -195,16 +191,15 @@ func (s *section) cutOff(end ending) {
 	v, grown := m.moveQuickly()
 	grown.tell()
 	if v == ended {
+		m.letGo(s.part)
 		s.ended(end, true)
 		return
 	}
 	s.job.e.run(s.job, func() {
 		expired, done := s.job.patience()
-		defer done()
 		m.drainTerminal(expired)
-		m.mu.Lock()
-		m.endPart()
-		m.mu.Unlock()
+		done()
+		m.letGo(s.part)
 		s.ended(end, true)
 	})
 }
@@ -246,11 +241,15 @@ func (s *section) interruptFront(sent map[executed]bool) (some bool) {
 	return true
 }
 
-// unstick has a terminal go on whose output was stopped with ^S.
+// unstick has a terminal go on whose output was stopped with ^S, or whose log takes no
+// more: the shell waits for it.
 func (s *section) unstick() {
 	t := s.io.term
 	if t == nil || s.isOver() {
 		return
+	}
+	if s.part.blocked.Load() != nil {
+		s.giveUp()
 	}
 	t.end.use(func(master int) {
 		modes := t.modes

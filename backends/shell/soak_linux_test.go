@@ -36,8 +36,21 @@ func TestManyCommandsInFewShells(t *testing.T) {
 	if need.Soak() {
 		total = 100_000
 	}
+	many(t, shell.Options{}, total)
+}
+
+// So it is on terminals.
+func TestManyCommandsOnFewTerminals(t *testing.T) {
+	total := 2000
+	if need.Soak() {
+		total = 50_000
+	}
+	many(t, onTerminals, total)
+}
+
+func many(t *testing.T, o shell.Options, total int) {
 	const sessions = 8
-	r := newRig(t, shell.Options{})
+	r := newRig(t, o)
 	open := make([]*session, sessions)
 	for i := range open {
 		open[i] = r.open("bash")
@@ -74,7 +87,7 @@ func (s *session) soak(t *testing.T, n int) {
 	fill := func(text string) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(n)) }
 	run := s.start(fill(kind.text))
 	f := run.over()
-	out := run.output(messages.Merged)
+	out := s.plain(run.output(messages.Merged))
 	if kind.code >= 0 && (f.Status != (messages.ExitStatus{Code: kind.code}) || out != fill(kind.out)) || kind.code < 0 && !strings.HasSuffix(out, fill("n%d\n")) {
 		t.Errorf("%q ended with %+v and wrote %q", fill(kind.text), f.Status, out)
 	}
@@ -108,10 +121,14 @@ func standing(t *testing.T, r *rig) (s state) {
 	return state{len(files), len(fds), runtime.NumGoroutine(), int(m.HeapAlloc)}
 }
 
-func BenchmarkRoundTrip(b *testing.B) {
+func BenchmarkRoundTrip(b *testing.B) { roundTrips(b, shell.Options{}) }
+
+func BenchmarkRoundTripOnTerminals(b *testing.B) { roundTrips(b, onTerminals) }
+
+func roundTrips(b *testing.B, o shell.Options) {
 	for _, name := range []string{"bash", "dash", "zsh"} {
 		b.Run(name, func(b *testing.B) {
-			r := newRig(b, shell.Options{})
+			r := newRig(b, o)
 			s := r.open(name)
 			s.say(":")
 			var times []time.Duration

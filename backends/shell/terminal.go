@@ -19,13 +19,18 @@ var (
 	// reported is where a driver reports the end of a command.
 	reported = regexp.MustCompile(`(?m)^( *)(builtin|command) printf '\\0%s %s %s\\0'`)
 
-	// toTerminal has 0, 1 and 2 be the terminal wherever they are nobody's on pipes. The
-	// redirections hold out against noclobber.
+	// toTerminal has 0, 1 and 2 be the terminal, opened anew before each report: a command
+	// may have closed them, or made them such that a read does not wait. A redirection
+	// costs a shell ten system calls, so that there are no others.
 	toTerminal = strings.NewReplacer(
-		"0</dev/null 1>/dev/null 2>&1", "0<@TTY@ 1>|@TTY@ 2>&1",
-		"exec 1>&2", "exec 1>|@TTY@",
-		"1>'@DIR@/out'", "1>|@TTY@",
-		"__troupe_e='@DIR@/out'", "__troupe_e=@TTY@",
+		"      command exec 1>&2 # which is /dev/null, as a rule\n", "      command exec 0<>@TTY@ 1>&0 2>&0\n",
+		"      command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them\n", "",
+		"command exec 0</dev/null 1>/dev/null 2>&1\n", "command exec 0<>@TTY@ 1>&0 2>&0\n",
+		"builtin exec 0</dev/null 1>/dev/null 2>&1\n", "builtin exec 0<>@TTY@ 1>&0 2>&0\n",
+		"    command exec 1>'@DIR@/out' || builtin exit 125\n", "",
+		"*) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;", "*) ;;",
+		"builtin exec 1>'@DIR@/out' 2>&1\n", "builtin true\n",
+		` 2>"$__troupe_e"`, "",
 		// No history, and no prompt where the shell looks for a command of its own.
 		"builtin unset HISTFILE\n", "builtin unset HISTFILE\n  PS1='' PS2=''\n",
 	)
@@ -47,7 +52,7 @@ func (d *driver) onTerminal() *driver {
 		return nil
 	}
 	t.script = reported.ReplaceAllString(toTerminal.Replace(d.script),
-		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n" >|@TTY@`+"\n"+`$0`)
+		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n"`+"\n"+`$0`)
 	switch d.words[0] {
 	case "bash": // ^Z ends every loop that it is in
 		t.script += sourced + "\n"

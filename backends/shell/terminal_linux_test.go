@@ -200,7 +200,7 @@ func TestDriversLeaveNothingOfPipes(t *testing.T) {
 		if on == nil {
 			continue
 		}
-		for _, left := range []string{"1>/dev/null", "0</dev/null", "1>&2", "1>'@DIR@/out'", "='@DIR@/out'"} {
+		for _, left := range []string{"/dev/null 1>", "0</dev/null", "1>&2", "1>'@DIR@/out' |", "1>'@DIR@/out' 2>&1", `2>"$__troupe_e"`} {
 			if strings.Contains(on.script, left) {
 				t.Errorf("the driver of %s has %s still", name, left)
 			}

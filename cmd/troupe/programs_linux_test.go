@@ -70,14 +70,14 @@ func TestPrograms(t *testing.T) {
 	alone := program(t)
 	for name, p := range programs {
 		for _, where := range []struct {
-			name string
-			env  []string
-		}{{"here", alone.Env}, {"in the daemon", d.Env}} {
+			name, flags string
+			env         []string
+		}{{"here", "", alone.Env}, {"in the daemon", "", d.Env}, {"in a session", "-s " + name + " ", d.Env}} {
 			t.Run(name+" "+where.name, func(t *testing.T) {
 				t.Parallel()
 				need.Program(t, p.needs)
 				x := newTmux(t, where.env)
-				bare, ours := x.sits("bare", p.command), x.sits("ours", "troupe run --pty --shell bash "+quote(p.command))
+				bare, ours := x.sits("bare", p.command), x.sits("ours", "troupe run --pty "+where.flags+"--shell bash "+quote(p.command))
 				for _, step := range p.steps {
 					alike(t, ours, bare, step.sees)
 					for _, s := range []*sitting{bare, ours} {

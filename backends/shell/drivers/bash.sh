@@ -23,6 +23,25 @@ if [[ ! ${__troupe_n+x} ]]; then
   fi 2>/dev/null
   if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 
+  # __troupe_unread is for a read of nothing: a builtin is a function now, by which the
+  # report may have been lost. In posix mode unset is no function. It is one of its own
+  # because the shell copies a function for each call.
+  __troupe_unread() {
+    if [[ $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m == 3 ]]; then
+      builtin exit 125
+      exit 125
+      command kill -KILL $$
+    fi
+    __troupe_m=$((__troupe_m + 1))
+    if [[ -o posix ]]; then
+      \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
+    else
+      POSIXLY_CORRECT=1
+      \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
+      \unset POSIXLY_CORRECT
+    fi
+  }
+
   # __troupe reports the last command and waits for the next. It succeeds if the last did.
   __troupe() {
     if [[ $1 ]]; then __troupe_s=$1; fi
@@ -44,21 +63,7 @@ if [[ ! ${__troupe_n+x} ]]; then
       __troupe_f='@DIR@/text'
       if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
       if [[ $__troupe_c && -f $__troupe_f ]]; then break; fi
-      # Nothing was read: a builtin is a function now, by which the report may have been
-      # lost. In posix mode unset is no function.
-      if [[ $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m == 3 ]]; then
-        builtin exit 125
-        exit 125
-        command kill -KILL $$
-      fi
-      __troupe_m=$((__troupe_m + 1))
-      if [[ -o posix ]]; then
-        \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
-      else
-        POSIXLY_CORRECT=1
-        \unset -f unset builtin command printf read exec export exit . return 2>/dev/null
-        \unset POSIXLY_CORRECT
-      fi
+      __troupe_unread
       __troupe_n=$__troupe_l __troupe_s=$__troupe_p
     done
     __troupe_m=0
