@@ -24,7 +24,9 @@ type ourShell struct {
 	place  backends.Shell
 	facts  chan messages.ProcessFact // of the command that runs
 	n      int
+	series int // apart from the other shells of the engine
 	next   int
+	beside bool // the engine is another one's
 }
 
 func newOurShell(_ context.Context, e errand) (runner, error) { return ourShellOn(e, shell.Options{}) }
@@ -33,23 +35,29 @@ func newOurShellOnTerminal(_ context.Context, e errand) (runner, error) {
 	return ourShellOn(e, shell.Options{Terminal: messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}})
 }
 
-func ourShellOn(e errand, how shell.Options) (runner, error) {
-	dir := filepath.Join(e.Dir, e.Scenario+"-"+string(e.Side))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
-	}
+func ourShellOn(e errand, how shell.Options) (*ourShell, error) {
 	o := &ourShell{n: e.Size.RoundTrips, facts: make(chan messages.ProcessFact, 16)}
+	dir := o.dir(e)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return o, err
+	}
 	var err error
 	if o.store, err = spill.OpenStore(spill.Options{Root: dir, Node: "BENCH"}); err != nil {
-		return nil, err
+		return o, err
 	}
 	o.engine, err = engine.New(engine.Options{Node: "BENCH", Store: o.store, Own: true, ScriptDir: o.store.Dir})
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	at := backends.Place{Scope: "main", Session: "bench", Dir: dir, Env: os.Environ(), Umask: -1, Shell: "bash"}
+	return o, o.open(e, how)
+}
+
+func (o *ourShell) dir(e errand) string { return filepath.Join(e.Dir, e.Scenario+"-"+string(e.Side)) }
+
+func (o *ourShell) open(e errand, how shell.Options) (err error) {
+	at := backends.Place{Scope: "main", Session: messages.SessionID(fmt.Sprintf("bench%d", o.series)), Dir: o.dir(e), Env: os.Environ(), Umask: -1, Shell: "bash"}
 	o.place, err = shell.New(o.engine, how).Open(at, nil, func(messages.ProcessFact) {})
-	return o, err
+	return err
 }
 
 func (o *ourShell) round(ctx context.Context) (values, error) {
@@ -69,7 +77,7 @@ func (o *ourShell) round(ctx context.Context) (values, error) {
 	return latencies(times), nil
 }
 
-func (o *ourShell) id() string { return fmt.Sprintf("01%024X", o.next) }
+func (o *ourShell) id() string { return fmt.Sprintf("01%012X%012X", o.series, o.next) }
 
 // command runs one to its last word, which comes with its result.
 func (o *ourShell) command(ctx context.Context) (exited messages.ProcessExited, proc backends.Process, err error) {
@@ -97,6 +105,9 @@ func (o *ourShell) command(ctx context.Context) (exited messages.ProcessExited, 
 
 func (o *ourShell) close() error {
 	var err error
+	if o.beside {
+		return nil
+	}
 	if o.engine != nil {
 		err = survived(o.engine.Close(false))
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // rawShell is a bash on pipes as it is driven without care: the command is typed, and
@@ -22,6 +25,8 @@ type rawShell struct {
 	out *bufio.Reader
 	n   int
 	end string // of its lines
+
+	next int // the number of the next marker
 }
 
 func newRawShell(_ context.Context, e errand) (runner, error) {
@@ -71,16 +76,50 @@ func (r *rawShell) until(marker string) error {
 
 // newRawShellOnTerminal is the same bash as somebody sits at it, with its line editor.
 func newRawShellOnTerminal(_ context.Context, e errand) (runner, error) {
+	r, err := rawShellOn(exec.Command("bash", "--norc", "--noprofile", "-i"), 0)
+	if err != nil {
+		return nil, err
+	}
+	r.n = e.Size.RoundTrips
+	return r, nil
+}
+
+// rawShellOn starts a shell on a terminal of which some modes are off.
+func rawShellOn(cmd *exec.Cmd, off uint32) (*rawShell, error) {
 	master, slave, err := openPty()
 	if err != nil {
 		return nil, err
 	}
 	defer slave.Close()
-	r := &rawShell{cmd: exec.Command("bash", "--norc", "--noprofile", "-i"), in: master, out: bufio.NewReader(master), n: e.Size.RoundTrips, end: "\r\n"}
-	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = slave, slave, slave
-	r.cmd.Env = append(os.Environ(), "PS1=$ ", "TERM=xterm-256color", "HISTFILE=")
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	return r, r.cmd.Start()
+	r := &rawShell{cmd: cmd, in: master, out: bufio.NewReader(master), end: "\r\n"}
+	if err := without(slave, off); err != nil {
+		return nil, errors.Join(err, master.Close())
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.Env = append(os.Environ(), "PS1=$ ", "TERM=xterm-256color", "HISTFILE=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, master.Close())
+	}
+	return r, nil
+}
+
+// without turns some local modes of a terminal off.
+func without(tty *os.File, modes uint32) error {
+	conn, err := tty.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
+		if err == nil {
+			t.Lflag &^= modes
+			err = unix.IoctlSetTermios(int(fd), unix.TCSETS, t)
+		}
+		failed = err
+	})
+	return errors.Join(err, failed)
 }
 
 func (r *rawShell) close() error {

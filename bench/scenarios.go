@@ -77,6 +77,10 @@ var scenarios = []scenario{
 		{"", "p50 ms", "p50", own, byRatio, atMost, 12, 5},
 		{"", "p99 ms", "p99", own, byRatio, atMost, 12, 5},
 	}},
+	{"busy-1000", []side{own, raw}, []line{
+		{"", "commands/s", "rate", own, byRatio, atLeast, 0.90, 0.97},
+		{"", "p99 / p50", "spread", own, byRatio, atMost, 10, 10},
+	}},
 	{"spill", []side{own, raw}, []line{
 		{"", "MB/s", "rate", own, byRatio, atLeast, 1.00, 1.35},
 		{"", "sha256 wrong", "wrong", own, itself, atMost, 0, 0},
@@ -166,6 +170,8 @@ type size struct {
 	InFlight   int // of them at a time
 	SpillMiB   int
 	PtyMiB     int // of pty-flood
+	Busy       int // live shells at a time
+	BusyTrips  int // of each
 
 	Terminals int // of idle-4000
 	Live      int // jobs of jobs-10000
@@ -183,7 +189,7 @@ type size struct {
 // at about a second, so that the whole takes a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Terminals: 4000, Live: 10000,
+		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
 		Commands: 200, Adopted: 1000,
 	}
@@ -192,7 +198,7 @@ func fullSize() size {
 // tinySize runs everything once in seconds; its figures mean nothing.
 func tinySize() size {
 	return size{
-		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Terminals: 20, Live: 100,
+		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
 		Commands: 3, Adopted: 20,
 	}

@@ -34,6 +34,7 @@ var runners = map[string]struct {
 	"throughput": {newOurBurst, newRawBurst},
 	"shell-pty":  {newOurShellOnTerminal, newRawShellOnTerminal},
 	"shell-pipe": {newOurShell, newRawShell},
+	"busy-1000":  {newOurBusy, newRawBusy},
 	"spill":      {newOurSpill, newRawSpill},
 	"pty-flood":  {newOurFlood, newRawFlood},
 	"idle-4000":  {newOurTerminals, nil},
