@@ -15,6 +15,7 @@ type projecting interface {
 	journal.Writer
 	journal.Jobs
 	journal.Outbox
+	journal.Ends
 }
 
 // lasting is such a journal as the tree writes it.
@@ -28,7 +29,7 @@ func (l lasting) Quick() bool {
 
 // Write implements actors.Lasting.
 func (l lasting) Write(e actors.Entry) error {
-	b := journal.Batch{Facts: e.Facts, Acks: e.Acks, Left: e.Left, Removed: e.Removed}
+	b := journal.Batch{Facts: e.Facts, Acks: e.Acks, Left: e.Left, Removed: e.Removed, Ends: e.Ends}
 	for _, k := range e.Keys {
 		b.Keys = append(b.Keys, journal.Key(k))
 	}
@@ -63,6 +64,9 @@ func (l lasting) past() (p actors.Past, err error) {
 		}
 		p.Over = append(p.Over, remembered(page)...)
 		before = page[len(page)-1].Over
+	}
+	if p.Ends, err = l.Ends(); err != nil {
+		return p, err
 	}
 	channels, err := l.Channels()
 	for _, c := range channels {

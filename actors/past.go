@@ -14,6 +14,7 @@ type Past struct {
 	Over     []Remembered // the one that ended last first
 	Number   uint64       // the highest that a short id had
 	Channels []Follower
+	Ends     []messages.SessionEnd // of sessions and their shells, the last one first
 }
 
 // Remembered is what a journal has of one job: its record as the last fact about
@@ -49,6 +50,7 @@ type Entry struct {
 	Left     []messages.ChannelID
 	Removed  []messages.JobID // jobs that are over and forgotten
 	Outputs  []SmallOutput
+	Ends     []messages.SessionEnd // the last one last
 }
 
 // SmallOutput is all that a job wrote on one stream, if that is little: it is kept

@@ -141,6 +141,7 @@ func (e *Entry) add(more Entry) {
 	}
 	e.Removed = append(e.Removed, more.Removed...)
 	e.Outputs = append(e.Outputs, more.Outputs...)
+	e.Ends = append(e.Ends, more.Ends...)
 }
 
 // overlook drops what an entry has of a channel.
@@ -151,7 +152,7 @@ func (e *Entry) overlook(id messages.ChannelID) {
 }
 
 func (e *Entry) empty() bool {
-	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed)+len(e.Outputs) == 0
+	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed)+len(e.Outputs)+len(e.Ends) == 0
 }
 
 // keyOf is the key of the job that a fact is about, if it has one.

@@ -26,6 +26,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 	past.Held, shells = apart(past.Held)
 	s.count = max(s.count, int(past.Number)) //nolint:gosec // ids are counted, they do not overflow
 	s.channels.remember(past.Channels)
+	s.shells.ends = past.Ends
 	held := map[messages.UID]*memo{}
 	for _, h := range past.Held {
 		held[h.ID] = readMemo(h.Meta)
@@ -52,6 +53,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 	}
 	s.rememberNotices()
 	s.reopen(ctx, past.Held, held, told, shells)
+	s.rememberUses(shells)
 	for _, e := range s.sorted() {
 		m := held[e.job.UID]
 		switch {

@@ -1,7 +1,10 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"troupe/backends"
 	"troupe/messages"
@@ -34,6 +37,7 @@ func apart(all []backends.Held) (jobs []backends.Held, shells []heldShell) {
 // when it was: before its shell began.
 func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*openSession {
 	asks := map[messages.Address]*openSession{}
+	slices.SortFunc(shells, func(a, b heldShell) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	for _, h := range shells {
 		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
 		s.knowScopes(at.Scope, nil, true)
@@ -43,10 +47,30 @@ func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*open
 			asks[at] = o
 		}
 		o.held = append(o.held, h.Held)
+		o.ask.Dir = cmp.Or(h.Dir, o.ask.Dir) // the last is the youngest
 		s.asks[at] = o.ask
-		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: h.place.Dir}
+		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: o.ask.Dir}
 	}
 	return asks
+}
+
+// rememberUses takes from the records of jobs when the live shells were used last, and
+// by what.
+func (s *supervisor) rememberUses(shells []heldShell) {
+	for _, h := range shells {
+		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
+		s.shells.known[at] = &shellUse{used: clock()}
+	}
+	last := map[messages.Address]messages.Job{}
+	for _, e := range s.jobs {
+		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
+		if s.shells.known[at] != nil && e.job.State.Ended() && e.job.Ended.After(last[at].Ended) {
+			last[at] = e.job
+		}
+	}
+	for at, job := range last {
+		*s.shells.known[at] = shellUse{used: job.Ended, last: useOf(job)}
+	}
 }
 
 // plan is how the session was opened, but for its environment: that lives in the shell.

@@ -143,7 +143,7 @@ func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job
 	use.last = useOf(job)
 	if job.HasFlag(messages.FlagSessionEnded) {
 		use.told = true
-		s.shells.ends.add(use.last.end(job.Scope, job.Session, job.Backend, endOf(job)))
+		s.ended(use.last.end(job.Scope, job.Session, job.Backend, endOf(job)))
 	}
 	s.idleSoon(ctx)
 }
@@ -159,7 +159,7 @@ func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 	if !use.told {
 		last := use.last
 		last.code = nil
-		s.shells.ends.add(last.end(m.Scope, m.Session, s.sessions[at].Backend, messages.EndError))
+		s.ended(last.end(m.Scope, m.Session, s.sessions[at].Backend, messages.EndError))
 	}
 	use.told = false
 	if info, open := s.sessions[at]; open && m.Dir != "" {
@@ -180,7 +180,13 @@ func (s *supervisor) shellGone(m messages.SessionClosed) {
 	if m.By == messages.BySystem && m.Reason == messages.AutoCleanup {
 		why = messages.EndCleanup
 	}
-	s.shells.ends.add(last.end(m.Scope, m.Session, s.sessions[at].Backend, why))
+	s.ended(last.end(m.Scope, m.Session, s.sessions[at].Backend, why))
+}
+
+// ended keeps an end, also for the node that follows.
+func (s *supervisor) ended(end messages.SessionEnd) {
+	s.shells.ends.add(end)
+	s.beside(Entry{Ends: []messages.SessionEnd{end}})
 }
 
 // unopened forgets a session that there is not.

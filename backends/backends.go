@@ -215,6 +215,8 @@ type Held struct {
 	ID   messages.UID
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
+	// Dir is where a live shell is, or was at its end; "": it is none, or not known.
+	Dir string `json:",omitempty"`
 
 	// What the tree adds, for Backend.Open: an engine says it no more.
 	Keep   bool `json:"-"` // it was started with KeepChildren

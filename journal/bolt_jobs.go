@@ -235,6 +235,9 @@ func (t *txn) take(b Batch, now time.Time, keep Retention) error {
 	if err := t.channels(b, now, keep.Channels); err != nil {
 		return err
 	}
+	if err := t.ends(b.Ends); err != nil {
+		return err
+	}
 	for _, o := range b.Outputs {
 		if err := t.output(o); err != nil {
 			return err

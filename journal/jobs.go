@@ -26,6 +26,7 @@ type Batch struct {
 	Left     []messages.ChannelID   // channels that are over
 	Removed  []messages.JobID       // forgotten before their time; jobs that are not over stay
 	Outputs  []Output               // of jobs that are held; others are let go
+	Ends     []messages.SessionEnd  // the last one last
 }
 
 // Output is a small output of a job, kept with its record: all of one stream, or,

@@ -22,6 +22,7 @@ type known struct {
 	over     []*knownJob // in the order of their last words
 	channels map[messages.ChannelID]*knownChannel
 	heard    uint64 // counts what was said of channels
+	ends     []messages.SessionEnd
 }
 
 type knownJob struct {
@@ -141,6 +142,7 @@ func (k *known) take(b Batch, last messages.Seq) {
 	for _, id := range b.Left {
 		delete(k.channels, id)
 	}
+	k.ends = lastEnds(k.ends, b.Ends)
 	for _, id := range b.Removed {
 		if j := k.jobs[id]; j != nil && j.over > 0 {
 			k.forget(id)

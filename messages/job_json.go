@@ -135,6 +135,14 @@ func (j *Job) process(o *object) {
 		o.null("rusage")
 	}
 	o.truth("waiting_for_input", j.WaitingForInput)
+	if j.Terminal == (Terminal{}) {
+		o.null("terminal")
+	} else {
+		o.open("terminal", '{')
+		whole(o, "rows", j.Terminal.Rows)
+		whole(o, "cols", j.Terminal.Cols)
+		o.close('}')
+	}
 }
 
 // byName are the streams in the order of their names, which is that of JSON.

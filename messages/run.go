@@ -132,7 +132,10 @@ const (
 )
 
 // Terminal is the size of a job's terminal; the zero value is no terminal.
-type Terminal struct{ Rows, Cols int }
+type Terminal struct {
+	Rows int `json:"rows"`
+	Cols int `json:"cols"`
+}
 
 // OnExit says what becomes of processes a command leaves behind (R-268).
 type OnExit string

@@ -87,8 +87,7 @@ type SessionList struct {
 	Recent   []SessionEnd // the last one first
 }
 
-// MaxRecent is how many ends of sessions a node keeps. They are not
-// remembered by the node that follows it.
+// MaxRecent is how many ends of sessions a node and its journal keep.
 const MaxRecent = 100
 
 // SessionEnd is the end of a session, or of a live shell in it.

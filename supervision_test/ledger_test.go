@@ -134,6 +134,9 @@ func (l *ledger) Over(before messages.Seq, limit int) ([]journal.Entry, error) {
 // Channels implements journal.Outbox.
 func (l *ledger) Channels() ([]journal.Channel, error) { return l.known.Channels() }
 
+// Ends implements journal.Ends.
+func (l *ledger) Ends() ([]messages.SessionEnd, error) { return l.known.Ends() }
+
 // fail makes the journal refuse everything, until fail(nil).
 func (l *ledger) fail(err error) {
 	l.mu.Lock()

@@ -59,7 +59,7 @@ func TestScreenOfAJob(t *testing.T) {
 	})
 }
 
-// A size holds from where it was set, past a restart, too.
+// A size holds from where it was set, past a restart, too, and is in the record.
 func TestScreenIsResized(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(onTerminal)
@@ -69,6 +69,7 @@ func TestScreenIsResized(t *testing.T) {
 		p.Write(messages.Merged, strings.Repeat("y", 25))
 		h.after(0)
 		h.wantScreen("j1", strings.Repeat("x", 20)+"\nxxxxx\n"+strings.Repeat("y", 25))
+		want(h, "size in the record", h.job("j1").Terminal, messages.Terminal{Rows: 4, Cols: 30})
 		h.again()
 		want(h, "size", h.screen("j1").Size, messages.Terminal{Rows: 4, Cols: 30})
 	})

@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -135,6 +136,8 @@ func TestRecentEndsOfSessions(t *testing.T) {
 		}
 		want(h, "the same text", of["idle"].Hash, of["closed"].Hash)
 		want(h, "the last one first", ends[0].At.Before(ends[len(ends)-1].At), false)
+		h.again()
+		want(h, "past a restart", fmt.Sprint(reply[messages.SessionList](h.ask(messages.ListSessions{Recent: true})).Recent), fmt.Sprint(ends))
 		want(h, "unasked", len(reply[messages.SessionList](h.ask(messages.ListSessions{})).Recent), 0)
 		want(h, "elsewhere", len(reply[messages.SessionList](h.ask(messages.ListSessions{Scope: "other", Recent: true})).Recent), 0)
 

@@ -35,10 +35,12 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
-	if r, is := e.Request.(messages.ResizeTerminal); is && c.Job.Terminal != (messages.Terminal{}) && r.Size.Rows > 0 && r.Size.Cols > 0 {
-		c.Job.Terminal = r.Size
-	}
 	c.controls = append(slices.Clip(c.controls), e.By)
+	was := c.Job.Terminal
+	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
+		c.Job.Terminal = r.Size
+		return c, []Effect{Do{e.Request}, Tell{Fact: messages.CommandChanged{Job: c.Job}}}
+	}
 	return c, []Effect{Do{e.Request}}
 }
 

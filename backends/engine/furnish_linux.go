@@ -20,7 +20,8 @@ const (
 	ctlName   = "ctl"
 	stName    = "st"
 	dirMark   = "@DIR@"
-	keptStart = "kept" // of the names of the files that the next shell takes over
+	ttyMark   = "@TTY@" // and for the path of its terminal
+	keptStart = "kept"  // of the names of the files that the next shell takes over
 )
 
 // furnish makes the directory of a live shell and what is in it. A second try of the
@@ -60,9 +61,40 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	return nil
 }
 
-// write writes the files.
+// seat gives a live shell its terminal, and writes the files that speak of it. A second
+// try of the fork has another.
+func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
+	if spec.Live == nil || io.term == nil {
+		return nil
+	}
+	var tty string
+	err := os.ErrClosed
+	io.term.end.use(func(master int) { tty, err = slavePath(io.sys, master) })
+	if err != nil {
+		return lacking("terminal", err)
+	}
+	sh := j.live
+	place := strings.NewReplacer(dirMark, sh.dir, ttyMark, tty)
+	for name, text := range spec.Live.Files {
+		if path := filepath.Join(sh.dir, name); strings.Contains(text, ttyMark) {
+			_ = io.sys.Unlink(path) // ENOENT: it is the first try
+			if err := sh.writeFile(path, place.Replace(text)); err != nil {
+				return lacking("side channel for the shell", err)
+			}
+		}
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.master, sh.term = io.streams[0], io.term
+	return nil
+}
+
+// write writes the files, but for those that speak of the terminal.
 func (sh *live) write(l *backends.Live) error {
 	for name, text := range l.Files {
+		if strings.Contains(text, ttyMark) {
+			continue
+		}
 		if err := sh.writeFile(filepath.Join(sh.dir, name), strings.ReplaceAll(text, dirMark, sh.dir)); err != nil {
 			return err
 		}

@@ -127,7 +127,11 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
 	held := make([]backends.Held, 0, len(jobs))
 	for _, j := range jobs {
 		j.mu.Lock()
-		held = append(held, backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over})
+		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over}
+		if j.live != nil {
+			h.Dir = j.cwd()
+		}
+		held = append(held, h)
 		j.mu.Unlock()
 	}
 	return held, nil

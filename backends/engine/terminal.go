@@ -29,6 +29,11 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
 	if err != nil {
 		return noTerminal(io.sys, err)
 	}
+	if fail := leavesSome(io.sys); fail != nil {
+		_ = io.sys.Close(master)
+		_ = io.sys.Close(slave)
+		return fail
+	}
 	io.theirs = append(io.theirs, slave)
 	io.files = [3]uintptr{uintptr(slave), uintptr(slave), uintptr(slave)}
 	t := &terminal{sys: io.sys}
@@ -55,18 +60,40 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
 	return nil
 }
 
+// ReservedTerminals are those of the machine that jobs do not use up: who wants to end
+// some jobs logs in on one of them (reliability.md 4).
+const ReservedTerminals = 64
+
+const (
+	ptyMax        = "kernel.pty.max"
+	moreTerminals = "end some jobs on terminals, or raise the limit (sysctl kernel.pty.max), or run the job without a terminal"
+)
+
+// leavesSome refuses the terminal that was opened last if it is one of those that are
+// kept free. Each who opens one counts behind it: of several at a time none is missed. A
+// machine that does not say how many there are has no such limit but its own.
+func leavesSome(sys Sys) *failure {
+	used, most := terminals(sys)
+	if most <= 0 || used <= most-min(ReservedTerminals, most/2) {
+		return nil
+	}
+	return &failure{err: messages.Error{
+		Code: messages.ResourceExhausted, Reason: ptyMax, Hint: moreTerminals,
+		Message: fmt.Sprintf("the job cannot start: %d of the %d terminals of this machine are in use (kernel.pty.max), and the last %d are not for jobs", used-1, most, min(ReservedTerminals, most/2)),
+	}}
+}
+
 // noTerminal is a terminal that is not to be had. The kernel says ENOSPC when all that
 // it may have are in use.
 func noTerminal(sys Sys, err error) *failure {
 	f := lacking("terminal", err)
 	switch errno(err) {
 	case unix.ENOSPC:
-		f.err.Reason = "kernel.pty.max"
 		f.err.Message = "the job cannot start: all terminals of this machine are in use"
-		if n := mostTerminals(sys); n != "" {
-			f.err.Message += fmt.Sprintf(" (kernel.pty.max is %s)", n)
+		if _, most := terminals(sys); most > 0 {
+			f.err.Message += fmt.Sprintf(" (kernel.pty.max is %d)", most)
 		}
-		f.err.Hint = "end some jobs on terminals, or raise the limit (sysctl kernel.pty.max), or run the job without a terminal"
+		f.err.Reason, f.err.Hint = ptyMax, moreTerminals
 	case unix.ENOENT, unix.EACCES, unix.ENODEV, unix.ENXIO:
 		f.err.Hint = "mount devpts on /dev/pts with a /dev/ptmx that may be opened, or run the job without a terminal"
 	}
@@ -114,6 +141,7 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 		return messages.ControlRefused{Err: *bad}
 	}
 	return j.onTerminal(func(t *terminal, master int) error {
+		j.acts()
 		return t.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
 	})
 }
@@ -122,6 +150,7 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 // made of them: raw, without an echo.
 func (j *job) resetTerminal() messages.ProcessFact {
 	return j.onTerminal(func(t *terminal, master int) error {
+		j.acts()
 		modes := t.modes
 		return t.sys.SetModes(master, &modes)
 	})

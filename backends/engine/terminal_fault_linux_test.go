@@ -3,12 +3,14 @@ package engine
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -122,6 +124,54 @@ func TestFaultAllTerminalsAreInUse(t *testing.T) {
 	for _, e := range ears[1:] {
 		e.types("\n")
 		e.over()
+	}
+}
+
+// counted is a machine with so many terminals in use.
+type counted struct {
+	kernel
+	nr, most string // files
+}
+
+func (k counted) OpenAt(dir int, path string, flags int) (int, error) {
+	switch path {
+	case "/proc/sys/kernel/pty/nr":
+		path = k.nr
+	case "/proc/sys/kernel/pty/max":
+		path = k.most
+	}
+	return k.kernel.OpenAt(dir, path, flags)
+}
+
+// The last terminals of a machine are not for jobs, and whoever is refused one has opened none.
+func TestFaultSomeTerminalsAreKeptFree(t *testing.T) {
+	for _, c := range []struct {
+		nr, most string
+		refused  string
+	}{
+		{"4032", "4096", ""},
+		{"4033", "4096", "4032 of the 4096 terminals of this machine are in use (kernel.pty.max), and the last 64 are not for jobs"},
+		{"51", "100", "50 of the 100 terminals"},
+		{"9", "", ""},
+	} {
+		t.Run(c.nr+" of "+c.most, func(t *testing.T) {
+			dir := t.TempDir()
+			k := counted{nr: dir + "/nr", most: dir + "/max"}
+			if os.WriteFile(k.nr, []byte(c.nr+"\n"), 0o600) != nil || os.WriteFile(k.most, []byte(c.most+"\n"), 0o600) != nil {
+				t.Fatal("no files")
+			}
+			e := newRig(t, func(o *Options) { o.Sys = k }).onTerminal("exit 5")
+			if c.refused == "" {
+				if x := e.over(); x.Status.Code != 5 {
+					t.Errorf("%+v", x)
+				}
+				return
+			}
+			f := await[messages.ProcessFailed](e)
+			if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "kernel.pty.max" || !strings.Contains(f.Err.Message, c.refused) || f.Err.Hint == "" {
+				t.Errorf("%+v", f)
+			}
+		})
 	}
 }
 
@@ -251,3 +301,41 @@ func TestTerminalFeatures(t *testing.T) {
 type spliceless struct{ kernel }
 
 func (spliceless) Splice(int, int, int) (int, error) { return 0, unix.EINVAL }
+
+// A control that the job has seen was done, though the job exits of it before that is
+// said.
+func TestFaultControlEndsTheJob(t *testing.T) {
+	sys := &slowSize{exited: make(chan struct{})}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	e := r.onTerminal("trap 'exit 3' WINCH; echo up; while :; do read -t 0.1 x; done")
+	r.says(e, "up")
+	j := r.e.find(e.id)
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 50, Cols: 132}})
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 51, Cols: 132}})
+	until(t, func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.phase >= exited
+	})
+	close(sys.exited)
+	if x := e.over(); x.Status.Code != 3 {
+		t.Errorf("%+v", x)
+	}
+	if got := answers(e); !slices.Equal(got, []string{"done", "refused job_finished"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// slowSize is held up behind the change of a size until the job has exited.
+type slowSize struct {
+	kernel
+	exited chan struct{}
+}
+
+func (k *slowSize) SetSize(fd int, rows, cols uint16) error {
+	err := k.kernel.SetSize(fd, rows, cols)
+	if rows == 50 {
+		<-k.exited
+	}
+	return err
+}

@@ -2,17 +2,19 @@ package engine
 
 import (
 	"bytes"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// mostTerminals is how many this machine may have; "" if it does not say.
-func mostTerminals(sys Sys) string {
-	text, err := readFile(sys, unix.AT_FDCWD, "/proc/sys/kernel/pty/max")
-	if err != nil {
-		return ""
+// terminals is how many this machine has, and may have; 0: it does not say.
+func terminals(sys Sys) (used, most int) {
+	number := func(path string) int {
+		text, _ := readFile(sys, unix.AT_FDCWD, path)
+		n, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
+		return n
 	}
-	return string(bytes.TrimSpace(text))
+	return number("/proc/sys/kernel/pty/nr"), number("/proc/sys/kernel/pty/max")
 }
 
 // askFront asks the processes of a process group of the job to end: those in the

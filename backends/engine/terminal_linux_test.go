@@ -368,7 +368,7 @@ func TestTerminalIsStopped(t *testing.T) {
 	e := r.start(s)
 	e.types("echo u''p\n")
 	r.says(e, "up")
-	e.proc.Stop(client(), 5*time.Second)
+	e.proc.Stop(client(), 10*time.Second)
 	if x := e.over(); x.Cause.Signal != "TERM" || x.Status.Signal == "KILL" {
 		t.Errorf("%+v", x)
 	}

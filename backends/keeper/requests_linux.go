@@ -315,7 +315,7 @@ func (s *server) list(l *line, m message) error {
 			continue // it is being forgotten
 		}
 		some = append(some, held{Held: h, Separate: c.separate})
-		if size += 2*len(h.Meta) + 128; size > maxPart/2 {
+		if size += 2*len(h.Meta) + 2*len(h.Dir) + 128; size > maxPart/2 {
 			s.say(l, message{kind: sayHeld, gen: m.gen, body: encode(some)})
 			some, size = nil, 0
 		}

@@ -25,10 +25,13 @@ func (t *term) asks(c sequence) {
 	}
 }
 
-// asksColour implements sink: white on black, as vt has it.
-func (t *term) asksColour(which int) {
+// colour implements sink: white on black, as vt has it.
+func (t *term) colour(osc int, what []byte) {
+	if !asksColour(osc, what) {
+		return
+	}
 	white, black := ansi.XRGBColor{Color: color.White}, ansi.XRGBColor{Color: color.Black}
-	switch which {
+	switch osc {
 	case 10:
 		t.reply(ansi.SetForegroundColor(white.String()))
 	case 11:
@@ -36,4 +39,9 @@ func (t *term) asksColour(which int) {
 	case 12:
 		t.reply(ansi.SetCursorColor(white.String()))
 	}
+}
+
+// asksColour reports whether a string asks for a colour that is answered.
+func asksColour(osc int, what []byte) bool {
+	return osc >= 10 && osc <= 12 && string(what) == "?"
 }

@@ -162,10 +162,10 @@ type skim struct {
 	name  string
 }
 
-func (k *skim) text([]byte)     {}
-func (k *skim) char(rune, bool) {}
-func (k *skim) asksColour(int)  {}
-func (k *skim) title(p []byte)  { k.name = title(p) }
+func (k *skim) text([]byte)        {}
+func (k *skim) char(rune, bool)    {}
+func (k *skim) colour(int, []byte) {}
+func (k *skim) title(p []byte)     { k.name = title(p) }
 
 func (k *skim) control(b byte) { k.modes.shift(b) }
 
@@ -204,7 +204,8 @@ func (a *asker) char(rune, bool)   {}
 func (a *asker) control(byte)      {}
 func (a *asker) escape(byte, byte) {}
 func (a *asker) title([]byte)      {}
-func (a *asker) asksColour(int)    { a.asked = true }
+
+func (a *asker) colour(osc int, what []byte) { a.asked = a.asked || asksColour(osc, what) }
 
 func (a *asker) csi(c sequence) {
 	a.asked = a.asked || c.final == 'c' || c.final == 'n' || c.final == 'p' && c.inter == '$'

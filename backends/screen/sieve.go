@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -37,13 +38,13 @@ type sieve struct {
 
 // sink is told what a sieve has let through, in order.
 type sink interface {
-	text(p []byte)            // printable ASCII
-	char(r rune, joins bool)  // any other rune; joins: it belongs to the last character
-	control(b byte)           // BS, HT, LF, CR, SO or SI; VT and FF are LF
-	escape(inter, final byte) // ESC … final
-	csi(c sequence)           // CSI … final
-	title(s []byte)           // OSC 0, OSC 2: whatever it holds
-	asksColour(which int)     // OSC 10, 11, 12 ; ?
+	text(p []byte)               // printable ASCII
+	char(r rune, joins bool)     // any other rune; joins: it belongs to the last character
+	control(b byte)              // BS, HT, LF, CR, SO or SI; VT and FF are LF
+	escape(inter, final byte)    // ESC … final
+	csi(c sequence)              // CSI … final
+	title(s []byte)              // OSC 0, OSC 2: whatever it holds
+	colour(osc int, what []byte) // OSC 4, 10, 11, 12, and 104, 110, 111, 112
 }
 
 // sequence is a CSI sequence.
@@ -242,16 +243,13 @@ func (s *sieve) string(p []byte) int {
 // osc passes on the few strings that concern a screen.
 func (s *sieve) osc(p []byte) {
 	kind, rest, found := bytes.Cut(p, []byte{';'})
-	if !found {
-		return
-	}
-	switch string(kind) {
-	case "0", "2":
+	osc, err := strconv.Atoi(string(kind))
+	switch {
+	case err != nil:
+	case found && (osc == 0 || osc == 2):
 		s.to.title(rest)
-	case "10", "11", "12":
-		if string(rest) == "?" {
-			s.to.asksColour(int(kind[1]-'0') + 10)
-		}
+	case found && (osc == 4 || osc >= 10 && osc <= 12), osc == 104, osc >= 110 && osc <= 112:
+		s.to.colour(osc, rest)
 	}
 }
 

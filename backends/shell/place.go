@@ -19,6 +19,7 @@ import (
 type place struct {
 	backend *Backend
 	at      backends.Place
+	driver  *driver
 	facts   backends.Facts
 
 	mu       sync.Mutex
@@ -51,10 +52,7 @@ func (p *place) Check(c backends.Command) *messages.Error {
 	if has {
 		return nil
 	}
-	d, err := driverOf(p.at.Shell)
-	if err == nil {
-		_, err = p.backend.look(d.program(p.at.Shell), p.at.Env)
-	}
+	_, err := p.backend.look(p.driver.program(p.at.Shell), p.at.Env)
 	if err == nil && !lived {
 		err = checkDir(p.at.Dir)
 	}
@@ -80,8 +78,10 @@ func (p *place) checkWords(c backends.Command) *messages.Error {
 		return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: text, Hint: hint}
 	}
 	switch {
-	case c.Stdio.Terminal != (messages.Terminal{}):
+	case c.Stdio.Terminal != (messages.Terminal{}) && !p.backend.onTerminals():
 		return unsupported("terminal", "the shell of this session is on pipes and has no terminal", "open a session on a terminal, or run the command without one")
+	case badSize(c.Stdio.Terminal) != nil:
+		return badSize(c.Stdio.Terminal)
 	case c.Text == "" && len(c.Argv) == 0:
 		return messages.Invalid("empty_command", "there is no command to run")
 	case c.Detach:

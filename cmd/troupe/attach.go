@@ -99,7 +99,9 @@ func (a *asking) attach(f *attachFlags) error {
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
 	if s.typed && !f.watch {
 		s.enters(uid(job))
-		s.pty = s.fits(uid(job)) == nil
+		if s.pty = s.fits(uid(job)) == nil; s.pty {
+			s.screen.follows(a.main)
+		}
 	}
 	if s.screen.out.terminal && !s.pty {
 		s.cleaner = &view.Cleaner{Colours: true}
@@ -164,7 +166,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	restore := func() {}
 	if types {
 		if s.pty {
-			restore = s.main.rawKeyboard(s.screen.out.terminal)
+			restore = s.main.rawKeyboard(s.screen)
 		} else {
 			restore = s.main.keyboard()
 		}
@@ -175,12 +177,10 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	select {
 	case err := <-heard:
 		var end status
-		if !errors.As(err, &end) { // it goes on, as far as is known
-			s.unpaint()
-		}
+		s.screen.unpaint(!errors.As(err, &end)) // it goes on, as far as is known
 		return err
 	case err := <-left:
-		s.unpaint()
+		s.screen.unpaint(true)
 		restore()
 		if err == nil {
 			s.screen.say("left job %s as it is", s.args[0])
@@ -188,7 +188,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 		return err
 	case sig := <-signals.heard:
 		signals.first(sig)
-		s.unpaint()
+		s.screen.unpaint(true)
 		return status(signalBase + int(signals.got))
 	}
 }
@@ -287,7 +287,7 @@ func (s *seat) ended(said wire.AttachSaid) error {
 		return err
 	}
 	if end.Jobs[0].Outcome != messages.Exited {
-		s.unpaint()
+		s.screen.unpaint(true)
 	}
 	return s.endsAs(end.Jobs[0])
 }

@@ -37,6 +37,7 @@ func (s *seat) enters(job messages.JobID) {
 	if err != nil {
 		return // it has none, or can be sat at all the same
 	}
+	s.screen.follows(s.main)
 	var modes strings.Builder
 	for _, m := range []struct {
 		on   bool
@@ -76,13 +77,6 @@ func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// unpaint leaves our terminal as it was, although the job goes on painting.
-func (s *seat) unpaint() {
-	if s.pty {
-		s.screen.unpaint()
 	}
 }
 

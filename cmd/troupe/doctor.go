@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"text/tabwriter"
 
@@ -40,12 +39,6 @@ type feature struct {
 	Found   bool   `json:"found"`
 	Detail  string `json:"detail,omitempty"`
 	Instead string `json:"instead,omitempty"` // what is done where it is not there
-}
-
-// shellFound is a shell that commands may name.
-type shellFound struct {
-	Name string `json:"name"`
-	Path string `json:"path"` // "": not installed
 }
 
 func (m *Main) doctorCommand() *cobra.Command {
@@ -87,18 +80,20 @@ func (m *Main) examine() *checkup {
 	}
 	defer store.Close()
 	c.Features = append(c.Features, memory(store))
+	var snapshots map[string]*snapshotFound
 	e, err := engine.New(engine.Options{Node: node, Store: store, Own: true})
 	if err != nil {
 		c.problem("no engine: %v", err)
 	} else {
 		f := e.Features()
+		snapshots = m.snapshots(e, store)
 		e.Close(false)
 		c.Isolation = string(f.Isolation)
 		c.Features = append(features(f), c.Features...)
 	}
 	c.Limits = limits()
 	c.Directories = c.directories(store)
-	c.Shells = shells()
+	c.Shells = shells(snapshots)
 	if c.Shells[0].Path == "" {
 		c.problem("there is no bash: install it, or name a shell that is there with --shell")
 	}
@@ -117,16 +112,6 @@ func kernel() string {
 		return runtime.GOOS
 	}
 	return unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
-}
-
-// shells are those that are known by name, the default first.
-func shells() []shellFound {
-	var out []shellFound
-	for _, name := range []string{"bash", "zsh", "sh", "dash", "fish"} {
-		path, _ := exec.LookPath(name)
-		out = append(out, shellFound{name, path})
-	}
-	return out
 }
 
 // print is the checkup for people.
@@ -153,9 +138,7 @@ func (c *checkup) print(w io.Writer) error {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", d.State, d.Use, clean(d.text()))
 	}
 	fmt.Fprint(t, "\nshells\n")
-	for _, s := range c.Shells {
-		fmt.Fprintf(t, "  %s\t%s\n", s.Name, clean(cmp.Or(s.Path, "not installed")))
-	}
+	printShells(t, c.Shells)
 	fmt.Fprint(t, "\ndaemon\n")
 	for _, l := range c.Daemon.lines() {
 		fmt.Fprintf(t, "  %s\t%s\n", l[0], clean(l[1]))

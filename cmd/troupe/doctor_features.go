@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,7 +24,7 @@ func features(f engine.Features) []feature {
 		{"inotify", f.Inotify, "", "an emptied cgroup is noticed by looking"},
 		{"reads of processes in /proc", f.Reads != "", f.Reads, "troupe wait --input is refused"},
 		{"large pipes", f.LargePipes, "", "output moves in smaller steps"},
-		{"terminals", f.Terminals, f.NoTerminal, "a command on a terminal of its own does not start"},
+		{"terminals", f.Terminals, cmp.Or(f.NoTerminal, devpts()), "a command on a terminal of its own does not start"},
 		{"splice from terminals", f.Spliced, "", "their output passes through memory, where the death of the keeper may cost a few KiB"},
 		{"umask for each command", f.Umask, "", "commands have the umask of troupe"},
 	}
@@ -38,6 +40,17 @@ func features(f engine.Features) []feature {
 		})
 	}
 	return list
+}
+
+// devpts is where terminals are made, and within which bounds of its own.
+func devpts() string {
+	mounts, _ := os.ReadFile("/proc/self/mounts")
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 3 && f[2] == "devpts" && f[1] == "/dev/pts" {
+			return "devpts on " + f[1] + " (" + f[3] + ")"
+		}
+	}
+	return ""
 }
 
 // memory tries whether a small output can stay in memory.

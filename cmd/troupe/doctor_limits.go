@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/backends/engine"
 )
 
 // limit is a bound of the system that commands can reach.
@@ -25,7 +28,7 @@ func limits() []limit {
 		{"processes of the user", rlimit(unix.RLIMIT_NPROC), "soft/hard"},
 		{"processes of the cgroup", cgroupPids(), "pids.max of the nearest group that has one"},
 		{"process ids", proc("kernel/pid_max"), "of the whole machine"},
-		{"terminals", proc("kernel/pty/max"), "of the whole machine; " + proc("kernel/pty/nr") + " are in use"},
+		{"terminals", proc("kernel/pty/max"), fmt.Sprintf("of the whole machine; %s are in use, and the last %d are not for jobs", proc("kernel/pty/nr"), engine.ReservedTerminals)},
 		{"pipe buffers", proc("fs/pipe-user-pages-soft"), "pages of an ordinary user before new pipes become small"},
 		{"size of a pipe", proc("fs/pipe-max-size"), "bytes, for an ordinary user"},
 		{"watches", proc("fs/inotify/max_user_instances"), "inotify instances of the user"},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"troupe/messages"
@@ -18,7 +20,7 @@ type runFlags struct {
 	shell   string
 
 	timeout, grace, promoteAfter duration
-	onExit, streams              word
+	onExit, streams, envPolicy   word
 	maxOutput                    quota
 	noStdin, interactive, pty    bool
 	background, noDaemon, detach bool
@@ -69,6 +71,9 @@ func (m *Main) runCommand() *cobra.Command {
 	}
 	f.cmd = cmd
 	f.define()
+	for name, w := range map[string]word{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.kind, "|"), cobra.ShellCompDirectiveNoFileComp))
+	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
 		return m.sessionNames(&f.scope, other)(cmd, nil, typed)
@@ -79,6 +84,7 @@ func (m *Main) runCommand() *cobra.Command {
 func (f *runFlags) define() {
 	f.timeout, f.grace, f.promoteAfter = duration{name: "timeout"}, duration{name: "grace", zero: true}, duration{name: "promote-after"}
 	f.onExit, f.streams = word{kind: "keep|kill|adopt"}, word{kind: "merged|separate"}
+	f.envPolicy = word{kind: "caller|allow|agent|clean"}
 	set := f.cmd.Flags()
 	set.SetInterspersed(false)
 	set.SortFlags = false
@@ -87,6 +93,7 @@ func (f *runFlags) define() {
 	set.StringVarP(&f.cwd, "cwd", "C", "", "run in `DIR`")
 	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`; K alone has the caller's value")
 	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `FILE`, one K[=V] a line")
+	set.Var(&f.envPolicy, "env-policy", "the environment below those: all of ours, the usual names of the host, that without pagers and questions, or nothing (default caller)")
 	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, dash, fish, or an absolute path (default bash)")
 	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
@@ -151,7 +158,7 @@ func (f *runFlags) check() *messages.Error {
 	case f.file == "-" && f.interactive:
 		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
 	}
-	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams"} {
+	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy"} {
 		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
 			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"os"
@@ -20,54 +21,67 @@ import (
 // guardVerb is the role of that process.
 const guardVerb = "terminal-guard"
 
-// guardFile is the descriptor from which it learns of our end: behind the modes of the
-// terminal comes a byte when all is well, or only the end.
-const guardFile = 3
-
-// unpainted leaves the other screen of a terminal, and takes back what programs change
-// that paint it: the keys that they ask for (kitty's flags, of either screen, and xterm's), the
-// mouse and the focus, brackets around what is pasted, the margins, the letters and the cursor.
-// Where nothing of that was done, nothing of it is seen.
-const unpainted = "\x1b[=0u" + leavesAlt + "\x1b[=0u\x1b[>4m" +
-	"\x1b[?9;1000;1002;1003;1004;1005;1006;1015l\x1b[?2004l\x1b[?1l\x1b>" +
-	"\x1b7\x1b[r\x1b8\x1b[?7h\x1b[4l\x1b(B\x0f\x1b[0m\x1b[0 q\x1b[?25h"
-
-// Leaving the other screen leaves the cursor where it is, or takes it back where it was:
-// that only where it was saved, or it goes anywhere.
+// The descriptors of that process. guardFile tells it of our end: behind the modes of the
+// terminal comes a byte when all is well, or only the end. guardText is a file of what the
+// terminal is then told, of guardSize bytes, of which those that are zero are none.
 const (
-	leavesAlt   = "\x1b[?1047l"
-	leavesSaved = "\x1b[?1049l"
+	guardFile = 3
+	guardText = 4
+	guardSize = 1 << 10
 )
 
+// guard is that process, as we see it.
+type guard struct{ text *os.File }
+
+// keep has a text shown should we be killed. It is there at once, whole, and whoever
+// is killed between two has the first.
+func (g *guard) keep(text string) {
+	p := make([]byte, guardSize)
+	copy(p, text)
+	_, _ = g.text.WriteAt(p, 0)
+}
+
 // guarded has our terminal restored to some modes, should we be killed, until the
-// function that it returns is called. Where there is no room for a process more, it is
-// not: that hinders no command.
-func (m *Main) guarded(was *unix.Termios) (over func()) {
+// function that it returns is called: that, and what was changed of it on the screen. Where
+// there is no room for a process more, it is not: that hinders no command.
+func (m *Main) guarded(was *unix.Termios, s *screen) (over func()) {
 	over = func() {}
 	self, err := os.Executable()
 	if err != nil {
 		return over
 	}
-	r, w, err := os.Pipe()
+	text, err := unnamedFile()
 	if err != nil {
 		return over
 	}
-	guard := exec.Command(self, guardVerb)
-	guard.Stdin, guard.Env, guard.ExtraFiles = m.In, []string{}, []*os.File{r}
-	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
-	err = guard.Start()
+	r, w, err := os.Pipe()
+	if err != nil {
+		_ = text.Close()
+		return over
+	}
+	g := &guard{text}
+	s.guardedBy(g)
+	process := exec.Command(self, guardVerb)
+	process.Stdin, process.Env, process.ExtraFiles = m.In, []string{}, []*os.File{r, text}
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
+	err = process.Start()
 	_ = r.Close()
 	if err == nil {
 		err = binary.Write(w, binary.NativeEndian, was)
 	}
-	if err != nil {
+	end := func() {
+		s.guardedBy(nil)
+		_, _ = w.Write([]byte{1})
 		_ = w.Close()
+		_ = text.Close()
+	}
+	if err != nil {
+		end()
 		return over
 	}
 	return func() {
-		_, _ = w.Write([]byte{1})
-		_ = w.Close()
-		_ = guard.Wait()
+		end()
+		_ = process.Wait()
 	}
 }
 
@@ -85,9 +99,11 @@ func (m *Main) guardCommand() *cobra.Command {
 			if _, err := io.ReadFull(from, make([]byte, 1)); err == nil {
 				return nil
 			}
+			text := make([]byte, guardSize)
+			_, _ = os.NewFile(guardText, "text").ReadAt(text, 0)
 			return control(m.In, func(fd int) {
 				_ = unix.IoctlSetTermios(fd, setTermios, &was)
-				_, _ = unix.Write(fd, []byte(unpainted))
+				_, _ = unix.Write(fd, bytes.Trim(text, "\x00"))
 			})
 		},
 	}

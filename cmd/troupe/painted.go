@@ -1,84 +1,77 @@
 package main
 
-import (
-	"bytes"
-	"slices"
-	"strings"
-)
+import emulator "troupe/backends/screen"
 
-// painted knows which screen of a terminal is shown: where a program leaves it without
-// going back, the cursor of the first screen is where it was only for who asks for both.
+// painted is our terminal where it shows that of a command, which turns on there what it
+// wants. Whatever of it is on in the end is taken back, and nothing else is.
 type painted struct {
-	alt  bool
-	held []byte // a sequence whose end has not come
+	changes emulator.Changes
+	kept    emulator.Changed // what the guard takes back
+	rows    func() int
+	guard   *guard // nil: there is none
+	over    bool   // it was taken back: nothing more is shown
 }
 
-// maxMode is the longest sequence that is held.
-const maxMode = 64
-
-// saw looks for DECSET and DECRST in what the terminal is shown.
-func (p *painted) saw(b []byte) {
-	const begin = "\x1b[?"
-	if len(p.held) > 0 {
-		b = append(p.held, b...)
-		p.held = nil
-	}
-	for {
-		i := bytes.IndexByte(b, begin[0])
-		if i < 0 {
-			return
-		}
-		b = b[i:]
-		if len(b) < len(begin) && strings.HasPrefix(begin, string(b)) {
-			p.held = slices.Clone(b)
-			return
-		}
-		if !bytes.HasPrefix(b, []byte(begin)) {
-			b = b[1:]
-			continue
-		}
-		n := bytes.IndexFunc(b[len(begin):], func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
-		if n < 0 {
-			if len(b) <= maxMode {
-				p.held = slices.Clone(b)
-			}
-			return
-		}
-		modes, final := string(b[len(begin):len(begin)+n]), b[len(begin)+n]
-		if final == 'h' || final == 'l' {
-			p.set(strings.Split(modes, ";"), final == 'h')
-		}
-		b = b[len(begin)+n:]
-	}
-}
-
-func (p *painted) set(modes []string, on bool) {
-	for _, alt := range []string{"47", "1047", "1049"} {
-		if slices.Contains(modes, alt) {
-			p.alt = on
-		}
-	}
-}
-
-// unpaint leaves our terminal as it was, where who paints it goes on, or has gone without
-// doing so. Behind it a line begins.
-func (s *screen) unpaint() {
-	if !s.out.terminal {
-		return
-	}
+// follows begins to follow what our terminal is shown.
+func (s *screen) follows(m *Main) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	s.wipe()
-	text := unpainted
-	if s.painted.alt {
-		text = strings.Replace(text, leavesAlt, leavesSaved, 1)
-	} else {
-		text = strings.Replace(text, leavesAlt, "", 1)
-		if s.out.ours && s.setOpen(false) {
-			text += "\r\n"
-		}
+	if !s.out.terminal || s.painted != nil {
+		return
 	}
-	s.painted = painted{}
-	s.setOpen(false)
-	_, _ = s.out.file.WriteString(text)
+	s.painted = &painted{rows: func() int { return m.terminalSize().Rows }}
+}
+
+// guardedBy says who takes back what is changed, should we be killed; nil: nobody.
+func (s *screen) guardedBy(g *guard) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if p := s.painted; p != nil {
+		p.guard, p.kept = g, emulator.Changed{}
+		p.keep(p.changes.Now())
+	}
+}
+
+// keep gives the guard what it takes back.
+func (p *painted) keep(c emulator.Changed) {
+	if p.guard != nil && c != p.kept {
+		p.guard.keep(c.Undo(p.rows()))
+		p.kept = c
+	}
+}
+
+// shown shows b, and follows it: whoever kills us in the middle finds a guard who knows
+// of all that may have been shown of it.
+func (p *painted) shown(b []byte, show func([]byte) (int, error)) (int, error) {
+	if p.over {
+		return len(b), nil
+	}
+	p.keep(p.changes.Write(b))
+	n, err := show(b)
+	p.keep(p.changes.Now())
+	return n, err
+}
+
+// unpaint takes back what is changed of our terminal, on which nothing more is shown then.
+// Where who paints it goes on, or was cut off, a line begins behind it.
+func (s *screen) unpaint(cut bool) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	p := s.painted
+	if p == nil || p.over {
+		return
+	}
+	s.wipe()
+	now := p.changes.Now()
+	text := now.Undo(p.rows())
+	if cut && !now.Alternate() && s.out.ours && s.setOpen(false) {
+		text += "\r\n"
+	}
+	if now.Alternate() {
+		s.setOpen(false)
+	}
+	if text != "" {
+		_, _ = p.shown([]byte(text), s.out.file.Write)
+	}
+	p.over = true
 }

@@ -178,6 +178,56 @@ func TestFaultVimOfAKilledClient(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	s.over()
-	settles(t, "alternate screens", 0, func() int { return strings.Count(s.state(), "alternate 1") })
-	require.Contains(t, s.state(), "cursor 1")
+	settles(t, "terminals that are not as they were", 0, func() int {
+		return map[bool]int{false: 1}[strings.HasPrefix(s.state(), "alternate 0, cursor 1 ")]
+	})
+}
+
+// A terminal is given back without the mouse, keys and colours that a program has turned
+// on, whoever ends what is shown there: the user, the program, or nobody in order.
+func TestFaultProgramsGiveTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	d := serves(t, nil)
+	x := newTmux(t, d.Env)
+	apart := func(s *sitting) string { // where the cursor is differs
+		before, rest, _ := strings.Cut(s.state(), " at ")
+		_, after, _ := strings.Cut(rest, ", insert")
+		return before + after
+	}
+	const vim = "troupe run --pty vim -u NONE -i NONE -N -c 'set mouse=a ttymouse=sgr title'"
+	bare := x.sits("bare", "true")
+	bare.over()
+	usual := apart(bare)
+	for name, e := range map[string]struct {
+		command string
+		ends    func(s *sitting)
+	}{
+		"left":   {vim, func(s *sitting) { s.keys("C-p", "C-q") }},
+		"ended":  {vim, func(s *sitting) { s.keys(":q", "Enter") }},
+		"killed": {"echo $BASHPID > pid; exec " + vim, func(s *sitting) { s.kills("pid") }},
+		"lost":   {vim + ` --cmd 'call writefile([getpid()], "pid")'`, func(s *sitting) { s.kills("pid") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := x.sits(name, "("+e.command+")")
+			settles(t, "mouse modes that are off", 0, func() int { return strings.Count(s.state(), "mouse 0") })
+			e.ends(s)
+			settles(t, "terminals that are not as they were", 0, func() int {
+				if now := apart(s); now != usual {
+					t.Logf("it is %s, it was %s", now, usual)
+					return 1
+				}
+				return 0
+			})
+		})
+	}
+}
+
+// kills kills the process whose id is in a file.
+func (s *sitting) kills(file string) {
+	s.t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(s.reads(file)))
+	require.NoError(s.t, err)
+	require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
 }

@@ -56,10 +56,10 @@ type seated struct {
 }
 
 // sit makes our terminal one that only passes on, before anything is shown there, until
-// leave is called: then it is as before, and if the command did not see to that itself,
-// is not painted any more. pass passes on what is typed and how large it is, once the
-// command is asked for.
-func (g *foreground) sit(ctx context.Context) (pass func(), leave func(painted bool)) {
+// leave is called: then it is as before, and nothing is shown any more. Where the command
+// was cut off, a line begins there. pass passes on what is typed and how large it is, once
+// the command is asked for.
+func (g *foreground) sit(ctx context.Context) (pass func(), leave func(cut bool)) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
 		return func() {}, func(bool) {}
 	}
@@ -72,20 +72,21 @@ func (g *foreground) sit(ctx context.Context) (pass func(), leave func(painted b
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, unix.SIGWINCH)
 	restore := func() {}
+	if !g.flags.json {
+		g.screen.follows(g.main)
+	}
 	if s.types() { // also if what it prints goes elsewhere: a password is not shown here either
-		restore = g.main.rawKeyboard(g.screen.out.terminal)
+		restore = g.main.rawKeyboard(g.screen)
 	}
 	left := false
-	return func() { go s.pass(sizes) }, func(painted bool) {
+	return func() { go s.pass(sizes) }, func(cut bool) {
 		if left {
 			return
 		}
 		left = true
 		cancel()
 		signal.Stop(sizes)
-		if painted && !g.flags.json {
-			g.screen.unpaint()
-		}
+		g.screen.unpaint(cut)
 		restore()
 	}
 }
@@ -177,7 +178,7 @@ func (s *seated) follow(sizes <-chan os.Signal) {
 
 // rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
 // if it is only ours, what is shown. Others expect lines of it that are ended by LF.
-func (m *Main) rawKeyboard(ours bool) (restore func()) {
+func (m *Main) rawKeyboard(s *screen) (restore func()) {
 	restore = func() {}
 	_ = control(m.In, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -186,12 +187,12 @@ func (m *Main) rawKeyboard(ours bool) (restore func()) {
 		}
 		now := *was
 		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-		if ours {
+		if s.out.terminal {
 			now.Oflag &^= unix.OPOST
 		}
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		over := m.guarded(was)
+		over := m.guarded(was, s)
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
 			over()
 			return

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +27,7 @@ func (c *terminal) modes(t *testing.T) (modes unix.Termios) {
 // each key, that of Ctrl-C too; ours is as it was in the end. In the daemon it is the same.
 func TestPty(t *testing.T) {
 	t.Parallel()
-	const text = `stty size; trap 'stty size; echo sized' WINCH; trap 'echo caught' INT; echo ready; until read -r -t 0.05 x; do :; done; echo got $x; ` +
+	const text = `stty size; trap 'stty size; echo sized' WINCH; trap 'echo caught' INT; echo ready; x=; until read -r -t 0.05 y; do x=$x$y; done; echo got $x$y; ` +
 		`stty -icanon -echo; echo keys; key=$(head -c 1); echo key $key; exit 5`
 	sits := func(t *testing.T, p *process) {
 		c := openTerminal(t)
@@ -104,7 +104,7 @@ func TestFaultPtyOfAKilledClient(t *testing.T) {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		c.shown.has(t, "painted"+unpainted)
+		c.shown.has(t, "painted\x1b[?1049l\x1b[?25h")
 		if after := c.modes(t); after != before {
 			t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 		}
@@ -144,7 +144,7 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	first.shown.has(t, "<a><\x10><b>")
 	first.keys(t, "\x10\x11")
 	p.ends(0)
-	first.shown.has(t, strings.Replace(unpainted, leavesAlt, "", 1)) // it has painted nothing
+	first.shown.has(t, "<b>\r\ntroupe: ") // it has changed nothing
 	first.shown.has(t, "goes on in the background")
 	if after := first.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
@@ -159,11 +159,14 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	second.shown.has(t, "[40 132]") // it paints for who has come
 	second.resize(t, 41, 100)
 	second.shown.has(t, "[41 100]")
+	if size := fmt.Sprint(d.record("paints")["terminal"]); size != "map[cols:100 rows:41]" {
+		t.Errorf("its record has a terminal of %s", size)
+	}
 	second.keys(t, "\x03c")
 	second.shown.has(t, "<c>") // Ctrl-C is a key of the terminal, which the command survives
 	second.keys(t, "\x10\x11")
 	q.ends(0)
-	second.shown.has(t, strings.Replace(unpainted, leavesAlt, leavesSaved, 1))
+	second.shown.has(t, "<c>\x1b[?1049ltroupe: ")
 	second.shown.has(t, "left job paints as it is")
 	if after := second.modes(t); after != before {
 		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
@@ -226,32 +229,58 @@ func TestPtyWithoutInputIsInterrupted(t *testing.T) {
 	c.shown.has(t, "painted")
 	c.keys(t, "\x03")
 	p.ends(130)
-	if got := c.shown.String(); !strings.Contains(got, leavesSaved) || !strings.Contains(got, "\x1b[?25htroupe: the command was ended") {
+	if got := c.shown.String(); !strings.Contains(got, "\x1b[?1049ltroupe: the command was ended") {
 		t.Errorf("it showed %q", got)
 	}
 }
 
-// Which screen is shown is known however the output is cut.
-func TestPainted(t *testing.T) {
+// turnsOn turns on much of a terminal, and some of it off again; takesBack is what takes
+// back what is left.
+const (
+	turnsOn   = `printf '\033[?1000;1006h\033[?2004h\033[?1004h\033[?25l\033[?1h\033=\033[>1u\033[?2004l\033[31mon'; `
+	takesBack = "\x1b[<1u\x1b[?1;1000;1004;1006l\x1b[?25h\x1b>\x1b[0m"
+)
+
+// Whatever ends it, what the command has turned on is taken back, and what it has not is
+// left alone.
+func TestPtyIsGivenBack(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]bool{
-		"\x1b[?1049h": true, "a\x1b[?1049;25hb": true, "\x1b[?25;47h": true, "\x1b[?1049h\x1b[?25l": true, "\x1b\x1b[?1047h": true,
-		"": false, "\x1b[?1049": false, "\x1b[1049h": false, "\x1b[?1049hx\x1b[?1049l": false, "\x1b[?1049x": false, "\x1b[?2004h": false,
+	for name, e := range map[string]struct {
+		text string
+		ends func(c *terminal, p *process)
+		code int
+		said string // behind what is taken back
+	}{
+		"its end":      {"exit 3", func(*terminal, *process) {}, 3, ""},
+		"its signal":   {"kill -TERM $$", func(*terminal, *process) {}, 143, "\r\ntroupe: "},
+		"our signal":   {"exec sleep 600", func(_ *terminal, p *process) { p.send(unix.SIGTERM) }, 143, "\r\ntroupe: "},
+		"being killed": {"exec sleep 600", func(_ *terminal, p *process) { p.send(unix.SIGKILL) }, 137, ""},
+		"being left":   {"exec sleep 600", func(c *terminal, _ *process) { c.keys(t, "\x10\x11") }, 0, "\r\ntroupe: "},
 	} {
-		for size := 1; size <= max(1, len(text)); size++ {
-			var p painted
-			for b := range slices.Chunk([]byte(text), size) {
-				p.saw(b)
+		for where, begins := range map[string]func(t *testing.T, text string) *process{
+			"here":          func(t *testing.T, text string) *process { return program(t, "run", "--pty", text) },
+			"in the daemon": func(t *testing.T, text string) *process { return serves(t, nil).beside("run", "--pty", text) },
+		} {
+			if name == "being left" && where == "here" {
+				continue // there nothing is left
 			}
-			if p.alt != want {
-				t.Errorf("%q by %d: %v, held %q", text, size, p.alt, p.held)
-			}
+			t.Run(name+" "+where, func(t *testing.T) {
+				t.Parallel()
+				c, p := openTerminal(t), begins(t, turnsOn+e.text)
+				p.at(c)
+				c.shown.has(t, "on")
+				e.ends(c, p)
+				c.shown.has(t, "on"+takesBack+e.said)
+				p.ends(e.code)
+			})
 		}
 	}
-	var p painted
-	for range maxMode {
-		if p.saw([]byte("\x1b[?1;1;1;1;1;1;1;1;")); len(p.held) > maxMode {
-			t.Fatalf("it holds %d bytes", len(p.held))
+	t.Run("nothing", func(t *testing.T) {
+		t.Parallel()
+		c, p := openTerminal(t), program(t, "run", "--pty", `printf '\033[?1000h\033[31mred\033[0m\033[?1000l\n'`)
+		p.at(c).ends(0)
+		if got := c.shown.String(); got != "\x1b[?1000h\x1b[31mred\x1b[0m\x1b[?1000l\r\n" {
+			t.Errorf("it showed %q", got)
 		}
-	}
+	})
 }

@@ -31,6 +31,9 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	if f.grace.set && r.Grace == 0 {
 		r.Grace = -1 // of a request, 0 is the default
 	}
+	if policy := messages.EnvPolicy(f.envPolicy.value); policy != "" && policy != messages.EnvCaller {
+		r.EnvPolicy, r.BaseEnv = policy, nil
+	}
 	r.Session = messages.SessionID(f.session)
 	if outer, ok := m.getenv(shell.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
 		r.Scope = messages.ScopePath(outer)

@@ -20,7 +20,7 @@ type screen struct {
 	turn  sync.Mutex // of who writes to a terminal
 	drawn bool       // the line is there; guarded by turn
 
-	painted painted // guarded by turn
+	painted *painted // nil: what is shown is not followed; guarded by turn
 
 	mu   sync.Mutex // of what follows; held by nobody who writes
 	open bool       // the last line of where we speak is the command's and has no end
@@ -47,15 +47,16 @@ func (m *Main) newScreen() *screen {
 // Write implements io.Writer for what the command prints, which passes unchanged.
 func (p *pane) Write(b []byte) (int, error) {
 	s := p.screen
+	show := p.file.Write
 	if p.terminal {
 		s.turn.Lock()
 		defer s.turn.Unlock()
 		s.wipe()
-		if p == &s.out {
-			s.painted.saw(b)
+		if p == &s.out && s.painted != nil {
+			show = func(b []byte) (int, error) { return s.painted.shown(b, p.file.Write) }
 		}
 	}
-	n, err := p.file.Write(b)
+	n, err := show(b)
 	if p.ours && n > 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -48,6 +48,9 @@ func recordText(j messages.Job, now time.Time) string {
 	line("name", "%s", j.Name)
 	line("purpose", "%s", j.Description)
 	line("place", "%s, session %s, %s", j.Scope, j.Session, j.Backend)
+	if j.Terminal != (messages.Terminal{}) {
+		line("terminal", "%d rows, %d columns", j.Terminal.Rows, j.Terminal.Cols)
+	}
 	line("directory", "%s", j.Dir)
 	if j.PID > 0 {
 		line("process", "%d%s", j.PID, prefixed(", held by ", string(j.Isolation)))

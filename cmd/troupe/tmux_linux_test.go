@@ -81,7 +81,7 @@ func (s *sitting) shows() string { s.t.Helper(); return s.asks("capture-pane", "
 func (s *sitting) state() string {
 	s.t.Helper()
 	return s.asks("display", "-p", "-t", s.at(), "alternate #{alternate_on}, cursor #{cursor_flag} at #{cursor_x},#{cursor_y}, insert #{insert_flag}, "+
-		"keys #{keypad_cursor_flag} #{keypad_flag}, mouse #{mouse_any_flag}, origin #{origin_flag}, wrap #{wrap_flag}, margins #{scroll_region_upper} #{scroll_region_lower}")
+		"keys #{keypad_cursor_flag} #{keypad_flag}, mouse #{mouse_any_flag}#{mouse_standard_flag}#{mouse_button_flag}#{mouse_all_flag}#{mouse_sgr_flag}#{mouse_utf8_flag}, origin #{origin_flag}, wrap #{wrap_flag}, margins #{scroll_region_upper} #{scroll_region_lower}")
 }
 
 // has waits for a text on the screen, of which no event tells.

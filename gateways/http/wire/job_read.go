@@ -44,6 +44,7 @@ type jobObject struct {
 	Ended       time.Time               `json:"finished_at"`
 	Rusage      *rusageObject           `json:"rusage"`
 	Waiting     bool                    `json:"waiting_for_input"`
+	Terminal    messages.Terminal       `json:"terminal"`
 	Output      map[string]streamObject `json:"output"`
 	OnFinish    []noticeObject          `json:"on_finish"`
 	Seq         messages.Seq            `json:"seq"`
@@ -114,6 +115,7 @@ var resultFields = [...]field[resultObject]{
 	{"finished_at", func(d *jx.Decoder, o *resultObject) error { return moment(d, &o.Ended) }},
 	{"rusage", func(d *jx.Decoder, o *resultObject) error { return present(d, &o.Rusage, rusage) }},
 	{"waiting_for_input", func(d *jx.Decoder, o *resultObject) error { return truth(d, &o.Waiting) }},
+	{"terminal", func(d *jx.Decoder, o *resultObject) error { return rest(d, &o.Terminal) }},
 	{"output", func(d *jx.Decoder, o *resultObject) error { return streams(d, &o.Output) }},
 	{"on_finish", func(d *jx.Decoder, o *resultObject) error { return list(d, &o.OnFinish, rest) }},
 	{"seq", func(d *jx.Decoder, o *resultObject) error { return count(d, &o.Seq) }},

@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"slices"
+
+	"troupe/messages"
+)
+
+// The last ends of sessions are kept beside the facts, which are let go sooner: they say
+// to who asks what became of a shell that is not there any more.
+
+// Ends tells of the last ends of sessions and of their shells.
+type Ends interface {
+	// Ends are at most messages.MaxRecent, the last one first.
+	Ends() ([]messages.SessionEnd, error)
+}
+
+// lastEnds is what is kept when some more are told of, the last one last. What is there
+// already is left as it is.
+func lastEnds(kept, more []messages.SessionEnd) []messages.SessionEnd {
+	for _, end := range more {
+		if !slices.ContainsFunc(kept, func(e messages.SessionEnd) bool {
+			return e.Scope == end.Scope && e.Session == end.Session && e.At.Equal(end.At)
+		}) {
+			kept = slices.Insert(kept, 0, end)
+		}
+	}
+	return kept[:min(len(kept), messages.MaxRecent)]
+}
+
+// endsKey is where they are, among what there is one of.
+var endsKey = []byte("ends")
+
+// endsList is the record.
+type endsList struct{ ends []messages.SessionEnd }
+
+func endsFields(f *fields, l *endsList) { list(f, 1, &l.ends, endFields) }
+
+func endFields(f *fields, e *messages.SessionEnd) {
+	text(f, 1, &e.Scope)
+	text(f, 2, &e.Session)
+	text(f, 3, &e.Backend)
+	text(f, 4, &e.Reason)
+	moment(f, 5, &e.At)
+	known, code := e.ExitCode != nil, 0
+	if known {
+		code = *e.ExitCode
+	}
+	flag(f, 6, &known)
+	integer(f, 7, &code)
+	if e.ExitCode = nil; known {
+		e.ExitCode = &code
+	}
+	text(f, 8, &e.Hash)
+	integer(f, 9, &e.Length)
+}
+
+// ends takes what a batch says of ends.
+func (t *txn) ends(more []messages.SessionEnd) error {
+	if len(more) == 0 {
+		return nil
+	}
+	kept, err := t.keptEnds()
+	if err != nil {
+		return err
+	}
+	t.changed = true
+	l := endsList{lastEnds(kept, more)}
+	return t.bucket(metaBucket).Put(endsKey, seal(metaBucket, endsKey, encode(&l, endsFields)))
+}
+
+func (t *txn) keptEnds() ([]messages.SessionEnd, error) {
+	var l endsList
+	body, err := t.get(metaBucket, endsKey)
+	if body == nil || err != nil {
+		return nil, err
+	}
+	err = decode(body, &l, endsFields)
+	return l.ends, err
+}
+
+// Ends implements Ends.
+func (b *Bolt) Ends() (ends []messages.SessionEnd, err error) {
+	err = b.view(func(t *txn) error {
+		ends, err = t.keptEnds()
+		return err
+	})
+	return ends, err
+}
+
+// Ends implements Ends.
+func (m *Memory) Ends() ([]messages.SessionEnd, error) {
+	return look(m, func(k *known) []messages.SessionEnd { return slices.Clone(k.ends) })
+}
