@@ -77,7 +77,7 @@ func (s *supervisor) room() (*messages.Address, *messages.Error) {
 	case oldest == nil:
 		return nil, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "shells",
-			Message: fmt.Sprintf("%d live shells are in use, which is all the node may have", n),
+			Message: fmt.Sprintf("every live shell is in use, and the node may have no more than %d", s.limit.Shells),
 			Hint:    "close one, wait for a command to end, or set limits.shells higher",
 		}
 	}

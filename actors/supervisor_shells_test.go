@@ -41,3 +41,19 @@ func manyShells(n int) shells {
 	}
 	return all
 }
+
+// The last hundred ends are kept, the last one first, and shown to whoever may see their
+// scope; what was shown does not change.
+func TestTheLastEndsAreKept(t *testing.T) {
+	var ends recentEnds
+	for i := range messages.MaxRecent + 50 {
+		ends.add(messages.SessionEnd{Scope: []messages.ScopePath{"main", "other"}[i%2], Length: i})
+	}
+	all := ends.of("")
+	require.Len(t, all, messages.MaxRecent)
+	require.Equal(t, messages.MaxRecent+49, all[0].Length)
+	require.Equal(t, 50, all[messages.MaxRecent-1].Length)
+	require.Len(t, ends.of("main"), messages.MaxRecent/2)
+	ends.add(messages.SessionEnd{Scope: "main"})
+	require.Equal(t, messages.MaxRecent+49, all[0].Length)
+}

@@ -40,8 +40,7 @@ own, as long as it answers at once.`,
 
 // flagWords are what the flags take that take one of some words.
 var flagWords = map[string][]string{
-	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "on-exit": {"kill", "adopt", "keep"}, "streams": {"merged", "separate"},
-	"stream": {"merged", "stdout", "stderr"}, "state": states,
+	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
 }
 
 // flagFree are those of which only who types knows what they take. What is named nowhere

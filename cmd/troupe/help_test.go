@@ -97,8 +97,9 @@ func TestFlagsAreCompleted(t *testing.T) {
 	}
 	for _, c := range []struct{ verb, flag, want string }{
 		{"run", "--shell", "bash\nzsh\nsh\ndash\nfish\n:4"},
-		{"run", "--on-exit", "kill\nadopt\nkeep\n:4"},
+		{"run", "--on-exit", "keep\nkill\nadopt\n:4"},
 		{"run", "--streams", "merged\nseparate\n:4"},
+		{"run", "--env-policy", "caller\nallow\nagent\nclean\n:4"},
 		{"run", "--timeout", ":4"},
 		{"run", "--cwd", ":16"},
 		{"run", "--file", ":0"},

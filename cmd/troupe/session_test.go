@@ -107,7 +107,7 @@ func TestTheLimitsOfShells(t *testing.T) {
 	}
 	q := d.beside("run", "-s", "four", "true").start()
 	q.ends(125)
-	q.err.has(t, "2 live shells are in use, which is all the node may have")
+	q.err.has(t, "every live shell is in use, and the node may have no more than 2")
 	open()
 	for _, name := range []string{"one", "three"} {
 		w := d.beside("stop", name).start()
