@@ -189,7 +189,9 @@ func (o Options) standOn(p parts) {
 	if p.told != nil {
 		ofShells.Snapshots = p.told
 	}
-	for _, b := range []backends.Backend{pipe.New(p.engine, of), pty.New(p.engine, of), live.New(p.engine, ofShells)} {
+	onTerminals := ofShells
+	onTerminals.Terminal = messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}
+	for _, b := range []backends.Backend{pipe.New(p.engine, of), pty.New(p.engine, of), live.New(p.engine, ofShells), live.New(p.engine, onTerminals)} {
 		if _, own := p.backends[b.Name()]; !own {
 			p.backends[b.Name()] = b
 		}

@@ -53,11 +53,16 @@ func private(t *testing.T) string {
 	return dir
 }
 
+// screen is what all of the output shows: a busy machine draws it in several turns.
 func (p *player) screen() (messages.ScreenText, string) {
 	p.t.Helper()
-	s, err := p.node.Screen(p.ctx, p.job.ID)
-	require.NoError(p.t, err)
-	return s, strings.Join(s.Lines, "\n")
+	for {
+		s, err := p.node.Screen(p.ctx, p.job.ID)
+		require.NoError(p.t, err)
+		if s.At == s.Bytes {
+			return s, strings.Join(s.Lines, "\n")
+		}
+	}
 }
 
 // until looks each time that something was written, until the screen is as wanted.

@@ -23,19 +23,18 @@ import (
 // What waits for an actor that has stopped, or still comes, is refused, too: the
 // library would drop it.
 //
-// A guard is one actor's: whoever makes Props makes them for each.
-func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
-	stopping := false
+// It knows from the context whose it is: actors may share Props.
+func guard(d *Deps, of func(actor.ReceiverContext) *guarded) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
 			switch env.Message.(type) {
 			case *actor.Stopping:
-				stopping = true
+				of(c).stopping = true
 			case *actor.Stopped:
 				root, who := c.ActorSystem().Root, c.Self()
-				box.Close(func(message any) { refuseLate(root, who, message) })
+				of(c).box.Close(func(message any) { refuseLate(root, who, message) })
 			default:
-				if stopping {
+				if of(c).stopping {
 					refuseLate(c.ActorSystem().Root, c.Self(), env)
 					return
 				}
@@ -48,6 +47,12 @@ func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
 			next(c, env)
 		}
 	}
+}
+
+// guarded is what the guard must know of one actor.
+type guarded struct {
+	box      *workers.Mailbox
+	stopping bool
 }
 
 func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any) {

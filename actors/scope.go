@@ -186,13 +186,17 @@ func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Erro
 	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})
 }
 
+func noSuchSession(at messages.Address) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %.64s in scope %.64s", at.Session, at.Scope),
+		Hint: "list the sessions to see what there is",
+	}
+}
+
 func (s *scope) toSession(ctx actor.Context, msg routed) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
-		refuse(ctx, msg.request, missing(msg.to, &messages.Error{
-			Code: messages.NotFound, Reason: "session", Message: fmt.Sprintf("there is no session %s in scope %s", msg.to.Session, s.path),
-			Hint: "list the sessions to see what there is",
-		}))
+		refuse(ctx, msg.request, missing(msg.to, noSuchSession(messages.Address{Scope: s.path, Session: msg.to.Session})))
 		return
 	}
 	ctx.RequestWithCustomSender(pid, msg, ctx.Sender())

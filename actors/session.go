@@ -24,11 +24,14 @@ type session struct {
 	shell    backends.Shell
 	can      backends.Capabilities
 	failed   *messages.Error // the place could not be opened
+	vain     bool            // no command of the live shell ever began: the last was refused for what the shell begins with, maybe
+	began    bool            // one did, or may have
 	snapshot snapshotTaken
 	machine  lifecycle.Session
 	jobs     map[messages.JobID]*ticket
 	unseen   []*ticket // they wait for a look, the first for its result
 	byPID    map[string]*ticket
+	brood    *brood           // of the commands
 	adopted  time.Time        // when an actor was last put around a job that existed
 	settled  []messages.JobID // the node has not heard so yet
 	closing  *closing
@@ -52,7 +55,10 @@ type ticket struct {
 }
 
 func newSession(d *Deps, o openSession) *session {
-	return &session{deps: d, open: o.ask, held: o.held, bare: o.bare, machine: lifecycle.NewSession(1, 0), jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}}
+	return &session{
+		deps: d, open: o.ask, held: o.held, bare: o.bare, machine: lifecycle.NewSession(1, 0),
+		jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}, brood: newBrood(d),
+	}
 }
 
 // Receive implements actor.Actor.
@@ -174,7 +180,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 			return
 		}
 	}
-	s.jobs[id] = t
+	s.jobs[id], s.began, s.vain = t, true, false
 	s.perform(ctx, todo)
 	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)
@@ -203,7 +209,7 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
 	adopt := t.place.held || begun(job.State)
-	t.pid = ctx.SpawnPrefix(s.commandProps(t, adopt), kindCommand+string(job.ID))
+	t.pid = s.brood.spawn(ctx, s.newCommand(t, adopt), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
 	if adopt {
 		s.takesUp(ctx, job)
@@ -219,15 +225,12 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 	}
 }
 
-func (s *session) commandProps(t *ticket, adopt bool) *actor.Props {
-	deps, shell := s.deps, s.shell
-	return deps.props(func() actor.Actor { // it is called here and now: a command is never restarted
-		c := newCommand(deps, shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
-		c.memo, c.noted = s.memo(t), t.place.keep.noted
-		c.terminal = newTerminal(*t.place.job, t.answered(adopt))
-		c.terminal.shownBy(t.place.run, t.place.job.Background)
-		return c
-	})
+func (s *session) newCommand(t *ticket, adopt bool) *command {
+	c := newCommand(s.deps, s.shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
+	c.memo, c.noted = s.memo(t), t.place.keep.noted
+	c.terminal = newTerminal(*t.place.job, t.answered(adopt))
+	c.terminal.shownBy(t.place.run, t.place.job.Background)
+	return c
 }
 
 // answered is how far what was asked of the terminal of a job has an answer: of one

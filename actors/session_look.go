@@ -58,6 +58,7 @@ func (s *session) looked(ctx actor.Context, found looked) {
 	if id := found.at.place.job.ID; found.err != nil {
 		s.refuse(ctx, id, found.err)
 		found.at.refuseEarly(ctx, noSuchJob(id))
+		s.vain = s.can.Keeps && !s.began && len(s.held) == 0
 	} else {
 		s.accept(ctx, found.at)
 	}

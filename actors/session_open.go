@@ -55,13 +55,17 @@ func (s *session) start(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// planOf is how a run that names a session opens it.
+// planOf is how a run that names a session opens it. The shell that it is to run in, if
+// its plan names none, is that of the session.
 func planOf(run *messages.RunCommand) messages.SessionPlan {
 	if run.Open == nil {
 		return messages.SessionPlan{}
 	}
 	plan := *run.Open
 	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
+	if plan.Live() {
+		plan.Shell = cmp.Or(plan.Shell, run.Shell)
+	}
 	return plan
 }
 
@@ -86,10 +90,15 @@ func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
 	ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
 }
 
-// reopen tries to open what could not be opened as it was asked for before: that
-// keeps nobody from its name.
+// reopen tries to open what could not be opened as it was asked for before, or whose
+// shell could not begin so: that keeps nobody from its name.
 func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
-	if !s.unopened() {
+	switch {
+	case s.unopened():
+	case s.vain && s.closing == nil && len(s.unseen) == 0:
+		s.shell.Release()
+		s.shell, s.vain = nil, false
+	default:
 		return
 	}
 	s.open.SessionPlan, s.held, s.failed = plan, nil, nil

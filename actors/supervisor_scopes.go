@@ -45,7 +45,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 	case messages.CloseSession:
 		at := messages.Address{Scope: cmp.Or(r.Scope, messages.MainScope), Session: cmp.Or(r.Session, messages.DefaultSession)}
 		if _, ok := s.sessions[at]; !ok {
-			refuse(ctx, r, &messages.Error{Code: messages.NotFound, Reason: "session", Message: "there is no such session", Hint: "list the sessions"})
+			refuse(ctx, r, noSuchSession(at))
 			return
 		}
 		s.close(ctx, at, r, ctx.Sender())

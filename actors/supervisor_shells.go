@@ -53,18 +53,21 @@ func (s *supervisor) room() (*messages.Address, *messages.Error) {
 	if s.limit.Shells <= 0 {
 		return nil, nil
 	}
-	n := 0
+	if len(s.shells.known) < s.limit.Shells {
+		return nil, nil
+	}
+	n, works := 0, s.working()
 	var oldest *messages.Address
 	for at, use := range s.shells.known {
 		switch {
 		case s.isClosing(at) != nil:
 			continue
-		case use.pending && clock().Sub(use.used) > openPatience && !s.works(at):
+		case use.pending && clock().Sub(use.used) > openPatience && !works[at]:
 			delete(s.shells.known, at)
 			continue
 		}
 		n++
-		if !use.pending && !s.works(at) && (oldest == nil || use.used.Before(s.shells.known[*oldest].used)) {
+		if !use.pending && !works[at] && (oldest == nil || use.used.Before(s.shells.known[*oldest].used)) {
 			oldest = &at
 		}
 	}
@@ -81,14 +84,16 @@ func (s *supervisor) room() (*messages.Address, *messages.Error) {
 	return oldest, nil
 }
 
-// works says whether a command runs or waits in a session.
-func (s *supervisor) works(at messages.Address) bool {
+// working are the sessions in which a command runs or waits. There may be thousands of
+// jobs, and of shells, too: they are looked at once for all.
+func (s *supervisor) working() map[messages.Address]bool {
+	works := map[messages.Address]bool{}
 	for _, e := range s.jobs {
-		if !e.over && !e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
-			return true
+		if !e.over && !e.job.State.Ended() {
+			works[messages.Address{Scope: e.job.Scope, Session: e.job.Session}] = true
 		}
 	}
-	return false
+	return works
 }
 
 // opensShell counts a live shell that is about to be opened, and closes the one that
@@ -219,11 +224,12 @@ func (s *supervisor) idle(ctx actor.Context) {
 	if s.phase != open {
 		return
 	}
+	works := s.working()
 	for at, use := range s.shells.known {
 		if !s.mayIdle(at, use) || clock().Sub(use.used) < s.limit.ShellIdle {
 			continue
 		}
-		if s.works(at) {
+		if works[at] {
 			use.used = clock()
 			continue
 		}

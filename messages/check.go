@@ -61,8 +61,11 @@ func (r RunCommand) checkPlace() *Error {
 	if r.Name != "" && !validName(r.Name) {
 		return Invalid("name", fmt.Sprintf("%q is no job name: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
 	}
-	if strings.ContainsRune(r.Dir, 0) || strings.ContainsRune(r.Shell, 0) {
-		return Invalid("cwd", "a path contains a NUL byte")
+	if strings.ContainsRune(r.Shell, 0) {
+		return Invalid("shell", "the name of the shell contains a NUL byte")
+	}
+	if strings.ContainsRune(r.Dir, 0) {
+		return Invalid("cwd", "the working directory contains a NUL byte")
 	}
 	if r.Dir != "" && !strings.HasPrefix(r.Dir, "/") {
 		return Invalid("cwd", fmt.Sprintf("the working directory %q is relative; give an absolute path", r.Dir))

@@ -41,7 +41,7 @@ func TestBadInputOpen(t *testing.T) {
 		reason string
 	}{
 		"relative":           {run("s", messages.SessionPlan{Dir: "x"}), messages.InvalidParams, "cwd"},
-		"NUL":                {run("s", messages.SessionPlan{Shell: "/a\x00"}), messages.InvalidParams, "cwd"},
+		"NUL":                {run("s", messages.SessionPlan{Shell: "/a\x00"}), messages.InvalidParams, "shell"},
 		"a NUL of a kind":    {run("s", messages.SessionPlan{Backend: "a\x00"}), messages.InvalidParams, "backend"},
 		"no variable":        {run("s", messages.SessionPlan{Env: []string{"1=2"}}), messages.EnvRefused, "env"},
 		"too many variables": {run("s", messages.SessionPlan{BaseEnv: make([]string, messages.MaxEnv+1)}), messages.TooLarge, "too_many"},

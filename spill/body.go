@@ -25,6 +25,8 @@ type body struct {
 
 	mu      sync.RWMutex
 	size    int64
+	hidden  int64 // bytes at the end that no reader sees yet; see Fenced
+	veiled  bool  // there may be some
 	gaps    gaps
 	flags   Flags
 	sealed  bool
@@ -43,7 +45,7 @@ func (b *body) kept() int64 { return b.size - b.gaps.total() }
 func (b *body) State() State {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	s := State{Size: b.size, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
+	s := State{Size: b.size - b.hidden, Veiled: b.veiled, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
 	if b.file != nil {
 		s.File = *b.file.path.Load()
 	}
@@ -82,15 +84,16 @@ func (b *body) lose(f *file) {
 	}
 }
 
-// readAt reads what there is of p at off. A file that is shorter than the log
+// readAt reads what may be seen of p at off.
+func (b *body) readAt(p []byte, off int64) (int, error) { return b.readUpTo(p, off, true) }
+
+// readUpTo reads what there is of p at off, or what of that may be seen. A file that is shorter than the log
 // was truncated by somebody: what it lacks becomes a gap, and reads as zeros.
-func (b *body) readAt(p []byte, off int64) (int, error) {
+func (b *body) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
 	}
-	b.mu.RLock()
-	size := b.size
-	b.mu.RUnlock()
+	size := b.extent(seen)
 	if off >= size {
 		return 0, io.EOF
 	}
@@ -116,10 +119,23 @@ func (b *body) readAt(p []byte, off int64) (int, error) {
 	b.mu.RLock()
 	b.gaps.blank(p, off)
 	b.mu.RUnlock()
+	if now := b.extent(seen); now < size && off+int64(len(p)) > now { // it was cut
+		p, short = p[:max(0, now-off)], true
+	}
 	if short {
 		return len(p), io.EOF
 	}
 	return len(p), nil
+}
+
+// extent is how large the log is, or as much of it as may be seen.
+func (b *body) extent(seen bool) int64 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if seen {
+		return b.size - b.hidden
+	}
+	return b.size
 }
 
 // truncated compares the file with size, which it had at least, and counts
@@ -131,6 +147,7 @@ func (b *body) truncated(h *handle, size int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	size = min(size, b.size) // it may have been cut since
 	if !b.gaps.cover(st.Size, size) {
 		b.gaps = b.gaps.add(st.Size, size)
 		b.flags |= Tampered

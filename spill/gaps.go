@@ -25,6 +25,17 @@ func (g gaps) add(from, to int64) gaps {
 	return slices.Replace(g, i, j, Gap{from, to}).bounded()
 }
 
+// upTo are the gaps before to.
+func (g gaps) upTo(to int64) gaps {
+	var out gaps
+	for _, a := range g {
+		if a.From < to {
+			out = append(out, Gap{a.From, min(a.To, to)})
+		}
+	}
+	return out
+}
+
 // bounded joins the two neighbours with the least between them while there are
 // too many.
 func (g gaps) bounded() gaps {

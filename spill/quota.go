@@ -116,6 +116,9 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 	}
 	w.mu.Lock()
 	w.size += n
+	if w.hidden > 0 { // what is hidden may be a fence still
+		w.hidden += n
+	}
 	w.gaps = w.gaps.add(off, w.size)
 	w.mu.Unlock()
 	w.note(off, n)

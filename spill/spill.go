@@ -106,6 +106,7 @@ type State struct {
 	File   string // path of the file; "" while the log is in memory, or its file is lost
 	Gaps   []Gap  // what was not kept, in order, apart from one another
 	Flags  Flags  // what befell its file
+	Veiled bool   // its file may have more bytes than Size, which are not to be shown; see Fenced
 }
 
 // Name is what a store knows a log by.

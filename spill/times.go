@@ -41,6 +41,20 @@ func (t *times) note(off, n int64) {
 	t.all = append(t.all, moment{at: now, upTo: t.size})
 }
 
+// cut forgets what was noted of bytes behind size.
+func (t *times) cut(size int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.all {
+		if t.all[i].upTo >= size {
+			t.all[i].upTo = size
+			t.all = t.all[:i+1]
+			break
+		}
+	}
+	t.size = min(t.size, size)
+}
+
 // thin makes one of every two moments of the older half: the later.
 func (t *times) thin() {
 	half := len(t.all) / 2

@@ -29,6 +29,10 @@ type writer struct {
 	mending   *mend
 	mendAfter int64 // size at which a failed mending is tried again
 
+	fence  fence // ends what is the log's; "": none does
+	fenced bool  // it has come
+	given  int64 // bytes behind it that another log has got
+
 	unsynced int64
 	synced   time.Time
 }
@@ -156,6 +160,9 @@ func (w *writer) grew(h *handle, n int64) {
 		w.mem = h.hold()
 	}
 	w.size += n
+	if w.fence != "" {
+		w.hidden += n // until it was looked at
+	}
 	if w.mem != nil {
 		w.held += n
 		w.disk.memory.Add(n)
@@ -165,6 +172,7 @@ func (w *writer) grew(h *handle, n int64) {
 		w.disk.memfds.Add(1)
 	}
 	w.note(off, n)
+	w.veil(n)
 	if w.plan.Durability == OSCrash {
 		w.unsynced += n
 	}
@@ -180,6 +188,11 @@ func (w *writer) Seal() error {
 	if w.sealed {
 		return nil
 	}
+	return w.seal()
+}
+
+// seal is called with turn.
+func (w *writer) seal() error {
 	var err error
 	if w.mem != nil && w.outgrown() {
 		_ = w.moveOut(place{group: w.plan.Group}) // it stays in memory: nothing is lost
@@ -191,6 +204,7 @@ func (w *writer) Seal() error {
 	w.mendAtEnd()
 	w.mu.Lock()
 	w.sealed = true
+	w.unveil()
 	w.mu.Unlock()
 	if w.job != nil {
 		w.disk.finish(w.job)

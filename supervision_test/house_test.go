@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"actors":                       {"messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
 	"backends":                     {"messages", "spill"},
 	"backends/engine":              {"messages", "backends", "spill", "golang.org/x/sys", "github.com/creack/pty"},
+	"backends/engine/enginetest":   {"messages", "backends/engine", "spill"},
 	"backends/pipe":                {"messages", "backends", "backends/engine", "shell", "spill", "golang.org/x/sys"},
 	"backends/pty":                 {"messages", "backends", "backends/pipe"},
 	"backends/shell":               {"messages", "backends", "shell", "spill", "golang.org/x/sys"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/backends"
 	"troupe/backends/fake"
 	"troupe/messages"
 )
@@ -136,6 +137,21 @@ func TestShellPlansMustAgree(t *testing.T) {
 	})
 }
 
+// A run that names a shell, and a plan that does not, open a session of that shell.
+func TestShellOfTheRunIsThatOfItsPlan(t *testing.T) {
+	inHouse(t, func(h *house) {
+		r := live("s", "a")
+		r.Shell = "zsh"
+		c, p := h.start(r)
+		want(h, "kind", h.shell().Place.Shell, "zsh")
+		want(h, "shell", h.session("s").Shell, "zsh")
+		p.Exit(0)
+		finished(c)
+		r.Shell = "dash"
+		refused(h.run(r), messages.Conflict)
+	})
+}
+
 // Who could not open a session, because its plan was wrong or its kind is not there,
 // keeps nobody from its name.
 func TestShellThatCouldNotBeOpenedLeavesItsName(t *testing.T) {
@@ -149,6 +165,32 @@ func TestShellThatCouldNotBeOpenedLeavesItsName(t *testing.T) {
 		finished(c)
 		want(h, "shells", len(h.engine.Shells()), 1)
 	}, plan{limits: actors.Limits{Shells: 1}})
+}
+
+// A session whose shell could not begin as its first run said is what the next one says;
+// once a command has run in it, it stays what it is.
+func TestShellThatCouldNotBeginLeavesItsName(t *testing.T) {
+	nowhere := fake.Options{Check: func(c backends.Command) *messages.Error {
+		if c.Text == "bad" {
+			return &messages.Error{Code: messages.CwdNotFound, Message: "there is no /nowhere"}
+		}
+		return nil
+	}}
+	inHouse(t, func(h *house) {
+		bad, good := live("s", "bad"), live("s", "good")
+		bad.Open.Dir, good.Open.Dir, good.Open.Shell = "/nowhere", "/src", "zsh"
+		refused(h.run(bad), messages.CwdNotFound)
+		refused(h.run(bad), messages.CwdNotFound)
+		c, p := h.start(good)
+		want(h, "directory of the shell", h.shell().Spec.Dir, "/src")
+		want(h, "kind", h.shell().Place.Shell, "zsh")
+		p.Exit(0)
+		finished(c)
+		refused(h.run(bad), messages.CwdNotFound)
+		good.Open.Shell = "dash"
+		refused(h.run(good), messages.Conflict)
+		want(h, "directory", h.session("s").Dir, "/src")
+	}, plan{fake: nowhere})
 }
 
 // A session that is opened without a command has no shell yet: the first one brings it.

@@ -93,6 +93,7 @@ const (
 	ownProcess // for each job
 	terminals  // a command can be on one
 	pipes      // a command is on pipes when it asks for nothing
+	attributes // what others write later is never another command's
 )
 
 func (c testCase) fits(s Subject) bool {
@@ -100,6 +101,7 @@ func (c testCase) fits(s Subject) bool {
 	for n, has := range map[need]bool{
 		anEngine: s.Engine != nil, realOnes: s.Real, wholeTrees: s.Reach != messages.Group,
 		separate: can.Separate, input: can.Input, signals: can.Signals, terminals: can.Terminal, pipes: !s.Terminals, ownProcess: !s.Shared,
+		attributes: can.Attribute,
 	} {
 		if c.need&n != 0 && !has {
 			return false
@@ -172,9 +174,12 @@ type Program struct {
 }
 
 // typed is a program as it is run on a terminal that changes nothing of what it writes,
-// and does not end what is left behind.
-func (p Program) typed() Program {
-	const plain = `trap '' HUP; stty -opost -echo; `
+// and does not end what is left behind: of a shell that stays nothing is.
+func (b *bench) typed(p Program) Program {
+	plain := `stty -opost -echo; `
+	if !b.Shared {
+		plain = `trap '' HUP; ` + plain
+	}
 	if p.Text != "" {
 		return Program{Text: plain + p.Text}
 	}

@@ -18,7 +18,7 @@ func outputCases() []testCase {
 		{"a stream that is not there", noSuchStream, 0},
 		{"complete before the exit is told", completeOutput, 0},
 		{"a held pipe delays nothing", heldPipe, ownProcess},
-		{"what comes later is captured", lateOutput, 0},
+		{"what comes later is captured", lateOutput, attributes},
 		{"closed output is no exit", shutOutput, 0},
 		{"one credit, one word", oneCredit, 0},
 		{"paused and resumed", pausedOutput, input},

@@ -27,7 +27,7 @@ func (b *bench) start(program string, changes ...func(*backends.Command)) *run {
 		b.Fatalf("there is no program %q", program)
 	}
 	if b.Terminals && len(p.Argv) == 0 {
-		p = p.typed()
+		p = b.typed(p)
 	}
 	return b.startAsIs(p, changes...)
 }
@@ -35,7 +35,7 @@ func (b *bench) start(program string, changes ...func(*backends.Command)) *run {
 func (b *bench) startProgram(p Program, changes ...func(*backends.Command)) *run {
 	b.Helper()
 	if b.Terminals {
-		p = p.typed()
+		p = b.typed(p)
 	}
 	return b.startAsIs(p, changes...)
 }

@@ -40,7 +40,7 @@ func orderOfFacts(b *bench) {
 func startOnce(b *bench) {
 	slow := programs()["slow"]
 	if b.Terminals {
-		slow = slow.typed()
+		slow = b.typed(slow)
 	}
 	c := backends.Command{ID: b.id(), Text: slow.Text, Dir: b.dir, Env: b.env(), Umask: -1}
 	runs := make([]*run, 8)

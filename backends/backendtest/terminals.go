@@ -27,8 +27,8 @@ func terminalCases() []testCase {
 		{"typing is bounded", typingBounds, all},
 		{"typing is awaited", typingAwaited, all},
 		{"a terminal that nobody has open", reopened, all},
-		{"a terminal hangs up", hangup, all},
-		{"a terminal is held", heldTerminal, all},
+		{"a terminal hangs up", hangup, all | ownProcess},
+		{"a terminal is held", heldTerminal, all | ownProcess},
 		{"a flood and an exit at once", terminalFlood, all},
 		{"a terminal is taken over", terminalAdopted, all},
 	}
@@ -114,6 +114,12 @@ func stopKey(b *bench) {
 	r := b.on("set -m; cat; echo status $?; kill -9 %1")
 	r.types("up\n")
 	r.has("up\r\nup\r\n").types("\x1a")
+	if b.Shared { // the shell stays, and is told of what was stopped
+		if f := r.over(); f.Status.Code != 148 || f.Children == 0 && b.Reach != messages.Group {
+			b.Errorf("the result is %+v", f)
+		}
+		return
+	}
 	r.has("status 148")
 	r.over()
 }

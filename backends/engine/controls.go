@@ -18,6 +18,7 @@ import (
 type controls struct {
 	todo    []control
 	answers []*answer
+	now     *answer // of the one that is done
 	busy    bool
 }
 
@@ -31,6 +32,7 @@ type control struct {
 type answer struct {
 	by   *backends.Binding
 	fact messages.ProcessFact
+	acts bool // nothing refuses it any more: the job may see its effect, and exit of it
 }
 
 // forget drops the answers that a former owner is due.
@@ -43,9 +45,22 @@ func (c *controls) forget() {
 // refuseRest answers what an ended process can do no more.
 func (c *controls) refuseRest() {
 	for _, a := range c.answers {
-		if a.fact == nil {
+		switch {
+		case a.fact != nil:
+		case a.acts:
+			a.fact = messages.ControlDone{}
+		default:
 			a.fact = refusal(messages.JobFinished, "the process exited before it took what it was given")
 		}
+	}
+}
+
+// acts says that the control which is done takes effect now.
+func (j *job) acts() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.controls.now != nil {
+		j.controls.now.acts = true
 	}
 }
 
@@ -93,7 +108,7 @@ func (j *job) perform() {
 			return
 		}
 		c := j.controls.todo[0]
-		j.controls.todo = j.controls.todo[1:]
+		j.controls.todo, j.controls.now = j.controls.todo[1:], c.to
 		exited := j.phase >= exited
 		j.mu.Unlock()
 		switch {
@@ -118,12 +133,14 @@ func (j *job) performOne(c control) {
 	case backends.Signal:
 		j.answer(c.to, j.signal(what))
 	case backends.Deadline:
+		j.acts()
 		j.insure(what.After)
 		j.answer(c.to, messages.ControlDone{})
 	case backends.Pause:
 		j.paused.Store(true)
 		j.answer(c.to, messages.ControlDone{})
 	case backends.Resume:
+		j.acts()
 		j.paused.Store(false)
 		j.mu.Lock()
 		for _, s := range j.streams {
@@ -174,6 +191,7 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	if j.in != nil {
 		return j.in.signal(sig)
 	}
+	j.acts()
 	if s.Tree {
 		j.tree.signal(sig)
 		return messages.ControlDone{}

@@ -32,6 +32,14 @@ func (c *credits) grow(s messages.Stream, n int64) bool {
 	return c.grant(s)
 }
 
+// reach counts what may be seen of a log, and reports as grow does.
+func (c *credits) reach(s messages.Stream, size int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size[s] = size
+	return c.grant(s)
+}
+
 // grant says OutputGrew for a wish that has come true: once, then silence.
 func (c *credits) grant(s messages.Stream) bool {
 	if !c.armed[s] || c.size[s] <= c.from[s] {

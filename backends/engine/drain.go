@@ -12,28 +12,34 @@ func (s *stream) drainQuickly() (done bool) {
 // moveQuickly moves what is in the pipe in a goroutine that serves all jobs: as
 // far as that takes no time. If more is to be done than that, the verdict is
 // neither empty nor ended.
-func (s *stream) moveQuickly() (v verdict, grew bool) {
+func (s *stream) moveQuickly() (v verdict, grown *stream) {
 	if s.sealed.Load() {
-		return ended, false
+		return ended, nil
 	}
 	if s.durable || !s.mu.TryLock() {
-		return more, false
+		return more, nil
 	}
 	defer s.mu.Unlock()
-	if s.total >= quickLogSize || s.blocked.Load() != nil {
-		return more, false
+	if to := s.owner(); to.slow() {
+		return more, nil
 	}
 	s.end.use(func(fd int) {
 		for range quickMoves {
-			said := false
-			v, said = s.splice(fd, smallPipe)
-			grew = grew || said
+			var said *stream
+			if v, said = s.splice(fd, smallPipe); said != nil {
+				grown = said
+			}
 			if v != more {
 				return
 			}
 		}
 	})
-	return v, grew
+	return v, grown
+}
+
+// slow reports whether it may take a while to move something into the log. Called with mu.
+func (s *stream) slow() bool {
+	return s.durable || s.total >= quickLogSize || s.blocked.Load() != nil
 }
 
 // drain moves what the pipe held when it was called: no byte that the main

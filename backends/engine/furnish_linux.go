@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,8 @@ const (
 	ctlName   = "ctl"
 	stName    = "st"
 	dirMark   = "@DIR@"
-	keptStart = "kept" // of the names of the files that the next shell takes over
+	ttyMark   = "@TTY@" // and for the path of its terminal
+	keptStart = "kept"  // of the names of the files that the next shell takes over
 )
 
 // furnish makes the directory of a live shell and what is in it. A second try of the
@@ -35,9 +37,9 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	if err != nil {
 		return unwritten(err, hint)
 	}
-	if strings.ContainsAny(dir, "'\"\\$`\n\r\t *?[") {
-		f := refused(messages.SpawnFailed, "directory", "a live shell cannot have its files in "+dir+": that path would have to be quoted")
-		f.err.Hint = "use a directory without such characters, with TMPDIR or XDG_RUNTIME_DIR"
+	if strings.ContainsAny(dir, "'\"\\$`\n\r\t") { // the drivers have it in quotes
+		f := refused(messages.SpawnFailed, "directory", fmt.Sprintf("a live shell cannot have its files in %q: that path has a quote, a backslash, a dollar sign or a tab", dir))
+		f.err.Hint = "have the files of the node, which are in " + dir + ", in another directory: TROUPE_STATE names that of a daemon, TMPDIR that of a library"
 		return f
 	}
 	if sh.dir, err = os.MkdirTemp(dir, "troupe-shell-"); err != nil {
@@ -59,9 +61,40 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	return nil
 }
 
-// write writes the files.
+// seat gives a live shell its terminal, and writes the files that speak of it. A second
+// try of the fork has another.
+func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
+	if spec.Live == nil || io.term == nil {
+		return nil
+	}
+	var tty string
+	err := os.ErrClosed
+	io.term.end.use(func(master int) { tty, err = slavePath(io.sys, master) })
+	if err != nil {
+		return lacking("terminal", err)
+	}
+	sh := j.live
+	place := strings.NewReplacer(dirMark, sh.dir, ttyMark, tty)
+	for name, text := range spec.Live.Files {
+		if path := filepath.Join(sh.dir, name); strings.Contains(text, ttyMark) {
+			_ = io.sys.Unlink(path) // ENOENT: it is the first try
+			if err := sh.writeFile(path, place.Replace(text)); err != nil {
+				return lacking("side channel for the shell", err)
+			}
+		}
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.master, sh.term = io.streams[0], io.term
+	return nil
+}
+
+// write writes the files, but for those that speak of the terminal.
 func (sh *live) write(l *backends.Live) error {
 	for name, text := range l.Files {
+		if strings.Contains(text, ttyMark) {
+			continue
+		}
 		if err := sh.writeFile(filepath.Join(sh.dir, name), strings.ReplaceAll(text, dirMark, sh.dir)); err != nil {
 			return err
 		}
@@ -113,9 +146,11 @@ func (sh *live) inherit(from messages.UID) {
 	if was == nil || was == sh || !was.over() {
 		return
 	}
-	kept, _ := filepath.Glob(filepath.Join(was.dir, keptStart+"*"))
-	for _, file := range kept {
-		_ = sh.job.e.opt.Sys.Rename(file, filepath.Join(sh.dir, filepath.Base(file))) // it lacks it then
+	files, _ := os.ReadDir(was.dir)
+	for _, file := range files {
+		if name := file.Name(); strings.HasPrefix(name, keptStart) {
+			_ = sh.job.e.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // it lacks it then
+		}
 	}
 }
 

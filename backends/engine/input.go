@@ -61,6 +61,7 @@ type input struct {
 	closing *answer // CloseInput, behind the queue
 
 	now     *piece     // in the hands of the goroutine
+	cut     bool       // the terminal is another command's now; guarded by writing
 	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
 }
 
@@ -272,6 +273,9 @@ func (j *job) writeSome(fd int, p *piece) error {
 	j.input.writing.Lock()
 	defer j.input.writing.Unlock()
 	for p.taken < len(p.data) {
+		if j.input.cut {
+			return os.ErrClosed
+		}
 		n, err := j.e.opt.Sys.Write(fd, p.data[p.taken:])
 		if err != nil {
 			return err

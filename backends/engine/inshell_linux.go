@@ -23,14 +23,21 @@ func (w *inShell) path() string { return w.tree.path() }
 // count tells how many processes are in the shell's tree beside the shell, and whether
 // nothing is left for which the command has to wait.
 func (w *inShell) count(tell func(int, bool)) {
-	if w.isolation() == messages.InCgroup {
-		tell(w.take())
+	if w.isolation() == messages.InCgroup && w.aim.TryLock() {
+		left, empty := w.take()
+		w.aim.Unlock()
+		tell(left, empty)
 		return
 	}
-	w.job.e.run(w.job, func() { tell(w.take()) }) // it has to look around
+	w.job.e.run(w.job, func() { // it has to look around, or to wait for who takes aim
+		w.aim.Lock()
+		left, empty := w.take()
+		w.aim.Unlock()
+		tell(left, empty)
+	})
 }
 
-// take notes who is left behind.
+// take notes who is left behind. Called with aim.
 func (w *inShell) take() (left int, empty bool) {
 	all := w.others()
 	w.shell.mu.Lock()
@@ -39,8 +46,12 @@ func (w *inShell) take() (left int, empty bool) {
 	mine := offspring(all, w.before, false)
 	w.job.mu.Lock()
 	defer w.job.mu.Unlock()
-	w.left, w.seen = mine, true
-	return len(all), len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
+	empty = len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
+	w.left, w.seen, w.gone = mine, true, w.gone || empty
+	if w.part != nil && (len(all) > 0 || w.shared) {
+		w.job.flag(messages.FlagBackground)
+	}
+	return len(all), empty
 }
 
 // others are the processes of the shell's tree that live, but for the shell.
@@ -64,9 +75,12 @@ func (w *inShell) others() []proc {
 // only while the shell takes no other command.
 func (w *inShell) members() []proc {
 	w.job.mu.Lock()
-	over, left := w.seen && !w.job.ladder.forAll(), w.left
+	gone, over, left := w.gone, w.seen && !w.job.ladder.forAll(), w.left
 	w.job.mu.Unlock()
-	if over {
+	switch {
+	case gone:
+		return nil
+	case over:
 		return offspring(w.others(), left, true)
 	}
 	return offspring(w.others(), w.before, false)
@@ -108,12 +122,25 @@ func offspring(procs, some []proc, are bool) []proc {
 	return out
 }
 
-func (w *inShell) await(empty func()) { w.job.e.host.awaitProcs(w.job, w.members, empty) }
+func (w *inShell) await(empty func()) {
+	w.job.e.host.awaitProcs(w.job, w.members, func() {
+		w.aim.Lock()
+		w.job.mu.Lock()
+		w.gone = true
+		w.job.mu.Unlock()
+		w.aim.Unlock()
+		empty()
+	})
+}
 
 // pids are the processes of the command, and the shell: it may be that which reads.
 func (w *inShell) pids() []int { return append(pidsOf(w.members()), w.shell.job.root.pid) }
 
-func (w *inShell) signal(sigs ...syscall.Signal) { w.send(w.members(), sigs...) }
+func (w *inShell) signal(sigs ...syscall.Signal) {
+	w.aim.Lock()
+	defer w.aim.Unlock()
+	w.send(w.members(), sigs...)
+}
 
 func (w *inShell) send(procs []proc, sigs ...syscall.Signal) {
 	w.job.e.bounded(func() {
@@ -127,15 +154,19 @@ func (w *inShell) send(procs []proc, sigs ...syscall.Signal) {
 // stopped does not fork. The shell is let alone.
 func (w *inShell) kill() {
 	for range killRounds {
-		procs := freeze(w.members, func(some []proc) { w.send(some, unix.SIGSTOP) })
-		if len(procs) == 0 {
-			return
-		}
-		w.send(procs, unix.SIGKILL)
-		if !w.job.e.host.rest(killPause) {
+		if !w.killThose() || !w.job.e.host.rest(killPause) {
 			return
 		}
 	}
+}
+
+// killThose reports whether there was one.
+func (w *inShell) killThose() (some bool) {
+	w.aim.Lock()
+	defer w.aim.Unlock()
+	procs := freeze(w.members, func(some []proc) { w.send(some, unix.SIGSTOP) })
+	w.send(procs, unix.SIGKILL)
+	return len(procs) > 0
 }
 
 func (w *inShell) survivors() []messages.Survivor {

@@ -25,6 +25,8 @@ type live struct {
 	ctl     int  // both ends of the FIFO are ours, so that no open and no write waits
 	st      readEnd
 	outputs [2]*stream                 // out and err, of the last command; who gives the next to the shell uses them
+	master  *stream                    // that reads its terminal; nil: it is on pipes
+	term    *terminal                  // that
 	timer   atomic.Pointer[time.Timer] // until it must be ready
 	cwd     atomic.Pointer[string]
 
@@ -64,6 +66,10 @@ func refuseIn(s backends.Spec) *failure {
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Stdin == messages.StdinHost:
 		return refused(messages.Unsupported, "stdin", "a command in a live shell has no standard input of its host; give it a pipe")
+	case s.Stdio.Terminal != messages.Terminal{}:
+		if bad := badSize(s.Stdio.Terminal); bad != nil {
+			return &failure{err: *bad, shell: shellNotExecutable}
+		}
 	}
 	return nil
 }
@@ -133,11 +139,14 @@ func (sh *live) heard(r report) func() {
 	case r.runs:
 		return s.opened
 	}
-	sh.cmd, sh.last = nil, s
 	sh.goTo(r.cwd)
-	return func() {
-		s.ended(ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}, false)
+	end := ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}
+	if s.part != nil { // the terminal is its own until its output is
+		s.given = false
+		return func() { s.reported(end) }
 	}
+	sh.cmd, sh.last = nil, s
+	return func() { s.ended(end, false) }
 }
 
 // call calls the command that waits for the shell, when that can take it; nil: there is
@@ -188,7 +197,7 @@ func (sh *live) died(end ending) {
 	sh.shut()
 	sh.job.e.run(sh.job, sh.explain)
 	if given {
-		s.ended(end, true)
+		s.outlived(end)
 	}
 }
 

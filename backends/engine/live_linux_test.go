@@ -172,6 +172,38 @@ func TestForgedWordsInALiveShell(t *testing.T) {
 	}
 }
 
+// Who ends a command, and is late, ends nothing of the next.
+func TestFaultLateKillInALiveShell(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.ScriptDir = o.Store.(interface{ Dir() (string, error) }).Dir })
+	s, _ := r.shell(func(s *backends.Spec) { // an INT does not take its word from it
+		s.Live.Files["driver"] = strings.Replace(plainDriver, "return 130", "", 1)
+	})
+	runs := func(text string) (*ear, *inShell) {
+		spec := r.in(s.ID, text)
+		spec.Stdio.Stdin = messages.StdinPipe
+		e := r.start(spec)
+		await[messages.ProcessStarted](e)
+		w := r.e.find(e.id).tree.(*inShell)
+		until(t, func() bool { return len(w.members()) == 1 })
+		return e, w
+	}
+	for range 3 {
+		first, w := runs("sh -c 'read x; exit 5'")
+		first.proc.Stop(client(), 0)
+		if f := first.over(); f.Cause.By != messages.ByClient || f.Status.Code != 137 {
+			t.Errorf("%+v", f)
+		}
+		next, _ := runs("sh -c 'read x; exit 6'")
+		w.kill()
+		w.signal(unix.SIGTERM)
+		w.interruptNew(map[executed]bool{})
+		next.types("\n")
+		if f := next.over(); f.Status.Code != 6 {
+			t.Errorf("it was ended with the one before: %+v", f)
+		}
+	}
+}
+
 // liveFaults fails one kind of call, from the nth on until it is lifted.
 type liveFaults struct {
 	Sys

@@ -14,7 +14,7 @@ const (
 // quiet: one goroutine waits for all that are. One whose log is synced has its
 // own from the start.
 func (s *stream) begin() {
-	if !s.attend() {
+	if s.of == nil && !s.attend() {
 		s.handOver()
 	}
 }
@@ -32,9 +32,10 @@ func (s *stream) ready() {
 // take moves little, into a log that is not slow. For all else the stream gets a
 // goroutine of its own, and keeps it.
 func (s *stream) take() {
-	v, grew := held, false
-	if s.isQuiet() && !s.job.held() || s.sealed.Load() {
-		v, grew = s.moveQuickly()
+	v := held
+	var grown *stream
+	if s.isQuiet() && !s.held() || s.sealed.Load() {
+		v, grown = s.moveQuickly()
 	}
 	switch {
 	case v == empty:
@@ -45,13 +46,14 @@ func (s *stream) take() {
 		s.job.e.host.pollset.remove(&s.end)
 		s.handOver()
 	}
-	if grew {
-		s.job.tell()
-	}
+	grown.tell()
 }
 
 // isQuiet counts an event. The clock is read when there were many.
 func (s *stream) isQuiet() bool {
+	if part := s.part.Load(); part != s.seen { // each command may begin anew
+		s.seen, s.events, s.since = part, 0, time.Now()
+	}
 	if s.events++; s.events <= quietEvents {
 		return true
 	}

@@ -283,23 +283,44 @@ func TestCloseSealsWhatIsWrittenStill(t *testing.T) {
 			if attended(s) != (d == spill.Memory) {
 				t.Errorf("attended: %v", attended(s))
 			}
-			pid := await[messages.ProcessStarted](e).PID
-			writer, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", pid), os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer writer.Close()
-			r.e.Close(false)
-			within(t, s.ended)
-			if _, err := writer.WriteString("late"); err == nil {
-				t.Error("the pipe is open still")
-			}
-			log := r.log(e, messages.Merged)
-			defer log.Close()
-			if st := log.State(); !st.Closed || st.Size != 3 {
-				t.Errorf("%+v", st)
-			}
+			r.closeSeals(t, e, s, 3)
 		})
+	}
+}
+
+// The end of the engine ends what holds a terminal, and seals what somebody else holds.
+func TestCloseSealsATerminalThatIsHeld(t *testing.T) {
+	for name, d := range map[string]spill.Durability{"quiet": spill.Memory, "pumped": spill.FsyncOnExit} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			spec := r.terminalSpec("echo up; sleep 1000")
+			spec.Log.Durability = d
+			e := r.start(spec)
+			r.says(e, "up")
+			r.closeSeals(t, e, r.streams(e)[0], 4)
+		})
+	}
+}
+
+// closeSeals ends the engine while somebody else holds the output of a job, and looks at
+// the log: it has so many bytes, and takes no more.
+func (r *rig) closeSeals(t *testing.T, e *ear, s *stream, size int64) {
+	t.Helper()
+	pid := await[messages.ProcessStarted](e).PID
+	holder, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", pid), os.O_WRONLY|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	r.e.Close(false)
+	within(t, s.ended)
+	if _, err := holder.WriteString("late"); err == nil {
+		t.Error("the output is open still")
+	}
+	log := r.log(e, messages.Merged)
+	defer log.Close()
+	if st := log.State(); !st.Closed || st.Size != size {
+		t.Errorf("%+v", st)
 	}
 }
 

@@ -69,6 +69,15 @@ func (r *readEnd) push(name string, try func(fd uintptr) bool) (watched bool, er
 	return true, conn.Write(try)
 }
 
+// nudge ends a push that waits for room.
+func (r *readEnd) nudge() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != nil {
+		_ = r.file.SetWriteDeadline(time.Unix(1, 0))
+	}
+}
+
 // watched has the netpoller wait for the descriptor, if it will.
 func (r *readEnd) watched(name string) *os.File {
 	r.mu.Lock()

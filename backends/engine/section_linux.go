@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ type section struct {
 	io        *stdio   // what is to be let go of then
 	door      []int    // both ends of its input, until the shell has opened it
 	short     bool     // its text is in the shell's file for that
+	part      *stream  // its output, on a terminal; nil: the shell has none
+	size      messages.Terminal
+	shared    bool // what earlier commands left may write there, too
 	preparing atomic.Bool
 
 	given  bool   // the shell has the nonce; guarded by shell.mu
@@ -33,9 +37,12 @@ type section struct {
 
 	back chan struct{} // closed when the shell is through with it
 
+	aim sync.Mutex // from a look at whose processes are the command's to the signal for them
+
 	over bool   // the shell is through with it; guarded by job.mu, as what follows
 	left []proc // what it left, when that was
 	seen bool   // noted
+	gone bool   // nothing is the command's any more: what comes now is another's; changed with aim
 	cwd  string // where the shell was then
 }
 
@@ -120,13 +127,18 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // it never fails
 	s.nonce = hex.EncodeToString(nonce[:])
-	sys := s.job.e.opt.Sys
-	s.io = &stdio{sys: sys}
+	s.io = &stdio{sys: s.job.e.opt.Sys}
+	if fail := s.shell.fits(spec); fail != nil {
+		return fail
+	}
 	if err := s.writeText(spec.Script + "\n"); err != nil {
 		return unwritten(err, "see to it that "+s.shell.dir+" can be written and has room")
 	}
 	which := messages.Merged
 	s.mode += 'm'
+	if s.shell.master != nil {
+		return s.sitDown(spec)
+	}
 	if spec.Stdio.Streams == messages.SeparateStreams {
 		which = messages.Stdout
 		s.mode += 's' - 'm'
@@ -275,10 +287,14 @@ func (s *section) begin() {
 	s.before = sh.present
 	oom += sh.ooms
 	sh.mu.Unlock()
+	s.shared = s.part != nil && s.anyLives(s.before)
 	j.born(child{
 		pid: of.root.pid, start: of.root.start, pidfd: -1, tree: &inShell{section: s, tree: t},
-		streams: s.io.streams, stdin: s.io.stdin, oom: oom, flags: s.io.flags,
+		streams: s.io.streams, stdin: s.io.stdin, term: s.io.term, oom: oom, flags: s.io.flags,
 	})
+	if s.part != nil {
+		s.takeSeat()
+	}
 	sh.mu.Lock()
 	gone := sh.gone
 	var err error
@@ -291,11 +307,20 @@ func (s *section) begin() {
 	sh.mu.Unlock()
 	switch {
 	case gone:
-		s.ended(sh.end, true)
+		s.outlived(sh.end)
 	case err != nil:
 		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell cannot be told what to run: " + err.Error()}, 0)
 	}
 	j.begun(s.io.streams)
+}
+
+// outlived takes the end of the shell for that of the command.
+func (s *section) outlived(end ending) {
+	if s.part != nil {
+		s.cutOff(end)
+		return
+	}
+	s.ended(end, true)
 }
 
 // ended takes the end of the command, which may be that of the shell.
@@ -303,6 +328,9 @@ func (s *section) ended(end ending, cut bool) {
 	j, sh := s.job, s.shell
 	s.io.release()
 	s.opened()
+	if s.part != nil {
+		s.riseFrom()
+	}
 	j.root.mu.Lock()
 	j.root.gone = true // nobody signals it as if it were its own process
 	j.root.mu.Unlock()

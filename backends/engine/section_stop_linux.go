@@ -36,6 +36,7 @@ func (s *section) climb(l *ladder) {
 	}
 	j.rung(l, "KILL", func() {
 		j.tree.kill()
+		s.unstick()
 		s.poke()
 	})
 	bound := time.NewTimer(comesBack)
@@ -65,7 +66,7 @@ const (
 func (s *section) interrupt() {
 	sent := map[executed]bool{}
 	s.interruptNew(sent)
-	s.poke()
+	s.pokeOnPipes()
 	s.job.e.run(s.job, func() {
 		pause := interruptPause
 		for range interrupts {
@@ -81,7 +82,7 @@ func (s *section) interrupt() {
 				return
 			}
 			if s.interruptNew(sent) {
-				s.poke()
+				s.pokeOnPipes()
 			}
 		}
 	})
@@ -94,22 +95,38 @@ type executed struct {
 	dev, ino uint64
 }
 
+// executedBy says what a process is at. One that cannot be seen is as good as the same.
+func executedBy(sys Sys, p proc) executed {
+	var st unix.Stat_t
+	_ = sys.StatAt(unix.AT_FDCWD, procPath(p.pid, "exe"), &st)
+	return executed{p.pid, p.start, st.Dev, st.Ino}
+}
+
 // interruptNew interrupts those of the command's processes that were not before, and
 // reports whether there was one.
 func (s *section) interruptNew(sent map[executed]bool) (some bool) {
+	s.aim.Lock()
+	defer s.aim.Unlock()
+	if s.part != nil {
+		return s.interruptFront(sent)
+	}
 	w := s.job.tree.(*inShell)
 	var procs []proc
 	for _, p := range w.members() {
-		var st unix.Stat_t
-		_ = s.job.e.opt.Sys.StatAt(unix.AT_FDCWD, procPath(p.pid, "exe"), &st) // one that cannot be seen is as good as the same
-		id := executed{p.pid, p.start, st.Dev, st.Ino}
-		if !sent[id] {
+		if id := executedBy(s.job.e.opt.Sys, p); !sent[id] {
 			sent[id] = true
 			procs = append(procs, p)
 		}
 	}
 	w.send(procs, unix.SIGINT, unix.SIGCONT)
 	return len(procs) > 0
+}
+
+// pokeOnPipes pokes a shell that no terminal interrupts with its command.
+func (s *section) pokeOnPipes() {
+	if s.part == nil {
+		s.poke()
+	}
 }
 
 // poke interrupts the shell, if it is at this command still, and wakes it: it may have
@@ -132,9 +149,12 @@ func (s *section) isOver() bool {
 // signal sends one signal to what the command runs.
 func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 	if sig == unix.SIGINT {
+		s.job.acts()
 		s.interrupt()
 		return messages.ControlDone{}
 	}
+	s.aim.Lock()
+	defer s.aim.Unlock()
 	w := s.job.tree.(*inShell)
 	procs := w.members()
 	if len(procs) == 0 {
@@ -142,6 +162,7 @@ func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
 			Code: messages.Refused, Reason: "no_process", Message: errNoProcess.Error(), Hint: "interrupt it with INT, or stop it",
 		}}
 	}
+	s.job.acts()
 	w.send(procs, sig)
 	return messages.ControlDone{}
 }

@@ -68,23 +68,7 @@ func TestFaultNoDescriptors(t *testing.T) {
 		}
 	})
 	up := r.up("echo up; sleep 100")
-	taken := allDescriptors(t)
-	refused := 0
-	for len(taken) > 0 {
-		e := r.start(r.spec("exit 7"))
-		e.hears("end", func(facts []messages.ProcessFact) bool { return len(facts) > 0 })
-		f, ok := e.all()[0].(messages.ProcessFailed)
-		if !ok {
-			e.over()
-			break
-		}
-		if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "EMFILE" || f.Err.Hint == "" {
-			t.Errorf("with %d spare: %+v", refused, f)
-		}
-		refused++
-		unix.Close(taken[0])
-		taken = taken[1:]
-	}
+	refused, taken := untilItStarts(t, func() *ear { return r.start(r.spec("exit 7")) })
 	if refused == 0 || len(taken) == 0 {
 		t.Errorf("%d jobs were refused, %d descriptors are taken", refused, len(taken))
 	}
@@ -97,6 +81,27 @@ func TestFaultNoDescriptors(t *testing.T) {
 	}
 	up.proc.Stop(client(), 0)
 	up.over()
+}
+
+// untilItStarts takes all descriptors of the process, and gives back one for each job that
+// is refused for want of them. It says how many were, and which are taken still.
+func untilItStarts(t *testing.T, start func() *ear) (refused int, taken []int) {
+	t.Helper()
+	for taken = allDescriptors(t); len(taken) > 0; taken = taken[1:] {
+		e := start()
+		e.hears("end", func(facts []messages.ProcessFact) bool { return len(facts) > 0 })
+		f, ok := e.all()[0].(messages.ProcessFailed)
+		if !ok {
+			e.over()
+			break
+		}
+		if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "EMFILE" || f.Err.Hint == "" {
+			t.Errorf("with %d spare: %+v", refused, f)
+		}
+		refused++
+		unix.Close(taken[0])
+	}
+	return refused, taken
 }
 
 // allDescriptors takes all descriptors that this process may have.

@@ -49,7 +49,10 @@ func (l *launch) run() *failure {
 		return fail
 	}
 	io, fail := l.j.connect(l.spec, l.h.null)
-	if l.io = io; fail != nil {
+	if l.io = io; fail == nil {
+		fail = l.j.seat(l.spec, io)
+	}
+	if fail != nil {
 		return fail
 	}
 	if c := l.h.cgroups; c != nil {

@@ -29,6 +29,11 @@ type stream struct {
 	since    time.Time
 	wake     chan struct{} // the reason of a pause is gone; capacity 1
 
+	of    *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
+	part  atomic.Pointer[stream] // of the command whose output comes now; set with mu
+	seen  *stream                // the part at the last event; the common goroutine's
+	moves chan struct{}          // a part got something; capacity 1
+
 	sealed  atomic.Bool
 	ended   chan struct{} // closed when it is sealed
 	crashed atomic.Bool   // nobody waits for the pipe any more, and it did not end
@@ -81,8 +86,9 @@ func (s *stream) handOver() { s.job.e.run(s.job, s.pump) }
 // the pipe and seals the log.
 func (s *stream) pump() {
 	s.carefully(func() {
-		s.end.wait(s.which.String(), s.pumpAll)
-		if s.pumpUnwatched() {
+		calmed := false
+		s.end.wait(s.which.String(), func(conn syscall.RawConn) { calmed = s.pumpAll(conn) })
+		if !calmed && s.pumpUnwatched() {
 			s.finish()
 		}
 	})
@@ -122,16 +128,22 @@ func (s *stream) dismiss() {
 	}
 }
 
-func (s *stream) pumpAll(conn syscall.RawConn) {
+// pumpAll reports whether the stream is with the quiet ones again: it was another command
+// that was not.
+func (s *stream) pumpAll(conn syscall.RawConn) (calmed bool) {
 	pause := retryFirst
 	var last verdict
+	part := s.part.Load()
 	try := func(fd uintptr) bool {
 		last = s.moveAll(int(fd))
-		return last != empty
+		if now := s.part.Load(); last == empty && now != part {
+			part, calmed = now, s.attend()
+		}
+		return last != empty || calmed
 	}
 	for {
-		if err := conn.Read(try); err != nil || last == ended {
-			return
+		if err := conn.Read(try); err != nil || last == ended || calmed {
+			return calmed
 		}
 		switch last {
 		case held, capped:
@@ -175,7 +187,7 @@ func (s *stream) pumpUnwatched() (done bool) {
 // moveAll moves what is there.
 func (s *stream) moveAll(fd int) verdict {
 	for {
-		if s.job.held() && !s.sealed.Load() {
+		if s.held() && !s.sealed.Load() {
 			return held
 		}
 		if v := s.move(fd, moveLimit); v != more {
@@ -186,55 +198,55 @@ func (s *stream) moveAll(fd int) verdict {
 
 // move is one splice and what follows from it.
 func (s *stream) move(fd int, limit int64) verdict {
-	v, grew := s.turn(fd, limit)
-	if grew {
-		s.job.tell()
-	}
+	v, grown := s.turn(fd, limit)
+	grown.tell()
 	return v
 }
 
-func (s *stream) turn(fd int, limit int64) (v verdict, grew bool) {
+func (s *stream) turn(fd int, limit int64) (v verdict, grown *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.splice(fd, limit)
 }
 
-// splice is move with mu held; grew says that somebody is to be told.
-func (s *stream) splice(fd int, limit int64) (v verdict, grew bool) {
+// splice is move with mu held; somebody is to be told of what has grown.
+func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 	if s.sealed.Load() {
-		return ended, false
+		return ended, nil
 	}
+	to := s.owner()
 	if err := s.job.e.opt.at(pointPump); err != nil {
-		return s.refused(err), true
+		return to.refused(err), to
 	}
-	n, err := s.log.Splice(fd, limit)
+	n, err := to.log.Splice(fd, limit)
 	if errors.Is(err, io.EOF) && s.terminal && !s.mayReturn() {
-		n, err = s.log.Splice(fd, limit) // see hangup.go
+		n, err = to.log.Splice(fd, limit) // see hangup.go
 	}
 	if n > 0 {
 		s.total += n
-		grew = s.job.credits.grow(s.which, n)
-		grew = s.unblock() || grew
+		if grew := to.grew(n); to.unblock() || grew {
+			grown = to
+		}
 		s.widen(fd, n)
 	}
 	switch {
 	case err == nil && n > 0:
-		return more, grew
+		return more, grown
 	case err == nil, errors.Is(err, unix.EAGAIN):
-		return empty, grew
+		return empty, grown
 	case errors.Is(err, io.EOF) && s.mayReturn():
-		return empty, grew
+		return empty, grown
 	case errors.Is(err, io.EOF):
 		s.seal()
-		return ended, grew
+		return ended, grown
 	case errors.Is(err, spill.ErrPaused):
-		s.refused(err) // the job waits for room that never comes: that has to be known
-		return capped, true
+		to.refused(err) // the job waits for room that never comes: that has to be known
+		return capped, to
 	case errors.Is(err, spill.ErrQuota):
-		s.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, s.job.later.grace)
-		return more, grew
+		to.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, to.job.later.grace)
+		return more, grown
 	}
-	return s.refused(err), true
+	return to.refused(err), to
 }
 
 // seal ends the log. Called with mu.
@@ -242,6 +254,7 @@ func (s *stream) seal() {
 	if s.sealed.Load() {
 		return
 	}
+	s.endPart()
 	if err := s.log.Seal(); err != nil {
 		s.job.fault(err)
 	}
@@ -308,6 +321,9 @@ func (s *stream) moved() int64 {
 
 // resume wakes a pump that pauses.
 func (s *stream) resume() {
+	if s.of != nil {
+		s = s.of
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -48,8 +48,12 @@ type Sys interface {
 	Modes(master int) (*unix.Termios, error)
 	SetModes(master int, modes *unix.Termios) error
 	Foreground(master int) (pgid int, err error)
-	Peer(master int) (slave int, err error) // one more; close-on-exec, and nobody's terminal
-	Readable(fd int) (bool, error)          // without waiting
+	TerminalNumber(master int) (int, error)
+	SignalFront(master int, sig syscall.Signal) error       // to who is in the foreground
+	DropTyped(master int) error                             // what is on its way to the terminal
+	SetModesDropping(master int, modes *unix.Termios) error // and what it has that nobody has read
+	Peer(master int) (slave int, err error)                 // one more; close-on-exec, and nobody's terminal
+	Readable(fd int) (bool, error)                          // without waiting
 	Splice(from, to, most int) (int, error)
 	Memory(pid int, at uintptr, p []byte) (int, error) // of another process
 
@@ -307,4 +311,19 @@ func infoField(info *unix.Siginfo, i int) *int32 {
 	const word = unsafe.Sizeof(uintptr(0))
 	const offset = (3*unsafe.Sizeof(int32(0)) + word - 1) / word * word
 	return (*int32)(unsafe.Add(unsafe.Pointer(info), offset+uintptr(i)*unsafe.Sizeof(int32(0))))
+}
+
+func (kernel) TerminalNumber(master int) (int, error) { return unix.IoctlGetInt(master, unix.TIOCGPTN) }
+
+func (kernel) SignalFront(master int, sig syscall.Signal) error {
+	return unix.IoctlSetInt(master, unix.TIOCSIG, int(sig))
+}
+
+// DropTyped is a flush of the output of the master: it is the input of the terminal.
+func (kernel) DropTyped(master int) error {
+	return unix.IoctlSetInt(master, unix.TCFLSH, unix.TCOFLUSH)
+}
+
+func (kernel) SetModesDropping(master int, modes *unix.Termios) error {
+	return unix.IoctlSetTermios(master, unix.TCSETSF, modes)
 }

@@ -141,6 +141,7 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 		return messages.ControlRefused{Err: *bad}
 	}
 	return j.onTerminal(func(t *terminal, master int) error {
+		j.acts()
 		return t.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
 	})
 }
@@ -149,6 +150,7 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 // made of them: raw, without an echo.
 func (j *job) resetTerminal() messages.ProcessFact {
 	return j.onTerminal(func(t *terminal, master int) error {
+		j.acts()
 		modes := t.modes
 		return t.sys.SetModes(master, &modes)
 	})

@@ -3,12 +3,14 @@ package engine
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -198,23 +200,7 @@ func TestFaultNoDescriptorsForATerminal(t *testing.T) {
 	})
 	up := r.onTerminal("echo up; sleep 100")
 	r.says(up, "up")
-	taken := allDescriptors(t)
-	refused := 0
-	for len(taken) > 0 {
-		e := r.onTerminal("exit 7")
-		e.hears("end", func(facts []messages.ProcessFact) bool { return len(facts) > 0 })
-		f, ok := e.all()[0].(messages.ProcessFailed)
-		if !ok {
-			e.over()
-			break
-		}
-		if f.Err.Code != messages.ResourceExhausted || f.Err.Reason != "EMFILE" || f.Err.Hint == "" {
-			t.Errorf("with %d spare: %+v", refused, f)
-		}
-		refused++
-		unix.Close(taken[0])
-		taken = taken[1:]
-	}
+	refused, taken := untilItStarts(t, func() *ear { return r.onTerminal("exit 7") })
 	if refused < 4 || len(taken) == 0 {
 		t.Errorf("%d jobs were refused, %d descriptors are taken", refused, len(taken))
 	}
@@ -315,3 +301,41 @@ func TestTerminalFeatures(t *testing.T) {
 type spliceless struct{ kernel }
 
 func (spliceless) Splice(int, int, int) (int, error) { return 0, unix.EINVAL }
+
+// A control that the job has seen was done, though the job exits of it before that is
+// said.
+func TestFaultControlEndsTheJob(t *testing.T) {
+	sys := &slowSize{exited: make(chan struct{})}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	e := r.onTerminal("trap 'exit 3' WINCH; echo up; while :; do read -t 0.1 x; done")
+	r.says(e, "up")
+	j := r.e.find(e.id)
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 50, Cols: 132}})
+	e.proc.Do(backends.Resize{Size: messages.Terminal{Rows: 51, Cols: 132}})
+	until(t, func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.phase >= exited
+	})
+	close(sys.exited)
+	if x := e.over(); x.Status.Code != 3 {
+		t.Errorf("%+v", x)
+	}
+	if got := answers(e); !slices.Equal(got, []string{"done", "refused job_finished"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// slowSize is held up behind the change of a size until the job has exited.
+type slowSize struct {
+	kernel
+	exited chan struct{}
+}
+
+func (k *slowSize) SetSize(fd int, rows, cols uint16) error {
+	err := k.kernel.SetSize(fd, rows, cols)
+	if rows == 50 {
+		<-k.exited
+	}
+	return err
+}

@@ -17,6 +17,7 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/keeper"
+	liveshell "troupe/backends/shell"
 	"troupe/messages"
 )
 
@@ -38,7 +39,9 @@ func mainDaemon(args []string) (code int, ours bool) {
 	fmt.Println("open")
 	switch what {
 	case "shell":
-		liveDaemon(c)
+		liveDaemon(c, liveshell.Options{})
+	case "shell-pty":
+		liveDaemon(c, shellsOnTerminals)
 	case "spawn":
 		c.Start(shell(id, args[4]), func(messages.ProcessFact) {})
 		fmt.Println("sent")

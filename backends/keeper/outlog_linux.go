@@ -178,7 +178,7 @@ func (o *outlog) stateNow() spill.State {
 	err := o.ask()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err != nil && o.file != nil { // the keeper is gone: what we have says how large it is
+	if err != nil && o.file != nil && !o.state.Veiled { // the keeper is gone: what we have says how large it is
 		if st, err := o.file.Stat(); err == nil {
 			o.state.Size = max(o.state.Size, st.Size())
 		}
@@ -187,7 +187,8 @@ func (o *outlog) stateNow() spill.State {
 }
 
 // readAt reads what there is of p at off. What is in the descriptor is read
-// without a question; where it ends the keeper says whether the log does.
+// without a question, as far as it may be seen; where that ends the keeper says whether
+// the log does.
 func (o *outlog) readAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
@@ -204,8 +205,16 @@ func (o *outlog) readAt(p []byte, off int64) (int, error) {
 		}
 		n := 0
 		if f != nil {
+			shown := p
+			if s.Veiled {
+				shown = p[:min(max(s.Size-off, 0), int64(len(p)))]
+			}
 			var err error
-			if n, err = f.ReadAt(p, off); err == nil {
+			n, err = f.ReadAt(shown, off)
+			if err == nil && len(shown) < len(p) {
+				err = io.EOF
+			}
+			if err == nil {
 				return n, nil
 			} else if err != io.EOF && !asked { // it was closed beneath us: another has come
 				continue

@@ -25,7 +25,7 @@ const counted = `n=$((n + 1)); printf '%020000d\n' $n; (exit $((n % 7)))`
 
 // liveDaemon is a daemon with one live shell, in which it runs one command after the
 // other and tells the result of each, until it is killed. The next goes on with the shell.
-func liveDaemon(c *keeper.Client) {
+func liveDaemon(c *keeper.Client, o liveshell.Options) {
 	fail := func(err error) {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -35,7 +35,7 @@ func liveDaemon(c *keeper.Client) {
 		fail(err)
 	}
 	at := backends.Place{Scope: "main", Session: "s", Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Umask: -1}
-	place, err := liveshell.New(c, liveshell.Options{}).Open(at, held, func(f messages.ProcessFact) {
+	place, err := liveshell.New(c, o).Open(at, held, func(f messages.ProcessFact) {
 		if r, ok := f.(messages.SessionReplaced); ok {
 			fail(fmt.Errorf("the shell was replaced: %+v", r))
 		}
@@ -94,20 +94,25 @@ func tellResult(id messages.UID, p backends.Process, results <-chan messages.Pro
 	_ = log.Close()
 	n := -1
 	_, _ = fmt.Sscanf(strings.TrimLeft(string(text), "0"), "%d", &n)
-	fmt.Println("result", id, n, x.Status.Shell(), len(text))
+	fmt.Println("result", id, n, x.Status.Shell(), len(text)-strings.Count(string(text), "\r"))
 	p.Settle(last)
 }
 
 // A daemon that is killed while commands run in a live shell costs none of them: each
 // is begun once, its status comes, its output is whole, and the shell counts on.
-func TestDaemonDiesOverALiveShell(t *testing.T) {
+func TestDaemonDiesOverALiveShell(t *testing.T) { diesOverALiveShell(t, "shell") }
+
+// So it is on a terminal.
+func TestDaemonDiesOverALiveShellOnATerminal(t *testing.T) { diesOverALiveShell(t, "shell-pty") }
+
+func diesOverALiveShell(t *testing.T, kind string) {
 	dir := keeperDir(t)
 	first := open(t, dir) // it keeps the keeper from ending with the first daemon
 	first.Close(true)
 	type result struct{ n, code, size int }
 	results := map[string]result{}
 	for range 20 {
-		cmd := exec.CommandContext(t.Context(), self(t), daemonArg, dir, "shell", string(newUID()))
+		cmd := exec.CommandContext(t.Context(), self(t), daemonArg, dir, kind, string(newUID()))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {

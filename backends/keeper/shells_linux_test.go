@@ -12,7 +12,15 @@ import (
 
 // A command in a live shell of a keeper keeps the promises that need no process of its
 // own.
-func TestConformanceOfShells(t *testing.T) {
+func TestConformanceOfShells(t *testing.T) { conformOfShells(t, liveshell.Options{}) }
+
+// So it does on a terminal.
+func TestConformanceOfShellsOnTerminals(t *testing.T) { conformOfShells(t, shellsOnTerminals) }
+
+// shellsOnTerminals is how a backend of shells on terminals is made.
+var shellsOnTerminals = liveshell.Options{Terminal: messages.Terminal{Rows: 24, Cols: 80}}
+
+func conformOfShells(t *testing.T, o liveshell.Options) {
 	for mode, reach := range map[string]messages.Isolation{roleArg: messages.InCgroup, noCgroups: messages.Subreaper} {
 		t.Run(mode, func(t *testing.T) {
 			if mode == roleArg {
@@ -33,7 +41,7 @@ func TestConformanceOfShells(t *testing.T) {
 					}
 				})
 				return backendtest.Subject{
-					Backend: liveshell.New(c, liveshell.Options{}), Engine: c, Reach: reach, Real: true, Shared: true,
+					Backend: liveshell.New(c, o), Engine: c, Reach: reach, Real: true, Shared: true, Terminals: o != liveshell.Options{},
 					Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 				}
 			})

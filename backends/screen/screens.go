@@ -49,6 +49,7 @@ type Screens struct {
 	waiting int
 	turns   chan struct{}
 	fresh   func(messages.Terminal) *term // nil: newTerm
+	within  time.Duration                 // 0: budget
 }
 
 // drawing is one emulator.
@@ -169,7 +170,7 @@ func (s *Screens) draw(t backends.Terminal, log spill.Log, see func(*drawing)) (
 			Code: messages.OutputUnavailable, Reason: "screen", Message: fmt.Sprintf("the output cannot be drawn as a screen: %v", fault), Hint: "read it as text: troupe logs",
 		}
 	}()
-	end := time.Now().Add(budget)
+	end := time.Now().Add(cmp.Or(s.within, budget))
 	if err := d.catchUp(t, log, s.make, func() bool { return time.Now().Before(end) }); err != nil {
 		d.term = nil
 		return unreadable(err)

@@ -118,8 +118,9 @@ func answer(t testing.TB, s *Screens, of backends.Terminal, after int64) backend
 	return <-told
 }
 
+// newScreens have the time to draw all of a log, however busy the machine is.
 func newScreens(t *testing.T) *Screens {
-	s := &Screens{}
+	s := &Screens{within: time.Minute}
 	t.Cleanup(s.Close)
 	return s
 }

@@ -49,13 +49,9 @@ func (h *command) start() *messages.Error {
 		h.said = said
 	}
 	h.mu.Unlock()
-	d, err := driverOf(p.at.Shell)
-	if err != nil {
-		return err
-	}
 	c := h.what
 	h.is(p.backend.engine.Start(backends.Spec{
-		ID: c.ID, In: s.id, Script: d.text(*c, dir, p.backend.options.Prefix), Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
+		ID: c.ID, In: s.id, Script: p.driver.text(*c, dir, p.backend.options.Prefix), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
 		Umask: -1,
 	}, h.tell))
 	return nil

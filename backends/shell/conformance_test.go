@@ -18,11 +18,16 @@ func TestMain(m *testing.M) {
 
 // A command in a live shell keeps the promises of any job, but for those that need a
 // process of its own.
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conform(t, shell.Options{}) }
+
+// So it does on a terminal.
+func TestConformanceOnTerminals(t *testing.T) { conform(t, onTerminals) }
+
+func conform(t *testing.T, o shell.Options) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
-		r := newRig(t, shell.Options{})
+		r := newRig(t, o)
 		return backendtest.Subject{
-			Backend: r.backend, Engine: r.engine, Real: true, Shared: true, Reach: r.engine.Features().Isolation,
+			Backend: r.backend, Engine: r.engine, Real: true, Shared: true, Terminals: r.terminal, Reach: r.engine.Features().Isolation,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
 		}
 	})

@@ -29,6 +29,8 @@ type rig struct {
 	store   *spill.Disk
 	backend *shell.Backend
 	root    string
+
+	terminal bool
 }
 
 func newRig(t testing.TB, o shell.Options) *rig {
@@ -60,7 +62,7 @@ func newRig(t testing.TB, o shell.Options) *rig {
 			t.Error(err)
 		}
 	})
-	return &rig{TB: t, engine: e, store: store, backend: shell.New(e, o), root: root}
+	return &rig{TB: t, engine: e, store: store, backend: shell.New(e, o), root: root, terminal: o.Terminal != messages.Terminal{}}
 }
 
 // session is one place of a test.
@@ -275,3 +277,6 @@ func glob(pattern string) []string {
 	list, _ := filepath.Glob(pattern)
 	return list
 }
+
+// onTerminals is how a backend of shells on terminals is made.
+var onTerminals = shell.Options{Terminal: messages.Terminal{Rows: 24, Cols: 80}}

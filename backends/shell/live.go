@@ -54,10 +54,7 @@ func (p *place) shellFor() (s *shell, begin func() backends.Process, said chan s
 
 // spec is how the engine is to start a shell. Called with mu.
 func (p *place) spec() (backends.Spec, *messages.Error) {
-	d, err := driverOf(p.at.Shell)
-	if err != nil {
-		return backends.Spec{}, err
-	}
+	d := p.driver
 	program, err := p.backend.look(d.program(p.at.Shell), p.at.Env)
 	if err != nil {
 		return backends.Spec{}, err
@@ -75,8 +72,8 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 		live.From = p.former.id
 	}
 	return backends.Spec{
-		ID: newID(), Argv: append([]string{d.words[0]}, d.words[1:]...), Program: program, Env: slices.Concat(p.at.Env, d.env), Dir: dir, Umask: p.at.Umask,
-		Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams}, OnExit: messages.AdoptChildren,
+		ID: newID(), Argv: append([]string{d.words[0]}, d.words[1:]...), Program: program, Env: slices.Concat(p.environ(), d.env), Dir: dir, Umask: p.at.Umask,
+		Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: p.size()}, OnExit: messages.AdoptChildren,
 		Log:  spill.Plan{Group: string(p.at.Session), Quota: ownLog},
 		Live: live, Meta: backends.ShellMeta(p.at, p.backend.Name()),
 	}, nil

@@ -18,8 +18,11 @@ import (
 	"troupe/messages"
 )
 
-// Name is that of the backend on pipes.
-const Name = "shell"
+// The names of the backend: on pipes, and on terminals.
+const (
+	Name           = "shell"
+	NameOnTerminal = "shell-pty"
+)
 
 // Options say how shells are run. The zero value is the default.
 type Options struct {
@@ -31,6 +34,10 @@ type Options struct {
 	// Snapshots are what shells take up when they begin; nil: nothing. A shell of
 	// which none can be made takes up nothing.
 	Snapshots Snapshots
+	// Terminal is the size of the terminal that each shell is on, unless its session or a
+	// command says another: the kind of job is shell-pty then. The zero value: all are on
+	// pipes.
+	Terminal messages.Terminal
 }
 
 // DefaultQueue is how many commands may wait for their turn (reliability.md 4).
@@ -56,24 +63,32 @@ func New(engine backends.Engine, o Options) *Backend {
 }
 
 // Name implements backends.Backend.
-func (b *Backend) Name() string { return Name }
+func (b *Backend) Name() string {
+	if b.onTerminals() {
+		return NameOnTerminal
+	}
+	return Name
+}
+
+func (b *Backend) onTerminals() bool { return b.options.Terminal != messages.Terminal{} }
 
 // Can implements backends.Backend.
 func (b *Backend) Can() backends.Capabilities {
 	return backends.Capabilities{
 		Parallel: 1, Queue: b.options.Queue, Keeps: true,
-		Input: true, Separate: true, Signals: true, Attribute: true, Outlive: b.engine.CanKeep(),
+		Input: true, Terminal: b.onTerminals(), Separate: !b.onTerminals(), Signals: true, Attribute: !b.onTerminals(), Outlive: b.engine.CanKeep(),
 	}
 }
 
 // Open implements backends.Backend. A shell is started for the first command; one that
 // is held is gone on with.
 func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
-	if _, err := driverOf(at.Shell); err != nil {
+	d, err := b.driver(at.Shell)
+	if err != nil {
 		return nil, err
 	}
 	p := &place{
-		backend: b, at: at, facts: facts, dir: at.Dir,
+		backend: b, at: at, driver: d, facts: facts, dir: at.Dir,
 		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
 	}
 	p.while, p.end = context.WithCancel(context.Background())

@@ -53,11 +53,10 @@ func (p *place) awaitSnapshot() {
 	p.mu.Lock()
 	wanted := p.wantsSnapshot() && !p.closing && !p.silent
 	p.mu.Unlock()
-	d, err := driverOf(p.at.Shell)
-	if !wanted || err != nil {
+	if !wanted {
 		return
 	}
-	program, err := p.backend.look(d.program(p.at.Shell), p.at.Env)
+	program, err := p.backend.look(p.driver.program(p.at.Shell), p.at.Env)
 	if err != nil {
 		return // the start of the shell says so
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/engine"
+	"troupe/backends/engine/enginetest"
 	"troupe/backends/snapshot"
 	"troupe/messages"
 	"troupe/spill"
@@ -26,7 +26,6 @@ type bench struct {
 	store   *spill.Disk
 	engine  *counting
 	maker   *snapshot.Maker
-	dir     string // of the node
 	home    string
 	ids     atomic.Int64
 	forgets sync.Map
@@ -57,22 +56,8 @@ const plenty = time.Minute
 
 func newBench(t *testing.T, limit time.Duration) *bench {
 	t.Helper()
-	root := t.TempDir()
-	if err := os.Chmod(root, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	node := fmt.Sprintf("TEST%d", time.Now().UnixNano())
-	store, err := spill.OpenStore(spill.Options{Root: root, Node: node})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(engine.Options{
-		Node: node, Store: store,
-		Fault: func(job messages.UID, fault error) { t.Errorf("a fault of job %s: %v", job, fault) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := enginetest.New(t, enginetest.Library)
+	store := e.Store
 	b := &bench{T: t, store: store, engine: &counting{Engine: e}, home: t.TempDir()}
 	b.maker = snapshot.New(b.engine, snapshot.Options{
 		Dir:    store.Dir,
@@ -87,22 +72,13 @@ func newBench(t *testing.T, limit time.Duration) *bench {
 		if held, err := e.Inventory(context.Background()); err != nil || len(held) > 0 {
 			t.Errorf("the engine still has %+v, %v", held, err)
 		}
-		if left := e.Close(false); len(left) > 0 {
-			t.Errorf("survivors: %+v", left)
-		}
 		for _, s := range b.engine.started() {
 			if forgotten, ok := b.forgets.Load(s.ID); !ok || forgotten != nil && !errors.Is(forgotten.(error), spill.ErrNotFound) {
 				t.Errorf("the log of job %s is kept: %v", s.ID, forgotten)
 			}
 		}
-		if b.dir, err = store.Dir(); err != nil {
-			t.Error(err)
-		}
-		if left, _ := filepath.Glob(filepath.Join(b.dir, "snapshots*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(e.Root, e.Node, "snapshots*")); len(left) > 0 {
 			t.Errorf("%v is left", left)
-		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
 		}
 	})
 	return b

@@ -80,7 +80,7 @@ func TestHostileStartFiles(t *testing.T) {
 					t.Errorf("got %q", got)
 				}
 			}
-			if took := time.Since(begun); limit == 0 && (took < snapshot.Limit || took > 5*snapshot.Limit) {
+			if took := time.Since(begun); limit == 0 && (took < snapshot.Limit || took > plenty) {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -163,7 +163,7 @@ func TestSnapshotEndsWithTheNode(t *testing.T) {
 	if err := b.maker.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(begun); took > time.Second {
+	if took := time.Since(begun); took > plenty/2 { // the maker may take plenty
 		t.Errorf("it took %s", took)
 	}
 	if why := <-done; why == nil {

@@ -153,7 +153,8 @@ func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
 		return nil
 	}
 	err := messages.Invalid("arguments", cmd.CommandPath()+" needs "+strings.Join(names[len(args):], " and "))
-	err.Hint = "troupe ps -a lists the jobs; see " + cmd.CommandPath() + " --help"
+	lists := map[string]string{"JOB": "troupe ps -a lists the jobs; ", "SESSION": "troupe sessions lists them; "}
+	err.Hint = lists[names[len(args)]] + "see " + cmd.CommandPath() + " --help"
 	return err
 }
 
@@ -177,28 +178,19 @@ func scoped(path *string) func(*asking) error {
 const completing = 150 * time.Millisecond
 
 // jobIDs completes the ids of jobs that live, and of finished ones where a verb
-// is for those. Without a daemon, or if it is slow, there are none.
+// is for those.
 func (m *Main) jobIDs(finished bool, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completing)
-		defer cancel()
-		c, err := m.dial(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer c.Close()
-		list, err := c.Jobs(ctx, messages.ListJobs{Finished: finished})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var ids []string
-		for _, job := range list.Jobs {
-			ids = append(ids, cobra.CompletionWithDesc(string(job.ID), clean(shorten(job.Command, completionWidth))))
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+		return m.completed(func(ctx context.Context, c *client.Client) (ids []string) {
+			list, _ := c.Jobs(ctx, messages.ListJobs{Finished: finished})
+			for _, job := range list.Jobs {
+				ids = append(ids, cobra.CompletionWithDesc(string(job.ID), clean(shorten(job.Command, completionWidth))))
+			}
+			return ids
+		})
 	}
 }
 

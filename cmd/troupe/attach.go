@@ -33,10 +33,13 @@ func (m *Main) attachCommand() *cobra.Command {
 	f := &attachFlags{}
 	cmd := &cobra.Command{
 		Use: "attach [flags] JOB", Short: "Sit at a job: see what it prints, and type", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
-		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr; of a job
-on a terminal, at a terminal, what that shows), and pass on what is typed, a line at a
-time. One of those attached may type; the others watch. Ctrl-C is sent to the job, Ctrl-D ends
-its input, and the detach keys leave it as it is.`,
+		Long: `Show what a job prints from now on (where the streams are apart, stderr on stderr), and
+pass on what is typed. One of those attached may type; the others watch. The detach
+keys leave it as it is.
+
+At a job on a terminal each key goes to it, Ctrl-C too, and its terminal gets the size
+of ours; who watches at a terminal sees it as it is. At one on pipes lines are passed on: Ctrl-C is sent to the job as INT, Ctrl-D
+ends its input.`,
 		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
 	}
 	set := cmd.Flags()

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"troupe/gateways/http/client"
 	"troupe/messages"
 )
 
 func (m *Main) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
+		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
 		Long: `Print a script for bash, zsh, fish or powershell. Ids of jobs are the daemon's
 own, as long as it answers at once.`,
 		Example: `  . <(troupe completion bash)
@@ -34,4 +36,64 @@ own, as long as it answers at once.`,
 			return e
 		},
 	}
+}
+
+// flagWords are what the flags take that take one of some words.
+var flagWords = map[string][]string{
+	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "on-exit": {"kill", "adopt", "keep"}, "streams": {"merged", "separate"},
+	"stream": {"merged", "stdout", "stderr"}, "state": states,
+}
+
+// flagFree are those of which only who types knows what they take. What is named nowhere
+// here takes the name of a file.
+var flagFree = []string{
+	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "limit", "lines", "match", "max-output", "metrics", "name",
+	"offset", "port", "promote-after", "quiet", "since", "timeout",
+}
+
+// completeFlags has the flags of a verb completed that say nothing else: by words, by the
+// owners of jobs, by directories, or by nothing.
+func (m *Main) completeFlags(verb *cobra.Command) {
+	complete := map[string]cobra.CompletionFunc{"scope": m.scopePaths, "cwd": completeDirs, "dir": completeDirs}
+	for name, words := range flagWords {
+		complete[name] = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
+	if verb.Name() == "serve" {
+		complete["state"] = completeDirs
+	}
+	for _, name := range flagFree {
+		complete[name] = cobra.NoFileCompletions
+	}
+	for name, by := range complete {
+		if verb.Flags().Lookup(name) != nil {
+			_ = verb.RegisterFlagCompletionFunc(name, by)
+		}
+	}
+}
+
+func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// scopePaths completes the owners of jobs.
+func (m *Main) scopePaths(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return m.completed(func(ctx context.Context, c *client.Client) (paths []string) {
+		list, _ := c.Scopes(ctx, "")
+		for _, s := range list {
+			paths = append(paths, string(s.Path))
+		}
+		return paths
+	})
+}
+
+// completed asks the daemon for words. Without one, or if it is slow, there are none.
+func (m *Main) completed(ask func(context.Context, *client.Client) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completing)
+	defer cancel()
+	c, err := m.dial(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }

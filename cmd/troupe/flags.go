@@ -75,7 +75,8 @@ func (m *Main) runCommand() *cobra.Command {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.kind, "|"), cobra.ShellCompDirectiveNoFileComp))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return m.sessionNames(&f.scope)(cmd, nil, typed)
+		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
+		return m.sessionNames(&f.scope, other)(cmd, nil, typed)
 	})
 	return cmd
 }
@@ -93,7 +94,7 @@ func (f *runFlags) define() {
 	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`; K alone has the caller's value")
 	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `FILE`, one K[=V] a line")
 	set.Var(&f.envPolicy, "env-policy", "the environment below those: all of ours, the usual names of the host, that without pagers and questions, or nothing (default caller)")
-	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, fish, or an absolute path (default bash)")
+	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, dash, fish, or an absolute path (default bash)")
 	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
 	set.BoolVarP(&f.pty, "pty", "t", false, "run it on a terminal of its own, of the size of ours, and pass on each key")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,24 +20,56 @@ func (m *Main) help(cmd *cobra.Command) error {
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", about, strings.ReplaceAll(cmd.UseLine(), "\n", "\n  "))
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", folded(about), strings.ReplaceAll(cmd.UseLine(), "\n", "\n  "))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nVerbs:\n")
-		for _, verb := range cmd.Commands() {
-			if verb.IsAvailableCommand() || verb.Name() == "help" {
-				fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding()-3, verb.Name(), verb.Short)
-			}
-		}
+		listVerbs(&b, cmd.Commands())
 	}
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", cmd.Flags().FlagUsagesWrapped(helpWidth))
 	if text := cmd.Annotations[helpEnd]; text != "" {
-		fmt.Fprintf(&b, "\n%s\n", text)
+		fmt.Fprintf(&b, "\n%s\n", folded(text))
 	}
 	_, err := m.Out.WriteString(b.String())
 	return err
+}
+
+// listVerbs writes the verbs that are there, each with what it does.
+func listVerbs(b *strings.Builder, verbs []*cobra.Command) {
+	width := 0
+	shown := slices.DeleteFunc(slices.Clone(verbs), func(v *cobra.Command) bool { return !v.IsAvailableCommand() && v.Name() != "help" })
+	for _, verb := range shown {
+		width = max(width, len(verb.Name()))
+	}
+	for _, verb := range shown {
+		fmt.Fprintf(b, "  %-*s  %s\n", width, verb.Name(), verb.Short)
+	}
+}
+
+// folded is a text whose lines fit helpWidth. Those that begin with a blank stay as they
+// are.
+func folded(text string) string {
+	var lines []string
+	at := 0 // the line that words are added to; behind the last: none
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			lines = append(lines, line)
+			at = len(lines)
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			switch {
+			case at < len(lines) && len(lines[at])+1+len(word) <= helpWidth:
+				lines[at] += " " + word
+			default:
+				lines = append(lines, word)
+				at = len(lines) - 1
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // helpEnd is the annotation whose text stands last in the help of a verb.

@@ -178,8 +178,9 @@ func TestFaultVimOfAKilledClient(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	s.over()
-	settles(t, "alternate screens", 0, func() int { return strings.Count(s.state(), "alternate 1") })
-	require.Contains(t, s.state(), "cursor 1")
+	settles(t, "terminals that are not as they were", 0, func() int {
+		return map[bool]int{false: 1}[strings.HasPrefix(s.state(), "alternate 0, cursor 1 ")]
+	})
 }
 
 // A terminal is given back without the mouse, keys and colours that a program has turned

@@ -33,7 +33,6 @@ terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
 	return m.asks(cmd, f.check, func(a *asking) error { return a.ps(f) })
 }
 

@@ -27,7 +27,7 @@ func (c *terminal) modes(t *testing.T) (modes unix.Termios) {
 // each key, that of Ctrl-C too; ours is as it was in the end. In the daemon it is the same.
 func TestPty(t *testing.T) {
 	t.Parallel()
-	const text = `stty size; trap 'stty size; echo sized' WINCH; trap 'echo caught' INT; echo ready; until read -r -t 0.05 x; do :; done; echo got $x; ` +
+	const text = `stty size; trap 'stty size; echo sized' WINCH; trap 'echo caught' INT; echo ready; x=; until read -r -t 0.05 y; do x=$x$y; done; echo got $x$y; ` +
 		`stty -icanon -echo; echo keys; key=$(head -c 1); echo key $key; exit 5`
 	sits := func(t *testing.T, p *process) {
 		c := openTerminal(t)

@@ -17,7 +17,7 @@ func (m *Main) root() *cobra.Command {
 		Long: `troupe runs a command, keeps every byte it prints, ends it and everything it
 started when told to, and reports how it ended exactly once.`,
 		Example: `  troupe run 'make test 2>&1 | tail'      one argument is shell text
-  troupe run --timeout 10m go test ./...  several are a program and its arguments
+  troupe run --timeout 10m go test ./...  several are a program and its words
   troupe doctor                           what this machine allows`,
 		Args: noSuchVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,12 +44,16 @@ started when told to, and reports how it ended exactly once.`,
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false
 	root.SuggestionsMinimumDistance = 2 // SuggestionsFor has no default of its own
-	root.AddCommand(
+	verbs := []*cobra.Command{
 		m.runCommand(), m.psCommand(), m.showCommand(), m.screenCommand(), m.stopCommand(), m.killCommand(), m.signalCommand(), m.promoteCommand(),
 		m.deadlineCommand(), m.waitCommand(), m.logsCommand(), m.attachCommand(), m.writeCommand(), m.sessionsCommand(), m.closeCommand(), m.scopesCommand(),
 		m.handoverCommand(), m.rmCommand(), m.statsCommand(), m.eventsCommand(), m.serveCommand(), m.shutdownCommand(), m.keeperCommand(), m.guardCommand(),
 		m.completionCommand(), m.doctorCommand(), m.versionCommand(),
-	)
+	}
+	for _, verb := range verbs {
+		m.completeFlags(verb)
+	}
+	root.AddCommand(verbs...)
 	root.AddCommand(m.missing()...)
 	return root
 }

@@ -63,7 +63,7 @@ func scripts(t *testing.T, which func(name string) bool) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonIs, "gone": goneScript, "mode": mode, "daemon": daemonScript, "until": until,
+			"exits": exits, "json": jsonIs, "gone": goneScript, "ends": endsScript, "mode": mode, "daemon": daemonScript, "until": until,
 		},
 	})
 }
@@ -134,6 +134,18 @@ func goneScript(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("process %s: alive is %v", pid, !neg)
 		}
 	}
+}
+
+// endsScript is "ends FILE": it waits until the processes that the file names are gone,
+// where the result of their command does not wait for that.
+func endsScript(ts *testscript.TestScript, _ bool, args []string) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	pids := strings.Fields(ts.ReadFile(args[0]))
+	for late := time.Now().Add(tooLong); slices.ContainsFunc(pids, alive) && time.Now().Before(late); {
+		<-tick.C
+	}
+	goneScript(ts, false, args)
 }
 
 // alive reports whether a process runs: one that has ended and was not reaped,

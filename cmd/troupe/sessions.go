@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/gateways/http/client"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
@@ -78,7 +79,7 @@ func (m *Main) closeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
-		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope),
+		Long: "Close a session: its jobs are ended, and what they left behind, and its shell, if\nit has one.", ValidArgsFunction: m.sessionNames(&scope, func(messages.SessionInfo) bool { return true }),
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
 	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
@@ -109,31 +110,30 @@ func (m *Main) closeCommand() *cobra.Command {
 	})
 }
 
-// sessionNames completes the names of sessions of a scope. Without a daemon, or if it
-// is slow, there are none.
-func (m *Main) sessionNames(scope *string) cobra.CompletionFunc {
+// sessionNames completes the names of sessions of a scope: those of which is true.
+func (m *Main) sessionNames(scope *string, of func(messages.SessionInfo) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completing)
-		defer cancel()
-		c, err := m.dial(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer c.Close()
-		of := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
-		list, err := c.Sessions(ctx, of)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		for _, s := range list {
-			if s.Scope == of {
-				names = append(names, cobra.CompletionWithDesc(string(s.Session), clean(cmp.Or(s.Shell, s.Backend)+" in "+shorten(cmp.Or(s.Dir, "?"), completionWidth))))
+		return m.completed(func(ctx context.Context, c *client.Client) (names []string) {
+			in := messages.ScopePath(cmp.Or(*scope, string(messages.MainScope)))
+			list, _ := c.Sessions(ctx, in)
+			for _, s := range list {
+				if s.Scope == in && of(s) {
+					names = append(names, cobra.CompletionWithDesc(string(s.Session), clean(place(s))))
+				}
 			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+			return names
+		})
 	}
+}
+
+// place is what a session is, in a few words.
+func place(s messages.SessionInfo) string {
+	what := cmp.Or(s.Shell, s.Backend)
+	if s.Dir != "" {
+		what += " in " + shorten(s.Dir, completionWidth)
+	}
+	return what
 }

@@ -25,7 +25,7 @@ func TestOneSignalAsksThenKills(t *testing.T) {
 	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		t.Run(signalName(sig), func(t *testing.T) {
 			t.Parallel()
-			const grace = 1500 * time.Millisecond
+			const grace = 5 * time.Second
 			p := program(t, "run", "--grace", grace.String(), deaf).start()
 			tree := p.pids()
 			asked := time.Now()

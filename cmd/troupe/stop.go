@@ -64,7 +64,7 @@ func (f *stopFlags) span() time.Duration {
 
 func (m *Main) killCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "kill JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: m.jobIDs(false, 0),
+		Use: "kill [flags] JOB...", Short: "Kill jobs at once, with everything they started", Args: someJobs, ValidArgsFunction: m.jobIDs(false, 0),
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
 	byPidFile(cmd)
@@ -174,7 +174,7 @@ func (a *asking) done(err error) error {
 
 func (m *Main) promoteCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "promote JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice.",
 	}
 	return m.asks(cmd, nil, func(a *asking) error {
@@ -188,7 +188,7 @@ func (m *Main) promoteCommand() *cobra.Command {
 
 func (m *Main) deadlineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "deadline JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "deadline [flags] JOB +D|D|none", Short: "Change the deadline of a job", ValidArgsFunction: m.jobIDs(false, 1),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "+D|D|none") },
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}

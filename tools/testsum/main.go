@@ -81,10 +81,12 @@ func (r *runner) all(patterns []string) error {
 	return nil
 }
 
-// test runs one group. A failure that go test itself reports and no event
-// explains is counted too.
+// test runs one group, a package at a time: its tests use all processors already, and
+// two packages would make each other late. A failure that go test itself reports and
+// no event explains is counted too.
 func (r *runner) test(g group) error {
-	args := []string{"-C", g.dir, "test", "-json", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
+	r.compile(g)
+	args := []string{"-C", g.dir, "test", "-json", "-p=1", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
 	if g.race {
 		args = append(args, "-race")
 	}
@@ -106,4 +108,14 @@ func (r *runner) test(g group) error {
 		r.tally.broken("go test in "+g.dir, err.Error())
 	}
 	return readErr
+}
+
+// compile fills the build cache for a group, with all processors. What does not
+// compile is told when it is run.
+func (r *runner) compile(g group) {
+	args := []string{"-C", g.dir, "test", "-c", "-o", os.DevNull}
+	if g.race {
+		args = append(args, "-race")
+	}
+	_ = exec.Command("go", append(args, g.packages...)...).Run()
 }

@@ -46,7 +46,7 @@ if [[ ! ${__troupe_n+x} ]]; then
       if [[ $__troupe_c && -f $__troupe_f ]]; then break; fi
       # Nothing was read: a builtin is a function now, by which the report may have been
       # lost. In posix mode unset is no function.
-      if [[ $__troupe_n || ! -p @DIR@/ctl || $__troupe_m == 3 ]]; then
+      if [[ $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m == 3 ]]; then
         builtin exit 125
         exit 125
         command kill -KILL $$

@@ -92,3 +92,17 @@ func BenchmarkReadRunByReflection(b *testing.B) {
 func shortRun() []byte {
 	return []byte(`{"scope":"main","command":"make test","cwd":"/home/user/project","env_policy":"caller","base_env":["HOME=/home/user","PATH=/usr/bin:/bin"],"timeout_ms":60000}`)
 }
+
+// What is wrong with a value is said in a sentence.
+func TestBadInputIsSaidInASentence(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"open":[]}`:    "open cannot be an array; it must be an object",
+		`{"command":{}}`: "command cannot be an object; it must be a string",
+		`{"argv":"x"}`:   "argv cannot be a string; it must be a list",
+	} {
+		var r Run
+		if err := Decode([]byte(body), &r); err == nil || err.Message != want {
+			t.Errorf("%s: got %v, want %q", body, err, want)
+		}
+	}
+}

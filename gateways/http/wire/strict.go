@@ -65,7 +65,11 @@ func decodeError(err error) *messages.Error {
 		if field == "" {
 			field = "body"
 		}
-		return messages.Invalid(field, fmt.Sprintf("%s cannot be a %s; it must be %s", field, typ.Value, kind(typ.Type.String())))
+		value := "a " + typ.Value
+		if typ.Value == "array" || typ.Value == "object" {
+			value = "an " + typ.Value
+		}
+		return messages.Invalid(field, fmt.Sprintf("%s cannot be %s; it must be %s", field, value, kind(typ.Type.String())))
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return unknown(strings.Trim(name, `"`))

@@ -1,0 +1,43 @@
+package actors
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// Who makes room for one more live shell is found by one look at the jobs, however many
+// shells there are: it is the supervisor's own time.
+func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
+	const shells, finished = 4000, 10000
+	s := &supervisor{
+		deps: &Deps{}, limit: Limits{Shells: shells}, closings: map[messages.Address]*owed{},
+		sessions: map[messages.Address]messages.SessionInfo{}, jobs: map[messages.JobID]*entry{}, shells: manyShells(shells),
+	}
+	for i := range finished {
+		id := messages.JobID(fmt.Sprintf("j%d", i))
+		s.jobs[id] = &entry{over: true, job: messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
+	}
+	busy := messages.Address{Scope: "main", Session: "s0"}
+	s.jobs["busy"] = &entry{job: messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
+	begin := time.Now()
+	victim, err := s.room()
+	took := time.Since(begin)
+	require.Nil(t, err)
+	require.Equal(t, messages.SessionID("s1"), victim.Session) // s0 is the oldest, and busy
+	require.Less(t, took, 5*time.Second)                       // a look for each shell took 27 s
+}
+
+// manyShells are so many shells, each used a second later than the one before.
+func manyShells(n int) shells {
+	all := shells{known: map[messages.Address]*shellUse{}}
+	for i := range n {
+		at := messages.Address{Scope: "main", Session: messages.SessionID(fmt.Sprintf("s%d", i))}
+		all.known[at] = &shellUse{used: time.Unix(int64(i), 0)}
+	}
+	return all
+}

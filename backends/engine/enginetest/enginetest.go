@@ -1,0 +1,87 @@
+// Package enginetest makes real engines for tests of what stands on them: each with a
+// store in a directory of its own, and nothing of either may be left when the test ends.
+package enginetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/backends/engine"
+	"troupe/messages"
+	"troupe/spill"
+)
+
+// The words of which the name of a mode consists: the engine in somebody else's process,
+// or in one of its own, and with process groups only, though there may be cgroups.
+const (
+	Library   = "library"
+	Own       = "own"
+	NoCgroups = "without cgroups"
+)
+
+// Engine is a real engine, and where its outputs are.
+type Engine struct {
+	*engine.Local
+	Store *spill.Disk
+	Root  string // of the store
+	Node  string
+}
+
+// New makes an engine in a mode: some of the words above. Its end must leave no process,
+// no script and no file.
+func New(t testing.TB, mode string) *Engine {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.Chmod(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Root: root, Node: fmt.Sprintf("TEST%d", time.Now().UnixNano())}
+	var err error
+	if e.Store, err = spill.OpenStore(spill.Options{Root: root, Node: e.Node}); err != nil {
+		t.Fatal(err)
+	}
+	e.Local, err = engine.New(engine.Options{
+		Node: e.Node, Store: e.Store, Own: strings.Contains(mode, Own), NoCgroup: strings.Contains(mode, NoCgroups), ScriptDir: e.Store.Dir,
+		Fault: func(job messages.UID, fault error) { t.Errorf("a fault of job %s: %v", job, fault) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.end(t) })
+	return e
+}
+
+func (e *Engine) end(t testing.TB) {
+	if left := e.Close(false); len(left) > 0 {
+		t.Errorf("survivors: %+v", left)
+	}
+	if left, _ := filepath.Glob(filepath.Join(e.Root, e.Node, "troupe-*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	if err := e.Store.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(e.Root); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// Reach is what a kill must reach in a mode. The engine has to know it.
+func (e *Engine) Reach(t testing.TB, mode string) messages.Isolation {
+	t.Helper()
+	want := messages.InCgroup
+	switch mode {
+	case Library + " " + NoCgroups:
+		want = messages.Group
+	case Own + " " + NoCgroups:
+		want = messages.Subreaper
+	}
+	if says := e.Features().Isolation; says != want {
+		t.Errorf("the engine holds its jobs by %s, want %s", says, want)
+	}
+	return want
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// printed is what the program itself writes, called like this.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "out")
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	m := &Main{In: os.Stdin, Out: out, Err: os.Stderr}
+	root := m.root()
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// verbs are those that a help lists.
+func verbs(t *testing.T) []*cobra.Command {
+	t.Helper()
+	var all []*cobra.Command
+	for _, cmd := range verb(t, "").Commands() {
+		if !cmd.Hidden {
+			all = append(all, cmd)
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("only %d verbs", len(all))
+	}
+	return all
+}
+
+// The help of each verb fits a narrow terminal, says what the verb is for.
+func TestTheHelpFitsATerminal(t *testing.T) {
+	for _, cmd := range append(verbs(t), verb(t, "")) {
+		args := []string{cmd.Name(), "--help"}
+		if cmd.Name() == "troupe" {
+			args = args[1:]
+		}
+		for line := range strings.Lines(printed(t, args...)) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s has a line of %d: %s", strings.Join(args, " "), n, line)
+			}
+		}
+		if cmd.Short == "" {
+			t.Errorf("nobody says what %s is for", cmd.Name())
+		}
+	}
+}
+
+// What the verbs do begins in one column.
+func TestTheHelpListsVerbsInColumns(t *testing.T) {
+	_, list, found := strings.Cut(printed(t, "--help"), "\nVerbs:\n")
+	list, _, ends := strings.Cut(list, "\n\n")
+	if !found || !ends {
+		t.Fatal("there is no list of verbs")
+	}
+	columns := map[int]string{}
+	for line := range strings.Lines(list) {
+		name := strings.Fields(line)[0]
+		at := len(line) - len(strings.TrimLeft(strings.TrimPrefix(line, "  "+name), " "))
+		columns[at] = name
+	}
+	if len(columns) != 1 {
+		t.Errorf("they begin in the columns of %v", columns)
+	}
+}
+
+// A flag that takes one of some words is completed by them, one that takes a file by
+// files, and no other by files that it does not take.
+func TestFlagsAreCompleted(t *testing.T) {
+	files := map[string]bool{"--file": true, "--env-file": true, "--log": true, "--pid-file": true, "--socket": true, "--on-finish": true}
+	for _, cmd := range verbs(t) {
+		for flag, value := range helpFlags(cmd.Flags().FlagUsagesWrapped(helpWidth)) {
+			got := strings.TrimSpace(printed(t, "__complete", cmd.Name(), flag, ""))
+			if byFile := strings.HasSuffix(got, ":0"); value && strings.HasPrefix(flag, "--") && byFile != files[flag] {
+				t.Errorf("%s %s is completed by files: %v", cmd.Name(), flag, byFile)
+			}
+		}
+	}
+	for _, c := range []struct{ verb, flag, want string }{
+		{"run", "--shell", "bash\nzsh\nsh\ndash\nfish\n:4"},
+		{"run", "--on-exit", "kill\nadopt\nkeep\n:4"},
+		{"run", "--streams", "merged\nseparate\n:4"},
+		{"run", "--timeout", ":4"},
+		{"run", "--cwd", ":16"},
+		{"run", "--file", ":0"},
+		{"logs", "--stream", "merged\nstdout\nstderr\n:4"},
+		{"logs", "--pid-file", ":0"},
+		{"ps", "--state", "queued\nstarting\nrunning\nstopping\ndraining\nfinished\n:4"},
+		{"serve", "--state", ":16"},
+		{"write", "--keys", ":4"},
+	} {
+		if got := strings.TrimSpace(printed(t, "__complete", c.verb, c.flag, "")); got != c.want {
+			t.Errorf("%s %s: got %q, want %q", c.verb, c.flag, got, c.want)
+		}
+	}
+}
+
+// A paragraph is folded anew, and what is indented stays.
+func TestTextsAreFolded(t *testing.T) {
+	word := strings.Repeat("w", 39)
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"one\ntwo", "one two"},
+		{word + " " + word + " x", word + " " + word + "\nx"},
+		{word + "\n" + word + "y\nz", word + " " + word + "y\nz"},
+		{"Exit:\n  0  good\n  1  bad\nand\nmore\n\nnext", "Exit:\n  0  good\n  1  bad\nand more\n\nnext"},
+		{strings.Repeat("l", 90) + " x", strings.Repeat("l", 90) + "\nx"},
+	} {
+		if got := folded(c.text); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
