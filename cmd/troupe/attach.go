@@ -38,8 +38,8 @@ pass on what is typed. One of those attached may type; the others watch. The det
 keys leave it as it is.
 
 At a job on a terminal each key goes to it, Ctrl-C too, and its terminal gets the size
-of ours; who watches at a terminal sees it as it is. At one on pipes lines are passed on: Ctrl-C is sent to the job as INT, Ctrl-D
-ends its input.`,
+of ours; who watches at a terminal sees it as it is. At one on pipes lines are passed
+on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
 	}
 	set := cmd.Flags()
