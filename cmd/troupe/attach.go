@@ -38,8 +38,8 @@ pass on what is typed. One of those attached may type; the others watch. The det
 keys leave it as it is.
 
 At a job on a terminal each key goes to it, Ctrl-C too, and its terminal gets the size
-of ours. At one on pipes lines are passed on: Ctrl-C is sent to the job as INT, Ctrl-D
-ends its input.`,
+of ours; who watches at a terminal sees it as it is. At one on pipes lines are passed
+on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 		Annotations: map[string]string{helpEnd: "Exit status: the job's own, as of troupe run; 0 when it was left."},
 	}
 	set := cmd.Flags()
@@ -65,6 +65,7 @@ type seat struct {
 	cleaner *view.Cleaner     // of a terminal
 	size    messages.Terminal // that of the job has had last
 	pty     bool              // the job has a terminal, at which we sit: ours only passes on
+	raw     bool              // our terminal is shown what that of the job is
 	mute    view.Mute         // … and is not asked what others answer
 	answers int64             // it answers from this byte on; negative: nothing
 	shown   int64             // bytes of the output, as far as it was heard
@@ -103,10 +104,16 @@ func (a *asking) attach(f *attachFlags) error {
 			s.screen.follows(a.main)
 		}
 	}
-	if s.screen.out.terminal && !s.pty {
-		s.cleaner = &view.Cleaner{Colours: true}
+	from := job.Output[0].Bytes
+	if s.raw = s.pty && s.screen.out.terminal; f.watch {
+		begin, leave := s.looksOn(job)
+		defer leave()
+		from = begin
 	}
-	how := client.Attaching{Stream: job.Output[0].Stream, Offset: job.Output[0].Bytes, Lease: wire.AttachAsk, Terminal: s.pty && s.screen.out.terminal}
+	if text := f.watch && job.Terminal != (messages.Terminal{}); (s.screen.out.terminal || text) && !s.raw {
+		s.cleaner = &view.Cleaner{Colours: s.screen.out.terminal}
+	}
+	how := client.Attaching{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
 	if f.take {
 		how.Lease = wire.AttachTake
@@ -223,7 +230,7 @@ func (s *seat) broke(err error) error {
 }
 
 func (s *seat) show(b []byte, last bool) error {
-	if s.pty && s.screen.out.terminal {
+	if s.raw {
 		b = s.passes(b)
 	}
 	if s.cleaner != nil {

@@ -44,7 +44,7 @@ func (g *guard) keep(text string) {
 // guarded has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
-func (m *Main) guarded(was *unix.Termios, s *screen) (over func()) {
+func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) {
 	over = func() {}
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +62,7 @@ func (m *Main) guarded(was *unix.Termios, s *screen) (over func()) {
 	g := &guard{text}
 	s.guardedBy(g)
 	process := exec.Command(self, guardVerb)
-	process.Stdin, process.Env, process.ExtraFiles = m.In, []string{}, []*os.File{r, text}
+	process.Stdin, process.Env, process.ExtraFiles = at, []string{}, []*os.File{r, text}
 	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
 	err = process.Start()
 	_ = r.Close()

@@ -5,4 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TIOCGETA
 	setTermios = unix.TIOCSETA
+
+	forgetAndSetTermios = unix.TIOCSETAF // what was typed and not read is lost
 )

@@ -5,4 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	getTermios = unix.TCGETS
 	setTermios = unix.TCSETS
+
+	forgetAndSetTermios = unix.TCSETSF // what was typed and not read is lost
 )

@@ -192,7 +192,7 @@ func (m *Main) rawKeyboard(s *screen) (restore func()) {
 		}
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		over := m.guarded(was, s)
+		over := m.guarded(m.In, was, s)
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
 			over()
 			return

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// Who watches a job on a terminal, at a terminal, sees what that shows: its bytes as they
+// are, but for questions and the clipboard. He does not change its size, and types nothing.
+
+// looksOn has our terminal show that of the job, if it has one and so have we, and is the
+// byte of its output from which on it is shown. What has a screen of its own has painted
+// that already: it is drawn first, as text. leave gives our terminal back.
+func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
+	from, leave = job.Output[0].Bytes, func() {}
+	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.foremost() {
+		return from, leave
+	}
+	now, err := s.Screen(s.ctx, uid(job))
+	if err != nil {
+		return from, leave // it is shown as text
+	}
+	if ours := s.main.terminalSize(); ours.Rows < now.Rows || ours.Cols < now.Cols {
+		s.screen.say("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
+	}
+	s.raw = true
+	s.screen.follows(s.main)
+	restore := s.main.passiveScreen(s.screen)
+	leave = func() {
+		s.screen.unpaint(true) // once
+		restore()
+	}
+	if !now.Alternate {
+		return from, leave
+	}
+	text := "\x1b[?1049h\x1b[H\x1b[2J" + strings.TrimRight(strings.Join(now.Lines, "\r\n"), "\r\n") + fmt.Sprintf("\x1b[%d;%dH", now.Cursor.Row+1, now.Cursor.Col+1)
+	if !now.Cursor.Visible {
+		text += "\x1b[?25l"
+	}
+	_, _ = s.screen.out.Write([]byte(text))
+	return now.At, leave
+}
+
+// foremost reports whether our terminal is ours to change: who does that from behind is
+// stopped.
+func (m *Main) foremost() bool {
+	group, err := 0, error(nil)
+	_ = control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
+	return err == nil && group == unix.Getpgrp()
+}
+
+// passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
+// until the function that it returns is called: Ctrl-C is a signal still, and what else was
+// typed, or the mouse has told, is for nobody.
+func (m *Main) passiveScreen(s *screen) (restore func()) {
+	restore = func() {}
+	_ = control(m.Out, func(fd int) {
+		was, err := unix.IoctlGetTermios(fd, getTermios)
+		if err != nil {
+			return
+		}
+		now := *was
+		now.Oflag &^= unix.OPOST
+		now.Lflag &^= unix.ECHO | unix.ECHONL
+		over := m.guarded(m.Out, was, s)
+		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			over()
+			return
+		}
+		restore = func() {
+			_ = control(m.Out, func(fd int) { _ = unix.IoctlSetTermios(fd, forgetAndSetTermios, was) })
+			over()
+		}
+	})
+	return restore
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/supervision_test/need"
+)
+
+// paintsOnCue paints, and goes on when it is told to by a pipe.
+const paintsOnCue = `stty -echo; mkfifo first second; printf '\033[?1049h\033[2;3Hbefore\033[?25l'; read x < first; printf '\033[31m\033[5;1Hred\033[6n\033[0m\n'; printf '\033[?1000h'; read x < second; exit 4`
+
+// Who watches a job on a terminal at his own sees its bytes as they are, behind what it
+// shows already, without its questions; elsewhere they are text. His terminal is given
+// back as it was, and the size of the job's stays.
+func TestWatchShowsATerminal(t *testing.T) {
+	t.Parallel()
+	const first = "\x1b[?1049h\x1b[H\x1b[2J\r\n  before\x1b[2;9H\x1b[?25l"
+	const second = "\x1b[31m\x1b[5;1Hred\x1b[0m\r\n\x1b[?1000h"
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "paints", paintsOnCue).start().ends(0)
+	d.beside("wait", "--match", "before", "paints").start().ends(0)
+
+	left, killed, stays := openTerminal(t), openTerminal(t), openTerminal(t)
+	before := left.modes(t)
+	p, k, s := d.beside("attach", "--watch", "paints").at(left), d.beside("attach", "--watch", "paints").at(killed), d.beside("attach", "--watch", "paints").at(stays)
+	for _, c := range []*terminal{left, killed, stays} {
+		c.shown.has(t, first)
+	}
+	if now := left.modes(t); now.Lflag&(unix.ECHO|unix.ISIG) != unix.ISIG || now.Oflag&unix.OPOST != 0 {
+		t.Errorf("the terminal is %+v", now)
+	}
+	d.beside("wait", "--timeout", "1m", "--match", "before", "paints").start().ends(0)
+	d.beside("run", "echo > first").start().ends(0)
+	for _, c := range []*terminal{left, killed, stays} {
+		c.shown.has(t, second)
+	}
+	left.keys(t, "typed for nobody\x03")
+	p.ends(130)
+	k.send(unix.SIGKILL)
+	k.ends(137)
+	for _, c := range []*terminal{left, killed} {
+		c.shown.has(t, second+"\x1b[?1049l\x1b[?1000l\x1b[?25h")
+	}
+	if after := left.modes(t); after != before {
+		t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+	}
+	if record := d.record("paints"); record["terminal"].(map[string]any)["rows"] != 24.0 {
+		t.Errorf("the terminal is %v", record["terminal"])
+	}
+	d.beside("run", "echo > second").start().ends(0)
+	s.ends(4)
+	if got := stays.shown.String(); got != first+second+"\x1b[?1049l\x1b[?1000l\x1b[?25h" {
+		t.Errorf("it showed %q", got)
+	}
+}
+
+// Where nothing is shown at a terminal, the output of one is text.
+func TestWatchPrintsText(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "ticks", `while :; do printf '\033[31mtick\033[0m\033[?25l\n'; sleep 0.05; done`).start().ends(0)
+	p := d.beside("attach", "--watch", "ticks").start()
+	for range 3 {
+		require.Equal(t, "tick", p.line())
+	}
+	p.send(unix.SIGINT)
+	p.ends(130)
+}
+
+// What an editor shows is seen by who watches it, from when he comes.
+func TestWatchProgram(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	x := newTmux(t, serves(t, nil).Env)
+	sits := x.sits("sits", "troupe run --pty --name ed vim -u NONE -i NONE -N text")
+	sits.has(`"text" [New]`)
+	sits.keys("i", "one", "Enter", "two")
+	sits.has("one\ntwo")
+	watches := x.sits("watches", "troupe attach --watch ed")
+	watches.has("one\ntwo")
+	sits.keys("Enter", "three", "Escape", "k", "x")
+	sits.has("one\ntw\nthree")
+	settles(t, "screens that differ", 0, func() int {
+		if watches.shows() == sits.shows() {
+			return 0
+		}
+		return 1
+	})
+	watches.keys("C-c")
+	watches.over()
+	require.Contains(t, watches.shows(), "begun\nended 130")
+	sits.keys(":q!", "Enter")
+	sits.over()
+}
