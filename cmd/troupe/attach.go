@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/coder/websocket"
 	"github.com/spf13/cobra"
@@ -15,7 +12,6 @@ import (
 	"troupe/gateways/http/client"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
-	"troupe/shell"
 	"troupe/spill/view"
 )
 
@@ -297,106 +293,4 @@ func (s *seat) ended(said wire.AttachSaid) error {
 		s.screen.unpaint(true)
 	}
 	return s.endsAs(end.Jobs[0])
-}
-
-// typing passes on what is typed until the detach keys; what is no terminal, to
-// its end.
-func (s *seat) typing(ctx context.Context, job messages.JobID) error {
-	if !s.typed { // it is read when it can go somewhere
-		select {
-		case <-s.lease:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	keys := lineKeys{leave: s.leave, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
-	through := leaver{keys: s.leave}
-	buf := make([]byte, copyBuffer)
-	for {
-		n, err := s.main.In.Read(buf)
-		acts := []keyAct{}
-		if s.pty {
-			typed, left := through.take(buf[:n])
-			acts = append(acts, keyAct{bytes: bytes.Clone(typed)}, keyAct{leave: left})
-		} else {
-			acts = keys.take(buf[:n])
-		}
-		for _, act := range acts {
-			if err := s.act(ctx, job, act); err != nil || act.leave {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			ctx, done := s.main.whileRead(ctx)
-			defer done()
-			<-ctx.Done() // the job goes on, and is shown to who reads
-			return context.Cause(ctx)
-		case err != nil:
-			return unreadable("input", "the input", err)
-		}
-	}
-}
-
-func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
-	switch {
-	case act.interrupt:
-		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
-	case act.end:
-		return sent(ctx, s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput}))
-	case len(act.bytes) > 0:
-		return s.write(ctx, act.bytes)
-	}
-	return nil
-}
-
-// write sends input, a piece for each answer that is awaited at most. What nobody
-// types waits for the job to read; who types is told, and may still leave.
-func (s *seat) write(ctx context.Context, b []byte) error {
-	for len(b) > 0 {
-		piece := b[:min(len(b), wire.MaxAttachInput)]
-		switch {
-		case s.typed && !s.window.try():
-			s.screen.say("the job does not read; this was not sent")
-			return nil
-		case !s.typed && !s.window.take(ctx):
-			<-ctx.Done() // the job goes on, and is shown
-			return ctx.Err()
-		}
-		if err := sent(ctx, s.at.Write(ctx, piece)); err != nil {
-			return err
-		}
-		b = b[len(piece):]
-	}
-	return nil
-}
-
-// sent is what became of something that was said. Where the connection has broken, who
-// hears finds what else came, and how it ended: he is waited for.
-func sent(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// controlKeys are the characters of "ctrl-p,ctrl-q".
-func controlKeys(text string) ([]byte, error) {
-	var keys []byte
-	for _, name := range strings.Split(text, ",") {
-		key := []byte(name)
-		if len(name) > 1 {
-			var err error
-			if key, err = shell.EncodeKey(name, shell.KeyMode{Pipe: true}); err != nil {
-				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
-			}
-		}
-		if len(key) == 0 {
-			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+detachKeys)
-		}
-		keys = append(keys, key...)
-	}
-	return keys, nil
 }
