@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // typing passes on what is typed until the detach keys; what is no terminal, to
@@ -94,23 +91,4 @@ func sent(ctx context.Context, err error) error {
 	}
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// controlKeys are the characters of "ctrl-p,ctrl-q".
-func controlKeys(text string) ([]byte, error) {
-	var keys []byte
-	for _, name := range strings.Split(text, ",") {
-		key := []byte(name)
-		if len(name) > 1 {
-			var err error
-			if key, err = shell.EncodeKey(name, shell.KeyMode{Pipe: true}); err != nil {
-				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
-			}
-		}
-		if len(key) == 0 {
-			return nil, messages.Invalid("detach_keys", "--detach-keys has an empty key; write them like "+detachKeys)
-		}
-		keys = append(keys, key...)
-	}
-	return keys, nil
 }
