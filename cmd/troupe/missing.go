@@ -8,12 +8,11 @@ import (
 
 // What the verbs that are not there yet wait for.
 const (
-	needsKeeper    = "keepers of one job alone are not there yet; the keeper of the daemon holds what -b starts"
-	needsInit      = "the role of a container's first process is not there yet"
-	needsTerminals = "commands on a terminal of their own are not there yet"
-	needsGateway   = "the protocols for agents are not there yet"
-	needsConsole   = "the console is not there yet"
-	needsChaos     = "fault plans can only be used in tests so far"
+	needsKeeper  = "keepers of one job alone are not there yet; the keeper of the daemon holds what -b starts"
+	needsInit    = "the role of a container's first process is not there yet"
+	needsGateway = "the protocols for agents are not there yet"
+	needsConsole = "the console is not there yet"
+	needsChaos   = "fault plans can only be used in tests so far"
 )
 
 // missingVerbs are the verbs of the design without their parts.
