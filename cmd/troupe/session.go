@@ -41,8 +41,11 @@ func (g *foreground) forSession(c *client.Client) error {
 	if f.pty {
 		plan.Backend, plan.Terminal = messages.OfShellOnTerminal, r.Terminal
 	}
-	if open && info.Backend == messages.OfShellOnTerminal && f.streams.value == "" {
-		r.Streams = messages.MergedStreams // it has one
+	if open && info.Backend == messages.OfShellOnTerminal {
+		if f.streams.value == string(messages.SeparateStreams) {
+			return unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
+		}
+		r.Streams = messages.MergedStreams
 	}
 	r.Open, r.EnvPolicy, r.BaseEnv, r.Umask, r.Shell = plan, "", nil, "", ""
 	if f.cwd == "" {
