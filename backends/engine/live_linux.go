@@ -134,7 +134,12 @@ func (sh *live) heard(r report) func() {
 		sh.goTo(r.cwd)
 		sh.stopTimer()
 		return sh.call()
-	case s == nil || !s.given || r.about != s.nonce:
+	case s == nil || !s.given:
+		return nil
+	case r.about == reportAgain:
+		s.repeat()
+		return nil
+	case r.about != s.nonce:
 		return nil
 	case r.runs:
 		return s.opened

@@ -32,8 +32,9 @@ type section struct {
 	shared    bool // what earlier commands left may write there, too
 	preparing atomic.Bool
 
-	given  bool   // the shell has the nonce; guarded by shell.mu
-	before []proc // lived in the shell's tree when it began
+	given   bool   // the shell has the nonce; guarded by shell.mu
+	repeats int    // times it was told again; likewise
+	before  []proc // lived in the shell's tree when it began
 
 	back chan struct{} // closed when the shell is through with it
 
@@ -300,7 +301,7 @@ func (s *section) begin() {
 	var err error
 	if !gone {
 		s.given = true
-		err = sh.tell(s.nonce + string(s.mode))
+		err = sh.tell(s.line())
 	} else if sh.cmd == s {
 		sh.cmd = nil
 	}
@@ -312,6 +313,22 @@ func (s *section) begin() {
 		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell cannot be told what to run: " + err.Error()}, 0)
 	}
 	j.begun(s.io.streams)
+}
+
+// line is what the shell is told.
+func (s *section) line() string { return s.nonce + string(s.mode) }
+
+// mostRepeats bounds how often a shell is told of one command: anybody may say that it
+// lost it.
+const mostRepeats = 16
+
+// repeat tells the shell once more, which passes over what it has reported. An interrupt
+// of the command before may have met it behind its report, in the read of this one: what
+// that had taken is gone then. Called with shell.mu.
+func (s *section) repeat() {
+	if s.repeats++; s.repeats <= mostRepeats {
+		_ = s.shell.tell(s.line()) // a FIFO that is full has one
+	}
 }
 
 // outlived takes the end of the shell for that of the command.

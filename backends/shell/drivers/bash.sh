@@ -7,7 +7,7 @@ __troupe_s=$?
 if [[ ! ${__troupe_n+x} ]]; then
   builtin export -n PROMPT_COMMAND
   builtin unset HISTFILE
-  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f=''
+  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f='' __troupe_g=''
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
     # Of the two that were kept the newest counts that is whole.
@@ -45,6 +45,10 @@ if [[ ! ${__troupe_n+x} ]]; then
   # __troupe reports the last command and waits for the next. It succeeds if the last did.
   __troupe() {
     if [[ $1 ]]; then __troupe_s=$1; fi
+    if [[ $__troupe_g ]]; then # the read was interrupted, and what it took is lost
+      __troupe_g='' __troupe_n=''
+      builtin printf '\0again 0 \0' >>'@DIR@/st'
+    fi
     while [[ x ]]; do
       command exec 1>&2 # which is /dev/null, as a rule
       if [[ $__troupe_n ]]; then
@@ -55,11 +59,13 @@ if [[ ! ${__troupe_n+x} ]]; then
       fi
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
+      __troupe_g=1
       builtin read -r -N 18 __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
-      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130
+      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g=''
+      if [[ $__troupe_n && $__troupe_n == "$__troupe_l" ]]; then __troupe_n=''; continue; fi # it was told twice
       __troupe_f='@DIR@/text'
       if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
       if [[ $__troupe_c && -f $__troupe_f ]]; then break; fi

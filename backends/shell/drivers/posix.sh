@@ -1,6 +1,6 @@
 # The driver of a dash, or of another shell that knows no more than POSIX, on pipes. It
 # runs each command in a function, so that an interrupted one can return from it.
-__troupe_i='' __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_c=''
+__troupe_i='' __troupe_n='' __troupe_l='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_c=''
 __troupe_r() { return "$1"; }
 __troupe_read() {
   IFS= command read -r __troupe_n <'@DIR@/ctl'
@@ -17,11 +17,16 @@ __troupe_turn() {
   \unset -f command printf read [ 2>/dev/null || :
   if [ -n "$__troupe_n" ]; then
     command printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
-    __troupe_n='' __troupe_p=$__troupe_s
+    __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
     __troupe_k=$((__troupe_k + 1))
     { export -p; command printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || :
   fi
-  __troupe_read || __troupe_n=''
+  if __troupe_read; then
+    if [ "${__troupe_n%?}" = "$__troupe_l" ]; then __troupe_n=''; fi # it was told twice
+  else
+    __troupe_n='' # what was read is lost with an interrupt
+    command printf '\0again 0 \0' >>'@DIR@/st' || :
+  fi
   if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
   __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
   case $__troupe_c in

@@ -1,6 +1,7 @@
 # The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
-# TRAPINT lets an interrupt through, which "always" catches.
-typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f=''
+# TRAPINT lets an interrupt through, which "always" catches, but for one that comes late
+# for the command before: it would end the shell.
+typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g=''
 __troupe_r() { return $1; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
@@ -16,7 +17,7 @@ if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   builtin unset __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
-TRAPINT() { return 130 }
+TRAPINT() { if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
 builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 while [[ -n x ]]; do
   {
@@ -27,8 +28,9 @@ while [[ -n x ]]; do
       __troupe_k=$((__troupe_k + 1))
       { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
     fi
+    __troupe_g=1
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
-    __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
+    __troupe_g='' __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
     __troupe_f='@DIR@/text'
     if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
     if [[ -n $__troupe_c && -f $__troupe_f ]]; then
