@@ -18,7 +18,7 @@ TESTSUM := .bin/testsum $(RACED:%=-race %)
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
-test: .bin/testsum ## every test that fits ten minutes; the last line counts them
+test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
 	@$(TESTSUM) -also tools ./...
 
 check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
