@@ -1,0 +1,92 @@
+package minimize
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// lockFiles are written by programs and read by them.
+var lockFiles = []string{
+	"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "go.sum",
+	"poetry.lock", "uv.lock", "Pipfile.lock", "Gemfile.lock", "composer.lock", "flake.lock", "packages.lock.json",
+}
+
+// diff takes the hashes out of a diff, and what has changed in lock files.
+func diff(lines []string, _ run) ([]string, bool) {
+	if !slices.ContainsFunc(lines, isDiffHead) {
+		return nil, false
+	}
+	return withoutLocks(lines), true
+}
+
+func isDiffHead(line string) bool { return strings.HasPrefix(line, "diff --git ") }
+
+var blobs = regexp.MustCompile(`^index [0-9a-f]{4,64}(,[0-9a-f]+)*\.\.[0-9a-f]{4,64}( \d{6})?$`)
+
+func withoutLocks(lines []string) []string {
+	var kept []string
+	inHead, inLock := false, false
+	var added, removed int
+	flush := func() {
+		if inLock && added+removed > 0 {
+			kept = append(kept, fmt.Sprintf(textLocked, added, removed))
+		}
+		inLock, added, removed = false, 0, 0
+	}
+	for _, line := range lines {
+		switch {
+		case isDiffHead(line):
+			flush()
+			inHead, inLock = true, slices.Contains(lockFiles, path.Base(line))
+		case strings.HasPrefix(line, "commit ") && commitLine.MatchString(line):
+			flush()
+			inHead = false
+		case inHead && blobs.MatchString(line):
+			continue
+		case strings.HasPrefix(line, "@@ "):
+			inHead = false
+		}
+		switch {
+		case !inLock || inHead:
+			kept = append(kept, line)
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	flush()
+	return kept
+}
+
+var commitLine = regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`)
+
+// history writes the head of each commit in one line, and its diff as diff does.
+func history(lines []string, c run) ([]string, bool) {
+	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine.MatchString) {
+		return diff(lines, c)
+	}
+	var kept []string
+	inHead, inMessage := false, false
+	for _, line := range lines {
+		found := commitLine.FindStringSubmatch(line)
+		switch {
+		case found != nil:
+			kept = append(kept, "commit "+found[1]+found[2])
+			inHead, inMessage = true, false
+		case inHead && (strings.HasPrefix(line, "Author: ") || strings.HasPrefix(line, "Date: ")):
+			_, value, _ := strings.Cut(line, ":")
+			kept[len(kept)-1] += ", " + strings.TrimSpace(value)
+		case inHead && line == "":
+			inHead, inMessage = false, true
+		case inMessage && strings.TrimSpace(line) == "":
+		default:
+			kept = append(kept, line)
+			inMessage = inMessage && strings.HasPrefix(line, "    ")
+		}
+	}
+	return withoutLocks(kept), true
+}

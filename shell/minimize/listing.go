@@ -1,0 +1,132 @@
+package minimize
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var longLine = regexp.MustCompile(`^([-dlcbps][-rwxsStT]{9}[.+@]?) +\d+ (\S+ +\S+) +(.*)$`)
+
+// longListing takes the numbers of links out of ls -l, and the owner where it is the same in
+// all lines.
+func longListing(lines []string, c run) ([]string, bool) {
+	if !c.hasLetter("l") {
+		return nil, false
+	}
+	owner, same := "", true
+	for _, line := range lines {
+		if found := longLine.FindStringSubmatch(line); found != nil {
+			same = same && (owner == "" || owner == found[2])
+			owner = found[2]
+		}
+	}
+	if owner == "" {
+		return nil, false
+	}
+	var kept []string
+	for _, line := range lines {
+		found := longLine.FindStringSubmatch(line)
+		switch {
+		case found == nil && strings.HasPrefix(line, "total "):
+		case found == nil:
+			kept = append(kept, line)
+		case same:
+			kept = append(kept, found[1]+" "+found[3])
+		default:
+			kept = append(kept, found[1]+" "+found[2]+" "+found[3])
+		}
+	}
+	return kept, true
+}
+
+// otherForms are what makes find print something else than paths.
+var otherForms = []string{"-printf", "-print0", "-ls", "-exec", "-execdir", "-ok", "-fprintf", "-fls", "-delete"}
+
+// paths writes the files of a directory in one line. The order of directories is that of
+// their first file.
+func paths(lines []string, c run) ([]string, bool) {
+	if c.has(otherForms...) {
+		return nil, false
+	}
+	var dirs, others []string
+	names := map[string][]string{}
+	for _, line := range lines {
+		dir, name := path.Split(line)
+		if strings.HasPrefix(line, "find: ") || strings.Contains(line, ", ") || name == "" {
+			others = append(others, line)
+			continue
+		}
+		if names[dir] == nil {
+			dirs = append(dirs, dir)
+		}
+		names[dir] = append(names[dir], name)
+	}
+	var kept []string
+	for _, dir := range dirs {
+		if files := names[dir]; len(files) == 1 || dir == "" {
+			for _, name := range files {
+				kept = append(kept, dir+name)
+			}
+			continue
+		}
+		kept = append(kept, fmt.Sprintf(textEntries, strings.TrimSuffix(dir, "/"), strings.Join(names[dir], ", ")))
+	}
+	return append(kept, others...), true
+}
+
+// maxMatch is how much of a line that was found is shown, in characters: what is longer is
+// no text that a person wrote.
+const maxMatch = 400
+
+var matchLine = regexp.MustCompile(`^([^\x00:]+):(\d+):(.*)$`)
+
+// matches writes the path of a file once above what was found in it, and cuts lines that are
+// very long.
+func matches(lines []string, _ run) ([]string, bool) {
+	var kept []string
+	for i := 0; i < len(lines); {
+		name, text, numbered := matched(lines[i])
+		j := i + 1
+		for numbered && j < len(lines) {
+			if next, _, ok := matched(lines[j]); !ok || next != name {
+				break
+			}
+			j++
+		}
+		if j == i+1 {
+			kept = append(kept, shortened(lines[i]))
+			i = j
+			continue
+		}
+		kept = append(kept, name+":", "  "+shortened(text))
+		for _, line := range lines[i+1 : j] {
+			_, text, _ = matched(line)
+			kept = append(kept, "  "+shortened(text))
+		}
+		i = j
+	}
+	return kept, !slices.Equal(kept, lines)
+}
+
+// matched takes a line of path:number:text apart.
+func matched(line string) (name, text string, ok bool) {
+	found := matchLine.FindStringSubmatch(line)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2] + ": " + found[3], true
+}
+
+func shortened(line string) string {
+	if len(line) <= maxMatch {
+		return line
+	}
+	runes := []rune(line)
+	if len(runes) <= maxMatch {
+		return line
+	}
+	return string(runes[:maxMatch]) + fmt.Sprintf(textLonger, len(runes)-maxMatch)
+}

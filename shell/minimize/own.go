@@ -1,0 +1,47 @@
+package minimize
+
+import (
+	"slices"
+	"strings"
+)
+
+// owns are the filters written in Go, by program and subcommand; the subcommand "" is
+// each.
+var owns = map[string]map[string]own{
+	"git":     {"diff": diff, "show": history, "log": history},
+	"yadm":    {"diff": diff, "show": history, "log": history},
+	"gt":      {"diff": diff},
+	"go":      {"test": goTest},
+	"ls":      {"": longListing},
+	"find":    {"": paths},
+	"grep":    {"": matches},
+	"egrep":   {"": matches},
+	"rg":      {"": matches},
+	"cat":     {"": repeats},
+	"jq":      {"": repeats},
+	"strings": {"": repeats},
+	"stat":    {"": repeats},
+	"od":      {"": bytesAgain},
+	"xxd":     {"": bytesAgain},
+	"hexdump": {"": bytesAgain},
+}
+
+func ownOf(c call) own {
+	bySubcommand := owns[c.program]
+	if own, ok := bySubcommand[c.subcommand]; ok {
+		return own
+	}
+	return bySubcommand[""]
+}
+
+// has reports whether a call has one of the arguments.
+func (c call) has(args ...string) bool {
+	return slices.ContainsFunc(c.args, func(arg string) bool { return slices.Contains(args, arg) })
+}
+
+// hasLetter reports whether a call has a flag of one letter, also among others: -la has l.
+func (c call) hasLetter(letter string) bool {
+	return slices.ContainsFunc(c.args, func(arg string) bool {
+		return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, letter)
+	})
+}

@@ -1,0 +1,108 @@
+package urls
+
+import "strings"
+
+// announce reads << and the word that ends a here-document, or passes over what is
+// no such thing.
+func (s *scanner) announce() {
+	if !s.follows("<") || s.follows("<<") || s.top() == arith {
+		for s.pos < len(s.text) && s.text[s.pos] == '<' {
+			s.pos++
+		}
+		return
+	}
+	s.pos += 2
+	var doc document
+	if s.pos < len(s.text) && s.text[s.pos] == '-' {
+		doc.tabs = true
+		s.pos++
+	}
+	for s.pos < len(s.text) && (s.text[s.pos] == ' ' || s.text[s.pos] == '\t') {
+		s.pos++
+	}
+	doc.word, doc.quoted = s.word()
+	if doc.word != "" && len(s.docs) < maxOpen {
+		s.docs = append(s.docs, doc)
+	}
+}
+
+// word reads a word without its quotes.
+func (s *scanner) word() (string, bool) {
+	var word strings.Builder
+	quoted := false
+	for ; s.pos < len(s.text) && strings.IndexByte(" \t\n;&|<>()", s.text[s.pos]) < 0; s.pos++ {
+		switch s.text[s.pos] {
+		case '\'', '"', '\\':
+			quoted = true
+		default:
+			word.WriteByte(s.text[s.pos])
+		}
+	}
+	return word.String(), quoted
+}
+
+// begin opens the next document that was announced, at the start of a line.
+func (s *scanner) begin() {
+	if len(s.docs) == 0 {
+		return
+	}
+	if s.docs[0].quoted {
+		s.push(literal)
+	} else {
+		s.push(heredoc)
+	}
+}
+
+// line passes over one line of a document, or the part of it before place.
+func (s *scanner) line(place int) {
+	rest := s.text[s.pos:]
+	text, _, ends := strings.Cut(rest, "\n")
+	after := s.pos + len(text)
+	if ends {
+		after++
+	}
+	if s.pos == 0 || s.text[s.pos-1] == '\n' {
+		doc := s.docs[0]
+		if doc.tabs {
+			text = strings.TrimLeft(text, "\t")
+		}
+		if text == doc.word {
+			s.pop()
+			s.docs = s.docs[1:]
+			s.pos = after
+			s.begin()
+			return
+		}
+	}
+	s.pos = min(after, max(place, s.pos+1))
+}
+
+// quote writes a path so that the shell sees it as it is, where the token stood.
+func quote(t token, path string) string {
+	if t.quoted || t.around == plain {
+		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	switch t.around {
+	case single:
+		return strings.ReplaceAll(path, "'", `'\''`)
+	case double:
+		return escape(path, "\\\"$`")
+	case ansi:
+		return escape(path, `\'`)
+	case heredoc:
+		return escape(path, "\\$`")
+	}
+	return path
+}
+
+// escape puts a backslash before each of the bytes.
+func escape(s, bytes string) string {
+	var out strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(bytes, s[i]) >= 0 {
+			out.WriteByte('\\')
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}

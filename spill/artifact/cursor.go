@@ -1,0 +1,91 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"io"
+)
+
+// cursor goes over a file from one place on, with a chunk of it in memory.
+type cursor struct {
+	ctx  context.Context
+	r    io.ReaderAt
+	size int64
+
+	buf []byte
+	lo  int   // in buf: the next byte
+	hi  int   // in buf: behind the last one
+	off int64 // in the file: the next byte
+}
+
+func newCursor(ctx context.Context, r io.ReaderAt, off, size int64) *cursor {
+	return &cursor{ctx: ctx, r: r, size: size, off: off}
+}
+
+// window is what is next, at least n bytes unless the file ends before; last says that
+// nothing follows it. n is a chunk at most.
+func (c *cursor) window(n int) (p []byte, last bool, err error) {
+	for c.hi-c.lo < n && c.off+int64(c.hi-c.lo) < c.size {
+		if err := c.ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		if c.buf == nil {
+			c.buf = make([]byte, min(chunk, c.size)) // it may jump back
+		}
+		if c.lo > 0 {
+			c.hi = copy(c.buf, c.buf[c.lo:c.hi])
+			c.lo = 0
+		}
+		at := c.off + int64(c.hi)
+		got, err := c.r.ReadAt(c.buf[c.hi:min(int64(len(c.buf)), int64(c.hi)+c.size-at)], at)
+		if got == 0 {
+			return nil, false, unexpected(err)
+		}
+		c.hi += got
+	}
+	return c.buf[c.lo:c.hi], c.off+int64(c.hi-c.lo) == c.size, nil
+}
+
+func (c *cursor) advance(n int) { c.lo, c.off = c.lo+n, c.off+int64(n) }
+
+// jump goes to another place.
+func (c *cursor) jump(off int64) { c.lo, c.hi, c.off = 0, 0, off }
+
+// atEnd says that no byte follows.
+func (c *cursor) atEnd() bool { return c.off >= c.size }
+
+// skipLine goes behind the next newline, and says whether there was one.
+func (c *cursor) skipLine() (bool, error) {
+	for !c.atEnd() {
+		p, _, err := c.window(1)
+		if err != nil {
+			return false, err
+		}
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			c.advance(i + 1)
+			return true, nil
+		}
+		c.advance(len(p))
+	}
+	return false, nil
+}
+
+// lineWindow is what is next of the text of a line, without its newline or the CR
+// before it. ends says that it is all that is left of the line, and skip how many bytes
+// of line ending follow it; if not, it is longer than n bytes.
+func (c *cursor) lineWindow(n int) (p []byte, ends bool, skip int, err error) {
+	p, last, err := c.window(n + 2)
+	if err != nil {
+		return nil, false, 0, err
+	}
+	i := bytes.IndexByte(p, '\n')
+	switch {
+	case i > 0 && p[i-1] == '\r':
+		return p[:i-1], true, 2, nil
+	case i >= 0:
+		return p[:i], true, 1, nil
+	case last:
+		return p, true, 0, nil
+	}
+	return p[:len(p)-1], false, 0, nil // the last one may be the CR of a line ending
+}

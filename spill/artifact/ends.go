@@ -1,0 +1,225 @@
+package artifact
+
+import (
+	"bytes"
+	"io"
+	"strings"
+)
+
+// EndsOptions say how much of the two ends of a text is shown.
+type EndsOptions struct {
+	Head, Tail int    // lines at most
+	Bytes      int    // of both together, at most; 0: 51,200
+	Marker     Marker // in a line whose middle is left out; nil: LeftOut
+}
+
+// Ends are the beginning and the end of a text, in whole lines with their newlines,
+// but for a line that is cut in its middle since it has no room. A last line without
+// a newline counts as one, the nothing behind a last newline does not.
+type Ends struct {
+	Head, Tail           string
+	HeadLines, TailLines int64
+	Total                int64 // lines of the text
+	Omitted              int64 // lines between the two that are not shown at all
+	Cut                  int64 // bytes left out of lines that are shown
+}
+
+// Whole says that nothing is left out: Head is the text.
+func (e Ends) Whole() bool { return e.Omitted == 0 && e.Cut == 0 }
+
+// EndsOf is ReadEnds for a text that is in memory.
+func EndsOf(s string, o EndsOptions) Ends {
+	total := int64(strings.Count(s, "\n"))
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		total++
+	}
+	e, err := ReadEnds(strings.NewReader(s), int64(len(s)), total, o)
+	if err != nil {
+		return Ends{Total: total, Omitted: total} // a string is read without errors
+	}
+	return e
+}
+
+// ReadEnds shows the first and the last lines of the size bytes of r, which have
+// total lines (see CountLines). Where they are too many bytes, lines go from the
+// inner boundary, so that each end has half of the bytes, and what the other leaves
+// . An end whose outermost line is too long shows it with its middle
+// left out, and so does a gap of one line. It holds a few times o.Bytes,
+// whatever r is.
+func ReadEnds(r io.ReaderAt, size, total int64, o EndsOptions) (Ends, error) {
+	if o.Bytes <= 0 {
+		o.Bytes = 51_200
+	}
+	if o.Marker == nil {
+		o.Marker = LeftOut
+	}
+	head, err := readRange(r, 0, min(size, int64(o.Bytes)))
+	if err != nil {
+		return Ends{}, err
+	}
+	tail, err := readRange(r, max(0, size-int64(o.Bytes)), size)
+	if err != nil {
+		return Ends{}, err
+	}
+	p := ends{r: r, size: size, total: total, o: o, to: size}
+	p.first = linesFrom(head, size == int64(len(head)))
+	p.last = linesBack(tail, size == int64(len(tail)))
+	p.choose()
+	return p.show(head, tail)
+}
+
+// line is a line at one of the two ends: where it ends, counted from there, and how
+// many bytes of text it is.
+type line struct {
+	at   int
+	text int
+}
+
+// linesFrom are the lines at the beginning of p; all says that p is all there is.
+func linesFrom(p []byte, all bool) []line {
+	var out []line
+	for at := 0; at < len(p); {
+		n := bytes.IndexByte(p[at:], '\n') + 1
+		if n == 0 {
+			if n = len(p) - at; !all {
+				break
+			}
+		}
+		out = append(out, line{at: at + n, text: textLen(p[at : at+n])})
+		at += n
+	}
+	return out
+}
+
+// linesBack are the lines at the end of p, the last one first.
+func linesBack(p []byte, all bool) []line {
+	var out []line
+	for end := len(p); end > 0; {
+		from := bytes.LastIndexByte(p[:end-1], '\n') + 1
+		if from == 0 && !all {
+			break
+		}
+		out = append(out, line{at: len(p) - from, text: textLen(p[from:end])})
+		end = from
+	}
+	return out
+}
+
+// ends chooses lines at two ends, from the outside inwards.
+type ends struct {
+	r           io.ReaderAt
+	size, total int64
+	o           EndsOptions
+
+	first, last        []line // what there is to choose from
+	h, t               int    // how many are chosen
+	headText, tailText int    // bytes of them
+	from, to           int64  // what lies between them
+}
+
+func (p *ends) choose() {
+	half := p.o.Bytes / 2
+	p.takeHead(half)
+	if p.h == 0 && p.o.Head > 0 {
+		p.takeTail(p.o.Bytes - half) // the rest is for a part of the first line
+	} else {
+		p.takeTail(p.o.Bytes - p.headText)
+	}
+	if p.t > 0 || p.o.Tail <= 0 {
+		p.takeHead(p.o.Bytes - p.tailText)
+	}
+	if p.h > 0 || p.o.Head <= 0 {
+		p.takeTail(p.o.Bytes - p.headText)
+	}
+}
+
+// takeHead takes lines while they are at most n bytes in all.
+func (p *ends) takeHead(n int) {
+	for p.h < min(len(p.first), p.o.Head) {
+		l := p.first[p.h]
+		if p.headText+l.text > n || int64(l.at) > p.to {
+			return
+		}
+		p.h, p.headText, p.from = p.h+1, p.headText+l.text, int64(l.at)
+	}
+}
+
+func (p *ends) takeTail(n int) {
+	for p.t < min(len(p.last), p.o.Tail) {
+		l := p.last[p.t]
+		if p.tailText+l.text > n || p.size-int64(l.at) < p.from {
+			return
+		}
+		p.t, p.tailText, p.to = p.t+1, p.tailText+l.text, p.size-int64(l.at)
+	}
+}
+
+// show makes the texts, with parts of lines that have no room whole.
+func (p *ends) show(head, tail []byte) (Ends, error) {
+	e := Ends{
+		Head: text(head[:p.from]), Tail: text(tail[int64(len(tail))-(p.size-p.to):]),
+		HeadLines: int64(p.h), TailLines: int64(p.t), Total: p.total,
+	}
+	if p.from >= p.to {
+		e.Head, e.HeadLines = e.Head+e.Tail, e.HeadLines+e.TailLines
+		e.Tail, e.TailLines = "", 0
+		return e, nil
+	}
+	e.Omitted = max(1, p.total-e.HeadLines-e.TailLines)
+	if e.Omitted == 1 {
+		return p.cutGap(e)
+	}
+	return p.cutOuter(e)
+}
+
+// cutGap shows what there is room for of the one line between the ends.
+func (p *ends) cutGap(e Ends) (Ends, error) {
+	if p.h >= p.o.Head && p.t >= p.o.Tail {
+		return e, nil
+	}
+	s, left, err := middle(p.r, p.from, p.to, p.o.Bytes-p.headText-p.tailText, p.o.Marker)
+	switch {
+	case err != nil || s == "":
+	case p.h < p.o.Head:
+		e.Head, e.HeadLines, e.Omitted, e.Cut = e.Head+s, e.HeadLines+1, 0, left
+	default:
+		e.Tail, e.TailLines, e.Omitted, e.Cut = s+e.Tail, e.TailLines+1, 0, left
+	}
+	return e, err
+}
+
+// cutOuter shows parts of the first and of the last line, where an end shows nothing.
+func (p *ends) cutOuter(e Ends) (Ends, error) {
+	noHead, noTail := p.h == 0 && p.o.Head > 0, p.t == 0 && p.o.Tail > 0
+	room := p.o.Bytes - p.headText - p.tailText
+	if noHead && noTail {
+		room /= 2
+	}
+	if noHead {
+		end, err := nextLine(p.r, 0, p.size)
+		if err != nil {
+			return Ends{}, err
+		}
+		s, left, err := middle(p.r, 0, end, room, p.o.Marker)
+		if err != nil {
+			return Ends{}, err
+		}
+		if s != "" {
+			e.Head, e.HeadLines, e.Omitted, e.Cut = s, 1, e.Omitted-1, e.Cut+left
+		}
+	}
+	if noTail {
+		begin, err := lastLine(p.r, p.size)
+		if err != nil {
+			return Ends{}, err
+		}
+		s, left, err := middle(p.r, begin, p.size, room, p.o.Marker)
+		if err != nil {
+			return Ends{}, err
+		}
+		if s != "" {
+			e.Tail, e.TailLines, e.Omitted, e.Cut = s, 1, e.Omitted-1, e.Cut+left
+		}
+	}
+	return e, nil
+}

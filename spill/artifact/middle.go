@@ -1,0 +1,125 @@
+package artifact
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Marker is the text that stands in a line for bytes of it that are left out.
+type Marker func(left int64) string
+
+// MiddleOf makes a line keep to n bytes by leaving out its middle, at runes, and says
+// how many bytes were left out; 0: it is whole. Where not even the marker fits
+// there is no text.
+func MiddleOf(line string, n int, mark Marker) (cut string, left int64) {
+	cut, left, err := middle(strings.NewReader(line), 0, int64(len(line)), n, mark)
+	if err != nil {
+		return "", int64(len(line)) // a string is read without errors
+	}
+	return cut, left
+}
+
+// middle is MiddleOf for the line [from, to) of r, with its newline if it has one.
+// No more of it than n bytes is read.
+func middle(r io.ReaderAt, from, to int64, n int, mark Marker) (string, int64, error) {
+	ending, err := lineEnd(r, from, to)
+	if err != nil {
+		return "", 0, err
+	}
+	to -= int64(len(ending))
+	if to-from <= int64(n-len(ending)) {
+		p, err := readRange(r, from, to)
+		if s := text(p); err != nil || len(s) <= n-len(ending) {
+			return s + ending, 0, err
+		}
+	}
+	room := n - len(ending) - len(mark(to-from))
+	if room < 0 {
+		return "", to - from, nil
+	}
+	head, err := readRange(r, from, min(to, from+int64(room-room/2)))
+	if err != nil {
+		return "", 0, err
+	}
+	head = head[:fitsFirst(head[:wholeTo(head)], room-room/2)]
+	tail, err := readRange(r, max(from+int64(len(head)), to-int64(room/2)), to)
+	if err != nil {
+		return "", 0, err
+	}
+	tail = tail[alignFrom(tail, 0):]
+	tail = tail[fitsLast(tail, room/2):]
+	left := to - from - int64(len(head)) - int64(len(tail))
+	return text(head) + mark(left) + text(tail) + ending, left, nil
+}
+
+// lineEnd is the newline of a line, or "".
+func lineEnd(r io.ReaderAt, from, to int64) (string, error) {
+	if from == to {
+		return "", nil
+	}
+	p, err := readRange(r, to-1, to)
+	if err != nil || p[0] != '\n' {
+		return "", err
+	}
+	return "\n", nil
+}
+
+// readRange reads [from, to), which must be there.
+func readRange(r io.ReaderAt, from, to int64) ([]byte, error) {
+	p := make([]byte, max(0, to-from))
+	n, err := r.ReadAt(p, from)
+	if n == len(p) {
+		return p, nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+// textLen is how many bytes p is as text.
+func textLen(p []byte) int {
+	n := len(p)
+	for len(p) > 0 {
+		if i := bytes.IndexFunc(p, func(r rune) bool { return r == utf8.RuneError }); i < 0 {
+			break
+		} else {
+			p = p[i:]
+		}
+		_, size := utf8.DecodeRune(p)
+		if size == 1 {
+			n += len("\uFFFD") - 1
+		}
+		p = p[size:]
+	}
+	return n
+}
+
+// fitsFirst is how many of the first bytes of p, in whole runes, are a text of at
+// most n bytes.
+func fitsFirst(p []byte, n int) int {
+	at := 0
+	for at < len(p) {
+		r, size := utf8.DecodeRune(p[at:])
+		if n -= utf8.RuneLen(r); n < 0 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// fitsLast is where the longest end of p begins that is a text of at most n bytes.
+func fitsLast(p []byte, n int) int {
+	at := len(p)
+	for at > 0 {
+		r, size := utf8.DecodeLastRune(p[:at])
+		if n -= utf8.RuneLen(r); n < 0 {
+			break
+		}
+		at -= size
+	}
+	return at
+}

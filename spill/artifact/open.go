@@ -1,0 +1,84 @@
+package artifact
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The errors of OpenFile.
+var (
+	ErrNoPath    = errors.New("no path of a file was given")
+	ErrDirectory = errors.New("is a directory")
+	ErrNotAFile  = errors.New("is no regular file")
+)
+
+// Missing says that a file is not there, and which of a similar name are.
+type Missing struct {
+	Path    string
+	Similar []string // paths, three at most
+}
+
+func (e *Missing) Error() string { return "there is no file " + e.Path }
+func (e *Missing) Unwrap() error { return fs.ErrNotExist }
+
+// OpenFile opens a regular file for reading and says how large it is. It never waits,
+// whatever is at the path.
+func OpenFile(path string) (*os.File, int64, error) {
+	if path == "" {
+		return nil, 0, ErrNoPath
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, &Missing{Path: path, Similar: similar(path)}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%s %w", path, ErrDirectory)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s %w", path, ErrNotAFile)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// similar are files beside path whose names have its name in them, or are in it.
+func similar(path string) []string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	want := strings.ToLower(filepath.Base(path))
+	var out []string
+	for _, e := range entries {
+		is := strings.ToLower(e.Name())
+		if strings.Contains(is, want) || strings.Contains(want, is) {
+			if out = append(out, filepath.Join(filepath.Dir(path), e.Name())); len(out) == 3 {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// IsImage says by its name whether a file is a picture, which has no lines.
+func IsImage(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".jpg", ".jpeg", ".png", ".gif", ".bmp", ".svg", ".webp":
+		return true
+	}
+	return false
+}

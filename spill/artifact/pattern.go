@@ -1,0 +1,128 @@
+package artifact
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// The bounds of a pattern: what it costs for each byte of a file.
+const (
+	maxPattern = 4 << 10
+	maxProgram = 5000 // instructions
+)
+
+// The errors of patterns.
+var (
+	ErrNoPattern      = errors.New("there is nothing to look for: the pattern is empty")
+	ErrPatternTooLong = fmt.Errorf("the pattern is longer than %d bytes, or repeats too much", maxPattern)
+)
+
+// pattern is what is looked for in lines.
+type pattern struct {
+	literal []byte         // is in each line that matches; nil: not known
+	re      *regexp.Regexp // nil: the literal is all
+}
+
+// newPattern reads a pattern: a text, or a regular expression of RE2.
+func newPattern(s string, regex bool) (pattern, error) {
+	switch {
+	case s == "":
+		return pattern{}, ErrNoPattern
+	case len(s) > maxPattern:
+		return pattern{}, ErrPatternTooLong
+	case !regex:
+		return pattern{literal: []byte(s)}, nil
+	}
+	tree, err := syntax.Parse(s, syntax.Perl)
+	if err != nil {
+		return pattern{}, fmt.Errorf("the pattern is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(program.Inst) > maxProgram {
+		return pattern{}, ErrPatternTooLong
+	}
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return pattern{}, err
+	}
+	p := pattern{re: re}
+	if prefix, all := re.LiteralPrefix(); prefix != "" {
+		p.literal = []byte(prefix)
+		if all {
+			p.re = nil
+		}
+	}
+	return p, nil
+}
+
+// find is where in a line the first match begins; -1: nowhere.
+func (p pattern) find(line []byte) int {
+	if p.re == nil {
+		return bytes.Index(line, p.literal)
+	}
+	if loc := p.re.FindIndex(line); loc != nil {
+		return loc[0]
+	}
+	return -1
+}
+
+// findIn is find for the line [from, to) of r, which is longer than a buffer.
+func (p pattern) findIn(ctx context.Context, r io.ReaderAt, from, to int64) (int64, error) {
+	if p.literal != nil { // quick, and often enough
+		at, err := p.findLiteral(ctx, r, from, to)
+		if at < 0 || err != nil || p.re == nil {
+			return at, err
+		}
+	}
+	in := &told{ctx: ctx, r: io.NewSectionReader(r, from, to-from)}
+	loc := p.re.FindReaderIndex(bufio.NewReaderSize(in, chunk))
+	if in.err != nil {
+		return -1, in.err
+	}
+	if loc == nil {
+		return -1, nil
+	}
+	return int64(loc[0]), nil
+}
+
+func (p pattern) findLiteral(ctx context.Context, r io.ReaderAt, from, to int64) (int64, error) {
+	c := newCursor(ctx, r, from, to)
+	for {
+		w, last, err := c.window(chunk)
+		if err != nil {
+			return -1, err
+		}
+		if i := bytes.Index(w, p.literal); i >= 0 {
+			return c.off + int64(i) - from, nil
+		}
+		if last {
+			return -1, nil
+		}
+		c.advance(len(w) - len(p.literal) + 1)
+	}
+}
+
+// told remembers the error that a regular expression takes for the end of its text.
+type told struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (t *told) Read(p []byte) (int, error) {
+	if t.err = t.ctx.Err(); t.err != nil {
+		return 0, t.err
+	}
+	n, err := t.r.Read(p)
+	if err != nil && err != io.EOF {
+		t.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,156 @@
+package artifact
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestR087_AResultThatIsTooLongIsItsTail(t *testing.T) {
+	is(t, "threshold", NetBytes, 50*1024)
+	is(t, "bytes left", NetTailBytes, 20*1024)
+	is(t, "lines left", NetTailLines, 500)
+	line := strings.Repeat("x", 99) + "\n"
+	small := strings.Repeat(line, 512)
+	if c, f := (Net{}).Catch(small, intoDir(t)); f != nil || c.Truncated || c.Text != small {
+		t.Fatalf("%d bytes were cut", len(small))
+	}
+	c, f := (Net{}).Catch(small+"y", intoDir(t))
+	is(t, "file", content(t, f.Path), small+"y")
+	is(t, "by bytes", c.By, ByBytes)
+	is(t, "tail", c.Text, (small + "y")[len(small)+1-204*100-1:])
+
+	short := strings.Repeat("x\n", 30_000)
+	c, f = (Net{}).Catch(short, nil)
+	if f != nil || c.OutputLines != 500 || c.By != ByLines {
+		t.Fatalf("%d lines by %s", c.OutputLines, c.By)
+	}
+}
+
+func TestR088_CutsAreAtLines(t *testing.T) {
+	is(t, "lines", CutLimits.Lines, 3000)
+	is(t, "bytes", CutLimits.Bytes, 51_200)
+	for _, c := range []struct {
+		what  string
+		head  bool
+		text  string
+		l     Limits
+		want  string
+		lines int64
+		by    string
+		part  bool
+	}{
+		{"whole", true, "a\nb", Limits{2, 3}, "a\nb", 2, "", false},
+		{"head by lines", true, "a\nb\nc", Limits{2, 0}, "a\nb", 2, ByLines, false},
+		{"head by bytes", true, "aa\nbb\ncc", Limits{0, 6}, "aa\nbb", 2, ByBytes, false},
+		{"head, no part of a line", true, "aa\nbbbb\ncc", Limits{9, 5}, "aa", 1, ByBytes, false},
+		{"head, first line too long", true, "aaaaaa\nb", Limits{9, 5}, "", 0, ByBytes, true},
+		{"head, empty lines", true, "\n\n\n", Limits{2, 0}, "\n", 2, ByLines, false},
+		{"tail by lines", false, "a\nb\nc", Limits{2, 0}, "b\nc", 2, ByLines, false},
+		{"tail by bytes", false, "aa\nbb\ncc", Limits{0, 5}, "bb\ncc", 2, ByBytes, false},
+		{"tail, no part of a line", false, "aa\nbbbb\ncc", Limits{9, 5}, "cc", 1, ByBytes, false},
+		{"tail, last line too long", false, "a\nbbb€bb", Limits{9, 4}, "bb", 1, ByBytes, true},
+		{"tail, behind it a newline", false, "a\nbbbbbb\n", Limits{9, 4}, "bbb\n", 2, ByBytes, true},
+	} {
+		cut := TailOf
+		if c.head {
+			cut = HeadOf
+		}
+		got := cut(c.text, c.l)
+		if got.Text != c.want || got.OutputLines != c.lines || got.By != c.by || got.Truncated != (c.by != "") ||
+			got.FirstLineExceedsLimit != (c.head && c.part) || got.LastLinePartial != (!c.head && c.part) ||
+			got.OutputBytes != int64(len(c.want)) || got.TotalBytes != int64(len(c.text)) {
+			t.Errorf("%s: %+v", c.what, got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyText(t, 20)
+		l := Limits{Lines: rapid.Int64Range(0, 5).Draw(t, "lines"), Bytes: rapid.Int64Range(0, 40).Draw(t, "bytes")}
+		lines := strings.Split(s, "\n")
+		fits := func(lines []string) bool {
+			return !l.Exceeded(int64(len(strings.Join(lines, "\n"))), int64(len(lines)))
+		}
+		n := len(lines)
+		for n > 0 && !fits(lines[:n]) {
+			n--
+		}
+		if got := HeadOf(s, l); got.Text != strings.Join(lines[:n], "\n") || got.OutputLines != int64(n) {
+			t.Fatalf("the head of %q within %+v is %+v, want %d lines", s, l, got, n)
+		}
+		n = len(lines)
+		for n > 0 && !fits(lines[len(lines)-n:]) {
+			n--
+		}
+		want := strings.Join(lines[len(lines)-n:], "\n")
+		got := TailOf(s, l)
+		if got.LastLinePartial {
+			if want != "" || len(got.Text) > int(l.Bytes) || !strings.HasSuffix(s, got.Text) {
+				t.Fatalf("the tail of %q within %+v is %+v", s, l, got)
+			}
+		} else if got.Text != want || got.OutputLines != int64(n) {
+			t.Fatalf("the tail of %q within %+v is %+v, want %q", s, l, got, want)
+		}
+	})
+}
+
+func TestR165_AtTheLimitsAnOutputIsWhole(t *testing.T) {
+	for _, c := range []struct {
+		size, lines int64
+		over        bool
+	}{{51_200, 2000, false}, {51_201, 1, true}, {1, 2001, true}, {0, 0, false}} {
+		is(t, "over", KeepLimits.Exceeded(c.size, c.lines), c.over)
+	}
+}
+
+func TestR169_NumbersHaveThousandsSeparators(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0", 7: "7", 999: "999", 1000: "1,000", 8432: "8,432", 1_000_007: "1,000,007", -12345: "-12,345", -123: "-123",
+		-1 << 63: "-9,223,372,036,854,775,808",
+	} {
+		is(t, "number", Thousands(n), want)
+	}
+}
+
+func TestR263_AMessageIsCutAtALine(t *testing.T) {
+	is(t, "limit", NoteBytes, 51_200)
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+		cut  bool
+	}{
+		{"a\nb", 3, "a\nb", false},
+		{"aa\nbb", 4, "aa\n", true},
+		{"aa\nbb\n", 3, "aa\n", true},
+		{"€€", 4, "€", true},
+		{"€", 0, "", true},
+		{"", 0, "", false},
+	} {
+		got, cut := CutAtLine(c.text, c.n)
+		if got != c.want || cut != c.cut {
+			t.Errorf("%q within %d: %q, %v", c.text, c.n, got, cut)
+		}
+	}
+}
+
+func TestRunesAreNotCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, n := text([]byte(anyText(t, 20))), rapid.IntRange(-1, 30).Draw(t, "n")
+		a, b := first(s, n), last(s, n)
+		if !utf8.ValidString(a) || !utf8.ValidString(b) || len(a) > max(0, n) || len(b) > max(0, n) ||
+			!strings.HasPrefix(s, a) || !strings.HasSuffix(s, b) {
+			t.Fatalf("%d bytes of %q are %q and %q", n, s, a, b)
+		}
+		runes := []rune(s)
+		k := min(max(0, n), len(runes))
+		if firstRunes(s, max(0, n)) != string(runes[:k]) || lastRunes(s, n) != string(runes[len(runes)-k:]) {
+			t.Fatalf("%d runes of %q are %q and %q", n, s, firstRunes(s, n), lastRunes(s, n))
+		}
+		raw := []byte(anyText(t, 20))
+		if textLen(raw) != len(text(raw)) {
+			t.Fatalf("%q is %d bytes of text, said to be %d", raw, len(text(raw)), textLen(raw))
+		}
+	})
+}
