@@ -167,7 +167,7 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 // another process: for the end of jobs.
 func (n *Node) waitsForEngine(request messages.Refusable) (backends.Apart, bool) {
 	switch request.(type) {
-	case messages.StopCommand, messages.CloseSession, messages.CloseScope:
+	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.LeaveScope:
 		engine, apart := n.parts.engine.(backends.Apart)
 		return engine, apart
 	}

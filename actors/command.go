@@ -16,13 +16,13 @@ type command struct {
 	guarded
 	deps    *Deps
 	shell   backends.Shell
-	spec    *backends.Command // nil: the engine was asked to start it
+	spec    *backends.Command // nil: the engine was asked to start it, or not by this tree
 	adopt   bool              // the engine has the job already
 	granted bool              // it has its turn
 	named   bool              // its directory was asked for: in a live shell it is another than before
 	machine lifecycle.Command
-	memo    *memo // what the engine keeps with the job; nil: it cannot outlive the tree
-	noted   bool  // it has it
+	memos   *memos // what the engine keeps with the job; nil: it cannot outlive the tree
+	noted   bool   // it has it
 
 	proc    backends.Process
 	born    bool // the process exists or has failed: its logs are there if they ever will be
@@ -36,12 +36,6 @@ type command struct {
 	// terminal is that of the job, nil if it has none.
 	terminal *terminal
 	timers   map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
-}
-
-func newCommand(d *Deps, shell backends.Shell, spec backends.Command, machine lifecycle.Command, adopt, granted bool) *command {
-	return &command{
-		deps: d, shell: shell, spec: &spec, adopt: adopt, granted: granted, named: spec.Dir != "", machine: machine,
-	}
 }
 
 // commandGranted lets a command start its job, in a live shell in dir.
@@ -150,8 +144,8 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.disarm(e.Timer)
 	case lifecycle.Start:
 		c.spec.Deadline = e.Deadline
-		if c.memo != nil {
-			c.spec.Meta = c.memo.of(&c.machine.Job)
+		if c.memos != nil {
+			c.spec.Meta = c.memos.of(&c.machine.Job)
 		}
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
 		c.spec = nil // of many jobs that run it is a good part
@@ -163,11 +157,11 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Stop:
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
-		c.note(e.Fact)
+		c.note(e)
 		if _, is := e.Fact.(messages.CommandPromoted); is {
 			c.promoted(ctx)
 		}
-		ctx.Send(ctx.Parent(), news(e))
+		ctx.Send(ctx.Parent(), newsOf(e))
 	case lifecycle.Reply:
 		c.clients.answer(ctx, e)
 	case lifecycle.Settle:
@@ -181,24 +175,17 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 
 // note has the engine keep what has changed, before anybody is told: who was told
 // that a job goes on in the background finds it there after a restart.
-func (c *command) note(fact messages.CommandFact) {
-	if c.memo == nil || c.proc == nil {
+func (c *command) note(t lifecycle.Tell) {
+	if c.memos == nil || c.proc == nil {
 		return
 	}
-	switch fact.(type) {
+	switch t.Fact.(type) {
 	case messages.CommandPromoted, messages.CommandChanged:
-		job := fact.Record()
-		c.proc.Note(c.memo.of(&job))
+		c.proc.Note(c.memos.of(t.Job))
 	}
 }
 
-// news is what is told of a job: a fact, or its last two in one.
-func news(t lifecycle.Tell) told {
-	if t.Last {
-		return finale{end: t.Fact}
-	}
-	return t.Fact
-}
+func newsOf(t lifecycle.Tell) news { return news{fact: t.Fact, job: t.Job, last: t.Last} }
 
 func (c *command) disarm(t lifecycle.Timer) {
 	if cancel := c.timers[t]; cancel != nil {
@@ -226,8 +213,8 @@ func (c *command) start(ctx actor.Context) {
 	}
 	c.proc = proc
 	c.passOver()
-	if c.memo != nil && !c.noted && !c.machine.Job.State.Ended() {
-		proc.Note(c.memo.of(&c.machine.Job)) // it may be at another place than before
+	if c.memos != nil && !c.noted && !c.machine.Job.State.Ended() {
+		proc.Note(c.memos.of(&c.machine.Job)) // it may be at another place than before
 	}
 }
 
@@ -258,7 +245,8 @@ func (c *command) open(ctx actor.Context) {
 }
 
 // abandon lets go: no timer outlives the actor, nobody waits for its answer,
-// and the process stays with the engine.
+// and the process stays with the engine. Of the many that a session had the library
+// keeps some, as long as it lives: they hold nothing any more.
 func (c *command) abandon(ctx actor.Context) {
 	for t := range c.timers {
 		c.disarm(t)
@@ -274,6 +262,7 @@ func (c *command) abandon(ctx actor.Context) {
 	for _, effect := range c.machine.Abandon(why) {
 		c.perform(ctx, effect)
 	}
+	c.proc, c.spec, c.memos, c.machine, c.clients = nil, nil, nil, lifecycle.Command{}, clients{}
 }
 
 // askSink passes a request on to the sink, which is made when somebody asks.

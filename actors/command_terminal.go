@@ -67,8 +67,8 @@ const theRun = "the run"
 
 // shownBy leaves the answers to the client of a run, as it was asked for, until the job
 // is promoted.
-func (t *terminal) shownBy(r *messages.RunCommand, promoted bool) {
-	if t != nil && r.Shown && !r.Background && !promoted {
+func (t *terminal) shownBy(r *terms, promoted bool) {
+	if t != nil && r.shown && !r.background && !promoted {
 		t.machine.Holder = theRun
 	}
 }
@@ -125,8 +125,8 @@ func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 		t.sizes = append(slices.Clone(t.sizes[:1]), t.sizes[2:]...)
 	}
 	t.sizes = append(slices.Clip(t.sizes), backends.Sized{From: c.written(), Size: size})
-	if c.memo != nil {
-		c.proc.Note(c.memo.of(&c.machine.Job))
+	if c.memos != nil {
+		c.proc.Note(c.memos.of(&c.machine.Job))
 	}
 	if c.sink != nil && c.born {
 		ctx.Send(c.sink, terminalSized{sizes: t.sizes})
@@ -182,9 +182,9 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	case lifecycle.Rest:
 		c.terminal.rest = later(ctx, answerRest, answerRested{})
 	case lifecycle.Answer:
-		if c.memo != nil {
-			c.memo.Answered = e.Through
-			c.proc.Note(c.memo.of(&c.machine.Job))
+		if c.memos != nil {
+			c.memos.answered = e.Through
+			c.proc.Note(c.memos.of(&c.machine.Job))
 		}
 		if len(e.Data) > 0 {
 			c.step(ctx, lifecycle.Asked{Request: messages.WriteInput{Job: c.machine.Job.ID, Data: e.Data, Raw: true}})

@@ -12,13 +12,15 @@ import (
 
 // eye has one job looked at for a watch (parent), through which it asks the job's
 // command, again and again for as long as the watch is there: whoever is gone asks
-// no more. That the job waits for input the watch hears from its record; the eye
-// says only that it never will (Hopeless), or that nobody can tell.
+// no more. It says that the job waits for input (Seen), that it never will (Hopeless), or
+// that nobody can tell. What the job's record says of that may be older than the last
+// input, whose giver has heard of it on a shorter way: it is a reason to ask.
 type eye struct {
 	deps  *Deps
 	job   messages.JobID
 	again scheduler.CancelFunc
 	asked int
+	early bool // it was asked of before it could be
 }
 
 const (
@@ -37,6 +39,12 @@ type eyeCheck struct {
 	number int
 }
 
+// eyeNews tells an eye that its job stands otherwise.
+type eyeNews struct {
+	quiet
+	waiting bool
+}
+
 func eyeProps(d *Deps, job messages.JobID) *actor.Props {
 	return d.apart(func() actor.Actor { return &eye{deps: d, job: job} })
 }
@@ -48,8 +56,12 @@ func (e *eye) Receive(ctx actor.Context) {
 		e.ask(ctx)
 	case *actor.Stopping, *actor.Restarting:
 		e.close()
-	case messages.Acknowledged:
-		e.arm(ctx, eyePause)
+	case messages.InputSeen:
+		e.seen(ctx, msg)
+	case eyeNews:
+		if msg.waiting || e.early {
+			e.ask(ctx)
+		}
 	case messages.CommandRejected:
 		e.refused(ctx, msg.Err)
 	case eyeCheck:
@@ -72,6 +84,16 @@ func (e *eye) arm(ctx actor.Context, after time.Duration) {
 	e.again = later(ctx, after, eyeCheck{number: e.asked})
 }
 
+// seen says what was seen. It asks again all the same: of several jobs some are waited
+// for longer.
+func (e *eye) seen(ctx actor.Context, s messages.InputSeen) {
+	e.early = false
+	e.arm(ctx, eyePause)
+	if s.Waiting {
+		ctx.Send(ctx.Parent(), lifecycle.Seen{Job: e.job, Secret: s.Secret})
+	}
+}
+
 // refused gives up what cannot be. What is only not now (a job that has not started,
 // or is being moved) is asked again.
 func (e *eye) refused(ctx actor.Context, err messages.Error) {
@@ -83,6 +105,7 @@ func (e *eye) refused(ctx actor.Context, err messages.Error) {
 		e.close()
 		ctx.Send(ctx.Parent(), tailFailed{job: e.job, err: err})
 	default:
+		e.early = true
 		e.arm(ctx, eyePause)
 	}
 }

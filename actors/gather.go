@@ -54,13 +54,11 @@ type gatherAgain struct {
 }
 
 func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
-	return d.apart(func() actor.Actor {
-		g := &gather{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
-		for _, r := range each {
-			g.waiting[r.Job] = r
-		}
-		return g
-	})
+	g := &gather{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
+	for _, r := range each {
+		g.waiting[r.Job] = r
+	}
+	return d.apart(func() actor.Actor { return g }) // it is never restarted (strategies.go)
 }
 
 // Receive implements actor.Actor.
@@ -227,6 +225,7 @@ func (g *gather) leave(ctx actor.Context) {
 	if g.open <= 0 && !g.left {
 		g.left = true
 		g.disarm()
+		g.each, g.waiting = nil, nil // of many jobs they are large, and the library may keep the last of its actors
 		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
 	}
 }

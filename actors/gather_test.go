@@ -2,9 +2,11 @@ package actors
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -34,14 +36,19 @@ func gatherers(t *testing.T, n int, c *crew, play func(s *stage, by *client)) {
 		c.asked, c.ends = map[messages.JobID]int{}, map[messages.JobID]time.Time{}
 		s.react = c.receive
 		by := s.client()
-		var each []messages.StopCommand
+		each := make([]messages.StopCommand, 0, n+1)
 		for _, id := range crowd(n) {
 			each = append(each, messages.StopCommand{Job: id, Grace: time.Minute})
 		}
+		held := weak.Make(&each[:1][0])
 		s.raise(gatherProps(s.deps, each, by.pid), kindGather)
 		play(s, by)
 		if left := of[ended](s.heard.take()); len(left) != 1 {
 			t.Errorf("it said ended %d times, want once", len(left))
+		}
+		runtime.GC()
+		if held.Value() != nil {
+			t.Error("it holds what it asked for behind its end")
 		}
 	})
 }

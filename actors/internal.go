@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/backends"
@@ -32,12 +34,13 @@ type routed struct {
 }
 
 // place puts a job into a session: a new one to queue, or one that exists. The
-// record is the session's own from then on; the request is never changed.
+// record is the session's own until it is told of; the request is never changed.
 type place struct {
 	quiet
-	job *messages.Job // State says how far it is
-	run *messages.RunCommand
-	env []string
+	job   *messages.Job        // State says how far it is
+	run   *messages.RunCommand // nil once it has begun
+	env   []string
+	terms *terms
 	// turn says that it has its turn if it can begin at once. One that is Starting
 	// was placed with it before, and its engine may have been asked.
 	turn bool
@@ -47,8 +50,9 @@ type place struct {
 
 // keepsake is what the node has the engine keep with a job, beside its record.
 type keepsake struct {
-	noted       bool // it has it already
-	owed        bool // a client waits for the end
+	noted       bool          // it has it already
+	owed        bool          // a client waits for the end
+	budget      time.Duration // in the foreground, where the request says none: the node sees to it
 	key, digest string
 	quotas      []messages.ScopeQuota // of the scopes on the way, from the top one down
 	answered    int64                 // of its terminal, or unknownAnswers
@@ -113,22 +117,16 @@ type recordAsked struct {
 	at messages.Address
 }
 
-// finale is the end of a job and its last word, where both are due: each alone
-// would take the whole way up, and be recorded and confirmed for itself.
-type finale struct {
+// news is what goes up the tree about a job: a fact, and the record as it stands now.
+// Nobody changes that any more: its session and the node keep it, and it is there once.
+type news struct {
 	quiet
-	end messages.CommandFact
+	fact messages.CommandFact // its own record is empty
+	job  *messages.Job
+	// last says that this is the end of a job and its last word, where both are due:
+	// each alone would take the whole way up, and be recorded and confirmed for itself.
+	last bool
 }
-
-// Record is the job as it stands after its last word.
-func (f finale) Record() messages.Job {
-	job := f.end.Record()
-	job.State = messages.Retired
-	return job
-}
-
-// told is what goes up the tree about a job: a fact, or a finale.
-type told interface{ Record() messages.Job }
 
 // settled says that the engine was told to forget jobs that are over. A session
 // says it of some at a time: should it die before, they are placed again, and their

@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"troupe/backends"
@@ -32,6 +34,7 @@ type memo struct {
 	Mode        messages.Mode      `json:"mode"`
 	Separate    bool               `json:"separate,omitempty"`
 	Background  bool               `json:"background,omitempty"`
+	Kept        bool               `json:"kept,omitempty"`  // messages.FlagKept
 	Owed        bool               `json:"owed,omitempty"`  // a client waits for the end: it belongs to a connection
 	Shown       bool               `json:"shown,omitempty"` // … and sits at its terminal
 	Created     time.Time          `json:"created"`
@@ -70,21 +73,24 @@ func (m memoPlace) plan() messages.SessionPlan {
 // one job from another in a list after a restart.
 const previewLength = 512
 
-// newMemo is what stays as it is while the job lives.
-func newMemo(p place, at memoPlace) *memo {
-	return &memo{
-		V: memoVersion, Place: at, Quotas: p.keep.quotas, Owed: p.keep.owed, Shown: p.run.Shown, Key: p.keep.key, Digest: p.keep.digest,
-		PromoteAfter: p.run.PromoteAfter, Grace: p.run.Grace, OnExit: p.run.OnExit,
-	}
+// memos makes the memos of one job. It is what they have beside the record.
+type memos struct {
+	at       memoPlace
+	keep     keepsake
+	terms    *terms
+	answered int64 // of its terminal, by this actor
 }
 
 // of is the memo of a job as it stands now, at most backends.MaxMeta long: what
 // only people need goes first. A digest is not asked for without its key.
-func (m memo) of(job *messages.Job) []byte {
+func (s *memos) of(job *messages.Job) []byte {
+	m := memo{
+		V: memoVersion, Place: s.at, Quotas: s.keep.quotas, Owed: s.keep.owed, Shown: s.terms.shown, Key: s.keep.key, Digest: s.keep.digest,
+		PromoteAfter: cmp.Or(s.keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
+	}
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
 	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout
-	m.Seq, m.Separate, m.Dir, m.Terminal = job.Seq, len(job.Output) > 1, job.Dir, job.Terminal
-	m.OnFinish = nil
+	m.Seq, m.Separate, m.Dir, m.Terminal, m.Kept = job.Seq, len(job.Output) > 1, job.Dir, job.Terminal, job.HasFlag(messages.FlagKept)
 	for _, n := range job.OnFinish {
 		m.OnFinish = append(m.OnFinish, n.To)
 	}
@@ -95,7 +101,7 @@ func (m memo) of(job *messages.Job) []byte {
 		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
 		func() { m.Key, m.Digest, m.Quotas, m.Preview, m.OnFinish = "", "", nil, "", nil },
 		func() {
-			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
+			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Kept: m.Kept, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
 		},
 	} {
 		spare()
@@ -126,15 +132,22 @@ func (m *memo) job(uid messages.UID) messages.Job {
 	if m.Separate {
 		job.Output = []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}
 	}
+	m.keeps(&job)
 	return job
 }
 
-// run is the request as far as a job that runs still needs it.
-func (m *memo) run(job messages.Job) *messages.RunCommand {
-	return &messages.RunCommand{
-		UID: job.UID, Scope: job.Scope, Session: job.Session, Key: m.Key, Principal: job.Principal, Text: job.Command, Dir: job.Dir,
-		Background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached, Detach: m.Mode == messages.ModeDetached,
-		PromoteAfter: m.PromoteAfter, Timeout: job.Timeout, Grace: m.Grace, OnExit: m.OnExit,
+// keeps puts into a record that somebody has promoted the job to stay.
+func (m *memo) keeps(job *messages.Job) {
+	if m.Kept && !job.HasFlag(messages.FlagKept) {
+		job.Flags = append(slices.Clip(job.Flags), messages.FlagKept)
+	}
+}
+
+// terms are those of its job.
+func (m *memo) terms(job messages.Job) *terms {
+	return &terms{
+		background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached,
+		named:      job.Dir != "", promoteAfter: m.PromoteAfter, grace: m.Grace, onExit: m.OnExit,
 	}
 }
 

@@ -153,11 +153,12 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
 		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && isNew(p.job) {
+			s.left(p.job.ID) // it was counted
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
 			ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
 		}
-		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: planOf(p.run)}})
+		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: p.terms.plan()}})
 	}
 	ctx.Send(pid, msg.request)
 }
@@ -205,15 +206,15 @@ func (s *scope) toSession(ctx actor.Context, msg routed) {
 // passUp sends what a child said towards the supervisor, and keeps count.
 func (s *scope) passUp(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case messages.CommandFinished:
-		s.left(m.Job.ID)
-	case finale:
-		s.left(m.end.Record().ID)
+	case news:
+		if _, ends := m.fact.(messages.CommandFinished); ends {
+			s.left(m.job.ID)
+		}
 	case unplaced:
 		s.left(m.job)
 	case letGone:
 		s.left(m.job)
-	case messages.CommandFact, sessionUp, messages.SessionReplaced, messages.ScopeOpened,
+	case sessionUp, messages.SessionReplaced, messages.ScopeOpened,
 		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, stays, unopened:
 	default:
 		unhandled(ctx, s.deps)

@@ -42,7 +42,7 @@ const settledAtOnce = 16
 
 // ticket is the session's promise about one job: it is heard of until it ends.
 type ticket struct {
-	place   place // job is kept as it was last told
+	place   place // its job is the record as it was last told
 	pid     *actor.PID
 	turn    bool            // it may start
 	again   bool            // it was placed before, and may have begun
@@ -80,9 +80,7 @@ func (s *session) Receive(ctx actor.Context) {
 		s.place(ctx, msg)
 	case routed:
 		s.routed(ctx, msg)
-	case messages.CommandFact:
-		s.heard(ctx, msg)
-	case finale:
+	case news:
 		s.heard(ctx, msg)
 	case shellAt:
 		s.moved(ctx, msg.dir)
@@ -101,8 +99,8 @@ func (s *session) Receive(ctx actor.Context) {
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State
 	t := &ticket{place: p, turn: state == messages.Starting && !p.turn && !p.held}
-	if isNew(p.job) && p.run.Open != nil {
-		s.reopen(ctx, planOf(p.run))
+	if isNew(p.job) && p.terms.open != nil {
+		s.reopen(ctx, p.terms.plan())
 	}
 	if s.failed != nil && (p.held || state != messages.Queued) {
 		s.holdBare(ctx, t)
@@ -185,7 +183,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 	s.spawn(ctx, t) // with its turn, if it has one by now
 	t.passEarly(ctx)
 	if p.job.State == messages.Queued && s.machine.Waits(id) {
-		s.heard(ctx, messages.CommandQueued{Job: *p.job})
+		s.heard(ctx, news{fact: messages.CommandQueued{}, job: p.job})
 	}
 	if p.job.State.Ended() {
 		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
@@ -226,10 +224,16 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 }
 
 func (s *session) newCommand(t *ticket, adopt bool) *command {
-	c := newCommand(s.deps, s.shell, s.spec(t), lifecycle.Rebuild(*t.place.job, limits(t.place)), adopt, t.turn && !adopt)
-	c.memo, c.noted = s.memo(t), t.place.keep.noted
+	c := &command{
+		deps: s.deps, shell: s.shell, adopt: adopt, granted: t.turn && !adopt, named: t.place.terms.named,
+		machine: lifecycle.Rebuild(*t.place.job, limits(t.place)), memos: s.memos(t), noted: t.place.keep.noted,
+	}
+	if t.place.run != nil {
+		spec := s.spec(t)
+		c.spec = &spec
+	}
 	c.terminal = newTerminal(*t.place.job, t.answered(adopt))
-	c.terminal.shownBy(t.place.run, t.place.job.Background)
+	c.terminal.shownBy(t.place.terms, t.place.job.Background)
 	return c
 }
 
@@ -285,27 +289,23 @@ func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 }
 
 // heard keeps what is told of a job and passes the news up.
-func (s *session) heard(ctx actor.Context, news told) {
-	job := news.Record()
-	t, ok := s.jobs[job.ID]
+func (s *session) heard(ctx actor.Context, n news) {
+	t, ok := s.jobs[n.job.ID]
 	if !ok {
 		return // it was handed over; its new place hears it again
 	}
-	if len(t.flags) > 0 {
-		news = t.flag(news)
-		job = news.Record()
-	}
+	n.job = t.flagged(n.job)
 	ended := t.place.job.State.Ended()
-	*t.place.job = job
-	if begun(job.State) {
-		t.place.env = nil
+	t.place.job = n.job
+	if begun(n.job.State) {
+		t.place.run, t.place.env = nil, nil
 	}
-	ctx.Send(ctx.Parent(), news)
-	if s.closing != nil && job.State.Ended() {
-		s.closing.survived(job.Survivors)
+	ctx.Send(ctx.Parent(), n)
+	if s.closing != nil && n.job.State.Ended() {
+		s.closing.survived(n.job.Survivors)
 	}
-	if !ended && job.State.Ended() {
-		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: job.ID}))
+	if !ended && n.job.State.Ended() {
+		s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: n.job.ID}))
 		s.closeStep(ctx)
 	}
 }

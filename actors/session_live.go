@@ -59,16 +59,22 @@ func (s *session) misfits(run *messages.RunCommand) *messages.Error {
 
 // where a new job runs, as far as that is known before it begins.
 func (s *session) where(p place) string {
-	return first(p.job.Dir, p.run.Dir, s.open.Dir, s.deps.Dir)
+	asked := ""
+	if p.run != nil {
+		asked = p.run.Dir
+	}
+	return first(p.job.Dir, asked, s.open.Dir, s.deps.Dir)
 }
 
 // begins gives a job of a live shell the directory in which the shell is now.
 func (s *session) begins(t *ticket) string {
-	if !s.can.Keeps || t.place.run.Dir != "" {
+	if !s.can.Keeps || t.place.terms.named {
 		return ""
 	}
-	t.place.job.Dir = first(s.open.Dir, s.deps.Dir)
-	return t.place.job.Dir
+	job := *t.place.job // the node may have this one
+	job.Dir = first(s.open.Dir, s.deps.Dir)
+	t.place.job = &job
+	return job.Dir
 }
 
 // moved takes where the shell is now, and tells the node: the next shell begins there.
@@ -123,24 +129,17 @@ type snapshotTaken struct {
 }
 
 // flagged is the record of a job with what the session has to say of it.
-func (t *ticket) flagged(job messages.Job) messages.Job {
+func (t *ticket) flagged(job *messages.Job) *messages.Job {
+	if len(t.flags) == 0 {
+		return job
+	}
+	more := *job
 	for _, f := range t.flags {
-		if !slices.Contains(job.Flags, f) {
-			job.Flags = append(slices.Clip(job.Flags), f)
+		if !slices.Contains(more.Flags, f) {
+			more.Flags = append(slices.Clip(more.Flags), f)
 		}
 	}
-	return job
-}
-
-// flag is news about a job with what the session has to say of it.
-func (t *ticket) flag(n told) told {
-	switch f := n.(type) {
-	case messages.CommandFact:
-		return f.With(t.flagged(f.Record()))
-	case finale:
-		return finale{end: f.end.With(t.flagged(f.end.Record()))}
-	}
-	return n
+	return &more
 }
 
 // staysHere refuses to give a job away: its shell would be somebody else's as long as

@@ -65,9 +65,9 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place))}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
-	*t.place.job = job
+	t.place.job = &job
 	if marks { // behind the end nothing but the last word is told
-		s.heard(ctx, messages.CommandChanged{Job: job})
+		s.heard(ctx, news{fact: messages.CommandChanged{}, job: &job})
 	}
 	if !t.turn && job.State == messages.Queued {
 		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
@@ -167,7 +167,7 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case lifecycle.Tell:
-			s.heard(ctx, news(e))
+			s.heard(ctx, newsOf(e))
 		case lifecycle.Stop:
 			if t.lone.proc != nil {
 				t.lone.proc.Stop(e.Cause, e.Grace)

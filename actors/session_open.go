@@ -55,20 +55,6 @@ func (s *session) start(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// planOf is how a run that names a session opens it. The shell that it is to run in, if
-// its plan names none, is that of the session.
-func planOf(run *messages.RunCommand) messages.SessionPlan {
-	if run.Open == nil {
-		return messages.SessionPlan{}
-	}
-	plan := *run.Open
-	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
-	if plan.Live() {
-		plan.Shell = cmp.Or(plan.Shell, run.Shell)
-	}
-	return plan
-}
-
 // environ is the whole environment that the session's live shell begins with.
 func (s *session) environ() ([]string, *messages.Error) {
 	env, _, err := s.deps.Environment(messages.RunCommand{

@@ -35,20 +35,20 @@ func (s *session) terminal(asked messages.Terminal) messages.Terminal {
 	return cmp.Or(s.open.Terminal, messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols})
 }
 
-// memo is what the engine is to keep with a job, if it can outlive the tree.
-func (s *session) memo(t *ticket) *memo {
+// memos are what the engine is to keep with a job, if it can outlive the tree.
+func (s *session) memos(t *ticket) *memos {
 	if !s.can.Outlive {
 		return nil
 	}
-	return newMemo(t.place, s.memoPlace())
+	return &memos{at: s.memoPlace(), keep: t.place.keep, terms: t.place.terms}
 }
 
 // limits are what the job was promised: its timeout may have been changed since it
 // was asked for.
 func limits(p place) lifecycle.Limits {
 	return lifecycle.Limits{
-		Background: p.run.Background, PromoteAfter: p.run.PromoteAfter,
-		Timeout: p.job.Timeout, Grace: p.run.Grace,
+		Background: p.terms.background, PromoteAfter: p.terms.promoteAfter,
+		Timeout: p.job.Timeout, Grace: p.terms.grace,
 	}
 }
 

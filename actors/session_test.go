@@ -28,7 +28,7 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, turn: true},
 				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, turn: true},
 			} {
-				p.run = &messages.RunCommand{Text: string(p.job.ID)}
+				p.run, p.terms = &messages.RunCommand{Text: string(p.job.ID)}, &terms{}
 				s.tell(p)
 			}
 			if n := len(engine.Unowned()); n != 0 {
@@ -42,9 +42,9 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 	}
 }
 
-// A session holds the environment of a job until it has begun, and no longer: an
-// actor that is put around it then needs none.
-func TestSessionLetsGoOfAnEnvironment(t *testing.T) {
+// A session holds the request and the environment of a job until it has begun, and no
+// longer: an actor that is put around it then needs neither.
+func TestSessionLetsGoOfARequest(t *testing.T) {
 	onStage(t, func(s *stage) {
 		engine := fake.New(fake.Options{})
 		s.deps.Backends = map[string]backends.Backend{DefaultBackend: engine.Backend()}
@@ -54,17 +54,17 @@ func TestSessionLetsGoOfAnEnvironment(t *testing.T) {
 			return of
 		}), kindSession)
 		s.tell(place{
-			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Text: "make"}, env: []string{"A=b"}, turn: true,
+			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Text: "make"}, env: []string{"A=b"}, terms: &terms{}, turn: true,
 		})
-		if env := of.jobs["j1"].place.env; len(env) != 1 {
-			t.Errorf("before it has begun the environment is %v", env)
+		if p := of.jobs["j1"].place; p.run == nil || len(p.env) != 1 {
+			t.Errorf("before it has begun the request is %v and the environment %v", p.run, p.env)
 		}
 		if !engine.Find("make").Begin() {
 			t.Fatal("the job was not asked for")
 		}
 		s.settle()
-		if env := of.jobs["j1"].place.env; env != nil {
-			t.Errorf("it runs, and the environment %v is held", env)
+		if p := of.jobs["j1"].place; p.run != nil || p.env != nil {
+			t.Errorf("it runs, and the request %v and the environment %v are held", p.run, p.env)
 		}
 		s.sys.Root.Send(of.jobs["j1"].pid, poison{})
 		s.settle()

@@ -18,6 +18,7 @@ const (
 	kindRecorder   = "recorder-"
 	kindWatch      = "watch-"
 	kindGather     = "gather-"
+	kindParting    = "parting-"
 	kindNotice     = "notice-"
 )
 

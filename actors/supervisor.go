@@ -112,10 +112,8 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
 	case gone:
 		s.lost(ctx, msg.who)
-	case messages.CommandFact:
-		s.heard(ctx, msg)
-	case finale:
-		s.finale(ctx, msg)
+	case news:
+		s.news(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
 	case turnAsked, turnReturned, unplaced, letGone, stays, unopened, orphaned, sessionUp, scopeDown, recordAsked, settled, messages.Fact:
@@ -154,7 +152,7 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		s.list(ctx, r)
-	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.HandOver:
+	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.LeaveScope, messages.HandOver:
 		s.arrange(ctx, r)
 	case messages.Subscribe, messages.Unsubscribe:
 		s.subscribe(ctx, r)
@@ -217,6 +215,10 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case trimLate:
 		s.aging = nil
 		s.trim(ctx)
+	case clientLate:
+		s.clientLate(ctx, m.job)
+	case budgetLate:
+		s.budgetLate(ctx, m.job)
 	case idleLate:
 		s.idle(ctx)
 	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run

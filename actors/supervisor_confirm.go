@@ -55,7 +55,7 @@ func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
 // recordAsked tells a command again that the journal has its job's end, if it has.
 func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
 	e, ok := s.jobs[m.at.Job]
-	if !ok || e.over || e.job.State.Ended() && (s.unwritable() || e.job.Seq <= s.newest()) {
+	if !ok || e.over || e.job.State.Ended() && (s.unwritable() || e.seq <= s.newest()) {
 		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
 	}
 }

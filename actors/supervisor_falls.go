@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
@@ -40,8 +42,8 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 		}
 		s.give(ctx, s.admission.Done(e.job.ID))
 		if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
-			e.job.Flags = append(e.job.Flags[:len(e.job.Flags):len(e.job.Flags)], messages.FlagUnsupervised)
-			s.record(ctx, e, messages.CommandChanged{Job: e.job})
+			e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
+			s.record(ctx, e, messages.CommandChanged{})
 		}
 		s.pay(ctx, e, messages.CommandRejected{Err: messages.Error{
 			Code: messages.Internal, Reason: "unsupervised",

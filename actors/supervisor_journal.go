@@ -57,7 +57,7 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 }
 
 // record numbers a fact about a job and gives it to the journal. The fact it
-// returns carries its number in the record. That a job drains is only shown.
+// returns carries the record, with its number. That a job drains is only shown.
 func (s *supervisor) record(ctx actor.Context, e *entry, fact messages.CommandFact) messages.CommandFact {
 	switch fact.(type) {
 	case messages.CommandDraining:
@@ -68,8 +68,8 @@ func (s *supervisor) record(ctx actor.Context, e *entry, fact messages.CommandFa
 		}
 	}
 	s.seq++
-	e.job.Seq = s.seq
-	fact = fact.With(e.job)
+	e.seq = s.seq
+	fact = fact.With(e.record())
 	s.write(ctx, fact.(messages.Fact))
 	return fact
 }
@@ -100,8 +100,8 @@ func (s *supervisor) tellChanges(ctx actor.Context) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(last)) {
-		if e, ok := s.jobs[id]; ok && !e.over && !e.job.State.Ended() && !reflect.DeepEqual(e.job, last[id]) {
-			s.record(ctx, e, messages.CommandChanged{Job: e.job})
+		if e, ok := s.jobs[id]; ok && !e.over && !e.job.State.Ended() && !reflect.DeepEqual(e.record(), last[id]) {
+			s.record(ctx, e, messages.CommandChanged{})
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // keepRecord keeps the record of a job that is over, until trim forgets it.
 func (s *supervisor) keepRecord(e *entry) {
 	s.archived = append(s.archived, e.job.ID)
-	s.logBytes += logBytes(e.job)
+	s.logBytes += logBytes(*e.job)
 }
 
 func logBytes(job messages.Job) (n int64) {

@@ -46,7 +46,7 @@ func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
 		ctx.Respond(s.missing(r.Job))
 		return
 	}
-	ctx.Respond(messages.JobFound{Job: e.job})
+	ctx.Respond(messages.JobFound{Job: e.record()})
 }
 
 // missing tells a job that was forgotten from one that never was.
@@ -75,7 +75,7 @@ func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 			len(r.States) > 0 && !slices.Contains(r.States, j.State) && !(j.State == messages.Retired && slices.Contains(r.States, messages.Finished)):
 			continue
 		}
-		out.Jobs = append(out.Jobs, j)
+		out.Jobs = append(out.Jobs, e.record())
 	}
 	for _, t := range slices.SortedFunc(maps.Values(s.tasks), func(a, b messages.Task) int { return cmp.Compare(a.ID, b.ID) }) {
 		if r.Scope != "" && !r.Scope.Contains(t.Scope) {
@@ -107,7 +107,7 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 	default:
 		s.forget(ctx, e)
 		s.removeForgotten()
-		ctx.Respond(messages.JobFound{Job: e.job})
+		ctx.Respond(messages.JobFound{Job: e.record()})
 	}
 }
 
@@ -143,7 +143,7 @@ type removeLate struct{ quiet }
 // forget drops a job that is over; its output is removed soon.
 func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	s.drop(e)
-	s.logBytes -= logBytes(e.job)
+	s.logBytes -= logBytes(*e.job)
 	switch i := slices.Index(s.archived, e.job.ID); {
 	case i == 0: // the oldest go first
 		s.archived = s.archived[1:]

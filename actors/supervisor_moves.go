@@ -84,14 +84,16 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	if !ok || !moving {
 		return
 	}
-	e.job.Scope, e.job.Session = to.to, messages.DefaultSession
-	run := *e.run // its former place has the other one
-	run.Scope, run.Session = e.job.Scope, e.job.Session
-	e.run = &run
+	e.change(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
+	if e.run != nil {
+		run := *e.run // its former place has the other one
+		run.Scope, run.Session = e.job.Scope, e.job.Session
+		e.run = &run
+	}
 	e.offered = false // by now it may have begun, whatever its new place has room for
 	e.noted = false
 	if !e.job.State.Ended() { // before it is placed: by the number its engine is told who is right
-		s.record(ctx, e, messages.CommandChanged{Job: e.job})
+		s.record(ctx, e, messages.CommandChanged{})
 	}
 	s.replace(ctx, e)
 	s.arrived(ctx, m.job)

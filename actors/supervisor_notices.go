@@ -97,7 +97,7 @@ func (s *supervisor) numbered(all []messages.Notice) []messages.Notice {
 // notify has those told who are to hear of the end of a job.
 func (s *supervisor) notify(ctx actor.Context, e *entry) {
 	for _, n := range e.job.OnFinish {
-		if n.Seq != e.job.Seq {
+		if n.Seq != e.seq {
 			continue // it is known
 		}
 		r := s.recipient(n.To)
@@ -218,8 +218,8 @@ func (s *supervisor) recordNotice(ctx actor.Context, d due, m noticed) {
 	if m.err != (messages.Error{}) {
 		all[i].State = messages.NoticeGivenUp
 	}
-	e.job.OnFinish = all
-	s.record(ctx, e, messages.CommandNotified{Job: e.job})
+	e.change(func(job *messages.Job) { job.OnFinish = all })
+	s.record(ctx, e, messages.CommandNotified{})
 	s.toldAll(ctx, e)
 }
 

@@ -99,6 +99,7 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 	case m == nil || job.State.Ended():
 	default:
 		job.Deadline, job.Timeout = m.Deadline, m.Timeout
+		m.keeps(&job)
 		if m.Terminal != (messages.Terminal{}) {
 			job.Terminal, e.answered = m.Terminal, m.Answered
 		}
@@ -112,9 +113,9 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 	if m == nil {
 		m = &memo{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
 	}
-	e.job = job
+	e.job, e.seq = &job, job.Seq
 	if !e.over || held {
-		e.run = m.run(job)
+		e.terms = m.terms(job)
 	}
 	if key := cmp.Or(r.Key, m.Key); key != "" {
 		e.key, e.digest = idempotency{job.Principal, key}, cmp.Or(r.Digest, m.Digest)
@@ -186,7 +187,7 @@ func (s *supervisor) keepsake(e *entry) keepsake {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
 		return keepsake{answered: e.answered}
 	}
-	return keepsake{noted: e.noted, owed: e.owed, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope), answered: e.answered}
+	return keepsake{noted: e.noted, owed: e.owed, budget: e.budget, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope), answered: e.answered}
 }
 
 // quotas are those of the scopes on the way to one, nil if there are none.
@@ -205,34 +206,39 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 }
 
 // revive puts a job that the engine has back into its place. One that belonged to
-// a connection ends with it (design.md 7); what was promoted stays, and so does that at
+// a connection ends with it (design.md 7), at once or, if it has a key by which its client
+// can ask for it again, a little later; what was promoted stays, and so does that at
 // whose terminal somebody sat: he comes back to it.
 func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
-		e.run.PromoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
+		e.owed, e.budget = true, e.terms.promoteAfter
+		e.terms.promoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
 	}
 	stays := ends && m.Shown && !e.job.State.Ended()
-	e.job.Background = e.job.Background || stays
+	e.change(func(job *messages.Job) { job.Background = job.Background || stays })
 	s.place(ctx, e)
 	if e.job.State.Ended() {
 		return
 	}
 	if stays {
-		s.record(ctx, e, messages.CommandPromoted{Job: e.job})
+		s.record(ctx, e, messages.CommandPromoted{})
 		return
 	}
 	if moved {
-		s.record(ctx, e, messages.CommandChanged{Job: e.job})
+		s.record(ctx, e, messages.CommandChanged{})
 	}
-	if ends {
-		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
+	switch {
+	case ends && e.key.key != "":
+		s.awaitClient(ctx, e)
+	case ends:
+		s.stopUnclaimed(ctx, e)
 	}
 }
 
 // endUnheld ends a job that the engine does not have: nothing of it is left.
 func (s *supervisor) endUnheld(ctx actor.Context, e *entry) {
-	job := e.job
+	job := *e.job
 	switch {
 	case job.State.Ended(): // only its last word is missing
 	case job.Started.IsZero():
@@ -253,13 +259,14 @@ const lostJob = 125
 
 // endHere ends a job that has no actor and gets none.
 func (s *supervisor) endHere(ctx actor.Context, e *entry, job messages.Job) {
-	job.WaitingForInput, job.OutputOpen, job.Children = false, false, 0
+	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.Children = false, false, false, 0
 	if !job.State.Ended() {
 		job.State, job.Ended, job.Deadline = messages.Finished, clock(), time.Time{}
-		s.heard(ctx, messages.CommandFinished{Job: job})
+		end := job
+		s.heard(ctx, messages.CommandFinished{}, &end)
 	}
 	job.State = messages.Retired
-	s.heard(ctx, messages.CommandRetired{Job: job})
+	s.heard(ctx, messages.CommandRetired{}, &job)
 	s.settled(ctx, e.job.ID)
 }
 

@@ -65,7 +65,7 @@ func (s *supervisor) rememberUses(shells []heldShell) {
 	for _, e := range s.jobs {
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
 		if s.shells.known[at] != nil && e.job.State.Ended() && e.job.Ended.After(last[at].Ended) {
-			last[at] = e.job
+			last[at] = *e.job
 		}
 	}
 	for at, job := range last {

@@ -65,6 +65,9 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		s.answerFor(ctx, e, r)
 		return
 	}
+	if p, is := r.(messages.PromoteCommand); is {
+		e.keep = e.keep || p.Keep
+	}
 	if m, moving := s.moves[e.job.ID]; moving {
 		m.wait(ctx, e.job.ID, r)
 		return
@@ -138,7 +141,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 }
 
 func (s *supervisor) archivedOutputs(e *entry) outputs {
-	logs, job := s.deps.Logs, e.job
+	logs, job := s.deps.Logs, *e.job
 	if job.Outcome == messages.FailedToStart {
 		return outputs{closed: true} // as its command answered
 	}

@@ -2,57 +2,14 @@ package actors
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/messages"
 )
-
-// entry is what the node knows of one job.
-type entry struct {
-	job     messages.Job
-	run     *messages.RunCommand // not changed
-	env     []string
-	debts   []*actor.PID // clients of the run that have not had their reply
-	key     idempotency
-	digest  string // of the request, where it has a key
-	turn    bool   // it was given its turn: its engine is asked, or was
-	offered bool   // the turn went along with it
-	over    bool   // it has no actor any more: the node itself answers for it
-	settled bool   // and its engine has been told to forget it
-	owed    bool   // a client waited for its end when it was asked for
-	held    bool   // its engine had it before this tree
-	// answered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
-	answered int64
-	noted    bool // … and knows where it is
-
-	retired time.Time // when its last word was heard
-}
-
-// begun reports whether a job in this state has been started: it never is again, and
-// of many that run the environment is a good part.
-func begun(s messages.State) bool { return s != messages.Queued && s != messages.Starting }
-
-// slim lets go of what a job that is over and settled, and so never placed again,
-// needs no more.
-func (e *entry) slim() {
-	if e.over && e.settled {
-		e.env, e.run = nil, nil
-	}
-}
-
-// idempotency is a key as its principal knows it.
-type idempotency struct {
-	principal messages.Principal
-	key       string
-}
 
 // run admits a request and places its job, or answers why not.
 func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
@@ -117,37 +74,6 @@ func shuttingDown() *messages.Error {
 	return &messages.Error{Code: messages.ShuttingDown, Message: "the node is shutting down", Hint: "ask the next one"}
 }
 
-// again answers a request whose key was used before: the same request gets the
-// same job, another one is a conflict.
-func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
-	id, ok := s.byKey[idempotency{r.Principal, r.Key}]
-	if !ok {
-		return false
-	}
-	e := s.jobs[id]
-	switch {
-	case ctx.Sender() == nil: // nobody asks how it ends
-	case e.digest != digest(r):
-		refuse(ctx, r, &messages.Error{
-			Code: messages.Conflict, Reason: "key",
-			Message: fmt.Sprintf("the key %q was used for another command", r.Key), Hint: "use a new key for a new command",
-		})
-	case e.job.State.Ended():
-		ctx.Respond(messages.CommandFinished{Job: e.job})
-	case e.job.Background:
-		ctx.Respond(messages.CommandPromoted{Job: e.job})
-	case len(e.debts) >= messages.MaxWaiting:
-		refuse(ctx, r, &messages.Error{
-			Code: messages.ResourceExhausted, Reason: "waiting",
-			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.debts), id),
-			Hint:    "ask again with the same key when it has ended",
-		})
-	default:
-		e.debts = append(e.debts, ctx.Sender())
-	}
-	return true
-}
-
 // withdraw forgets what one caller of a run is owed. A job that nobody waits for
 // any more is stopped, unless it goes on in the background.
 func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
@@ -165,22 +91,6 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
 		return // it has had its reply, or others wait for theirs
 	}
 	ctx.Send(ctx.Self(), messages.StopCommand{Job: id, Reason: "its caller gave up", Gone: true}) // nobody hears of it
-}
-
-// digest tells two requests apart.
-func digest(r messages.RunCommand) string {
-	r.BaseEnv, r.UID = nil, "" // they may be others at another try
-	if r.Open != nil {
-		plan := *r.Open
-		plan.BaseEnv = nil
-		r.Open = &plan
-	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Sprint(r)
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // admit makes the record of a job that may wait for its start.
@@ -203,14 +113,15 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 		return nil, err
 	}
 	s.count++
-	e := &entry{env: env, job: newJob(r, id, uid)}
-	e.job.EnvDropped = dropped
+	job := newJob(r, id, uid)
+	job.EnvDropped = dropped
+	e := &entry{env: env, job: &job}
 	if r.Key != "" {
 		e.key, e.digest = idempotency{r.Principal, r.Key}, digest(r)
 		s.byKey[e.key] = id
 	}
 	r.BaseEnv = nil // it is in env
-	e.run = &r
+	e.run, e.terms = &r, termsOf(&r)
 	s.jobs[id], s.byUID[uid] = e, id
 	s.expect(e)
 	return e, nil
@@ -244,9 +155,9 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 
 // place sends a job to its session, which is made if it is not open.
 func (s *supervisor) place(ctx actor.Context, e *entry) {
-	job := e.job
+	job := e.record()
 	s.send(ctx, s.home(e), place{
-		job: &job, run: e.run, env: e.env, turn: e.offered, held: e.held,
+		job: &job, run: e.run, env: e.env, terms: e.terms, turn: e.offered, held: e.held,
 		keep: s.keepsake(e),
 	}, nil)
 	e.answered = unknownAnswers // who is put around it again was not told of it
@@ -266,7 +177,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 	if e.job.State != messages.Queued || !e.job.Started.IsZero() {
 		return // it exists: it is only refused a place it was moved to
 	}
-	if e.job.Seq > 0 {
+	if e.seq > 0 {
 		s.stillborn(ctx, e, m.err)
 		return
 	}
@@ -280,7 +191,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 
 // stillborn ends a job that was told of and cannot be placed anew.
 func (s *supervisor) stillborn(ctx actor.Context, e *entry, err messages.Error) {
-	job := e.job
+	job := *e.job
 	job.Outcome, job.Err, job.Shell = messages.FailedToStart, err, cannotRun
 	s.endHere(ctx, e, job)
 }
@@ -300,8 +211,8 @@ func (s *supervisor) drop(e *entry) {
 func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Ask(id)
 	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
-		if e.job.Seq == 0 {
-			s.record(ctx, e, messages.CommandQueued{Job: e.job})
+		if e.seq == 0 {
+			s.record(ctx, e, messages.CommandQueued{})
 		}
 		s.neverStarts(ctx, e)
 	}
@@ -313,7 +224,7 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Done(id)
 	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.offered) {
-		e.job.State = messages.Queued // it was to begin, and cannot yet
+		e.change(func(job *messages.Job) { job.State = messages.Queued }) // it was to begin, and cannot yet
 		e.turn, e.offered = false, false
 		s.admission.Again(id, e.job.Scope)
 		s.neverStarts(ctx, e)
@@ -334,30 +245,34 @@ func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
 	}
 }
 
-// heard takes a fact about a job: into the table, to the journal, to those who
-// wait for it.
-func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact) {
-	s.hear(ctx, fact, fact.Record())
+// news hears of a job. Its end and its last word are recorded at one go, and told
+// in one.
+func (s *supervisor) news(ctx actor.Context, n news) {
+	if n.last {
+		end := *n.job
+		end.State = messages.Finished
+		s.heard(ctx, n.fact, &end)
+		s.heard(ctx, messages.CommandRetired{}, n.job)
+		return
+	}
+	s.heard(ctx, n.fact, n.job)
 }
 
-// hear takes a fact with the record it is about.
-func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job messages.Job) {
+// heard takes a fact about a job with the record as it stands: into the table, to
+// the journal, to those who wait for it.
+func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
 	e, ok := s.jobs[job.ID]
 	if !ok || e.over || e.job.State == messages.Retired {
 		return
 	}
-	if _, waits := fact.(messages.CommandQueued); waits && e.job.Seq > 0 {
+	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 {
 		return // it is told once, however often the job is placed
 	}
-	job.Seq, job.Scope, job.Session, job.OnFinish = e.job.Seq, e.job.Scope, e.job.Session, e.job.OnFinish
-	if _, ends := fact.(messages.CommandFinished); ends && len(job.OnFinish) > 0 {
-		job.OnFinish = s.numbered(job.OnFinish)
+	e.take(job)
+	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
+		e.change(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
 	}
-	job.Background = job.Background || e.job.Background // leaveBehind may have told so already
-	e.job = job
-	if begun(job.State) {
-		e.env = nil
-	}
+	e.slim()
 	fact = s.record(ctx, e, fact)
 	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {
@@ -373,19 +288,9 @@ func (s *supervisor) hear(ctx actor.Context, fact messages.CommandFact, job mess
 		e.retired = clock()
 		s.confirmSoon(ctx, recordPatience)
 	}
-	s.tellWatches(ctx, e.job)
+	s.tellWatches(ctx, e)
 	s.endUnrecorded(ctx, e)
 }
-
-// finale hears of the end of a job and of its last word: both are recorded at one
-// go, and told in one.
-func (s *supervisor) finale(ctx actor.Context, m finale) {
-	s.heard(ctx, m.end)
-	s.hear(ctx, lastWord, m.Record())
-}
-
-// lastWord is any job's; record puts it over the record.
-var lastWord messages.CommandFact = messages.CommandRetired{}
 
 // pay gives the clients of a run the one reply they are owed.
 func (s *supervisor) pay(ctx actor.Context, e *entry, reply any) {

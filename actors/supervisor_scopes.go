@@ -25,7 +25,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 		return
 	}
 	switch request.(type) {
-	case messages.CloseSession, messages.CloseScope:
+	case messages.CloseSession, messages.CloseScope, messages.LeaveScope:
 	default:
 		if s.broken != nil {
 			refuse(ctx, request, s.broken)
@@ -40,8 +40,12 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 			refuse(ctx, r, err)
 			return
 		}
-		s.known[r.Path] = r.Quota
-		s.send(ctx, messages.Address{Scope: r.Path}, openScope{quota: r.Quota}, ctx.Sender())
+		quota, open := s.known[r.Path]
+		if !open || !r.Join {
+			quota = r.Quota
+		}
+		s.known[r.Path] = quota
+		s.send(ctx, messages.Address{Scope: r.Path}, openScope{quota: quota}, ctx.Sender())
 	case messages.CloseSession:
 		at := messages.Address{Scope: cmp.Or(r.Scope, messages.MainScope), Session: cmp.Or(r.Session, messages.DefaultSession)}
 		if _, ok := s.sessions[at]; !ok {
@@ -55,6 +59,8 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 			return
 		}
 		s.close(ctx, messages.Address{Scope: r.Path}, r, ctx.Sender())
+	case messages.LeaveScope:
+		s.leaveScope(ctx, r)
 	case messages.HandOver:
 		s.handOver(ctx, r)
 	}
@@ -287,7 +293,7 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
 func (s *supervisor) replace(ctx actor.Context, e *entry) {
 	switch {
 	case e.job.State == messages.Queued && e.turn:
-		e.job.State = messages.Starting
+		e.change(func(job *messages.Job) { job.State = messages.Starting })
 	case e.job.State == messages.Queued:
 		s.give(ctx, s.admission.Done(e.job.ID))
 		s.admission.Again(e.job.ID, e.job.Scope)

@@ -128,7 +128,7 @@ func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messag
 }
 
 // shellUsed takes note of a command of a live shell that began or ended.
-func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job messages.Job) {
+func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
 	if len(s.shells.known) == 0 {
 		return
 	}
@@ -140,10 +140,10 @@ func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job
 	if _, ended := fact.(messages.CommandFinished); !ended {
 		return
 	}
-	use.last = useOf(job)
+	use.last = useOf(*job)
 	if job.HasFlag(messages.FlagSessionEnded) {
 		use.told = true
-		s.ended(use.last.end(job.Scope, job.Session, job.Backend, endOf(job)))
+		s.ended(use.last.end(job.Scope, job.Session, job.Backend, endOf(*job)))
 	}
 	s.idleSoon(ctx)
 }

@@ -20,10 +20,10 @@ func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
 	}
 	for i := range finished {
 		id := messages.JobID(fmt.Sprintf("j%d", i))
-		s.jobs[id] = &entry{over: true, job: messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
+		s.jobs[id] = &entry{over: true, job: &messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
 	}
 	busy := messages.Address{Scope: "main", Session: "s0"}
-	s.jobs["busy"] = &entry{job: messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
+	s.jobs["busy"] = &entry{job: &messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
 	begin := time.Now()
 	victim, err := s.room()
 	took := time.Since(begin)

@@ -66,7 +66,7 @@ func (s *supervisor) longest(asked time.Duration) time.Duration {
 	most := time.Duration(0)
 	for _, e := range s.jobs {
 		if !e.job.State.Ended() {
-			most = max(most, lifecycle.Grace(e.run.Grace))
+			most = max(most, lifecycle.Grace(e.terms.grace))
 		}
 	}
 	return most + messages.DefaultGrace
@@ -124,11 +124,12 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 }
 
 // leaveBehind has the next node know that a job goes on without its client, who
-// is told so: of a node that ends in order nobody's job is cancelled.
+// is told so: of a node that ends in order nobody's job is cancelled. For one that has not
+// come back yet the next node waits again.
 func (s *supervisor) leaveBehind(ctx actor.Context, e *entry) {
-	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.owed && !e.job.State.Ended() && !e.job.Background && !e.waits() {
-		e.job.Background = true
-		s.record(ctx, e, messages.CommandPromoted{Job: e.job})
+	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.owed && !e.job.State.Ended() && !e.job.Background && !e.awaited && !e.waits() {
+		e.change(func(job *messages.Job) { job.Background = true })
+		s.record(ctx, e, messages.CommandPromoted{})
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 		}
 		r.Jobs[i] = e.job.ID
 		w.jobs[e.job.ID] = true
-		jobs = append(jobs, e.job)
+		jobs = append(jobs, e.record())
 	}
 	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
 	s.watches[w.pid.Id] = w
@@ -105,10 +105,10 @@ func (s *supervisor) gathersFull() bool {
 }
 
 // tellWatches tells those who wait for a job how it stands.
-func (s *supervisor) tellWatches(ctx actor.Context, job messages.Job) {
+func (s *supervisor) tellWatches(ctx actor.Context, e *entry) {
 	for _, w := range s.watches {
-		if w.jobs[job.ID] {
-			ctx.Send(w.pid, lifecycle.Changed{Job: job})
+		if w.jobs[e.job.ID] {
+			ctx.Send(w.pid, lifecycle.Changed{Job: e.record()})
 		}
 	}
 }

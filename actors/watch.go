@@ -55,7 +55,7 @@ func (w *watch) Receive(ctx actor.Context) {
 		w.changed(ctx, msg)
 	case quit:
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
-	case lifecycle.Met, lifecycle.Hopeless, watchLate, tailFailed:
+	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, watchLate, tailFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput, messages.AwaitInput:
 		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
@@ -102,6 +102,9 @@ func (w *watch) start(ctx actor.Context) {
 // changed hears how a job stands.
 func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
 	w.step(ctx, c)
+	if eye := w.tails[c.Job.ID]; eye != nil && w.ask.Condition.Kind == messages.UntilInput && !c.Job.State.Ended() {
+		ctx.Send(eye, eyeNews{waiting: c.Job.WaitingForInput})
+	}
 	w.silence(ctx, c.Job)
 	w.probe(ctx, c.Job)
 }

@@ -24,6 +24,7 @@ type vigil struct {
 	refuse  map[messages.JobID]messages.Code // instead of output
 	lose    int                              // so many questions
 	asked   int
+	stale   bool // that a job waits is not so any more
 }
 
 func onWatch(t *testing.T, play func(v *vigil)) {
@@ -81,7 +82,11 @@ func (v *vigil) looked(ctx actor.Context, m messages.AwaitInput) {
 	case no != "":
 		ctx.Respond(m.Refuse(&messages.Error{Code: no}))
 	default:
-		ctx.Respond(messages.Acknowledged{})
+		seen := false
+		for _, j := range v.jobs {
+			seen = seen || j.ID == m.Job && j.WaitingForInput && !v.stale
+		}
+		ctx.Respond(messages.InputSeen{Waiting: seen})
 	}
 }
 
@@ -239,6 +244,27 @@ func TestWatchInput(t *testing.T) {
 		v.change("j2", func(j *messages.Job) { j.WaitingForInput = true })
 		v.over(met("j2"))
 	})
+	onWatch(t, func(v *vigil) { // it has been given what it waited for, as its record does not know yet
+		v.job("j1")
+		v.stale = true
+		v.jobs[0].WaitingForInput = true
+		v.await(messages.AwaitJobs{Condition: until})
+		v.silent()
+		v.change("j1", func(j *messages.Job) { j.WaitingForInput = false })
+		v.silent()
+		v.stale = false
+		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
+		v.over(met("j1"))
+	})
+	onWatch(t, func(v *vigil) { // it has only just started
+		v.job("j1")
+		v.refuse["j1"] = messages.Refused
+		v.await(messages.AwaitJobs{Condition: until})
+		v.silent()
+		delete(v.refuse, "j1")
+		v.change("j1", func(*messages.Job) {})
+		v.wantAsked(2)
+	})
 	onWatch(t, func(v *vigil) { // nobody can tell
 		v.job("j1")
 		v.refuse["j1"] = messages.Unsupported
@@ -260,7 +286,7 @@ func TestWatchGoesOnLookingForInput(t *testing.T) {
 		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
 		v.over(met("j1"))
 		v.after(asks * eyePause)
-		v.wantAsked(asks + 1)
+		v.wantAsked(asks + 2)
 	})
 	onWatch(t, func(v *vigil) { // it has not started, or is being moved
 		v.job("j1")

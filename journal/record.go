@@ -47,6 +47,7 @@ func jobFields(f *fields, j *messages.Job) {
 	natural(f, 39, &j.Seq)
 	list(f, 40, &j.OnFinish, noticeFields)
 	nested(f, 41, &j.Terminal, terminalFields)
+	flag(f, 42, &j.WaitingForSecret)
 }
 
 func terminalFields(f *fields, t *messages.Terminal) {

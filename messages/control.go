@@ -24,10 +24,13 @@ type StopCommand struct {
 	Gone    bool // its client went away: the job says so (FlagClientGone)
 }
 
-// PromoteCommand asks for a foreground job to go on in the background.
+// PromoteCommand asks for a foreground job to go on in the background. With Keep it stays
+// when the client leaves whose scope it is in (LeaveScope), also if it was in the
+// background before: its record has FlagKept from then on. A person wants that.
 type PromoteCommand struct {
 	quiet
-	Job JobID
+	Job  JobID
+	Keep bool
 }
 
 // SignalCommand asks for a signal to be sent to the job's main process, or to
@@ -57,7 +60,7 @@ type CloseInput struct {
 }
 
 // AwaitInput asks for the job to be looked at for so long: its record then says when
-// it waits for input. A job that can never is no_input, where it cannot be seen the
+// it waits for input. The answer is InputSeen. A job that can never is no_input, where it cannot be seen the
 // answer is unsupported.
 type AwaitInput struct {
 	quiet
@@ -93,6 +96,14 @@ type PaceOutput struct {
 // Acknowledged reports that the request was done.
 type Acknowledged struct{ quiet }
 
+// InputSeen reports whether the job waits for input, behind all that it was given before
+// it was asked: its record, which takes another way, may be older.
+type InputSeen struct {
+	quiet
+	Waiting bool
+	Secret  bool // … and its terminal shows nothing of it
+}
+
 // CommandStopped reports that the jobs have ended and nothing of their trees
 // is left but Survivors.
 type CommandStopped struct {
@@ -113,6 +124,7 @@ type InputWritten struct {
 type ControlReply interface{ controlReply() }
 
 func (Acknowledged) controlReply()    {}
+func (InputSeen) controlReply()       {}
 func (CommandStopped) controlReply()  {}
 func (InputWritten) controlReply()    {}
 func (CommandRejected) controlReply() {}

@@ -13,14 +13,15 @@
 //	                                          WithdrawRun
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
 //	                                          AwaitInput, ResizeTerminal, ChangeDeadline, PaceOutput →
-//	                                          Acknowledged | CommandStopped | InputWritten | CommandRejected
+//	                                          Acknowledged | InputSeen | CommandStopped | InputWritten | CommandRejected
 //	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited or ProcessLost,
 //	                                          OutputClosed, TreeEnded; OutputGrew, InputAwaited, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |
 //	                                          OutputEnded | ScreenText | RequestRejected
 //	terminal.go client ↔ command              TakeTerminal, LeaveTerminal → TerminalTaken | Acknowledged | CommandRejected
 //	session.go  client ↔ scope                OpenSession, CloseSession, ListSessions → SessionOpened | SessionClosed | SessionList
-//	scope.go    client ↔ supervisor           OpenScope, CloseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeList | Acknowledged
+//	scope.go    client ↔ supervisor           OpenScope, CloseScope, LeaveScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeLeft |
+//	                                          ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
 //	notify.go   client ↔ channel              Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
 //	notice.go   channel → webhook, errand     Delivery → Delivered; CommandNotified is the last word about a notice

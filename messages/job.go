@@ -62,18 +62,19 @@ type Job struct {
 	Flags      []Flag
 	EnvDropped []string
 
-	Timeout         time.Duration // 0: none
-	Deadline        time.Time     // zero: none
-	PID             int
-	StartTime       uint64
-	Isolation       Isolation
-	Terminal        Terminal // its size as it was last set; the zero value: none
-	Dir             string
-	Created         time.Time
-	Started         time.Time
-	Ended           time.Time
-	Rusage          Rusage
-	WaitingForInput bool
+	Timeout          time.Duration // 0: none
+	Deadline         time.Time     // zero: none
+	PID              int
+	StartTime        uint64
+	Isolation        Isolation
+	Terminal         Terminal // its size as it was last set; the zero value: none
+	Dir              string
+	Created          time.Time
+	Started          time.Time
+	Ended            time.Time
+	Rusage           Rusage
+	WaitingForInput  bool
+	WaitingForSecret bool // … on a terminal that shows nothing of it
 
 	Output   []StreamOutput
 	OnFinish []Notice // who is told of its end
@@ -121,6 +122,10 @@ func (j Job) ExitCode() int {
 	}
 	return 0
 }
+
+// Kept reports whether the job stays when the client leaves whose scope it is in: it is
+// detached, or somebody has promoted it to stay.
+func (j Job) Kept() bool { return j.Mode == ModeDetached || j.HasFlag(FlagKept) }
 
 // HasFlag reports whether the record carries a flag.
 func (j Job) HasFlag(f Flag) bool {

@@ -135,6 +135,7 @@ func (j *Job) process(o *object) {
 		o.null("rusage")
 	}
 	o.truth("waiting_for_input", j.WaitingForInput)
+	o.truth("waiting_for_secret", j.WaitingForSecret)
 	if j.Terminal == (Terminal{}) {
 		o.null("terminal")
 	} else {

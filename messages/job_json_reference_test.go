@@ -45,6 +45,7 @@ type jobJSON struct {
 	DurationMS  *int64              `json:"duration_ms"`
 	Rusage      *rusageJSON         `json:"rusage"`
 	Waiting     bool                `json:"waiting_for_input"`
+	Secret      bool                `json:"waiting_for_secret"`
 	Terminal    *messages.Terminal  `json:"terminal"`
 	Output      map[string]any      `json:"output"`
 	OnFinish    []noticeJSON        `json:"on_finish,omitempty"`
@@ -89,7 +90,7 @@ func referenceOf(j messages.Job) jobJSON {
 		PID: orNull(j.PID), Isolation: j.Isolation, Dir: j.Dir,
 		Created: utc(j.Created), Started: utc(j.Started), Ended: utc(j.Ended),
 		DurationMS: milliseconds(j.Duration(), !j.Started.IsZero() && !j.Ended.IsZero()),
-		Waiting:    j.WaitingForInput, Terminal: orNull(j.Terminal), Output: map[string]any{}, Seq: j.Seq,
+		Waiting:    j.WaitingForInput, Secret: j.WaitingForSecret, Terminal: orNull(j.Terminal), Output: map[string]any{}, Seq: j.Seq,
 	}
 	if j.Settled && j.Rusage != (messages.Rusage{}) {
 		o.Rusage = &rusageJSON{j.Rusage.User.Milliseconds(), j.Rusage.System.Milliseconds(), j.Rusage.MaxRSS}

@@ -102,6 +102,7 @@ const (
 	FlagLogTampered    Flag = "log_tampered"               // its log was changed from outside
 	FlagLogUnlinked    Flag = "log_unlinked"               // its log was deleted and made anew
 	FlagClientGone     Flag = "client_gone"                // cancelled because its client went away
+	FlagKept           Flag = "kept"                       // somebody promoted it to stay when the client of its scope leaves
 	FlagKeeperFault    Flag = "keeper_fault"               // a fault of the engine; its descriptors were kept
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
 	FlagReplaced       Flag = "session_replaced"           // its live shell was made anew for it: what the one before had set is lost

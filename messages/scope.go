@@ -4,7 +4,7 @@ import "time"
 
 // The scope conversation: who owns what.
 //
-//	client --OpenScope | CloseScope | ListScopes | HandOver--> supervisor [--> scope …]
+//	client --OpenScope | CloseScope | LeaveScope | ListScopes | HandOver--> supervisor [--> scope …]
 //	client <--ScopeReply--
 //
 // Closing a scope closes its sub-scopes and sessions and stops their jobs,
@@ -16,6 +16,7 @@ type OpenScope struct {
 	Principal Principal
 	Path      ScopePath
 	Quota     ScopeQuota
+	Join      bool // one that is open stays as it is: the quota is that of a new one
 }
 
 // ScopeQuota bounds a scope with its sub-scopes. 0 is no bound.
@@ -30,6 +31,16 @@ type CloseScope struct {
 	Path   ScopePath
 	Grace  time.Duration // 0: each job's own, negative: none
 	By     Party         // "": the client
+	Reason string
+}
+
+// LeaveScope asks for the end of a scope whose client leaves. Where a job in it is to be
+// kept (Job.Kept), that stays as it is, with its session and the scopes it is in, and all
+// else there ends: the answer is ScopeLeft then. Else the scope is closed.
+type LeaveScope struct {
+	quiet
+	Path   ScopePath
+	Grace  time.Duration // as that of CloseScope
 	Reason string
 }
 
@@ -62,6 +73,16 @@ type ScopeClosed struct {
 	Survivors []Survivor
 }
 
+// ScopeLeft reports that nothing of the scope is left but Kept, what these need, and
+// Survivors. It is a reply, and no fact.
+type ScopeLeft struct {
+	quiet
+	Path      ScopePath
+	Jobs      []JobID // those that were stopped for it
+	Kept      []JobID
+	Survivors []Survivor
+}
+
 // ScopeList answers ListScopes, parents first.
 type ScopeList struct {
 	quiet
@@ -81,16 +102,19 @@ type ScopeReply interface{ scopeReply() }
 
 func (ScopeOpened) scopeReply()     {}
 func (ScopeClosed) scopeReply()     {}
+func (ScopeLeft) scopeReply()       {}
 func (ScopeList) scopeReply()       {}
 func (Acknowledged) scopeReply()    {} // to HandOver
 func (RequestRejected) scopeReply() {}
 
 // Address implements Addressed.
 func (r CloseScope) Address() Address { return Address{Scope: r.Path} }
+func (r LeaveScope) Address() Address { return Address{Scope: r.Path} }
 func (r HandOver) Address() Address   { return Address{Job: r.Job} }
 
 // Refuse implements Refusable.
 func (OpenScope) Refuse(e *Error) any  { return RequestRejected{Err: *e} }
 func (CloseScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+func (LeaveScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
 func (ListScopes) Refuse(e *Error) any { return RequestRejected{Err: *e} }
 func (HandOver) Refuse(e *Error) any   { return RequestRejected{Err: *e} }

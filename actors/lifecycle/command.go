@@ -14,13 +14,13 @@ type Command struct {
 	Limits Limits
 
 	gens     [timers]int
-	stoppers []Ticket // wait for the end of the tree
-	controls []Ticket // wait for the answer of the process, in order
-	closed   bool     // OutputClosed was heard
-	ended    bool     // TreeEnded was heard
-	kept     bool     // the journal holds what was told
-	result   uint64   // the engine's number of the result
-	seq      uint64   // the engine's last number
+	stoppers []Ticket  // wait for the end of the tree
+	controls []control // wait for the answer of the process, in order
+	closed   bool      // OutputClosed was heard
+	ended    bool      // TreeEnded was heard
+	kept     bool      // the journal holds what was told
+	result   uint64    // the engine's number of the result
+	seq      uint64    // the engine's last number
 }
 
 // Rebuild is the machine of a job whose former actor died or whose tree was
@@ -88,6 +88,12 @@ func (c Command) placed(now time.Time) (Command, []Effect) {
 	return c, todo
 }
 
+// tell says a fact of the record as it stands.
+func (c Command) tell(fact messages.CommandFact) Tell {
+	job := c.Job
+	return Tell{Fact: fact, Job: &job}
+}
+
 func (c *Command) arm(t Timer, after time.Duration) Effect {
 	c.gens[t]++
 	return Arm{Timer: t, After: max(after, 0), Gen: c.gens[t]}
@@ -128,7 +134,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 		}
 		return c, nil
 	}
-	todo := []Effect{Tell{Fact: messages.CommandStarted{Job: c.Job}}}
+	todo := []Effect{c.tell(messages.CommandStarted{})}
 	if c.Limits.Background && !c.Job.Background {
 		c, todo = c.promote(todo)
 	}
@@ -137,7 +143,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 
 func (c Command) promote(todo []Effect) (Command, []Effect) {
 	c.Job.Background = true
-	return c, append(todo, c.disarm(Budget), Tell{Fact: messages.CommandPromoted{Job: c.Job}})
+	return c, append(todo, c.disarm(Budget), c.tell(messages.CommandPromoted{}))
 }
 
 func (c Command) expired(e Expired) (Command, []Effect) {
@@ -157,7 +163,7 @@ func (c Command) expired(e Expired) (Command, []Effect) {
 // stop sets the cause once: whatever happens next, this is why it ended.
 func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
 	c.Job.State, c.Job.Cause = messages.Stopping, cause
-	return c, []Effect{Stop{cause, grace}, Tell{Fact: messages.CommandStopping{Job: c.Job}}}
+	return c, []Effect{Stop{cause, grace}, c.tell(messages.CommandStopping{})}
 }
 
 func (c Command) draining() (Command, []Effect) {
@@ -165,7 +171,7 @@ func (c Command) draining() (Command, []Effect) {
 		return c, nil // a job that is being ended says so until it has
 	}
 	c.Job.State = messages.Draining
-	return c, []Effect{Tell{Fact: messages.CommandDraining{Job: c.Job}}}
+	return c, []Effect{c.tell(messages.CommandDraining{})}
 }
 
 // failed ends a job of which no process exists.
@@ -247,11 +253,12 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 
 // finish sets the one outcome and answers whoever waited for the process.
 func (c Command) finish(why messages.Outcome) (Command, []Effect) {
-	c.Job.State, c.Job.Outcome, c.Job.WaitingForInput = messages.Finished, why, false
+	c.Job.State, c.Job.Outcome = messages.Finished, why
+	c.Job.WaitingForInput, c.Job.WaitingForSecret = false, false
 	c.Job.Deadline = time.Time{}
-	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), Tell{Fact: messages.CommandFinished{Job: c.Job}}}
-	for _, t := range c.controls {
-		todo = append(todo, refuse(t, JobFinished(c.Job.ID)))
+	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), c.tell(messages.CommandFinished{})}
+	for _, waits := range c.controls {
+		todo = append(todo, refuse(waits.to, JobFinished(c.Job.ID)))
 	}
 	c.controls = nil
 	c, todo = c.answerStoppers(todo)
@@ -289,13 +296,13 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 	}
 	c.Job.State, c.kept = messages.Retired, false
 	for i, effect := range todo {
-		if tell, is := effect.(Tell); is {
-			tell.Last = true // it is the end
+		if tell, is := effect.(Tell); is { // it is the end, which nobody has heard yet
+			tell.Job.State, tell.Last = messages.Retired, true
 			todo[i] = tell
 			return c, todo
 		}
 	}
-	return c, append(todo, Tell{Fact: messages.CommandRetired{Job: c.Job}})
+	return c, append(todo, c.tell(messages.CommandRetired{}))
 }
 
 // settle lets the engine forget what the journal holds, and the actor go when

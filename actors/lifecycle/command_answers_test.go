@@ -72,6 +72,18 @@ var commandTable = map[string]map[string]string{
 		"ended":      "7:job_finished",
 		"retired":    "7:job_finished",
 	},
+	"promote to stay": {
+		"queued":     "disarm0, promoted+kept, 7:CommandPromoted",
+		"starting":   "disarm0, promoted+kept, 7:CommandPromoted",
+		"running":    "disarm0, promoted+kept, 7:CommandPromoted",
+		"background": "changed+kept, 7:CommandPromoted",
+		"stopping":   "disarm0, promoted+kept, 7:CommandPromoted",
+		"draining":   "disarm0, promoted+kept, 7:CommandPromoted",
+		"finished":   "7:job_finished",
+		"closed":     "7:job_finished",
+		"ended":      "7:job_finished",
+		"retired":    "7:job_finished",
+	},
 	"extend": {
 		"queued":     "changed, 7:Acknowledged",
 		"starting":   "arm1 2h0m0s, DO ChangeDeadline, changed, 7:Acknowledged",

@@ -90,9 +90,8 @@ func (j *judge) expire(t Timer, old bool) {
 func (j *judge) weigh(effect Effect) {
 	switch e := effect.(type) {
 	case Tell:
-		j.heard(e.Fact)
-		if e.Last {
-			j.heard(lastWord(e))
+		for _, fact := range facts(e) {
+			j.heard(fact)
 		}
 	case Reply:
 		if e.To != 0 && j.open[e.To] == "" {
@@ -210,6 +209,7 @@ func drawRequest(t *rapid.T) any {
 		messages.StopCommand{By: messages.ByScope, Grace: -1},
 		messages.StopCommand{By: messages.ByShutdown, Grace: time.Second},
 		messages.PromoteCommand{},
+		messages.PromoteCommand{Keep: true},
 		messages.ChangeDeadline{After: time.Minute},
 		messages.ChangeDeadline{Extend: time.Minute},
 		messages.ChangeDeadline{None: true},

@@ -58,6 +58,7 @@ var events = []struct {
 	{"forgotten", Forgotten{Err: messages.Error{Code: messages.NotFound}}},
 	{"stop", asked(messages.StopCommand{By: messages.ByScope, Grace: time.Second})},
 	{"promote", asked(messages.PromoteCommand{})},
+	{"promote to stay", asked(messages.PromoteCommand{Keep: true})},
 	{"extend", asked(messages.ChangeDeadline{Extend: time.Hour})},
 	{"unlimit", asked(messages.ChangeDeadline{None: true})},
 	{"input", asked(messages.WriteInput{})},
@@ -101,7 +102,10 @@ func short(e Effect) string {
 	case Tell:
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", e.Fact), "messages.Command"))
 		if name == "finished" {
-			name += "=" + string(e.Fact.Record().Outcome)
+			name += "=" + string(e.Job.Outcome)
+		}
+		if e.Job.HasFlag(messages.FlagKept) {
+			name += "+kept"
 		}
 		if e.Last {
 			name += "+retired"

@@ -63,19 +63,21 @@ func (w *world) perform(todo []Effect) {
 		case Retire:
 			w.gone = true
 		case Tell:
-			w.told(e.Fact)
-			if e.Last {
-				w.told(lastWord(e))
+			for _, fact := range facts(e) {
+				w.told(fact)
 			}
 		}
 	}
 }
 
-// lastWord is what is told together with an end.
-func lastWord(t Tell) messages.CommandFact {
-	job := t.Fact.Record()
-	job.State = messages.Retired
-	return messages.CommandRetired{Job: job}
+// facts are what is told: one, or an end with the last word.
+func facts(t Tell) []messages.CommandFact {
+	if !t.Last {
+		return []messages.CommandFact{t.Fact.With(*t.Job)}
+	}
+	end := *t.Job
+	end.State = messages.Finished
+	return []messages.CommandFact{t.Fact.With(end), messages.CommandRetired{Job: *t.Job}}
 }
 
 func (w *world) told(fact messages.CommandFact) {

@@ -8,6 +8,12 @@ import (
 	"troupe/messages"
 )
 
+// control is a request that the process answers.
+type control struct {
+	to   Ticket
+	look bool // it asks whether the job waits for input
+}
+
 // asked answers a control request in every phase, once: now, or when the
 // process has answered.
 func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
@@ -15,7 +21,7 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	case messages.StopCommand:
 		return c.askedToStop(now, e.By, r)
 	case messages.PromoteCommand:
-		return c.askedToPromote(e.By)
+		return c.askedToPromote(e.By, r)
 	case messages.ChangeDeadline:
 		return c.askedForDeadline(now, e.By, r)
 	}
@@ -35,11 +41,12 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
-	c.controls = append(slices.Clip(c.controls), e.By)
+	_, look := e.Request.(messages.AwaitInput)
+	c.controls = append(slices.Clip(c.controls), control{e.By, look})
 	was := c.Job.Terminal
 	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
 		c.Job.Terminal = r.Size
-		return c, []Effect{Do{e.Request}, Tell{Fact: messages.CommandChanged{Job: c.Job}}}
+		return c, []Effect{Do{e.Request}, c.tell(messages.CommandChanged{})}
 	}
 	return c, []Effect{Do{e.Request}}
 }
@@ -82,14 +89,22 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 	return c, []Effect{Stop{cause, grace}} // a shorter grace may follow; the first cause stays
 }
 
-// askedToPromote lets a client go; the process does not notice.
-func (c Command) askedToPromote(by Ticket) (Command, []Effect) {
+// askedToPromote lets a client go; the process does not notice. That the job is to stay
+// is told, too, if it was in the background before.
+func (c Command) askedToPromote(by Ticket, r messages.PromoteCommand) (Command, []Effect) {
 	if c.Job.State.Ended() {
 		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	}
 	var todo []Effect
-	if !c.Job.Background {
+	news := r.Keep && !c.Job.HasFlag(messages.FlagKept)
+	if news {
+		c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagKept})
+	}
+	switch {
+	case !c.Job.Background:
 		c, todo = c.promote(nil)
+	case news:
+		todo = []Effect{c.tell(messages.CommandChanged{})}
 	}
 	return c, append(todo, Reply{by, messages.CommandPromoted{Job: c.Job}})
 }
@@ -110,7 +125,7 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
 		c.Limits.Timeout = after(r, c.Limits.Timeout)
 		c.Job.Timeout = c.Limits.Timeout
-		return c, []Effect{Tell{Fact: messages.CommandChanged{Job: c.Job}}, Reply{by, messages.Acknowledged{}}}
+		return c, []Effect{c.tell(messages.CommandChanged{}), Reply{by, messages.Acknowledged{}}}
 	}
 	left := after(r, c.Job.Deadline.Sub(now))
 	var timer Effect
@@ -123,11 +138,11 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 		timer = c.arm(Deadline, left)
 	}
 	c.Limits.Timeout = c.Job.Timeout
-	c.controls = append(slices.Clip(c.controls), 0) // the engine's answer is nobody's
+	c.controls = append(slices.Clip(c.controls), control{}) // the engine's answer is nobody's
 	return c, []Effect{
 		timer,
 		Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
-		Tell{Fact: messages.CommandChanged{Job: c.Job}},
+		c.tell(messages.CommandChanged{}),
 		Reply{by, messages.Acknowledged{}},
 	}
 }
@@ -171,27 +186,31 @@ func (c Command) answered(fact any) (Command, []Effect) {
 	if len(c.controls) == 0 {
 		return c, nil // asked by a former actor: its clients were told
 	}
-	to := c.controls[0]
+	by := c.controls[0]
 	c.controls = c.controls[1:]
-	if to == 0 {
+	if by.to == 0 {
 		return c, nil
 	}
 	switch f := fact.(type) {
 	case messages.InputWritten:
-		return c, []Effect{Reply{to, f}}
+		return c, []Effect{Reply{by.to, f}}
 	case messages.ControlRefused:
-		return c, []Effect{Reply{to, messages.CommandRejected{Err: f.Err}}}
+		return c, []Effect{Reply{by.to, messages.CommandRejected{Err: f.Err}}}
 	}
-	return c, []Effect{Reply{to, messages.Acknowledged{}}}
+	if by.look {
+		return c, []Effect{Reply{by.to, messages.InputSeen{Waiting: c.Job.WaitingForInput, Secret: c.Job.WaitingForSecret}}}
+	}
+	return c, []Effect{Reply{by.to, messages.Acknowledged{}}}
 }
 
 // noticed takes what a user should see in the record.
 func (c Command) noticed(fact any) (Command, []Effect) {
 	before := len(c.Job.Flags)
-	waiting := c.Job.WaitingForInput
+	waiting, secret := c.Job.WaitingForInput, c.Job.WaitingForSecret
 	switch f := fact.(type) {
 	case messages.InputAwaited:
 		c.Job.WaitingForInput = f.Waiting && !c.Job.State.Ended()
+		c.Job.WaitingForSecret = f.Secret && c.Job.WaitingForInput
 	case messages.LogBlocked:
 		if f.Blocked {
 			c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagLogBlocked})
@@ -199,18 +218,22 @@ func (c Command) noticed(fact any) (Command, []Effect) {
 	case messages.LogFlagged:
 		c.Job.Flags = union(c.Job.Flags, []messages.Flag{f.Flag})
 	}
-	if len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting || c.Job.State.Ended() {
+	same := len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting && c.Job.WaitingForSecret == secret
+	if same || c.Job.State.Ended() {
 		return c, nil // behind the outcome only the retirement is told, which carries it
 	}
-	return c, []Effect{Tell{Fact: messages.CommandChanged{Job: c.Job}}}
+	return c, []Effect{c.tell(messages.CommandChanged{})}
 }
 
 // Abandon answers everyone who still waits: the actor goes, the job stays.
 func (c Command) Abandon(err *messages.Error) []Effect {
 	var todo []Effect
-	for _, t := range append(slices.Clip(c.stoppers), c.controls...) {
-		if t != 0 {
-			todo = append(todo, refuse(t, err))
+	for _, t := range c.stoppers {
+		todo = append(todo, refuse(t, err))
+	}
+	for _, waits := range c.controls {
+		if waits.to != 0 {
+			todo = append(todo, refuse(waits.to, err))
 		}
 	}
 	return todo

@@ -79,10 +79,12 @@ type (
 		Cause messages.Cause
 		Grace time.Duration
 	}
-	// Tell sends a fact to the session, and with it the last word, if it is due
-	// together with the end: a CommandRetired over the same record.
+	// Tell sends a fact about the job to the session; what it is a fact of is Job, the
+	// record as it stands now, which nobody changes. Last says that the last word is due
+	// together with the end: a CommandRetired over the same record, which is Retired then.
 	Tell struct {
-		Fact messages.CommandFact
+		Fact messages.CommandFact // its own record is empty
+		Job  *messages.Job
 		Last bool
 	}
 	// Reply answers a client.

@@ -24,6 +24,12 @@ type (
 	Changed struct{ Job messages.Job }
 	// Met says that a job met the condition.
 	Met struct{ Job messages.JobID }
+	// Seen says that a job waits for input, as its command knows behind all that it was
+	// given so far, and whether for a secret.
+	Seen struct {
+		Job    messages.JobID
+		Secret bool
+	}
 	// Hopeless says that a job can no longer meet it: its output is closed, it
 	// has finished, it is gone.
 	Hopeless struct{ Job messages.JobID }
@@ -58,6 +64,8 @@ func (w Watch) Step(event any) (Watch, *messages.AwaitEnded) {
 			}
 		}
 		w = w.look(e.Job)
+	case Seen:
+		w = w.seen(e)
 	case Met:
 		w.met = add(w.met, e.Job)
 	case Hopeless:
@@ -68,6 +76,19 @@ func (w Watch) Step(event any) (Watch, *messages.AwaitEnded) {
 	return w.judge()
 }
 
+// seen meets a wait for input if the record agrees, which tells all else of the job: it
+// will, and then the job is looked at again.
+func (w Watch) seen(e Seen) Watch {
+	for i, j := range w.jobs {
+		if j.ID == e.Job && j.WaitingForInput {
+			w.jobs = slices.Clone(w.jobs)
+			w.jobs[i].WaitingForSecret = e.Secret
+			w.met = add(w.met, j.ID)
+		}
+	}
+	return w
+}
+
 // look draws from a job's record what it says about the condition.
 func (w Watch) look(j messages.Job) Watch {
 	switch w.Ask.Condition.Kind {
@@ -75,13 +96,7 @@ func (w Watch) look(j messages.Job) Watch {
 		if j.State.Ended() {
 			w.met = add(w.met, j.ID)
 		}
-	case messages.UntilInput:
-		if j.WaitingForInput {
-			w.met = add(w.met, j.ID)
-		} else if j.State.Ended() {
-			w.hopeless = add(w.hopeless, j.ID)
-		}
-	case messages.UntilPort:
+	case messages.UntilInput, messages.UntilPort: // met by what is seen of the job
 		if j.State.Ended() {
 			w.hopeless = add(w.hopeless, j.ID)
 		}

@@ -45,8 +45,10 @@ func TestWatchTable(t *testing.T) {
 		{"a retired one has ended", messages.UntilExit, true, []any{Changed{messages.Job{ID: "a", State: messages.Retired}}}, "satisfied [a]"},
 		{"the same one twice", messages.UntilExit, false, []any{done("a"), done("a")}, ""},
 		{"time is up", messages.UntilExit, false, []any{done("a"), TimeUp{}}, "timed out [a]"},
-		{"input", messages.UntilInput, true, []any{awaiting("b")}, "satisfied [b]"},
-		{"input was awaited once", messages.UntilInput, false, []any{awaiting("a"), done("a"), awaiting("b")}, "satisfied [a b]"},
+		{"input", messages.UntilInput, true, []any{awaiting("b"), Seen{Job: "b"}}, "satisfied [b]"},
+		{"input, by an old record", messages.UntilInput, true, []any{awaiting("b")}, ""},
+		{"input, before the record", messages.UntilInput, true, []any{Seen{Job: "b"}}, ""},
+		{"input was awaited once", messages.UntilInput, false, []any{awaiting("a"), Seen{Job: "a"}, done("a"), awaiting("b"), Seen{Job: "b"}}, "satisfied [a b]"},
 		{"no input any more", messages.UntilInput, false, []any{done("a")}, "impossible []"},
 		{"the other one may", messages.UntilInput, true, []any{done("a")}, ""},
 		{"none can", messages.UntilInput, true, []any{done("a"), done("b")}, "impossible []"},
@@ -114,7 +116,7 @@ func TestWatchOfAnyEvents(t *testing.T) {
 		over := end != nil
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			id := rapid.SampledFrom(ids).Draw(t, "job")
-			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, Hopeless{id}, TimeUp{}}).Draw(t, "event")
+			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, Seen{Job: id}, Hopeless{id}, TimeUp{}}).Draw(t, "event")
 			before, records := w, slices.Clone(w.jobs)
 			if w, end = w.Step(event); !reflect.DeepEqual(before.jobs, records) {
 				t.Fatal("a state that was left has changed")
@@ -149,6 +151,12 @@ func tally(kind messages.ConditionKind, event any, met, lost map[messages.JobID]
 	switch e := event.(type) {
 	case Met:
 		met[e.Job] = true
+	case Seen:
+		for _, j := range last {
+			if j.ID == e.Job && j.WaitingForInput {
+				met[e.Job] = true
+			}
+		}
 	case Hopeless:
 		lost[e.Job] = true
 	case Changed:
@@ -158,7 +166,7 @@ func tally(kind messages.ConditionKind, event any, met, lost map[messages.JobID]
 			}
 		}
 		switch {
-		case kind == messages.UntilExit && e.Job.State.Ended(), kind == messages.UntilInput && e.Job.WaitingForInput:
+		case kind == messages.UntilExit && e.Job.State.Ended():
 			met[e.Job.ID] = true
 		case kind == messages.UntilInput && e.Job.State.Ended():
 			lost[e.Job.ID] = true

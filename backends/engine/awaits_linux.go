@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -204,9 +205,10 @@ func answerOf(seen sight) messages.ProcessFact {
 // seeInput looks at a job, and says what is new.
 func (j *job) seeInput() sight {
 	j.mu.Lock()
-	in := &j.input
+	in := j.input
 	end, given, tree := in.end, in.given, j.tree
 	busy, over := in.feeding, j.phase != running || in.end == nil
+	known := in.awaited
 	j.mu.Unlock()
 	seen, secret := unseen, false
 	switch {
@@ -218,7 +220,14 @@ func (j *job) seeInput() sight {
 	default:
 		seen = j.look(end, tree)
 	}
+	said := seen != reads || known || j.caughtUp()
 	j.update(func() {
+		if !said && in.behind < maxBehind { // what it waits with comes first: its question
+			in.behind++
+			seen = goesOn
+		} else {
+			in.behind = 0
+		}
 		if in.end != end || in.given != given || in.feeding {
 			if seen == reads { // it was, of what was there before
 				seen = goesOn
@@ -228,6 +237,48 @@ func (j *job) seeInput() sight {
 		in.say(j, seen == reads, seen == reads && secret)
 	})
 	return seen
+}
+
+// maxBehind is how many looks are given to logs that do not catch up, as where the output
+// of other processes floods them.
+const maxBehind = 20
+
+// caughtUp reports whether what the job has written until now is in its logs, as far as
+// that takes no time. A log that is held or takes no more keeps nobody.
+func (j *job) caughtUp() bool {
+	j.mu.Lock()
+	streams := slices.Clone(j.streams)
+	j.mu.Unlock()
+	all := true
+	for _, s := range streams {
+		if s.of != nil {
+			s = s.of
+		}
+		if !s.held() && !s.caughtUp() {
+			all = false
+		}
+	}
+	return all
+}
+
+// caughtUp is that of one stream.
+func (s *stream) caughtUp() bool {
+	v, grown := s.moveQuickly()
+	grown.tell()
+	switch {
+	case v != more:
+		return true
+	case !s.mu.TryLock(): // somebody moves
+		return false
+	}
+	defer s.mu.Unlock()
+	left := 0
+	s.end.use(func(fd int) {
+		if n, err := s.job.e.opt.Sys.Unread(fd); err == nil {
+			left = n
+		}
+	})
+	return left == 0
 }
 
 // look looks at the pipe, then at who reads it: what comes between was not there.

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 	"troupe/supervision_test/need"
 )
 
@@ -287,5 +289,57 @@ func TestReadOf(t *testing.T) {
 		if got := readOf([]byte(text)); got != want {
 			t.Errorf("%q: %d", text, got)
 		}
+	}
+}
+
+// What a job has asked is in its log when it is said to wait for the answer.
+func TestInputIsAwaitedBehindTheQuestion(t *testing.T) {
+	for name, start := range map[string]func(*rig, string) *ear{"pipe": (*rig).fed, "terminal": (*rig).onTerminal} {
+		t.Run(name, func(t *testing.T) {
+			moving, moves := make(chan struct{}), make(chan struct{})
+			moved := sync.OnceFunc(func() { close(moving) })
+			move := sync.OnceFunc(func() { close(moves) })
+			r := newRig(t, func(o *Options) {
+				o.Store = &tapped{o.Store, func(w spill.Writer, from int, most int64) (int64, error) {
+					moved()
+					<-moves
+					return w.Splice(from, most)
+				}}
+			})
+			t.Cleanup(move)
+			e := start(r, "printf 'name? '; read x")
+			<-moving // by the pump: a look that finds nobody at it would move it
+			for range maxBehind / 4 {
+				if got, waits := e.look(); got != "done" || waits {
+					t.Errorf("%s, waits %v", got, waits)
+				}
+			}
+			move()
+			e.waits(true)
+			if got := r.output(e, messages.Merged); got != "name? " {
+				t.Errorf("%q", got)
+			}
+			e.proc.Do(backends.Input{Data: []byte("x\n")})
+			e.over()
+		})
+	}
+}
+
+// What others write hides only for a while that a job waits, and then not again.
+func TestInputIsAwaitedInAFlood(t *testing.T) {
+	r := newRig(t)
+	e := r.fed("while sleep 0.001; do head -c 65536 /dev/zero; done & read x; kill $!")
+	for waits := false; !waits; {
+		_, waits = e.look()
+	}
+	for range 2 * maxBehind {
+		if got, waits := e.look(); got != "done" || !waits {
+			t.Fatalf("%s, waits %v", got, waits)
+		}
+	}
+	e.proc.Do(backends.Input{Data: []byte("x\n")})
+	e.over()
+	if got := awaited(e); !slices.Equal(got, []bool{true, false}) {
+		t.Errorf("said %v", got)
 	}
 }

@@ -37,6 +37,9 @@ type answer struct {
 
 // forget drops the answers that a former owner is due.
 func (c *controls) forget() {
+	if c == nil {
+		return
+	}
 	for _, a := range c.answers {
 		a.by = nil
 	}
@@ -44,6 +47,9 @@ func (c *controls) forget() {
 
 // refuseRest answers what an ended process can do no more.
 func (c *controls) refuseRest() {
+	if c == nil {
+		return
+	}
 	for _, a := range c.answers {
 		switch {
 		case a.fact != nil:
@@ -59,8 +65,8 @@ func (c *controls) refuseRest() {
 func (j *job) acts() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.controls.now != nil {
-		j.controls.now.acts = true
+	if c := j.controls; c != nil && c.now != nil {
+		c.now.acts = true
 	}
 }
 
@@ -71,6 +77,9 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 	if j.phase == over {
 		return // nothing follows the last word
 	}
+	if j.controls == nil {
+		j.controls = &controls{}
+	}
 	a := &answer{by: by}
 	j.controls.answers = append(j.controls.answers, a)
 	switch in := c.(type) {
@@ -79,7 +88,9 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 			c = nil
 		}
 	case backends.CloseInput:
-		j.input.last = !j.input.typed
+		if j.input != nil {
+			j.input.last = !j.input.typed
+		}
 	}
 	j.controls.todo = append(j.controls.todo, control{c, a})
 	if j.phase >= running && !j.controls.busy {
@@ -92,8 +103,8 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 func (j *job) work() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.controls.todo) > 0 && !j.controls.busy {
-		j.controls.busy = true
+	if c := j.controls; c != nil && len(c.todo) > 0 && !c.busy {
+		c.busy = true
 		j.e.run(j, j.perform)
 	}
 }
@@ -172,6 +183,9 @@ func (j *job) answer(a *answer, fact messages.ProcessFact) {
 
 // sayAnswers is called with mu.
 func (j *job) sayAnswers() {
+	if j.controls == nil {
+		return
+	}
 	owner := j.owner()
 	for len(j.controls.answers) > 0 && j.controls.answers[0].fact != nil {
 		a := j.controls.answers[0]

@@ -36,7 +36,7 @@ func rusageOf(u *unix.Rusage) messages.Rusage {
 func (j *job) reap() {
 	now := time.Now()
 	j.pass(pointExit)
-	end := ending{seen: true, at: now}
+	end := ending{at: now}
 	if j.e.opt.Journal != nil && j.peek(&end) {
 		j.recordExit(end)
 	}
@@ -76,12 +76,12 @@ func (j *job) pass(point string) {
 // there; everything else gets a goroutine of its own.
 func (j *job) ended(end ending) {
 	j.mu.Lock()
-	if j.main.seen { // given up before: the result was told
+	if j.main != nil { // given up before: the result was told
 		j.mu.Unlock()
 		j.root.close()
 		return
 	}
-	j.main, j.phase = end, exited
+	j.main, j.phase = &end, exited
 	j.input.account()
 	j.controls.refuseRest()
 	j.sayAnswers()
@@ -259,7 +259,7 @@ func linger(streams []*stream, bound time.Duration) {
 	defer t.Stop()
 	for _, s := range streams {
 		select {
-		case <-s.ended:
+		case <-s.ended.channel():
 		case <-t.C:
 			return
 		}

@@ -43,9 +43,9 @@ func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
 
 // input is what a job is given on its standard input: a bounded queue and one
 // goroutine that empties it, which exists only while there is something in it.
-// Guarded by job.mu.
+// Guarded by job.mu. A nil one is that of a job that has neither a pipe nor a terminal
+// for it.
 type input struct {
-	wanted  bool     // the job has a pipe or a terminal for it
 	typed   bool     // a terminal: its end is a key, behind which more may come
 	end     *pipeEnd // nil: not yet, or no more
 	closed  bool
@@ -58,6 +58,7 @@ type input struct {
 	looked  bool    // whether the job waits for it was said
 	awaited bool    // it does
 	secret  bool    // and shows nothing of it
+	behind  int     // looks that saw it wait before its output was in the logs
 	closing *answer // CloseInput, behind the queue
 
 	now     *piece     // in the hands of the goroutine
@@ -77,6 +78,9 @@ type piece struct {
 
 // account answers the piece that is being written, if the kernel has all of it.
 func (in *input) account() {
+	if in == nil {
+		return
+	}
 	p := in.now
 	if p == nil || p.to.fact != nil {
 		return
@@ -96,8 +100,8 @@ func (in *input) account() {
 // admit reports why n more bytes cannot be taken, or counts them.
 func (in *input) admit(n int) messages.ProcessFact {
 	switch {
-	case !in.wanted:
-		return refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe")
+	case in == nil:
+		return noInput()
 	case in.closed || in.last:
 		return refusal(messages.NoInput, "the standard input of the job is closed")
 	case n > messages.MaxInput:
@@ -113,8 +117,15 @@ func (in *input) admit(n int) messages.ProcessFact {
 	return nil
 }
 
+func noInput() messages.ProcessFact {
+	return refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe")
+}
+
 // shut takes the pipe away: nothing more can be written.
 func (in *input) shut() *pipeEnd {
+	if in == nil {
+		return nil
+	}
 	end := in.end
 	in.end, in.closed = nil, true
 	return end
@@ -123,7 +134,7 @@ func (in *input) shut() *pipeEnd {
 // say says that the job waits for input, or no longer does, if that is new. Called
 // with mu.
 func (in *input) say(j *job, awaited, secret bool) {
-	if in.awaited != awaited || in.secret != secret {
+	if in != nil && (in.awaited != awaited || in.secret != secret) {
 		in.awaited, in.secret, in.looked = awaited, secret, true
 		j.say(messages.InputAwaited{Waiting: awaited, Secret: secret})
 	}
@@ -132,11 +143,12 @@ func (in *input) say(j *job, awaited, secret bool) {
 // awaitInput has the job looked at for so long, if it can wait for input at all.
 func (j *job) awaitInput(span time.Duration, to *answer) {
 	j.mu.Lock()
-	wanted, open := j.input.wanted, !j.input.closed && !j.input.last
+	in := j.input
+	open := in != nil && !in.closed && !in.last
 	j.mu.Unlock()
 	switch {
-	case !wanted:
-		j.answer(to, refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe"))
+	case in == nil:
+		j.answer(to, noInput())
 	case !open:
 		j.answer(to, refusal(messages.NoInput, "the standard input of the job is closed"))
 	default:
@@ -147,7 +159,7 @@ func (j *job) awaitInput(span time.Duration, to *answer) {
 // feed queues bytes, and sees to it that somebody writes them.
 func (j *job) feed(p *piece) {
 	j.mu.Lock()
-	in := &j.input
+	in := j.input
 	in.queue = append(in.queue, p)
 	in.given++
 	tell := in.looked
@@ -167,8 +179,12 @@ const maxEnd = 2
 // key for that: once at the beginning of a line, twice behind one that was begun (the
 // first hands that over), once where keys are read one by one; and more may follow.
 func (j *job) closeInput(to *answer) {
+	in := j.input
+	if in == nil {
+		j.answer(to, noInput())
+		return
+	}
 	j.mu.Lock()
-	in := &j.input
 	if in.typed && !in.closed {
 		fact := in.admit(maxEnd)
 		j.mu.Unlock()
@@ -179,13 +195,8 @@ func (j *job) closeInput(to *answer) {
 		j.feed(&piece{eof: true, size: maxEnd, to: to})
 		return
 	}
-	if !in.wanted || in.closing != nil || in.closed {
-		wanted := in.wanted
+	if in.closing != nil || in.closed {
 		j.mu.Unlock()
-		if !wanted {
-			j.answer(to, refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe"))
-			return
-		}
 		j.answer(to, messages.ControlDone{})
 		return
 	}
@@ -206,7 +217,7 @@ func (j *job) startFeeding() {
 func (j *job) writeInput() {
 	for {
 		j.mu.Lock()
-		in := &j.input
+		in := j.input
 		if len(in.queue) == 0 {
 			in.feeding = false
 			to := in.closing
@@ -289,7 +300,7 @@ func (j *job) writeSome(fd int, p *piece) error {
 // terminal would not have was not written.
 func (j *job) wrote(p *piece, err error) {
 	j.mu.Lock()
-	in := &j.input
+	in := j.input
 	in.queued -= p.size
 	var fact messages.ProcessFact
 	var end *pipeEnd

@@ -48,12 +48,12 @@ type job struct {
 	insurance *time.Timer // of the deadline
 	pause     *time.Timer // until the next try of a fork
 	paused    atomic.Bool // capture, by a control
-	input     input
-	controls  controls
+	input     *input      // nil: it is given none
+	controls  *controls   // nil: nothing was asked of it
 
 	ladder    *ladder
 	cause     messages.Cause
-	main      ending
+	main      *ending     // nil: it has not ended
 	draining  *time.Timer // the end of its patience, while it goes on
 	drained   bool        // every byte of the main process is in the logs
 	recorded  bool        // the journal has the exit
@@ -77,7 +77,6 @@ type later struct {
 
 // ending is how the main process ended.
 type ending struct {
-	seen   bool
 	status messages.ExitStatus
 	rusage messages.Rusage
 	at     time.Time
@@ -88,8 +87,9 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
-	j.input.typed = s.Stdio.Terminal != messages.Terminal{}
-	j.input.wanted = j.input.typed || s.Stdio.Stdin == messages.StdinPipe
+	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
+		j.input = &input{typed: typed}
+	}
 	j.later = later{
 		grace: s.Grace, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
@@ -305,11 +305,11 @@ func (j *job) adopt(facts backends.Facts) backends.Process {
 // with mu.
 func (j *job) standing() []messages.ProcessFact {
 	var facts []messages.ProcessFact
-	if j.main.seen && !j.told {
+	if j.main != nil && !j.told {
 		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
 	}
-	if j.input.looked && j.phase == running { // what was said last may have been lost
-		facts = append(facts, messages.InputAwaited{Waiting: j.input.awaited, Secret: j.input.secret})
+	if in := j.input; in != nil && in.looked && j.phase == running { // what was said last may have been lost
+		facts = append(facts, messages.InputAwaited{Waiting: in.awaited, Secret: in.secret})
 	}
 	for _, s := range j.streams {
 		if b := s.blockedFact(); b.Blocked {

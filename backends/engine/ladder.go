@@ -129,8 +129,8 @@ func (j *job) blame(l *ladder) {
 	var exited bool
 	j.e.bounded(func() { exited = j.e.host.hasExited(&j.root) })
 	j.update(func() {
-		if j.main.seen || exited {
-			l.all = l.all && !exited && !j.main.seen
+		if j.main != nil || exited {
+			l.all = l.all && !exited && j.main == nil
 			return
 		}
 		j.cause = l.cause
@@ -223,14 +223,14 @@ func (j *job) nameSurvivors() {
 	if !j.root.reaped() {
 		j.e.report(j.id, errUnkillable)
 		j.mu.Lock()
-		if !j.main.seen {
-			j.main = ending{seen: true, at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
+		if j.main == nil {
+			j.main = &ending{at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
 			j.phase, j.drained = exited, true
 			j.input.account()
 			j.controls.refuseRest()
 			j.input.say(j, false, false)
 		}
-		end := j.main
+		end := *j.main
 		j.mu.Unlock()
 		if j.live != nil {
 			j.live.died(end)

@@ -145,7 +145,7 @@ func (sh *live) heard(r report) func() {
 		return s.opened
 	}
 	sh.goTo(r.cwd)
-	end := ending{seen: true, at: time.Now(), status: messages.ExitStatus{Code: r.status}}
+	end := ending{at: time.Now(), status: messages.ExitStatus{Code: r.status}}
 	if s.part != nil { // the terminal is its own until its output is
 		s.given = false
 		return func() { s.reported(end) }

@@ -25,12 +25,13 @@ func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
 		return program, nil
 	}
 	var denied error
+	var st unix.Stat_t // one for all: it goes to the heap
 	for _, place := range filepath.SplitList(pathOf(spec.Env)) {
 		if place == "" {
 			place = "."
 		}
 		candidate := place + "/" + program
-		err := executable(sys, dir, candidate)
+		err := executable(sys, dir, candidate, &st)
 		if err == nil {
 			return candidate, nil
 		}
@@ -47,9 +48,8 @@ func lookup(sys Sys, dir int, spec *backends.Spec) (string, error) {
 // executable reports why a file cannot be executed, as far as its name tells.
 // What is in a directory that may not be entered is not there, as for a shell:
 // the PATH of a user may have those of another in it.
-func executable(sys Sys, dir int, path string) error {
-	var st unix.Stat_t
-	if err := sys.StatAt(dir, path, &st); err == unix.EACCES {
+func executable(sys Sys, dir int, path string, st *unix.Stat_t) error {
+	if err := sys.StatAt(dir, path, st); err == unix.EACCES {
 		return unix.ENOENT
 	} else if err != nil {
 		return err

@@ -175,39 +175,52 @@ func TestQuotaKeepsTheHead(t *testing.T) {
 }
 
 // newFullRig is an engine whose store is full.
-func newFullRig(t *testing.T) (*rig, *blockable) {
-	b := &blockable{}
-	r := newRig(t, func(o *Options) {
-		b.Disk = o.Store.(*spill.Disk)
+func newFullRig(t *testing.T) (r *rig, b *blockable) {
+	r = newRig(t, func(o *Options) {
+		b = newBlockable(o.Store)
+		b.full.Store(true)
 		o.Store = b
 	})
-	b.full.Store(true)
 	return r, b
+}
+
+// tapped is a store of whose logs every move is made by way of splice.
+type tapped struct {
+	spill.Store
+	splice func(w spill.Writer, from int, most int64) (int64, error)
+}
+
+type tappedWriter struct {
+	spill.Writer
+	by *tapped
+}
+
+func (t *tapped) Create(id string, stream uint8, p spill.Plan) (spill.Writer, error) {
+	w, err := t.Store.Create(id, stream, p)
+	return tappedWriter{w, t}, err
+}
+
+func (w tappedWriter) Splice(from int, most int64) (int64, error) {
+	return w.by.splice(w.Writer, from, most)
 }
 
 // blockable is a store whose logs take nothing while it is full.
 type blockable struct {
-	*spill.Disk
+	tapped
 	full  atomic.Bool
 	tried atomic.Int64
 }
 
-type blockableWriter struct {
-	spill.Writer
-	store *blockable
-}
-
-func (b *blockable) Create(id string, stream uint8, p spill.Plan) (spill.Writer, error) {
-	w, err := b.Disk.Create(id, stream, p)
-	return blockableWriter{w, b}, err
-}
-
-func (w blockableWriter) Splice(from int, most int64) (int64, error) {
-	if w.store.full.Load() {
-		w.store.tried.Add(1)
-		return 0, &spill.Blocked{Err: unix.ENOSPC}
-	}
-	return w.Writer.Splice(from, most)
+func newBlockable(on spill.Store) *blockable {
+	b := &blockable{}
+	b.tapped = tapped{on, func(w spill.Writer, from int, most int64) (int64, error) {
+		if b.full.Load() {
+			b.tried.Add(1)
+			return 0, &spill.Blocked{Err: unix.ENOSPC}
+		}
+		return w.Splice(from, most)
+	}}
+	return b
 }
 
 // A full store holds a job back and loses nothing (F31): it is told once, and
@@ -319,17 +332,10 @@ func TestFaultOfOneJobIsItsOwn(t *testing.T) {
 	}
 }
 
-// broken is a store whose logs panic at every move.
-type broken struct{ *spill.Disk }
-
-type brokenWriter struct{ spill.Writer }
-
-func (b broken) Create(id string, stream uint8, p spill.Plan) (spill.Writer, error) {
-	w, err := b.Disk.Create(id, stream, p)
-	return brokenWriter{w}, err
+// broken has a store whose logs panic at every move.
+func broken(o *Options) {
+	o.Store = &tapped{o.Store, func(spill.Writer, int, int64) (int64, error) { panic("splice") }}
 }
-
-func (brokenWriter) Splice(int, int64) (int64, error) { panic("splice") }
 
 // A log that fails for good costs a job its output, and not its end (F12).
 func TestFaultForGoodEndsTheJob(t *testing.T) {
@@ -339,7 +345,7 @@ func TestFaultForGoodEndsTheJob(t *testing.T) {
 				var faults atomic.Int32
 				r := newRig(t, func(o *Options) {
 					o.Fault = func(messages.UID, error) { faults.Add(1) }
-					o.Store = broken{o.Store.(*spill.Disk)}
+					broken(o)
 				})
 				s := r.spec(text)
 				s.Log.Durability, s.Stdio.Streams = d, messages.SeparateStreams

@@ -137,7 +137,7 @@ func TestQuietStreamEnds(t *testing.T) {
 	out := r.streams(e)[0]
 	open := openFiles(t)
 	e.nod()
-	within(t, out.ended)
+	within(t, out.ended.channel())
 	until(t, func() bool { return openFiles(t) == open-1 })
 	if !out.end.closed() || out.end.file != nil || attended(out) {
 		t.Error("the pipe was not closed by the common goroutine")
@@ -313,7 +313,7 @@ func (r *rig) closeSeals(t *testing.T, e *ear, s *stream, size int64) {
 	}
 	defer holder.Close()
 	r.e.Close(false)
-	within(t, s.ended)
+	within(t, s.ended.channel())
 	if _, err := holder.WriteString("late"); err == nil {
 		t.Error("the output is open still")
 	}

@@ -206,7 +206,7 @@ func (s *section) cutOff(end ending) {
 
 // riseFrom keeps what was typed for the command from the next.
 func (s *section) riseFrom() {
-	in := &s.job.input
+	in := s.job.input
 	in.writing.Lock()
 	in.cut = true
 	in.writing.Unlock()

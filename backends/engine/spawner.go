@@ -198,7 +198,10 @@ func (j *job) born(c child) {
 	defer j.mu.Unlock()
 	j.phase, j.spec = running, nil
 	j.tree, j.streams, j.later.oom = c.tree, c.streams, c.oom
-	j.input.end, j.term = c.stdin, c.term
+	j.term = c.term
+	if j.input != nil {
+		j.input.end = c.stdin
+	}
 	for _, f := range c.flags {
 		j.flag(f)
 	}

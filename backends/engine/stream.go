@@ -27,7 +27,7 @@ type stream struct {
 	tag      uint64  // among the quiet streams; guarded by the pollset
 	events   int     // since then; the common goroutine's
 	since    time.Time
-	wake     chan struct{} // the reason of a pause is gone; capacity 1
+	wake     signal // the reason of a pause is gone
 
 	of    *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
 	part  atomic.Pointer[stream] // of the command whose output comes now; set with mu
@@ -35,8 +35,8 @@ type stream struct {
 	moves chan struct{}          // a part got something; capacity 1
 
 	sealed  atomic.Bool
-	ended   chan struct{} // closed when it is sealed
-	crashed atomic.Bool   // nobody waits for the pipe any more, and it did not end
+	ended   signal      // closed when it is sealed
+	crashed atomic.Bool // nobody waits for the pipe any more, and it did not end
 	blocked atomic.Pointer[messages.LogBlocked]
 
 	mu    sync.Mutex // one mover at a time
@@ -75,7 +75,7 @@ const (
 func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream {
 	return &stream{
 		job: j, which: which, end: readEnd{sys: j.e.opt.Sys, fd: end}, log: log,
-		since: time.Now(), wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		since: time.Now(),
 	}
 }
 
@@ -259,7 +259,7 @@ func (s *stream) seal() {
 		s.job.fault(err)
 	}
 	s.sealed.Store(true)
-	close(s.ended)
+	close(s.ended.channel())
 	s.resume() // a pump that pauses has to close the pipe
 }
 
@@ -325,7 +325,7 @@ func (s *stream) resume() {
 		s = s.of
 	}
 	select {
-	case s.wake <- struct{}{}:
+	case s.wake.channel() <- struct{}{}:
 	default:
 	}
 }
@@ -333,7 +333,7 @@ func (s *stream) resume() {
 // sleep waits until the pump is woken, the time has come or the engine ends.
 func (s *stream) sleep(due <-chan time.Time) {
 	select {
-	case <-s.wake:
+	case <-s.wake.channel():
 	case <-due:
 	case <-s.job.e.done:
 	}

@@ -241,15 +241,29 @@ func TestFaultTerminalExitsWithoutWaiting(t *testing.T) {
 }
 
 // A look that finds nothing in a terminal, and is held up until the job has written and
-// exited, loses none of what was written meanwhile.
+// exited, loses none of what was written meanwhile: the kernel looks for the end behind
+// that for bytes.
 func TestFaultTerminalEndsDuringALook(t *testing.T) {
-	late := &lateStore{found: make(chan struct{}), exited: make(chan struct{})}
+	found, late := make(chan struct{}), make(chan struct{})
+	said := false
 	r := newRig(t, func(o *Options) {
-		late.Disk = o.Store.(*spill.Disk)
-		o.Store = late
+		o.Store = &tapped{o.Store, func(w spill.Writer, from int, most int64) (int64, error) {
+			n, err := w.Splice(from, most)
+			if said = said || n > 0; !said || err != unix.EAGAIN {
+				return n, err
+			}
+			select {
+			case <-late:
+				return n, err
+			default:
+			}
+			close(found)
+			<-late
+			return 0, io.EOF
+		}}
 	})
 	e := r.onTerminal("stty -opost -echo; echo up; read x; printf '%2000s' ''")
-	<-late.found
+	<-found
 	e.types("\n")
 	j, pid := r.e.find(e.id), await[messages.ProcessStarted](e).PID
 	until(t, func() bool {
@@ -260,45 +274,10 @@ func TestFaultTerminalEndsDuringALook(t *testing.T) {
 		defer j.mu.Unlock()
 		return j.phase >= exited
 	})
-	close(late.exited)
+	close(late)
 	if x := e.over(); x.Sizes[0] != 2003 || x.OutputOpen {
 		t.Errorf("%+v", x)
 	}
-}
-
-// lateStore has a first look that finds nothing and takes until the job has exited: the
-// kernel looks for the end behind that for bytes.
-type lateStore struct {
-	*spill.Disk
-	found, exited chan struct{}
-	said          bool
-}
-
-type lateWriter struct {
-	spill.Writer
-	s *lateStore
-}
-
-func (s *lateStore) Create(id string, stream uint8, p spill.Plan) (spill.Writer, error) {
-	w, err := s.Disk.Create(id, stream, p)
-	return lateWriter{w, s}, err
-}
-
-func (w lateWriter) Splice(from int, most int64) (int64, error) {
-	n, err := w.Writer.Splice(from, most)
-	switch {
-	case n > 0:
-		w.s.said = true
-	case err == unix.EAGAIN && w.s.said:
-		select {
-		case <-w.s.exited:
-		default:
-			close(w.s.found)
-			<-w.s.exited
-			return 0, io.EOF
-		}
-	}
-	return n, err
 }
 
 // Terminals that say nothing cost no goroutine.

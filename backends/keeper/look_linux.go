@@ -13,8 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// Look looks at the directory of the keeper of a detached job. It asks nobody, and
-// changes nothing.
+// Look looks at the directory of a keeper: what is told of a job is that of its only
+// one, if it is one of a detached job. It asks nobody, and changes nothing.
 func Look(path string) (s Sight, err error) {
 	dir, err := openDir(path, false)
 	if err != nil {
@@ -48,6 +48,7 @@ func Look(path string) (s Sight, err error) {
 	}
 	for _, p := range left.jobs {
 		s.Known, s.Over, s.Collected = true, p.over(), p.collected
+		s.Live = s.Live || s.Kept && !s.Over
 	}
 	return s, nil
 }

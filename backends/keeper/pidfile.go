@@ -98,9 +98,11 @@ func ReadPidFile(path string) (p PidFile, err error) {
 	return p, nil
 }
 
-// Sight is what can be seen of a detached job without asking its keeper.
+// Sight is what can be seen of a detached job, or of a keeper of many, without asking
+// its keeper.
 type Sight struct {
 	Kept      bool // its keeper lives
+	Live      bool // and a job of it
 	Known     bool // its journal tells of the job
 	Over      bool // and of its end, or of a later keeper, which is to tell that it is lost
 	Collected bool // and that all of it was settled

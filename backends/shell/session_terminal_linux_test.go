@@ -88,10 +88,10 @@ func TestFaultBackgroundOutputOnATerminal(t *testing.T) {
 	r := newRig(t, onTerminals)
 	s := r.open("bash")
 	defer s.close()
-	if out, f := s.say(`mkfifo a b; (read x < a; echo late; read x < b) & echo now`); !strings.Contains(out, "now\r\n") || !slices.Contains(f.Flags, messages.FlagBackground) {
+	if out, f := s.say(`mkfifo a b c; (read x < a; echo late; echo > c; read x < b) & echo now`); !strings.Contains(out, "now\r\n") || !slices.Contains(f.Flags, messages.FlagBackground) {
 		t.Fatalf("%+v, %q", f, out)
 	}
-	out, f := s.say(`echo > a; sleep 0.2; echo end`)
+	out, f := s.say(`echo > a; read x < c; echo end`)
 	if !strings.Contains(out, "late\r\n") || !strings.Contains(out, "end\r\n") || !slices.Contains(f.Flags, messages.FlagBackground) {
 		t.Errorf("%+v, %q", f, out)
 	}

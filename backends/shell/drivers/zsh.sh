@@ -1,6 +1,7 @@
 # The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
 # TRAPINT lets an interrupt through, which "always" catches, but for one that comes late
-# for the command before: it would end the shell.
+# for the command before: it would end the shell. The outer "always" is for one that comes
+# as the inner begins.
 typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g=''
 __troupe_r() { return $1; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
@@ -19,8 +20,9 @@ fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 TRAPINT() { if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
 builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+__troupe_g=1
 while [[ -n x ]]; do
-  {
+  { {
     builtin exec 0</dev/null 1>/dev/null 2>&1
     if [[ -n $__troupe_n ]]; then
       builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
@@ -28,7 +30,6 @@ while [[ -n x ]]; do
       __troupe_k=$((__troupe_k + 1))
       { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
     fi
-    __troupe_g=1
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
     __troupe_g='' __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
     __troupe_f='@DIR@/text'
@@ -56,8 +57,11 @@ while [[ -n x ]]; do
       __troupe_m=$((__troupe_m + 1))
     fi
   } always {
+    __troupe_g=1
     if (( TRY_BLOCK_INTERRUPT )); then __troupe_s=130; fi
     if (( TRY_BLOCK_ERROR > 0 && __troupe_s == 0 )); then __troupe_s=1; fi
     TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0
+  } } always {
+    __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0
   }
 done

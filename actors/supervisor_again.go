@@ -1,0 +1,129 @@
+package actors
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// idempotency is a key as its principal knows it.
+type idempotency struct {
+	principal messages.Principal
+	key       string
+}
+
+// again answers a request whose key was used before: the same request gets the
+// same job, another one is a conflict.
+func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
+	id, ok := s.byKey[idempotency{r.Principal, r.Key}]
+	if !ok {
+		return false
+	}
+	e := s.jobs[id]
+	switch {
+	case ctx.Sender() == nil: // nobody asks how it ends
+	case e.digest != digest(r):
+		refuse(ctx, r, &messages.Error{
+			Code: messages.Conflict, Reason: "key",
+			Message: fmt.Sprintf("the key %q was used for another command", r.Key), Hint: "use a new key for a new command",
+		})
+	case e.job.State.Ended():
+		ctx.Respond(messages.CommandFinished{Job: e.record()})
+	case e.job.Background:
+		ctx.Respond(messages.CommandPromoted{Job: e.record()})
+	case len(e.debts) >= messages.MaxWaiting:
+		refuse(ctx, r, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "waiting",
+			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.debts), id),
+			Hint:    "ask again with the same key when it has ended",
+		})
+	default:
+		e.debts = append(e.debts, ctx.Sender())
+		s.cameBack(ctx, e)
+	}
+	return true
+}
+
+// digest tells two requests apart.
+func digest(r messages.RunCommand) string {
+	r.BaseEnv, r.UID = nil, "" // they may be others at another try
+	if r.Open != nil {
+		plan := *r.Open
+		plan.BaseEnv = nil
+		r.Open = &plan
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Sprint(r)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// comeBack is how long a job in the foreground that had a key goes on in a new node
+// without its client: who lost the daemon has to notice, to start another one or to wait
+// for it, which may take some seconds each, and to ask again. Who has not by then has
+// most likely died with the daemon.
+const comeBack = 15 * time.Second
+
+// clientLate says that the client of a job did not come back in its time.
+type clientLate struct {
+	quiet
+	job messages.JobID
+}
+
+// budgetLate says that the foreground budget of a job is spent whose client came back.
+type budgetLate struct {
+	quiet
+	job messages.JobID
+}
+
+// awaitClient gives the client of a job time to ask for it again. Until then nothing is
+// promoted: what is stopped in the end is not to be told of as going on.
+func (s *supervisor) awaitClient(ctx actor.Context, e *entry) {
+	e.awaited = true
+	s.cancels = append(s.cancels, later(ctx, comeBack, clientLate{job: e.job.ID}))
+}
+
+// cameBack goes on with the job of a client who has asked again: its budget runs from
+// when it was submitted.
+func (s *supervisor) cameBack(ctx actor.Context, e *entry) {
+	if !e.awaited {
+		return
+	}
+	e.awaited = false
+	if e.budget > 0 {
+		left := max(e.job.Created.Add(e.budget).Sub(clock()), 0)
+		s.cancels = append(s.cancels, later(ctx, left, budgetLate{job: e.job.ID}))
+	}
+}
+
+// clientLate ends a job whose client did not come back, unless somebody has promoted it.
+func (s *supervisor) clientLate(ctx actor.Context, id messages.JobID) {
+	e := s.jobs[id]
+	if e == nil || !e.awaited {
+		return
+	}
+	e.awaited = false
+	if !e.job.State.Ended() && !e.job.Background {
+		s.stopUnclaimed(ctx, e)
+	}
+}
+
+// stopUnclaimed ends a job that belonged to a connection.
+func (s *supervisor) stopUnclaimed(ctx actor.Context, e *entry) {
+	ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
+}
+
+// budgetLate promotes a job, if it is still in the foreground.
+func (s *supervisor) budgetLate(ctx actor.Context, id messages.JobID) {
+	if e := s.jobs[id]; e != nil && !e.job.State.Ended() && !e.job.Background && e.job.State != messages.Stopping {
+		ctx.Send(ctx.Self(), messages.PromoteCommand{Job: id}) // nobody hears of it
+	}
+}

@@ -1,0 +1,96 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// leaveScope ends what a client leaves behind in a scope: all of it, or all but what is
+// to be kept. What is asked of the tree for that is asked in one turn, so that a job is
+// either kept or not, whoever else asks something of it at this moment.
+func (s *supervisor) leaveScope(ctx actor.Context, r messages.LeaveScope) {
+	p := s.parts(r.Path)
+	if _, open := s.known[r.Path]; !open && len(p.kept)+len(p.ended) == 0 {
+		refuse(ctx, r, noSuchScope(r.Path))
+		return
+	}
+	if len(p.kept) == 0 || s.isClosing(messages.Address{Scope: r.Path}) != nil { // what is being closed keeps nothing
+		whole := messages.CloseScope{Path: r.Path, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}
+		s.close(ctx, messages.Address{Scope: r.Path}, whole, ctx.Sender())
+		return
+	}
+	left := messages.ScopeLeft{Path: r.Path, Jobs: p.ended, Kept: p.kept}
+	waits := len(p.scopes) + len(p.sessions) + min(len(p.stops), 1)
+	pid := ctx.SpawnPrefix(partingProps(s.deps, left, waits, ctx.Sender()), kindParting)
+	s.watches[pid.Id] = &watched{pid: pid, client: ctx.Sender(), request: r}
+	for _, path := range p.scopes {
+		s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}, pid)
+	}
+	for _, at := range p.sessions {
+		s.close(ctx, at, messages.CloseSession{Scope: at.Scope, Session: at.Session, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}, pid)
+	}
+	var stops []messages.StopCommand
+	for _, id := range p.stops {
+		stops = append(stops, messages.StopCommand{Job: id, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason})
+	}
+	if len(stops) > 0 {
+		each := ctx.SpawnPrefix(gatherProps(s.deps, stops, pid), kindGather)
+		s.watches[each.Id] = &watched{pid: each, client: pid, request: stops[0]}
+	}
+}
+
+// parts are the parts of a scope that is left: the jobs that stay and those that end,
+// and how these are ended: with a scope, with their session, or by themselves, where
+// one that stays is in the session.
+type parts struct {
+	kept, ended []messages.JobID
+	scopes      []messages.ScopePath // without those below them
+	sessions    []messages.Address   // without those in the scopes
+	stops       []messages.JobID     // those that are in neither, or in what is not known to be open yet
+}
+
+func (s *supervisor) parts(root messages.ScopePath) parts {
+	var p parts
+	needed, holds := map[messages.ScopePath]bool{}, map[messages.Address]bool{} // by what is kept
+	for _, e := range s.sorted() {
+		if e.job.State.Ended() || !root.Contains(e.job.Scope) {
+			continue
+		}
+		if !e.job.Kept() && !e.keep || e.job.State == messages.Stopping {
+			p.ended = append(p.ended, e.job.ID)
+			continue
+		}
+		p.kept = append(p.kept, e.job.ID)
+		holds[messages.Address{Scope: e.job.Scope, Session: e.job.Session}] = true
+		for _, path := range waysTo(e.job.Scope) {
+			needed[path] = true
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.known)) {
+		if root.Contains(path) && !needed[path] && needed[path.Parent()] {
+			p.scopes = append(p.scopes, path)
+		}
+	}
+	for at := range s.sessions {
+		if needed[at.Scope] && root.Contains(at.Scope) && !holds[at] {
+			p.sessions = append(p.sessions, at)
+		}
+	}
+	slices.SortFunc(p.sessions, func(a, b messages.Address) int {
+		return strings.Compare(string(a.Scope)+" "+string(a.Session), string(b.Scope)+" "+string(b.Session))
+	})
+	for _, id := range p.ended {
+		job := s.jobs[id].job
+		at := messages.Address{Scope: job.Scope, Session: job.Session}
+		around := func(path messages.ScopePath) bool { return path.Contains(at.Scope) }
+		if !slices.ContainsFunc(p.scopes, around) && !slices.Contains(p.sessions, at) {
+			p.stops = append(p.stops, id)
+		}
+	}
+	return p
+}

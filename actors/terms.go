@@ -1,0 +1,42 @@
+package actors
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// terms are what of its request a job still needs that has begun; its session has them,
+// too, and nobody changes them.
+type terms struct {
+	open  *messages.SessionPlan // as RunCommand.Open, and the shell with it
+	shell string
+
+	background   bool
+	shown        bool
+	named        bool // its directory was asked for
+	promoteAfter time.Duration
+	grace        time.Duration
+	onExit       messages.OnExit
+}
+
+func termsOf(r *messages.RunCommand) *terms {
+	return &terms{
+		open: r.Open, shell: r.Shell, background: r.Background, shown: r.Shown, named: r.Dir != "",
+		promoteAfter: r.PromoteAfter, grace: r.Grace, onExit: r.OnExit,
+	}
+}
+
+// plan is how a run that names a session opens it. The shell that it is to run in, if
+// its plan names none, is that of the session.
+func (t *terms) plan() messages.SessionPlan {
+	if t.open == nil {
+		return messages.SessionPlan{}
+	}
+	plan := *t.open
+	plan.Backend = first(plan.Backend, messages.OfShell)
+	if plan.Live() {
+		plan.Shell = first(plan.Shell, t.shell)
+	}
+	return plan
+}
