@@ -1,0 +1,225 @@
+package codelia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// List is shell.list.
+func (s *Session) List(_ context.Context, p ListParams) (ListResult, error) {
+	if p.Limit != nil && *p.Limit <= 0 {
+		return ListResult{}, invalid(textLimit)
+	}
+	s.mu.Lock()
+	all := slices.Clone(s.tasks)
+	s.mu.Unlock()
+	slices.Reverse(all)
+	if p.Limit != nil {
+		all = all[:min(len(all), *p.Limit)]
+	}
+	r := ListResult{Tasks: []TaskInfo{}}
+	for _, t := range all {
+		r.Tasks = append(r.Tasks, s.info(t))
+	}
+	return r, nil
+}
+
+// Status is shell.status.
+func (s *Session) Status(_ context.Context, p TaskParams) (TaskInfo, error) {
+	t, bad := s.known(p.TaskID)
+	if bad != nil {
+		return TaskInfo{}, bad
+	}
+	return s.info(t), nil
+}
+
+// Wait is shell.wait: it returns when the task has a result, or the time is over: then
+// the task still runs. If the wait is detached, the second result is there instead.
+func (s *Session) Wait(ctx context.Context, p WaitParams) (TaskInfo, *DetachResult, error) {
+	t, bad := s.known(p.TaskID)
+	if bad != nil {
+		return TaskInfo{}, nil, bad
+	}
+	most, bad := seconds(p.WaitTimeoutSeconds, textWaitTimeout)
+	if bad != nil {
+		return TaskInfo{}, nil, bad
+	}
+	detached := make(chan struct{})
+	s.mu.Lock()
+	t.waits[detached] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(t.waits, detached)
+	}()
+	timer := time.NewTimer(time.Duration(most) * time.Second)
+	defer timer.Stop()
+	select {
+	case <-t.settled:
+		return s.info(t), nil, nil
+	case <-detached:
+		return TaskInfo{}, s.detached(t), nil
+	case <-timer.C:
+		i := s.info(t)
+		i.StillRunning = i.EndedAt == ""
+		return i, nil, nil
+	case <-ctx.Done():
+		return TaskInfo{}, nil, ctx.Err()
+	}
+}
+
+// Detach is shell.detach: who waits for the task gets its answer now, and the task goes
+// on.
+func (s *Session) Detach(_ context.Context, p TaskParams) (DetachResult, error) {
+	t, bad := s.known(p.TaskID)
+	if bad != nil {
+		return DetachResult{}, bad
+	}
+	s.mu.Lock()
+	if len(t.waits) == 0 || !t.ended.IsZero() {
+		s.mu.Unlock()
+		return DetachResult{}, invalid(textNoWait, t.id)
+	}
+	for wait := range t.waits {
+		close(wait)
+	}
+	clear(t.waits)
+	s.mu.Unlock()
+	return *s.detached(t), nil
+}
+
+func (s *Session) detached(t *task) *DetachResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &DetachResult{TaskID: t.id, Detached: true, State: t.state}
+}
+
+// Cancel is shell.cancel: it returns when the task has its result, before all of it may
+// be gone. A task that has ended stays as it is.
+func (s *Session) Cancel(ctx context.Context, p TaskParams) (TaskInfo, error) {
+	t, bad := s.known(p.TaskID)
+	if bad != nil {
+		return TaskInfo{}, bad
+	}
+	select {
+	case <-t.settled:
+		return s.info(t), nil
+	default:
+	}
+	s.o.Beside.Go(func() { s.stop(context.WithoutCancel(ctx), t, textCancelled, false) })
+	select {
+	case <-t.settled:
+		return s.info(t), nil
+	case <-ctx.Done():
+		return TaskInfo{}, ctx.Err()
+	}
+}
+
+// Bounds of a write to a task.
+const (
+	maxInput    = 64 << 10
+	maxPressure = 30 * time.Second
+)
+
+// Input writes to the standard input of a task that has one: one write at a time. A
+// program that takes nothing for 30 seconds gets nothing more.
+func (s *Session) Input(ctx context.Context, p InputParams) error {
+	t, bad := s.known(p.TaskID)
+	switch {
+	case bad != nil:
+		return bad
+	case !t.pipe:
+		return invalid(textStdinClosed, t.id)
+	case len(p.Data) > maxInput:
+		return invalid(textStdinMost, len(p.Data), maxInput)
+	}
+	pressure, stop := context.WithTimeout(ctx, maxPressure)
+	defer stop()
+	select {
+	case t.input <- struct{}{}:
+		defer func() { <-t.input }()
+	case <-pressure.Done():
+		return s.stuck(ctx, t)
+	}
+	s.mu.Lock()
+	why := t.badInput
+	s.mu.Unlock()
+	if why != "" {
+		return invalid(textStdinInvalid, why)
+	}
+	if p.Data != "" {
+		if err := s.o.Host.Input(pressure, messages.WriteInput{Job: messages.JobID(t.id), Data: []byte(p.Data)}); err != nil {
+			if pressure.Err() != nil {
+				return s.stuck(ctx, t)
+			}
+			return internal(err)
+		}
+	}
+	if p.Close {
+		if err := s.o.Host.CloseInput(ctx, messages.JobID(t.id)); err != nil {
+			return internal(err)
+		}
+	}
+	return nil
+}
+
+// stuck is a task that takes no input: from now on it gets none.
+func (s *Session) stuck(ctx context.Context, t *task) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	first := t.badInput == ""
+	t.badInput = textPressure
+	s.mu.Unlock()
+	if first {
+		if err := s.o.Host.CloseInput(ctx, messages.JobID(t.id)); err != nil {
+			s.o.Log.Warn("the input of a shell task could not be closed", "task", t.id, "error", err)
+		}
+	}
+	return invalid(textStdinInvalid, textPressure)
+}
+
+// tagPrefix begins the tags of the jobs of sessions: the process whose they are, and
+// where they come from.
+const tagPrefix = "codelia"
+
+func tag(owner int, origin string) string { return fmt.Sprintf("%s %d %s", tagPrefix, owner, origin) }
+
+func ownerOf(tag string) (int, bool) {
+	words := strings.Fields(tag)
+	if len(words) != 3 || words[0] != tagPrefix {
+		return 0, false
+	}
+	owner, err := strconv.Atoi(words[1])
+	return owner, err == nil && owner > 0
+}
+
+// EndOrphans ends the tasks of the scope whose runtime has died: alive says of a process
+// that it lives. The records have what is to be ended; it says how many they were.
+func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int, error) {
+	jobs, err := s.o.Host.Jobs(ctx, messages.ListJobs{Scope: s.o.Scope})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var errs []error
+	for _, job := range jobs {
+		owner, ours := ownerOf(job.Tag)
+		if !ours || owner == s.o.Owner || job.State.Ended() || alive(owner) {
+			continue
+		}
+		n++
+		_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: job.ID, Grace: grace, Reason: textOrphan})
+		errs = append(errs, err)
+	}
+	return n, errors.Join(errs...)
+}

@@ -1,0 +1,237 @@
+package codelia
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/messages"
+	"troupe/shell"
+)
+
+// Exec is shell.exec: it runs what a user has typed, and asks nobody. It returns when the
+// command has ended, or is being ended; if ctx ends, the command is ended. An error is
+// an *Error, or that of ctx.
+func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
+	timeout, bad := seconds(p.TimeoutSeconds, textTimeout)
+	if bad != nil {
+		return ExecResult{}, bad
+	}
+	t, bad := s.task(p, originBang, timeout)
+	if bad != nil {
+		return ExecResult{}, bad
+	}
+	s.o.Log.Info(logStart, "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
+	if bad := s.launch(ctx, t, false); bad != nil {
+		return ExecResult{}, bad
+	}
+	select {
+	case <-t.settled:
+	case <-ctx.Done():
+		s.o.Beside.Go(func() { s.stop(s.ctx, t, textCancelled, false) })
+		return ExecResult{}, ctx.Err()
+	}
+	r := s.result(t)
+	s.o.Log.Info(logDone, "origin", t.origin, "duration_ms", r.DurationMS, "exit_code", value(r.ExitCode), "signal", value(r.Signal))
+	return r, nil
+}
+
+func value[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// Start is shell.start: it begins a task and returns.
+func (s *Session) Start(ctx context.Context, p StartParams) (TaskInfo, error) {
+	timeout, bad := taskSeconds(p.TimeoutSeconds)
+	switch {
+	case bad != nil:
+		return TaskInfo{}, bad
+	case p.StdinMode != "" && p.StdinMode != "closed" && p.StdinMode != "pipe":
+		return TaskInfo{}, invalid(textStdinMode)
+	case p.StdinMode == "pipe" && !p.Detached:
+		return TaskInfo{}, invalid(textStdinDetach)
+	}
+	if p.Origin == "" {
+		p.Origin = originAgent
+	}
+	t, bad := s.task(p.ExecParams, p.Origin, timeout)
+	if bad != nil {
+		return TaskInfo{}, bad
+	}
+	t.pipe = p.StdinMode == "pipe"
+	if s.o.Confirm != nil {
+		ok, err := s.o.Confirm(ctx, t.command, t.cwd)
+		switch {
+		case ctx.Err() != nil:
+			return TaskInfo{}, ctx.Err()
+		case err != nil:
+			return TaskInfo{}, internal(err)
+		case !ok:
+			return TaskInfo{}, &Error{Code: CodeInternal, Message: textRefused}
+		}
+	}
+	s.o.Log.Info("shell.start", "origin", t.origin, "cwd", t.cwd, "timeout", t.timeout, "command", logCommand(t.command))
+	if bad := s.launch(ctx, t, true); bad != nil {
+		return TaskInfo{}, bad
+	}
+	return s.info(t), nil
+}
+
+// task is that of a request: of a command that may run, in a directory within the
+// sandbox.
+func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Error) {
+	command := strings.TrimSpace(p.Command)
+	if command == "" {
+		return nil, invalid(textCommand)
+	}
+	if name := denied(command, s.o.Settings.Deny); name != "" {
+		return nil, &Error{Code: CodeInternal, Message: fmt.Sprintf(textDenied, name)}
+	}
+	dir, err := shell.Cwd(s.o.FS, shell.Place{Session: s.o.Dir}, p.Cwd)
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	root, err := shell.RealPath(s.o.FS, s.o.Settings.SandboxRoot)
+	if err != nil {
+		return nil, internal(err)
+	}
+	if !shell.Within(root, dir) {
+		return nil, invalid(textCwd, p.Cwd)
+	}
+	now := s.o.Now()
+	return &task{
+		id: ulid.Make().String(), command: command, cwd: dir, origin: origin, timeout: timeout, created: now, updated: now, state: Queued,
+		input: make(chan struct{}, 1), begun: make(chan struct{}), settled: make(chan struct{}), waits: map[chan struct{}]struct{}{},
+	}, nil
+}
+
+// denied is the name of a command of a text that must not run, "" if there is none. A
+// text that cannot be parsed is judged by its words.
+func denied(command string, deny []string) string {
+	if len(deny) == 0 {
+		return ""
+	}
+	names := strings.Fields(command)
+	if script, err := shell.Parse(command); err == nil {
+		names = names[:0]
+		for _, c := range script.Commands {
+			names = append(names, c.Name())
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(deny, name) || slices.Contains(deny, name[strings.LastIndex(name, "/")+1:]) {
+			return name
+		}
+	}
+	return ""
+}
+
+// launch runs the job of a task beside the call.
+func (s *Session) launch(ctx context.Context, t *task, background bool) error {
+	if bad := s.admit(t); bad != nil {
+		return bad
+	}
+	s.hears(ctx)
+	if ctx.Err() != nil {
+		s.forget(t)
+		return ctx.Err()
+	}
+	s.o.Beside.Go(func() { s.run(context.WithoutCancel(ctx), t, background) })
+	if background {
+		select {
+		case <-t.begun:
+		case <-t.settled:
+		case <-ctx.Done(): // it has begun: its caller finds it in the list
+		}
+	}
+	return nil
+}
+
+// run runs the job of a task until nothing of it goes on.
+func (s *Session) run(ctx context.Context, t *task, background bool) {
+	ctx, cancel := within(ctx, s.ctx)
+	defer cancel()
+	known, watched := make(chan struct{}), make(chan struct{})
+	looks, looked := context.WithCancel(ctx)
+	begin := func(id messages.JobID) {
+		close(known)
+		s.o.Beside.Go(func() {
+			defer close(watched)
+			s.watchSize(looks, id)
+		})
+	}
+	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
+	if err == nil && !job.State.Ended() { // it is in the background, or a person has put it there
+		s.started(t, job)
+		var end messages.AwaitEnded
+		if end, err = s.o.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(t.id)}}); err == nil && len(end.Jobs) == 1 {
+			job = end.Jobs[0]
+		}
+	}
+	looked()
+	select {
+	case <-known:
+		<-watched
+	default: // it was refused
+	}
+	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks
+		job, err = messages.Job{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}, nil
+	}
+	s.settle(t, job, err)
+}
+
+// within is a context with what one carries, that ends with the other.
+func within(carries, life context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(carries)
+	stop := context.AfterFunc(life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// beyond is how much more a log takes than the capture limit: else it would end a job
+// that only reaches it.
+const beyond = 64 << 10
+
+// request is what a task asks of the host: the user's login shell.
+func (s *Session) request(t *task, background bool) messages.RunCommand {
+	choice := shell.SelectLogin(s.o.Env, func(path string) bool {
+		info, err := s.o.FS.Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	})
+	r := messages.RunCommand{
+		UID: messages.UID(t.id), Scope: s.o.Scope, Tag: tag(s.o.Owner, t.origin), Description: t.origin, Dir: t.cwd,
+		Argv:      slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command}),
+		EnvPolicy: messages.EnvCaller, BaseEnv: s.o.Env, Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Background: background,
+		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"},
+	}
+	if t.origin != originBang {
+		r.BaseEnv = agentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
+	}
+	if t.pipe {
+		r.Stdin = messages.StdinPipe
+	}
+	return r
+}
+
+// agentEnvironment is that of what an agent runs: without what looks like a secret and
+// is not let through by name, and with what keeps programs from asking and paging.
+func agentEnvironment(caller []string, sh string, pass []string) []string {
+	kept := make([]string, 0, len(caller))
+	for _, entry := range caller {
+		name, _, _ := strings.Cut(entry, "=")
+		if !shell.Secret(name) || slices.Contains(pass, name) {
+			kept = append(kept, entry)
+		}
+	}
+	ci := shell.SaysCI(caller)
+	return shell.Overlay(shell.AgentBase(kept, sh, ci), shell.NonInteractive(ci))
+}

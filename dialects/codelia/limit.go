@@ -1,0 +1,77 @@
+package codelia
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"troupe/messages"
+)
+
+// watchSize ends a job whose two streams together outgrow the capture limit; the
+// quota of each log does so where one alone does. They cannot outgrow it before one of
+// them has half of what is left, so that is what it waits for: it looks a few times,
+// however much is written.
+func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
+	at := map[messages.Stream]int64{messages.Stdout: 0, messages.Stderr: 0} // those that still grow
+	for len(at) > 0 && ctx.Err() == nil {
+		left, err := s.left(ctx, id, at)
+		switch {
+		case err != nil:
+			return
+		case left < 0:
+			_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, By: messages.ByQuota, Reason: textCaptured})
+			if err != nil && ctx.Err() == nil {
+				s.o.Log.Warn("a command over the capture limit could not be ended", "job", string(id), "error", err)
+			}
+			return
+		}
+		for _, stream := range s.firstBeyond(ctx, id, at, left/2) {
+			delete(at, stream)
+		}
+	}
+}
+
+// left is how much the streams of a job may still grow; at learns their sizes.
+func (s *Session) left(ctx context.Context, id messages.JobID, at map[messages.Stream]int64) (int64, error) {
+	job, err := s.o.Host.Job(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	left := int64(captureLimit)
+	for _, o := range job.Output {
+		left -= o.Bytes
+		if _, grows := at[o.Stream]; grows {
+			at[o.Stream] = o.Bytes
+		}
+	}
+	return left, nil
+}
+
+// firstBeyond waits until one of the streams has more than so many bytes more, or ends;
+// it names those that have ended.
+func (s *Session) firstBeyond(ctx context.Context, id messages.JobID, at map[messages.Stream]int64, more int64) []messages.Stream {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var ended []messages.Stream
+	var all sync.WaitGroup
+	for stream, size := range at {
+		all.Add(1)
+		s.o.Beside.Go(func() {
+			defer all.Done()
+			b, err := s.o.Host.Bytes(ctx, id, stream, size+more, 1, true)
+			cancel()
+			if over := err == nil && b.Next <= size+more; over || err != nil && !isOver(err) {
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, stream)
+			}
+		})
+	}
+	all.Wait()
+	return ended
+}
+
+// isOver says of an error that a wait was given up, since another has ended.
+func isOver(err error) bool { return errors.Is(err, context.Canceled) }

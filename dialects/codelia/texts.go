@@ -1,0 +1,122 @@
+package codelia
+
+// What this dialect says, each sentence once. What a requirement has word for word
+// stands first.
+const (
+	textBangEmpty   = "bang command is empty"
+	textBangStarted = "bang exec started"
+	textBangDone    = "bang exec done"
+	textInvalid     = "invalid params"
+	textBlockOpen   = "<shell_result>"
+	textBlockClose  = "</shell_result>"
+	originBang      = "ui_bang"
+	originAgent     = "agent"
+	logStart        = "shell.exec.start"
+	logDone         = "shell.exec.done"
+)
+
+// What is wrong with parameters.
+const (
+	textCommand      = "command is required"
+	textTimeout      = "timeout_seconds must be a positive number"
+	textTimeoutMost  = "timeout_seconds must be at most %d for a task; leave it out for none"
+	textWaitTimeout  = "wait_timeout_seconds must be a positive number"
+	textCwd          = "cwd is outside the sandbox: %s"
+	textTaskID       = "task_id is required"
+	textTask         = "shell task not found: %s"
+	textStream       = "stream must be stdout or stderr"
+	textLimit        = "limit must be a positive number"
+	textLineAlone    = "line_number goes with char_offset and char_limit, not with offset or limit"
+	textCharsAlone   = "char_offset and char_limit need line_number"
+	textRef          = "ref_id is required"
+	textPattern      = "pattern is required"
+	textGrepNumbers  = "before and after must not be negative, and max_matches must be positive"
+	textStdinMode    = "stdin_mode must be closed or pipe"
+	textStdinDetach  = "stdin_mode pipe needs detached"
+	textStdinClosed  = "the task has no standard input: %s"
+	textStdinInvalid = "the standard input of the task is not valid any more: %s"
+	textStdinMost    = "data has %d bytes; one write takes at most %d"
+	textDenied       = "the command %q is denied"
+	textRefused      = "the command was not confirmed"
+)
+
+// What became of tasks.
+const (
+	textFailTimeout = "command timed out after %d seconds"
+	textFailLimit   = "command output exceeded the capture limit of %d bytes"
+	textFailCode    = "command exited with code %d"
+	textFailSignal  = "command was ended by signal %s"
+	textFailStart   = "command could not be started: %s"
+	textFailLost    = "what became of the command is not known: %s"
+	textCancelled   = "cancelled by a request"
+	textCancelledBy = "cancelled: %s"
+	textScopeEnded  = "the runtime's scope has ended"
+	textOrphan      = "its runtime has died"
+	textBusy        = "%d shell tasks are running, which is the limit; cancel one, or wait for one to end"
+	textClosed      = "the runtime is shutting down"
+	textNoWait      = "nobody waits for shell task %s, so there is nothing to detach"
+	textCaptured    = "its output outgrew the capture limit"
+	textPressure    = "it took no input for 30 seconds"
+)
+
+// Cuts.
+const (
+	textCutMark   = "...[truncated]"
+	textCutLines  = "...[%d lines omitted]..."
+	textCutSize   = "...[%d bytes omitted: cut by size]..."
+	textMessage   = "\n\n[The output was cut. All of it is in the tool output cache: ref_id=%s]"
+	textTrimmed   = "[An old tool output was removed here. It is in the tool output cache: ref_id=%s]"
+	textTrimmedNo = "[An old tool output was removed here.]"
+)
+
+// The cache tools.
+const (
+	textCacheSize    = "\n\n[Cut by size. Go on with offset=%d]"
+	textCacheMore    = "\n\n[More lines follow. Go on with offset=%d]"
+	textCacheLong    = "\n\n[Cut in width: line %s. tool_output_cache_line reads all of one]"
+	textCacheMany    = "many"
+	textCachePast    = "offset %d is past the end: the output has %d lines"
+	textCacheError   = "the cached output %s cannot be read: %s"
+	textCacheMissing = "there is no such output"
+	textLineMissing  = "line_number %d is not in the output"
+	textLineMore     = "[The line goes on. Go on with char_offset=%d]"
+	textGrepNone     = "no line of %s matches: %s"
+	textGrepLarge    = "line %d of %s matches, but is too large to show; read it with tool_output_cache_line"
+	textGrepMore     = "[More lines match, from line %d on]"
+	textGrepPattern  = "the pattern cannot be used: %s"
+)
+
+// What the console says of bang commands.
+const (
+	sayStarted     = textBangStarted + ": %s"
+	sayDone        = textBangDone + ": exit_code=%s, %d ms, %d queued for the next message"
+	sayUnavailable = "! is not available: the runtime has no shell.exec"
+	sayBusy        = "A command is still running."
+	sayBusyDetach  = "A command is still running. %s lets it go on in the background."
+	sayDetached    = "The command goes on in the background: %s"
+	sayStill       = "The command still runs, as shell task %s."
+	sayError       = "shell.exec failed: %s"
+	sayMoreLines   = "... %d lines more"
+	sayMoreRef     = "... %d lines more, all of it under %s"
+	sayRef         = "... all of it under %s"
+)
+
+// The descriptions of the tools and their parameters.
+const (
+	descCache      = "Shows lines of a cached tool output: from offset on, or the first or the last ones."
+	descLine       = "Shows a part of one long line of a cached tool output, by characters."
+	descGrep       = "Finds the lines of a cached tool output that match a pattern."
+	descRef        = "ref_id of the cached output"
+	descOffset     = "lines to leave out at the beginning (0)"
+	descLimit      = "lines to show"
+	descHead       = "show the first lines"
+	descTail       = "show the last lines"
+	descLineNumber = "number of the line, from 1"
+	descCharOffset = "characters of the line to leave out (0)"
+	descCharLimit  = "characters to show (10000, at most 100000)"
+	descPattern    = "text to look for"
+	descRegex      = "the pattern is a regular expression"
+	descBefore     = "lines to show before each match"
+	descAfter      = "lines to show behind each match"
+	descMatches    = "lines that match, at most (50)"
+)

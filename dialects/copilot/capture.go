@@ -1,0 +1,107 @@
+package copilot
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"troupe/dialects"
+	"troupe/messages"
+	"troupe/spill/artifact"
+)
+
+// capture is the output of one command as models read it, made from its log as far as
+// somebody asked: in memory while it is small, else in a file.
+type capture struct {
+	mu     sync.Mutex
+	from   int64 // of the log
+	clean  *artifact.Clean
+	large  *artifact.Large
+	closed bool // nothing follows
+	gone   bool // it was shown to its end
+}
+
+func (s *Session) newCapture() *capture {
+	open := func() (*artifact.File, error) { return nil, artifact.ErrClosed }
+	if s.o.Files != nil {
+		open = func() (*artifact.File, error) {
+			return s.o.Files.CreateNew(func(int) string { return artifact.LargeName(s.o.Now()) })
+		}
+	}
+	c := &capture{large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return lookup(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
+	c.clean = artifact.NewClean(c.large, artifact.CleanOptions{DropCR: true})
+	return c
+}
+
+// collect takes up what a command has written since, and is what it has written so far.
+// With last nothing follows, and the next look finds nothing.
+func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.LargeResult, error) {
+	c := e.out
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return artifact.LargeResult{}, nil
+	}
+	if c.closed {
+		return c.take(last), nil
+	}
+	next, err := dialects.Copy(ctx, s.o.Host, e.job(), messages.Merged, c.from, -1, c.clean, func(g messages.OutputGap) {
+		_, _ = c.clean.Write([]byte(artifact.NotKept(g.To - g.From))) // never fails
+	})
+	c.from = next
+	if err != nil && !isCode(err, messages.OutputUnavailable) && !isCode(err, messages.NotFound) {
+		return c.large.Result(), err
+	}
+	if last {
+		c.shut()
+	}
+	return c.take(last), nil
+}
+
+// take is what was taken; with last it is cleared.
+func (c *capture) take(last bool) artifact.LargeResult {
+	r := c.large.Result()
+	if last {
+		c.gone, c.large, c.clean = true, nil, nil
+	}
+	return r
+}
+
+func (c *capture) shut() {
+	c.closed = true
+	_ = c.clean.Close() // never fails
+	c.large.Close()
+}
+
+// close closes the file, if there is one.
+func (c *capture) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && !c.gone {
+		c.shut()
+	}
+}
+
+// read is how far somebody has read, and whether that is the end.
+func (c *capture) read() (from int64, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.from, c.gone
+}
+
+// progress are the last lines of a command.
+func (s *Session) progress(ctx context.Context, e *execution) string {
+	page, err := s.o.Host.View(ctx, messages.ReadOutput{
+		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes}, Plain: true,
+	})
+	if err != nil {
+		return progressBad
+	}
+	text := strings.TrimRight(artifact.CleanText(page.Text, artifact.CleanOptions{DropCR: true}), "\n")
+	if strings.TrimSpace(text) == "" {
+		return progressNone
+	}
+	return text
+}
+
+const progressLines = 10

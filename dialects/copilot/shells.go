@@ -1,0 +1,133 @@
+package copilot
+
+import (
+	"context"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/messages"
+)
+
+// attached is a shell of the session's own. Guarded by the mutex of the session.
+type attached struct {
+	id       string
+	session  messages.SessionID // the live shell; "": each command has a process of its own
+	ready    bool               // it was given its init
+	commands int
+	last     *execution
+}
+
+// open gives the shell of an id: the one that is there, or a new one. An idle one goes
+// if there are too many; nil: there is no room. Called with s.mu.
+func (s *Session) open(id string) *attached {
+	if sh := s.shells[id]; sh != nil {
+		return sh
+	}
+	if len(s.shells) >= mostShells && !s.reclaim() {
+		return nil
+	}
+	sh := &attached{id: id}
+	if s.can.TTYSupport { // a name that is never used again: the one before may still be closing
+		sh.session = messages.SessionID("copilot-" + strings.ToLower(ulid.Make().String()))
+	}
+	s.shells[id] = sh
+	return sh
+}
+
+// reclaim closes the shell that has been idle for longest. Called with s.mu.
+func (s *Session) reclaim() bool {
+	for _, e := range s.order {
+		if sh := s.shells[e.id]; e.over && sh != nil && sh.last == e {
+			s.drop(sh, ReasonCleanup)
+			s.closeBeside(sh)
+			return true
+		}
+	}
+	return false
+}
+
+// drop takes a shell out of the table and remembers why. Called with s.mu.
+func (s *Session) drop(sh *attached, why Reason) {
+	delete(s.shells, sh.id)
+	end := Shutdown{ShellID: sh.id, Reason: why, At: s.o.Now()}
+	if e := sh.last; e != nil {
+		end.ExitCode, end.CommandHash, end.CommandLength = e.exit, e.digest, e.length
+	}
+	s.remember(end)
+}
+
+func (s *Session) remember(end Shutdown) {
+	s.shutdowns = append(s.shutdowns, end)
+	s.shutdowns = s.shutdowns[max(0, len(s.shutdowns)-mostShutdowns):]
+}
+
+// shut ends what is left of a shell that was dropped: all that it has started.
+func (s *Session) shut(ctx context.Context, sh *attached) error {
+	var err error
+	switch {
+	case sh.session != "":
+		_, err = s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: sh.session, Grace: terminalGrace, Reason: "its shell was shut down"})
+	case sh.last != nil && !s.standing(sh.last).over:
+		_, err = s.o.Host.Stop(ctx, messages.StopCommand{Job: sh.last.job(), Grace: grace, Reason: "its shell was shut down"})
+	}
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// closeBeside shuts a shell for which no call waits.
+func (s *Session) closeBeside(sh *attached) {
+	s.o.Beside.Go(func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), closeTime)
+		defer stop()
+		if err := s.shut(ctx, sh); err != nil {
+			s.o.Log.Warn("a shell could not be closed", "shell", sh.id, "error", err)
+		}
+	})
+}
+
+// request is the run of a command in a shell; of a detached one sh is nil.
+func (s *Session) request(e *execution, sh *attached, text, dir string) messages.RunCommand {
+	config := s.o.Settings.Shell
+	r := messages.RunCommand{
+		UID: e.uid, Scope: s.o.Scope, Description: e.description, Streams: messages.MergedStreams, Grace: grace,
+		OnExit: s.o.Settings.OnExit, Quota: s.o.Settings.Quota,
+	}
+	if sh != nil && sh.session != "" {
+		r.Session, r.Text, r.Grace = sh.session, text, terminalGrace
+		r.Open = &messages.SessionPlan{
+			Backend: messages.OfShellOnTerminal, Dir: dir, EnvPolicy: messages.EnvCaller, BaseEnv: s.env, Shell: config.Program, Terminal: terminal,
+		}
+		return r
+	}
+	r.Dir, r.EnvPolicy, r.BaseEnv, r.Stdin = dir, messages.EnvCaller, s.env, messages.StdinNull
+	if argv, ok := config.argv(text); ok {
+		r.Argv = argv
+	} else {
+		r.Text, r.Shell = text, config.Program
+		if config.Wrap != nil {
+			r.Text = config.Wrap(text)
+		}
+	}
+	return r
+}
+
+// dirOf is where a detached command begins: where the shell of its id is, if there is
+// one.
+func (s *Session) dirOf(ctx context.Context, sh *attached) string {
+	if sh == nil || sh.session == "" {
+		return s.o.Dir
+	}
+	sessions, err := s.o.Host.Sessions(ctx, s.o.Scope)
+	if err != nil {
+		return s.o.Dir
+	}
+	for _, info := range sessions {
+		if info.Session == sh.session && info.Dir != "" {
+			return info.Dir
+		}
+	}
+	return s.o.Dir
+}

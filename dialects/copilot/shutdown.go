@@ -1,0 +1,94 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ShutdownOptions say what is shut down. Without Force and with a SessionID it is
+// nothing: the shells belong to an agent's session that goes on.
+type ShutdownOptions struct {
+	Force     bool
+	SessionID string
+}
+
+// Shutdown closes all attached shells, and leaves what is detached.
+func (s *Session) Shutdown(ctx context.Context, o ShutdownOptions) error {
+	if !o.Force && o.SessionID != "" {
+		return nil
+	}
+	return s.closeShells(ctx, ReasonStopped, func(*attached) bool { return true })
+}
+
+// ShutdownIdle closes the attached shells in which nothing runs.
+func (s *Session) ShutdownIdle(ctx context.Context) error {
+	return s.closeShells(ctx, ReasonCleanup, func(sh *attached) bool { return sh.last.over })
+}
+
+// closeShells closes those that which chooses, all at a time; it is called with s.mu.
+func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attached) bool) error {
+	s.mu.Lock()
+	var chosen []*attached
+	for _, sh := range s.shells {
+		if which(sh) {
+			chosen = append(chosen, sh)
+		}
+	}
+	for _, sh := range chosen {
+		sh.last.stopped = sh.last.stopped || !sh.last.over
+		s.drop(sh, why)
+	}
+	s.mu.Unlock()
+	errs := make([]error, len(chosen))
+	var all sync.WaitGroup
+	for i, sh := range chosen {
+		all.Add(1)
+		s.o.Beside.Go(func() {
+			defer all.Done()
+			errs[i] = s.shut(ctx, sh)
+			s.settle(ctx, sh.last)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// WaitForActiveShells waits until nothing runs in an attached shell, at most for so long,
+// and at most 600 s. It says whether that came.
+func (s *Session) WaitForActiveShells(ctx context.Context, most time.Duration) bool {
+	ctx, stop := context.WithTimeout(ctx, min(most, mostWait))
+	defer stop()
+	for {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.order, func(e *execution) bool { return !e.detached && !e.over })
+		if i < 0 {
+			s.mu.Unlock()
+			return true
+		}
+		done := s.order[i].done
+		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// canWrite says whether the model can give input.
+func (s *Session) canWrite() bool {
+	return s.can.TerminalInput && (s.o.Tools == nil || slices.Contains(s.o.Tools, s.o.Settings.Shell.Tools.Write))
+}
+
+// descriptions are those of the tools.
+func (s *Session) descriptions() ToolNames {
+	execute := descExecute
+	if !s.can.TTYSupport {
+		execute = descSpawn
+	}
+	return ToolNames{Execute: fmt.Sprintf(execute, s.o.Settings.Shell.Kind), Read: descRead, Write: descWrite, Stop: descStop, List: descList}
+}

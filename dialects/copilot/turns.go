@@ -1,0 +1,59 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// turns has the calls for a shell come one after another, in the order in which they
+// came.
+type turns struct {
+	mu      sync.Mutex
+	waiting map[string][]chan struct{} // by id: the first has the turn
+}
+
+// errQueue says that too many calls wait for a shell.
+var errQueue = errors.New("too many calls wait")
+
+// take waits for the turn of a call. done gives it on. The error is errQueue, or that of
+// ctx.
+func (t *turns) take(ctx context.Context, id string) (done func(), err error) {
+	mine := make(chan struct{}, 1)
+	t.mu.Lock()
+	if len(t.waiting[id]) > mostCalls {
+		t.mu.Unlock()
+		return nil, errQueue
+	}
+	t.waiting[id] = append(t.waiting[id], mine)
+	if len(t.waiting[id]) == 1 {
+		mine <- struct{}{}
+	}
+	t.mu.Unlock()
+	done = func() { t.leave(id, mine) }
+	select {
+	case <-mine:
+		return done, nil
+	case <-ctx.Done():
+		done()
+		return nil, ctx.Err()
+	}
+}
+
+// leave takes a call out of its queue; the next has the turn, if this one had it.
+func (t *turns) leave(id string, mine chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	queue := t.waiting[id]
+	i := slices.Index(queue, mine)
+	queue = slices.Delete(queue, i, i+1)
+	if len(queue) == 0 {
+		delete(t.waiting, id)
+		return
+	}
+	if i == 0 {
+		queue[0] <- struct{}{}
+	}
+	t.waiting[id] = queue
+}

@@ -1,0 +1,38 @@
+package core
+
+import (
+	"strings"
+
+	"troupe/messages"
+)
+
+// flagWords are what flags mean to a model. One that is not here is told by its name.
+var flagWords = map[messages.Flag]string{
+	messages.FlagReplaced:       "the shell of the session was made anew for this command: what was set in the one before is lost",
+	messages.FlagSessionEnded:   "the shell of the session ended with this command; the next one has a new one",
+	messages.FlagBackground:     "what earlier commands left in the background may have written between",
+	messages.FlagNoFence:        "the end of the output was not seen, and is where it was quiet",
+	messages.FlagNoSnapshot:     "the shell knows nothing of what its user has set up",
+	messages.FlagLogBlocked:     "its output waited for room on the disk",
+	messages.FlagLogTampered:    "its log was changed from outside",
+	messages.FlagLogUnlinked:    "its log was deleted, and made anew",
+	messages.FlagTreeUnverified: "only its process group could be ended: what left that may still run",
+	messages.FlagKept:           "a person has promoted it: it stays when this client leaves",
+	messages.FlagClientGone:     "it was ended because its client went away",
+}
+
+// flags are those of a record in words.
+func (r Record) flags() []string {
+	var lines, names []string
+	for _, name := range r.Flags {
+		if words := flagWords[messages.Flag(name)]; words != "" {
+			lines = append(lines, words)
+			continue
+		}
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		lines = append(lines, "flags: "+strings.Join(names, ", "))
+	}
+	return lines
+}

@@ -1,0 +1,206 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/messages"
+)
+
+// Read are the parameters of the tool read: with a line or head a page, with tail or
+// nothing the end, with from the bytes behind a place.
+type Read struct {
+	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
+	Stream      string   `json:"stream,omitempty" jsonschema:"merged, stdout or stderr; needed only for a job whose streams are apart (its stdout if it is left out)"`
+	Line        int64    `json:"line,omitempty" jsonschema:"first line of a page, counted from 1"`
+	Limit       int      `json:"limit,omitempty" jsonschema:"lines of the page (200)"`
+	Head        int      `json:"head,omitempty" jsonschema:"the first lines; with the same tail: both ends"`
+	Tail        int      `json:"tail,omitempty" jsonschema:"the last lines"`
+	From        *int64   `json:"from,omitempty" jsonschema:"a byte of the output: only what follows it. next in a result is where to go on"`
+	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"bound of the text (20000)"`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"with from: wait that long (0, at most 55) for something to follow it, or for the end of the job"`
+}
+
+// Bounds of what one result shows.
+const (
+	DefaultBytes = 20_000 // well below the 25,000 tokens that Claude Code takes of a result
+	defaultLines = 200
+)
+
+// Bytes is how much of an output a result shows.
+func Bytes(given int) (int, *messages.Error) {
+	switch {
+	case given == 0:
+		return DefaultBytes, nil
+	case given < 0 || given > messages.MaxViewBytes:
+		return 0, messages.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d; it must be from 1 to %d", given, messages.MaxViewBytes))
+	}
+	return given, nil
+}
+
+// View is the view of the parameters; none of it is asked for by bytes.
+func (p Read) View() (messages.View, *messages.Error) {
+	most, err := Bytes(p.MaxBytes)
+	v := messages.View{Kind: messages.ViewTail, Bytes: most}
+	page := p.Line != 0 || p.Limit != 0
+	switch {
+	case err != nil:
+	case p.Line < 0 || p.Limit < 0 || p.Head < 0 || p.Tail < 0:
+		err = messages.Invalid("line", "line, limit, head and tail are numbers of lines, from 1")
+	case p.From != nil && (page || p.Head > 0 || p.Tail > 0):
+		err = messages.Invalid("from", "from names a byte, and line, limit, head and tail name lines; give one of them")
+	case p.From != nil && *p.From < 0:
+		err = messages.Invalid("from", fmt.Sprintf("from is %d; it must be a byte of the output, from 0", *p.From))
+	case p.From == nil && p.WaitSeconds != nil:
+		err = messages.Invalid("wait_seconds", "only with from there is something to wait for: give the next of the last result, or use the tool wait")
+	case page && (p.Head > 0 || p.Tail > 0):
+		err = messages.Invalid("line", "a page (line, limit) is another view than head and tail; ask for one of them")
+	case page:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, max(1, p.Line), p.Limit
+		if v.Lines == 0 {
+			v.Lines = defaultLines
+		}
+	case p.Head > 0 && p.Tail > 0 && p.Head != p.Tail:
+		err = messages.Invalid("head", "a view of both ends shows as many lines of each; give head and tail the same number")
+	case p.Head > 0 && p.Tail > 0:
+		v.Kind, v.Lines = messages.ViewHeadTail, p.Head
+	case p.Head > 0:
+		v.Kind, v.Offset, v.Lines = messages.ViewPage, 1, p.Head
+	case p.Tail > 0:
+		v.Kind, v.Lines = messages.ViewTailLine, p.Tail
+	}
+	return v, err
+}
+
+// Write are the parameters of the tool write.
+type Write struct {
+	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
+	Text        string   `json:"text,omitempty" jsonschema:"bytes to write as they are: end a line with a newline"`
+	Keys        string   `json:"keys,omitempty" jsonschema:"keys to type: text, {enter} {tab} {esc} {up} {ctrl+c} or <C-c> <M-x> <F5>"`
+	Paste       string   `json:"paste,omitempty" jsonschema:"text to paste, in brackets where the program asks for them"`
+	EOF         bool     `json:"eof,omitempty" jsonschema:"close its standard input behind what is written"`
+	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"how long to wait for an answer (5, at most 55): until it has written and is quiet, waits for input again, or has ended. 0: return at once"`
+	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"bound of the text of the answer (20000)"`
+}
+
+// DefaultAnswer is how long a write waits for an answer, and Quiet how long a job that
+// has answered must have written nothing to be done with it: longer than a program
+// pauses between two lines, shorter than somebody notices. Of a job that was seen to
+// wait for input, its next wait tells more than its silence, which on a terminal begins
+// with the echo.
+const (
+	DefaultAnswer = 5 * time.Second
+	Quiet         = 300 * time.Millisecond
+	QuietReader   = 2 * time.Second
+)
+
+// Check is what is wrong with the parameters.
+func (p Write) Check() *messages.Error {
+	given := 0
+	for _, is := range []bool{p.Text != "", p.Keys != "", p.Paste != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return messages.Invalid("text", "text, keys and paste are three ways to write; give one of them")
+	case given == 0 && !p.EOF:
+		return messages.Invalid("text", "there is nothing to write; give text, keys or paste, or eof")
+	}
+	_, err := Bytes(p.MaxBytes)
+	return err
+}
+
+// Answer is how long to wait for an answer.
+func (p Write) Answer() (time.Duration, *messages.Error) {
+	if p.WaitSeconds == nil {
+		return DefaultAnswer, nil
+	}
+	return Wait(p.WaitSeconds)
+}
+
+// Stop are the parameters of the tool stop.
+type Stop struct {
+	JobIDs       []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to end, with all they have started"`
+	Session      string   `json:"session,omitempty" jsonschema:"a session to close, with its shell and its jobs; instead of job_ids"`
+	All          bool     `json:"all,omitempty" jsonschema:"end every job of this client; instead of job_ids"`
+	Signal       string   `json:"signal,omitempty" jsonschema:"only send this signal (INT, HUP, USR1, …) to the jobs; what they make of it is theirs"`
+	GraceSeconds *float64 `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL (each job's own, 5); 0: KILL at once"`
+}
+
+// Check is what is wrong with the parameters.
+func (p Stop) Check() *messages.Error {
+	given := 0
+	for _, is := range []bool{len(p.JobIDs) > 0, p.Session != "", p.All} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return messages.Invalid("job_ids", "say what to end: job_ids, or a session, or all")
+	case len(p.JobIDs) > messages.MaxAwaited:
+		return messages.Invalid("job_ids", fmt.Sprintf("job_ids names %d jobs; at most %d are allowed", len(p.JobIDs), messages.MaxAwaited))
+	case p.Signal != "" && (len(p.JobIDs) == 0 || p.GraceSeconds != nil):
+		return messages.Invalid("signal", "a signal is sent to job_ids, and ends nothing by itself: there is no grace")
+	case p.Session != "":
+		return messages.SessionID(p.Session).Check()
+	}
+	return nil
+}
+
+// List are the parameters of the tool list.
+type List struct {
+	All bool `json:"all,omitempty" jsonschema:"the jobs that have ended, too"`
+}
+
+// Await are the parameters of the tool wait.
+type Await struct {
+	JobIDs         []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to wait for; if it is left out: all of this client that run, or of whose end it was not told"`
+	Any            bool     `json:"any,omitempty" jsonschema:"return as soon as one of them is there; else all must be"`
+	Until          string   `json:"until,omitempty" jsonschema:"exit (the default), match (its output matches pattern), port (it listens on port), quiet (it has written nothing for quiet_seconds), input (it waits for input)"`
+	Pattern        string   `json:"pattern,omitempty" jsonschema:"regular expression (RE2), for match: also if it was written before"`
+	Port           int      `json:"port,omitempty" jsonschema:"for port"`
+	QuietSeconds   float64  `json:"quiet_seconds,omitempty" jsonschema:"for quiet (1)"`
+	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty" jsonschema:"how long to wait (30, at most 55); then the result says timed_out, and nothing has happened to the jobs"`
+	MaxBytes       int      `json:"max_bytes,omitempty" jsonschema:"how much of the output of each job that is there the result shows (2000)"`
+}
+
+// AwaitBytes is how much of the output of each awaited job is shown.
+const AwaitBytes = 2000
+
+// Request is the wait of the parameters for jobs.
+func (p Await) Request(jobs []messages.JobID) (messages.AwaitJobs, *messages.Error) {
+	r := messages.AwaitJobs{Jobs: jobs, Any: p.Any, Condition: messages.Condition{Kind: messages.ConditionKind(p.Until), Pattern: p.Pattern, Port: p.Port}}
+	kind := &r.Condition.Kind
+	switch {
+	case *kind == "match" || *kind == "" && p.Pattern != "":
+		*kind = messages.UntilPattern
+	case *kind == "" && p.Port != 0:
+		*kind = messages.UntilPort
+	case *kind == messages.UntilQuiet || *kind == "" && p.QuietSeconds != 0:
+		*kind, r.Condition.Quiet = messages.UntilQuiet, time.Second
+		if p.QuietSeconds != 0 {
+			r.Condition.Quiet = seconds(p.QuietSeconds)
+		}
+	case *kind == "":
+		*kind = messages.UntilExit
+	case *kind != messages.UntilExit && *kind != messages.UntilPort && *kind != messages.UntilInput:
+		return r, messages.Invalid("until", fmt.Sprintf("%q is nothing that can be waited for; use exit, match, port, quiet or input", p.Until))
+	}
+	wait, err := Wait(p.TimeoutSeconds)
+	if err != nil {
+		return r, messages.Invalid("timeout_seconds", fmt.Sprintf("timeout_seconds is %v; it must be from 0 to %.0f", *p.TimeoutSeconds, MaxWait.Seconds()))
+	}
+	if _, err := Bytes(p.MaxBytes); err != nil {
+		return r, err
+	}
+	r.Timeout = max(wait, time.Millisecond) // 0 would be none
+	return r, r.Check()
+}
+
+// Job are the parameters of a tool that only names a job.
+type Job struct {
+	JobID string `json:"job_id" jsonschema:"id or name of the job"`
+}

@@ -1,0 +1,239 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/messages"
+)
+
+// Record is a job as a result tells it.
+type Record struct {
+	JobID       string   `json:"job_id"`
+	Name        string   `json:"name,omitempty"`
+	Command     string   `json:"command"`
+	Description string   `json:"description,omitempty"`
+	Session     string   `json:"session,omitempty" jsonschema:"of a live shell"`
+	State       string   `json:"state" jsonschema:"queued, starting, running, stopping, draining or finished"`
+	Running     bool     `json:"running"`
+	Background  bool     `json:"background,omitempty"`
+	Outcome     string   `json:"outcome,omitempty" jsonschema:"how it ended: exited, signaled, timed_out, cancelled, failed_to_start or lost; nothing while it runs"`
+	ExitCode    *int     `json:"exit_code" jsonschema:"null while it runs; its own, 128+n when signal n ended it, 124 timed out, 130 cancelled, 126 or 127 not executed, 125 lost"`
+	Signal      string   `json:"signal,omitempty" jsonschema:"that ended it"`
+	Cause       string   `json:"cause,omitempty" jsonschema:"who ended it, and why"`
+	Waiting     string   `json:"waiting_for,omitempty" jsonschema:"input: it waits for input; secret: for a password, on a terminal that shows nothing of it"`
+	DurationMS  int64    `json:"duration_ms"`
+	Cwd         string   `json:"cwd,omitempty" jsonschema:"directory in which it began"`
+	SessionCwd  string   `json:"session_cwd,omitempty" jsonschema:"directory in which its session is now"`
+	PID         int      `json:"pid,omitempty"`
+	Flags       []string `json:"flags,omitempty" jsonschema:"what else is to be known, see docs/api.md"`
+	Survivors   []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	Outputs     []Stream `json:"outputs,omitempty"`
+	Error       *Error   `json:"error,omitempty"`
+}
+
+// Stream is what is known of one stream of a job.
+type Stream struct {
+	Stream   string `json:"stream"`
+	Bytes    int64  `json:"bytes"`
+	Artifact string `json:"artifact" jsonschema:"the resource that is all of it"`
+}
+
+// Error is what is wrong, for machines and for people.
+type Error struct {
+	Code    string `json:"code"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Shown is what a result shows of an output.
+type Shown struct {
+	Output    string `json:"output"`
+	Truncated bool   `json:"truncated,omitempty" jsonschema:"there is more of it than is shown"`
+	Stream    string `json:"stream,omitempty" jsonschema:"which; nothing: all there is"`
+	From      int64  `json:"from" jsonschema:"the first byte that is shown"`
+	Next      int64  `json:"next" jsonschema:"the byte behind the last one that is shown: from of a read that goes on"`
+	Line      int64  `json:"line,omitempty" jsonschema:"number of the first line that is shown, where it is known"`
+	Bytes     int64  `json:"bytes" jsonschema:"of the whole output"`
+	Lines     int64  `json:"lines,omitempty" jsonschema:"of the whole output, where they are counted"`
+	Missing   []Gap  `json:"missing,omitempty" jsonschema:"ranges of bytes that were not kept, because the output outgrew its quota"`
+}
+
+// Gap is a range of an output whose bytes were not kept.
+type Gap struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Notice tells of the end of a job that its client has not heard of.
+type Notice struct {
+	JobID    string `json:"job_id"`
+	Name     string `json:"name,omitempty"`
+	Command  string `json:"command"`
+	Outcome  string `json:"outcome"`
+	ExitCode int    `json:"exit_code"`
+
+	UID messages.UID `json:"-"` // of the job
+}
+
+// Told is what every result carries beside its own.
+type Told struct {
+	Notifications []Notice `json:"notifications,omitempty" jsonschema:"jobs of yours that have ended since the last result; each end is told once"`
+	Note          string   `json:"note,omitempty" jsonschema:"what happened, and what can be done next"`
+}
+
+// RunResult is the result of run, read and write.
+type RunResult struct {
+	Record
+	Shown
+	Told
+}
+
+// Jobs is the result of list.
+type Jobs struct {
+	Jobs     []Record  `json:"jobs"`
+	Sessions []Session `json:"sessions,omitempty"`
+	Told
+}
+
+// Session is a live shell.
+type Session struct {
+	Session string `json:"session"`
+	Shell   string `json:"shell,omitempty"`
+	Cwd     string `json:"cwd,omitempty"`
+	Running int    `json:"running"`
+	Queued  int    `json:"queued"`
+}
+
+// Awaited is the result of wait.
+type Awaited struct {
+	Satisfied  bool   `json:"satisfied"`
+	TimedOut   bool   `json:"timed_out,omitempty" jsonschema:"the time is spent; the jobs go on"`
+	Impossible bool   `json:"impossible,omitempty" jsonschema:"a job has ended without what was waited for"`
+	Jobs       []Seen `json:"jobs"`
+	Told
+}
+
+// Seen is a job that was waited for.
+type Seen struct {
+	Record
+	Met    bool   `json:"met"`
+	Output string `json:"output,omitempty" jsonschema:"the end of what it wrote"`
+}
+
+// Stopped is the result of stop.
+type Stopped struct {
+	Jobs      []Record `json:"jobs"`
+	Survivors []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	Told
+}
+
+// Screen is the result of screen.
+type Screen struct {
+	JobID     string   `json:"job_id"`
+	Screen    []string `json:"screen" jsonschema:"the rows of the terminal, without the blanks at their ends"`
+	Row       int      `json:"row" jsonschema:"of the cursor, from 0"`
+	Col       int      `json:"col"`
+	Rows      int      `json:"rows"`
+	Cols      int      `json:"cols"`
+	Alternate bool     `json:"alternate,omitempty" jsonschema:"a program has the whole screen, as an editor"`
+	Title     string   `json:"title,omitempty"`
+	Running   bool     `json:"running"`
+	Told
+}
+
+// Tell is the record of a job, as of a moment.
+func Tell(j messages.Job, now time.Time) Record {
+	r := Record{
+		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
+		Background: j.Background, Outcome: string(j.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
+	}
+	if j.Backend == messages.OfShell || j.Backend == messages.OfShellOnTerminal {
+		r.Session = string(j.Session)
+	}
+	if j.State.Ended() {
+		code := j.ExitCode()
+		r.State, r.ExitCode, r.PID = string(messages.Finished), &code, 0
+	}
+	if j.Settled {
+		r.Signal = j.Status.Signal
+	}
+	if j.Cause != (messages.Cause{}) {
+		r.Cause = cause(j.Cause)
+	}
+	switch {
+	case j.WaitingForInput && j.WaitingForSecret:
+		r.Waiting = "secret"
+	case j.WaitingForInput:
+		r.Waiting = "input"
+	}
+	for _, f := range j.Flags {
+		r.Flags = append(r.Flags, string(f))
+	}
+	for _, s := range j.Survivors {
+		r.Survivors = append(r.Survivors, s.PID)
+	}
+	for _, o := range j.Output {
+		r.Outputs = append(r.Outputs, Stream{o.Stream.String(), o.Bytes, Artifact(j.ID, o.Stream)})
+	}
+	if j.Err.Code != "" {
+		r.Error = Fail(&j.Err)
+	}
+	return r
+}
+
+// Fail is an error as a result tells it.
+func Fail(e *messages.Error) *Error {
+	return &Error{string(e.Code), e.Reason, e.Message, e.Hint}
+}
+
+// elapsed is how long the job has run.
+func elapsed(j messages.Job, now time.Time) time.Duration {
+	if j.State.Ended() || j.Started.IsZero() {
+		return j.Duration()
+	}
+	return now.Sub(j.Started)
+}
+
+func cause(c messages.Cause) string {
+	by := map[messages.Party]string{
+		messages.ByClient: "a client", messages.ByDeadline: "its deadline", messages.ByScope: "the end of its session or scope", messages.ByShutdown: "the end of troupe",
+		messages.ByQuota: "its output, which outgrew its quota", messages.BySystem: "the system",
+	}[c.By]
+	if c.Reason != "" {
+		return by + ": " + c.Reason
+	}
+	return by
+}
+
+// Page is what a result shows of one view.
+func Page(p messages.OutputPage) Shown {
+	s := Shown{Output: p.Text, Truncated: p.Truncated, From: p.From, Next: p.To, Line: p.Line, Bytes: p.Bytes}
+	if p.LinesExact {
+		s.Lines = p.Lines
+	}
+	if p.Stream != messages.Merged {
+		s.Stream = p.Stream.String()
+	}
+	for _, g := range p.Gaps {
+		s.Missing = append(s.Missing, Gap(g))
+	}
+	return s
+}
+
+// Notify is the notice of a job's end.
+func Notify(j messages.Job) Notice {
+	return Notice{string(j.ID), j.Name, j.Command, string(j.Outcome), j.ExitCode(), j.UID}
+}
+
+// Artifact is the URI of an output, Resource that of a record.
+func Artifact(job messages.JobID, stream messages.Stream) string {
+	return fmt.Sprintf("artifact://%s/%s", job, stream)
+}
+
+// Resource is the URI of a job's record.
+func Resource(job messages.JobID) string { return "job://" + string(job) }
+
+// Carry gives a result the notices that it brings.
+func (t *Told) Carry(notices []Notice) { t.Notifications = notices }

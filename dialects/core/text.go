@@ -1,0 +1,284 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Text is the result as a text: what was shown, and behind it in brackets all else.
+func (r RunResult) Text() string {
+	var b strings.Builder
+	b.WriteString(r.Output)
+	lines := []string{r.status()}
+	if r.Stream != "" {
+		lines = append(lines, "shown is its "+r.Stream)
+	}
+	switch {
+	case r.Truncated:
+		lines = append(lines, r.shown())
+	case r.Running && r.Next > 0:
+		lines = append(lines, fmt.Sprintf("what follows is read with from %d", r.Next))
+	}
+	for _, g := range r.Missing {
+		lines = append(lines, fmt.Sprintf("bytes %d to %d were not kept: the output outgrew its quota", g.From, g.To))
+	}
+	lines = append(lines, r.details()...)
+	behind(&b, append(lines, r.Told.lines()...))
+	return b.String()
+}
+
+// behind puts lines in brackets below a text.
+func behind(b *strings.Builder, lines []string) {
+	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		b.WriteByte('\n')
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "[%s]\n", line)
+	}
+}
+
+// status is one line on where the job stands.
+func (r Record) status() string {
+	name := r.JobID
+	if r.Name != "" {
+		name += " (" + r.Name + ")"
+	}
+	took := duration(time.Duration(r.DurationMS) * time.Millisecond)
+	switch {
+	case r.Running && r.Waiting == "secret":
+		return fmt.Sprintf("job %s waits for a password or another secret, after %s", name, took)
+	case r.Running && r.Waiting != "":
+		return fmt.Sprintf("job %s waits for input, after %s", name, took)
+	case r.Running && r.Background:
+		return fmt.Sprintf("job %s is %s in the background, for %s so far", name, r.State, took)
+	case r.Running:
+		return fmt.Sprintf("job %s is %s, for %s so far", name, r.State, took)
+	}
+	return fmt.Sprintf("job %s %s after %s", name, r.ended(), took)
+}
+
+// ended says how the job ended.
+func (r Record) ended() string {
+	code := 0
+	if r.ExitCode != nil {
+		code = *r.ExitCode
+	}
+	how := ""
+	switch r.Outcome {
+	case "exited":
+		return fmt.Sprintf("exited with code %d", code)
+	case "signaled":
+		return fmt.Sprintf("was ended by signal %s, exit code %d", r.Signal, code)
+	case "timed_out":
+		how = "timed out and was ended"
+	case "cancelled":
+		how = "was cancelled"
+	case "failed_to_start":
+		how = "failed to start"
+	case "lost":
+		how = "was lost"
+	default:
+		how = r.Outcome
+	}
+	if r.Signal != "" {
+		how += " by signal " + r.Signal
+	}
+	how += ", exit code " + strconv.Itoa(code)
+	if r.Error != nil {
+		how += ": " + r.Error.Message
+	} else if r.Cause != "" {
+		how += " (" + r.Cause + ")"
+	}
+	return how
+}
+
+// details are what else is to be known of a record.
+func (r Record) details() []string {
+	var lines []string
+	if r.Error != nil && r.Error.Hint != "" {
+		lines = append(lines, r.Error.Hint)
+	}
+	switch {
+	case r.SessionCwd != "":
+		lines = append(lines, fmt.Sprintf("session %s is in %s", r.Session, r.SessionCwd))
+	case r.Session != "":
+		lines = append(lines, fmt.Sprintf("in session %s, from %s", r.Session, r.Cwd))
+	}
+	if len(r.Survivors) > 0 {
+		lines = append(lines, "processes that could not be ended: "+numbers(r.Survivors))
+	}
+	return append(lines, r.flags()...)
+}
+
+// shown says what of the output is there, and where the rest is.
+func (r RunResult) shown() string {
+	if r.From == 0 && r.Next == 0 && r.Output == "" {
+		return fmt.Sprintf("the output has %d bytes, of which nothing is shown", r.Bytes)
+	}
+	where := fmt.Sprintf("bytes %d to %d of %d", r.From, r.Next, r.Bytes)
+	if r.Line > 0 {
+		where += fmt.Sprintf(", from line %d", r.Line)
+		if r.Lines > 0 {
+			where += fmt.Sprintf(" of %d", r.Lines)
+		}
+	}
+	return "shown: " + where + "; the tool read shows the rest, by line and limit, or from and max_bytes"
+}
+
+// lines are what every result carries.
+func (t Told) lines() []string {
+	var lines []string
+	if t.Note != "" {
+		lines = append(lines, t.Note)
+	}
+	for _, n := range t.Notifications {
+		lines = append(lines, n.line())
+	}
+	return lines
+}
+
+func (n Notice) line() string {
+	r := Record{Outcome: n.Outcome, ExitCode: &n.ExitCode}
+	if n.Outcome == "signaled" {
+		return fmt.Sprintf("notice: job %s (%s) was ended by a signal, exit code %d", n.JobID, Preview(cmp.Or(n.Name, n.Command)), n.ExitCode)
+	}
+	return fmt.Sprintf("notice: job %s (%s) %s", n.JobID, Preview(cmp.Or(n.Name, n.Command)), r.ended())
+}
+
+// Text is the list as a text, a line for each job.
+func (j Jobs) Text() string {
+	var b strings.Builder
+	if len(j.Jobs) == 0 {
+		b.WriteString("no jobs\n")
+	}
+	for _, r := range j.Jobs {
+		b.WriteString(r.row())
+	}
+	for _, s := range j.Sessions {
+		fmt.Fprintf(&b, "session %s (%s) in %s: %d running, %d queued\n", s.Session, cmp.Or(s.Shell, "?"), cmp.Or(s.Cwd, "?"), s.Running, s.Queued)
+	}
+	behind(&b, j.Told.lines())
+	return b.String()
+}
+
+// row is one line of a list.
+func (r Record) row() string {
+	line := r.status() + ": " + Preview(r.Command)
+	if r.Description != "" {
+		line += " (" + Preview(r.Description) + ")"
+	}
+	for _, o := range r.Outputs {
+		line += fmt.Sprintf("; %s %d bytes", o.Stream, o.Bytes)
+	}
+	return line + "\n"
+}
+
+// Text is the wait as a text.
+func (a Awaited) Text() string {
+	var b strings.Builder
+	switch {
+	case a.Satisfied:
+		b.WriteString("what was waited for has come\n")
+	case a.TimedOut:
+		b.WriteString("the time is spent, and it has not come; the jobs go on, and you can wait again\n")
+	case a.Impossible:
+		b.WriteString("it can no longer come: a job has ended without it\n")
+	}
+	for _, s := range a.Jobs {
+		met := ""
+		if s.Met {
+			met = "* "
+		}
+		b.WriteString(met + s.row())
+		if s.Output != "" {
+			b.WriteString(strings.TrimRight(s.Output, "\n") + "\n")
+		}
+		behind(&b, s.details())
+	}
+	behind(&b, a.Told.lines())
+	return b.String()
+}
+
+// Text is the stop as a text.
+func (s Stopped) Text() string {
+	var b strings.Builder
+	if len(s.Jobs) == 0 {
+		b.WriteString("there was nothing to end\n")
+	}
+	for _, r := range s.Jobs {
+		b.WriteString(r.row())
+	}
+	if len(s.Survivors) > 0 {
+		fmt.Fprintf(&b, "processes that could not be ended: %s\n", numbers(s.Survivors))
+	}
+	behind(&b, s.Told.lines())
+	return b.String()
+}
+
+// Text is the screen as a text: its rows, and where the cursor is.
+func (s Screen) Text() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimRight(strings.Join(s.Screen, "\n"), "\n"))
+	lines := []string{fmt.Sprintf("screen of job %s, %d rows of %d; the cursor is in row %d, column %d, from 0", s.JobID, s.Rows, s.Cols, s.Row, s.Col)}
+	if s.Title != "" {
+		lines = append(lines, "its title is "+Preview(s.Title))
+	}
+	if s.Alternate {
+		lines = append(lines, "a program has the whole screen")
+	}
+	if !s.Running {
+		lines = append(lines, "the job has ended")
+	}
+	behind(&b, append(lines, s.Told.lines()...))
+	return b.String()
+}
+
+// Text is an error as a text: all that is known of it, since some front ends show
+// a model nothing else of an error (libraries.md 3).
+func (e Error) Text(t Told) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s", e.Message, e.Code)
+	if e.Reason != "" {
+		fmt.Fprintf(&b, ", %s", e.Reason)
+	}
+	b.WriteString(")\n")
+	if e.Hint != "" {
+		b.WriteString(e.Hint + "\n")
+	}
+	behind(&b, t.lines())
+	return b.String()
+}
+
+// previewLength bounds a command within a line.
+const previewLength = 120
+
+// Preview is the first line of a text, cut.
+func Preview(s string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if runes := []rune(line); len(runes) > previewLength {
+		return string(runes[:previewLength]) + "…"
+	}
+	if more {
+		return line + " …"
+	}
+	return line
+}
+
+func numbers(n []int) string {
+	texts := make([]string, len(n))
+	for i, v := range n {
+		texts[i] = strconv.Itoa(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// duration is a time as people read it.
+func duration(d time.Duration) string {
+	if d < time.Minute {
+		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,118 @@
+package core
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// unsaid are the fields of a structure that its text need not say: the caller's own
+// words, what says of itself that it is there, and what is said in other words.
+var unsaid = []string{"description", "pid", "artifact", "duration_ms", "stream", "running", "background", "truncated", "alternate", "cause", "cwd", "code", "reason"}
+
+// says checks that a text says what a structure says.
+func says(t *testing.T, text string, structure any, but ...string) {
+	t.Helper()
+	b, err := json.Marshal(structure)
+	require.NoError(t, err)
+	var v any
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.UseNumber()
+	require.NoError(t, d.Decode(&v))
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, inner := range v {
+				if !slices.Contains(unsaid, key) && !slices.Contains(but, key) {
+					walk(at+"."+key, inner)
+				}
+			}
+		case []any:
+			for _, inner := range v {
+				walk(at, inner)
+			}
+		case string:
+			require.Contains(t, text, strings.TrimRight(v, "\n"), at)
+		case json.Number:
+			require.Contains(t, text, v.String(), at)
+		}
+	}
+	walk("", v)
+}
+
+func code(n int) *int { return &n }
+
+var told = Told{
+	Note: "something happened", Notifications: []Notice{
+		{JobID: "j71", Command: "make all", Outcome: "exited", ExitCode: 72},
+		{JobID: "j73", Name: "server", Command: "serve", Outcome: "timed_out", ExitCode: 124},
+		{JobID: "j74", Command: "x", Outcome: "signaled", ExitCode: 137},
+		{JobID: "j75", Command: "y", Outcome: "lost", ExitCode: 125},
+	},
+}
+
+// Each result says as a text what it says as a structure: a front end shows its model
+// one of them.
+func TestTextsSayWhatStructuresSay(t *testing.T) {
+	worded := []string{"outcome", "state", "command", "outputs", "line", "lines", "bytes", "from", "next"}
+	for name, r := range map[string]RunResult{
+		"exited":   {Record: Record{JobID: "j1", Name: "build", State: "finished", Outcome: "exited", ExitCode: code(41)}, Shown: Shown{Output: "hello\n", Bytes: 6, Next: 6}, Told: told},
+		"signaled": {Record: Record{JobID: "j2", State: "finished", Outcome: "signaled", ExitCode: code(139), Signal: "SEGV", Flags: []string{"core_dumped"}}},
+		"timed out": {Record: Record{
+			JobID: "j3", State: "finished", Outcome: "timed_out", ExitCode: code(124), Signal: "KILL", Cause: "its deadline", Survivors: []int{4711, 4712},
+		}},
+		"cancelled":       {Record: Record{JobID: "j4", State: "finished", Outcome: "cancelled", ExitCode: code(130), Cause: "a client: it was too slow"}},
+		"failed to start": {Record: Record{JobID: "j5", State: "finished", Outcome: "failed_to_start", ExitCode: code(127), Error: &Error{"exec_failed", "program", "there is no such program", "look at PATH"}}},
+		"lost":            {Record: Record{JobID: "j6", State: "finished", Outcome: "lost", ExitCode: code(125)}},
+		"gaps":            {Record: Record{JobID: "j7", State: "finished", Outcome: "exited", ExitCode: code(0)}, Shown: Shown{Output: "x", Missing: []Gap{{100, 20100}}}},
+	} {
+		t.Run(name, func(t *testing.T) { says(t, r.Text(), r, worded...) })
+	}
+	require.Contains(t, RunResult{Record: Record{Outcome: "cancelled", Cause: "a client: why"}}.Text(), "a client: why")
+	running := Record{JobID: "j8", State: "running", Running: true, Session: "work", Cwd: "/srv/app"}
+	says(t, RunResult{Record: running, Shown: Shown{Output: "some", Next: 4, Bytes: 4}}.Text(), RunResult{Record: running, Shown: Shown{Output: "some", Next: 4, Bytes: 4}}, "from")
+	require.Contains(t, RunResult{Record: running}.Text(), "/srv/app")
+	cut := RunResult{Record: running, Shown: Shown{Output: "…", Truncated: true, From: 1000, Next: 2000, Bytes: 3000, Line: 17, Lines: 99, Stream: "stderr"}}
+	says(t, cut.Text(), cut)
+	require.Contains(t, cut.Text(), "stderr")
+	for waiting, want := range map[string]string{"input": "waits for input", "secret": "waits for a password"} {
+		require.Contains(t, RunResult{Record: Record{JobID: "j9", Running: true, Waiting: waiting}}.Text(), want)
+	}
+	row := Record{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
+	says(t, Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}.Text(), Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}, "outcome")
+	says(t, Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}.Text(), Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}, "outcome")
+	seen := Awaited{Satisfied: true, Jobs: []Seen{{Record: row, Met: true, Output: "done\n"}}, Told: told}
+	says(t, seen.Text(), seen, "outcome")
+	require.Contains(t, seen.Text(), "* job j10")
+	screen := Screen{JobID: "j11", Screen: []string{"top", "", "bottom"}, Row: 7, Col: 8, Rows: 24, Cols: 80, Alternate: true, Title: "vim", Told: told}
+	says(t, screen.Text(), screen, "outcome")
+	require.Contains(t, screen.Text(), "top\n\nbottom\n")
+	says(t, Fail(&messages.Error{Code: messages.Busy, Reason: "calls", Message: "too many", Hint: "wait"}).Text(told), told, "outcome")
+	require.Equal(t, "too many (busy, calls)\nwait\n", Fail(&messages.Error{Code: messages.Busy, Reason: "calls", Message: "too many", Hint: "wait"}).Text(Told{}))
+}
+
+// How a wait went is said in words.
+func TestWaitsSayHowTheyWent(t *testing.T) {
+	for want, a := range map[string]Awaited{
+		"what was waited for has come": {Satisfied: true}, "you can wait again": {TimedOut: true}, "it can no longer come": {Impossible: true},
+	} {
+		require.Contains(t, a.Text(), want)
+	}
+}
+
+// A command within a line is one line, and not long.
+func TestPreview(t *testing.T) {
+	for given, want := range map[string]string{
+		"make": "make", "  a\nb": "a …", strings.Repeat("日", 200): strings.Repeat("日", 120) + "…", "": "", "one\n": "one",
+	} {
+		require.Equal(t, want, Preview(given))
+	}
+	require.NotContains(t, Notice{Command: "a\nb\nc"}.line(), "\n")
+	require.Equal(t, []string{"0.25 s", "2m0s"}, []string{duration(250e6), duration(120e9)}, "durations")
+}

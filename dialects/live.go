@@ -1,0 +1,82 @@
+package dialects
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"troupe/messages"
+)
+
+// piece is how much of an output is in memory at a time.
+const piece = 1 << 20
+
+// Live shows the end of a stream while its job writes: at most window bytes of text
+// without control sequences, at most once every every, and a last time when nothing can
+// be written any more. What comes in between is in the next one: each replaces the one
+// before, and none is lost. It returns when the stream or ctx ends.
+func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, window int, every time.Duration, show func(messages.OutputPage)) error {
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	<-tick.C
+	for from := int64(0); ; {
+		b, err := h.Bytes(ctx, job, stream, from, 1, true) // until there is more
+		if err != nil {
+			return err
+		}
+		over := b.Next <= from
+		page, err := h.View(ctx, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+		if err != nil {
+			return err
+		}
+		if !over || page.Bytes > from {
+			show(page)
+		}
+		if over {
+			return nil
+		}
+		from = max(b.Next, page.Bytes)
+		tick.Reset(every)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Copy writes the bytes [from, to) of a stream as they are, less where it ends before; to
+// < 0 is all there is when it is called. What was not kept is left out, and told to gap,
+// if that is not nil. It returns the byte to go on from.
+func Copy(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, from, to int64, w io.Writer, gap func(messages.OutputGap)) (int64, error) {
+	for to < 0 || from < to {
+		most := int64(piece)
+		if to >= 0 {
+			most = min(most, to-from)
+		}
+		b, err := h.Bytes(ctx, job, stream, from, int(most), false)
+		if err != nil {
+			return from, err
+		}
+		for _, g := range b.Gaps {
+			if gap != nil {
+				gap(g)
+			}
+		}
+		if _, err := w.Write(b.Data); err != nil {
+			return from, errors.Join(ErrWrite, err)
+		}
+		if to < 0 {
+			to = b.Size
+		}
+		if b.Next <= from {
+			break
+		}
+		from = b.Next
+	}
+	return from, nil
+}
+
+// ErrWrite says of a copy that who was written to failed, and not the host.
+var ErrWrite = errors.New("it could not be written")

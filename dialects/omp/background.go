@@ -1,0 +1,179 @@
+package omp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"troupe/dialects"
+	"troupe/messages"
+	"troupe/shell"
+	"troupe/spill/artifact"
+)
+
+// managed runs a command as a background job. The call waits for it for so long: what
+// ends by then is an ordinary result. The job is the same process all the time.
+func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dialects.Result, error) {
+	b, err := s.o.Jobs.register(label(c.original), s.o.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, false)
+	if err != nil {
+		return dialects.Result{}, err
+	}
+	l, err := s.launchOf(c, shell.JobKey(s.o.SessionID, b.ID))
+	if err != nil {
+		s.o.Jobs.told(b)
+		s.o.Jobs.finish(b, failure(err.Error()))
+		return dialects.Result{}, err
+	}
+	if l.req.PromoteAfter = wait; wait == 0 {
+		l.req.Background = true
+	}
+	var show func(string)
+	if c.update != nil {
+		show = func(text string) { c.update(dialects.Result{Text: text, Details: &Details{}}) }
+	}
+	f, promoted := s.launch(ctx, l, show), make(chan struct{})
+	s.o.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.o.Beside.Go(func() { s.follow(b, f, promoted) })
+	return s.await(ctx, c, b, f, promoted)
+}
+
+// await is the part of the call: until the job has ended, goes on in the background, or
+// the caller aborts.
+func (s *Session) await(ctx context.Context, c *call, b *job, f *flight, promoted <-chan struct{}) (dialects.Result, error) {
+	select {
+	case <-b.settled:
+	case <-promoted:
+	case <-ctx.Done():
+		s.o.Jobs.told(b)
+		s.o.Jobs.abort(b)
+		bound := time.NewTimer(hardGrace)
+		defer bound.Stop()
+		select {
+		case <-b.settled:
+		case <-bound.C:
+			return dialects.Result{}, &AbortError{Text: textAborted, Cause: ctx.Err()}
+		}
+		return b.result, &AbortError{Text: b.result.Text, Cause: ctx.Err()}
+	}
+	select {
+	case <-promoted: // also if it has ended since
+		preview := s.preview(ctx, c, f)
+		s.o.Jobs.goesOn(b)
+		return startResult(b.ID, b.Label, preview, c.timeout, f.notes), nil
+	default:
+	}
+	s.o.Jobs.told(b)
+	return b.result, nil
+}
+
+// preview is the end of what a job had written when its call went on.
+func (s *Session) preview(ctx context.Context, c *call, f *flight) string {
+	if c.path == asJob {
+		return ""
+	}
+	page, err := s.o.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	if err != nil {
+		return f.tell.latest()
+	}
+	return page.Text
+}
+
+// watchInBackground has what a job writes from now on told as that of a job.
+func (s *Session) watchInBackground(b *job, f *flight) {
+	progress := s.o.Jobs.o.Progress
+	if progress == nil {
+		f.tell.to(nil)
+		return
+	}
+	record := JobRecord{ID: b.ID, Type: b.Type, Status: JobRunning}
+	was := f.tell.watched()
+	f.tell.to(func(text string) { progress(s.o.Owner, b.ID, asyncResult(dialects.Result{Text: text}, record)) })
+	if !was {
+		ctx, stop := within(f.asked, s.o.Jobs.ctx)
+		f.looks.Add(1)
+		s.o.Beside.Go(func() {
+			defer f.looks.Done()
+			defer stop()
+			_ = dialects.Live(ctx, s.o.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+		})
+	}
+}
+
+// follow waits for the end of a job and says how it ended; promoted is closed when it
+// goes on without its call.
+func (s *Session) follow(b *job, f *flight, promoted chan<- struct{}) {
+	<-f.done
+	ctx, over := within(f.asked, s.o.Jobs.ctx)
+	defer over()
+	if f.err == nil && !f.job.State.Ended() {
+		s.watchInBackground(b, f)
+		close(promoted)
+		job, err := s.endOf(ctx, f.id())
+		if err != nil {
+			f.close()
+			s.o.Jobs.finish(b, failure(fmt.Sprintf(textJobLost, err)))
+			return
+		}
+		f.job, f.text = job, dialects.Text{Truncated: true} // what is shown is read from the log
+	}
+	e := s.landJob(ctx, b, f)
+	s.o.Jobs.finish(b, e.result())
+}
+
+// landJob is land for a job: what is left in its shell stays, and one whose job was
+// cancelled counts as aborted.
+func (s *Session) landJob(ctx context.Context, b *job, f *flight) ended {
+	used, last := f.shell(), f.job
+	f.is(f.req.UID, nil) // land would keep or drop it
+	s.o.Jobs.know(b, f.id())
+	e := s.land(ctx, f)
+	if used == nil {
+		return e
+	}
+	if e.how == exited {
+		s.retire(used, last)
+	} else {
+		s.release(used, dropShell)
+	}
+	return e
+}
+
+// stopFlight gives a command up, whether its call still waits or not.
+func (s *Session) stopFlight(f *flight) {
+	f.givenUp.Store(true)
+	f.cancel()
+	id := f.id()
+	s.o.Beside.Go(func() {
+		ctx, stop := context.WithTimeout(f.asked, hardGrace)
+		defer stop()
+		_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
+		if err != nil && !gone(err) {
+			s.o.Log.Warn("a job could not be ended", "job", string(id), "error", err)
+		}
+	})
+}
+
+// adopted makes a background job of a command that a person has let go on: the call ends,
+// and the next one has another shell.
+func (s *Session) adopted(c *call, f *flight) (dialects.Result, error) {
+	used := f.shell()
+	s.release(used, leaveShell)
+	f.is(f.req.UID, nil)
+	goes := dialects.Result{Text: textPromoted, Details: &Details{TimeoutSeconds: c.timeout.Effective}}
+	if s.o.Jobs == nil {
+		return goes, nil
+	}
+	b, err := s.o.Jobs.register(label(c.original), s.o.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, true)
+	if err != nil {
+		return goes, nil
+	}
+	s.o.Jobs.arm(b, func() { s.stopFlight(f) })
+	promoted := make(chan struct{})
+	s.o.Beside.Go(func() {
+		s.follow(b, f, promoted)
+		if used != nil {
+			s.closeShell(used.id)
+		}
+	})
+	return s.await(s.ctx, c, b, f, promoted)
+}

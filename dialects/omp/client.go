@@ -1,0 +1,70 @@
+package omp
+
+import (
+	"context"
+	"time"
+
+	"troupe/dialects"
+	"troupe/shell"
+)
+
+// inClient runs a command in the client's terminal.
+func (s *Session) inClient(ctx context.Context, c *call) (dialects.Result, error) {
+	choice, err := s.choice()
+	if err != nil {
+		return dialects.Result{}, err
+	}
+	env := shell.Overlay(environment(s.o.Env, choice.Path, s.o.Settings), entries(c.p.Env))
+	began := s.o.Now()
+	end, failed := s.o.Client.Run(ctx, ClientRun{
+		Argv: choice.Argv(shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),
+	}, func(text, terminal string) {
+		if c.update != nil {
+			c.update(dialects.Result{Text: text, Details: &Details{TerminalID: terminal}})
+		}
+	})
+	e := ended{how: exited, timeout: c.timeout, limits: c.limits, client: end.TerminalID, wall: s.o.Now().Sub(began)}
+	e.out = s.captureText(end.Output, c.limits.head)
+	if end.Truncated {
+		e.notes = append(e.notes, textClientCut)
+	}
+	switch {
+	case ctx.Err() != nil:
+		e.how = aborted
+	case end.TimedOut:
+		e.how = timedOut
+	case failed != nil:
+		e.how, e.why = unstarted, failed.Error()
+	case end.ExitCode != nil:
+		e.code = *end.ExitCode
+	case end.Signal != "":
+		e.code = 137 // as the family has it for any signal
+	default:
+		e.how = statusless
+	}
+	return s.answer(ctx, e)
+}
+
+// ClientTerminal runs commands in a terminal of the client. Run returns when the
+// command has ended, ctx has, or the timeout is over; by then nothing of it runs.
+type ClientTerminal interface {
+	Run(ctx context.Context, r ClientRun, update func(text, terminalID string)) (ClientEnd, error)
+}
+
+// ClientRun is a command for it.
+type ClientRun struct {
+	Argv    []string
+	Env     []string
+	Dir     string
+	Timeout time.Duration // 0: none
+}
+
+// ClientEnd is how it ended.
+type ClientEnd struct {
+	TerminalID string
+	Output     string
+	Truncated  bool // the client kept only the end
+	ExitCode   *int
+	Signal     string
+	TimedOut   bool
+}

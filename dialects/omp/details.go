@@ -1,0 +1,96 @@
+package omp
+
+// Details are those of a result of the tool bash (R-092).
+type Details struct {
+	TimeoutSeconds          float64  `json:"timeoutSeconds,omitempty"`
+	RequestedTimeoutSeconds *float64 `json:"requestedTimeoutSeconds,omitempty"` // only when it differs
+	TimeoutDisabled         bool     `json:"timeoutDisabled,omitempty"`
+	TimedOut                bool     `json:"timedOut,omitempty"`
+	WallTimeMs              *int64   `json:"wallTimeMs,omitempty"`
+	TerminalID              string   `json:"terminalId,omitempty"`
+	ExitCode                *int     `json:"exitCode,omitempty"` // only when it is not 0
+	SuggestedTool           string   `json:"suggestedTool,omitempty"`
+	Async                   *Async   `json:"async,omitempty"`
+	Meta                    *Meta    `json:"meta,omitempty"`
+}
+
+// Async is where a background job stands.
+type Async struct {
+	State string `json:"state"` // running, completed, failed
+	JobID string `json:"jobId"`
+	Type  string `json:"type"`
+}
+
+// Meta is what a result says of its text.
+type Meta struct {
+	Truncation *Truncation `json:"truncation,omitempty"`
+}
+
+// Truncation says which part of an output is shown (R-096).
+type Truncation struct {
+	Direction   string `json:"direction"` // tail or head
+	TruncatedBy string `json:"truncatedBy"`
+	TotalLines  int64  `json:"totalLines"`
+	TotalBytes  int64  `json:"totalBytes"`
+	OutputLines int64  `json:"outputLines"`
+	OutputBytes int64  `json:"outputBytes"`
+	MaxBytes    int64  `json:"maxBytes,omitempty"`
+	ShownRange  Range  `json:"shownRange"`
+	ArtifactID  string `json:"artifactId,omitempty"`
+	NextOffset  int64  `json:"nextOffset,omitempty"` // head direction only
+}
+
+// Range are lines, counted from 1, both included; an empty one ends before it starts.
+type Range struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// Captured is what is shown of an output, and what there is of it.
+type Captured struct {
+	Text        string
+	Truncated   bool
+	Limited     bool // by lines that were asked for, all of which are shown
+	TotalLines  int64
+	TotalBytes  int64
+	OutputLines int64
+	OutputBytes int64
+	ArtifactID  string // has all of it
+	RawID       string // has what a minimizer was given
+	Minimized   bool
+}
+
+// window is how much of an output a result shows, in bytes (R-073).
+const window = 50 << 10
+
+// truncation is what a result says of a text that was cut, nil if it is whole.
+func (c Captured) truncation() *Truncation {
+	if !c.Truncated {
+		return nil
+	}
+	t := &Truncation{
+		Direction: "tail", TruncatedBy: "bytes", TotalLines: c.TotalLines, TotalBytes: c.TotalBytes, OutputLines: c.OutputLines, OutputBytes: c.OutputBytes,
+		ShownRange: Range{Start: c.TotalLines - c.OutputLines + 1, End: c.TotalLines}, ArtifactID: c.ArtifactID,
+	}
+	if c.Limited || c.OutputBytes >= c.TotalBytes && c.OutputLines < c.TotalLines {
+		t.TruncatedBy = "lines"
+	}
+	if t.TruncatedBy == "bytes" {
+		t.MaxBytes = window
+	}
+	return t
+}
+
+// BashResult is how one command ended, for those who show it by themselves (R-071).
+type BashResult struct {
+	Output      string `json:"output"`
+	ExitCode    *int   `json:"exitCode,omitempty"` // not when it was cancelled or timed out
+	Cancelled   bool   `json:"cancelled"`
+	TimedOut    bool   `json:"timedOut,omitempty"`
+	Truncated   bool   `json:"truncated"`
+	TotalLines  int64  `json:"totalLines"`
+	TotalBytes  int64  `json:"totalBytes"`
+	OutputLines int64  `json:"outputLines"`
+	OutputBytes int64  `json:"outputBytes"`
+	ArtifactID  string `json:"artifactId,omitempty"`
+}

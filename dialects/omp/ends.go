@@ -1,0 +1,121 @@
+package omp
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"troupe/messages"
+)
+
+// ends waits for the ends of all jobs of a session that go on in the background, by one
+// question to the host: a daemon has a bound on the questions of a client.
+type ends struct {
+	mu      sync.Mutex
+	waiting map[messages.JobID]chan<- end
+	asking  bool
+	again   context.CancelFunc // asks anew, for more jobs; nil: it will
+}
+
+// end is how a wait for one job ended.
+type end struct {
+	job messages.Job
+	err error
+}
+
+// endOf waits for the end of a job.
+func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	came := make(chan end, 1)
+	s.ends.mu.Lock()
+	if s.ends.waiting == nil {
+		s.ends.waiting = map[messages.JobID]chan<- end{}
+	}
+	s.ends.waiting[id] = came
+	if s.ends.again != nil {
+		s.ends.again()
+	}
+	if !s.ends.asking {
+		s.ends.asking = true
+		asks, over := within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
+		s.o.Beside.Go(func() {
+			defer over()
+			s.awaitEnds(asks)
+		})
+	}
+	s.ends.mu.Unlock()
+	select {
+	case e := <-came:
+		return e.job, e.err
+	case <-ctx.Done():
+		return messages.Job{}, ctx.Err()
+	}
+}
+
+// awaitEnds asks until no job is left to wait for.
+func (s *Session) awaitEnds(ctx context.Context) {
+	for {
+		s.ends.mu.Lock()
+		var ids []messages.JobID
+		for id := range s.ends.waiting {
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 || ctx.Err() != nil {
+			s.ends.asking, s.ends.again = false, nil
+			s.ends.mu.Unlock()
+			return
+		}
+		asks, again := context.WithCancel(ctx)
+		s.ends.again = again
+		s.ends.mu.Unlock()
+		ended, err := s.o.Host.Await(asks, messages.AwaitJobs{Jobs: ids, Any: true})
+		anew := asks.Err() != nil
+		again()
+		switch {
+		case err == nil:
+			if !s.hear(ended.Jobs) && !anew {
+				s.giveUp(ctx, ids, errors.New(textNoEnd))
+			}
+		case !anew:
+			s.giveUp(ctx, ids, err)
+		}
+	}
+}
+
+// hear passes on the jobs that have ended, and says whether there are any.
+func (s *Session) hear(jobs []messages.Job) bool {
+	s.ends.mu.Lock()
+	defer s.ends.mu.Unlock()
+	heard := false
+	for _, job := range jobs {
+		id := messages.JobID(job.UID)
+		if came := s.ends.waiting[id]; came != nil && job.State.Ended() {
+			came <- end{job: job}
+			delete(s.ends.waiting, id)
+			heard = true
+		}
+	}
+	return heard
+}
+
+// giveUp looks at each job, since one that is not there any more fails the wait for all. If
+// all are there, the wait has failed.
+func (s *Session) giveUp(ctx context.Context, ids []messages.JobID, why error) {
+	found := map[messages.JobID]end{}
+	for _, id := range ids {
+		if job, err := s.o.Host.Job(ctx, id); err != nil || job.State.Ended() {
+			found[id] = end{job, err}
+		}
+	}
+	s.ends.mu.Lock()
+	defer s.ends.mu.Unlock()
+	for _, id := range ids {
+		e, ok := found[id]
+		if !ok && len(found) == 0 {
+			e, ok = end{err: why}, true
+		}
+		if came := s.ends.waiting[id]; ok && came != nil {
+			came <- e
+			delete(s.ends.waiting, id)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package omp
+
+import "troupe/shell"
+
+// intercept blocks a command for which the model has a better tool.
+func (s *Session) intercept(c *call) error {
+	if !s.o.Settings.Interceptor {
+		return nil
+	}
+	block, blocked := shell.Intercept(c.command, c.original, s.rules, s.o.Tools)
+	if !blocked {
+		return nil
+	}
+	return &ToolError{Text: block.Text(), Details: &Details{SuggestedTool: block.SuggestedTool}}
+}

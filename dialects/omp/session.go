@@ -1,0 +1,191 @@
+package omp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"troupe/dialects"
+	"troupe/messages"
+	"troupe/shell"
+	"troupe/shell/minimize"
+	"troupe/shell/urls"
+	"troupe/spill/artifact"
+)
+
+// Options are what a session needs. Host, Beside, FS, Dir and SessionID must be given.
+type Options struct {
+	Host   dialects.Host
+	Beside dialects.Beside
+	Scope  messages.ScopePath
+	// Dir is the session's directory, Env its caller's environment, Home what ~ means.
+	Dir, Home string
+	Env       []string
+	SessionID string
+	Settings  Settings
+	// Tools are the names of the tools that the model has: a rule that suggests
+	// another blocks nothing.
+	Tools []string
+	// HasUI says that there is somebody to see a terminal, whose screen has the size
+	// Screen; Console is told of each command that runs on one. Who shows it
+	// types by Host.Type, and ends it by Host.Stop.
+	HasUI   bool
+	Screen  messages.Terminal
+	Console func(job messages.JobID, command string)
+	// Client runs commands in the client's own terminal; nil: it has none.
+	Client ClientTerminal
+	// Files makes the artifacts; nil: none are made.
+	Files *artifact.Store
+	FS    shell.Files
+	// Routers know the internal URLs.
+	Routers []urls.Router
+	// Jobs is the table of background jobs, and Owner the agent whose are seen; nil:
+	// there are none.
+	Jobs  *Jobs
+	Owner string
+	// Minimized is told of each output that was rewritten.
+	Minimized func(minimize.Info)
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Session is one agent's tools. It is safe for concurrent use.
+type Session struct {
+	o     Options
+	ctx   context.Context //nolint:containedctx // the life of the session
+	end   context.CancelFunc
+	rules shell.Rules
+
+	turn chan struct{} // held by the call of bash that runs
+
+	mu      sync.Mutex
+	shells  map[string]*liveShell           // by digest of their key
+	opened  map[messages.SessionID]struct{} // not closed yet
+	count   int                             // of shells of jobs
+	running map[int]context.CancelFunc      // user's commands
+	next    int
+
+	ends ends
+}
+
+// New makes a session. Close must follow.
+func New(o Options) *Session {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{
+		o: o, turn: make(chan struct{}, 1), rules: o.Settings.rules(),
+		shells: map[string]*liveShell{}, opened: map[messages.SessionID]struct{}{}, running: map[int]context.CancelFunc{},
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends what runs for the session, its background jobs too, and closes its shells.
+// What goes on beside it is waited for by whoever gave Beside.
+func (s *Session) Close(ctx context.Context) error {
+	if s.o.Jobs != nil {
+		s.o.Jobs.cancelOwned(s.o.Owner)
+	}
+	s.end()
+	s.mu.Lock()
+	var open []messages.SessionID
+	for id := range s.opened {
+		open = append(open, id)
+	}
+	clear(s.opened)
+	s.mu.Unlock()
+	var errs []error
+	for _, id := range open {
+		_, err := s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
+		if !gone(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// gone says of an error that what it is about is not there any more.
+func gone(err error) bool {
+	return errors.Is(err, &messages.Error{Code: messages.NotFound}) || errors.Is(err, &messages.Error{Code: messages.SessionClosedCode})
+}
+
+// Tools are the tools of the model.
+func (s *Session) Tools() []dialects.Tool {
+	description := descBash
+	if !s.o.Settings.OneShot {
+		description += descLive
+	}
+	tools := []dialects.Tool{{
+		Name: "bash", Title: "Bash", Description: description, Schema: bashSchema(s.o.Settings), Destructive: true, OpenWorld: true,
+		Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
+			var p Params
+			if bad := dialects.Decode(c.Arguments, &p); bad != nil {
+				return failure(bad.Error()), nil
+			}
+			if !s.o.Settings.StripTrailingHeadTail && (p.Head != nil || p.Tail != nil) {
+				return failure(messages.Invalid("head", textNoLimits).Error()), nil
+			}
+			return answered(s.Bash(ctx, p, c.Update))
+		},
+	}}
+	if s.o.Settings.background() {
+		tools = append(tools, dialects.Tool{
+			Name: "job", Title: "Jobs", Description: descJob, Schema: jobSchema(), Destructive: true,
+			Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
+				var p JobParams
+				if bad := dialects.Decode(c.Arguments, &p); bad != nil {
+					return failure(bad.Error()), nil
+				}
+				return answered(s.Job(ctx, p, c.Update))
+			},
+		})
+	}
+	return tools
+}
+
+// answered makes a result of the error of a tool; an abort stays an error, since nobody
+// waits for a result any more.
+func answered(r dialects.Result, err error) (dialects.Result, error) {
+	var wrong *ToolError
+	if errors.As(err, &wrong) {
+		r = failure(wrong.Text)
+		if wrong.Details != nil {
+			r.Details = wrong.Details
+		}
+		return r, nil
+	}
+	return r, err
+}
+
+// ToolError says what is wrong with a call. Nothing ran.
+type ToolError struct {
+	Text    string
+	Details *Details
+}
+
+func (e *ToolError) Error() string { return e.Text }
+
+// AbortError says that the caller has aborted the call; Text is what the command had
+// written, or says that it was aborted.
+type AbortError struct {
+	Text  string
+	Cause error
+}
+
+func (e *AbortError) Error() string { return e.Text }
+
+// Unwrap is why the context of the call ended.
+func (e *AbortError) Unwrap() error { return e.Cause }
+
+// Arguments are a call as its parameters have it, for front ends that show one.
+func Arguments(p Params) json.RawMessage {
+	text, _ := json.Marshal(p) // of strings, numbers and a map
+	return text
+}

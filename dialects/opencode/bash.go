@@ -1,0 +1,77 @@
+package opencode
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/dialects"
+	"troupe/messages"
+	"troupe/shell"
+)
+
+// Bash runs a command and tells what it wrote. What is wrong with the parameters, or with
+// the command, is a result; an error is that of ctx: then the command was stopped.
+func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, error) {
+	if bad := p.check(s.s); bad != nil {
+		return failure(bad.Message), nil
+	}
+	r, err := s.request(p)
+	if err != nil {
+		return failure(err.Error()), nil
+	}
+	if p.RunInBackground {
+		return s.launch(ctx, r)
+	}
+	if running := s.running(); len(running) > 0 && waitsOnly(p.Command) {
+		return failure(fmt.Sprintf(textPureWait, names(running))), nil
+	}
+	began := s.o.Now()
+	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
+	switch {
+	case ctx.Err() != nil:
+		return dialects.Result{}, ctx.Err()
+	case err != nil:
+		return failure(fmt.Sprintf(textNotStarted, err)), nil
+	}
+	m := times(job, began, s.o.Now())
+	m.Description = p.Description
+	out, errs := s.show(ctx, job, messages.Stdout), s.show(ctx, job, messages.Stderr)
+	if ctx.Err() != nil {
+		return dialects.Result{}, ctx.Err()
+	}
+	result := s.s.result(job, out, errs, m)
+	if job.State.Ended() {
+		result.Jobs = []messages.JobID{messages.JobID(job.UID)}
+	}
+	return result, nil
+}
+
+// request is what a call asks of the host.
+func (s *Session) request(p BashParams) (messages.RunCommand, error) {
+	dir, err := shell.Cwd(s.o.FS, shell.Place{Session: s.o.Dir}, p.Workdir)
+	if err != nil {
+		return messages.RunCommand{}, err
+	}
+	choice, bad := shell.Select(shell.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.o.Env, func(path string) bool {
+		info, err := s.o.FS.Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	})
+	if bad != nil {
+		return messages.RunCommand{}, bad
+	}
+	r := messages.RunCommand{
+		UID: messages.UID(ulid.Make().String()), Scope: s.o.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
+		EnvPolicy: messages.EnvCaller, BaseEnv: environment(s.o.Env, choice.Path, s.s.PassEnv),
+		Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
+		Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"},
+	}
+	if p.RunInBackground {
+		r.Background, r.Timeout, r.Streams = true, 0, messages.MergedStreams // one file has both
+		if p.Timeout > 0 {
+			r.Timeout = milliseconds(p.Timeout)
+		}
+	}
+	return r, nil
+}

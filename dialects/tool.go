@@ -1,0 +1,98 @@
+package dialects
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"troupe/messages"
+)
+
+// Tool is one tool of a dialect, as a front end shows it to a model.
+type Tool struct {
+	Name, Title, Description string
+	// Schema is the JSON Schema of the arguments: an object.
+	Schema json.RawMessage
+	// What it may do, for front ends that tell their users.
+	ReadOnly, Idempotent, Destructive, OpenWorld bool
+	// Call does one call. A result says what went wrong too, if a model can do something
+	// about it; an error is that of a ctx that has ended: nobody reads a result.
+	Call func(ctx context.Context, c Call) (Result, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Arguments json.RawMessage
+	// Update is called with what is known while the tool works, from one goroutine at a
+	// time; each replaces the one before. nil: nobody looks.
+	Update func(Result)
+}
+
+// Result is what a tool answers.
+type Result struct {
+	Text    string
+	IsError bool
+	Details any // becomes a JSON object; nil: none
+	// Jobs are those whose end it tells, by ULID: nobody tells them again.
+	Jobs []messages.JobID
+}
+
+// Decode reads arguments into a struct. A field that is not known, or of the wrong type,
+// is an error that names it.
+func Decode(arguments json.RawMessage, into any) *messages.Error {
+	if len(bytes.TrimSpace(arguments)) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return messages.Invalid("arguments", "there is more behind the arguments; send one JSON object")
+	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		return messages.Invalid(kind.Field, fmt.Sprintf("%s is %s; it must be %s", kind.Field, given(kind.Value), wanted(kind.Type.Kind())))
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return messages.Invalid(strings.Trim(name, `"`), "there is no parameter "+name)
+	}
+	return messages.Invalid("arguments", "the arguments are no JSON object: "+err.Error())
+}
+
+// given names a value of JSON, as its decoder does.
+func given(value string) string {
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + value // a string, a number, "number 1.5"
+}
+
+// wanted names what a type of Go is in JSON.
+func wanted(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a string"
+	}
+	return "a whole number"
+}

@@ -1,0 +1,211 @@
+package troupe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"troupe/dialects"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// Host is the node as the dialects see it.
+func (n *Node) Host() dialects.Host { return hosted{n} }
+
+// hosted implements dialects.Host.
+type hosted struct{ *Node }
+
+// Run implements dialects.Host.
+func (h hosted) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+	if err := ctx.Err(); err != nil {
+		return messages.Job{}, dialects.Text{}, err
+	}
+	run := h.Submit(r)
+	if known != nil {
+		if _, err := h.Node.Job(ctx, messages.JobID(run.UID)); err == nil { // else it was refused, or joins another's
+			known(messages.JobID(run.UID))
+		}
+	}
+	job, err := run.Wait(ctx)
+	if err != nil || most <= 0 {
+		return job, dialects.Text{}, err
+	}
+	v, err := h.Node.View(job, view.Options{Bytes: most, Style: view.Plain})
+	if err != nil { // it never started, or its output is gone: the sizes in the record tell which
+		return job, dialects.Text{Truncated: wrote(job)}, nil
+	}
+	return job, dialects.Text{Text: v.Text, Truncated: v.Truncated}, nil
+}
+
+func wrote(job messages.Job) bool {
+	for _, o := range job.Output {
+		if o.Bytes > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Jobs implements dialects.Host.
+func (h hosted) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
+	list, err := reply[messages.JobList](ctx, h.Node, r)
+	h.measureAll(list.Jobs)
+	return list.Jobs, err
+}
+
+// Sessions implements dialects.Host.
+func (h hosted) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
+	list, err := reply[messages.SessionList](ctx, h.Node, messages.ListSessions{Scope: scope})
+	return list.Sessions, err
+}
+
+// Await implements dialects.Host.
+func (h hosted) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+	end, err := reply[messages.AwaitEnded](ctx, h.Node, r)
+	h.measureAll(end.Jobs)
+	return end, err
+}
+
+// Stop implements dialects.Host.
+func (h hosted) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	return reply[messages.CommandStopped](ctx, h.Node, r)
+}
+
+// CloseSession implements dialects.Host.
+func (h hosted) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+	return reply[messages.SessionClosed](ctx, h.Node, r)
+}
+
+// Signal implements dialects.Host.
+func (h hosted) Signal(ctx context.Context, r messages.SignalCommand) error {
+	_, err := reply[messages.Acknowledged](ctx, h.Node, r)
+	return err
+}
+
+// Promote implements dialects.Host.
+func (h hosted) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	promoted, err := reply[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
+	return promoted.Job, err
+}
+
+// Input implements dialects.Host.
+func (h hosted) Input(ctx context.Context, r messages.WriteInput) error {
+	_, err := reply[messages.InputWritten](ctx, h.Node, r)
+	return err
+}
+
+// Type implements dialects.Host.
+func (h hosted) Type(ctx context.Context, id messages.JobID, keys string) error {
+	data, err := h.Keys(ctx, id, keys)
+	if err != nil {
+		return err
+	}
+	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
+}
+
+// Paste implements dialects.Host.
+func (h hosted) Paste(ctx context.Context, id messages.JobID, text string) error {
+	data, err := h.Node.Paste(ctx, id, text)
+	if err != nil {
+		return err
+	}
+	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
+}
+
+// CloseInput implements dialects.Host.
+func (h hosted) CloseInput(ctx context.Context, id messages.JobID) error {
+	_, err := reply[messages.Acknowledged](ctx, h.Node, messages.CloseInput{Job: id})
+	return err
+}
+
+// View implements dialects.Host.
+func (h hosted) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	return h.Read(ctx, r)
+}
+
+// Bytes implements dialects.Host.
+func (h hosted) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialects.Bytes, error) {
+	f, err := h.Output(ctx, id, stream, from)
+	if err != nil {
+		return dialects.Bytes{}, err
+	}
+	defer f.Close()
+	b := dialects.Bytes{Next: from}
+	if b.Size, err = h.size(ctx, id, stream); err != nil {
+		return b, err
+	}
+	if wait && from >= b.Size {
+		one := make([]byte, 1)
+		n, err := f.Until(from + int64(most)).Read(one)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return b, err
+		}
+		b.Data = one[:n]
+		if b.Size, err = h.size(ctx, id, stream); err != nil {
+			return b, err
+		}
+	}
+	end := min(from+int64(most), b.Size)
+	f.Until(end)
+	if rest := end - f.Offset(); rest > 0 {
+		data := make([]byte, int64(len(b.Data))+rest)
+		n := copy(data, b.Data)
+		got, err := io.ReadFull(f, data[n:])
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return b, err
+		}
+		b.Data = data[:n+got]
+	}
+	b.Next, b.Gaps = f.Offset(), f.Gaps()
+	return b, nil
+}
+
+func (h hosted) size(ctx context.Context, id messages.JobID, stream messages.Stream) (int64, error) {
+	job, err := h.Node.Job(ctx, id)
+	for _, o := range job.Output {
+		if o.Stream == stream {
+			return o.Bytes, err
+		}
+	}
+	return 0, err
+}
+
+// Events implements dialects.Host.
+func (h hosted) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
+	return func(yield func(messages.Fact, error) bool) {
+		s, err := h.Subscribe(ctx, messages.Subscribe{Now: true, Filter: filter})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer s.Close()
+		if begun != nil {
+			begun()
+		}
+		for {
+			heard, err := s.Next(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if n, ok := heard.(messages.Notification); ok && !yield(n.Fact, nil) {
+				return
+			}
+		}
+	}
+}
+
+// reply asks for something, and takes the one reply that is no refusal.
+func reply[T any](ctx context.Context, n *Node, request messages.Refusable) (T, error) {
+	var none T
+	answer, err := n.Ask(ctx, request)
+	if err != nil {
+		return none, err
+	}
+	if t, ok := answer.(T); ok {
+		return t, nil
+	}
+	return none, messages.Refusal(answer)
+}
