@@ -44,7 +44,8 @@ const (
 	held    side = "keeper"  // troupe with its jobs in a keeper
 	served  side = "daemon"  // a daemon, which runs its jobs itself, and a client
 	whole   side = "whole"   // as troupe serve is: a daemon with a journal, whose jobs are in a keeper
-	raw     side = "raw"     // no troupe: what a good Go programmer would write; of what the daemon adds, troupe without it
+	agent   side = "mcp"     // troupe mcp as an agent has it, over stdio, on a daemon with all
+	raw     side = "raw"     // no troupe: what a good Go programmer would write; of what a daemon or an agent adds, troupe without it
 )
 
 // librarySuffix marks the lines of a node in somebody else's process, keeperSuffix
@@ -130,6 +131,9 @@ var scenarios = []scenario{
 	}},
 	{"keeper", []side{held, raw}, []line{
 		{"", "us", "p50", held, added, atMost, 150, 80},
+	}},
+	{"mcp", []side{agent, raw}, []line{
+		{"", "us", "p50", agent, added, atMost, 2000, 1000},
 	}},
 	{"adopt", []side{whole}, []line{
 		{"", "ms", "adopted", whole, itself, atMost, 1000, 100},

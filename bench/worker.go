@@ -44,6 +44,7 @@ var runners = map[string]struct {
 	"ask":        {newOurAsks, newRawAsks},
 	"daemon":     {newOurCommands, newOurCommands},
 	"keeper":     {newOurCommands, newOurCommands},
+	"mcp":        {newOurAgent, newOurCommands},
 	"adopt":      {newOurAdoption, nil},
 }
 

@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# Installs the programs that tests may need (supervision_test/need/programs.txt).
-# Quick when they are there. Where they cannot be installed it says so, and fails
-# only if TROUPE_TEST_STRICT=1 forbids tests to be skipped for them.
+# Installs what tests may need: programs (supervision_test/need/programs.txt), and
+# what runs on Node (tools/node). Quick when it is there. Where it cannot be
+# installed it says so, and fails only if TROUPE_TEST_STRICT=1 forbids tests to
+# be skipped for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+lacking=
+give_up() {
+	echo "deps: $1; tests that need it are skipped" >&2
+	lacking=1
+}
 
 missing=() packages=()
 while read -r program debs; do
@@ -14,33 +21,57 @@ while read -r program debs; do
 	fi
 done <supervision_test/need/programs.txt
 
-if ((${#missing[@]} == 0)); then
-	echo "deps: every program that tests need is here"
-	exit
-fi
-
-give_up() {
-	echo "deps: $1; missing: ${missing[*]} (Debian: ${packages[*]})" >&2
-	if [[ ${TROUPE_TEST_STRICT:-} == 1 ]]; then
-		exit 1
-	fi
-	echo "deps: tests that need them are skipped" >&2
-	exit 0
-}
-
-command -v apt-get >/dev/null || give_up "no apt-get on this machine"
 as_root=()
-if ((EUID != 0)); then
-	sudo -n true 2>/dev/null || give_up "not root, and sudo asks for a password"
-	as_root=(sudo -n)
-fi
 apt() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
 		apt-get -qq -o DPkg::Lock::Timeout=120 -o Acquire::http::Timeout=30 "$@" </dev/null
 }
 
 # The lists of a fresh machine are empty: fetch them when the first try fails.
-echo "deps: installing ${packages[*]}"
-apt install -y --no-install-recommends "${packages[@]}" >/dev/null 2>&1 ||
-	{ apt update && apt install -y --no-install-recommends "${packages[@]}" >/dev/null; } ||
-	give_up "apt-get failed"
+install_programs() {
+	local what="missing: ${missing[*]} (Debian: ${packages[*]})"
+	if ! command -v apt-get >/dev/null; then
+		give_up "no apt-get on this machine; $what"
+		return
+	fi
+	if ((EUID != 0)); then
+		if ! sudo -n true 2>/dev/null; then
+			give_up "not root, and sudo asks for a password; $what"
+			return
+		fi
+		as_root=(sudo -n)
+	fi
+	echo "deps: installing ${packages[*]}"
+	apt install -y --no-install-recommends "${packages[@]}" >/dev/null 2>&1 ||
+		{ apt update && apt install -y --no-install-recommends "${packages[@]}" >/dev/null; } ||
+		give_up "apt-get failed; $what"
+}
+
+# What is installed is as the lock file says, once npm has been through; the copy
+# of that file beside it tells.
+install_node() {
+	local there=tools/node/node_modules
+	if cmp -s tools/node/package-lock.json "$there/.installed"; then
+		return
+	fi
+	if ! command -v npm >/dev/null; then
+		give_up "no npm on this machine; missing: the packages of tools/node"
+		return
+	fi
+	echo "deps: installing the packages of tools/node"
+	if npm --prefix tools/node --loglevel=error ci </dev/null >/dev/null; then
+		cp tools/node/package-lock.json "$there/.installed"
+	else
+		give_up "npm failed; missing: the packages of tools/node"
+	fi
+}
+
+if ((${#missing[@]} != 0)); then
+	install_programs
+fi
+install_node
+if [[ -z $lacking ]]; then
+	echo "deps: everything that tests need is here"
+elif [[ ${TROUPE_TEST_STRICT:-} == 1 ]]; then
+	exit 1
+fi

@@ -41,13 +41,14 @@ own, as long as it answers at once.`,
 // flagWords are what the flags take that take one of some words.
 var flagWords = map[string][]string{
 	"shell": {"bash", "zsh", "sh", "dash", "fish"}, "stream": {"merged", "stdout", "stderr"}, "state": states,
+	"dialect": dialectNames,
 }
 
 // flagFree are those of which only who types knows what they take. What is named nowhere
 // here takes the name of a file.
 var flagFree = []string{
 	"after", "description", "detach-keys", "env", "grace", "head", "http", "key", "keys", "limit", "lines", "match", "max-output", "metrics", "name",
-	"offset", "port", "promote-after", "quiet", "since", "timeout",
+	"offset", "port", "promote-after", "quiet", "since", "timeout", "tools",
 }
 
 // completeFlags has the flags of a verb completed that say nothing else: by words, by the

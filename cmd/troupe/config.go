@@ -35,6 +35,10 @@ type settings struct {
 	Shell    string              `toml:"shell"`    // of run -s; "": that of the user, or bash
 	Snapshot bool                `toml:"snapshot"` // live shells know what their user has set up
 	Notify   notifySettings      `toml:"notify"`
+	MCP      mcpSettings         `toml:"mcp"`
+	OMP      ompSettings         `toml:"omp"`
+	OpenCode opencodeSettings    `toml:"opencode"`
+	Copilot  copilotSettings     `toml:"copilot"`
 
 	file  string // which was read; "": none is there
 	named bool   // somebody has named the socket
@@ -65,6 +69,14 @@ type storageSettings struct {
 // notifySettings are of what tells URLs of the ends of jobs.
 type notifySettings struct {
 	SecretFile string `toml:"secret_file"` // signs what is sent; "": one in the state directory
+}
+
+// mcpSettings bound each client of troupe mcp; 0 is the default.
+type mcpSettings struct {
+	Jobs     count    `toml:"jobs"`     // live ones
+	Sessions count    `toml:"sessions"` // live shells, and other places to run
+	Output   size     `toml:"output"`   // of one job
+	Env      []string `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
 }
 
 // configReason is that of errors of the file; no daemon is asked where there is one.

@@ -108,6 +108,8 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"ps", "--state", "queued\nstarting\nrunning\nstopping\ndraining\nfinished\n:4"},
 		{"serve", "--state", ":16"},
 		{"write", "--keys", ":4"},
+		{"mcp", "--dialect", "core\nomp\nopencode\ncopilot\n:4"},
+		{"mcp", "--tools", ":4"},
 	} {
 		if got := strings.TrimSpace(printed(t, "__complete", c.verb, c.flag, "")); got != c.want {
 			t.Errorf("%s %s: got %q, want %q", c.verb, c.flag, got, c.want)

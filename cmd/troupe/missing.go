@@ -17,7 +17,7 @@ const (
 // missingVerbs are the verbs of the design without their parts.
 var missingVerbs = map[string]string{
 	"init": needsInit,
-	"mcp":  needsGateway, "rpc": needsGateway, "console": needsConsole, "chaos": needsChaos,
+	"rpc":  needsGateway, "console": needsConsole, "chaos": needsChaos,
 }
 
 // missing are commands that say why they do nothing. The help does not list them.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -218,10 +219,10 @@ func (l *lines) String() string {
 }
 
 // has waits until a text is in it. It is for one goroutine.
-func (l *lines) has(t *testing.T, text string) {
+func (l *lines) has(t *testing.T, text string, or ...string) {
 	t.Helper()
 	late := time.After(tooLong)
-	for !strings.Contains(l.String(), text) {
+	for !slices.ContainsFunc(append(or, text), func(one string) bool { return strings.Contains(l.String(), one) }) {
 		select {
 		case <-l.news:
 		case <-late:

@@ -110,6 +110,8 @@ func statusText(j messages.Job, now time.Time) string {
 	}
 	text := string(j.State) + " " + ago(now.Sub(since))
 	switch {
+	case j.WaitingForSecret:
+		text += ", waits for a secret"
 	case j.WaitingForInput:
 		text += ", waits for input"
 	case j.HasFlag(messages.FlagLogBlocked):

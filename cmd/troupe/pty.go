@@ -123,7 +123,7 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	switch {
 	case err != nil:
 	case left:
-		_, err = s.host.(*remote).client.Promote(s.ctx, s.job) // whose reply ends the run
+		_, err = s.host.(*remote).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
 	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}

@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "troupe" { // under nohup, programs would ignore it as we do
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	if os.Getenv(lesseeVar) != "" {
+		lessee()
+		return
+	}
 	testscript.Main(m, map[string]func(){"troupe": main})
 }
 

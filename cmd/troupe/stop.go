@@ -175,10 +175,10 @@ func (a *asking) done(err error) error {
 func (m *Main) promoteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
-		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice.",
+		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
 	}
 	return m.asks(cmd, nil, func(a *asking) error {
-		job, err := a.Promote(a.ctx, messages.JobID(a.args[0]))
+		job, err := a.Promote(a.ctx, messages.PromoteCommand{Job: messages.JobID(a.args[0]), Keep: true})
 		if err == nil && a.json {
 			return a.object(wire.Job{Job: job})
 		}

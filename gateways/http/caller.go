@@ -2,6 +2,7 @@ package http
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"troupe/messages"
@@ -14,6 +15,8 @@ type caller struct {
 	open          int // connections
 	subscriptions int
 	bucket        bucket
+	served        map[string]*bucket               // of whom it asks for
+	left          map[messages.ScopePath]time.Time // whose lease of its own has ended, and when
 }
 
 // maxCallers is how many are remembered, beside those with a connection.
@@ -48,17 +51,49 @@ func (g *gate) forget(now time.Time) {
 	}
 }
 
-// asks counts a request; an error says that there were too many.
-func (d *door) asks() *messages.Error {
+// asks counts a request; an error says that there were too many. A process that serves
+// others names whom it asks for, and each of these is a client like any: he could be a
+// process of his own.
+func (d *door) asks(whom string) *messages.Error {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
-	if d.caller.bucket.take(time.Now()) {
+	if d.served(whom).take(time.Now()) {
 		return nil
 	}
 	return &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "rate",
 		Message: fmt.Sprintf("these are more than %d requests a second", requestRate), Hint: "ask again in a second; to hear of what happens, follow the events",
 	}
+}
+
+// maxServed is for how many a process may ask, and maxWhom how long their names are.
+const (
+	maxServed = 256
+	maxWhom   = 64
+)
+
+// served is the bucket of whom a process asks for: "" is itself.
+func (d *door) served(whom string) *bucket {
+	who := d.caller
+	if whom == "" || len(whom) > maxWhom || d.gate.token {
+		return &who.bucket
+	}
+	if b := who.served[whom]; b != nil {
+		return b
+	}
+	if len(who.served) >= maxServed {
+		now := time.Now()
+		maps.DeleteFunc(who.served, func(_ string, b *bucket) bool { return b.full(now) })
+	}
+	if len(who.served) >= maxServed {
+		return &who.bucket
+	}
+	if who.served == nil {
+		who.served = map[string]*bucket{}
+	}
+	b := &bucket{left: requestBurst}
+	who.served[whom] = b
+	return b
 }
 
 // subscribes counts one more subscription of a client.

@@ -2,6 +2,8 @@ package http
 
 import (
 	"net"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,10 +30,13 @@ func (a asked) door(pid int) *door {
 }
 
 // granted is how many of so many requests of a process are served.
-func granted(d *door, asks int) int {
+func granted(d *door, asks int) int { return grantedFor(d, asks, "") }
+
+// grantedFor is how many it asks for somebody.
+func grantedFor(d *door, asks int, whom string) int {
 	n := 0
 	for range asks {
-		if d.asks() == nil {
+		if d.asks(whom) == nil {
 			n++
 		}
 	}
@@ -58,6 +63,30 @@ func TestRequestsAreCounted(t *testing.T) {
 	})
 }
 
+// Whom a process asks for has what a process has; of too many the process itself has it.
+func TestRequestsAreCountedForEachThatIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsked(t)
+		d := a.door(1)
+		for _, whom := range []string{"a", "b"} {
+			require.Equal(t, requestBurst, grantedFor(d, 2*requestBurst, whom))
+		}
+		for i := range maxServed - 2 {
+			require.Equal(t, 1, grantedFor(d, 1, "c"+strconv.Itoa(i)))
+		}
+		require.Equal(t, requestBurst, grantedFor(d, 2*requestBurst, "one too many"))
+		require.Zero(t, granted(d, 1), "it was the process's own")
+		require.Zero(t, grantedFor(d, 1, strings.Repeat("x", maxWhom+1)))
+		time.Sleep(time.Hour)
+		require.Equal(t, requestBurst, grantedFor(d, 2*requestBurst, "one too many"), "the others ask no more")
+		require.Equal(t, requestBurst, granted(d, 2*requestBurst))
+		d.gate.token = true // all of a port are one, whomever they name
+		time.Sleep(time.Hour)
+		require.Equal(t, requestBurst, grantedFor(d, 2*requestBurst, "a"))
+		require.Zero(t, grantedFor(d, 1, "b"))
+	})
+}
+
 // Those who have left are forgotten, the sooner the less they have asked.
 func TestCallersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +95,7 @@ func TestCallersAreForgotten(t *testing.T) {
 		for pid := 2; pid < 2*maxCallers; pid++ {
 			d := a.door(pid)
 			require.NotNil(t, d)
-			require.Nil(t, d.asks())
+			require.Nil(t, d.asks(""))
 			require.NoError(t, d.Close())
 			require.LessOrEqual(t, len(a.callers), maxCallers)
 		}

@@ -77,12 +77,14 @@ func (c *call) signal() error {
 	return c.done(messages.SignalCommand{Job: c.id(), Signal: body.Signal, Tree: body.Tree})
 }
 
-// promote lets a foreground job go on in the background; its caller is answered.
+// promote lets a foreground job go on in the background; its caller is answered. Who asks
+// is a person, unless the body says otherwise.
 func (c *call) promote() error {
-	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+	var body wire.Promote
+	if err := c.body(&body, maxBody); err != nil {
 		return err
 	}
-	promoted, err := ask[messages.CommandPromoted](c, messages.PromoteCommand{Job: c.id()})
+	promoted, err := ask[messages.CommandPromoted](c, messages.PromoteCommand{Job: c.id(), Keep: body.Keep == nil || *body.Keep})
 	if err != nil {
 		return err
 	}

@@ -135,8 +135,10 @@ func (d *door) Close() error {
 }
 
 // CloseWrite lets the other end read what was said before the connection goes.
-func (d *door) CloseWrite() error {
-	if half, ok := d.Conn.(interface{ CloseWrite() error }); ok {
+func (d *door) CloseWrite() error { return closeWrite(d.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

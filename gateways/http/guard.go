@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case err == nil && path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
 		case err == nil:
-			err = d.asks()
+			err = d.asks(r.Header.Get(wire.ForHeader))
 		}
 		if err != nil {
 			if d.gate.token && err.Code == messages.Refused {

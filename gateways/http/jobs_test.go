@@ -125,11 +125,11 @@ func TestRunPromoted(t *testing.T) {
 		done <- err
 	}()
 	id := <-told
-	promoted, err := d.client.Promote(t.Context(), id)
+	promoted, err := d.client.Promote(t.Context(), messages.PromoteCommand{Job: id})
 	require.NoError(t, err)
 	require.True(t, promoted.Background)
 	require.NoError(t, <-done)
-	_, err = d.client.Promote(t.Context(), id) // B60: it is there already
+	_, err = d.client.Promote(t.Context(), messages.PromoteCommand{Job: id}) // B60: it is there already
 	require.NoError(t, err)
 }
 

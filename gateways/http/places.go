@@ -45,8 +45,8 @@ func (c *call) openSession() error {
 		return err
 	}
 	r.Principal = c.principal()
-	opened, err := ask[messages.SessionOpened](c, r)
-	if err != nil {
+	var opened messages.SessionOpened
+	if err := c.begin(r.Scope, func() (err error) { opened, err = ask[messages.SessionOpened](c, r); return err }); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.SessionReply{V: wire.Version, Session: opened.Info})
@@ -97,18 +97,27 @@ func (c *call) openScope() error {
 	if err := c.body(&body, maxBody); err != nil {
 		return err
 	}
-	path := messages.ScopePath(body.Path)
-	if err := path.Check(); err != nil {
-		return err
+	r, refusal := c.scopeOf(body)
+	if refusal != nil {
+		return refusal
 	}
-	if body.Quota.Jobs < 0 || body.Quota.Sessions < 0 {
-		return messages.Invalid("quota", "a quota is a positive number; 0 is no bound")
-	}
-	opened, err := ask[messages.ScopeOpened](c, messages.OpenScope{Principal: c.principal(), Path: path, Quota: messages.ScopeQuota(body.Quota)})
-	if err != nil {
+	var opened messages.ScopeOpened
+	if err := c.begin(r.Path, func() (err error) { opened, err = ask[messages.ScopeOpened](c, r); return err }); err != nil {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.ScopeReply{V: wire.Version, Path: opened.Path})
+}
+
+// scopeOf is the scope that a body wants open.
+func (c *call) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Error) {
+	r := messages.OpenScope{Principal: c.principal(), Path: messages.ScopePath(body.Path), Quota: messages.ScopeQuota(body.Quota)}
+	if err := r.Path.Check(); err != nil {
+		return r, err
+	}
+	if r.Quota.Jobs < 0 || r.Quota.Sessions < 0 {
+		return r, messages.Invalid("quota", "a quota is a positive number; 0 is no bound")
+	}
+	return r, nil
 }
 
 // closeScope ends a scope with all in it, and answers when nothing is left.

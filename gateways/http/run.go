@@ -34,7 +34,10 @@ func (c *call) run() error {
 	if r.UID == "" {
 		r.UID = messages.UID(ulid.Make().String())
 	}
-	submitted := c.node.Submit(r)
+	var submitted Submitted
+	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
+		return err
+	}
 	if c.prefers(wire.Processing) {
 		c.announce(r.UID)
 	}

@@ -65,6 +65,9 @@ type Server struct {
 	mu     sync.Mutex
 	leases map[messages.UID]*lease
 	held   map[messages.UID]*held
+
+	tenancies map[messages.ScopePath]*tenancy
+	tenants   map[string]*tenant // by the id of their lease
 }
 
 // New makes a server. Serve lets clients in, Close ends it.
@@ -72,6 +75,7 @@ func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
 		leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{}, large: make(chan struct{}, maxLarge),
+		tenancies: map[messages.ScopePath]*tenancy{}, tenants: map[string]*tenant{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

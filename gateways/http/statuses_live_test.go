@@ -54,12 +54,14 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	for path, operations := range document.Paths {
 		for method, op := range operations {
 			for status := range op.Responses {
-				if status != "default" && status != "101" && !slices.Contains([]string{"/v1/events", "/v1/jobs/{id}/hold"}, path) { // streams have tests of their own
+				if status != "default" && status != "101" && !slices.Contains([]string{"/v1/events", "/v1/jobs/{id}/hold", "/v1/leases"}, path) { // streams have tests of their own
 					want[strings.ToUpper(method)+" "+path+" "+status] = true
 				}
 			}
 		}
 	}
+	lease := d.reply("POST", "/v1/leases", `{"path":"leased"}`)
+	defer lease.Body.Close()
 	for _, r := range []request{
 		{"/v1/jobs", "POST", "/v1/jobs?text=10", `{"command":"echo x"}`},
 		{"/v1/jobs", "POST", "/v1/jobs", `{"command":"sleep 60","background":true}`},
@@ -85,6 +87,8 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/scopes", "POST", "/v1/scopes", `{"path":"y/z"}`},
 		{"/v1/scopes", "GET", "/v1/scopes", ``},
 		{"/v1/scopes/{path}", "DELETE", "/v1/scopes/y/z", ``},
+		{"/v1/leave", "POST", "/v1/leave", `{"path":"y"}`},
+		{"/v1/leases/{id}", "DELETE", lease.Header.Get("Location"), ``},
 		{"/v1/stats", "GET", "/v1/stats", ``},
 		{"/v1/health", "GET", "/v1/health", ``},
 		{"/v1/version", "GET", "/v1/version", ``},

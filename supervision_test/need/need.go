@@ -2,8 +2,8 @@
 // that cannot run here is skipped by name with the reason, so that it is
 // counted, and no test skips itself in another way (the house test sees to it).
 //
-// There are two kinds. An installable is a program that "make deps" installs;
-// with TROUPE_TEST_STRICT=1 a missing one is a failure. A feature belongs to
+// There are two kinds. An installable is a program, or a package that runs on
+// Node, that "make deps" installs; with TROUPE_TEST_STRICT=1 a missing one is a failure. A feature belongs to
 // the kernel or to the rights of the user; a missing one is only ever counted.
 package need
 
@@ -32,11 +32,17 @@ func Program(t testing.TB, name string) string {
 	if err == nil {
 		return path
 	}
+	lacks(t, name)
+	return ""
+}
+
+// lacks ends a test that needs something installable.
+func lacks(t testing.TB, name string) {
+	t.Helper()
 	if os.Getenv("TROUPE_TEST_STRICT") == "1" {
 		t.Fatalf("needs %s: install it with make deps (TROUPE_TEST_STRICT=1 forbids to skip)", name)
 	}
 	t.Skipf("needs %s: install it with make deps", name)
-	return ""
 }
 
 // Feature skips the test unless the machine has what is named: something of

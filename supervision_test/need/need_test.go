@@ -1,7 +1,10 @@
 package need
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 )
@@ -46,6 +49,42 @@ func TestAMissingProgramIsASkipOrUnderStrictAFailure(t *testing.T) {
 	t.Setenv("TROUPE_TEST_STRICT", "1")
 	if r := record(ask); r.failed == "" || r.skipped != "" {
 		t.Errorf("strict: skipped %q, failed %q", r.skipped, r.failed)
+	}
+}
+
+func TestWhatRunsOnNodeIsInstalledOrASkip(t *testing.T) {
+	tree := t.TempDir()
+	at := filepath.Join(tree, "tools", "node")
+	program := filepath.Join(at, "node_modules", "node-"+runtime.GOOS+"-"+nodeCPU(runtime.GOARCH), "bin", "node")
+	write := func(name, text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(at, "package.json"), "{}")
+	write(filepath.Join(at, "package-lock.json"), "as it should be")
+	write(filepath.Join(tree, "deep", "down", "file"), "")
+	t.Chdir(filepath.Join(tree, "deep", "down"))
+	t.Setenv("TROUPE_TEST_STRICT", "")
+	var got string
+	ask := func(tb testing.TB) { got, _ = Node(tb) }
+
+	const want = "needs the packages of tools/node: install it with make deps"
+	if r := record(ask); r.skipped != want {
+		t.Errorf("nothing installed: skipped %q, failed %q", r.skipped, r.failed)
+	}
+	write(program, "")
+	write(filepath.Join(at, "node_modules", ".installed"), "as it was")
+	if r := record(ask); r.skipped != want {
+		t.Errorf("another version installed: skipped %q, failed %q", r.skipped, r.failed)
+	}
+	t.Setenv("TROUPE_TEST_STRICT", "1")
+	if r := record(ask); r.failed == "" || r.skipped != "" {
+		t.Errorf("strict: skipped %q, failed %q", r.skipped, r.failed)
+	}
+	write(filepath.Join(at, "node_modules", ".installed"), "as it should be")
+	if r := record(ask); r.failed != "" || got != program {
+		t.Errorf("installed: got %q, failed %q, want %q", got, r.failed, program)
 	}
 }
 

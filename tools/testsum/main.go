@@ -19,7 +19,7 @@ import (
 
 // packageTimeout ends a package that hangs, with the stacks of its goroutines,
 // well before a CI host would end the run without them.
-const packageTimeout = 9 * time.Minute
+const packageTimeout = 15 * time.Minute
 
 // A runner runs the tests that its flags select.
 type runner struct {

@@ -67,6 +67,14 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 	return c, nil
 }
 
+type forKey struct{}
+
+// For is a context in which requests are for somebody whom we serve: he is a client with
+// bounds of his own.
+func For(ctx context.Context, whom string) context.Context {
+	return context.WithValue(ctx, forKey{}, whom)
+}
+
 // connect opens a connection to a socket of our own user.
 func connect(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
@@ -117,6 +125,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if whom, _ := ctx.Value(forKey{}).(string); whom != "" {
+		r.Header.Set(wire.ForHeader, whom)
 	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)

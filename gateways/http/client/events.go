@@ -41,6 +41,18 @@ func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wir
 	}
 }
 
+// NewEvents are the facts from now on, as Events tells them; begun is called once, when
+// none that follows can be missed any more.
+func (c *Client) NewEvents(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		s := stream{client: c, ask: messages.Subscribe{Filter: filter, Now: true}, begun: begun, yield: yield}
+		err := s.run(ctx)
+		if err != nil && !s.over {
+			yield(wire.Event{}, err)
+		}
+	}
+}
+
 // PastEvents are the facts that the daemon has recorded by now, as Events tells
 // them, and no more: it ends without an error behind the last of them.
 func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
@@ -58,6 +70,7 @@ type stream struct {
 	client *Client
 	ask    messages.Subscribe
 	past   bool // it ends behind what there is
+	begun  func()
 	yield  func(wire.Event, error) bool
 	over   bool // the loop was left
 	heard  bool // something since the last connection was made
@@ -135,6 +148,9 @@ func (s *stream) read(from io.Reader) error {
 				return fmt.Errorf("the number of an event cannot be read: %w", err)
 			}
 			s.ask.After, s.ask.Now, s.resume, s.heard = messages.Seq(n), false, true, true
+			if s.begun != nil {
+				s.begun()
+			}
 			continue // where it begins
 		}
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")

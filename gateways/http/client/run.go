@@ -119,9 +119,10 @@ func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
 	return c.done(ctx, of(r.Job, "signal"), wire.Signal{Signal: r.Signal, Tree: r.Tree})
 }
 
-// Promote lets a foreground job go on in the background.
-func (c *Client) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	job, err := ask[wire.Job](ctx, c, http.MethodPost, of(id, "promote"), nil, wire.Nothing{})
+// Promote lets a foreground job go on in the background; with r.Keep, which a person
+// wants, it stays when the client of its scope leaves.
+func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
+	job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
 	return job.Job, err
 }
 

@@ -14,6 +14,7 @@ const Version = messages.JSONVersion
 
 // Names of headers and trailers.
 const (
+	ForHeader    = "Troupe-For"         // whom a process asks for that serves others: each is a client with bounds of its own
 	KeyHeader    = "Idempotency-Key"    // of a run: the same key and request again gets the same job
 	StreamHeader = "Troupe-Stream"      // which stream a raw output is
 	OffsetHeader = "Troupe-Offset"      // the byte that it begins with

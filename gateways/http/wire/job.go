@@ -55,7 +55,7 @@ func (o jobObject) job() messages.Job {
 		State: o.State, Background: o.Background, Outcome: o.Outcome, Cause: o.Cause, Err: o.Error,
 		OutputOpen: o.OutputOpen, Children: o.Children, Survivors: o.Survivors, Flags: o.Flags, EnvDropped: o.EnvDropped,
 		Timeout: time.Duration(o.TimeoutMS) * time.Millisecond, Deadline: o.Deadline, PID: o.PID, Isolation: o.Isolation,
-		Dir: o.Dir, Created: o.Created, Started: o.Started, Ended: o.Ended, WaitingForInput: o.Waiting, Terminal: o.Terminal, Seq: o.Seq,
+		Dir: o.Dir, Created: o.Created, Started: o.Started, Ended: o.Ended, WaitingForInput: o.Waiting, WaitingForSecret: o.Secret, Terminal: o.Terminal, Seq: o.Seq,
 	}
 	if o.OOM != nil {
 		j.OOM = messages.No

@@ -44,6 +44,7 @@ type jobObject struct {
 	Ended       time.Time               `json:"finished_at"`
 	Rusage      *rusageObject           `json:"rusage"`
 	Waiting     bool                    `json:"waiting_for_input"`
+	Secret      bool                    `json:"waiting_for_secret"`
 	Terminal    messages.Terminal       `json:"terminal"`
 	Output      map[string]streamObject `json:"output"`
 	OnFinish    []noticeObject          `json:"on_finish"`
@@ -115,6 +116,7 @@ var resultFields = [...]field[resultObject]{
 	{"finished_at", func(d *jx.Decoder, o *resultObject) error { return moment(d, &o.Ended) }},
 	{"rusage", func(d *jx.Decoder, o *resultObject) error { return present(d, &o.Rusage, rusage) }},
 	{"waiting_for_input", func(d *jx.Decoder, o *resultObject) error { return truth(d, &o.Waiting) }},
+	{"waiting_for_secret", func(d *jx.Decoder, o *resultObject) error { return truth(d, &o.Secret) }},
 	{"terminal", func(d *jx.Decoder, o *resultObject) error { return rest(d, &o.Terminal) }},
 	{"output", func(d *jx.Decoder, o *resultObject) error { return streams(d, &o.Output) }},
 	{"on_finish", func(d *jx.Decoder, o *resultObject) error { return list(d, &o.OnFinish, rest) }},

@@ -127,6 +127,14 @@ type Closed struct {
 	Survivors []messages.Survivor `json:"survivors"`
 }
 
+// Left answers POST /v1/leave, and DELETE of a lease. Of one that was not the last of its scope nothing ends.
+type Left struct {
+	V         int                 `json:"v"`
+	Jobs      []messages.JobID    `json:"jobs"` // that were stopped for it
+	Kept      []messages.JobID    `json:"kept"` // that go on
+	Survivors []messages.Survivor `json:"survivors"`
+}
+
 // ScopeReply answers POST /v1/scopes.
 type ScopeReply struct {
 	V    int                `json:"v"`

@@ -22,6 +22,11 @@ type Signal struct {
 	Tree   bool   `json:"tree,omitempty"`
 }
 
+// Promote is the body of POST /v1/jobs/{id}/promote.
+type Promote struct {
+	Keep *bool `json:"keep,omitempty"` // it stays when the client of its scope leaves; absent: it does
+}
+
 // Nothing is the body of a request that says all in its path: {}.
 type Nothing struct{}
 
@@ -120,6 +125,19 @@ type HandOver struct {
 type OpenScope struct {
 	Path  string     `json:"path"`
 	Quota ScopeQuota `json:"quota"`
+}
+
+// Lease is the body of POST /v1/leases. The quota is that of a scope that is not open yet.
+type Lease struct {
+	Path  string     `json:"path"`
+	Quota ScopeQuota `json:"quota"`
+}
+
+// Leave is the body of POST /v1/leave.
+type Leave struct {
+	Path   string `json:"path"`
+	Grace  *int64 `json:"grace_ms,omitempty"` // 0: none
+	Reason string `json:"reason,omitempty"`
 }
 
 // ScopeQuota bounds a scope; 0 is no bound.

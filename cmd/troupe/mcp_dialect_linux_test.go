@@ -1,0 +1,155 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"troupe/gateways/mcp"
+)
+
+// says calls a tool of a dialect, and gives what a model sees.
+func (a *agent) says(tool string, args params) (texts []string, failed bool, details map[string]any) {
+	a.t.Helper()
+	r, err := a.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	require.NoError(a.t, err)
+	require.Nil(a.t, r.StructuredContent, "the text is all that a model sees")
+	for _, c := range r.Content {
+		texts = append(texts, c.(*sdk.TextContent).Text)
+	}
+	details, _ = r.Meta[mcp.DetailsKey].(map[string]any)
+	return texts, r.IsError, details
+}
+
+func toolNames(a *agent) (names []string) {
+	a.t.Helper()
+	list, err := a.ListTools(a.t.Context(), nil)
+	require.NoError(a.t, err)
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// An agent that knows oh-my-pi's tools finds them: their names, parameters and texts.
+func TestMCPSpeaksOMP(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	dir := d.file("workspace")
+	skills := filepath.Join(dir, "skills", "lint")
+	require.NoError(t, os.MkdirAll(skills, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(skills, "SKILL.md"), []byte("how to lint\n"), 0o600))
+	server := d.server("--dialect", "omp", "--tools", "read")
+	server.Dir = dir
+	server.Env = append(server.Env, "TMPDIR="+dir, "TROUPE_SOCKET="+d.socket(), d.configures("[omp]\nintercept = true\nskills = ['"+filepath.Dir(skills)+"']\n[[omp.rules]]\npattern = '^cat '\ntool = 'read'\nmessage = 'Use read.'\n"))
+	a := server.speaks(withSessions, nil)
+	require.Equal(t, []string{"bash", "job"}, toolNames(a))
+
+	said, failed, _ := a.says("bash", params{"command": "echo out; echo err >&2; exit 3"})
+	require.True(t, failed)
+	require.True(t, strings.HasPrefix(said[0], "out\nerr\n"), said)
+	require.True(t, strings.HasSuffix(said[0], "\n\nCommand exited with code 3"), said)
+	said, failed, details := a.says("bash", params{"command": "cat x"})
+	require.True(t, failed)
+	require.Equal(t, []string{"Blocked: Use read.\n\ncat x"}, said)
+	require.Equal(t, "read", details["suggestedTool"])
+	said, _, _ = a.says("bash", params{"command": "head -n 1 skill://lint"})
+	require.Contains(t, said[0], "how to lint")
+
+	said, failed, details = a.says("bash", params{"command": "seq 1 30000"})
+	require.False(t, failed)
+	require.Contains(t, said[0], "Full: artifact://0]")
+	require.Equal(t, "0", details["meta"].(map[string]any)["truncation"].(map[string]any)["artifactId"])
+	said, _, _ = a.says("bash", params{"command": "wc -l < artifact://0"})
+	require.True(t, strings.HasPrefix(said[0], "30000\n"), said)
+
+	said, _, details = a.says("bash", params{"command": "echo done", "async": true})
+	require.True(t, strings.HasPrefix(said[0], "Background job bg_1 started: echo done\n"), said)
+	require.Equal(t, "running", details["async"].(map[string]any)["state"])
+	said, _, _ = a.says("job", params{"poll": []string{"bg_1"}})
+	require.Contains(t, said[0], "done")
+	require.Len(t, said, 1, "what a tool has told is not told again")
+
+	files, err := filepath.Glob(filepath.Join(dir, "troupe-*", "sessions", "mcp-*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, a.in.Close())
+	server.ends(0)
+	require.NoDirExists(t, files[0], "files go with their session")
+}
+
+// An agent that knows Copilot CLI's shell suite finds it, with a terminal and without.
+func TestMCPSpeaksCopilot(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.server("--dialect", "copilot").speaks(withSessions, nil)
+	require.ElementsMatch(t, []string{"bash", "read_bash", "write_bash", "stop_bash", "list_bash"}, toolNames(a))
+	said, failed, _ := a.says("bash", params{"command": "echo hi; exit 4", "description": "fails"})
+	require.True(t, failed)
+	require.Equal(t, []string{"hi\n<command with id 0 exited with code 4; its shell is closed>"}, said)
+
+	said, _, _ = a.says("bash", params{"command": "read x; echo got $x", "description": "asks", "mode": "async", "shellId": "mine"})
+	require.Equal(t, []string{"<command started in the background with id mine>"}, said)
+	said, _, details := a.says("write_bash", params{"shellId": "mine", "input": "yes{enter}", "delay": 10})
+	require.Contains(t, said[0], "got yes")
+	require.Equal(t, 0.0, details["exitCode"])
+	require.Equal(t, []string{"The command \"asks\" (id mine) completed. Use read_bash with this id to get its output."}, said[1:])
+	said, failed, _ = a.says("bash", params{"command": "pkill -f x", "description": "kills"})
+	require.True(t, failed)
+	require.Contains(t, said[0], "Use kill <PID> instead")
+	said, failed, _ = a.says("bash", params{"command": "kill -9 " + strconv.Itoa(a.server.Process.Pid), "description": "kills"})
+	require.True(t, failed)
+	require.Contains(t, said[0], strconv.Itoa(a.server.Process.Pid))
+	said, failed, details = a.says("read_bash", params{"shellId": "other", "delay": 1})
+	require.True(t, failed)
+	require.Contains(t, said[0], "Active shells:\n- mine")
+	require.Equal(t, "shell_unknown", details["telemetry"].(map[string]any)["shell_error_category"])
+
+	server := d.server("--dialect", "copilot")
+	server.Env = append(server.Env, d.configures("[copilot]\nprocess = true\n"))
+	require.NotContains(t, toolNames(server.speaks(withSessions, nil)), "write_bash")
+}
+
+// An agent that knows opencode's tools finds them; a long output is a file of the
+// session, whose pages view shows.
+func TestMCPSpeaksOpenCode(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	files := d.file("files")
+	require.NoError(t, os.Mkdir(files, 0o700))
+	server := d.server("--dialect", "opencode")
+	server.Env = append(server.Env, d.configures("[opencode]\ntemp_dir = '"+files+"'\nhead_lines = 2\ntail_lines = 1\n"))
+	a := server.speaks(withSessions, nil)
+	require.ElementsMatch(t, []string{"bash", "view"}, toolNames(a))
+	said, failed, details := a.says("bash", params{"command": "seq 1 9000; echo e >&2", "description": "counts"})
+	require.False(t, failed)
+	require.True(t, strings.HasPrefix(said[0], "<stdout truncated: 9,000 lines total>\nFull output saved to: "+files+"/opencode-"), said)
+	require.Contains(t, said[0], "--- First 2 lines ---\n1\n2\n\n--- Last 1 lines ---\n9000\n\ne")
+	file := details["temp_file_path"].(string)
+	said, _, _ = a.says("view", params{"file_path": file, "offset": 4000, "limit": 2})
+	require.Contains(t, said[0], "  4001|4001\n  4002|4002\n")
+	require.NoError(t, a.in.Close())
+	server.ends(0)
+	require.NoDirExists(t, filepath.Dir(file))
+}
+
+// Settings of a dialect that cannot be are said before anything is served.
+func TestBadInputOfADialect(t *testing.T) {
+	t.Parallel()
+	p := program(t, "mcp", "--no-daemon", "--dialect", "omp")
+	filters := p.file("filters.toml")
+	require.NoError(t, os.WriteFile(filters, []byte("[filters.x]\nnonsense = 1\n"), 0o600))
+	p.Env = append(p.Env, p.configures("[omp]\nminimize_filters = '"+filters+"'\n"))
+	p.start()
+	p.ends(2)
+	require.Contains(t, p.err.String(), filters)
+	q := program(t, "mcp", "--dialect", "esperanto")
+	q.start()
+	q.ends(2)
+	require.Contains(t, q.err.String(), "there is no dialect esperanto; use one of core, omp, opencode, copilot")
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	stdhttp "net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"troupe/gateways/http"
+	"troupe/gateways/mcp/fixtures"
+	"troupe/gateways/mcp/tasks"
+	"troupe/gateways/mcp/web"
+)
+
+// Behind the guard of the API who has the token is served, in each revision, and
+// nobody else is told anything.
+func TestSecurityMCPToken(t *testing.T) {
+	store := tasks.New(tasks.Options{})
+	defer store.Close()
+	server, err := fixtures.New(store, "1")
+	require.NoError(t, err)
+	endpoint := web.Handler(func(*stdhttp.Request) *mcp.Server { return server }, web.Options{})
+	at := httptest.NewServer(http.Guard("secret", tasks.Handler(web.DefaultMaxBody, endpoint)))
+	defer at.Close()
+	defer endpoint.Close()
+
+	connect := func(token, revision string) (*mcp.ClientSession, error) {
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		transport := &mcp.StreamableClientTransport{Endpoint: at.URL, HTTPClient: &stdhttp.Client{Transport: bearer{token: token}}, MaxRetries: -1}
+		return client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	}
+	for _, revision := range []string{"2026-07-28", "2025-11-25", "2025-06-18"} {
+		session, err := connect("secret", revision)
+		require.NoError(t, err, revision)
+		result, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "Ann"}})
+		require.NoError(t, err, revision)
+		require.Equal(t, "Hello, Ann!", result.Content[0].(*mcp.TextContent).Text)
+		require.NoError(t, session.Close())
+		for _, token := range []string{"", "guess"} {
+			_, err := connect(token, revision)
+			require.Error(t, err, "%s with the token %q", revision, token)
+		}
+	}
+}

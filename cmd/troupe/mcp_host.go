@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/gateways/http/client"
+	"troupe/gateways/mcp"
+	"troupe/messages"
+)
+
+// mcpHost is the node of the MCP gateway: the daemon, which is started when there is
+// none, also again; or a node of this process behind a socket of its own. A request
+// that broke is asked again where that does nothing twice.
+type mcpHost struct {
+	find func() (*client.Client, error)
+	kept func() bool // whether jobs may live although there is no daemon
+
+	mu     sync.Mutex
+	client *client.Client
+}
+
+// maxTries bounds how often one request is asked: a daemon that dies more often over it
+// dies of it.
+const maxTries = 5
+
+// dial is the client of the daemon. If the last request broke, it is looked for anew.
+func (h *mcpHost) dial(anew bool) (*client.Client, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.client != nil && !anew {
+		return h.client, nil
+	}
+	c, err := h.find()
+	if err != nil {
+		return nil, err
+	}
+	h.client = c
+	return c, nil
+}
+
+// askHost asks the daemon. again says of an error that came of the connection whether
+// the request may be asked again.
+func askHost[T any](ctx context.Context, h *mcpHost, again func(error) bool, ask func(*client.Client) (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		c, err := h.dial(try > 1)
+		var v T
+		if err == nil {
+			v, err = inTurn(ctx, wasTurnedAway, func() (T, error) { return ask(c) })
+		}
+		switch {
+		case err == nil, ctx.Err() != nil, !broke(err):
+			return v, err
+		case try == maxTries || !again(err):
+			return v, brokenOff(err)
+		}
+	}
+}
+
+// broke reports whether an error is of the connection, or of a daemon that ends.
+func broke(err error) bool {
+	var coded *messages.Error
+	return !errors.As(err, &coded) || coded.Code == messages.ShuttingDown
+}
+
+// always is for requests that do the same twice as once; unsent for the others, of
+// which it must be known that nobody has taken them.
+func always(error) bool     { return true }
+func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) }
+
+// none is the reply of requests that have none.
+type none struct{}
+
+func nothing(err error) (none, error) { return none{}, err }
+
+// For implements mcp.Host.
+func (h *mcpHost) For(ctx context.Context, whom string) context.Context { return client.For(ctx, whom) }
+
+// Run implements mcp.Host. The run has a key, so that it is joined when it is asked for
+// again: a job does not end because the daemon did.
+func (h *mcpHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, mcp.Text, error) {
+	if r.Key == "" {
+		r.Key = ulid.Make().String()
+	}
+	with := []client.Option{client.WithText(most)}
+	if known != nil {
+		var once sync.Once
+		with = append(with, client.WithID(func(id messages.JobID) { once.Do(func() { known(id) }) }))
+	}
+	var text mcp.Text
+	job, err := askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) {
+		result, err := c.Run(ctx, r, with...)
+		if result.Text != nil {
+			text = mcp.Text{Text: result.Text.Text, Truncated: result.Text.Truncated}
+		}
+		return result.Job, err
+	})
+	return job, text, err
+}
+
+// Job implements mcp.Host.
+func (h *mcpHost) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) { return c.Job(ctx, id) })
+}
+
+// Jobs implements mcp.Host.
+func (h *mcpHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
+	list, err := askHost(ctx, h, always, func(c *client.Client) (messages.JobList, error) { return c.Jobs(ctx, r) })
+	return list.Jobs, err
+}
+
+// Sessions implements mcp.Host.
+func (h *mcpHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
+	return askHost(ctx, h, always, func(c *client.Client) ([]messages.SessionInfo, error) { return c.Sessions(ctx, scope) })
+}
+
+// Await implements mcp.Host.
+func (h *mcpHost) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.AwaitEnded, error) { return c.Await(ctx, r) })
+}
+
+// Stop implements mcp.Host.
+func (h *mcpHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.CommandStopped, error) { return c.Stop(ctx, r) })
+}
+
+// CloseSession implements mcp.Host.
+func (h *mcpHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+	return askHost(ctx, h, unsent, func(c *client.Client) (messages.SessionClosed, error) { return c.CloseSession(ctx, r) })
+}
+
+// Signal implements mcp.Host.
+func (h *mcpHost) Signal(ctx context.Context, r messages.SignalCommand) error {
+	_, err := askHost(ctx, h, unsent, func(c *client.Client) (none, error) { return nothing(c.Signal(ctx, r)) })
+	return err
+}
+
+// Promote implements mcp.Host.
+func (h *mcpHost) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) { return c.Promote(ctx, messages.PromoteCommand{Job: id}) })
+}
+
+// Input implements mcp.Host.
+func (h *mcpHost) Input(ctx context.Context, r messages.WriteInput) error {
+	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Input(ctx, r) })
+	return err
+}
+
+// Type implements mcp.Host.
+func (h *mcpHost) Type(ctx context.Context, id messages.JobID, keys string) error {
+	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Type(ctx, id, keys) })
+	return err
+}
+
+// Paste implements mcp.Host.
+func (h *mcpHost) Paste(ctx context.Context, id messages.JobID, text string) error {
+	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Paste(ctx, id, text) })
+	return err
+}
+
+// CloseInput implements mcp.Host.
+func (h *mcpHost) CloseInput(ctx context.Context, id messages.JobID) error {
+	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) { return nothing(c.CloseInput(ctx, id)) })
+	return err
+}
+
+// Screen implements mcp.Host.
+func (h *mcpHost) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.ScreenText, error) {
+		s, err := c.Screen(ctx, id)
+		return messages.ScreenText{
+			Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
+			Alternate: s.Alternate, Title: s.Title, At: s.At, Bytes: s.Bytes,
+		}, err
+	})
+}
+
+// View implements mcp.Host.
+func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.OutputPage, error) {
+		look := client.Look{Stream: r.Stream, Bytes: int64(r.View.Bytes), Raw: !r.Plain}
+		switch r.View.Kind {
+		case messages.ViewPage:
+			look.Line, look.Limit = r.View.Offset, int64(r.View.Lines)
+		case messages.ViewTailLine:
+			look.Tail = int64(r.View.Lines)
+		case messages.ViewHeadTail:
+			look.Head, look.Tail = int64(r.View.Lines), int64(r.View.Lines)
+		}
+		p, err := c.Text(ctx, r.Job, look)
+		return messages.OutputPage{
+			Job: p.Job, Stream: r.Stream, Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes, Lines: p.Lines, LinesExact: p.LinesExact,
+			Truncated: p.Truncated, Gaps: p.Gaps, Closed: p.Closed,
+		}, err
+	})
+}
+
+// Bytes implements mcp.Host.
+func (h *mcpHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (mcp.Bytes, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (mcp.Bytes, error) {
+		out, err := c.Output(ctx, id, client.Range{Stream: stream, Offset: from, Limit: int64(most), Follow: wait})
+		if err != nil {
+			return mcp.Bytes{}, err
+		}
+		defer out.Close()
+		b := mcp.Bytes{Size: out.Size}
+		if b.Data, err = io.ReadAll(out); err != nil {
+			return b, err
+		}
+		if b.Next, err = out.Next(); err != nil {
+			return b, err
+		}
+		b.Gaps, err = out.Gaps()
+		return b, err
+	})
+}
+
+// Events implements mcp.Host.
+func (h *mcpHost) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
+	return func(yield func(messages.Fact, error) bool) {
+		c, err := h.dial(false)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for e, err := range c.NewEvents(ctx, filter, begun) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if fact := e.Fact(); fact != nil && !yield(fact, nil) {
+				return
+			}
+		}
+	}
+}
+
+// OpenScope implements mcp.Host.
+func (h *mcpHost) OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error {
+	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) {
+		return nothing(c.OpenScope(ctx, messages.OpenScope{Path: path, Quota: quota}))
+	})
+	return err
+}
+
+// Leave implements mcp.Host.
+func (h *mcpHost) Leave(ctx context.Context, path messages.ScopePath) error {
+	_, err := askHost(ctx, h, always, func(c *client.Client) (messages.ScopeLeft, error) { return c.Leave(ctx, clientLeft(path)) })
+	return err
+}
+
+func clientLeft(path messages.ScopePath) messages.CloseScope {
+	return messages.CloseScope{Path: path, Reason: "its client has left"}
+}

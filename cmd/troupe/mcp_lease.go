@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"troupe/gateways/http/client"
+	"troupe/gateways/mcp"
+	"troupe/messages"
+)
+
+// Lease implements mcp.Host.
+func (h *mcpHost) Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (mcp.Lease, error) {
+	l, err := askHost(ctx, h, always, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, path, quota) })
+	if err != nil {
+		return nil, err
+	}
+	return h.holding(l, path, quota), nil
+}
+
+func lease(ctx context.Context, c *client.Client, path messages.ScopePath, quota messages.ScopeQuota) (*client.Lease, error) {
+	return c.Lease(context.WithoutCancel(ctx), messages.OpenScope{Path: path, Quota: quota}) // it outlives the request that opens it
+}
+
+// heldScope is a scope that we hold.
+type heldScope struct {
+	host   *mcpHost
+	path   messages.ScopePath
+	quota  messages.ScopeQuota
+	lease  *client.Lease
+	broken chan struct{}
+}
+
+func (h *mcpHost) holding(l *client.Lease, path messages.ScopePath, quota messages.ScopeQuota) *heldScope {
+	held := &heldScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
+	go func() {
+		_ = l.Wait()
+		close(held.broken)
+	}()
+	return held
+}
+
+// Broken implements mcp.Lease.
+func (s *heldScope) Broken() <-chan struct{} { return s.broken }
+
+// Again implements mcp.Lease.
+func (s *heldScope) Again(ctx context.Context) (mcp.Lease, error) {
+	l, err := s.again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.host.holding(l, s.path, s.quota), nil
+}
+
+// again takes the lease from the daemon that is there now.
+func (s *heldScope) again(ctx context.Context) (*client.Lease, error) {
+	c, err := s.host.dial(false)
+	if err != nil {
+		return nil, err
+	}
+	return lease(ctx, c, s.path, s.quota)
+}
+
+// End implements mcp.Lease. Where the daemon has gone, another one ends the scope, if
+// there are jobs in it: they live in the keeper then.
+func (s *heldScope) End(ctx context.Context) error {
+	r := clientLeft(s.path)
+	select {
+	case <-s.broken:
+	default:
+		if _, err := s.lease.End(ctx, r); err == nil || ctx.Err() != nil || !broke(err) {
+			return err
+		}
+	}
+	l, err := s.again(ctx)
+	if errors.Is(err, client.ErrNoDaemon) {
+		if !s.host.kept() {
+			return nil
+		}
+		l, err = askHost(ctx, s.host, always, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, s.path, s.quota) })
+	}
+	if err != nil {
+		return err
+	}
+	_, err = l.End(ctx, r)
+	return err
+}

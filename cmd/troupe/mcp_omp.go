@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"troupe/backends/disk"
+	"troupe/dialects/omp"
+	"troupe/gateways/mcp"
+	"troupe/messages"
+	"troupe/shell"
+	"troupe/shell/minimize"
+	"troupe/shell/urls"
+	"troupe/spill/artifact"
+)
+
+// ompSettings are those of the dialect omp; what is absent is the family's default, but
+// that background jobs are on: without them there is no tool job.
+type ompSettings struct {
+	Async               *bool    `toml:"async"`
+	AutoBackground      bool     `toml:"auto_background"`
+	AutoBackgroundAfter span     `toml:"auto_background_after"`
+	PollWait            span     `toml:"poll_wait"`
+	Jobs                count    `toml:"jobs"` // that may run in the background
+	HeadTail            *bool    `toml:"strip_trailing_head_tail"`
+	MaxTimeout          span     `toml:"max_timeout"`
+	NoTimeout           bool     `toml:"zero_timeout_disables"`
+	Shell               string   `toml:"shell"`
+	OneShot             bool     `toml:"one_shot"`
+	Intercept           bool     `toml:"intercept"`
+	SearchTool          string   `toml:"search_tool"`
+	Rules               []rule   `toml:"rules"`
+	Minimize            *bool    `toml:"minimize"`
+	MinimizeOnly        []string `toml:"minimize_only"`
+	MinimizeExcept      []string `toml:"minimize_except"`
+	MinimizeFilters     string   `toml:"minimize_filters"` // a file
+	Skills              []string `toml:"skills"`           // directories, as the next
+	Agents              []string `toml:"agents"`
+	Plans               []string `toml:"plans"`
+	Memories            []string `toml:"memories"`
+	RulesOf             []string `toml:"rule_files"`
+}
+
+// rule is a shell.Rule.
+type rule struct {
+	Pattern string `toml:"pattern"`
+	Flags   string `toml:"flags"`
+	Tool    string `toml:"tool"`
+	Message string `toml:"message"`
+}
+
+// omp is the dialect of oh-my-pi: the tools bash and job.
+func (s *speaker) omp() (*mcp.Dialect, error) {
+	settings, err := s.at.OMP.dialect(s)
+	if err != nil {
+		return nil, err
+	}
+	routers := s.at.OMP.routers()
+	jobs := omp.MaxJobs(int(s.at.OMP.Jobs))
+	tools := append([]string{"bash", "job"}, s.beside...)
+	return &mcp.Dialect{
+		Tools: omp.New(omp.Options{Settings: settings, FS: disk.Files{}}).Tools(),
+		Open: func(at mcp.Place) (mcp.Session, error) {
+			dir, err := s.files(at.Name)
+			if err != nil {
+				return nil, err
+			}
+			o := omp.Options{
+				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Home: s.home, Env: s.env, SessionID: at.Name, Settings: settings, Tools: tools,
+				FS: disk.Files{}, Owner: at.Name, Log: s.log, Routers: routers,
+			}
+			if path, err := dir.Path(); err == nil { // else there are none (R-086)
+				o.Files = artifact.NewStore(filepath.Join(path, "artifacts"))
+				o.Routers = append(routers[:len(routers):len(routers)],
+					urls.Artifacts{Files: disk.Files{}, Dirs: []string{o.Files.Dir()}},
+					urls.LocalFiles{Files: disk.Files{}, Root: urls.LocalRoot(o.Files.Dir(), "", at.Name)})
+			} else {
+				s.log.Warn("long outputs of a session have no files", "session", at.Name, "error", err)
+			}
+			o.Jobs = omp.NewJobs(omp.JobsOptions{
+				Beside: at.Beside, Limit: jobs, Log: s.log,
+				Deliver: func(_ context.Context, d omp.Delivery) error { at.Tell(d.Text, d.Told); return nil },
+			})
+			session := omp.New(o)
+			return closing{session, []func(context.Context) error{
+				func(ctx context.Context) error { o.Jobs.Dispose(ctx); return nil }, session.Close,
+				func(context.Context) error { return dir.Close() },
+			}}, nil
+		},
+	}, nil
+}
+
+// dialect are the settings of a session.
+func (c *ompSettings) dialect(s *speaker) (omp.Settings, error) {
+	o := omp.DefaultSettings()
+	o.AsyncEnabled, o.AutoBackground = c.Async == nil || *c.Async, c.AutoBackground
+	if c.AutoBackgroundAfter.Duration > 0 {
+		o.AutoBackgroundThreshold = c.AutoBackgroundAfter.Duration
+	}
+	if c.PollWait.Duration > 0 {
+		o.PollWait = c.PollWait.Duration
+	}
+	o.StripTrailingHeadTail = c.HeadTail == nil || *c.HeadTail
+	o.MaxTimeout, o.ZeroTimeoutDisables = c.MaxTimeout.Seconds(), c.NoTimeout
+	o.ShellPath, o.ShellPrefix, o.OneShot, o.PassEnv, o.Quota = c.Shell, s.at.Prefix, c.OneShot, s.pass, s.quota
+	o.Interceptor, o.SearchTool = c.Intercept, c.SearchTool
+	for _, r := range c.Rules {
+		o.Rules = append(o.Rules, shell.Rule(r))
+	}
+	o.Minimizer.Enabled = c.Minimize == nil || *c.Minimize
+	o.Minimizer.Only, o.Minimizer.Except = c.MinimizeOnly, c.MinimizeExcept
+	if c.MinimizeFilters == "" {
+		return o, nil
+	}
+	text, err := readConfig(c.MinimizeFilters)
+	if err == nil {
+		o.Minimizer.Filters, err = minimize.ParseFilters(text)
+	}
+	if err != nil {
+		return o, messages.Invalid("omp.minimize_filters", "the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
+	}
+	return o, nil
+}
+
+// routers are those of the URLs that have roots in the configuration.
+func (c *ompSettings) routers() []urls.Router {
+	var routers []urls.Router
+	if len(c.Skills) > 0 {
+		routers = append(routers, urls.Skills{Files: disk.Files{}, Known: skillsIn(c.Skills)})
+	}
+	for _, r := range []struct {
+		roots []string
+		make  func(shell.Files, ...string) urls.Directory
+	}{{c.Agents, urls.Agents}, {c.Plans, urls.Plans}, {c.Memories, urls.Memories}, {c.RulesOf, urls.Rules}} {
+		if len(r.roots) > 0 {
+			routers = append(routers, r.make(disk.Files{}, r.roots...))
+		}
+	}
+	return routers
+}
+
+// skillFile is that of a skill, in a directory that has its name.
+const skillFile = "SKILL.md"
+
+// skillsIn are the skills in some directories, as they are when the server begins.
+func skillsIn(roots []string) []urls.SkillFile {
+	var known []urls.SkillFile
+	for _, root := range roots {
+		entries, _ := os.ReadDir(root) // what is not there has none
+		for _, e := range entries {
+			dir := filepath.Join(root, e.Name())
+			if info, err := os.Stat(filepath.Join(dir, skillFile)); err == nil && info.Mode().IsRegular() {
+				known = append(known, urls.SkillFile{Name: e.Name(), File: filepath.Join(dir, skillFile), Dir: dir})
+			}
+		}
+	}
+	return known
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/dialects/core"
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// jobs are the ids that list names.
+func (a *agent) jobs() (ids []string) {
+	a.t.Helper()
+	for _, j := range tell[core.Jobs](a, "list", params{"all": true}).Jobs {
+		ids = append(ids, j.JobID)
+	}
+	return ids
+}
+
+// Over HTTP, who has no session is who he says he is, and who says nothing is one
+// client with all others that do; who has a session is that. The jobs of each end with
+// the server.
+func TestMCPClientsOverHTTP(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	web := d.port()
+	run := params{"command": "echo $$; exec sleep 600", "background": true}
+	said, again, other := web.agent("ann", withRounds, nil), web.agent("ann", withRounds, nil), web.agent("bob", withRounds, nil)
+	ann := said.run(run).JobID
+	require.NoError(t, said.Close()) // which nobody sees
+	require.Equal(t, []string{ann}, again.jobs())
+	require.Empty(t, other.jobs())
+
+	nobody, none := web.agent("", withRounds, nil), web.agent("", withRounds, nil)
+	theirs := nobody.run(run).JobID
+	require.Equal(t, []string{theirs}, none.jobs())
+
+	one, two := web.agent("ann", withSessions, nil), web.agent("ann", withSessions, nil)
+	mine := one.run(run).JobID
+	require.Equal(t, []string{mine}, one.jobs())
+	require.Empty(t, two.jobs())
+	require.Equal(t, []string{ann}, again.jobs())
+	require.NoError(t, one.Close()) // by DELETE
+	d.beside("wait", mine).start().ends(130)
+	require.Equal(t, "running", d.record(ann)["state"])
+
+	status, text := web.post(callOf("ann"+strings.Repeat("n", 100), "list"))
+	require.Equal(t, 400, status, text)
+	status, text = web.post(callOf("ann", "list"))
+	require.Equal(t, 200, status)
+	require.Contains(t, text, ann)
+
+	web.send(syscall.SIGTERM)
+	web.ends(0)
+	for _, job := range []string{ann, theirs} {
+		require.Equal(t, "cancelled", d.record(job)["outcome"])
+	}
+}
+
+// Two clients use the same names and keys, and each means its own; a person finds both
+// by their ids.
+func TestMCPNamesAndKeysOfTwoClients(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	web := d.port()
+	var all []*agent
+	for _, revision := range []string{withSessions, withRounds} {
+		all = append(all, d.agent(revision, nil), web.agent("of "+revision, revision, nil))
+	}
+	ids := map[string]bool{}
+	for _, a := range all {
+		args := params{"command": "echo $TROUPE_SCOPE; exec sleep 600", "background": true, "name": "build", "key": "once"}
+		first := a.run(args)
+		ids[first.JobID] = true
+		again := a.run(args)
+		require.Equal(t, first.JobID, again.JobID, "the same key with the same parameters")
+		args["command"] = "echo something else"
+		require.Contains(t, a.refused("run", args), "key")
+		args["key"] = "twice"
+		delete(args, "name")
+		require.NotEqual(t, first.JobID, a.run(args).JobID)
+		tell[core.Awaited](a, "wait", params{"job_ids": []string{"build"}, "pattern": "/", "timeout_seconds": 55})
+		require.Len(t, a.jobs(), 2)
+	}
+	require.Len(t, ids, len(all), "a key of one client is none of another")
+	for _, a := range all {
+		mine := tell[core.RunResult](a, "read", params{"job_id": "build"})
+		require.True(t, mine.Running)
+		require.Equal(t, strings.TrimSpace(mine.Output), d.record(mine.JobID)["scope"])
+		delete(ids, mine.JobID)
+	}
+	require.Empty(t, ids)
+	tell[core.Stopped](all[0], "stop", params{"job_ids": []string{"build"}, "grace_seconds": 0})
+	for _, a := range all[1:] {
+		require.True(t, tell[core.RunResult](a, "read", params{"job_id": "build"}).Running)
+	}
+}
+
+// A person gives a client a job, as what it is told says; then it is the client's: it
+// is read, its end is told, and the next one ends with the client.
+func TestMCPHandover(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	web := d.port()
+	for name, a := range map[string]*agent{"stdio": d.agent(withSessions, nil), "http": web.agent("heir", withSessions, nil)} {
+		t.Run(name, func(t *testing.T) {
+			a.t = t
+			fifo := d.file("gate-" + name)
+			open := gate(t, fifo)
+			for _, job := range []string{"first-" + name, "second-" + name} {
+				d.beside("run", "-b", "--name", job, "echo begun; read x < "+fifo+"; exit 3").start().ends(0)
+				refusal := a.refused("read", params{"job_id": job})
+				scope := regexp.MustCompile(`troupe handover JOB (\S+)`).FindStringSubmatch(refusal)
+				require.Len(t, scope, 2, refusal)
+				d.beside("handover", job, scope[1]).start().ends(0)
+				require.Equal(t, scope[1], d.record(job)["scope"])
+				require.True(t, tell[core.RunResult](a, "read", params{"job_id": job}).Running)
+			}
+			require.Len(t, a.jobs(), 2)
+			tell[core.Stopped](a, "stop", params{"job_ids": []string{"second-" + name}, "grace_seconds": 0})
+			open()
+			w := a.ended("first-" + name)
+			require.Equal(t, 3, *w.Jobs[0].ExitCode)
+			require.Equal(t, "begun\n", w.Jobs[0].Output)
+			require.Empty(t, a.run(params{"command": "true"}).Notifications)
+
+			d.beside("run", "-b", "--name", "third-"+name, "exec sleep 600").start().ends(0)
+			d.beside("handover", "third-"+name, d.record("first-" + name)["scope"].(string)).start().ends(0)
+			require.NoError(t, a.Close())
+			d.beside("wait", "third-"+name).start().ends(130)
+		})
+	}
+}
+
+// Who ends the daemon has ended it: a client that holds a scope, and has listened to
+// its jobs, does not bring it back, also not as it leaves; only when it asks for
+// something.
+func TestMCPDoesNotUndoAShutdown(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	quiet, asks := d.agent(withSessions, nil), d.agent(withRounds, nil)
+	for _, a := range []*agent{quiet, asks} {
+		r := a.run(params{"command": "true", "background": true})
+		if r.Running && len(r.Notifications) == 0 { // it may have ended meanwhile
+			a.notices(1)
+		}
+	}
+	d.beside("shutdown").start().ends(0)
+	d.ends(0)
+	require.NoError(t, quiet.Ping(t.Context(), nil))
+	quiet.leaves()
+	require.NoFileExists(t, d.socket())
+	d.beside("stats").start().ends(1)
+	require.Equal(t, "again\n", asks.run(params{"command": "echo again"}).Output)
+	d.beside("stats").start().ends(0)
+	asks.leaves()
+}
+
+// The jobs that live on in the keeper end with their client, also if nobody has started
+// a daemon since.
+func TestMCPLeavesAfterAShutdown(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	a := d.agent(withSessions, nil)
+	job := a.run(params{"command": "exec sleep 600", "background": true})
+	d.beside("shutdown").start().ends(0)
+	d.ends(0)
+	a.leaves()
+	require.False(t, alive(strconv.Itoa(job.PID)))
+	require.Equal(t, "cancelled", d.record(job.JobID)["outcome"])
+}
+
+// A scope that was held is held again by the daemon that is there, and none is started
+// for that.
+func TestMCPLeaseBringsNoDaemon(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	found := 0
+	h := &mcpHost{find: func() (*client.Client, error) {
+		found++
+		return client.Dial(t.Context(), m.socket())
+	}, kept: func() bool { return false }}
+	held, err := h.Lease(t.Context(), "mcp/a", messages.ScopeQuota{})
+	require.NoError(t, err)
+	m.killed()
+	<-held.Broken()
+	_, err = held.Again(t.Context())
+	require.ErrorIs(t, err, client.ErrNoDaemon)
+	require.NoError(t, held.End(t.Context()), "nothing is left of it")
+	require.Equal(t, 1, found)
+	m.again()
+	again, err := held.Again(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, m.scopes("mcp/a"))
+	require.NoError(t, again.End(t.Context()))
+	require.Zero(t, m.scopes("mcp/a"))
+	require.Equal(t, 1, found)
+}
+
+// If daemon and client die together, the jobs live on: nobody is there to end them.
+func TestFaultMCPDaemonAndClientDie(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	a := m.agent(withSessions, nil)
+	r := a.run(params{"command": "exec sleep 600", "background": true})
+	a.server.send(syscall.SIGSTOP) // else it starts another
+	m.killed()
+	a.server.dies()
+	m.again()
+	require.Equal(t, "running", m.record(r.JobID)["state"])
+	m.beside("stop", "--grace", "0", r.JobID).start().ends(0)
+}

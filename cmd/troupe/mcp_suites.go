@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"troupe/backends/disk"
+	"troupe/dialects/copilot"
+	"troupe/dialects/opencode"
+	"troupe/gateways/mcp"
+	"troupe/shell"
+)
+
+// copilotSettings are those of the dialect copilot; what is absent is the family's default.
+type copilotSettings struct {
+	Process       bool   `toml:"process"` // each command is a process of its own, and none has a terminal
+	InitialWait   span   `toml:"initial_wait"`
+	Quiet         bool   `toml:"quiet"`          // no notices of ends
+	Profile       bool   `toml:"bash_env"`       // shells read BASH_ENV
+	DetachedLogs  string `toml:"detached_logs"`  // directory
+	DetachedNames string `toml:"detached_names"` // how they begin
+}
+
+// copilot is the dialect of Copilot CLI: bash, and what reads, writes, stops and lists.
+func (s *speaker) copilot() (*mcp.Dialect, error) {
+	c := s.at.Copilot
+	settings := copilot.Settings{
+		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
+		DetachedDir: c.DetachedLogs, DetachedName: c.DetachedNames, PassEnv: s.pass, Quota: s.quota,
+	}
+	ids, protected := &copilot.Counter{}, shell.Protected{Self: os.Getpid(), Ancestors: ancestors()}
+	return &mcp.Dialect{
+		Tools: copilot.New(copilot.Options{Settings: settings, Env: s.env}).Tools(),
+		Open: func(at mcp.Place) (mcp.Session, error) {
+			dir, err := s.files(at.Name)
+			if err != nil {
+				return nil, err
+			}
+			return copilot.New(copilot.Options{
+				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: dir,
+				Protected: protected, IDs: ids, Log: s.log, Notify: func(n copilot.Notice) { at.Tell(n.Text, nil) },
+			}), nil
+		},
+	}, nil
+}
+
+// maxAncestors bounds the way up: beyond it something turns in a circle.
+const maxAncestors = 64
+
+// ancestors are the processes that have started this one, as far as they can be seen.
+func ancestors() []int {
+	all := []int{os.Getppid()}
+	for len(all) < maxAncestors {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", all[len(all)-1]))
+		if err != nil {
+			break
+		}
+		_, rest, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+		fields := bytes.Fields(rest) // state, parent, …
+		if len(fields) < 2 {
+			break
+		}
+		parent, err := strconv.Atoi(string(fields[1]))
+		if err != nil || parent < 1 {
+			break
+		}
+		all = append(all, parent)
+	}
+	return all
+}
+
+// opencodeSettings are those of the dialect opencode; what is absent is the family's
+// default.
+type opencodeSettings struct {
+	HeadLines  count    `toml:"head_lines"`
+	TailLines  count    `toml:"tail_lines"`
+	Banned     []string `toml:"banned"`
+	TempDir    string   `toml:"temp_dir"`
+	Background bool     `toml:"background"`
+	DataDir    string   `toml:"data_dir"`
+	Shell      string   `toml:"shell"`
+}
+
+// opencode is the dialect of opencode: bash and view.
+func (s *speaker) opencode() (*mcp.Dialect, error) {
+	c := s.at.OpenCode
+	settings := opencode.Settings{
+		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,
+		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, PassEnv: s.pass,
+	}
+	return &mcp.Dialect{
+		Tools: opencode.New(opencode.Options{Settings: settings, SessionID: "none"}).Tools(),
+		Open: func(at mcp.Place) (mcp.Session, error) {
+			return opencode.New(opencode.Options{
+				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Tools: s.beside,
+				FS: disk.Files{}, Log: s.log, Notify: func(n opencode.Notice) { at.Tell(n.Text, nil) },
+			}), nil
+		},
+	}, nil
+}

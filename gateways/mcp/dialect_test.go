@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"troupe/dialects"
+)
+
+// parrot is a dialect whose one tool says what it was told, after a while.
+type parrot struct {
+	place  Place
+	closed chan struct{}
+}
+
+func (p *parrot) Tools() []dialects.Tool {
+	return []dialects.Tool{{
+		Name: "say", Description: "says it", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
+			var in struct {
+				Text string `json:"text"`
+			}
+			if err := dialects.Decode(c.Arguments, &in); err != nil {
+				return dialects.Result{Text: err.Message, IsError: true}, nil
+			}
+			if c.Update != nil {
+				c.Update(dialects.Result{Text: "begun\n"})
+				time.Sleep(1500 * time.Millisecond) // of the bubble
+				c.Update(dialects.Result{Text: "begun\nhalf\n\n"})
+				time.Sleep(12 * time.Second)
+			}
+			p.place.Tell("something has ended", nil)
+			p.place.Tell("something was told", func() bool { return true })
+			return dialects.Result{Text: in.Text, Details: map[string]any{"scope": p.place.Scope}}, ctx.Err()
+		},
+	}}
+}
+
+func (p *parrot) Close(context.Context) error {
+	close(p.closed)
+	return nil
+}
+
+// A dialect's tools have its parameters and its texts, and nothing of the core's.
+func TestAClientSpeaksADialect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, opened := &parrot{closed: make(chan struct{})}, 0
+		s := New(Options{Host: newNode(), Scope: "mcp", Dialect: &Dialect{
+			Instructions: "Speak.", Tools: p.Tools(),
+			Open: func(at Place) (Session, error) { p.place, opened = at, opened+1; return p, nil },
+		}})
+		client := s.newClient()
+		near, far := sdk.NewInMemoryTransports()
+		_, err := client.sdk.Connect(t.Context(), far, nil)
+		require.NoError(t, err)
+		var said []string
+		session, err := sdk.NewClient(&sdk.Implementation{Name: "tester"}, &sdk.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+				said = append(said, r.Params.Message)
+			},
+		}).Connect(t.Context(), near, nil)
+		require.NoError(t, err)
+		require.Equal(t, "Speak.", session.InitializeResult().Instructions)
+		list, err := session.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, list.Tools, 1)
+		require.Equal(t, "say", list.Tools[0].Name)
+		require.Zero(t, opened, "nothing was called yet")
+
+		params := &sdk.CallToolParams{Name: "say", Arguments: map[string]any{"text": "hello"}}
+		params.SetProgressToken("p")
+		r, err := session.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.Len(t, r.Content, 2)
+		require.Equal(t, "hello", r.Content[0].(*sdk.TextContent).Text)
+		require.Equal(t, "something has ended", r.Content[1].(*sdk.TextContent).Text)
+		require.Nil(t, r.StructuredContent)
+		require.Equal(t, map[string]any{"scope": string(p.place.Scope)}, r.Meta[DetailsKey])
+		synctest.Wait()
+		require.Equal(t, []string{"begun (1s)", "half (2s)", "half (12s)"}, said)
+
+		r, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "say", Arguments: map[string]any{"text": 1}})
+		require.NoError(t, err)
+		require.True(t, r.IsError)
+		require.Equal(t, 1, opened)
+		require.NoError(t, session.Close())
+		client.leave()
+		<-p.closed
+		s.Close()
+		r, err = session.CallTool(t.Context(), params)
+		require.Error(t, err, r)
+	})
+}
+
+// What a client is not told yet is bounded.
+func TestNoticesOfADialectAreBounded(t *testing.T) {
+	s := &tongue{}
+	for range 3 * maxTold {
+		s.tell("x", nil)
+	}
+	s.tell("the last", nil)
+	told := s.take()
+	require.Len(t, told, maxTold)
+	require.Equal(t, "the last", told[maxTold-1])
+	require.Empty(t, s.take())
+}

@@ -1,0 +1,199 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/dialects/core"
+)
+
+// maxBatch bounds the messages of one line.
+const maxBatch = 1000
+
+var errBatch = fmt.Errorf("a batch has from 1 to %d messages", maxBatch)
+
+// lines is the transport of stdio: a message on each line, or several, which are
+// answered one by one. A line that is none is answered, and costs nobody his jobs: the
+// SDK's transport ends with it.
+type lines struct {
+	in  io.ReadCloser
+	out io.WriteCloser
+}
+
+// Connect implements sdk.Transport.
+func (l *lines) Connect(context.Context) (sdk.Connection, error) {
+	c := &spoken{lines: l, heard: make(chan heard), closed: make(chan struct{})}
+	go c.listen() // until it is closed, if the stream lets go of its readers then
+	return c, nil
+}
+
+// spoken is a connection over lines.
+type spoken struct {
+	*lines
+	heard  chan heard
+	closed chan struct{}
+	close  sync.Once
+
+	writing sync.Mutex
+}
+
+// heard is a message, or why there is no other.
+type heard struct {
+	message jsonrpc.Message
+	err     error
+}
+
+// SessionID implements sdk.Connection.
+func (c *spoken) SessionID() string { return "" }
+
+// Read implements sdk.Connection.
+func (c *spoken) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case it := <-c.heard:
+		return it.message, it.err
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements sdk.Connection.
+func (c *spoken) Write(ctx context.Context, m jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return c.write(line)
+}
+
+// Close implements sdk.Connection.
+func (c *spoken) Close() (err error) {
+	c.close.Do(func() {
+		close(c.closed)
+		err = errors.Join(c.in.Close(), c.out.Close())
+	})
+	return err
+}
+
+func (c *spoken) write(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// refuse answers what is no message, and so has no id.
+func (c *spoken) refuse(why *jsonrpc.Error) {
+	why.Message = core.Preview(why.Message) // it may quote what it refuses
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": why})
+	if err == nil {
+		_ = c.write(line) // who does not listen has left
+	}
+}
+
+// listen reads until the stream ends.
+func (c *spoken) listen() {
+	in := bufio.NewReaderSize(c.in, 64<<10)
+	for {
+		line, err := c.next(in)
+		if errors.Is(err, io.EOF) && len(line) > 0 && !json.Valid(line) {
+			line, err = nil, io.ErrUnexpectedEOF
+		}
+		for _, m := range c.messages(line) {
+			if !c.pass(heard{message: m}) {
+				return
+			}
+		}
+		if err != nil {
+			c.pass(heard{err: err})
+			return
+		}
+	}
+}
+
+// pass hands on what was heard, and reports whether anybody takes more.
+func (c *spoken) pass(it heard) bool {
+	select {
+	case c.heard <- it:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// next is the next line. One that is too long is refused as soon as that is seen, and
+// nothing is kept of it.
+func (c *spoken) next(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for long := false; ; {
+		part, err := in.ReadSlice('\n')
+		switch {
+		case long:
+		case len(line)+len(part) > maxLine:
+			long, line = true, nil
+			c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the line has more than %d bytes", maxLine)})
+		default:
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.Trim(line, " \t\r\n"), err
+		}
+	}
+}
+
+// messages are those of a line. If one of them is none, all are refused.
+func (c *spoken) messages(line []byte) []jsonrpc.Message {
+	if len(line) == 0 {
+		return nil
+	}
+	if !json.Valid(line) {
+		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON"})
+		return nil
+	}
+	all, err := decode(line)
+	if err != nil {
+		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()})
+		return nil
+	}
+	return all
+}
+
+func decode(line []byte) ([]jsonrpc.Message, error) {
+	if line[0] != '[' {
+		m, err := jsonrpc.DecodeMessage(line)
+		return []jsonrpc.Message{m}, err
+	}
+	var all []jsonrpc.Message
+	parts := json.NewDecoder(bytes.NewReader(line))
+	_, _ = parts.Token() // the bracket
+	for parts.More() {
+		var part json.RawMessage
+		if err := parts.Decode(&part); err != nil {
+			return nil, err
+		}
+		m, err := jsonrpc.DecodeMessage(part)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, m); len(all) > maxBatch {
+			return nil, errBatch
+		}
+	}
+	if len(all) == 0 {
+		return nil, errBatch
+	}
+	return all, nil
+}

@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/messages"
+)
+
+// progressEvery is how often a call that waits says so: clients give up on one of which
+// they hear nothing, and 15 s is what the shortest of them allow (libraries.md 3).
+const progressEvery = 10 * time.Second
+
+// maxProgress bounds the line of output that progress tells.
+const maxProgress = 200
+
+// progress tells that a run goes on, with the last line of its output.
+func (c *call) progress(ctx context.Context, f *flight) {
+	if c.task == nil && c.req.Params.GetProgressToken() == nil {
+		return
+	}
+	line := c.lastLine(ctx, f)
+	if line == "" {
+		line = "running"
+	}
+	c.say(ctx, f.began, line)
+}
+
+// say tells that a call is at work, to a client that wants to know.
+func (c *call) say(ctx context.Context, began time.Time, what string) {
+	token, took := c.req.Params.GetProgressToken(), time.Since(began)
+	if c.task != nil {
+		c.task.Say(fmt.Sprintf("%s (%s)", what, took.Round(time.Second)))
+		return
+	}
+	if token == nil {
+		return
+	}
+	_ = c.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // who does not listen has left
+		ProgressToken: token, Progress: took.Seconds(), Message: fmt.Sprintf("%s (%s)", what, took.Round(time.Second)),
+	})
+}
+
+// lastLine is the last line of a job's output that says anything, "" if there is none.
+func (c *call) lastLine(ctx context.Context, f *flight) string {
+	select {
+	case <-f.known:
+	default:
+		return ""
+	}
+	job, err := c.options.Host.Job(ctx, messages.JobID(f.uid))
+	if err != nil || len(job.Output) == 0 {
+		return ""
+	}
+	page, err := c.options.Host.View(ctx, messages.ReadOutput{
+		Job: messages.JobID(f.uid), Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTailLine, Lines: 3, Bytes: maxProgress}, Plain: true,
+	})
+	if err != nil {
+		return ""
+	}
+	return lastOf(page.Text)
+}
+
+// lastOf is the last line of a text, as much of it as progress tells.
+func lastOf(text string) string {
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	for len(text) > maxProgress {
+		_, first := utf8.DecodeRuneInString(text)
+		text = text[max(first, len(text)-maxProgress):]
+		for len(text) > 0 && !utf8.RuneStart(text[0]) {
+			text = text[1:]
+		}
+	}
+	return text
+}

@@ -1,0 +1,170 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// DefaultTTL is long enough for a client that went to sleep with its laptop's
+	// owner at lunch.
+	DefaultTTL = time.Hour
+	// DefaultPoll is often enough for a person who watches.
+	DefaultPoll = time.Second
+	// DefaultPatience is how long somebody may think about a question.
+	DefaultPatience = 30 * time.Minute
+	// DefaultPerClient is beyond what an agent has under way, and bounds what it
+	// forgets.
+	DefaultPerClient = 64
+	// DefaultMax bounds the memory of results that nobody fetches.
+	DefaultMax = 1024
+)
+
+// Options say how a Store is made. Zero means the default of the same name.
+type Options struct {
+	TTL       time.Duration // how long a task is kept when its work is over
+	Poll      time.Duration // how often clients are told to ask
+	Patience  time.Duration // how long the client may take to answer Task.Ask
+	PerClient int           // tasks that one client may have, those kept included
+	Max       int           // tasks of all clients
+	Live      int           // tasks of one client whose work goes on; 0: PerClient
+	Log       *slog.Logger  // of panics; nil: none is logged
+
+	// Client says whose request it is. Clients do not find each other's tasks. Nil:
+	// the session's id, which is "" for everybody where there are no sessions.
+	Client func(ctx context.Context, r mcp.Request) string
+}
+
+// Store holds the tasks of any number of servers.
+type Store struct {
+	options Options
+
+	mu     sync.Mutex
+	closed bool
+	tasks  map[string]*Task
+}
+
+// New makes a Store without tasks. The caller ends it with Close.
+func New(o Options) *Store {
+	o.TTL = cmp.Or(o.TTL, DefaultTTL)
+	o.Poll = cmp.Or(o.Poll, DefaultPoll)
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
+	o.PerClient = cmp.Or(o.PerClient, DefaultPerClient)
+	o.Max = cmp.Or(o.Max, DefaultMax)
+	o.Live = cmp.Or(o.Live, o.PerClient)
+	if o.Client == nil {
+		o.Client = func(_ context.Context, r mcp.Request) string { return r.GetSession().ID() }
+	}
+	return &Store{options: o, tasks: map[string]*Task{}}
+}
+
+// End cancels the tasks of a client and forgets them. It does not wait for their
+// work.
+func (s *Store) End(client string) { s.forget(func(t *Task) bool { return t.client == client }) }
+
+// Close cancels all tasks and forgets them. Work that comes later is done within
+// its call.
+func (s *Store) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.forget(func(*Task) bool { return true })
+}
+
+// begin makes a task of work, nil if there is no room for another. What tasks/get
+// says of it is true from now on.
+func (s *Store) begin(ctx context.Context, client string, l *later) *Task {
+	now := time.Now()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	t := &Task{
+		store: s, id: rand.Text(), client: client, cancel: cancel,
+		state: working, created: now, changed: now,
+		asked: map[string]bool{}, pending: map[string]*question{}, heard: map[*subscription]bool{},
+	}
+	if !s.admit(t) {
+		cancel()
+		return nil
+	}
+	go func() {
+		defer cancel()
+		result, err := l.do(ctx, t, s.options.Log)
+		t.end(result, err, ctx.Err() != nil)
+		s.keep(t)
+	}()
+	return t
+}
+
+// admit takes a task in, in place of the client's oldest one that is over if it
+// has too many.
+func (s *Store) admit(t *Task) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest *Task
+	own, live := 0, 0
+	for _, other := range s.tasks {
+		if other.client != t.client {
+			continue
+		}
+		own++
+		switch {
+		case !other.over():
+			live++
+		case oldest == nil || other.created.Before(oldest.created):
+			oldest = other
+		}
+	}
+	if s.closed || live >= s.options.Live || (own >= s.options.PerClient || len(s.tasks) >= s.options.Max) && oldest == nil {
+		return false
+	}
+	if own >= s.options.PerClient || len(s.tasks) >= s.options.Max {
+		s.drop(oldest)
+	}
+	s.tasks[t.id] = t
+	return true
+}
+
+// keep holds a task whose work is over until it expires.
+func (s *Store) keep(t *Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tasks[t.id] != t {
+		return // forgotten meanwhile
+	}
+	t.expiry = time.AfterFunc(s.options.TTL, func() { s.forget(func(other *Task) bool { return other == t }) })
+}
+
+// find gives a client's task, nil if it has none of this id.
+func (s *Store) find(client, id string) *Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tasks[id]
+	if t == nil || t.client != client {
+		return nil
+	}
+	return t
+}
+
+func (s *Store) forget(which func(*Task) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tasks {
+		if which(t) {
+			s.drop(t)
+		}
+	}
+}
+
+// drop is called with the lock held.
+func (s *Store) drop(t *Task) {
+	t.cancel()
+	if t.expiry != nil {
+		t.expiry.Stop()
+	}
+	delete(s.tasks, t.id)
+}

@@ -1,0 +1,88 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"troupe/dialects/core"
+	"troupe/messages"
+)
+
+// wait waits for jobs: it is how every client can hear of an end, also one that takes
+// no notifications.
+func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
+	var ids []messages.JobID
+	for _, name := range in.JobIDs {
+		job, err := c.own(ctx, name)
+		if err != nil {
+			return answer{}, err
+		}
+		ids = append(ids, messages.JobID(job.UID))
+	}
+	if len(in.JobIDs) == 0 {
+		jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope})
+		if err != nil {
+			return answer{}, err
+		}
+		for _, job := range jobs {
+			ids = append(ids, messages.JobID(job.UID))
+		}
+		for _, id := range c.untold() { // one that has ended just now is waited for, too
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return answer{result: &core.Awaited{Satisfied: true, Jobs: []core.Seen{}, Told: core.Told{Note: "no job of yours runs: there is nothing to wait for"}}}, nil
+	}
+	r, bad := in.Request(ids)
+	if bad != nil {
+		return answer{}, bad
+	}
+	end, err := c.awaitTelling(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	out := &core.Awaited{Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible, Jobs: []core.Seen{}}
+	most := in.MaxBytes
+	if most == 0 {
+		most = core.AwaitBytes
+	}
+	for _, job := range end.Jobs {
+		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
+		seen := core.Seen{Record: core.Tell(job, time.Now()), Met: met}
+		if (met || job.State.Ended()) && len(job.Output) > 0 {
+			page, err := c.tail(ctx, job, most)
+			if err != nil {
+				return answer{}, err
+			}
+			seen.Output = page.Text
+			seen.Outputs[0].Bytes = max(seen.Outputs[0].Bytes, page.Bytes) // the record is as it was when the wait began
+		}
+		out.Jobs = append(out.Jobs, seen)
+	}
+	return answer{result: out, jobs: end.Jobs}, nil
+}
+
+// awaitTelling waits, and tells that it does.
+func (c *call) awaitTelling(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began, done := time.Now(), make(chan struct{})
+	c.work.Go(func() {
+		beat := time.NewTicker(progressEvery)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				c.say(ctx, began, "waiting")
+			case <-done:
+				return
+			}
+		}
+	})
+	defer close(done)
+	return c.options.Host.Await(ctx, r)
+}

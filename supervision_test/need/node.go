@@ -1,0 +1,64 @@
+package need
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Node gives what make deps installs of tools/node, or ends the test: the path of
+// Node itself, which is not the machine's, and the directory of the packages.
+func Node(t testing.TB) (program, modules string) {
+	t.Helper()
+	at := nodeFolder(t)
+	modules = filepath.Join(at, "node_modules")
+	program = filepath.Join(modules, "node-"+runtime.GOOS+"-"+nodeCPU(runtime.GOARCH), "bin", "node")
+	if !nodeInstalled(at, program) {
+		lacks(t, "the packages of tools/node")
+	}
+	return program, modules
+}
+
+// nodeInstalled reports whether what is there is what the lock file says.
+func nodeInstalled(at, program string) bool {
+	want, err := os.ReadFile(filepath.Join(at, "package-lock.json"))
+	if err != nil {
+		return false
+	}
+	have, err := os.ReadFile(filepath.Join(at, "node_modules", ".installed"))
+	if err != nil || !bytes.Equal(want, have) {
+		return false
+	}
+	_, err = os.Stat(program)
+	return err == nil
+}
+
+// nodeFolder finds tools/node from where the test runs, in a folder of the tree.
+func nodeFolder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		at := filepath.Join(dir, "tools", "node")
+		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
+			return at
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("tools/node is in no directory above this one")
+		}
+		dir = up
+	}
+}
+
+// nodeCPU is what Node calls a processor.
+func nodeCPU(arch string) string {
+	if arch == "amd64" {
+		return "x64"
+	}
+	return arch
+}
