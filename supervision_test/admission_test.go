@@ -169,6 +169,12 @@ func TestAdmissionQuotas(t *testing.T) {
 		refused(h.run(messages.RunCommand{Scope: "a", Session: "third", Text: "x"}), messages.ResourceExhausted)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Scope: "a", Session: "second"}))
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "a", Session: "third"}))
+		for range 3 { // nor does what was refused
+			refused(h.run(messages.RunCommand{Scope: "a", Session: "fourth", Text: "x"}), messages.ResourceExhausted)
+		}
+		c, p = h.start(messages.RunCommand{Scope: "a", Text: "counts"})
+		p.Exit(0)
+		finished(c)
 	})
 }
 

@@ -65,12 +65,18 @@ var drama = []act{
 	{600 * time.Millisecond, messages.WriteInput{Job: "slow", Data: []byte("x")}},
 	{600 * time.Millisecond, messages.ChangeDeadline{Job: "slow", After: time.Hour}},
 	{700 * time.Millisecond, messages.PromoteCommand{Job: "stopped"}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Name: "kept", Text: "slow kept", Background: true}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Text: "slow beside"}},
+	{800 * time.Millisecond, messages.RunCommand{Scope: "e/f", Session: "t", Text: "slow away"}},
+	{900 * time.Millisecond, messages.PromoteCommand{Job: "kept", Keep: true}},
+	{time.Second, messages.LeaveScope{Path: "e"}},
 	{3 * time.Second, messages.HandOver{Job: "slow", To: "c"}},
 	{4 * time.Second, messages.StopCommand{Job: "slow"}},
 	{5 * time.Second, messages.StopCommand{Scope: "a"}},
 	{6 * time.Second, messages.CloseSession{Scope: "d", Session: "bash"}},
 	{6 * time.Second, messages.CloseSession{Scope: "a/b", Session: "s"}},
 	{7 * time.Second, messages.CloseScope{Path: "a"}},
+	{7 * time.Second, messages.CloseScope{Path: "e"}},
 }
 
 // perform plays a drama. A client whose request is lost asks again after half a
@@ -116,6 +122,7 @@ func (c *client) unheard() bool {
 // fails, these stay.
 var dramaticOutcomes = map[string]string{
 	"quick 1": "exited 3", "quick 2": "exited 3", "quick 3": "exited 3", "quick 4": "exited 3", "leaver": "exited 0", "fail": "failed_to_start 127",
+	"slow kept": "cancelled 143", "slow beside": "cancelled 143", "slow away": "cancelled 143",
 	"slow": "cancelled 143", "slow late": "timed_out 143", "slow stopped": "cancelled 143",
 }
 

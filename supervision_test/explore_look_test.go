@@ -61,7 +61,7 @@ func (x *explorer) patience(request any) (time.Duration, bool) {
 		return r.Timeout, r.Timeout > 0 && !x.faulty
 	case messages.OpenScope, messages.OpenSession, messages.PromoteCommand, messages.ChangeDeadline, messages.HandOver:
 		return 0, !x.faulty
-	case messages.StopCommand, messages.CloseSession, messages.CloseScope:
+	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.LeaveScope:
 		return stops, !x.faulty
 	case messages.WriteInput, messages.CloseInput, messages.AwaitInput, messages.SignalCommand, messages.PaceOutput:
 		return slowest, !x.faulty

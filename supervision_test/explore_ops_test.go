@@ -19,7 +19,7 @@ var ops = []op{
 	{24, (*explorer).pass},
 	{22, func(x *explorer) { x.run() }},
 	{2, (*explorer).runByTheDoor},
-	{3, func(x *explorer) { x.request(messages.PromoteCommand{Job: x.job()}) }},
+	{3, func(x *explorer) { x.request(messages.PromoteCommand{Job: x.job(), Keep: x.chance(30)}) }},
 	{3, (*explorer).changeDeadline},
 	{5, func(x *explorer) { x.request(messages.StopCommand{Job: x.job(), Grace: x.grace()}) }},
 	{1, func(x *explorer) { x.request(messages.StopCommand{Scope: x.scope(), Grace: x.grace()}) }},
@@ -38,6 +38,7 @@ var ops = []op{
 		x.request(messages.CloseSession{Scope: x.scope(), Session: x.session(), Grace: x.grace()})
 	}},
 	{2, func(x *explorer) { x.request(messages.CloseScope{Path: x.scope(), Grace: x.grace()}) }},
+	{2, func(x *explorer) { x.request(messages.LeaveScope{Path: x.scope(), Grace: x.grace()}) }},
 	{1, func(x *explorer) {
 		x.request(messages.OpenScope{Path: x.scope(), Quota: messages.ScopeQuota{Jobs: x.rng.IntN(4), Sessions: x.rng.IntN(3)}})
 	}},

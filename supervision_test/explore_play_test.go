@@ -118,6 +118,9 @@ func (x *explorer) note(format string, args ...any) {
 	x.done = append(x.done, fmt.Sprintf("%8s  ", x.since())+fmt.Sprintf(format, args...))
 }
 
+// overdue is beyond the longest budget of a run, and what it may take beside that.
+const overdue = 10*time.Second + slowest + time.Second
+
 // play plays so many ops, and the end.
 func (x *explorer) play(ops int) {
 	defer x.hangUp()
@@ -127,6 +130,10 @@ func (x *explorer) play(ops int) {
 			x.after(0)
 			x.look()
 		}
+	}
+	if ops%2 == 0 { // what has a bound and does not end by itself is overdue then
+		x.after(overdue)
+		x.look()
 	}
 	x.end.play(x)
 	x.after(aYear)

@@ -21,6 +21,12 @@ const (
 	eventLib     = "github.com/asynkron/protoactor-go/eventstream"
 )
 
+// The parts of the official SDK of MCP that its gateway is built on.
+const (
+	mcpLib = "github.com/modelcontextprotocol/go-sdk/mcp"
+	rpcLib = "github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
 // anything of ours may be imported by the folders at the top.
 const anything = "troupe/..."
 
@@ -31,6 +37,7 @@ var mayImport = map[string][]string{
 	"messages":                     {},
 	"spill":                        {"golang.org/x/sys"},
 	"spill/view":                   {"spill", "github.com/charmbracelet/x/ansi"},
+	"spill/artifact":               {"spill", "spill/view", "golang.org/x/sys", "github.com/rivo/uniseg"},
 	"actors/lifecycle":             {"messages"},
 	"actors/workers":               {actorLib},
 	"actors":                       {"messages", "actors/lifecycle", "actors/workers", "backends", "spill", "spill/view", actorLib, schedulerLib, eventLib},
@@ -44,10 +51,13 @@ var mayImport = map[string][]string{
 	"backends/snapshot":            {"messages", "backends", "shell", "spill"},
 	"backends/ports":               {"messages"},
 	"backends/screen":              {"messages", "backends", "spill", "github.com/charmbracelet/x", "github.com/charmbracelet/ultraviolet"},
+	"backends/disk":                {},
 	"backends/fake":                {"messages", "backends", "spill"},
 	"backends/backendtest":         {"messages", "backends", "backends/backendtest/hostile", "spill"},
 	"backends/backendtest/hostile": {},
-	"shell":                        {"messages"},
+	"shell":                        {"messages", "mvdan.cc/sh/v3/syntax"},
+	"shell/urls":                   {"shell"},
+	"shell/minimize":               {"shell", "mvdan.cc/sh/v3/syntax", "github.com/pelletier/go-toml/v2"},
 	"journal":                      {"messages", "go.etcd.io/bbolt"},
 	"faults":                       {"messages"},
 	"gateways/http":                {"messages", "gateways/http/wire", "gateways/http/peer", "spill/view", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/sys"},
@@ -55,9 +65,21 @@ var mayImport = map[string][]string{
 	"gateways/http/peer":           {"messages", "golang.org/x/sys"},
 	"gateways/http/wire":           {"messages", "github.com/go-faster/jx", "golang.org/x/sys"},
 	"gateways/webhook":             {"messages", "gateways/http/wire"},
+	"dialects":                     {"messages"},
+	"dialects/dialecttest":         {anything, "github.com/stretchr/testify"},
+	"dialects/core":                {"messages", "shell"},
+	"dialects/copilot":             {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
+	"dialects/opencode":            {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
+	"dialects/codelia":             {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
+	"dialects/omp":                 {"messages", "dialects", "shell", "shell/urls", "shell/minimize", "spill/artifact", "spill/view", "github.com/charmbracelet/x/ansi", "github.com/oklog/ulid/v2"},
+	"gateways/mcp":                 {"messages", "dialects", "dialects/core", "gateways/mcp/web", "gateways/mcp/tasks", "spill/view", mcpLib, rpcLib, "github.com/google/jsonschema-go", "github.com/oklog/ulid/v2"},
+	"gateways/mcp/web":             {mcpLib},
+	"gateways/mcp/tasks":           {mcpLib, rpcLib},
+	"gateways/mcp/mcptest":         {},
+	"gateways/mcp/fixtures":        {"gateways/mcp/tasks", mcpLib, rpcLib},
 	"":                             {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
-	"bench":                        {anything, "golang.org/x/sys"},
-	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/coder/websocket", "github.com/oklog/ulid/v2", "golang.org/x/term", "golang.org/x/sys"},
+	"bench":                        {anything, "golang.org/x/sys", mcpLib},
+	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/coder/websocket", "github.com/oklog/ulid/v2", mcpLib, "golang.org/x/term", "golang.org/x/sys"},
 	"supervision_test":             {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"supervision_test/need":        {},
 	"tools/testsum":                {},

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors"
 	"troupe/backends"
@@ -84,15 +83,15 @@ func TestFaultSessionKeepsItsShell(t *testing.T) {
 func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 	journals(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "foreground"})
-		late := messages.CommandChanged{Job: h.job("j1")}
-		late.Job.WaitingForInput = true
-		h.stage.spoil = func(_ *actor.PID, message any) int {
-			if _, ends := message.(messages.ShutDown); ends {
-				h.system().Root.Send(h.top(), late) // it was on its way
-			}
-			return 1
-		}
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		release := h.hold("supervisor", "messages.ShutDown")
+		ended := make(chan error)
+		h.over, h.left = true, true
+		go func() { ended <- h.node.Shutdown(h.Context(), messages.ShutDown{KeepJobs: true}) }()
+		synctest.Wait()
+		p.AwaitInput(true) // it is said, and on its way
+		synctest.Wait()
+		release()
+		if err := <-ended; err != nil {
 			h.Error(err)
 		}
 		h.stage.spoil = nil

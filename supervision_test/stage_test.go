@@ -207,7 +207,7 @@ func (s *stage) fall(who *actor.PID) { s.fell[who.Id] = time.Now() }
 // supervisor has all of it placed again, and a client whose request is lost has
 // a deadline of its own. One that asks others may get their answers any time.
 func (s *stage) fellBefore(to *actor.PID) bool {
-	if len(s.fell) > 0 && slices.Contains([]string{"gather", "watch", "tail"}, kindOf(to)) {
+	if len(s.fell) > 0 && slices.Contains([]string{"gather", "parting", "watch", "tail", "notice"}, kindOf(to)) {
 		return true // an actor that fails may answer twice, and may be asked twice
 	}
 	for id, at := range s.fell {
@@ -245,11 +245,15 @@ func kindOf(pid *actor.PID) string {
 	return kind
 }
 
-// nameOf is the type of a message; of one that is routed, that of the request.
+// nameOf is the type of a message; of one that is routed, that of the request, and of
+// news about a job, that of the fact.
 func nameOf(message any) string {
 	name := strings.TrimPrefix(fmt.Sprintf("%T", message), "*")
-	if v := reflect.ValueOf(message); v.Kind() == reflect.Struct && name == "actors.routed" {
-		return "routed:" + v.FieldByName("request").Elem().Type().String()
+	switch name {
+	case "actors.routed":
+		return "routed:" + reflect.ValueOf(message).FieldByName("request").Elem().Type().String()
+	case "actors.news":
+		return reflect.ValueOf(message).FieldByName("fact").Elem().Type().String()
 	}
 	return name
 }

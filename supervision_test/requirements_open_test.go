@@ -1,0 +1,6 @@
+package supervision_test
+
+// unprovenNumbers: see unproven.
+const unprovenNumbers = `
+108
+`

@@ -1,0 +1,92 @@
+package supervision_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updateRequirements = flag.Bool("update-requirements", false, "write docs/requirements.md anew")
+
+// requirement is one line of testdata/requirements.tsv.
+type requirement struct{ number, group, strength, dialects, line string }
+
+// laterGroups come with the front ends that they are of.
+const laterGroups = "M N O"
+
+// unproven are the requirements that must hold and have no test yet. The list only
+// becomes shorter: one that has a test must be taken off.
+var unproven = strings.Fields(unprovenNumbers)
+
+// TestRequirementsHaveTests: what must hold has a test that is named after it, and
+// docs/requirements.md tells which.
+func TestRequirementsHaveTests(t *testing.T) {
+	proofs := requirementTests(t)
+	var doc strings.Builder
+	doc.WriteString("# Requirements\n\nWhat troupe promises to the users of each dialect, by number, and the tests that hold it to that. Made from the tests by\n" +
+		"`go test ./supervision_test -run TestRequirementsHaveTests -update-requirements`; nobody edits it.\n\n| number | strength | dialect | what | tests |\n| --- | --- | --- | --- | --- |\n")
+	for _, r := range requirements(t) {
+		tests := proofs[r.number]
+		must := r.strength == "MUST" && !slices.Contains(strings.Fields(laterGroups), r.group)
+		switch open := slices.Contains(unproven, r.number); {
+		case must && len(tests) == 0 && !open:
+			t.Errorf("R-%s must hold and has no test: %s", r.number, r.line)
+		case open && len(tests) > 0:
+			t.Errorf("R-%s is on the list of those without a test, and has one", r.number)
+		}
+		delete(proofs, r.number)
+		fmt.Fprintf(&doc, "| R-%s | %s | %s | %s | %s |\n", r.number, r.strength, r.dialects, strings.ReplaceAll(r.line, "|", `\|`), strings.Join(tests, "<br>"))
+	}
+	for number, tests := range proofs {
+		t.Errorf("there is no requirement R-%s, which %v say they test", number, tests)
+	}
+	path := filepath.Join("..", "docs", "requirements.md")
+	if *updateRequirements {
+		if err := os.WriteFile(path, []byte(doc.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if readDoc(t, "docs", "requirements.md") != doc.String() {
+		t.Error("docs/requirements.md is not what the tests say; run this test with -update-requirements")
+	}
+}
+
+func requirements(t *testing.T) []requirement {
+	t.Helper()
+	var all []requirement
+	for line := range strings.Lines(readDoc(t, "supervision_test", "testdata", "requirements.tsv")) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 5 {
+			t.Fatalf("a line of requirements.tsv has %d fields: %s", len(f), line)
+		}
+		all = append(all, requirement{strings.TrimPrefix(f[0], "R-"), f[1], f[2], f[3], f[4]})
+	}
+	if len(all) != 294 {
+		t.Fatalf("requirements.tsv has %d lines", len(all))
+	}
+	return all
+}
+
+// requirementTests are the tests by the number that they are named after.
+func requirementTests(t *testing.T) map[string][]string {
+	t.Helper()
+	name := regexp.MustCompile(`(?m)^func (TestR(\d{3})_\w+)\(`)
+	tests := map[string][]string{}
+	for _, f := range houseTree(t, "..") {
+		if !f.test {
+			continue
+		}
+		for _, m := range name.FindAllStringSubmatch(f.text, -1) {
+			tests[m[2]] = append(tests[m[2]], fmt.Sprintf("`%s` %s", f.folder, m[1]))
+		}
+	}
+	for _, list := range tests {
+		slices.Sort(list)
+	}
+	return tests
+}
