@@ -120,6 +120,12 @@ func (h hosted) CloseInput(ctx context.Context, id messages.JobID) error {
 	return err
 }
 
+// Resize implements dialects.Host.
+func (h hosted) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+	_, err := reply[messages.Acknowledged](ctx, h.Node, r)
+	return err
+}
+
 // View implements dialects.Host.
 func (h hosted) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	return h.Read(ctx, r)

@@ -36,6 +36,7 @@ type Host interface {
 	Paste(ctx context.Context, id messages.JobID, text string) error
 	CloseInput(ctx context.Context, id messages.JobID) error
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
+	Resize(ctx context.Context, r messages.ResizeTerminal) error
 	// View is one view of a stream, as text.
 	View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	// Bytes are those of a stream as they are, from an offset, at most most of them:

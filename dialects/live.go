@@ -17,6 +17,19 @@ const piece = 1 << 20
 // be written any more. What comes in between is in the next one: each replaces the one
 // before, and none is lost. It returns when the stream or ctx ends.
 func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, window int, every time.Duration, show func(messages.OutputPage)) error {
+	return Follow(ctx, h, job, stream, every, func(from int64, over bool) (int64, error) {
+		page, err := h.View(ctx, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+		if err == nil && (!over || page.Bytes > from) {
+			show(page)
+		}
+		return page.Bytes, err
+	})
+}
+
+// Follow calls look whenever a stream has more than byte from, at most once every every,
+// and a last time when nothing can be written any more: then over is true. look returns
+// how much of the stream it has seen. Follow returns when the stream or ctx ends, or with look's error.
+func Follow(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, every time.Duration, look func(from int64, over bool) (int64, error)) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	<-tick.C
@@ -26,17 +39,11 @@ func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Strea
 			return err
 		}
 		over := b.Next <= from
-		page, err := h.View(ctx, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
-		if err != nil {
+		seen, err := look(from, over)
+		if err != nil || over {
 			return err
 		}
-		if !over || page.Bytes > from {
-			show(page)
-		}
-		if over {
-			return nil
-		}
-		from = max(b.Next, page.Bytes)
+		from = max(b.Next, seen)
 		tick.Reset(every)
 		select {
 		case <-tick.C:

@@ -175,9 +175,15 @@ func (h *mcpHost) Screen(ctx context.Context, id messages.JobID) (messages.Scree
 		s, err := c.Screen(ctx, id)
 		return messages.ScreenText{
 			Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
-			Alternate: s.Alternate, Title: s.Title, At: s.At, Bytes: s.Bytes,
+			Alternate: s.Alternate, Title: s.Title, Keys: messages.KeyModes(s.Keys), At: s.At, Bytes: s.Bytes,
 		}, err
 	})
+}
+
+// Resize implements dialects.Host.
+func (h *mcpHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) { return nothing(c.Resize(ctx, r)) })
+	return err
 }
 
 // View implements mcp.Host.

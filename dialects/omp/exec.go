@@ -189,7 +189,7 @@ func refusedShell(job messages.Job, err error) bool {
 func (s *Session) begun(ctx context.Context, f *flight) {
 	id := f.id()
 	if f.pty && s.o.Console != nil {
-		s.o.Console(id, f.command)
+		s.o.Console(newConsole(s.o.Host, id, f.command))
 	}
 	if f.stopAt > 0 {
 		f.looks.Add(1)

@@ -144,13 +144,3 @@ func TestR115_ATimeoutOfATerminalIsSaid(t *testing.T) {
 	require.True(t, details(t, result).TimedOut)
 	require.True(t, ended{how: timedOut}.plain().Cancelled, "elsewhere it is a cancelled result with an annotation")
 }
-
-// Who shows a terminal is told of it, and types.
-func TestATerminalIsTypedTo(t *testing.T) {
-	r := newRig(t, withUI)
-	r.o.Console = func(job messages.JobID, command string) {
-		require.Equal(t, "read x; echo got $x", command)
-		r.beside.Go(func() { require.NoError(t, r.o.Host.Type(context.Background(), job, "hello{enter}")) })
-	}
-	require.Contains(t, body(r.bash(args{"command": "read x; echo got $x", "pty": true})), "got hello")
-}

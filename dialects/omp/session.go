@@ -30,11 +30,11 @@ type Options struct {
 	// another blocks nothing.
 	Tools []string
 	// HasUI says that there is somebody to see a terminal, whose screen has the size
-	// Screen; Console is told of each command that runs on one. Who shows it
-	// types by Host.Type, and ends it by Host.Stop.
+	// Screen; Console is given each command that runs on one, to Show it in a
+	// goroutine of its own: the command waits for Console to return.
 	HasUI   bool
 	Screen  messages.Terminal
-	Console func(job messages.JobID, command string)
+	Console func(*Console)
 	// Client runs commands in the client's own terminal; nil: it has none.
 	Client ClientTerminal
 	// Files makes the artifacts; nil: none are made.

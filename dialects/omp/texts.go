@@ -104,3 +104,20 @@ const (
 	descPoll    = "ids of jobs to wait for, until one of them ends"
 	descCancel  = "ids of jobs to end"
 )
+
+// The console.
+const (
+	textConsole     = "Console"
+	textBadgeRuns   = "running"
+	textBadgeCode   = "exited with code %d"
+	textBadgeNoCode = "exited without a code"
+	textBadgeTime   = "timed out"
+	textBadgeKilled = "killed"
+	textFooterRuns  = "Esc kills the command; all other keys go to it"
+	textFooterOver  = "Finished"
+	textKilledHere  = "killed at its console"
+
+	iconRunning = "▶"
+	iconDone    = "✓"
+	iconFailed  = "✗"
+)

@@ -1,6 +1,0 @@
-package supervision_test
-
-// unprovenNumbers: see unproven.
-const unprovenNumbers = `
-108
-`
