@@ -3,24 +3,29 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // ourAgent runs one command after the other as an agent does: by the tool run of
-// "troupe mcp" over stdio, with a daemon that has all.
+// "troupe mcp" over stdio, with a daemon that has all. It writes and reads the lines
+// itself: what an SDK takes of its client's time is not the server's.
 type ourAgent struct {
-	troupe  string
-	env     []string
-	session *mcp.ClientSession
-	n       int
+	troupe string
+	env    []string
+	serve  *exec.Cmd
+	to     io.WriteCloser
+	from   *bufio.Reader
+	calls  int // asked so far
+	n      int
 }
 
 // newOurAgent builds troupe, since an agent has the program and not its packages.
@@ -41,25 +46,77 @@ func newOurAgent(ctx context.Context, e errand) (runner, error) {
 	if said, err := exec.CommandContext(ctx, "go", "build", "-o", a.troupe, "troupe/cmd/troupe").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("troupe cannot be built: %w\n%s", err, said)
 	}
-	serve := exec.Command(a.troupe, "mcp")
-	serve.Env = a.env
-	var err error
-	a.session, err = mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(ctx, &mcp.CommandTransport{Command: serve}, nil)
-	return a, err
+	return a, a.connect()
 }
 
-func (a *ourAgent) round(ctx context.Context) (values, error) {
+func (a *ourAgent) connect() error {
+	a.serve = exec.Command(a.troupe, "mcp")
+	a.serve.Env, a.serve.Stderr = a.env, os.Stderr
+	to, err := a.serve.StdinPipe()
+	if err != nil {
+		return err
+	}
+	from, err := a.serve.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := a.serve.Start(); err != nil {
+		return err
+	}
+	a.to, a.from = to, bufio.NewReader(from)
+	if _, err := a.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.to, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return err
+}
+
+// toolResult is what the bench looks at of a result.
+type toolResult struct {
+	IsError   bool `json:"isError"`
+	Structure struct {
+		Outcome string `json:"outcome"`
+	} `json:"structuredContent"`
+}
+
+// ask makes a request and waits for its response.
+func (a *ourAgent) ask(method, params string) (toolResult, error) {
+	a.calls++
+	var reply struct {
+		ID     int             `json:"id"`
+		Error  json.RawMessage `json:"error"`
+		Result toolResult      `json:"result"`
+	}
+	if _, err := fmt.Fprintf(a.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", a.calls, method, params); err != nil {
+		return reply.Result, err
+	}
+	for reply.ID != a.calls { // what comes before is a notification
+		line, err := a.from.ReadBytes('\n')
+		if err != nil {
+			return reply.Result, err
+		}
+		if err := json.Unmarshal(line, &reply); err != nil {
+			return reply.Result, err
+		}
+	}
+	if reply.Error != nil {
+		return reply.Result, fmt.Errorf("%s was answered %s", method, reply.Error)
+	}
+	return reply.Result, nil
+}
+
+func (a *ourAgent) round(context.Context) (values, error) {
 	times := make([]time.Duration, 0, a.n)
-	call := &mcp.CallToolParams{Name: "run", Arguments: map[string]any{"command": nothing}}
+	call := fmt.Sprintf(`{"name":"run","arguments":{"command":%q}}`, nothing)
 	for range a.n {
 		start := time.Now()
-		result, err := a.session.CallTool(ctx, call)
+		result, err := a.ask("tools/call", call)
 		if err != nil {
 			return nil, err
 		}
 		times = append(times, time.Since(start))
-		if shown, _ := result.StructuredContent.(map[string]any); result.IsError || shown["outcome"] != "exited" {
-			return nil, fmt.Errorf("the tool answered %v", result.Content)
+		if result.IsError || result.Structure.Outcome != "exited" {
+			return nil, fmt.Errorf("the tool answered %+v", result)
 		}
 	}
 	return values{"p50": float64(percentile(times, 0.50)) / float64(time.Microsecond)}, nil
@@ -68,8 +125,8 @@ func (a *ourAgent) round(ctx context.Context) (values, error) {
 // close ends the daemon, too, which the server of the agent has started.
 func (a *ourAgent) close() error {
 	var err error
-	if a.session != nil {
-		err = a.session.Close()
+	if a.serve != nil && a.serve.Process != nil {
+		err = errors.Join(a.to.Close(), a.serve.Wait())
 	}
 	end := exec.Command(a.troupe, "shutdown", "--stop-jobs")
 	end.Env = a.env
