@@ -35,6 +35,13 @@ func TestFine(t *testing.T) {}
 `,
 	"unbuilt/unbuilt_test.go": "package unbuilt\nfunc broken() int { return \"why unbuilt\" }\n",
 	"untested/untested.go":    "package untested\n",
+	"fuzzed/fuzzed_test.go": `package fuzzed
+import "testing"
+func TestNot(t *testing.T) { t.Error("a test ran") }
+func FuzzGood(f *testing.F) { f.Fuzz(func(*testing.T, string) {}) }
+func FuzzBad(f *testing.F) { f.Fuzz(func(t *testing.T, s string) { if s != "" { t.Fatal("why some") } }) }
+func FuzzSkipped(f *testing.F) { f.Skip("needs zsh: install it with make deps") }
+`,
 }
 
 // run runs the packages of the sample and gives the exit status and output.
@@ -86,8 +93,8 @@ func TestGoodPackagesPass(t *testing.T) {
 
 func TestEachKindOfFailureIsCountedOnceAndExplained(t *testing.T) {
 	status, out := run(t, runner{}, "./...")
-	// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, outside, unbuilt.
-	if got, want := lastLine(t, out), "7 passed, 6 failed, 1 skipped"; got != want || status != 1 {
+	// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, TestNot, outside, unbuilt.
+	if got, want := lastLine(t, out), "9 passed, 7 failed, 2 skipped"; got != want || status != 1 {
 		t.Errorf("got %q and status %d, want %q and 1:\n%s", got, status, want, out)
 	}
 	expect(t, out,
