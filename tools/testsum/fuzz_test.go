@@ -53,3 +53,10 @@ func TestNothingToFuzzIsAFailure(t *testing.T) {
 		t.Errorf("got %q and status %d", got, status)
 	}
 }
+
+func TestTheEndOfItsTimeIsNoFailureOfATarget(t *testing.T) {
+	status, out := run(t, fuzzing("./late"))
+	if got, want := lastLine(t, out), "1 passed, 0 failed, 0 skipped"; got != want || status != 0 {
+		t.Errorf("got %q and status %d, want %q and 0:\n%s", got, status, want, out)
+	}
+}

@@ -119,9 +119,9 @@ func (r *runner) goTest(name, dir string, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	before := r.tally.failed
+	before := r.tally.failed + r.tally.late
 	readErr := r.tally.read(events)
-	if err := cmd.Wait(); err != nil && r.tally.failed == before {
+	if err := cmd.Wait(); err != nil && r.tally.failed+r.tally.late == before {
 		r.tally.broken(name, err.Error())
 	}
 	return readErr

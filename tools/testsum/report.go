@@ -90,6 +90,13 @@ func (t *tally) placed(e event) string {
 	return e.Output
 }
 
+// timeUp says that the end of its time is all that a fuzz target failed by: before 1.27 go
+// test may take that for a failure (go.dev/issue/75804). An input that fails is written.
+func (c *test) timeUp() bool {
+	n := len(c.output)
+	return c.inputs != "" && n > 0 && strings.TrimSpace(c.output[n-1]) == "context deadline exceeded"
+}
+
 // noise is what go test says of a package, and the report says too.
 func noise(word string) bool {
 	word, _, _ = strings.Cut(word, "\t")

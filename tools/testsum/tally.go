@@ -35,7 +35,7 @@ type test struct {
 	parent    bool   // it has tests of its own: they are counted, it is not
 	bad       bool   // one of them failed
 	inputs    string // of a fuzz target: how many were tried
-	fuzzed    bool   // of a package: its target was told already
+	fuzzed    bool   // of a package: its target passed and was told already
 }
 
 // A skip is a test that did not run, and why.
@@ -51,6 +51,7 @@ type tally struct {
 	failures       map[string]int    // by package
 	groups         map[string]*score // by catalogue group
 	dirs           map[string]string // by package, where its fuzz targets write
+	late           int               // fuzz targets that passed, whatever go test says of them
 	out            io.Writer
 }
 
@@ -121,6 +122,10 @@ func (t *tally) test(e event) *test {
 func (t *tally) end(e event) {
 	c := t.test(e)
 	delete(t.open, [2]string{e.Package, e.Test})
+	if e.Action == "fail" && c.timeUp() {
+		e.Action = "pass"
+		t.late++
+	}
 	if e.Action == "fail" {
 		t.blame(c)
 	}
@@ -164,8 +169,11 @@ func (t *tally) endPackage(e event) {
 	self := t.test(e)
 	delete(t.open, [2]string{e.Package, ""})
 	cut := t.cutOff(e.Package)
-	if e.Action != "fail" {
-		if e.Action == "pass" && !self.fuzzed {
+	switch {
+	case self.fuzzed:
+		return
+	case e.Action != "fail":
+		if e.Action == "pass" {
 			fmt.Fprintf(t.out, "ok    %s  %.1fs\n", e.Package, e.Elapsed)
 		}
 		return
