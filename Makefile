@@ -13,7 +13,11 @@ STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo fals
 RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/... ./gateways/...
 TESTSUM := .bin/testsum $(RACED:%=-race %)
 
-.PHONY: build test check deps bench catalogue soak stress docs
+# How long each fuzz target is given in make soak and make fuzz.
+FUZZTIME ?= 20s
+FUZZ := -fuzz ./... -fuzztime $(FUZZTIME)
+
+.PHONY: build test check deps bench catalogue soak fuzz stress docs
 
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
@@ -39,8 +43,11 @@ bench: ## ours beside raw, one line each; BENCH_JSON=file for JSON
 catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts them
 	@.bin/testsum -catalogue ./...
 
-soak: .bin/testsum ## the long forms of the tests that have one
-	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(RACED) .
+soak: .bin/testsum ## the long forms of the tests that have one, and what fuzz does
+	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(FUZZ) $(RACED) .
+
+fuzz: .bin/testsum ## each fuzz target for FUZZTIME (20s)
+	@.bin/testsum $(FUZZ)
 
 stress: .bin/testsum ## what races would break, a hundred times
 	@$(TESTSUM) -count 100 -timeout 90m ./supervision_test ./backends/...

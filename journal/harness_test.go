@@ -50,7 +50,7 @@ func aJob(id messages.JobID) messages.Job {
 	return messages.Job{
 		ID: id, UID: messages.UID("01JD" + fmt.Sprintf("%022s", id)), Scope: "main", Session: "default",
 		Command: "go test ./... -run TestHouse", Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished,
-		Outcome: messages.Exited, Settled: true, PID: 4242, StartTime: 123456, Isolation: messages.InCgroup, Dir: "/home/user/project",
+		Outcome: messages.Exited, Settled: true, PID: 4242, StartTime: 123456, Isolation: messages.InCgroup, Dir: "/src/project",
 		Created: at, Started: at, Ended: at, Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 9000},
 		Output: []messages.StreamOutput{{Bytes: 1234, Lines: 12, Counted: true, LinesExact: true}},
 	}

@@ -34,6 +34,9 @@ func TakeCd(text string) (path, command string, ok bool) {
 	if err != nil || len(script.File.Stmts) == 0 {
 		return "", text, false
 	}
+	if chain := script.File.Stmts[0]; chain.Background && len(script.File.Stmts) > 1 {
+		return "", text, false // what is behind runs where the text began
+	}
 	first, and := leftmost(script.File.Stmts[0])
 	// The parser has to see the `&&` where the grammar does.
 	if and == nil || int(and.OpPos.Offset()) != match[3]+strings.Index(text[match[3]:], "&&") || !changesDir(first) {

@@ -55,6 +55,9 @@ func TestR026_TheGrammarOfALeadingCd(t *testing.T) {
 		"cd a && ls || pwd":        "a|ls || pwd",
 		"cd a && ls | wc":          "a|ls | wc",
 		"cd a && ls &":             "a|ls &",
+		"cd a && ls & pwd":         "-", // runs where the text began
+		"cd a && ls &\npwd":        "-",
+		"cd a && ls; pwd &":        "a|ls; pwd &",
 		"cd a && cat <<E\nx\nE":    "a|cat <<E\nx\nE",
 		" cd a && ls":              "-",
 		"cd a; ls":                 "-",

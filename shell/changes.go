@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // changer says that a command of a shell changes the shell itself. Behind a
 // pipe's left end it changes a copy of it.
@@ -32,11 +36,27 @@ func changesShell(s *syntax.Stmt) bool {
 		case *syntax.CallExpr:
 			if len(n.Args) == 0 {
 				found = true
-			} else if name, ok := Literal(n.Args[0]); ok && changer(name) {
+			} else if name, ok := Literal(behindBuiltin(n.Args)); ok && changer(name) {
 				found = true
 			}
 		}
 		return !found
 	})
 	return found
+}
+
+// behindBuiltin is the word that names what is run: `command cd` is cd.
+func behindBuiltin(words []*syntax.Word) *syntax.Word {
+	for len(words) > 1 {
+		name, ok := Literal(words[0])
+		if !ok || name != "command" && name != "builtin" {
+			break
+		}
+		for words = words[1:]; len(words) > 1; words = words[1:] {
+			if option, ok := Literal(words[0]); !ok || !strings.HasPrefix(option, "-") {
+				break
+			}
+		}
+	}
+	return words[0]
 }

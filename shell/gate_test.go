@@ -172,7 +172,7 @@ func TestBadInputHostileTextsPassTheGateInTime(t *testing.T) {
 }
 
 func FuzzGate(f *testing.F) {
-	for _, seed := range []string{"kill 1", "pkill x", "a; sudo -u x kill $X", "${!x}", "bash -c 'kill'", "`$(a $(b))`", "kill -- -", "command -v", "timeout", "'"} {
+	for _, seed := range []string{"kill 1", "pkill x", "a; sudo -u x kill $X", "${!x}", "bash -c 'kill'", "`$(a $(b))`", "kill -- -", "command -v", "timeout", "'", "kil\x00l"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -181,7 +181,7 @@ func FuzzGate(f *testing.F) {
 		if err != nil && (!errors.As(err, &e) || e.Error() == "" || len(e.Name) > maxPattern+3) {
 			t.Fatalf("%#v", err)
 		}
-		if !strings.Contains(strings.NewReplacer(`\`, "", `"`, "", "'", "", "$", "", "\n", "").Replace(text), "kill") && e != nil && e.Reason != GateExpansion {
+		if !strings.Contains(strings.NewReplacer(`\`, "", `"`, "", "'", "", "$", "", "\n", "", "\x00", "").Replace(text), "kill") && e != nil && e.Reason != GateExpansion {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

@@ -75,8 +75,10 @@ func look(text string) judged {
 }
 
 func (j judged) matches(r rule) bool {
-	if j.parsed && slices.ContainsFunc(j.commands, r.search.MatchString) {
+	if j.parsed && slices.ContainsFunc(j.commands, r.found) {
 		return true
 	}
-	return (!j.parsed || !r.ours) && r.search.MatchString(j.text)
+	return (!j.parsed || !r.ours) && r.found(j.text)
 }
+
+func (r rule) found(text string) bool { return len(text) <= r.most && r.search.MatchString(text) }

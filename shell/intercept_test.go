@@ -258,6 +258,15 @@ func TestBadInputHostileTextsAreJudgedInTime(t *testing.T) {
 	}
 	_, ok := Intercept("cat "+strings.Repeat("a ", 8<<20), "", rules, allTools)
 	assert.False(t, ok)
+
+	slow := Compile([]Rule{{Pattern: "(.*a){900}b", Tool: "read"}})
+	took := fastest(func() { _, ok = Intercept("x "+strings.Repeat("a", MaxParse-3), "", slow, allTools) })
+	assert.Less(t, took, 500*time.Millisecond)
+	assert.False(t, ok)
+	_, ok = Intercept(strings.Repeat("a", 900)+"b", "", slow, allTools)
+	assert.True(t, ok)
+	_, ok = Intercept(strings.Repeat("a ", MaxParse/2-1)+"b", "", Compile([]Rule{{Pattern: "^(a|b|c{1,50}|d{1,50})+.*(x|y|z|a){1,50} b$", Tool: "read"}}), allTools)
+	assert.True(t, ok, "a pattern that a person may write")
 }
 
 func FuzzIntercept(f *testing.F) {

@@ -163,6 +163,10 @@ func TestR022_WhatNeedsItsPipeKeepsIt(t *testing.T) {
 		"{ a; read b; } | tail -1":                "-",
 		"if a; then exit 1; fi | tail -1":         "-",
 		"((x++)) | tail -1":                       "-",
+		"command exit 3 | head -1":                "-",
+		"builtin command -p cd /x | head -1":      "-",
+		"command -v exit | head -1":               "-", // nobody misses it
+		"command ls | head -1":                    "command ls h1 t0",
 		"( cd x; ls ) | tail -1":                  "( cd x; ls ) h0 t1",
 		"ls | while read x; do a; done | head -1": "ls | while read x; do a; done h1 t0",
 		"for f in *; do wc $f; done | head -1":    "for f in *; do wc $f; done h1 t0",

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -50,9 +51,28 @@ type Rules []rule
 type rule struct {
 	Rule
 	search *regexp.Regexp
+	most   int // the longest text that is searched, in bytes
 	// ours says that it is one of the patterns above: what they are about is
 	// known, so that the parse alone decides. Of another, its words do.
 	ours bool
+}
+
+// maxSearch bounds what a rule costs, in bytes of a text times instructions of its pattern:
+// a quarter of a second. Of any pattern that a person writes it is more than MaxParse.
+const maxSearch = 50_000_000
+
+// Instructions is how many instructions a pattern has: what its search costs at most for each
+// byte of a text, at some nanoseconds each. It is 1 for a pattern that is none.
+func Instructions(pattern string) int {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 1
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 1
+	}
+	return len(program.Inst)
 }
 
 // Compile makes rules ready. Those whose pattern or flags are not valid are left
@@ -69,7 +89,7 @@ func Compile(rules []Rule) Rules {
 			continue
 		}
 		if search, err := regexp.Compile(pattern); err == nil {
-			ready = append(ready, rule{Rule: r, search: search, ours: r.Flags == "" && known[r.Pattern]})
+			ready = append(ready, rule{Rule: r, search: search, most: maxSearch / Instructions(pattern), ours: r.Flags == "" && known[r.Pattern]})
 		}
 	}
 	return ready

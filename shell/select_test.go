@@ -16,7 +16,7 @@ func disk(files ...string) func(string) bool {
 }
 
 func TestShellIsSelected(t *testing.T) {
-	all := disk("/bin/bash", "/bin/sh", "/usr/bin/zsh", "/opt/bash5", "/usr/bin/fish", "/opt/rc", "/home/u/bin/bash", "/usr/local/bin/bash")
+	all := disk("/bin/bash", "/bin/sh", "/usr/bin/zsh", "/opt/bash5", "/usr/bin/fish", "/opt/rc", "/own/bin/bash", "/usr/local/bin/bash")
 	for _, c := range []struct {
 		name    string
 		setting string
@@ -28,7 +28,7 @@ func TestShellIsSelected(t *testing.T) {
 		{"the user's bash", "", []string{"SHELL=/opt/bash5"}, all, "/opt/bash5"},
 		{"the user's zsh", "", []string{"SHELL=/usr/bin/zsh", "PATH=/bin"}, all, "/usr/bin/zsh"},
 		{"never fish", "", []string{"SHELL=/usr/bin/fish", "PATH=/usr/bin:/bin"}, all, "/bin/bash"},
-		{"the user's is gone", "", []string{"SHELL=/gone/zsh", "PATH=/home/u/bin"}, all, "/home/u/bin/bash"},
+		{"the user's is gone", "", []string{"SHELL=/gone/zsh", "PATH=/own/bin"}, all, "/own/bin/bash"},
 		{"a relative one is none", "", []string{"SHELL=bash", "PATH=bin::."}, all, "/bin/bash"},
 		{"no PATH", "", nil, disk("/usr/local/bin/bash", "/bin/sh"), "/usr/local/bin/bash"},
 		{"no bash", "", []string{"PATH=/opt"}, disk("/bin/sh"), "/bin/sh"},

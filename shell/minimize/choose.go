@@ -30,7 +30,9 @@ func choose(c call, exit int, user Filters) chosen {
 		}
 	}
 	found := chosen{label: c.program, own: ownOf(c)}
-	found.pipeline, found.skipped = user.match(c, exit)
+	if found.pipeline, found.skipped = user.match(c, exit); found.pipeline != nil {
+		found.pipeline.bounded = true
+	}
 	if found.own != nil {
 		found.skipped = false
 	} else if found.pipeline == nil && !found.skipped {

@@ -16,6 +16,9 @@ import (
 // maxFilterBytes bounds a file of filters: it is written by hand.
 const maxFilterBytes = 64 << 10
 
+// maxReplacement bounds what stands for what was found, in bytes: less than a line.
+const maxReplacement = 1000
+
 // filter is one table of a file of filters: [filters.NAME].
 type filter struct {
 	name string
@@ -115,9 +118,17 @@ func (f *filter) check() error {
 	patterns := append([]string{f.Command, f.Subcommand}, f.Strip...)
 	for _, r := range f.Replace {
 		patterns = append(patterns, r.Pattern)
+		if len(r.Replacement) > maxReplacement {
+			return &FilterError{Reason: fmt.Sprintf(textBadReplacement, f.name, maxReplacement)}
+		}
 	}
 	for _, pattern := range patterns {
 		if _, err := regexp.Compile(pattern); err != nil {
+			return &FilterError{Reason: fmt.Sprintf(textBadPattern, f.name, pattern, err)}
+		}
+	}
+	for _, pattern := range []string{f.Command, f.Subcommand} { // as they will be used
+		if _, err := regexp.Compile(all(pattern)); err != nil {
 			return &FilterError{Reason: fmt.Sprintf(textBadPattern, f.name, pattern, err)}
 		}
 	}
@@ -165,8 +176,10 @@ func (f Filters) match(c call, exit int) (found *pipeline, skipped bool) {
 
 // whole matches all of a text.
 func whole(pattern, text string) bool {
-	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(text)
+	return regexp.MustCompile(all(pattern)).MatchString(text)
 }
+
+func all(pattern string) string { return `^(?:` + pattern + `)$` }
 
 // embedded are the built-in filters, in one file for each family of programs. They are read
 // when a command of the family has ended: so they cost nothing before.

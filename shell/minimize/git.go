@@ -64,6 +64,10 @@ func withoutLocks(lines []string) []string {
 
 var commitLine = regexp.MustCompile(`^commit ([0-9a-f]{12})[0-9a-f]*( \(.*\))?$`)
 
+// maxHead is how many lines of a commit's head are written in one: git log has two, and a file
+// that git shows may have any number of what looks like them.
+const maxHead = 4
+
 // history writes the head of each commit in one line, and its diff as diff does.
 func history(lines []string, c run) ([]string, bool) {
 	if c.has("--graph") || !slices.ContainsFunc(lines, commitLine.MatchString) {
@@ -71,13 +75,16 @@ func history(lines []string, c run) ([]string, bool) {
 	}
 	var kept []string
 	inHead, inMessage := false, false
+	joined := 0
 	for _, line := range lines {
 		found := commitLine.FindStringSubmatch(line)
 		switch {
 		case found != nil:
 			kept = append(kept, "commit "+found[1]+found[2])
 			inHead, inMessage = true, false
-		case inHead && (strings.HasPrefix(line, "Author: ") || strings.HasPrefix(line, "Date: ")):
+			joined = 0
+		case inHead && joined < maxHead && (strings.HasPrefix(line, "Author: ") || strings.HasPrefix(line, "Date: ")):
+			joined++
 			_, value, _ := strings.Cut(line, ":")
 			kept[len(kept)-1] += ", " + strings.TrimSpace(value)
 		case inHead && line == "":

@@ -3,6 +3,7 @@ package minimize
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,11 @@ func goTest(lines []string, _ run) ([]string, bool) {
 	passed := map[string]bool{}
 	var packages []string
 	var current string
-	count, known := 0, false
+	count, settled, known := 0, 0, false
+	settle := func() { // at the end of a package: the next one may have tests of the same names
+		all = append(all[:settled], unpassed(all[settled:], passed)...)
+		settled, passed = len(all), map[string]bool{}
+	}
 	for _, line := range lines {
 		if found := goSwitch.FindStringSubmatch(line); found != nil {
 			current, known = found[1], true
@@ -40,7 +45,7 @@ func goTest(lines []string, _ run) ([]string, bool) {
 		}
 		if found := goOkay.FindStringSubmatch(line); found != nil {
 			packages, known = append(packages, found[1]), true
-			all = settle(all, passed)
+			settle()
 			current = ""
 			continue
 		}
@@ -51,7 +56,7 @@ func goTest(lines []string, _ run) ([]string, bool) {
 		if strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "panic: ") {
 			current = "" // no more of a test: of a package
 			if strings.HasPrefix(line, "FAIL\t") {
-				all = settle(all, passed)
+				settle()
 			}
 		}
 		all = append(all, goLine{line, current})
@@ -60,7 +65,8 @@ func goTest(lines []string, _ run) ([]string, bool) {
 		return nil, false
 	}
 	var kept []string
-	for _, line := range settle(all, passed) {
+	settle()
+	for _, line := range all {
 		kept = append(kept, line.text)
 	}
 	if count > 0 {
@@ -72,15 +78,7 @@ func goTest(lines []string, _ run) ([]string, bool) {
 	return kept, true
 }
 
-// settle takes out the lines of tests that passed, at the end of their package: the next
-// one may have tests of the same names.
-func settle(all []goLine, passed map[string]bool) []goLine {
-	kept := all[:0]
-	for _, line := range all {
-		if line.test == "" || !passed[line.test] {
-			kept = append(kept, goLine{line.text, ""})
-		}
-	}
-	clear(passed)
-	return kept
+// unpassed takes out the lines of tests that passed.
+func unpassed(lines []goLine, passed map[string]bool) []goLine {
+	return slices.DeleteFunc(lines, func(line goLine) bool { return line.test != "" && passed[line.test] })
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -351,18 +352,72 @@ func TestR106_UsersPipelines(t *testing.T) {
 	}
 }
 
+// A filter costs what it looks at, and not the square of it: each of these took seconds once, or
+// the memory there is.
+func TestR106_NoOutputKeepsAFilterLong(t *testing.T) {
+	filters := func(text string) minimize.Settings {
+		s := minimize.Defaults()
+		var err error
+		if s.Filters, err = minimize.ParseFilters("[filters.a]\nmatch_command = 'tool'\n" + text); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var numbered strings.Builder
+	for i := 0; numbered.Len() < 4<<20-2000; i++ {
+		fmt.Fprintf(&numbered, "%d%s\n", i, strings.Repeat("a", 1980))
+	}
+	doubled := strings.Repeat("[[filters.a.replace]]\npattern = '(.+)'\nreplacement = '$1$1'\n", 40)
+	for name, c := range map[string]struct {
+		command, output string
+		settings        minimize.Settings
+		label           string
+	}{
+		"packages":     {"go test ./...", strings.Repeat("x\n", 50_000) + strings.Repeat("ok  \tp\t0.1s\n", 49_000), minimize.Defaults(), "go"},
+		"authors":      {"git show HEAD:x", "commit 0123456789abcdef\n" + strings.Repeat("Author: somebody somewhere\n", 90_000), minimize.Defaults(), "git"},
+		"runners":      {strings.Repeat("npx uvx ", 8000) + "x", numbered.String(), minimize.Defaults(), "unsupported"},
+		"a pattern":    {"tool", numbered.String(), filters("strip_lines_matching = ['(.*a){900}b$']"), "pipeline-noop"},
+		"replacements": {"tool", strings.Repeat("x", 1500) + "\n", filters(doubled), "pipeline-noop"},
+		"longer lines": {"tool", numbered.String(), filters("replace = [{pattern = '$', replacement = '" + strings.Repeat("x", 1000) + "'}]\nmax_lines = 1"), "pipeline"},
+	} {
+		begin := time.Now()
+		_, info := minimize.Minimize(c.command, c.output, 0, c.settings)
+		if took := time.Since(begin); took > 2*time.Second { // some tenths of one, on a busy machine
+			t.Errorf("%s took %v", name, took)
+		}
+		if info.Label != c.label || info.Fault != "" {
+			t.Errorf("%s: %+v, want %s", name, info, c.label)
+		}
+	}
+}
+
+func TestR106_ATextThatGrowsIsGivenBack(t *testing.T) {
+	filters, err := minimize.ParseFilters("[filters.a]\nmatch_command = 'tool'\nmax_lines = 1\nreplace = [{pattern = '$', replacement = '" + strings.Repeat("x", 900) + "'}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := minimize.Defaults()
+	settings.Filters = filters
+	output := strings.Repeat("a line\n", 1000)
+	if text, info := minimize.Minimize("tool", output, 0, settings); text != output || info.Label != minimize.Noop {
+		t.Errorf("%s, %.80q", info.Label, text)
+	}
+}
+
 func TestR106_AFileOfFiltersIsReadStrictly(t *testing.T) {
 	for text, want := range map[string]string{
-		"[filters.a]\nmatch_command = 'x'\nmax_line = 3\n":                     "3:1: unknown key filters.a.max_line",
-		"[filter.a]\nmatch_command = 'x'\n":                                    "1:2: unknown key filter.a",
-		"[filters.a]\nmatch_command = 'x'\nreplace = [{from = 'a'}]\n":         "3:13: unknown key filters.a.from",
-		"[filters.a]\nmax_lines = 3\n":                                         "filter a has no match_command",
-		"[filters.a]\nmatch_command = 'x'\nmax_lines = -1\n":                   "filter a: max_lines is negative",
-		"[filters.a]\nmatch_command = 'x('\n":                                  "filter a: x( is no regular expression: error parsing regexp: missing closing ): `x(`",
-		"[filters.a]\nmatch_command = 'x'\nstrip_lines_matching = ['(?=x)']\n": "filter a: (?=x) is no regular expression: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
-		"[filters.a]\nmatch_command = 'x'\nonly_on_exit = 'ok'\n":              "filter a: only_on_exit is an exit status or a list of them",
-		"[filters.a]\nmatch_command = 'x'\nonly_on_exit = ['ok']\n":            "filter a: only_on_exit is an exit status or a list of them",
-		"# " + strings.Repeat("x", 64<<10):                                     "the filters are over 65536 bytes long",
+		"[filters.a]\nmatch_command = 'x'\nmax_line = 3\n":                                                    "3:1: unknown key filters.a.max_line",
+		"[filter.a]\nmatch_command = 'x'\n":                                                                   "1:2: unknown key filter.a",
+		"[filters.a]\nmatch_command = 'x'\nreplace = [{from = 'a'}]\n":                                        "3:13: unknown key filters.a.from",
+		"[filters.a]\nmax_lines = 3\n":                                                                        "filter a has no match_command",
+		"[filters.a]\nmatch_command = 'x'\nmax_lines = -1\n":                                                  "filter a: max_lines is negative",
+		"[filters.a]\nmatch_command = 'x('\n":                                                                 "filter a: x( is no regular expression: error parsing regexp: missing closing ): `x(`",
+		"[filters.a]\nmatch_command = 'x'\nstrip_lines_matching = ['(?=x)']\n":                                "filter a: (?=x) is no regular expression: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+		"[filters.a]\nmatch_command = '\\Qx'\n":                                                               "filter a: \\Qx is no regular expression: error parsing regexp: missing closing ): `^(?:\\Qx)$`",
+		"[filters.a]\nmatch_command = 'x'\nreplace = [{replacement = '" + strings.Repeat("y", 1001) + "'}]\n": "filter a: a replacement is over 1000 bytes long",
+		"[filters.a]\nmatch_command = 'x'\nonly_on_exit = 'ok'\n":                                             "filter a: only_on_exit is an exit status or a list of them",
+		"[filters.a]\nmatch_command = 'x'\nonly_on_exit = ['ok']\n":                                           "filter a: only_on_exit is an exit status or a list of them",
+		"# " + strings.Repeat("x", 64<<10):                                                                    "the filters are over 65536 bytes long",
 	} {
 		_, err := minimize.ParseFilters(text)
 		if err == nil || err.Error() != want {

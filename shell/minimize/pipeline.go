@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"troupe/shell"
 )
 
 // pipeline is a filter that is ready to run.
@@ -12,6 +14,25 @@ type pipeline struct {
 	replace []replacing
 	max     int
 	empty   string
+
+	patterns []string
+	bounded  bool // it is a user's: nobody knows what it costs
+}
+
+// maxWork bounds what a user's pipeline costs, in bytes of an output times instructions of
+// its patterns: some seconds at worst, and much less of any that looks for noise.
+const maxWork = 1_000_000_000
+
+// tooMuch says that a text is longer than a pipeline may look at.
+func (p *pipeline) tooMuch(text string) bool {
+	if !p.bounded {
+		return false
+	}
+	work := 1
+	for _, pattern := range p.patterns {
+		work += shell.Instructions(pattern)
+	}
+	return len(text) > maxWork/work
 }
 
 type replacing struct {
@@ -22,9 +43,11 @@ type replacing struct {
 func (f filter) compile() *pipeline {
 	p := &pipeline{max: f.MaxLines, empty: f.OnEmpty}
 	if len(f.Strip) > 0 {
+		p.patterns = append(p.patterns, anyOf(f.Strip))
 		p.strip = regexp.MustCompile(anyOf(f.Strip))
 	}
 	for _, r := range f.Replace {
+		p.patterns = append(p.patterns, r.Pattern)
 		p.replace = append(p.replace, replacing{regexp.MustCompile(r.Pattern), r.Replacement})
 	}
 	return p
@@ -40,11 +63,15 @@ func anyOf(patterns []string) string {
 }
 
 // apply takes out lines, rewrites the others, and keeps so many. Where a success has nothing
-// left it says what the filter says of that.
+// left it says what the filter says of that. A text that becomes longer, or that would take too
+// long, comes back as it is.
 func (p *pipeline) apply(text string, exit int) string {
+	if p.tooMuch(text) {
+		return text
+	}
 	lines, end := split(text)
 	kept := make([]string, 0, len(lines))
-	blank := true
+	blank, size := true, 0
 	var last, becomes string
 	var stays bool
 	for i, line := range lines {
@@ -55,6 +82,9 @@ func (p *pipeline) apply(text string, exit int) string {
 		if stays {
 			blank = blank && strings.TrimSpace(becomes) == ""
 			kept = append(kept, becomes)
+			if size += len(becomes) + 1; size > maxGrowth*len(text)+maxLine {
+				return text
+			}
 		}
 	}
 	if blank && p.empty != "" && exit == 0 {
@@ -65,6 +95,9 @@ func (p *pipeline) apply(text string, exit int) string {
 	}
 	return join(capped(kept, p.max), end)
 }
+
+// maxGrowth is how many times as long as the text its lines may become before some are left out.
+const maxGrowth = 2
 
 // maxLine is the longest line that is looked at, in bytes: noise is shorter.
 const maxLine = 2000
@@ -82,7 +115,9 @@ func (p *pipeline) line(line string) (string, bool) {
 		return line, true
 	}
 	for _, r := range p.replace {
-		bare = r.pattern.ReplaceAllString(bare, r.with)
+		if bare = r.pattern.ReplaceAllString(bare, r.with); len(bare) > maxGrowth*maxLine {
+			return line, true // one after the other, replacements could double it each time
+		}
 	}
 	return bare + line[len(strings.TrimSuffix(line, "\r")):], true
 }

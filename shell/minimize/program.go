@@ -44,7 +44,7 @@ func identify(words []shell.Word) (call, bool) {
 		name := strings.ToLower(path.Base(words[0].Text))
 		how, isLauncher := launchers[name]
 		if !isLauncher {
-			return newCall(name, words[1:]), name != "." && name != "/"
+			return newCall(name, words[1:], maxRunners), name != "." && name != "/"
 		}
 		rest, ok := how.behind(words[1:])
 		if !ok {
@@ -92,7 +92,11 @@ func shellName(s string) bool {
 	}) < 0
 }
 
-func newCall(program string, words []shell.Word) call {
+// maxRunners is how many programs in a row are looked behind: npx in uv run is one that people
+// write.
+const maxRunners = 4
+
+func newCall(program string, words []shell.Word, runners int) call {
 	c := call{program: program}
 	for _, word := range words {
 		c.args = append(c.args, word.Text)
@@ -102,8 +106,10 @@ func newCall(program string, words []shell.Word) call {
 		return c
 	}
 	c.subcommand = strings.ToLower(c.args[at])
-	if inner, ok := started(c, words, at); ok {
-		c.inner = &inner
+	if runners > 0 {
+		if inner, ok := started(c, words, at, runners-1); ok {
+			c.inner = &inner
+		}
 	}
 	return c
 }
@@ -116,7 +122,7 @@ var runners = map[string][]string{
 }
 
 // started is the call within a call of a runner.
-func started(c call, words []shell.Word, at int) (call, bool) {
+func started(c call, words []shell.Word, at, runnersLeft int) (call, bool) {
 	with, ok := runners[c.program]
 	if !ok {
 		return call{}, false
@@ -138,7 +144,7 @@ func started(c call, words []shell.Word, at int) (call, bool) {
 	if runners[name] != nil && name == c.program { // no runner within itself, again and again
 		return call{}, false
 	}
-	return newCall(name, words[at+1:]), true
+	return newCall(name, words[at+1:], runnersLeft), true
 }
 
 // Program is the program of a command that is one simple command, and its subcommand;

@@ -18,10 +18,11 @@ const textRaw = "[raw output: artifact://%s]"
 
 // What is said of a file of filters that cannot be used.
 const (
-	textTooLong     = "the filters are over %d bytes long"
-	textUnknownKey  = "unknown key %s"
-	textNoCommand   = "filter %s has no match_command"
-	textBadPattern  = "filter %s: %s is no regular expression: %s"
-	textBadExit     = "filter %s: only_on_exit is an exit status or a list of them"
-	textBadMaxLines = "filter %s: max_lines is negative"
+	textTooLong        = "the filters are over %d bytes long"
+	textUnknownKey     = "unknown key %s"
+	textNoCommand      = "filter %s has no match_command"
+	textBadPattern     = "filter %s: %s is no regular expression: %s"
+	textBadExit        = "filter %s: only_on_exit is an exit status or a list of them"
+	textBadReplacement = "filter %s: a replacement is over %d bytes long"
+	textBadMaxLines    = "filter %s: max_lines is negative"
 )

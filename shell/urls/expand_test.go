@@ -138,6 +138,21 @@ func TestHostileTextsCostLittle(t *testing.T) {
 	}
 }
 
+func TestManyTokensInOneLineOfADocumentCostLittle(t *testing.T) {
+	text := "cat <<E ://\n" + strings.Repeat("skill:/ ", 64<<10-10)
+	least := time.Hour
+	for range 5 {
+		begin := time.Now()
+		if got, err := urls.Expand(urls.Call{Command: text}, echoes(nil)...); err != nil || got.Command != text {
+			t.Fatalf("it was changed, or %v", err)
+		}
+		least = min(least, time.Since(begin))
+	}
+	if least > 150*time.Millisecond {
+		t.Errorf("%d bytes took %v", len(text), least)
+	}
+}
+
 // fixed is a router with one path.
 func fixed(scheme, path string) urls.Router { return one{scheme, path, nil} }
 

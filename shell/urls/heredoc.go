@@ -55,26 +55,26 @@ func (s *scanner) begin() {
 
 // line passes over one line of a document, or the part of it before place.
 func (s *scanner) line(place int) {
-	rest := s.text[s.pos:]
-	text, _, ends := strings.Cut(rest, "\n")
-	after := s.pos + len(text)
-	if ends {
-		after++
+	if s.eol <= s.pos { // once for each line: many tokens may stand in it
+		s.eol = len(s.text)
+		if i := strings.IndexByte(s.text[s.pos:], '\n'); i >= 0 {
+			s.eol = s.pos + i + 1
+		}
 	}
 	if s.pos == 0 || s.text[s.pos-1] == '\n' {
-		doc := s.docs[0]
+		doc, text := s.docs[0], strings.TrimSuffix(s.text[s.pos:s.eol], "\n")
 		if doc.tabs {
 			text = strings.TrimLeft(text, "\t")
 		}
 		if text == doc.word {
 			s.pop()
 			s.docs = s.docs[1:]
-			s.pos = after
+			s.pos = s.eol
 			s.begin()
 			return
 		}
 	}
-	s.pos = min(after, max(place, s.pos+1))
+	s.pos = min(s.eol, max(place, s.pos+1))
 }
 
 // quote writes a path so that the shell sees it as it is, where the token stood.

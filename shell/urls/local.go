@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"troupe/shell"
@@ -83,38 +84,40 @@ func (l LocalFiles) Make(r Resource) error {
 	return nil
 }
 
-// maxListed bounds a listing: a reader of more has lost sight of them.
+// maxListed bounds a listing, in files and in directories: a reader of more has lost sight of
+// them.
 const maxListed = 1000
 
 // list names the files in markdown. Links are not followed.
 func (l LocalFiles) list() (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, listHead, l.Root)
-	count := 0
-	for todo := []string{""}; len(todo) > 0 && count < maxListed; {
-		dir := todo[0]
+	count, dirs, todo := 0, 0, []string{""}
+	for ; len(todo) > 0 && count < maxListed && dirs < maxListed; dirs++ {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
 		entries, err := l.Files.ReadDir(path.Join(l.Root, dir))
-		if err != nil && !(dir == "" && errors.Is(err, fs.ErrNotExist)) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be gone by now
 			return "", fmt.Errorf(causeListing, err)
 		}
-		var deeper []string
+		deeper := len(todo)
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			switch {
 			case entry.IsDir():
-				deeper = append(deeper, name)
+				todo = append(todo, name)
 			case entry.Type().IsRegular() && count < maxListed:
 				fmt.Fprintf(&out, "- local://%s\n", encode(name))
 				count++
 			}
 		}
-		todo = append(deeper, todo[1:]...)
+		slices.Reverse(todo[deeper:]) // the first comes next
 	}
 	switch {
+	case count == maxListed || len(todo) > 0:
+		fmt.Fprintf(&out, listCut, count)
 	case count == 0:
 		out.WriteString(listEmpty)
-	case count == maxListed:
-		fmt.Fprintf(&out, listCut, maxListed)
 	}
 	return out.String(), nil
 }

@@ -25,6 +25,7 @@ type scanner struct {
 	pos  int
 	open []kind
 	docs []document // those announced, in order; the first is open, if any is
+	eol  int        // of a document, behind the line at pos; not known where it is not behind pos
 }
 
 type document struct {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/backends/disk"
 	"troupe/shell/urls"
@@ -185,6 +186,43 @@ func TestR044_LocalAloneIsAListing(t *testing.T) {
 	found, err := urls.Resolve("local://", urls.ToRead, urls.LocalFiles{Files: disk.Files{}, Root: dir})
 	if err != nil || strings.Count(found.Text, "\n- ") != 1000 || !strings.HasSuffix(found.Text, "\nThe first 1000 are listed.\n") {
 		t.Errorf("a long listing has %d files, %v", strings.Count(found.Text, "\n- "), err)
+	}
+}
+
+// fresh are directories that have more directories in them each time, and no file.
+type fresh struct {
+	disk.Files
+	asked *int
+}
+
+func (f fresh) ReadDir(name string) ([]fs.DirEntry, error) {
+	if *f.asked++; *f.asked > 2000 {
+		panic("asked again and again")
+	}
+	if strings.HasSuffix(name, "gone") {
+		return nil, fs.ErrNotExist
+	}
+	var entries []fs.DirEntry
+	for _, name := range []string{"gone", "more"} {
+		entries = append(entries, fs.FileInfoToDirEntry(folder(name)))
+	}
+	return entries, nil
+}
+
+// folder is the FileInfo of a directory.
+type folder string
+
+func (f folder) Name() string     { return string(f) }
+func (folder) Size() int64        { return 0 }
+func (folder) Mode() fs.FileMode  { return fs.ModeDir | 0o700 }
+func (folder) ModTime() time.Time { return time.Time{} }
+func (folder) IsDir() bool        { return true }
+func (folder) Sys() any           { return nil }
+
+func TestR044_AListingEndsWhateverTheDirectoriesAre(t *testing.T) {
+	found, err := urls.Resolve("local://", urls.ToRead, urls.LocalFiles{Files: fresh{asked: new(int)}, Root: "/r"})
+	if err != nil || !strings.HasSuffix(found.Text, "\nThe first 0 are listed.\n") {
+		t.Errorf("the listing is %.200q, %v", found.Text, err)
 	}
 }
 

@@ -3,6 +3,7 @@
 // the count. It needs nothing but Go, so that "make test" does not either.
 //
 //	testsum [flags] PATTERN...
+//	testsum -fuzz PATTERN [flags]
 //
 // Its exit status is 0 only when at least one test ran and none failed.
 package main
@@ -29,6 +30,8 @@ type runner struct {
 	count     int           // as go test -count
 	timeout   time.Duration // of one package
 	catalogue bool          // count faults, bad inputs and security instead
+	fuzz      patterns      // packages whose fuzz targets run too
+	fuzzTime  time.Duration // of one target
 	strict    bool          // a missing installable is a failure
 	tally     *tally
 	out       io.Writer
@@ -42,6 +45,8 @@ func main() {
 	flag.IntVar(&r.count, "count", 1, "run each test so many times")
 	flag.DurationVar(&r.timeout, "timeout", packageTimeout, "time limit of one package")
 	flag.BoolVar(&r.catalogue, "catalogue", false, "run faults, bad inputs and security tests, and count those")
+	flag.Var(&r.fuzz, "fuzz", "pattern of packages whose fuzz targets run too, after the tests if any are named (repeatable)")
+	flag.DurationVar(&r.fuzzTime, "fuzztime", fuzzTime, "time that one fuzz target is given")
 	flag.Parse()
 	os.Exit(r.main(flag.Args()))
 }
@@ -51,8 +56,15 @@ func (r *runner) main(patterns []string) int {
 		r.run = catalogueRun
 	}
 	r.tally = newTally(r.out)
-	if err := r.all(patterns); err != nil {
-		r.tally.broken("testsum", err.Error())
+	if len(patterns) > 0 || len(r.fuzz) == 0 {
+		if err := r.all(patterns); err != nil {
+			r.tally.broken("testsum", err.Error())
+		}
+	}
+	if len(r.fuzz) > 0 {
+		if err := r.fuzzAll(); err != nil {
+			r.tally.broken("testsum", err.Error())
+		}
 	}
 	r.tally.report()
 	if r.catalogue {
@@ -82,18 +94,23 @@ func (r *runner) all(patterns []string) error {
 }
 
 // test runs one group, a package at a time: its tests use all processors already, and
-// two packages would make each other late. A failure that go test itself reports and
-// no event explains is counted too.
+// two packages would make each other late.
 func (r *runner) test(g group) error {
 	r.compile(g)
-	args := []string{"-C", g.dir, "test", "-json", "-p=1", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
+	args := []string{"-p=1", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
 	if g.race {
 		args = append(args, "-race")
 	}
 	if r.run != "" {
 		args = append(args, "-run="+r.run)
 	}
-	cmd := exec.Command("go", append(args, g.packages...)...)
+	return r.goTest("go test in "+g.dir, g.dir, append(args, g.packages...)...)
+}
+
+// goTest runs go test in a directory and counts what it tells. A failure that it
+// reports itself and no event explains is counted too, by the name of the call.
+func (r *runner) goTest(name, dir string, args ...string) error {
+	cmd := exec.Command("go", append([]string{"-C", dir, "test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {
@@ -102,10 +119,10 @@ func (r *runner) test(g group) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	before := r.tally.failed
+	before := r.tally.failed + r.tally.late
 	readErr := r.tally.read(events)
-	if err := cmd.Wait(); err != nil && r.tally.failed == before {
-		r.tally.broken("go test in "+g.dir, err.Error())
+	if err := cmd.Wait(); err != nil && r.tally.failed+r.tally.late == before {
+		r.tally.broken(name, err.Error())
 	}
 	return readErr
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -63,6 +64,11 @@ func (c *test) keep(line string) {
 	case word == "-test.shuffle":
 		c.shuffle = "  -shuffle=" + rest
 		return
+	case word == "fuzz:": // how it gets on
+		if _, n, ok := strings.Cut(rest, "execs: "); ok {
+			c.inputs, _, _ = strings.Cut(n, " ")
+		}
+		return
 	case word == "===" || word == "---", c.name == "" && noise(word):
 		return // said by the report itself
 	}
@@ -72,6 +78,23 @@ func (c *test) keep(line string) {
 		c.size -= len(c.output[0])
 		c.output = c.output[1:]
 	}
+}
+
+// placed is a line of output. Where a fuzz target has written the input that failed is
+// told from here: it has to be kept.
+func (t *tally) placed(e event) string {
+	const written = "Failing input written to "
+	if before, file, ok := strings.Cut(e.Output, written); ok && t.dirs[e.Package] != "" {
+		return before + written + filepath.ToSlash(filepath.Join(t.dirs[e.Package], file))
+	}
+	return e.Output
+}
+
+// timeUp says that the end of its time is all that a fuzz target failed by: before 1.27 go
+// test may take that for a failure (go.dev/issue/75804). An input that fails is written.
+func (c *test) timeUp() bool {
+	n := len(c.output)
+	return c.inputs != "" && n > 0 && strings.TrimSpace(c.output[n-1]) == "context deadline exceeded"
 }
 
 // noise is what go test says of a package, and the report says too.

@@ -34,6 +34,8 @@ type test struct {
 	shuffle   string // of a package: how to run it in the same order
 	parent    bool   // it has tests of its own: they are counted, it is not
 	bad       bool   // one of them failed
+	inputs    string // of a fuzz target: how many were tried
+	fuzzed    bool   // of a package: its target passed and was told already
 }
 
 // A skip is a test that did not run, and why.
@@ -48,13 +50,15 @@ type tally struct {
 	builds         map[string][]string
 	failures       map[string]int    // by package
 	groups         map[string]*score // by catalogue group
+	dirs           map[string]string // by package, where its fuzz targets write
+	late           int               // fuzz targets that passed, whatever go test says of them
 	out            io.Writer
 }
 
 func newTally(out io.Writer) *tally {
 	return &tally{
 		open: map[[2]string]*test{}, builds: map[string][]string{},
-		failures: map[string]int{}, groups: map[string]*score{}, out: out,
+		failures: map[string]int{}, groups: map[string]*score{}, dirs: map[string]string{}, out: out,
 	}
 }
 
@@ -87,7 +91,7 @@ func (t *tally) take(e event) {
 	case "run":
 		t.begin(e)
 	case "output":
-		t.test(e).keep(e.Output)
+		t.test(e).keep(t.placed(e))
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			t.endPackage(e)
@@ -118,6 +122,10 @@ func (t *tally) test(e event) *test {
 func (t *tally) end(e event) {
 	c := t.test(e)
 	delete(t.open, [2]string{e.Package, e.Test})
+	if e.Action == "fail" && c.timeUp() {
+		e.Action = "pass"
+		t.late++
+	}
 	if e.Action == "fail" {
 		t.blame(c)
 	}
@@ -126,6 +134,10 @@ func (t *tally) end(e event) {
 	case e.Action == "pass":
 		t.passed++
 		t.score(c.name).passed++
+		if c.inputs != "" {
+			fmt.Fprintf(t.out, "ok    %s  %.1fs, %s inputs\n", c, e.Elapsed, c.inputs)
+			t.test(event{Package: e.Package}).fuzzed = true
+		}
 	case e.Action == "skip":
 		t.skip(c.String(), c.reason())
 	default:
@@ -157,7 +169,10 @@ func (t *tally) endPackage(e event) {
 	self := t.test(e)
 	delete(t.open, [2]string{e.Package, ""})
 	cut := t.cutOff(e.Package)
-	if e.Action != "fail" {
+	switch {
+	case self.fuzzed:
+		return
+	case e.Action != "fail":
 		if e.Action == "pass" {
 			fmt.Fprintf(t.out, "ok    %s  %.1fs\n", e.Package, e.Elapsed)
 		}

@@ -35,7 +35,21 @@ func TestFine(t *testing.T) {}
 `,
 	"unbuilt/unbuilt_test.go": "package unbuilt\nfunc broken() int { return \"why unbuilt\" }\n",
 	"untested/untested.go":    "package untested\n",
+	"late/late_test.go":       lateTest,
+	"fuzzed/fuzzed_test.go": `package fuzzed
+import "testing"
+func TestNot(t *testing.T) { t.Error("a test ran") }
+func FuzzGood(f *testing.F) { f.Fuzz(func(*testing.T, string) {}) }
+func FuzzBad(f *testing.F) { f.Fuzz(func(t *testing.T, s string) { if s != "" { t.Fatal("why some") } }) }
+func FuzzSkipped(f *testing.F) { f.Skip("needs zsh: install it with make deps") }
+`,
 }
+
+// lateTest is a package that does what go test does when a target's time is up in the wrong moment.
+const lateTest = `package late
+import ("fmt"; "testing")
+func FuzzLate(f *testing.F) { f.Fuzz(func(*testing.T, string) {}); fmt.Println("    context deadline exceeded"); f.Fail() }
+`
 
 // run runs the packages of the sample and gives the exit status and output.
 func run(t *testing.T, r runner, patterns ...string) (int, string) {
@@ -86,8 +100,8 @@ func TestGoodPackagesPass(t *testing.T) {
 
 func TestEachKindOfFailureIsCountedOnceAndExplained(t *testing.T) {
 	status, out := run(t, runner{}, "./...")
-	// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, outside, unbuilt.
-	if got, want := lastLine(t, out), "7 passed, 6 failed, 1 skipped"; got != want || status != 1 {
+	// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, TestNot, FuzzLate, outside, unbuilt.
+	if got, want := lastLine(t, out), "9 passed, 8 failed, 2 skipped"; got != want || status != 1 {
 		t.Errorf("got %q and status %d, want %q and 1:\n%s", got, status, want, out)
 	}
 	expect(t, out,

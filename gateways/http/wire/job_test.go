@@ -110,7 +110,7 @@ func shortJob() messages.Job {
 	return messages.Job{
 		ID: "j1234", UID: "01JD9Z1R6YQ2Q4T2H0J7W3Q8XN", Scope: "main", Session: "default", Command: "bash -c true", Argv: []string{"bash", "-c", "true"},
 		Mode: messages.ModeSync, Backend: "pipe", State: messages.Finished, Outcome: messages.Exited, Settled: true, Timeout: time.Hour, PID: 12345,
-		Isolation: messages.InCgroup, Dir: "/home/user/project", Created: at, Started: at.Add(time.Millisecond), Ended: at.Add(3 * time.Millisecond),
+		Isolation: messages.InCgroup, Dir: "/src/project", Created: at, Started: at.Add(time.Millisecond), Ended: at.Add(3 * time.Millisecond),
 		Rusage: messages.Rusage{User: time.Millisecond, System: time.Millisecond, MaxRSS: 3456}, Seq: 4711,
 		Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5}, {Stream: messages.Stderr}},
 	}

@@ -90,7 +90,7 @@ func BenchmarkReadRunByReflection(b *testing.B) {
 
 // shortRun is a request as most of the command line's are, without its environment.
 func shortRun() []byte {
-	return []byte(`{"scope":"main","command":"make test","cwd":"/home/user/project","env_policy":"caller","base_env":["HOME=/home/user","PATH=/usr/bin:/bin"],"timeout_ms":60000}`)
+	return []byte(`{"scope":"main","command":"make test","cwd":"/src/project","env_policy":"caller","base_env":["HOME=/home/user","PATH=/usr/bin:/bin"],"timeout_ms":60000}`)
 }
 
 // What is wrong with a value is said in a sentence.
