@@ -169,7 +169,7 @@ func (s *settings) read(m *Main) error {
 	d := toml.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
-		return decodeError(path, err)
+		return decodeError(path, text, err)
 	}
 	for name, argv := range s.Shells {
 		if len(argv) == 0 || argv[0] == "" {
@@ -227,7 +227,7 @@ func configError(path string, line int, what string) *messages.Error {
 	return e
 }
 
-func decodeError(path string, err error) *messages.Error {
+func decodeError(path, text string, err error) *messages.Error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		first := strict.Errors[0]
@@ -238,6 +238,9 @@ func decodeError(path string, err error) *messages.Error {
 	if errors.As(err, &wrong) {
 		line, _ := wrong.Position()
 		return configError(path, line, valueError(wrong))
+	}
+	if wrong := unnamed(text); wrong != "" {
+		return configError(path, 0, "cannot be used: "+wrong)
 	}
 	return configError(path, 0, "cannot be understood: "+err.Error())
 }
@@ -262,10 +265,16 @@ var kinds = []struct{ end, takes string }{
 // valueError says what is wrong with a value, or with how it is written.
 func valueError(e *toml.DecodeError) string {
 	text := strings.TrimPrefix(e.Error(), "toml: ")
+	if wrong := listError(e.Key(), text); wrong != "" {
+		return wrong
+	}
 	for _, kind := range kinds {
 		if strings.HasSuffix(text, kind.end) {
 			return strings.Join(e.Key(), ".") + " must be " + kind.takes
 		}
+	}
+	if strings.HasPrefix(text, `"`) { // of what reads the value
+		return strings.Join(e.Key(), ".") + " cannot be: " + text
 	}
 	return text
 }

@@ -92,19 +92,19 @@ func (m *Main) mcp(f *mcpFlags) error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
+	}
+	dialect, err := m.mcpDialect(f, at, dir, slogger(m.newLog(at)))
+	if err != nil {
+		return err
+	}
 	host, done, err := m.mcpHost(at, f)
 	if err != nil {
 		return err
 	}
 	defer done()
-	dir, err := os.Getwd()
-	if err != nil {
-		return &messages.Error{Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "start it in one that exists"}
-	}
-	dialect, err := m.mcpDialect(f, at, host, dir, slogger(m.newLog(at)))
-	if err != nil {
-		return err
-	}
 	server := mcp.New(mcp.Options{
 		Dialect: dialect,
 		Host:    host, Version: m.describe().Version, Scope: m.mcpScope(), Beside: f.tools, Keep: f.keep, Many: f.http != "", Log: slogger(m.newLog(at)),

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/dialects"
 	"troupe/gateways/mcp"
 	"troupe/messages"
 	"troupe/spill/artifact"
@@ -34,15 +33,15 @@ func checkDialect(name string) error {
 
 // speaker makes the sessions of a dialect.
 type speaker struct {
-	host dialects.Host
 	at   *settings
 	dir  string   // in which troupe mcp was started
 	home string   // what ~ means
 	env  []string // of troupe mcp
 	beside,
 	pass []string
-	quota messages.Quota
-	log   *slog.Logger
+	quota  messages.Quota
+	prefix string // of each command text, where no daemon puts one there; "": none
+	log    *slog.Logger
 }
 
 // sessionsPrefix begins the names of the directories of sessions, in the directory that
@@ -54,15 +53,31 @@ func sessionsDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("troupe-%d", unix.Geteuid()), "sessions")
 }
 
-// mcpDialect is the dialect that clients of troupe mcp speak; nil: the core's.
-func (m *Main) mcpDialect(f *mcpFlags, at *settings, host dialects.Host, dir string, log *slog.Logger) (*mcp.Dialect, error) {
-	if f.dialect == coreDialect {
-		return nil, nil //nolint:nilnil // it is none
+// mcpDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
+// nothing, so that settings that cannot be are told before anything is there.
+func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
+	check := &checker{file: at.file, env: m.Env}
+	check.mcp(at.MCP)
+	switch f.dialect {
+	case coreDialect:
+		return nil, check.err
+	case "omp":
+		check.omp(&at.OMP)
+	case "opencode":
+		check.opencode(&at.OpenCode)
+	case "copilot":
+		check.copilot(&at.Copilot)
+	}
+	if check.err != nil {
+		return nil, check.err
 	}
 	home, _ := m.getenv("HOME")
 	s := &speaker{
-		host: host, at: at, dir: dir, home: home, env: m.Env, beside: f.tools, pass: at.MCP.Env, log: log,
+		at: at, dir: dir, home: home, env: m.Env, beside: f.tools, pass: at.MCP.Env, log: log,
 		quota: messages.Quota{Bytes: int64(at.MCP.Output)},
+	}
+	if f.noDaemon {
+		s.prefix = at.Prefix
 	}
 	if _, err := artifact.Sweep(sessionsDir(), sessionsPrefix, nil); err != nil {
 		log.Warn("files of sessions that have ended stay", "error", err)
@@ -76,9 +91,14 @@ func (m *Main) mcpDialect(f *mcpFlags, at *settings, host dialects.Host, dir str
 	return s.omp()
 }
 
-// files are those of the session of one client.
-func (s *speaker) files(name string) (*artifact.Dir, error) {
-	return artifact.NewDir(sessionsDir(), sessionsPrefix+name)
+// files are those of the session of one client; nil: there is no place for them, and its
+// long outputs are cut.
+func (s *speaker) files(name string) *artifact.Dir {
+	dir, err := artifact.NewDir(sessionsDir(), sessionsPrefix+name)
+	if err != nil {
+		s.log.Warn("long outputs of a session have no files", "session", name, "error", err)
+	}
+	return dir
 }
 
 // closing ends several things in their order.

@@ -73,10 +73,24 @@ func TestMCPCancelEndsTheTree(t *testing.T) {
 				cancel()
 				require.ErrorIs(t, <-answered, context.Canceled)
 				leaveNothing(t, pids)
-				tell[core.Awaited](a, "wait", nil) // the last of it is its record
+				tell[core.Awaited](a, "wait", nil) // the last of it is its record, and tells of it
+				require.Empty(t, a.run(params{"command": "true"}).Notifications)
 				all := tell[core.Jobs](a, "list", params{"all": true}).Jobs
-				require.Len(t, all, 1)
+				require.Len(t, all, 2)
 				require.Equal(t, "cancelled", all[0].Outcome)
+
+				begun = post(t, file+"-again")
+				ctx, cancel = context.WithCancel(t.Context())
+				go func() {
+					_, _, err := ask[core.RunResult](ctx, a, "run", params{"command": "echo > " + file + "-again; sleep 600", "wait_seconds": 55})
+					answered <- err
+				}()
+				begun()
+				cancel()
+				require.ErrorIs(t, <-answered, context.Canceled)
+				told := a.notices(1)
+				require.Equal(t, "cancelled", told[0].Outcome)
+				require.Empty(t, a.run(params{"command": "true"}).Notifications, "once")
 			})
 		}
 	}

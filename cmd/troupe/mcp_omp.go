@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"troupe/backends/disk"
 	"troupe/dialects/omp"
@@ -62,22 +63,11 @@ func (s *speaker) omp() (*mcp.Dialect, error) {
 	return &mcp.Dialect{
 		Tools: omp.New(omp.Options{Settings: settings, FS: disk.Files{}}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {
-			dir, err := s.files(at.Name)
-			if err != nil {
-				return nil, err
-			}
 			o := omp.Options{
-				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Home: s.home, Env: s.env, SessionID: at.Name, Settings: settings, Tools: tools,
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Home: s.home, Env: s.env, SessionID: at.Name, Settings: settings, Tools: tools,
 				FS: disk.Files{}, Owner: at.Name, Log: s.log, Routers: routers,
 			}
-			if path, err := dir.Path(); err == nil { // else there are none
-				o.Files = artifact.NewStore(filepath.Join(path, "artifacts"))
-				o.Routers = append(routers[:len(routers):len(routers)],
-					urls.Artifacts{Files: disk.Files{}, Dirs: []string{o.Files.Dir()}},
-					urls.LocalFiles{Files: disk.Files{}, Root: urls.LocalRoot(o.Files.Dir(), "", at.Name)})
-			} else {
-				s.log.Warn("long outputs of a session have no files", "session", at.Name, "error", err)
-			}
+			dir := s.keep(&o)
 			o.Jobs = omp.NewJobs(omp.JobsOptions{
 				Beside: at.Beside, Limit: jobs, Log: s.log,
 				Deliver: func(_ context.Context, d omp.Delivery) error { at.Tell(d.Text, d.Told); return nil },
@@ -85,10 +75,34 @@ func (s *speaker) omp() (*mcp.Dialect, error) {
 			session := omp.New(o)
 			return closing{session, []func(context.Context) error{
 				func(ctx context.Context) error { o.Jobs.Dispose(ctx); return nil }, session.Close,
-				func(context.Context) error { return dir.Close() },
+				func(context.Context) error {
+					if dir == nil {
+						return nil
+					}
+					return dir.Close()
+				},
 			}}, nil
 		},
 	}, nil
+}
+
+// keep gives a session a directory for what its URLs name. Without one its outputs are cut
+// all the same.
+func (s *speaker) keep(o *omp.Options) *artifact.Dir {
+	dir := s.files(o.SessionID)
+	if dir == nil {
+		return nil
+	}
+	path, err := dir.Path()
+	if err != nil {
+		s.log.Warn("long outputs of a session have no files", "session", o.SessionID, "error", err)
+		return dir
+	}
+	o.Files = artifact.NewStore(filepath.Join(path, "artifacts"))
+	o.Routers = append(slices.Clone(o.Routers),
+		urls.Artifacts{Files: disk.Files{}, Dirs: []string{o.Files.Dir()}},
+		urls.LocalFiles{Files: disk.Files{}, Root: urls.LocalRoot(o.Files.Dir(), "", o.SessionID)})
+	return dir
 }
 
 // dialect are the settings of a session.
@@ -103,7 +117,7 @@ func (c *ompSettings) dialect(s *speaker) (omp.Settings, error) {
 	}
 	o.StripTrailingHeadTail = c.HeadTail == nil || *c.HeadTail
 	o.MaxTimeout, o.ZeroTimeoutDisables = c.MaxTimeout.Seconds(), c.NoTimeout
-	o.ShellPath, o.ShellPrefix, o.OneShot, o.PassEnv, o.Quota = c.Shell, s.at.Prefix, c.OneShot, s.pass, s.quota
+	o.ShellPath, o.ShellPrefix, o.OneShot, o.PassEnv, o.Quota = c.Shell, s.prefix, c.OneShot, s.pass, s.quota
 	o.Interceptor, o.SearchTool = c.Intercept, c.SearchTool
 	for _, r := range c.Rules {
 		o.Rules = append(o.Rules, shell.Rule(r))
@@ -118,7 +132,7 @@ func (c *ompSettings) dialect(s *speaker) (omp.Settings, error) {
 		o.Minimizer.Filters, err = minimize.ParseFilters(text)
 	}
 	if err != nil {
-		return o, messages.Invalid("omp.minimize_filters", "the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
+		return o, messages.Invalid(configReason, "omp.minimize_filters: the filters in "+c.MinimizeFilters+" cannot be used: "+err.Error())
 	}
 	return o, nil
 }

@@ -35,11 +35,16 @@ type said struct {
 // scribe starts a server beside a daemon. Nothing is said yet.
 func (p *process) scribe(flags ...string) *scribe {
 	p.t.Helper()
-	server := p.server(flags...)
-	in, err := server.StdinPipe()
+	return p.server(flags...).scribed()
+}
+
+// scribed starts a server, and writes to it.
+func (p *process) scribed() *scribe {
+	p.t.Helper()
+	in, err := p.StdinPipe()
 	require.NoError(p.t, err)
-	server.start()
-	return &scribe{t: p.t, server: server, in: in, out: bufio.NewReaderSize(server.out, 1<<20)}
+	p.start()
+	return &scribe{t: p.t, server: p, in: in, out: bufio.NewReaderSize(p.out, 1<<20)}
 }
 
 // initialized begins a session of the last revision that has them.

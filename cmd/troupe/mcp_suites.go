@@ -11,6 +11,7 @@ import (
 	"troupe/dialects/opencode"
 	"troupe/gateways/mcp"
 	"troupe/shell"
+	"troupe/spill/artifact"
 )
 
 // copilotSettings are those of the dialect copilot; what is absent is the family's default.
@@ -30,18 +31,18 @@ func (s *speaker) copilot() (*mcp.Dialect, error) {
 		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
 		DetachedDir: c.DetachedLogs, DetachedName: c.DetachedNames, PassEnv: s.pass, Quota: s.quota,
 	}
-	ids, protected := &copilot.Counter{}, shell.Protected{Self: os.Getpid(), Ancestors: ancestors()}
+	protected := shell.Protected{Self: os.Getpid(), Ancestors: ancestors()}
 	return &mcp.Dialect{
 		Tools: copilot.New(copilot.Options{Settings: settings, Env: s.env}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {
-			dir, err := s.files(at.Name)
-			if err != nil {
-				return nil, err
-			}
-			return copilot.New(copilot.Options{
-				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: dir,
-				Protected: protected, IDs: ids, Log: s.log, Notify: func(n copilot.Notice) { at.Tell(n.Text, nil) },
-			}), nil
+			var session *copilot.Session
+			session = copilot.New(copilot.Options{
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Files: s.files(at.Name),
+				Protected: protected, Log: s.log, Notify: func(n copilot.Notice) {
+					at.Tell(n.Text, func() bool { return session.Heard(n.ShellID) })
+				},
+			})
+			return session, nil
 		},
 	}, nil
 }
@@ -90,11 +91,14 @@ func (s *speaker) opencode() (*mcp.Dialect, error) {
 		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,
 		Background: c.Background, DataDir: c.DataDir, ShellPath: c.Shell, PassEnv: s.pass,
 	}
+	if kept := s.quota.Bytes; kept > 0 {
+		settings.MaxPersistBytes = min(kept, artifact.PersistBytes)
+	}
 	return &mcp.Dialect{
 		Tools: opencode.New(opencode.Options{Settings: settings, SessionID: "none"}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {
 			return opencode.New(opencode.Options{
-				Host: s.host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Tools: s.beside,
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Tools: s.beside,
 				FS: disk.Files{}, Log: s.log, Notify: func(n opencode.Notice) { at.Tell(n.Text, nil) },
 			}), nil
 		},

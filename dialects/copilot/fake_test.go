@@ -24,6 +24,7 @@ type played struct {
 	stuck bool            // input is not taken
 	away  chan struct{}   // closed: the host has gone
 	typed []string
+	looks func() // is done over each look at an output; nil: nothing
 }
 
 type playedJob struct {
@@ -199,6 +200,9 @@ func (h *played) View(_ context.Context, r messages.ReadOutput) (messages.Output
 	j, err := h.of(r.Job)
 	if err != nil {
 		return messages.OutputPage{}, err
+	}
+	if h.looks != nil {
+		h.looks()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

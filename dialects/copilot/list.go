@@ -17,7 +17,7 @@ func (s *Session) List(ctx context.Context) (dialects.Result, error) {
 	tasks := []Task{}
 	for _, e := range s.all() {
 		s.mu.Lock()
-		st, sh := e.standing(), s.shells[e.id]
+		st, sh := e.standing(), s.shells[e.id]                                                  // of one moment: the line and the task tell the same
 		if _, read := e.out.read(); st.stopped || st.over && sh == nil && !e.detached && read { // there is nothing more to it
 			s.mu.Unlock()
 			continue
@@ -36,10 +36,10 @@ func (s *Session) List(ctx context.Context) (dialects.Result, error) {
 			l.Commands = sh.commands
 		}
 		s.mu.Unlock()
+		t := s.task(ctx, e, st)
 		job := s.lookUp(ctx, e, st)
-		l.PID, l.Unread = job.PID, unread(e, job)
-		texts = append(texts, l.Text())
-		tasks = append(tasks, s.task(ctx, e))
+		l.PID, l.Unread, t.PID = job.PID, unread(e, job), job.PID
+		texts, tasks = append(texts, l.Text()), append(tasks, t)
 	}
 	if err := ctx.Err(); err != nil {
 		return dialects.Result{}, err
@@ -94,11 +94,12 @@ func unread(e *execution, job messages.Job) bool {
 	return job.State.Ended()
 }
 
-// task is the view of one task.
-func (s *Session) task(ctx context.Context, e *execution) Task {
+// task is the view of a command as it stands, without its process. What it prints is
+// looked at later: then of one that has ended all is there.
+func (s *Session) task(ctx context.Context, e *execution, st standing) Task {
 	progress := s.progress(ctx, e)
 	s.mu.Lock()
-	st := e.standing()
+	defer s.mu.Unlock()
 	t := Task{
 		Type: "shell", ID: e.id, Description: e.description, Status: st.status, StartedAt: e.began, Command: e.command, LogPath: e.logPath,
 		AttachmentMode: Attached, ExecutionMode: e.mode(), CanPromoteToBackground: e.promotable(), Progress: progress,
@@ -110,9 +111,20 @@ func (s *Session) task(ctx context.Context, e *execution) Task {
 		at := st.at
 		t.CompletedAt = &at
 	}
-	s.mu.Unlock()
-	t.PID = s.lookUp(ctx, e, st).PID
 	return t
+}
+
+// Heard says whether a tool has told of the end of the last command of an id: a host that
+// gives notices to the model leaves out one of that.
+func (s *Session) Heard(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.tasks[id]
+	if e == nil || !e.over {
+		return false
+	}
+	_, all := e.out.read()
+	return all
 }
 
 // promotable says whether a command can be sent to the background: one that is waited
@@ -123,7 +135,10 @@ func (e *execution) promotable() bool { return e.started && !e.over && !e.backgr
 func (s *Session) Tasks(ctx context.Context) []Task {
 	tasks := []Task{}
 	for _, e := range s.all() {
-		tasks = append(tasks, s.task(ctx, e))
+		st := s.standing(e)
+		t := s.task(ctx, e, st)
+		t.PID = s.lookUp(ctx, e, st).PID
+		tasks = append(tasks, t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

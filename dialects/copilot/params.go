@@ -10,6 +10,9 @@ import (
 	"troupe/messages"
 )
 
+// MostWait is the longest that a call may wait.
+const MostWait = 600 * time.Second
+
 // The bounds of waits.
 const (
 	defaultWait = 10 * time.Second // a synchronous command

@@ -50,10 +50,15 @@ type Scrub struct {
 // dialects/testdata/NAME. With -update it is written.
 func Golden(t *testing.T, name, got string, scrubs ...Scrub) {
 	t.Helper()
+	GoldenAt(t, filepath.Join("..", "testdata", filepath.FromSlash(name)), got, scrubs...)
+}
+
+// GoldenAt is Golden of a transcript at a path.
+func GoldenAt(t *testing.T, path, got string, scrubs ...Scrub) {
+	t.Helper()
 	for _, s := range scrubs {
 		got = s.What.ReplaceAllString(got, s.By)
 	}
-	path := filepath.Join("..", "testdata", filepath.FromSlash(name))
 	if *update {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))

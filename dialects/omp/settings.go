@@ -1,6 +1,7 @@
 package omp
 
 import (
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -71,6 +72,9 @@ func DefaultSettings() Settings {
 
 // pollWaits are the values of async.pollWaitDuration.
 var pollWaits = []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute}
+
+// PollWaits are the values that Settings.PollWait may have; any other is the default.
+func PollWaits() []time.Duration { return slices.Clone(pollWaits) }
 
 // pollWait is the setting, or the default if it is none of the values.
 func (s Settings) pollWait() time.Duration {

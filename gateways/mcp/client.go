@@ -91,6 +91,10 @@ func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+// errLeft is said to a call that comes behind the end of its client: what it began then,
+// nobody would end.
+var errLeft = &messages.Error{Code: messages.ShuttingDown, Reason: "client", Message: "the session of the client has ended"}
+
 // enter opens the scope of the client with its first request that needs it; who says
 // who it is, and is asked then only.
 func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) error {
@@ -102,6 +106,9 @@ func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over.Err() != nil {
+		return errLeft
+	}
 	if c.name != "" {
 		return nil
 	}

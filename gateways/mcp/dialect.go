@@ -39,6 +39,7 @@ type Session interface {
 type Place struct {
 	Name   string // of the client, as no other has it
 	Scope  messages.ScopePath
+	Host   dialects.Host
 	Beside dialects.Beside
 	// Tell gives the model a notice with the next result, unless dropped says by then
 	// that it has heard of it; nil: never.
@@ -96,11 +97,14 @@ func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Impleme
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tongue != nil {
+	switch {
+	case c.over.Err() != nil: // it has left meanwhile, and nobody closes what is opened now
+		return nil, errLeft
+	case c.tongue != nil:
 		return c.tongue, nil
 	}
 	s := &tongue{tools: map[string]dialects.Tool{}}
-	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Beside: &c.work, Tell: s.tell})
+	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: c.options.Host, Beside: &c.work, Tell: s.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +161,12 @@ func (s *tongue) call(ctx context.Context, c *call) (*sdk.CallToolResult, error)
 		in.Update = beat.update
 	}
 	r, err := tool.Call(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if err != nil { // of the host: a model can do something about it, and sees no error of the protocol
+		result, _, err := c.failed(ctx, err)
+		return result, err
 	}
 	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: r.Text}}, IsError: r.IsError}
 	if r.Details != nil {

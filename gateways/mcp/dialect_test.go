@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/messages"
 )
 
 // parrot is a dialect whose one tool says what it was told, after a while.
@@ -109,4 +111,53 @@ func TestNoticesOfADialectAreBounded(t *testing.T) {
 	require.Len(t, told, maxTold)
 	require.Equal(t, "the last", told[maxTold-1])
 	require.Empty(t, s.take())
+}
+
+// A call that comes behind the end of its client opens no session, which nobody would
+// close, and no scope, which nobody would end.
+func TestFaultACallComesBehindTheEndOfItsClient(t *testing.T) {
+	opened := 0
+	s := New(Options{Host: newNode(), Scope: "mcp", Many: true})
+	defer s.Close()
+	d := &Dialect{Open: func(Place) (Session, error) { opened++; return &parrot{closed: make(chan struct{})}, nil }}
+	nobody := func() *sdk.Implementation { return nil }
+
+	between := s.newClient() // its call has entered when it leaves
+	require.NoError(t, between.enter(t.Context(), nobody))
+	between.leave()
+	for _, c := range []*client{between, s.newClient()} {
+		c.leave()
+		_, err := c.speaks(t.Context(), d, nobody)
+		require.ErrorIs(t, err, &messages.Error{Code: messages.ShuttingDown, Reason: "client"})
+		require.Nil(t, c.tongue)
+	}
+	require.Zero(t, opened)
+	require.Empty(t, s.clients)
+}
+
+// An error of the host is a result of the tool: a model sees it, and not the client
+// alone.
+func TestFaultTheHostOfADialectFails(t *testing.T) {
+	s := New(Options{Host: newNode(), Scope: "mcp"})
+	defer s.Close()
+	c := s.newClient()
+	req := &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{Name: "say"}}
+	for _, why := range []error{&messages.Error{Code: messages.KeeperUnresponsive, Message: "the daemon is away", Hint: "ask again"}, errors.New("broken pipe")} {
+		it := &tongue{tools: map[string]dialects.Tool{"say": {Call: func(context.Context, dialects.Call) (dialects.Result, error) { return dialects.Result{}, why }}}}
+		it.tell("something has ended", nil)
+		r, err := it.call(t.Context(), &call{client: c, req: req})
+		require.NoError(t, err)
+		require.True(t, r.IsError)
+		var coded *messages.Error
+		text := why.Error()
+		if errors.As(why, &coded) {
+			text = coded.Message
+		}
+		require.Contains(t, r.Content[0].(*sdk.TextContent).Text, text)
+		require.Equal(t, []string{"something has ended"}, it.take(), "the next result tells of it")
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = it.call(gone, &call{client: c, req: req})
+		require.ErrorIs(t, err, context.Canceled)
+	}
 }

@@ -94,6 +94,11 @@ func (n *node) Events(ctx context.Context, _ messages.Filter, begun func()) iter
 // entered is a client that has its scope.
 func entered(t *testing.T, n *node) *client {
 	t.Helper()
+	return enteredAt(t, n)
+}
+
+func enteredAt(t *testing.T, n Host) *client {
+	t.Helper()
 	s := New(Options{Host: n, Scope: "mcp"})
 	c := s.newClient()
 	require.NoError(t, c.enter(t.Context(), func() *sdk.Implementation { return nil }))

@@ -81,7 +81,9 @@ func (c *call) launch(ctx context.Context, f *flight, r messages.RunCommand) {
 			known = nil
 		}
 		f.job, f.text, f.err = c.options.Host.Run(ctx, r, f.most, known)
-		if f.err != nil || f.job.UID != f.uid { // or it is another's, by its key
+		switch {
+		case f.err != nil && ctx.Err() != nil: // it was given up, and may have begun
+		case f.err != nil, f.job.UID != f.uid: // or it is another's, by its key
 			c.forgets(f.uid)
 		}
 	})
@@ -120,13 +122,34 @@ func (c *call) await(ctx context.Context, f *flight) (answer, error) {
 	}
 }
 
-// giveUp ends the job of a call that was cancelled. That end is told like any.
+// giveUp ends the job of a call that was cancelled. That end is told like any, once: the
+// client has no result that tells of it. A job that never began is forgotten.
 func (c *call) giveUp(ctx context.Context, f *flight) error {
 	f.cancel()
 	<-f.done
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), givenUp)
+	defer cancel()
+	defer context.AfterFunc(c.over, cancel)() // then nobody is told
+	job, err := f.job, f.err
+	if err != nil {
+		job, err = c.options.Host.Job(late, messages.JobID(f.uid))
+	}
+	if isCode(err, messages.NotFound) {
+		c.forgets(f.uid)
+		return ctx.Err()
+	}
 	c.goesOn(f.uid)
+	if err == nil && job.State.Ended() {
+		c.hasEnded(job) // nobody may listen
+		return ctx.Err()
+	}
+	c.hearsOf(late, messages.JobID(f.uid))
 	return ctx.Err()
 }
+
+// givenUp is how long the host is asked what became of the job of a call that was
+// cancelled: the next call that listens asks for ends that were missed.
+const givenUp = 10 * time.Second
 
 // landed is the answer of a run whose reply is there.
 func (c *call) landed(ctx context.Context, f *flight) (a answer, err error) {

@@ -150,8 +150,13 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 // goesOnAlone lists a job that no call waits for, and hears of its end.
 func (c *client) goesOnAlone(ctx context.Context, job messages.Job) {
 	c.show(job)
+	c.hearsOf(ctx, job.ID)
+}
+
+// hearsOf hears of the end of a job.
+func (c *client) hearsOf(ctx context.Context, job messages.JobID) {
 	if err := c.listen(ctx, false); err != nil && ctx.Err() == nil { // the next result tries again
-		c.log.Warn("the end of a job may be told late", "job", job.ID, "error", err)
+		c.log.Warn("the end of a job may be told late", "job", job, "error", err)
 	}
 }
 

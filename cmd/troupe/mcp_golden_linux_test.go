@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/dialects/dialecttest"
+)
+
+// protocol is what a client writes to a server of a dialect, and what it gets, as it is on
+// the wire but for the spaces.
+type protocol struct {
+	*scribe
+	strings.Builder
+}
+
+// wired starts a server of a dialect beside a daemon, with a configuration.
+func wired(d *process, dialect, config string) *protocol {
+	d.t.Helper()
+	server := d.server("--dialect", dialect)
+	server.Dir = d.file("work")
+	require.NoError(d.t, os.MkdirAll(server.Dir, 0o700))
+	server.Env = append(server.Env, d.configures(config), "SHELL=/bin/bash")
+	w := &protocol{scribe: server.scribed()}
+	w.initialized()
+	w.put("tools/list", nil, w.ask("tools/list", nil).Result)
+	return w
+}
+
+// put writes one question and its answer.
+func (w *protocol) put(method string, args any, result params) {
+	w.t.Helper()
+	fmt.Fprintf(w, "> %s", method)
+	if args != nil {
+		fmt.Fprintf(w, " %s", readable(w.t, args, ""))
+	}
+	fmt.Fprintf(w, "\n%s\n\n", readable(w.t, result, "  "))
+}
+
+// readable is JSON for a person; long texts lose their middle.
+func readable(t *testing.T, v any, indent string) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	require.NoError(t, e.Encode(v))
+	return strings.TrimSpace(b.String())
+}
+
+// calls calls a tool, and writes what it answers.
+func (w *protocol) calls(tool string, args params) params {
+	w.t.Helper()
+	s := w.call(tool, args)
+	require.Nil(w.t, s.Error, tool)
+	for _, content := range s.Result["content"].([]any) {
+		it := content.(params)
+		if all := strings.Split(it["text"].(string), "\n"); len(all) > 40 {
+			it["text"] = strings.Join(all[:6], "\n") + fmt.Sprintf("\n(%d lines)\n", len(all)-11) + strings.Join(all[len(all)-5:], "\n")
+		}
+	}
+	w.put(tool, args, s.Result)
+	return s.Result
+}
+
+// told calls a tool until its answer has a notice, and writes that alone: nobody knows in
+// which answer it comes.
+func (w *protocol) told(tool string, args params) {
+	w.t.Helper()
+	var notices []any
+	settles(w.t, "notices that have not come", 0, func() int {
+		s := w.call(tool, args)
+		require.Nil(w.t, s.Error, tool)
+		notices = s.Result["content"].([]any)[1:]
+		return 1 - len(notices)
+	})
+	fmt.Fprintf(w, "< with a result\n%s\n\n", readable(w.t, notices, "  "))
+}
+
+func (w *protocol) golden(d *process, name string) {
+	w.t.Helper()
+	dialecttest.GoldenAt(w.t, filepath.Join("testdata", "mcp", name+".txt"), w.String(),
+		dialecttest.Scrub{What: regexp.MustCompile(regexp.QuoteMeta(d.dir)), By: "/home/me"},
+		dialecttest.Scrub{What: regexp.MustCompile(`troupe-\d+/`), By: "troupe-UID/"},
+		dialecttest.Scrub{What: regexp.MustCompile(`(mcp|opencode)-wire-[a-z0-9]{6}`), By: "$1-wire-RAND"},
+		dialecttest.Scrub{What: regexp.MustCompile(`("?wallTimeMs"?|"durationMs"|"pid"|"start_time"|"end_time"): \d+`), By: "$1: 0"},
+		dialecttest.Scrub{What: regexp.MustCompile(`Wall time: \d+\.\d\d`), By: "Wall time: 0.00"},
+		dialecttest.Scrub{What: regexp.MustCompile(`pid: \d+`), By: "pid: PID"},
+		dialecttest.Scrub{What: regexp.MustCompile(`elapsed: \d+ s`), By: "elapsed: N s"},
+		dialecttest.Scrub{What: regexp.MustCompile(`\d{4}-\d\d-\d\dT[^"]+`), By: "TIME"},
+		dialecttest.Scrub{What: regexp.MustCompile(`(output-)\d{13}-[a-z0-9]{6}`), By: "${1}MS-RAND"},
+		dialecttest.Scrub{What: regexp.MustCompile(`bash-\d+-`), By: "bash-MS-"},
+		dialecttest.Scrub{What: regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), By: "TASK"},
+		dialecttest.Scrub{What: regexp.MustCompile(`/\S+/text: line`), By: "TEXT: line"},
+	)
+}
+
+// What a client of oh-my-pi's tools gets, through the daemon and its live shells.
+func TestGoldenMCPOfOMP(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	w := wired(d, "omp", "")
+	bash := func(args params) { w.calls("bash", args) }
+	bash(params{"command": "echo out; echo err >&2; export STATE=kept"})
+	bash(params{"command": "echo $STATE; exit 3"})
+	bash(params{"command": "echo <&9; ls missing"})
+	bash(params{"command": "seq 20000"})
+	bash(params{"command": "tail -n 2 artifact://0"})
+	bash(params{"command": "seq 100 | tail -n 2"})
+	bash(params{"command": "echo begun; sleep 60", "timeout": 1})
+	bash(params{"command": "pwd", "cwd": "missing"})
+	bash(params{"command": "pwd", "colour": "red"})
+	open := gate(t, d.file("work/gate"))
+	bash(params{"command": "read x < gate; echo built; exit 2", "async": true})
+	w.calls("job", params{"list": true})
+	bash(params{"command": "echo next"})
+	open()
+	w.told("bash", params{"command": "true"})
+	w.calls("job", params{"poll": []string{"bg_1"}})
+	w.calls("job", params{"cancel": []string{"bg_9"}})
+	w.golden(d, "omp")
+}
+
+// What a client of opencode's tools gets, through the daemon.
+func TestGoldenMCPOfOpenCode(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	w := wired(d, "opencode", "[opencode]\nhead_lines = 2\ntail_lines = 1\nbackground = true\ndata_dir = '"+d.file("data")+"'\ntemp_dir = '"+d.file("tmp")+"'\n")
+	bash := func(args params) params {
+		args["description"] = "try it"
+		return w.calls("bash", args)
+	}
+	bash(params{"command": "echo out; echo err >&2"})
+	bash(params{"command": "exit 3"})
+	r := bash(params{"command": "seq 9000"})
+	details := r["_meta"].(params)["troupe/details"].(params)
+	w.calls("view", params{"file_path": details["temp_file_path"], "offset": 4000, "limit": 2})
+	bash(params{"command": "echo begun; sleep 60", "timeout": 500})
+	w.calls("bash", params{"command": "pwd"})
+	w.calls("view", params{"file_path": "missing"})
+	open := gate(t, d.file("work/gate"))
+	bash(params{"command": "read x < gate; echo built; exit 2", "run_in_background": true})
+	w.calls("tasklist", params{})
+	open()
+	w.told("bash", params{"command": "true", "description": "try it"})
+	w.calls("tasklist", params{})
+	w.golden(d, "opencode")
+}
+
+// What a client of Copilot CLI's shell suite gets, through the daemon and its live
+// shells on terminals.
+func TestGoldenMCPOfCopilot(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	w := wired(d, "copilot", "[copilot]\ninitial_wait = '500ms'\n")
+	bash := func(args params) {
+		args["description"] = "Try it"
+		w.calls("bash", args)
+	}
+	bash(params{"command": "echo out; echo err >&2", "initial_wait": 60})
+	bash(params{"command": "exit 3", "initial_wait": 60})
+	bash(params{"command": "seq 10000", "initial_wait": 60})
+	bash(params{"command": "pkill node"})
+	open := gate(t, d.file("work/gate"))
+	bash(params{"command": "read x < gate; echo built; cd /usr; exit 2", "mode": "async", "shellId": "build"})
+	w.calls("list_bash", params{})
+	open()
+	w.told("list_bash", params{})
+	w.calls("list_bash", params{})
+	w.calls("read_bash", params{"shellId": "build", "delay": 1})
+	bash(params{"command": `read -rp 'Sure? ' a; echo "you said $a"`, "shellId": "asks"})
+	w.calls("write_bash", params{"shellId": "asks", "input": "yes{enter}", "delay": 10})
+	w.calls("stop_bash", params{"shellId": "asks"})
+	w.calls("read_bash", params{"shellId": "asks", "delay": 1})
+	w.golden(d, "copilot")
+}
