@@ -9,6 +9,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"troupe/dialects"
 	"troupe/messages"
 	"troupe/shell"
 )
@@ -143,7 +144,7 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 		s.forget(t)
 		return ctx.Err()
 	}
-	s.o.Beside.Go(func() { s.run(context.WithoutCancel(ctx), t, background) })
+	s.o.Beside.Go(func() { s.run(ctx, t, background) })
 	if background {
 		select {
 		case <-t.begun:
@@ -156,7 +157,7 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 
 // run runs the job of a task until nothing of it goes on.
 func (s *Session) run(ctx context.Context, t *task, background bool) {
-	ctx, cancel := within(ctx, s.ctx)
+	ctx, cancel := dialects.Within(ctx, s.ctx)
 	defer cancel()
 	known, watched := make(chan struct{}), make(chan struct{})
 	looks, looked := context.WithCancel(ctx)
@@ -187,26 +188,13 @@ func (s *Session) run(ctx context.Context, t *task, background bool) {
 	s.settle(t, job, err)
 }
 
-// within is a context with what one carries, that ends with the other.
-func within(carries, life context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(carries)
-	stop := context.AfterFunc(life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
 // beyond is how much more a log takes than the capture limit: else it would end a job
 // that only reaches it.
 const beyond = 64 << 10
 
 // request is what a task asks of the host: the user's login shell.
 func (s *Session) request(t *task, background bool) messages.RunCommand {
-	choice := shell.SelectLogin(s.o.Env, func(path string) bool {
-		info, err := s.o.FS.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-	})
+	choice := shell.SelectLogin(s.o.Env, shell.Executable(s.o.FS))
 	r := messages.RunCommand{
 		UID: messages.UID(t.id), Scope: s.o.Scope, Tag: tag(s.o.Owner, t.origin), Description: t.origin, Dir: t.cwd,
 		Argv:      slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command}),
@@ -214,24 +202,10 @@ func (s *Session) request(t *task, background bool) messages.RunCommand {
 		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"},
 	}
 	if t.origin != originBang {
-		r.BaseEnv = agentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
+		r.BaseEnv = shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
 	}
 	if t.pipe {
 		r.Stdin = messages.StdinPipe
 	}
 	return r
-}
-
-// agentEnvironment is that of what an agent runs: without what looks like a secret and
-// is not let through by name, and with what keeps programs from asking and paging.
-func agentEnvironment(caller []string, sh string, pass []string) []string {
-	kept := make([]string, 0, len(caller))
-	for _, entry := range caller {
-		name, _, _ := strings.Cut(entry, "=")
-		if !shell.Secret(name) || slices.Contains(pass, name) {
-			kept = append(kept, entry)
-		}
-	}
-	ci := shell.SaysCI(caller)
-	return shell.Overlay(shell.AgentBase(kept, sh, ci), shell.NonInteractive(ci))
 }

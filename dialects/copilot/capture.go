@@ -7,6 +7,7 @@ import (
 
 	"troupe/dialects"
 	"troupe/messages"
+	"troupe/shell"
 	"troupe/spill/artifact"
 )
 
@@ -28,7 +29,7 @@ func (s *Session) newCapture() *capture {
 			return s.o.Files.CreateNew(func(int) string { return artifact.LargeName(s.o.Now()) })
 		}
 	}
-	c := &capture{large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return lookup(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
+	c := &capture{large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return shell.Value(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
 	c.clean = artifact.NewClean(c.large, artifact.CleanOptions{DropCR: true})
 	return c
 }

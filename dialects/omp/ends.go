@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"troupe/dialects"
 	"troupe/messages"
 )
 
@@ -36,7 +37,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	}
 	if !s.ends.asking {
 		s.ends.asking = true
-		asks, over := within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
+		asks, over := dialects.Within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
 		s.o.Beside.Go(func() {
 			defer over()
 			s.awaitEnds(asks)

@@ -130,9 +130,6 @@ func (e ended) result() dialects.Result {
 		body = line(body, fmt.Sprintf(textRaw, out.RawID))
 	}
 	r := dialects.Result{IsError: true, Details: e.details(out)}
-	if e.job != "" && e.how != leftBehind {
-		r.Jobs = []messages.JobID{e.job}
-	}
 	switch e.how {
 	case exited:
 		if body == "" {
@@ -232,6 +229,3 @@ func line(text, more string) string {
 	}
 	return text + more
 }
-
-// failure is a result that only says what is wrong.
-func failure(text string) dialects.Result { return dialects.Result{Text: text, IsError: true} }

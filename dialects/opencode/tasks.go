@@ -38,7 +38,7 @@ type task struct {
 func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.Result, error) {
 	t := &task{id: string(r.UID), command: r.Text, state: stateRunning}
 	if !s.admit(t) {
-		return failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
+		return dialects.Failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
 	}
 	began := s.o.Now()
 	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
@@ -50,7 +50,7 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.R
 		if ctx.Err() != nil {
 			return dialects.Result{}, ctx.Err()
 		}
-		return failure(fmt.Sprintf(textNotStarted, err)), nil
+		return dialects.Failure(fmt.Sprintf(textNotStarted, err)), nil
 	}
 	out, err := s.outFile(t.id)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Session) TaskList() dialects.Result {
 // TaskStop ends a background task; its end is told as any.
 func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, error) {
 	if p.TaskID == "" {
-		return failure(textNoTaskID), nil
+		return dialects.Failure(textNoTaskID), nil
 	}
 	s.mu.Lock()
 	at := slices.IndexFunc(s.tasks, func(t *task) bool { return t.id == p.TaskID })
@@ -218,7 +218,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, 
 	s.mu.Unlock()
 	switch {
 	case at < 0:
-		return failure(fmt.Sprintf(textTaskMissing, p.TaskID)), nil
+		return dialects.Failure(fmt.Sprintf(textTaskMissing, p.TaskID)), nil
 	case over:
 		return dialects.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
@@ -227,7 +227,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, 
 	case ctx.Err() != nil:
 		return dialects.Result{}, ctx.Err()
 	case err != nil:
-		return failure(err.Error()), nil
+		return dialects.Failure(err.Error()), nil
 	case stopped.Already:
 		return dialects.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
