@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"troupe/dialects"
-	"troupe/messages"
 	"troupe/shell"
 )
 
@@ -35,7 +34,6 @@ type ended struct {
 	notes   []string // what else is to be said
 	pty     bool
 	client  string // id of the client's terminal
-	job     messages.JobID
 }
 
 // limits are those on the lines that are shown; 0 is none.
