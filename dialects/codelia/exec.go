@@ -33,7 +33,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	select {
 	case <-t.settled:
 	case <-ctx.Done():
-		s.o.Beside.Go(func() { s.stop(s.ctx, t, textCancelled, false) })
+		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // it is logged
 		return ExecResult{}, ctx.Err()
 	}
 	r := s.result(t)
@@ -107,10 +107,11 @@ func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Erro
 		return nil, invalid(textCwd, p.Cwd)
 	}
 	now := s.o.Now()
-	return &task{
+	t := &task{
 		id: ulid.Make().String(), command: command, cwd: dir, origin: origin, timeout: timeout, created: now, updated: now, state: Queued,
 		input: make(chan struct{}, 1), begun: make(chan struct{}), settled: make(chan struct{}), waits: map[chan struct{}]struct{}{},
-	}, nil
+	}
+	return t, nil
 }
 
 // denied is the name of a command of a text that must not run, "" if there is none. A
@@ -136,15 +137,18 @@ func denied(command string, deny []string) string {
 
 // launch runs the job of a task beside the call.
 func (s *Session) launch(ctx context.Context, t *task, background bool) error {
+	t.life, t.abandon = dialects.Within(ctx, s.ctx)
 	if bad := s.admit(t); bad != nil {
+		t.abandon()
 		return bad
 	}
 	s.hears(ctx)
 	if ctx.Err() != nil {
+		t.abandon()
 		s.forget(t)
 		return ctx.Err()
 	}
-	s.o.Beside.Go(func() { s.run(ctx, t, background) })
+	s.o.Beside.Go(func() { s.run(t, background) })
 	if background {
 		select {
 		case <-t.begun:
@@ -156,9 +160,9 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 }
 
 // run runs the job of a task until nothing of it goes on.
-func (s *Session) run(ctx context.Context, t *task, background bool) {
-	ctx, cancel := dialects.Within(ctx, s.ctx)
-	defer cancel()
+func (s *Session) run(t *task, background bool) {
+	ctx := t.life
+	defer t.abandon()
 	known, watched := make(chan struct{}), make(chan struct{})
 	looks, looked := context.WithCancel(ctx)
 	begin := func(id messages.JobID) {
@@ -171,9 +175,8 @@ func (s *Session) run(ctx context.Context, t *task, background bool) {
 	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
 	if err == nil && !job.State.Ended() { // it is in the background, or a person has put it there
 		s.started(t, job)
-		var end messages.AwaitEnded
-		if end, err = s.o.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(t.id)}}); err == nil && len(end.Jobs) == 1 {
-			job = end.Jobs[0]
+		if job, err = dialects.Ended(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
+			job, err = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}, nil
 		}
 	}
 	looked()
@@ -182,7 +185,7 @@ func (s *Session) run(ctx context.Context, t *task, background bool) {
 		<-watched
 	default: // it was refused
 	}
-	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks
+	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks, or somebody has ended it before it began
 		job, err = messages.Job{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}, nil
 	}
 	s.settle(t, job, err)

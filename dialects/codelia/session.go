@@ -97,7 +97,7 @@ func (s *Session) Close(ctx context.Context) error {
 		all.Add(1)
 		s.o.Beside.Go(func() {
 			defer all.Done()
-			s.stop(ctx, t, textScopeEnded, true)
+			_ = s.stop(ctx, t, textScopeEnded, true) // it is logged
 		})
 	}
 	all.Wait()

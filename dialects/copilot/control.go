@@ -116,14 +116,16 @@ func (s *Session) Stop(ctx context.Context, p StopParams) (dialects.Result, erro
 func (s *Session) stop(ctx context.Context, id string) (dialects.Result, error) {
 	s.mu.Lock()
 	sh, e := s.shells[id], s.tasks[id]
+	was := sh != nil && sh.last.stopped
 	if sh != nil {
-		sh.last.stopped = sh.last.stopped || !sh.last.over
+		sh.last.stopped = was || !sh.last.over
 		s.drop(sh, ReasonStopped)
 	}
 	s.mu.Unlock()
 	switch {
 	case sh != nil:
 		if err := s.shut(ctx, sh); err != nil {
+			s.restore(sh, was)
 			return s.unstopped(ctx, id, err)
 		}
 		s.settle(ctx, sh.last)
