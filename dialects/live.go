@@ -66,12 +66,7 @@ func Copy(ctx context.Context, h Host, job messages.JobID, stream messages.Strea
 		if err != nil {
 			return from, err
 		}
-		for _, g := range b.Gaps {
-			if gap != nil {
-				gap(g)
-			}
-		}
-		if _, err := w.Write(b.Data); err != nil {
+		if err := b.writeTo(w, from, gap); err != nil {
 			return from, errors.Join(ErrWrite, err)
 		}
 		if to < 0 {
@@ -83,6 +78,29 @@ func Copy(ctx context.Context, h Host, job messages.JobID, stream messages.Strea
 		from = b.Next
 	}
 	return from, nil
+}
+
+// writeTo writes bytes that begin with the byte from. Gaps are told where they are: what
+// stands before one is written before.
+func (b Bytes) writeTo(w io.Writer, from int64, gap func(messages.OutputGap)) error {
+	data := b.Data
+	for _, g := range b.Gaps {
+		before := max(0, min(g.From-from, int64(len(data))))
+		if before > 0 {
+			if _, err := w.Write(data[:before]); err != nil {
+				return err
+			}
+		}
+		data, from = data[before:], g.To
+		if gap != nil {
+			gap(g)
+		}
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	_, err := w.Write(data)
+	return err
 }
 
 // ErrWrite says of a copy that who was written to failed, and not the host.

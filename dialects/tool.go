@@ -38,8 +38,25 @@ type Result struct {
 	Text    string
 	IsError bool
 	Details any // becomes a JSON object; nil: none
-	// Jobs are those whose end it tells, by ULID: nobody tells them again.
-	Jobs []messages.JobID
+}
+
+// Failure is a result that only says what is wrong.
+func Failure(text string) Result { return Result{Text: text, IsError: true} }
+
+// Called makes a tool's call of a method that takes its arguments as P.
+func Called[P any](method func(ctx context.Context, p P, update func(Result)) (Result, error)) func(context.Context, Call) (Result, error) {
+	return func(ctx context.Context, c Call) (Result, error) {
+		var p P
+		if bad := Decode(c.Arguments, &p); bad != nil {
+			return Failure(bad.Error()), nil
+		}
+		return method(ctx, p, c.Update)
+	}
+}
+
+// Plain is a method for Called that tells nothing while it works.
+func Plain[P any](method func(context.Context, P) (Result, error)) func(context.Context, P, func(Result)) (Result, error) {
+	return func(ctx context.Context, p P, _ func(Result)) (Result, error) { return method(ctx, p) }
 }
 
 // Decode reads arguments into a struct. A field that is not known, or of the wrong type,

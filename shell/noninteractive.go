@@ -68,17 +68,7 @@ func Overlay(under []string, over ...[]string) []string {
 // firstOf is the value of the first of the names that is set and not empty.
 func firstOf(env []string, names ...string) string {
 	for _, name := range names {
-		if value := valueOf(env, name); value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
-// valueOf is the value of a variable: the last, as everywhere here.
-func valueOf(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+		if value := Value(env, name); value != "" {
 			return value
 		}
 	}

@@ -54,7 +54,7 @@ func Select(setting Setting, host []string, lookup func(path string) bool) (Choi
 // SelectLogin chooses the shell of what a person types to an agent with ! (seed 004, 4): their own login
 // shell, whichever it is, else sh.
 func SelectLogin(host []string, lookup func(path string) bool) Choice {
-	c := Choice{Path: valueOf(host, "SHELL"), Words: words(host)}
+	c := Choice{Path: Value(host, "SHELL"), Words: words(host)}
 	if !path.IsAbs(c.Path) || !lookup(c.Path) {
 		c.Path = named("sh", host, lookup)
 	}
@@ -71,7 +71,7 @@ func words(host []string) []string {
 }
 
 func preferred(host []string, lookup func(string) bool) string {
-	if own := valueOf(host, "SHELL"); path.IsAbs(own) && lookup(own) {
+	if own := Value(host, "SHELL"); path.IsAbs(own) && lookup(own) {
 		if kind := Kind(own); kind == Bash || kind == Zsh {
 			return own
 		}
@@ -84,7 +84,7 @@ func preferred(host []string, lookup func(string) bool) string {
 
 // named is the path of a shell, or its name if it is nowhere.
 func named(name string, host []string, lookup func(string) bool) string {
-	dirs := append(strings.Split(valueOf(host, "PATH"), ":"), "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
+	dirs := append(strings.Split(Value(host, "PATH"), ":"), "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 	for _, dir := range dirs {
 		if full := path.Join(dir, name); path.IsAbs(dir) && lookup(full) {
 			return full

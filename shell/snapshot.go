@@ -13,9 +13,9 @@ const MaxSnapshot = 8 << 20
 // StartFile is the file of the user that a snapshot is made of, in an environment; "" if that
 // names no home.
 func StartFile(kind string, env []string) string {
-	home := valueOf(env, "HOME")
+	home := Value(env, "HOME")
 	if kind == Zsh {
-		if dot := valueOf(env, "ZDOTDIR"); dot != "" {
+		if dot := Value(env, "ZDOTDIR"); dot != "" {
 			home = dot
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"troupe/dialects"
 	"troupe/messages"
 	"troupe/spill/artifact"
 )
@@ -310,5 +311,5 @@ func (s *Session) outputOf(ctx context.Context, t *task, stream messages.Stream,
 			size = min(o.Bytes, captureLimit)
 		}
 	}
-	return lineReader(log{ctx: ctx, host: s.o.Host, job: messages.JobID(t.id), stream: stream}, size), func() {}, nil
+	return lineReader(dialects.Log{Ctx: ctx, Host: s.o.Host, Job: messages.JobID(t.id), Stream: stream}, size), func() {}, nil
 }

@@ -2,7 +2,6 @@ package codelia
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"troupe/dialects"
@@ -31,7 +30,7 @@ func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) cap
 	if size == 0 {
 		return captured{}
 	}
-	l := log{ctx: ctx, host: s.o.Host, job: messages.JobID(t.id), stream: stream}
+	l := dialects.Log{Ctx: ctx, Host: s.o.Host, Job: messages.JobID(t.id), Stream: stream}
 	text, cut, err := excerpt(ctx, l, size)
 	if err != nil {
 		s.o.Log.Warn("an output could not be read", "task", t.id, "stream", stream.String(), "error", err)
@@ -46,13 +45,13 @@ func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) cap
 
 // cache puts a stream into the cache, as it is, and gives its reference: "" if there is
 // no cache.
-func (s *Session) cache(l log, ref string, size int64) string {
+func (s *Session) cache(l dialects.Log, ref string, size int64) string {
 	if s.o.Files == nil {
 		return ""
 	}
 	f, err := s.o.Files.Create(artifact.CacheName(ref))
 	if err == nil {
-		if _, err = dialects.Copy(l.ctx, l.host, l.job, l.stream, 0, size, f, nil); err == nil {
+		if err = l.CopyTo(f, size); err == nil {
 			err = f.Close()
 		}
 		if err != nil {
@@ -64,28 +63,4 @@ func (s *Session) cache(l log, ref string, size int64) string {
 		return ""
 	}
 	return ref
-}
-
-// log is a stream of a job as a file.
-type log struct {
-	ctx    context.Context //nolint:containedctx // of one call
-	host   dialects.Host
-	job    messages.JobID
-	stream messages.Stream
-}
-
-// ReadAt implements io.ReaderAt for the bytes that were kept from the beginning on.
-func (l log) ReadAt(p []byte, off int64) (int, error) {
-	n := 0
-	for n < len(p) {
-		b, err := l.host.Bytes(l.ctx, l.job, l.stream, off+int64(n), len(p)-n, false)
-		if err != nil {
-			return n, err
-		}
-		if len(b.Data) == 0 {
-			return n, io.EOF
-		}
-		n += copy(p[n:], b.Data)
-	}
-	return n, nil
 }

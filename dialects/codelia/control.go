@@ -114,10 +114,17 @@ func (s *Session) Cancel(ctx context.Context, p TaskParams) (TaskInfo, error) {
 		return s.info(t), nil
 	default:
 	}
-	s.o.Beside.Go(func() { s.stop(context.WithoutCancel(ctx), t, textCancelled, false) })
+	refused := make(chan error, 1)
+	s.o.Beside.Go(func() {
+		if err := s.stop(context.WithoutCancel(ctx), t, textCancelled, false); err != nil {
+			refused <- err
+		}
+	})
 	select {
 	case <-t.settled:
 		return s.info(t), nil
+	case err := <-refused:
+		return TaskInfo{}, internal(err)
 	case <-ctx.Done():
 		return TaskInfo{}, ctx.Err()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"troupe/dialects"
 	"troupe/messages"
 	"troupe/shell"
 )
@@ -32,7 +33,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	select {
 	case <-t.settled:
 	case <-ctx.Done():
-		s.o.Beside.Go(func() { s.stop(s.ctx, t, textCancelled, false) })
+		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // it is logged
 		return ExecResult{}, ctx.Err()
 	}
 	r := s.result(t)
@@ -106,10 +107,11 @@ func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Erro
 		return nil, invalid(textCwd, p.Cwd)
 	}
 	now := s.o.Now()
-	return &task{
+	t := &task{
 		id: ulid.Make().String(), command: command, cwd: dir, origin: origin, timeout: timeout, created: now, updated: now, state: Queued,
 		input: make(chan struct{}, 1), begun: make(chan struct{}), settled: make(chan struct{}), waits: map[chan struct{}]struct{}{},
-	}, nil
+	}
+	return t, nil
 }
 
 // denied is the name of a command of a text that must not run, "" if there is none. A
@@ -135,15 +137,18 @@ func denied(command string, deny []string) string {
 
 // launch runs the job of a task beside the call.
 func (s *Session) launch(ctx context.Context, t *task, background bool) error {
+	t.life, t.abandon = dialects.Within(ctx, s.ctx)
 	if bad := s.admit(t); bad != nil {
+		t.abandon()
 		return bad
 	}
 	s.hears(ctx)
 	if ctx.Err() != nil {
+		t.abandon()
 		s.forget(t)
 		return ctx.Err()
 	}
-	s.o.Beside.Go(func() { s.run(context.WithoutCancel(ctx), t, background) })
+	s.o.Beside.Go(func() { s.run(t, background) })
 	if background {
 		select {
 		case <-t.begun:
@@ -155,9 +160,9 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 }
 
 // run runs the job of a task until nothing of it goes on.
-func (s *Session) run(ctx context.Context, t *task, background bool) {
-	ctx, cancel := within(ctx, s.ctx)
-	defer cancel()
+func (s *Session) run(t *task, background bool) {
+	ctx := t.life
+	defer t.abandon()
 	known, watched := make(chan struct{}), make(chan struct{})
 	looks, looked := context.WithCancel(ctx)
 	begin := func(id messages.JobID) {
@@ -170,9 +175,8 @@ func (s *Session) run(ctx context.Context, t *task, background bool) {
 	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
 	if err == nil && !job.State.Ended() { // it is in the background, or a person has put it there
 		s.started(t, job)
-		var end messages.AwaitEnded
-		if end, err = s.o.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(t.id)}}); err == nil && len(end.Jobs) == 1 {
-			job = end.Jobs[0]
+		if job, err = dialects.Ended(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
+			job, err = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}, nil
 		}
 	}
 	looked()
@@ -181,20 +185,10 @@ func (s *Session) run(ctx context.Context, t *task, background bool) {
 		<-watched
 	default: // it was refused
 	}
-	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks
+	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks, or somebody has ended it before it began
 		job, err = messages.Job{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}, nil
 	}
 	s.settle(t, job, err)
-}
-
-// within is a context with what one carries, that ends with the other.
-func within(carries, life context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(carries)
-	stop := context.AfterFunc(life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
 }
 
 // beyond is how much more a log takes than the capture limit: else it would end a job
@@ -203,10 +197,7 @@ const beyond = 64 << 10
 
 // request is what a task asks of the host: the user's login shell.
 func (s *Session) request(t *task, background bool) messages.RunCommand {
-	choice := shell.SelectLogin(s.o.Env, func(path string) bool {
-		info, err := s.o.FS.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-	})
+	choice := shell.SelectLogin(s.o.Env, shell.Executable(s.o.FS))
 	r := messages.RunCommand{
 		UID: messages.UID(t.id), Scope: s.o.Scope, Tag: tag(s.o.Owner, t.origin), Description: t.origin, Dir: t.cwd,
 		Argv:      slices.Concat(s.o.Settings.Sandbox, []string{choice.Path, "-lc", t.command}),
@@ -214,24 +205,10 @@ func (s *Session) request(t *task, background bool) messages.RunCommand {
 		Timeout: time.Duration(t.timeout) * time.Second, Grace: grace, Quota: messages.Quota{Bytes: captureLimit + beyond, Policy: "kill"},
 	}
 	if t.origin != originBang {
-		r.BaseEnv = agentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
+		r.BaseEnv = shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv)
 	}
 	if t.pipe {
 		r.Stdin = messages.StdinPipe
 	}
 	return r
-}
-
-// agentEnvironment is that of what an agent runs: without what looks like a secret and
-// is not let through by name, and with what keeps programs from asking and paging.
-func agentEnvironment(caller []string, sh string, pass []string) []string {
-	kept := make([]string, 0, len(caller))
-	for _, entry := range caller {
-		name, _, _ := strings.Cut(entry, "=")
-		if !shell.Secret(name) || slices.Contains(pass, name) {
-			kept = append(kept, entry)
-		}
-	}
-	ci := shell.SaysCI(caller)
-	return shell.Overlay(shell.AgentBase(kept, sh, ci), shell.NonInteractive(ci))
 }

@@ -1,36 +1,28 @@
 package codelia
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-func describe(kind, description string) map[string]any {
-	return map[string]any{"type": kind, "description": description}
-}
+	"troupe/dialects"
+)
 
 func cacheSchema() json.RawMessage {
-	return object(map[string]any{
-		"ref_id": describe("string", descRef), "offset": describe("integer", descOffset), "limit": describe("integer", descLimit),
-		"head": describe("integer", descHead), "tail": describe("integer", descTail),
+	return dialects.Object(map[string]any{
+		"ref_id": dialects.Describe("string", descRef), "offset": dialects.Describe("integer", descOffset), "limit": dialects.Describe("integer", descLimit),
+		"head": dialects.Describe("integer", descHead), "tail": dialects.Describe("integer", descTail),
 	}, "ref_id")
 }
 
 func lineSchema() json.RawMessage {
-	return object(map[string]any{
-		"ref_id": describe("string", descRef), "line_number": describe("integer", descLineNumber),
-		"char_offset": describe("integer", descCharOffset), "char_limit": describe("integer", descCharLimit),
+	return dialects.Object(map[string]any{
+		"ref_id": dialects.Describe("string", descRef), "line_number": dialects.Describe("integer", descLineNumber),
+		"char_offset": dialects.Describe("integer", descCharOffset), "char_limit": dialects.Describe("integer", descCharLimit),
 	}, "ref_id", "line_number")
 }
 
 func grepSchema() json.RawMessage {
-	return object(map[string]any{
-		"ref_id": describe("string", descRef), "pattern": describe("string", descPattern), "regex": describe("boolean", descRegex),
-		"before": describe("integer", descBefore), "after": describe("integer", descAfter), "max_matches": describe("integer", descMatches),
+	return dialects.Object(map[string]any{
+		"ref_id": dialects.Describe("string", descRef), "pattern": dialects.Describe("string", descPattern), "regex": dialects.Describe("boolean", descRegex),
+		"before": dialects.Describe("integer", descBefore), "after": dialects.Describe("integer", descAfter), "max_matches": dialects.Describe("integer", descMatches),
 	}, "ref_id", "pattern")
-}
-
-// object is the schema of an object that has these properties and no others.
-func object(properties map[string]any, required ...string) json.RawMessage {
-	text, _ := json.Marshal(map[string]any{ // of strings and maps
-		"type": "object", "properties": properties, "additionalProperties": false, "required": required,
-	})
-	return text
 }

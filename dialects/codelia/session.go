@@ -3,7 +3,6 @@ package codelia
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -76,30 +75,14 @@ type Session struct {
 
 // New makes a session. Close must follow.
 func New(o Options) *Session {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	if o.Settings.SandboxRoot == "" {
 		o.Settings.SandboxRoot = o.Dir
 	}
 	s := &Session{o: o, begun: make(chan struct{})}
-	s.limits = artifact.CacheLimitsFrom(func(name string) string { return lookup(o.Env, name) })
+	s.limits = artifact.CacheLimitsFrom(func(name string) string { return shell.Value(o.Env, name) })
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
-}
-
-// lookup is the value of a variable: the last, as everywhere.
-func lookup(env []string, name string) string {
-	value := ""
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }
 
 // Close cancels the tasks that run and removes the cached outputs. Who has given
@@ -114,7 +97,7 @@ func (s *Session) Close(ctx context.Context) error {
 		all.Add(1)
 		s.o.Beside.Go(func() {
 			defer all.Done()
-			s.stop(ctx, t, textScopeEnded, true)
+			_ = s.stop(ctx, t, textScopeEnded, true) // it is logged
 		})
 	}
 	all.Wait()
@@ -142,14 +125,14 @@ func called[P any](method func(context.Context, P) (string, *Error)) func(contex
 	return func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
 		var p P
 		if bad := dialects.Decode(c.Arguments, &p); bad != nil {
-			return dialects.Result{Text: textInvalid + ": " + bad.Message, IsError: true}, nil
+			return dialects.Failure(textInvalid + ": " + bad.Message), nil
 		}
 		text, err := method(ctx, p)
 		switch {
 		case ctx.Err() != nil:
 			return dialects.Result{}, ctx.Err()
 		case err != nil:
-			return dialects.Result{Text: err.Message, IsError: true}, nil
+			return dialects.Failure(err.Message), nil
 		}
 		return dialects.Result{Text: text}, nil
 	}

@@ -2,6 +2,7 @@ package codelia
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +20,10 @@ type task struct {
 	created                  time.Time
 	input                    chan struct{} // held by who writes
 	settling                 sync.Once
-	begun                    chan struct{} // closed when it runs
-	settled                  chan struct{} // closed when it has its result
+	begun                    chan struct{}   // closed when it runs
+	settled                  chan struct{}   // closed when it has its result
+	life                     context.Context //nolint:containedctx // of its job: what begins it ends with it
+	abandon                  context.CancelFunc
 
 	state            string
 	updated, started time.Time
@@ -200,14 +203,28 @@ func stamp(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// stop asks for the end of a task, and returns when it is being ended.
-func (s *Session) stop(ctx context.Context, t *task, reason string, forScope bool) {
+// stop asks for the end of a task, and returns when it is being ended. A task that the host
+// does not know yet will not begin.
+func (s *Session) stop(ctx context.Context, t *task, reason string, forScope bool) error {
 	s.mu.Lock()
-	if t.asked == "" {
+	was, wasForScope := t.asked, t.forScope
+	if was == "" {
 		t.asked, t.forScope = reason, forScope
 	}
 	s.mu.Unlock()
-	if _, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(t.id), Grace: grace, Reason: reason}); err != nil && ctx.Err() == nil {
+	_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(t.id), Grace: grace, Reason: reason})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, &messages.Error{Code: messages.NotFound}):
+		t.abandon()
+		return nil
+	}
+	s.mu.Lock()
+	t.asked, t.forScope = was, wasForScope
+	s.mu.Unlock()
+	if ctx.Err() == nil {
 		s.o.Log.Warn("a shell task could not be ended", "task", t.id, "error", err)
 	}
+	return err
 }

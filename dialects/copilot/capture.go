@@ -7,18 +7,22 @@ import (
 
 	"troupe/dialects"
 	"troupe/messages"
+	"troupe/shell"
 	"troupe/spill/artifact"
 )
 
 // capture is the output of one command as models read it, made from its log as far as
 // somebody asked: in memory while it is small, else in a file.
 type capture struct {
-	mu     sync.Mutex
-	from   int64 // of the log
-	clean  *artifact.Clean
-	large  *artifact.Large
-	closed bool // nothing follows
-	gone   bool // it was shown to its end
+	work  chan struct{} // held by who reads the log: the host may take long
+	clean *artifact.Clean
+	large *artifact.Large
+
+	mu      sync.Mutex // never held while the host is asked
+	from    int64      // of the log
+	leaving bool       // it is to be closed by who reads the log
+	closed  bool       // nothing follows
+	gone    bool       // it was shown to its end
 }
 
 func (s *Session) newCapture() *capture {
@@ -28,7 +32,7 @@ func (s *Session) newCapture() *capture {
 			return s.o.Files.CreateNew(func(int) string { return artifact.LargeName(s.o.Now()) })
 		}
 	}
-	c := &capture{large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return lookup(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
+	c := &capture{work: make(chan struct{}, 1), large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return shell.Value(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
 	c.clean = artifact.NewClean(c.large, artifact.CleanOptions{DropCR: true})
 	return c
 }
@@ -37,49 +41,84 @@ func (s *Session) newCapture() *capture {
 // With last nothing follows, and the next look finds nothing.
 func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.LargeResult, error) {
 	c := e.out
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone {
+	select {
+	case c.work <- struct{}{}:
+		defer c.release()
+	case <-ctx.Done():
+		return artifact.LargeResult{}, ctx.Err()
+	}
+	from, gone := c.read()
+	if gone {
 		return artifact.LargeResult{}, nil
 	}
-	if c.closed {
+	if c.isClosed() {
 		return c.take(last), nil
 	}
-	next, err := dialects.Copy(ctx, s.o.Host, e.job(), messages.Merged, c.from, -1, c.clean, func(g messages.OutputGap) {
+	next, err := dialects.Copy(ctx, s.o.Host, e.job(), messages.Merged, from, -1, c.clean, func(g messages.OutputGap) {
 		_, _ = c.clean.Write([]byte(artifact.NotKept(g.To - g.From))) // never fails
 	})
-	c.from = next
+	c.readTo(next)
 	if err != nil && !isCode(err, messages.OutputUnavailable) && !isCode(err, messages.NotFound) {
 		return c.large.Result(), err
 	}
 	if last {
+		c.mu.Lock()
 		c.shut()
+		c.mu.Unlock()
 	}
 	return c.take(last), nil
 }
 
-// take is what was taken; with last it is cleared.
+// take is what was taken; with last it is cleared. Called by who holds the work.
 func (c *capture) take(last bool) artifact.LargeResult {
 	r := c.large.Result()
 	if last {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.gone, c.large, c.clean = true, nil, nil
 	}
 	return r
 }
 
+// release gives the work up; what was closed meanwhile is closed now.
+func (c *capture) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaving && !c.closed && !c.gone {
+		c.shut()
+	}
+	<-c.work
+}
+
+// shut is called with c.mu by who holds the work.
 func (c *capture) shut() {
 	c.closed = true
 	_ = c.clean.Close() // never fails
 	c.large.Close()
 }
 
-// close closes the file, if there is one.
+// close closes the file, if there is one: at once, or behind the read that goes on.
 func (c *capture) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed && !c.gone {
-		c.shut()
+	c.leaving = true
+	c.mu.Unlock()
+	select {
+	case c.work <- struct{}{}:
+		c.release()
+	default: // who has it sees to it
 	}
+}
+
+func (c *capture) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+func (c *capture) readTo(from int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from = from
 }
 
 // read is how far somebody has read, and whether that is the end.

@@ -112,16 +112,14 @@ func (c Config) argv(text string) ([]string, bool) {
 // may draw, but a pager would wait for keys; elsewhere they may not even ask.
 func (c Config) environment(caller, pass []string, session string, onTerminal bool) []string {
 	var kept []string
-	for _, entry := range caller {
-		name := nameOf(entry)
-		secret := shell.Secret(name) && !slices.Contains(pass, name)
-		if !secret && (name != "BASH_ENV" || onTerminal || c.NonInteractive) {
+	for _, entry := range shell.WithoutSecrets(caller, pass) {
+		if shell.NameOf(entry) != "BASH_ENV" || onTerminal || c.NonInteractive {
 			kept = append(kept, entry)
 		}
 	}
 	calm := shell.NonInteractive(shell.SaysCI(caller))
 	if onTerminal {
-		calm = slices.DeleteFunc(calm, func(entry string) bool { return !isPager(nameOf(entry)) })
+		calm = slices.DeleteFunc(calm, func(entry string) bool { return !isPager(shell.NameOf(entry)) })
 		calm = append(calm, termType)
 	}
 	return shell.Overlay(kept, calm, []string{sessionVar + "=" + session})

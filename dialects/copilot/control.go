@@ -20,19 +20,26 @@ func (s *Session) Read(ctx context.Context, p ReadParams) (dialects.Result, erro
 		return failure(bad.Message, nil), nil
 	}
 	id := string(p.ShellID)
+	return s.inTurn(ctx, id, func() (dialects.Result, error) {
+		e, missing := s.find(id, "read", verbRead)
+		if e == nil {
+			return missing, nil
+		}
+		if st := s.standing(e); st.promoted && !st.over { // the user waits for an answer
+			return s.running(ctx, e, 0)
+		}
+		return s.wait(ctx, e, wait)
+	})
+}
+
+// inTurn does a call for a shell when it has its turn.
+func (s *Session) inTurn(ctx context.Context, id string, do func() (dialects.Result, error)) (dialects.Result, error) {
 	done, err := s.turns.take(ctx, id)
 	if err != nil {
 		return s.unqueued(id, err)
 	}
 	defer done()
-	e, missing := s.find(id, "read", verbRead)
-	if e == nil {
-		return missing, nil
-	}
-	if st := s.standing(e); st.promoted && !st.over { // the user waits for an answer
-		return s.running(ctx, e, 0)
-	}
-	return s.wait(ctx, e, wait)
+	return do()
 }
 
 // wait waits for the end of a command, and is the result of what it has written.
@@ -55,12 +62,11 @@ func (s *Session) Write(ctx context.Context, p WriteParams) (dialects.Result, er
 	if bad != nil {
 		return failure(bad.Message, nil), nil
 	}
+	return s.inTurn(ctx, string(p.ShellID), func() (dialects.Result, error) { return s.write(ctx, p, wait) })
+}
+
+func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) (dialects.Result, error) {
 	id := string(p.ShellID)
-	done, err := s.turns.take(ctx, id)
-	if err != nil {
-		return s.unqueued(id, err)
-	}
-	defer done()
 	e, missing := s.find(id, "write", verbWrite)
 	switch {
 	case e == nil:
@@ -104,25 +110,22 @@ func (s *Session) Stop(ctx context.Context, p StopParams) (dialects.Result, erro
 	if id == "" {
 		return failure(joined(textNoID, s.active()), nil), nil
 	}
-	done, err := s.turns.take(ctx, id)
-	if err != nil {
-		return s.unqueued(id, err)
-	}
-	defer done()
-	return s.stop(ctx, id)
+	return s.inTurn(ctx, id, func() (dialects.Result, error) { return s.stop(ctx, id) })
 }
 
 func (s *Session) stop(ctx context.Context, id string) (dialects.Result, error) {
 	s.mu.Lock()
 	sh, e := s.shells[id], s.tasks[id]
+	was := sh != nil && sh.last.stopped
 	if sh != nil {
-		sh.last.stopped = sh.last.stopped || !sh.last.over
+		sh.last.stopped = was || !sh.last.over
 		s.drop(sh, ReasonStopped)
 	}
 	s.mu.Unlock()
 	switch {
 	case sh != nil:
 		if err := s.shut(ctx, sh); err != nil {
+			s.restore(sh, was)
 			return s.unstopped(ctx, id, err)
 		}
 		s.settle(ctx, sh.last)
@@ -170,7 +173,7 @@ func (s *Session) stopped(e *execution, status, text string) dialects.Result {
 	d := s.details(e, messages.Job{})
 	d.Telemetry = map[string]string{"shell_status": status}
 	s.count("stop", status)
-	return dialects.Result{Text: fmt.Sprintf(text, e.id), Details: d, Jobs: []messages.JobID{e.job()}}
+	return dialects.Result{Text: fmt.Sprintf(text, e.id), Details: d}
 }
 
 func (s *Session) unstopped(ctx context.Context, id string, err error) (dialects.Result, error) {

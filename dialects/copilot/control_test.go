@@ -61,7 +61,6 @@ func TestR231_ReadReturnsWhatHasAccumulated(t *testing.T) {
 		end := r.read("a", 60)
 		assert.False(t, end.IsError)
 		assert.Equal(t, "one\ntwo\n<command with id a completed with exit code 3>", end.Text)
-		assert.Equal(t, []messages.JobID{r.job("a")}, end.Jobs)
 		assert.Equal(t, "<command with id a completed with exit code 3>", r.read("a", 60).Text) // the buffer is cleared
 	})
 }

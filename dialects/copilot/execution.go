@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"troupe/dialects"
 	"troupe/messages"
 )
 
@@ -68,16 +69,10 @@ func (st standing) died() bool { return st.why != "" || st.record.HasFlag(messag
 // the job, and not on somebody's reading.
 func (s *Session) watch(e *execution) {
 	s.o.Beside.Go(func() {
-		end, err := s.o.Host.Await(s.ctx, messages.AwaitJobs{Jobs: []messages.JobID{e.job()}})
-		if s.ctx.Err() != nil {
-			return
+		job, err := dialects.Ended(s.ctx, s.o.Host, e.job())
+		if s.ctx.Err() == nil {
+			s.ended(e, job, err)
 		}
-		if err == nil && len(end.Jobs) == 1 {
-			s.ended(e, end.Jobs[0], nil)
-			return
-		}
-		job, err := s.o.Host.Job(s.ctx, e.job())
-		s.ended(e, job, err)
 	})
 }
 

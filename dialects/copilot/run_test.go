@@ -110,7 +110,6 @@ func TestR195_ASyncCommandThatEndsInTime(t *testing.T) {
 		assert.Equal(t, "a  \nb\n<exited with exit code 3>", result.Text)
 		assert.Equal(t, 3, *details(t, result).ExitCode)
 		assert.Equal(t, StatusFailed, details(t, result).Status)
-		assert.Equal(t, []messages.JobID{result.Jobs[0]}, result.Jobs)
 		assert.Equal(t, "<exited with exit code 0>", r.sync("true").Text) // no output: the status line alone
 		assert.Empty(t, r.Tasks(context.Background()))
 		assert.Empty(t, r.Views().Sessions)

@@ -3,47 +3,35 @@ package copilot
 import (
 	"encoding/json"
 	"fmt"
+
+	"troupe/dialects"
 )
 
-func describe(kind, description string) map[string]any {
-	return map[string]any{"type": kind, "description": description}
-}
-
 func executeSchema(s Settings) json.RawMessage {
-	mode := describe("string", descMode)
+	mode := dialects.Describe("string", descMode)
 	mode["enum"] = []string{ModeSync, ModeAsync}
-	return object(map[string]any{
-		"command": describe("string", descCommand), "description": describe("string", descDescription),
-		"shellId": shellID(descShellID), "mode": mode, "detach": describe("boolean", descDetach),
-		"initial_wait": describe("number", fmt.Sprintf(descInitialWait, spoken(s.InitialWait))),
+	return dialects.Object(map[string]any{
+		"command": dialects.Describe("string", descCommand), "description": dialects.Describe("string", descDescription),
+		"shellId": shellID(descShellID), "mode": mode, "detach": dialects.Describe("boolean", descDetach),
+		"initial_wait": dialects.Describe("number", fmt.Sprintf(descInitialWait, spoken(s.InitialWait))),
 	}, "command", "description")
 }
 
 func readSchema() json.RawMessage {
-	return object(map[string]any{"shellId": shellID(descTheShell), "delay": describe("number", descDelay)}, "shellId", "delay")
+	return dialects.Object(map[string]any{"shellId": shellID(descTheShell), "delay": dialects.Describe("number", descDelay)}, "shellId", "delay")
 }
 
 func writeSchema() json.RawMessage {
-	return object(map[string]any{
-		"shellId": shellID(descTheShell), "input": describe("string", descInput), "delay": describe("number", descDelayWrite),
+	return dialects.Object(map[string]any{
+		"shellId": shellID(descTheShell), "input": dialects.Describe("string", descInput), "delay": dialects.Describe("number", descDelayWrite),
 	}, "shellId", "delay")
 }
 
 func stopSchema() json.RawMessage {
-	return object(map[string]any{"shellId": shellID(descTheShell)}, "shellId")
+	return dialects.Object(map[string]any{"shellId": shellID(descTheShell)}, "shellId")
 }
 
 // shellID may be a number, too: models take "0" for one.
 func shellID(description string) map[string]any {
 	return map[string]any{"type": []string{"string", "integer"}, "description": description}
-}
-
-// object is the schema of an object that has these properties and no others.
-func object(properties map[string]any, required ...string) json.RawMessage {
-	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-	if len(required) > 0 {
-		schema["required"] = required
-	}
-	text, _ := json.Marshal(schema) // of strings and maps
-	return text
 }

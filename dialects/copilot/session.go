@@ -99,12 +99,7 @@ type Session struct {
 
 // New makes a session. Close must follow.
 func New(o Options) *Session {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	if o.IDs == nil {
 		o.IDs = &Counter{}
 	}
@@ -164,39 +159,22 @@ func (s *Session) Close(ctx context.Context) error {
 func (s *Session) Tools() []dialects.Tool {
 	names, shown := s.o.Settings.Shell.Tools, s.descriptions()
 	tools := []dialects.Tool{
-		{Name: names.Execute, Title: "Run a command", Description: shown.Execute, Schema: executeSchema(s.o.Settings), Destructive: true, OpenWorld: true, Call: called(s.Execute)},
-		{Name: names.Read, Title: "Read output", Description: shown.Read, Schema: readSchema(), ReadOnly: true, Call: called(plain(s.Read))},
+		{Name: names.Execute, Title: "Run a command", Description: shown.Execute, Schema: executeSchema(s.o.Settings), Destructive: true, OpenWorld: true, Call: dialects.Called(s.Execute)},
+		{Name: names.Read, Title: "Read output", Description: shown.Read, Schema: readSchema(), ReadOnly: true, Call: dialects.Called(dialects.Plain(s.Read))},
 	}
 	if s.can.TerminalInput {
 		tools = append(tools, dialects.Tool{
-			Name: names.Write, Title: "Write input", Description: shown.Write, Schema: writeSchema(), Destructive: true, OpenWorld: true, Call: called(plain(s.Write)),
+			Name: names.Write, Title: "Write input", Description: shown.Write, Schema: writeSchema(), Destructive: true, OpenWorld: true, Call: dialects.Called(dialects.Plain(s.Write)),
 		})
 	}
 	return append(tools,
-		dialects.Tool{Name: names.Stop, Title: "Stop a shell", Description: shown.Stop, Schema: stopSchema(), Idempotent: true, Destructive: true, Call: called(plain(s.Stop))},
+		dialects.Tool{Name: names.Stop, Title: "Stop a shell", Description: shown.Stop, Schema: stopSchema(), Idempotent: true, Destructive: true, Call: dialects.Called(dialects.Plain(s.Stop))},
 		dialects.Tool{
-			Name: names.List, Title: "List shells", Description: shown.List, Schema: object(map[string]any{}), ReadOnly: true,
-			Call: called(func(ctx context.Context, _ struct{}, _ func(dialects.Result)) (dialects.Result, error) {
+			Name: names.List, Title: "List shells", Description: shown.List, Schema: dialects.Object(map[string]any{}), ReadOnly: true,
+			Call: dialects.Called(func(ctx context.Context, _ struct{}, _ func(dialects.Result)) (dialects.Result, error) {
 				return s.List(ctx)
 			}),
 		})
-}
-
-// called makes a tool's call of a method.
-func called[P any](method func(context.Context, P, func(dialects.Result)) (dialects.Result, error)) func(context.Context, dialects.Call) (dialects.Result, error) {
-	return func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
-		var p P
-		if bad := dialects.Decode(c.Arguments, &p); bad != nil {
-			return failure(bad.Error(), nil), nil
-		}
-		return method(ctx, p, c.Update)
-	}
-}
-
-func plain[P any](method func(context.Context, P) (dialects.Result, error)) func(context.Context, P, func(dialects.Result)) (dialects.Result, error) {
-	return func(ctx context.Context, p P, _ func(dialects.Result)) (dialects.Result, error) {
-		return method(ctx, p)
-	}
 }
 
 func failure(text string, d *Details) dialects.Result {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/shell"
 )
 
 // Settings are those of the suite; the zero value is the family's defaults.
@@ -42,7 +43,7 @@ func (s Settings) withDefaults(env []string) Settings {
 	}
 	if s.DetachedDir == "" {
 		s.DetachedDir = "/tmp"
-		if dir := lookup(env, "TMPDIR"); strings.HasPrefix(dir, "/") {
+		if dir := shell.Value(env, "TMPDIR"); strings.HasPrefix(dir, "/") {
 			s.DetachedDir = dir
 		}
 	}
@@ -52,24 +53,9 @@ func (s Settings) withDefaults(env []string) Settings {
 	return s
 }
 
-// lookup is the value of a variable: the last, as everywhere.
-func lookup(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-func nameOf(entry string) string {
-	name, _, _ := strings.Cut(entry, "=")
-	return name
-}
-
 func isPager(name string) bool { return strings.HasSuffix(name, "PAGER") || name == "LESS" }
 
 // keepFiles says whether the files of large outputs stay behind the session.
 func keepFiles(env []string) bool {
-	return lookup(env, "TROUPE_KEEP_TEMP_FILES") == "true" || lookup(env, "COPILOT_KEEP_TEMP_FILES") == "true"
+	return shell.Value(env, "TROUPE_KEEP_TEMP_FILES") == "true" || shell.Value(env, "COPILOT_KEEP_TEMP_FILES") == "true"
 }

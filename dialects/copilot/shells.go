@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -55,6 +56,24 @@ func (s *Session) drop(sh *attached, why Reason) {
 		end.ExitCode, end.CommandHash, end.CommandLength = e.exit, e.digest, e.length
 	}
 	s.remember(end)
+}
+
+// restore puts back a shell that was dropped and whose end was refused, unless another has
+// its id by now.
+func (s *Session) restore(sh *attached, stopped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.shells[sh.id] != nil || s.tasks[sh.id] != sh.last {
+		return
+	}
+	s.shells[sh.id] = sh
+	sh.last.stopped = stopped
+	for i, end := range slices.Backward(s.shutdowns) {
+		if end.ShellID == sh.id {
+			s.shutdowns = slices.Delete(s.shutdowns, i, i+1)
+			return
+		}
+	}
 }
 
 func (s *Session) remember(end Shutdown) {

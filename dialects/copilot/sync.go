@@ -122,7 +122,7 @@ func (s *Session) completed(ctx context.Context, e *execution, inTime bool, note
 		status, failed = fmt.Sprintf(statusCompleted, e.id, code(st.exit)), false
 	}
 	text := joined(append(append([]string{LargeText(out)}, notes...), replaced(st.record), status)...)
-	return dialects.Result{Text: text, IsError: failed, Details: d, Jobs: []messages.JobID{e.job()}}, nil
+	return dialects.Result{Text: text, IsError: failed, Details: d}, nil
 }
 
 // unreadable is the result of a look at an output that could not be had.

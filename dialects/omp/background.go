@@ -21,7 +21,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 	l, err := s.launchOf(c, shell.JobKey(s.o.SessionID, b.ID))
 	if err != nil {
 		s.o.Jobs.told(b)
-		s.o.Jobs.finish(b, failure(err.Error()))
+		s.o.Jobs.finish(b, dialects.Failure(err.Error()))
 		return dialects.Result{}, err
 	}
 	if l.req.PromoteAfter = wait; wait == 0 {
@@ -89,7 +89,7 @@ func (s *Session) watchInBackground(b *job, f *flight) {
 	was := f.tell.watched()
 	f.tell.to(func(text string) { progress(s.o.Owner, b.ID, asyncResult(dialects.Result{Text: text}, record)) })
 	if !was {
-		ctx, stop := within(f.asked, s.o.Jobs.ctx)
+		ctx, stop := dialects.Within(f.asked, s.o.Jobs.ctx)
 		f.looks.Add(1)
 		s.o.Beside.Go(func() {
 			defer f.looks.Done()
@@ -103,7 +103,7 @@ func (s *Session) watchInBackground(b *job, f *flight) {
 // goes on without its call.
 func (s *Session) follow(b *job, f *flight, promoted chan<- struct{}) {
 	<-f.done
-	ctx, over := within(f.asked, s.o.Jobs.ctx)
+	ctx, over := dialects.Within(f.asked, s.o.Jobs.ctx)
 	defer over()
 	if f.err == nil && !f.job.State.Ended() {
 		s.watchInBackground(b, f)
@@ -111,7 +111,7 @@ func (s *Session) follow(b *job, f *flight, promoted chan<- struct{}) {
 		job, err := s.endOf(ctx, f.id())
 		if err != nil {
 			f.close()
-			s.o.Jobs.finish(b, failure(fmt.Sprintf(textJobLost, err)))
+			s.o.Jobs.finish(b, dialects.Failure(fmt.Sprintf(textJobLost, err)))
 			return
 		}
 		f.job, f.text = job, dialects.Text{Truncated: true} // what is shown is read from the log

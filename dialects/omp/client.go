@@ -14,7 +14,7 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialects.Result, error
 	if err != nil {
 		return dialects.Result{}, err
 	}
-	env := shell.Overlay(environment(s.o.Env, choice.Path, s.o.Settings), entries(c.p.Env))
+	env := shell.Overlay(shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv), entries(c.p.Env))
 	began := s.o.Now()
 	end, failed := s.o.Client.Run(ctx, ClientRun{
 		Argv: choice.Argv(shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),

@@ -2,9 +2,9 @@ package omp
 
 import (
 	"context"
-	"errors"
 	"sync"
 
+	"troupe/dialects"
 	"troupe/messages"
 )
 
@@ -36,7 +36,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	}
 	if !s.ends.asking {
 		s.ends.asking = true
-		asks, over := within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
+		asks, over := dialects.Within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
 		s.o.Beside.Go(func() {
 			defer over()
 			s.awaitEnds(asks)
@@ -53,6 +53,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 
 // awaitEnds asks until no job is left to wait for.
 func (s *Session) awaitEnds(ctx context.Context) {
+	var pause dialects.Again
 	for {
 		s.ends.mu.Lock()
 		var ids []messages.JobID
@@ -70,14 +71,11 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		ended, err := s.o.Host.Await(asks, messages.AwaitJobs{Jobs: ids, Any: true})
 		anew := asks.Err() != nil
 		again()
-		switch {
-		case err == nil:
-			if !s.hear(ended.Jobs) && !anew {
-				s.giveUp(ctx, ids, errors.New(textNoEnd))
-			}
-		case !anew:
-			s.giveUp(ctx, ids, err)
+		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {
+			pause = dialects.Again{}
+			continue
 		}
+		_ = pause.Wait(ctx) // all run: it is the wait that failed
 	}
 }
 
@@ -97,25 +95,22 @@ func (s *Session) hear(jobs []messages.Job) bool {
 	return heard
 }
 
-// giveUp looks at each job, since one that is not there any more fails the wait for all. If
-// all are there, the wait has failed.
-func (s *Session) giveUp(ctx context.Context, ids []messages.JobID, why error) {
+// lookAt looks at each job, since one that is not there any more fails the wait for all. It
+// says whether one has ended or is not there.
+func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
 	found := map[messages.JobID]end{}
 	for _, id := range ids {
-		if job, err := s.o.Host.Job(ctx, id); err != nil || job.State.Ended() {
+		if job, err := s.o.Host.Job(ctx, id); err != nil && !dialects.Passes(err) || err == nil && job.State.Ended() {
 			found[id] = end{job, err}
 		}
 	}
 	s.ends.mu.Lock()
 	defer s.ends.mu.Unlock()
-	for _, id := range ids {
-		e, ok := found[id]
-		if !ok && len(found) == 0 {
-			e, ok = end{err: why}, true
-		}
-		if came := s.ends.waiting[id]; ok && came != nil {
+	for id, e := range found {
+		if came := s.ends.waiting[id]; came != nil {
 			came <- e
 			delete(s.ends.waiting, id)
 		}
 	}
+	return len(found) > 0
 }

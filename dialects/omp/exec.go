@@ -40,7 +40,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	if err != nil {
 		return l, err
 	}
-	base, named := environment(s.o.Env, choice.Path, s.o.Settings), entries(c.p.Env)
+	base, named := shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv), entries(c.p.Env)
 	text := shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)
 	l.req = messages.RunCommand{
 		UID: messages.UID(ulid.Make().String()), Scope: s.o.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
@@ -81,10 +81,7 @@ func (l *launch) alone(choice shell.Choice) {
 
 // choice is the shell of the session.
 func (s *Session) choice() (shell.Choice, error) {
-	choice, bad := shell.Select(shell.Setting{Path: s.o.Settings.ShellPath, Where: "the setting shellPath"}, s.o.Env, func(path string) bool {
-		info, err := s.o.FS.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-	})
+	choice, bad := shell.Select(shell.Setting{Path: s.o.Settings.ShellPath, Where: "the setting shellPath"}, s.o.Env, shell.Executable(s.o.FS))
 	if bad != nil {
 		return choice, &ToolError{Text: bad.Error()}
 	}
@@ -113,16 +110,6 @@ type flight struct {
 	looks    sync.WaitGroup
 }
 
-// within is a context with what one carries, that ends with the other.
-func within(carries, life context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(carries))
-	stop := context.AfterFunc(life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
-
 func (f *flight) id() messages.JobID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,7 +133,7 @@ func (f *flight) is(uid messages.UID, used *use) {
 func (s *Session) launch(ctx context.Context, l launch, show func(string)) *flight {
 	f := &flight{launch: l, began: s.o.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), tell: &teller{show: show}}
 	f.is(l.req.UID, l.live)
-	ctx, f.cancel = within(ctx, s.ctx)
+	ctx, f.cancel = dialects.Within(ctx, s.ctx)
 	s.o.Beside.Go(func() {
 		s.fly(ctx, f)
 		close(f.done)

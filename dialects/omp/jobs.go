@@ -82,12 +82,7 @@ type job struct {
 
 // NewJobs makes a table. Dispose must follow.
 func NewJobs(o JobsOptions) *Jobs {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	if o.Limit == 0 {
 		o.Limit = defaultJobs
 	}

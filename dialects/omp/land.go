@@ -16,7 +16,7 @@ const lookTime = grace + time.Second
 
 // land makes of a command whose run has returned, or was left, how it ended.
 func (s *Session) land(ctx context.Context, f *flight) ended {
-	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, job: f.id(), wall: s.o.Now().Sub(f.began), notes: f.notes}
+	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.o.Now().Sub(f.began), notes: f.notes}
 	look := ctx
 	if ctx.Err() != nil || f.left.Load() {
 		var stop context.CancelFunc
@@ -71,7 +71,6 @@ func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
 
 // refused is a command that the node did not take.
 func (e ended) refused(err error) ended {
-	e.job = ""
 	e.how, e.why = unstarted, err.Error()
 	if e.pty {
 		e.how = statusless

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/shell"
 )
 
 // Params are the parameters of the tool bash.
@@ -162,7 +163,7 @@ const noPTYVarPi = "PI_NO_PTY"
 
 // ptyAllowed says whether an environment lets commands have a terminal.
 func ptyAllowed(env []string) bool {
-	return lookup(env, NoPTYVar) != "1" && lookup(env, noPTYVarPi) != "1"
+	return shell.Value(env, NoPTYVar) != "1" && shell.Value(env, noPTYVarPi) != "1"
 }
 
 // PTYSize is the size of a command's terminal on a screen of a size.

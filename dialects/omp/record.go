@@ -101,7 +101,6 @@ func (r jobReport) result() dialects.Result {
 	d := &JobDetails{Jobs: []JobEntry{}, Cancelled: r.cancels}
 	parts = append(parts, r.cancelSections()...)
 	var over, running []string
-	var told []messages.JobID
 	for _, j := range r.jobs {
 		d.Jobs = append(d.Jobs, JobEntry{
 			ID: j.ID, Type: j.Type, Status: j.Status, Label: j.Label, DurationMs: j.duration(r.now).Milliseconds(),
@@ -112,9 +111,6 @@ func (r jobReport) result() dialects.Result {
 			continue
 		}
 		over = append(over, j.markdown())
-		if j.Job != "" {
-			told = append(told, j.Job)
-		}
 	}
 	parts = append(parts, section(textHeadEnded, over), section(textHeadRunning, running))
 	if len(r.missing) > 0 && (len(r.jobs) > 0 || len(r.cancels) > 0) {
@@ -127,7 +123,7 @@ func (r jobReport) result() dialects.Result {
 	case text == "":
 		text = textNoJobs
 	}
-	return dialects.Result{Text: text, Details: d, Jobs: told}
+	return dialects.Result{Text: text, Details: d}
 }
 
 func (r jobReport) cancelSections() []string {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"troupe/dialects"
-	"troupe/messages"
 	"troupe/shell"
 )
 
@@ -35,7 +34,6 @@ type ended struct {
 	notes   []string // what else is to be said
 	pty     bool
 	client  string // id of the client's terminal
-	job     messages.JobID
 }
 
 // limits are those on the lines that are shown; 0 is none.
@@ -130,9 +128,6 @@ func (e ended) result() dialects.Result {
 		body = line(body, fmt.Sprintf(textRaw, out.RawID))
 	}
 	r := dialects.Result{IsError: true, Details: e.details(out)}
-	if e.job != "" && e.how != leftBehind {
-		r.Jobs = []messages.JobID{e.job}
-	}
 	switch e.how {
 	case exited:
 		if body == "" {
@@ -232,6 +227,3 @@ func line(text, more string) string {
 	}
 	return text + more
 }
-
-// failure is a result that only says what is wrong.
-func failure(text string) dialects.Result { return dialects.Result{Text: text, IsError: true} }

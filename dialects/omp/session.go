@@ -73,12 +73,7 @@ type Session struct {
 
 // New makes a session. Close must follow.
 func New(o Options) *Session {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	s := &Session{
 		o: o, turn: make(chan struct{}, 1), rules: o.Settings.rules(),
 		shells: map[string]*liveShell{}, opened: map[messages.SessionID]struct{}{}, running: map[int]context.CancelFunc{},
@@ -127,10 +122,10 @@ func (s *Session) Tools() []dialects.Tool {
 		Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
 			var p Params
 			if bad := dialects.Decode(c.Arguments, &p); bad != nil {
-				return failure(bad.Error()), nil
+				return dialects.Failure(bad.Error()), nil
 			}
 			if !s.o.Settings.StripTrailingHeadTail && (p.Head != nil || p.Tail != nil) {
-				return failure(messages.Invalid("head", textNoLimits).Error()), nil
+				return dialects.Failure(messages.Invalid("head", textNoLimits).Error()), nil
 			}
 			return answered(s.Bash(ctx, p, c.Update))
 		},
@@ -138,13 +133,9 @@ func (s *Session) Tools() []dialects.Tool {
 	if s.o.Settings.background() {
 		tools = append(tools, dialects.Tool{
 			Name: "job", Title: "Jobs", Description: descJob, Schema: jobSchema(), Destructive: true,
-			Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
-				var p JobParams
-				if bad := dialects.Decode(c.Arguments, &p); bad != nil {
-					return failure(bad.Error()), nil
-				}
-				return answered(s.Job(ctx, p, c.Update))
-			},
+			Call: dialects.Called(func(ctx context.Context, p JobParams, update func(dialects.Result)) (dialects.Result, error) {
+				return answered(s.Job(ctx, p, update))
+			}),
 		})
 	}
 	return tools
@@ -155,7 +146,7 @@ func (s *Session) Tools() []dialects.Tool {
 func answered(r dialects.Result, err error) (dialects.Result, error) {
 	var wrong *ToolError
 	if errors.As(err, &wrong) {
-		r = failure(wrong.Text)
+		r = dialects.Failure(wrong.Text)
 		if wrong.Details != nil {
 			r.Details = wrong.Details
 		}

@@ -99,3 +99,11 @@ func (s Settings) rules() shell.Rules {
 	}
 	return shell.Compile(rules)
 }
+
+// prefix is what stands before each command.
+func prefix(caller []string, s Settings) string {
+	if s.ShellPrefix != "" {
+		return s.ShellPrefix
+	}
+	return shell.Prefix(caller)
+}

@@ -82,7 +82,6 @@ const (
 	textJobErrorLine   = "Error:"
 	textJobStopped     = "its job was cancelled"
 	textPromoted       = "A person has let the command go on in the background. Nothing more will be told of it here."
-	textNoEnd          = "the wait for its end has ended without one"
 	textWaitWindowOver = "The time to wait is over; the jobs go on."
 )
 

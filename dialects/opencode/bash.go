@@ -15,17 +15,17 @@ import (
 // the command, is a result; an error is that of ctx: then the command was stopped.
 func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, error) {
 	if bad := p.check(s.s); bad != nil {
-		return failure(bad.Message), nil
+		return dialects.Failure(bad.Message), nil
 	}
 	r, err := s.request(p)
 	if err != nil {
-		return failure(err.Error()), nil
+		return dialects.Failure(err.Error()), nil
 	}
 	if p.RunInBackground {
 		return s.launch(ctx, r)
 	}
 	if running := s.running(); len(running) > 0 && waitsOnly(p.Command) {
-		return failure(fmt.Sprintf(textPureWait, names(running))), nil
+		return dialects.Failure(fmt.Sprintf(textPureWait, names(running))), nil
 	}
 	began := s.o.Now()
 	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
@@ -33,7 +33,7 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, erro
 	case ctx.Err() != nil:
 		return dialects.Result{}, ctx.Err()
 	case err != nil:
-		return failure(fmt.Sprintf(textNotStarted, err)), nil
+		return dialects.Failure(fmt.Sprintf(textNotStarted, err)), nil
 	}
 	m := times(job, began, s.o.Now())
 	m.Description = p.Description
@@ -41,11 +41,7 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, erro
 	if ctx.Err() != nil {
 		return dialects.Result{}, ctx.Err()
 	}
-	result := s.s.result(job, out, errs, m)
-	if job.State.Ended() {
-		result.Jobs = []messages.JobID{messages.JobID(job.UID)}
-	}
-	return result, nil
+	return s.s.result(job, out, errs, m), nil
 }
 
 // request is what a call asks of the host.
@@ -54,16 +50,13 @@ func (s *Session) request(p BashParams) (messages.RunCommand, error) {
 	if err != nil {
 		return messages.RunCommand{}, err
 	}
-	choice, bad := shell.Select(shell.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.o.Env, func(path string) bool {
-		info, err := s.o.FS.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-	})
+	choice, bad := shell.Select(shell.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.o.Env, shell.Executable(s.o.FS))
 	if bad != nil {
 		return messages.RunCommand{}, bad
 	}
 	r := messages.RunCommand{
 		UID: messages.UID(ulid.Make().String()), Scope: s.o.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
-		EnvPolicy: messages.EnvCaller, BaseEnv: environment(s.o.Env, choice.Path, s.s.PassEnv),
+		EnvPolicy: messages.EnvCaller, BaseEnv: shell.AgentEnvironment(s.o.Env, choice.Path, s.s.PassEnv),
 		Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
 		Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"},
 	}

@@ -124,6 +124,6 @@ func TestGoldenErrors(t *testing.T) {
 	} {
 		fmt.Fprintf(s, "%s\n", s.s.ending(job))
 	}
-	fmt.Fprintf(s, "%s\n%s\n%s\n", notKept(12345, "stdout"), s.unread(log{ctx: t.Context(), stream: messages.Stderr}, context.Canceled).note, fmt.Sprintf(textTasksMany, maxRunning))
+	fmt.Fprintf(s, "%s\n%s\n%s\n", notKept(12345, "stdout"), s.unread(dialects.Log{Ctx: t.Context(), Stream: messages.Stderr}, context.Canceled).note, fmt.Sprintf(textTasksMany, maxRunning))
 	s.golden("errors.txt")
 }

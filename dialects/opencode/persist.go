@@ -24,7 +24,7 @@ func (s *Session) show(ctx context.Context, job messages.Job, stream messages.St
 	if size == 0 {
 		return shown{}
 	}
-	l := log{ctx: ctx, host: s.o.Host, job: messages.JobID(job.UID), stream: stream}
+	l := dialects.Log{Ctx: ctx, Host: s.o.Host, Job: messages.JobID(job.UID), Stream: stream}
 	text, over, err := s.short(l, size)
 	if err == nil && over {
 		var out shown
@@ -38,21 +38,21 @@ func (s *Session) show(ctx context.Context, job messages.Job, stream messages.St
 	return shown{text: text, note: notKept(lost, stream.String())}
 }
 
-func (s *Session) unread(l log, err error) shown {
-	if l.ctx.Err() == nil {
-		s.o.Log.Warn("an output could not be read", "job", string(l.job), "stream", l.stream.String(), "error", err)
+func (s *Session) unread(l dialects.Log, err error) shown {
+	if l.Ctx.Err() == nil {
+		s.o.Log.Warn("an output could not be read", "job", string(l.Job), "stream", l.Stream.String(), "error", err)
 	}
-	return shown{note: "[" + fmt.Sprintf(textUnread, l.stream, err) + "]"}
+	return shown{note: "[" + fmt.Sprintf(textUnread, l.Stream, err) + "]"}
 }
 
 // short is a stream that is shown whole; over says that it is over a limit.
-func (s *Session) short(l log, size int64) (text string, over bool, err error) {
+func (s *Session) short(l dialects.Log, size int64) (text string, over bool, err error) {
 	limits := artifact.Limits{Bytes: int64(s.s.MaxOutputBytes), Lines: int64(s.s.MaxOutputLines)}
 	if limits.Exceeded(size, 0) {
 		return "", true, nil
 	}
 	var b strings.Builder
-	if _, err := dialects.Copy(l.ctx, l.host, l.job, l.stream, 0, size, &b, nil); err != nil {
+	if err := l.CopyTo(&b, size); err != nil {
 		return "", false, err
 	}
 	text = strings.ToValidUTF8(b.String(), "\uFFFD")
@@ -64,10 +64,10 @@ func (s *Session) short(l log, size int64) (text string, over bool, err error) {
 }
 
 // long is what is shown of a stream over a limit.
-func (s *Session) long(l log, size, lost int64) (shown, error) {
-	label := l.stream.String()
+func (s *Session) long(l dialects.Log, size, lost int64) (shown, error) {
+	label := l.Stream.String()
 	if path, kept, err := s.persist(l, size); err != nil {
-		s.o.Log.Warn("a full output could not be saved", "job", string(l.job), "error", err)
+		s.o.Log.Warn("a full output could not be saved", "job", string(l.Job), "error", err)
 	} else if path != "" {
 		f, _, err := artifact.OpenFile(path)
 		if err == nil {
@@ -76,7 +76,7 @@ func (s *Session) long(l log, size, lost int64) (shown, error) {
 			if kept < size {
 				out.cut = limit(s.s.MaxPersistBytes)
 			}
-			if out.ends, err = s.readEnds(l.ctx, f, kept); err == nil {
+			if out.ends, err = s.readEnds(l.Ctx, f, kept); err == nil {
 				return shown{text: s.s.preview(out), cut: true, path: path}, nil
 			}
 		}
@@ -86,7 +86,7 @@ func (s *Session) long(l log, size, lost int64) (shown, error) {
 	if lost == 0 {
 		kept = min(size, s.s.MaxPersistBytes)
 	}
-	ends, err := s.readEnds(l.ctx, l, kept)
+	ends, err := s.readEnds(l.Ctx, l, kept)
 	if err != nil {
 		return shown{}, err
 	}
@@ -107,20 +107,20 @@ func (s *Session) readEnds(ctx context.Context, r io.ReaderAt, size int64) (arti
 
 // persist makes the file of a stream, and says how much of it the file has (R-166 to
 // "" is none, since the settings want none.
-func (s *Session) persist(l log, size int64) (path string, kept int64, err error) {
+func (s *Session) persist(l dialects.Log, size int64) (path string, kept int64, err error) {
 	if s.files == nil || s.s.NoFiles {
 		return "", 0, nil
 	}
 	s.sweep.Do(s.sweepDead)
 	now := s.o.Now()
 	f, err := s.files.CreateNew(func(try int) string {
-		return artifact.StreamName(now.Add(time.Duration(try)), l.stream.String())
+		return artifact.StreamName(now.Add(time.Duration(try)), l.Stream.String())
 	})
 	if err != nil {
 		return "", 0, err
 	}
 	f.Max = s.s.MaxPersistBytes
-	if _, err = dialects.Copy(l.ctx, l.host, l.job, l.stream, 0, size, f, nil); err == nil {
+	if err = l.CopyTo(f, size); err == nil {
 		err = f.Close()
 	}
 	if err != nil {
@@ -149,28 +149,4 @@ func elided(o messages.StreamOutput) int64 {
 		n += gap.To - gap.From
 	}
 	return n
-}
-
-// log is a stream of a job as a file.
-type log struct {
-	ctx    context.Context //nolint:containedctx // of one call
-	host   dialects.Host
-	job    messages.JobID
-	stream messages.Stream
-}
-
-// ReadAt implements io.ReaderAt for the bytes that were kept from the beginning on.
-func (l log) ReadAt(p []byte, off int64) (int, error) {
-	n := 0
-	for n < len(p) {
-		b, err := l.host.Bytes(l.ctx, l.job, l.stream, off+int64(n), len(p)-n, false)
-		if err != nil {
-			return n, err
-		}
-		if len(b.Data) == 0 {
-			return n, io.EOF
-		}
-		n += copy(p[n:], b.Data)
-	}
-	return n, nil
 }

@@ -113,5 +113,3 @@ func notKept(lost int64, label string) string {
 	}
 	return "[" + fmt.Sprintf(textNotKept, artifact.Thousands(lost), label) + "]"
 }
-
-func failure(text string) dialects.Result { return dialects.Result{Text: text, IsError: true} }

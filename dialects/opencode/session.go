@@ -60,12 +60,7 @@ type Session struct {
 
 // New makes a session. Close must follow.
 func New(o Options) *Session {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	s := &Session{o: o, s: o.Settings.withDefaults(), files: o.Files}
 	if s.files == nil {
 		files, err := artifact.NewDir(s.s.TempDir, prefix+artifact.SessionName(o.SessionID))
@@ -99,28 +94,19 @@ func (s *Session) Tools() []dialects.Tool {
 		about += descBackground
 	}
 	tools := []dialects.Tool{
-		{Name: "bash", Title: "Bash", Description: about, Schema: bashSchema(s.s), Destructive: true, OpenWorld: true, Call: called(s.Bash)},
-		{Name: "view", Title: "View a file", Description: descView, Schema: viewSchema(), ReadOnly: true, Idempotent: true, Call: called(s.View)},
+		{Name: "bash", Title: "Bash", Description: about, Schema: bashSchema(s.s), Destructive: true, OpenWorld: true, Call: dialects.Called(dialects.Plain(s.Bash))},
+		{Name: "view", Title: "View a file", Description: descView, Schema: viewSchema(), ReadOnly: true, Idempotent: true, Call: dialects.Called(dialects.Plain(s.View))},
 	}
 	if !s.s.Background {
 		return tools
 	}
 	return append(tools,
 		dialects.Tool{
-			Name: "tasklist", Title: "List tasks", Description: descTaskList, Schema: object(map[string]any{}), ReadOnly: true, Idempotent: true,
-			Call: called(func(_ context.Context, _ struct{}) (dialects.Result, error) { return s.TaskList(), nil }),
+			Name: "tasklist", Title: "List tasks", Description: descTaskList, Schema: dialects.Object(map[string]any{}), ReadOnly: true, Idempotent: true,
+			Call: dialects.Called(func(context.Context, struct{}, func(dialects.Result)) (dialects.Result, error) {
+				return s.TaskList(), nil
+			}),
 		},
-		dialects.Tool{Name: "taskstop", Title: "Stop a task", Description: descTaskStop, Schema: taskSchema(), Idempotent: true, Destructive: true, Call: called(s.TaskStop)},
+		dialects.Tool{Name: "taskstop", Title: "Stop a task", Description: descTaskStop, Schema: taskSchema(), Idempotent: true, Destructive: true, Call: dialects.Called(dialects.Plain(s.TaskStop))},
 	)
-}
-
-// called makes a tool's call of a method.
-func called[P any](method func(context.Context, P) (dialects.Result, error)) func(context.Context, dialects.Call) (dialects.Result, error) {
-	return func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
-		var p P
-		if bad := dialects.Decode(c.Arguments, &p); bad != nil {
-			return failure(bad.Error()), nil
-		}
-		return method(ctx, p)
-	}
 }

@@ -38,7 +38,7 @@ type task struct {
 func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.Result, error) {
 	t := &task{id: string(r.UID), command: r.Text, state: stateRunning}
 	if !s.admit(t) {
-		return failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
+		return dialects.Failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
 	}
 	began := s.o.Now()
 	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
@@ -50,7 +50,12 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.R
 		if ctx.Err() != nil {
 			return dialects.Result{}, ctx.Err()
 		}
-		return failure(fmt.Sprintf(textNotStarted, err)), nil
+		return dialects.Failure(fmt.Sprintf(textNotStarted, err)), nil
+	}
+	if s.isClosed() { // who closed it could not end what the host did not know
+		s.forget(t)
+		s.endTask(context.WithoutCancel(ctx), t.id)
+		return dialects.Failure(fmt.Sprintf(textNotStarted, textSessionEnded)), nil
 	}
 	out, err := s.outFile(t.id)
 	if err != nil {
@@ -117,18 +122,12 @@ func (s *Session) watch(t *task, out *os.File) {
 		}
 		_ = out.Close() // it is told by its end, and what is in it is in the log, too
 	}
-	end, err := s.o.Host.Await(s.ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(t.id)}})
+	job, err := dialects.Ended(s.ctx, s.o.Host, messages.JobID(t.id))
 	if s.ctx.Err() != nil {
 		return // its session has ended: nobody is told
 	}
-	var job messages.Job
-	if err == nil && len(end.Jobs) == 1 {
-		job = end.Jobs[0]
-	} else {
-		job = messages.Job{Outcome: messages.Lost}
-		if err != nil {
-			job.Err.Message = err.Error()
-		}
+	if err != nil {
+		job = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}
 	}
 	if n, tell := s.ended(t, job); tell && s.o.Notify != nil {
 		s.o.Notify(n)
@@ -210,7 +209,7 @@ func (s *Session) TaskList() dialects.Result {
 // TaskStop ends a background task; its end is told as any.
 func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, error) {
 	if p.TaskID == "" {
-		return failure(textNoTaskID), nil
+		return dialects.Failure(textNoTaskID), nil
 	}
 	s.mu.Lock()
 	at := slices.IndexFunc(s.tasks, func(t *task) bool { return t.id == p.TaskID })
@@ -218,7 +217,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, 
 	s.mu.Unlock()
 	switch {
 	case at < 0:
-		return failure(fmt.Sprintf(textTaskMissing, p.TaskID)), nil
+		return dialects.Failure(fmt.Sprintf(textTaskMissing, p.TaskID)), nil
 	case over:
 		return dialects.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
@@ -227,7 +226,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, 
 	case ctx.Err() != nil:
 		return dialects.Result{}, ctx.Err()
 	case err != nil:
-		return failure(err.Error()), nil
+		return dialects.Failure(err.Error()), nil
 	case stopped.Already:
 		return dialects.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
@@ -241,12 +240,22 @@ func (s *Session) stopAll(ctx context.Context) {
 		all.Add(1)
 		s.o.Beside.Go(func() {
 			defer all.Done()
-			if _, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
-				s.o.Log.Warn("a task could not be stopped", "task", id, "error", err)
-			}
+			s.endTask(ctx, id)
 		})
 	}
 	all.Wait()
+}
+
+func (s *Session) endTask(ctx context.Context, id string) {
+	if _, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
+		s.o.Log.Warn("a task could not be stopped", "task", id, "error", err)
+	}
+}
+
+func (s *Session) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 // brief is a command in one line.

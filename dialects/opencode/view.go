@@ -21,9 +21,9 @@ const (
 func (s *Session) View(ctx context.Context, p ViewParams) (dialects.Result, error) {
 	switch {
 	case p.FilePath == "":
-		return failure(textNoPath), nil
+		return dialects.Failure(textNoPath), nil
 	case p.Offset < 0:
-		return failure(fmt.Sprintf(textBadOffset, p.Offset)), nil
+		return dialects.Failure(fmt.Sprintf(textBadOffset, p.Offset)), nil
 	}
 	path := p.FilePath
 	if !filepath.IsAbs(path) {
@@ -31,11 +31,11 @@ func (s *Session) View(ctx context.Context, p ViewParams) (dialects.Result, erro
 	}
 	f, size, err := artifact.OpenFile(path)
 	if err != nil {
-		return failure(notOpened(path, err)), nil
+		return dialects.Failure(notOpened(path, err)), nil
 	}
 	defer f.Close()
 	if artifact.IsImage(path) {
-		return failure(fmt.Sprintf(textImage, path)), nil
+		return dialects.Failure(fmt.Sprintf(textImage, path)), nil
 	}
 	limit := int64(defaultLimit)
 	if p.Limit > 0 {
@@ -48,7 +48,7 @@ func (s *Session) View(ctx context.Context, p ViewParams) (dialects.Result, erro
 		return dialects.Result{}, ctx.Err()
 	}
 	if err != nil {
-		return failure(fmt.Sprintf(textNoFile, err)), nil
+		return dialects.Failure(fmt.Sprintf(textNoFile, err)), nil
 	}
 	return dialects.Result{Text: s.s.caught(numbered(page, p.Offset))}, nil
 }

@@ -4,7 +4,7 @@
 // readers of huge files by line.
 //
 // Nothing here is on the way of a job's output into its log: who wants a file reads
-// the log in bounded pieces (Project) and writes them. Memory is bounded whatever a
+// the log in bounded pieces and writes them. Memory is bounded whatever a
 // file or a text holds. Texts are UTF-8: a byte that is none becomes U+FFFD when it
 // is shown, and stays as it is in a raw file.
 //

@@ -2,18 +2,11 @@ package artifact
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
-
-	"troupe/spill"
 )
 
 const picture = "\x1bP0;1;0q\"1;1;8;8#0;2;0;0;0#0~~@@vv\x1b\\"
@@ -93,87 +86,4 @@ func clean(t tester, s string, o CleanOptions) {
 	if i := strings.IndexFunc(s, bad); i >= 0 || !utf8.ValidString(s) {
 		t.Fatal("not clean: " + s)
 	}
-}
-
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
-
-func TestR287_CopiesAreRawOrClean(t *testing.T) {
-	raw := "\x1b[31mred\x1b[0m\r\n\xff"
-	log := logOf(t, raw+strings.Repeat("é", chunk))
-	var asIs bytes.Buffer
-	n, err := Project(context.Background(), &asIs, log, 0, nil)
-	is(t, "to", must(t, n, err), int64(len(raw)+2*chunk))
-	is(t, "raw", asIs.String(), raw+strings.Repeat("é", chunk))
-
-	var cleaned bytes.Buffer
-	c := NewClean(&cleaned, CleanOptions{})
-	n, err = Project(context.Background(), c, log, 0, nil)
-	must(t, n, errors.Join(err, c.Close()))
-	is(t, "clean", cleaned.String(), "red\n\uFFFD"+strings.Repeat("é", chunk))
-
-	if _, err := Project(context.Background(), NewClean(failing{}, CleanOptions{}), log, 0, nil); !errors.Is(err, io.ErrShortWrite) {
-		t.Errorf("a disk that is full: %v", err)
-	}
-	var rest bytes.Buffer
-	n, err = Project(context.Background(), &rest, log, int64(len(raw)), nil)
-	is(t, "gone on with", must(t, n, err), int64(len(raw)+2*chunk))
-	is(t, "the rest", rest.String(), strings.Repeat("é", chunk))
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	if _, err := Project(ctx, io.Discard, log, 0, nil); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-// logOf is a log of a real store.
-func logOf(t *testing.T, s string) spill.Log {
-	t.Helper()
-	return fill(t, spill.Plan{}, s)
-}
-
-func fill(t *testing.T, p spill.Plan, s string) spill.Log {
-	t.Helper()
-	store, err := spill.OpenStore(spill.Options{Root: filepath.Join(t.TempDir(), "root"), Node: "node"})
-	must(t, store, err)
-	t.Cleanup(func() { _ = store.Close() })
-	w, err := store.Create("job", spill.Merged, p)
-	must(t, w, err)
-	for at := 0; at < len(s); at += 1 << 20 {
-		n, err := w.Append([]byte(s[at:min(len(s), at+1<<20)]))
-		must(t, n, err)
-	}
-	if err := w.Seal(); err != nil {
-		t.Fatal(err)
-	}
-	log, err := store.Open("job", spill.Merged)
-	must(t, log, err)
-	t.Cleanup(func() { _ = log.Close() })
-	return log
-}
-
-func TestProjectTellsWhatWasNotKept(t *testing.T) {
-	s := strings.Repeat("0123456789abcde\n", 1<<18) // 4 MiB
-	for policy, want := range map[spill.Policy]string{spill.Elide: "between", spill.KeepHead: "at the end"} {
-		log := fill(t, spill.Plan{Quota: 2 << 20, Policy: policy}, s)
-		missing := log.State().Missing()
-		if missing == 0 {
-			t.Fatalf("%s kept all", policy)
-		}
-		path := filepath.Join(t.TempDir(), "copy")
-		f, err := os.Create(path)
-		must(t, f, err)
-		n, err := Project(context.Background(), f, log, 0, nil)
-		is(t, "to", must(t, n, errors.Join(err, f.Close())), log.State().Size)
-		got := content(t, path)
-		head, tail, told := strings.Cut(got, NotKept(missing))
-		if !told || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) || int64(len(s)-len(head)-len(tail)) != missing {
-			t.Fatalf("%s: %d and %d bytes, told %v", policy, len(head), len(tail), told)
-		}
-		if (tail == "") != (want == "at the end") {
-			t.Fatalf("%s: %d bytes behind the gap", policy, len(tail))
-		}
-	}
-	is(t, "text", NotKept(4096), "[... 4,096 bytes were not kept ...]\n")
 }
