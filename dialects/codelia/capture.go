@@ -2,6 +2,7 @@ package codelia
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"troupe/dialects"
@@ -34,7 +35,7 @@ func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) cap
 	text, cut, err := excerpt(ctx, l, size)
 	if err != nil {
 		s.o.Log.Warn("an output could not be read", "task", t.id, "stream", stream.String(), "error", err)
-		return captured{}
+		return captured{text: fmt.Sprintf(textUnread, stream, err), cut: true}
 	}
 	c := captured{text: text, cut: cut}
 	if cut {

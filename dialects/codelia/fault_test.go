@@ -72,3 +72,16 @@ func TestACommandIsCancelledBeforeTheHostKnowsIt(t *testing.T) {
 	require.Equal(t, textCancelled, end.CancellationReason)
 	require.NoFileExists(t, filepath.Join(r.dir, "ran"))
 }
+
+// An output that cannot be read is not one that is empty.
+func TestAnOutputThatCannotBeReadIsToldOf(t *testing.T) {
+	var h *dialecttest.Faults
+	r := newRig(t, faulty(&h))
+	for range 100 { // who watches the size reads, too
+		h.Fail("Bytes", dialecttest.Busy)
+	}
+	result := r.exec("echo out; exit 3")
+	require.Equal(t, 3, *result.ExitCode)
+	require.Equal(t, "[stdout could not be read: "+dialecttest.Busy.Message+"]", result.Stdout)
+	require.Equal(t, Truncated{Stdout: true, Combined: true}, result.Truncated)
+}

@@ -61,6 +61,7 @@ const (
 
 // Cuts.
 const (
+	textUnread    = "[%s could not be read: %s]"
 	textCutMark   = "...[truncated]"
 	textCutLines  = "...[%d lines omitted]..."
 	textCutSize   = "...[%d bytes omitted: cut by size]..."

@@ -129,6 +129,7 @@ func (s *Session) stop(ctx context.Context, id string) (dialects.Result, error) 
 			return s.unstopped(ctx, id, err)
 		}
 		s.settle(ctx, sh.last)
+		sh.last.abandon()
 		return s.stopped(sh.last, stoppedNow, statusStopped), nil
 	case e != nil && e.detached && !s.standing(e).stopped:
 		return s.stopDetached(ctx, e)

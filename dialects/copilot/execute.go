@@ -45,11 +45,12 @@ func (s *Session) Execute(ctx context.Context, p ExecuteParams, update func(dial
 	if p.Detached() {
 		return s.detach(ctx, id, p)
 	}
-	e, sh, refused := s.begin(id, p)
+	e, sh, refused := s.begin(ctx, id, p)
 	if refused != nil {
 		return *refused, nil
 	}
-	if why, err := s.prepare(ctx, sh); why != "" || err != nil {
+	defer e.abandon()
+	if why, err := s.prepare(e.life, sh); why != "" || err != nil {
 		return s.unstarted(ctx, e, sh, why, err)
 	}
 	if p.Async() {
@@ -78,7 +79,7 @@ func (s *Session) unqueued(id string, err error) (dialects.Result, error) {
 }
 
 // begin puts a command into the tables. If it may not begin, they are as before.
-func (s *Session) begin(id string, p ExecuteParams) (*execution, *attached, *dialects.Result) {
+func (s *Session) begin(ctx context.Context, id string, p ExecuteParams) (*execution, *attached, *dialects.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if refused := s.mayBegin(id); refused != nil {
@@ -89,7 +90,7 @@ func (s *Session) begin(id string, p ExecuteParams) (*execution, *attached, *dia
 		r := failure(fmt.Sprintf(statusStart, fmt.Sprintf(whyTooMany, mostShells)), &Details{ShellID: id})
 		return nil, nil, &r
 	}
-	e := s.enter(id, p)
+	e := s.enter(ctx, id, p)
 	sh.last = e
 	sh.commands++
 	return e, sh, nil
@@ -110,7 +111,7 @@ func (s *Session) mayBegin(id string) *dialects.Result {
 }
 
 // enter makes the task of a command, in the place of the one before. Called with s.mu.
-func (s *Session) enter(id string, p ExecuteParams) *execution {
+func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execution {
 	if before := s.tasks[id]; before != nil {
 		before.out.close()
 		s.forget(before)
@@ -120,6 +121,7 @@ func (s *Session) enter(id string, p ExecuteParams) *execution {
 		text: *p.Command, digest: hash(*p.Command), length: len(*p.Command),
 		uid: messages.UID(ulid.Make().String()), began: s.o.Now(), out: s.newCapture(), done: make(chan struct{}),
 	}
+	e.life, e.abandon = context.WithCancel(ctx)
 	s.tasks[id] = e
 	s.order = append(s.order, e)
 	return e
@@ -158,7 +160,10 @@ func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why
 	if ctx.Err() != nil {
 		return dialects.Result{}, s.abort(ctx, e, sh)
 	}
-	if err != nil {
+	switch {
+	case err != nil && s.standing(e).stopped: // before it had begun
+		why = whyStopped
+	case err != nil:
 		why = err.Error()
 	}
 	s.ended(e, messages.Job{Outcome: messages.FailedToStart, Err: messages.Error{Message: why}}, nil)
@@ -186,8 +191,9 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 	if open {
 		s.drop(sh, why)
 	}
+	again := e.stopped // it may have opened its shell behind whoever closed that
 	s.mu.Unlock()
-	if open {
+	if open || again {
 		s.closeBeside(sh)
 	}
 	e.out.close()
@@ -198,10 +204,10 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 func (s *Session) async(ctx context.Context, e *execution, sh *attached, within time.Duration) (dialects.Result, error) {
 	r := s.request(e, sh, e.text, s.o.Dir)
 	r.Background = true
-	bounded := ctx
+	bounded := e.life
 	if within > 0 {
 		var stop context.CancelFunc
-		bounded, stop = context.WithTimeout(ctx, within)
+		bounded, stop = context.WithTimeout(e.life, within)
 		defer stop()
 	}
 	job, _, err := s.o.Host.Run(bounded, r, 0, nil)
@@ -209,8 +215,17 @@ func (s *Session) async(ctx context.Context, e *execution, sh *attached, within 
 		_, why := outcome(job)
 		return s.unstarted(ctx, e, sh, why, err)
 	}
+	s.closeStopped(e, sh)
 	d := s.inBackground(e, job, false)
 	return dialects.Result{Text: joined(replaced(job), fmt.Sprintf(statusStarted, e.id)), Details: d}, nil
+}
+
+// closeStopped closes the shell of a command that was stopped before the host knew it, and
+// runs all the same.
+func (s *Session) closeStopped(e *execution, sh *attached) {
+	if s.standing(e).stopped {
+		s.closeBeside(sh)
+	}
 }
 
 // replaced says that the shell of a command was made anew for it.
@@ -257,7 +272,8 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	}
 	dir := s.dirOf(ctx, sh)
 	s.mu.Lock()
-	e := s.enter(id, p)
+	e := s.enter(ctx, id, p)
+	defer e.abandon()
 	e.logPath = filepath.Join(s.o.Settings.DetachedDir, fmt.Sprintf("%s-%s-%s.log", s.o.Settings.DetachedName, artifact.SessionName(id), strconv.FormatInt(e.began.UnixMilli(), 10)))
 	if sh != nil {
 		delete(s.shells, id)

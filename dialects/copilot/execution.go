@@ -20,7 +20,9 @@ type execution struct {
 	uid                      messages.UID
 	began                    time.Time
 	out                      *capture
-	done                     chan struct{} // closed when it is over
+	done                     chan struct{}      // closed when it is over
+	life                     context.Context    //nolint:containedctx // of its run
+	abandon                  context.CancelFunc // ends it: who stops a command may come before the host knows it
 
 	started    bool // the node knows it
 	background bool // it goes on without its call

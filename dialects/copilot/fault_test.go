@@ -2,9 +2,11 @@ package copilot
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects/dialecttest"
@@ -87,6 +89,31 @@ func TestR233_AStopThatIsRefusedLosesNoShell(t *testing.T) {
 			require.False(t, stopped.IsError)
 			require.Equal(t, stoppedNow, details(t, stopped).Telemetry["shell_status"])
 			r.over("a")
+		})
+	}
+}
+
+// A command that a person stops before the host has heard of it does not begin.
+func TestR209_ACommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
+	for _, mode := range []string{ModeSync, ModeAsync} {
+		t.Run(mode, func(t *testing.T) {
+			both(t, func(t *testing.T, changes ...with) {
+				var h *dialecttest.Faults
+				r := newRig(t, append(changes, faulty(&h))...)
+				held := h.Hold("Run")
+				r.beside.Go(func() {
+					<-held.Met
+					_, err := r.Cancel(context.Background(), "a")
+					assert.NoError(t, err)
+				})
+				soon(t, "the call", func() {
+					_, _ = r.calls(context.Background(), "bash", args{"command": "touch ran; sleep 600", "description": "x", "shellId": "a", "mode": mode}, nil)
+				})
+				require.NoFileExists(t, filepath.Join(r.dir, "ran"))
+				require.Empty(t, r.Views().Sessions)
+				require.Empty(t, r.Tasks(t.Context()))
+				require.Equal(t, ReasonStopped, r.Views().RecentShutdowns[0].Reason)
+			})
 		})
 	}
 }

@@ -51,6 +51,7 @@ func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attac
 			defer all.Done()
 			errs[i] = s.shut(ctx, sh)
 			s.settle(ctx, sh.last)
+			sh.last.abandon()
 		})
 	}
 	all.Wait()

@@ -15,19 +15,23 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 	r := s.request(e, sh, e.text, s.o.Dir)
 	r.PromoteAfter = wait
 	show, began := s.newPartial(e, update), s.o.Now()
-	job, _, err := s.o.Host.Run(ctx, r, 0, func(messages.JobID) {
+	job, _, err := s.o.Host.Run(e.life, r, 0, func(messages.JobID) {
 		s.mu.Lock()
 		e.started = true
 		s.mu.Unlock()
 		show.begin(ctx)
 	})
 	show.end(ctx, err == nil)
+	if err != nil && ctx.Err() == nil && s.standing(e).stopped { // before the host knew it
+		job, err = messages.Job{State: messages.Finished, Outcome: messages.Cancelled}, nil
+	}
 	switch {
 	case ctx.Err() != nil:
 		return dialects.Result{}, s.abort(ctx, e, sh)
 	case err != nil:
 		return s.unstarted(ctx, e, sh, "", err)
 	case !job.State.Ended():
+		s.closeStopped(e, sh)
 		return s.goesOn(ctx, e, job, wait, s.o.Now().Sub(began) < wait)
 	}
 	s.ended(e, job, nil)

@@ -73,6 +73,7 @@ func (s *Session) capture(ctx context.Context, f *flight, job messages.Job, text
 	err := s.read(ctx, job, out.Stream, f.limits.head, w)
 	if err != nil {
 		s.o.Log.Warn("an output could not be read", "job", string(job.UID), "error", err)
+		notes = append(notes, fmt.Sprintf(textUnread, err))
 	}
 	return summary(w.Close("")), notes
 }

@@ -16,7 +16,10 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialects.Result, error
 	}
 	env := shell.Overlay(shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv), entries(c.p.Env))
 	began := s.o.Now()
-	end, failed := s.o.Client.Run(ctx, ClientRun{
+	life, over := context.WithCancel(ctx)
+	defer over()
+	defer context.AfterFunc(s.ctx, over)()
+	end, failed := s.o.Client.Run(life, ClientRun{
 		Argv: choice.Argv(shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),
 	}, func(text, terminal string) {
 		if c.update != nil {
@@ -29,7 +32,7 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialects.Result, error
 		e.notes = append(e.notes, textClientCut)
 	}
 	switch {
-	case ctx.Err() != nil:
+	case life.Err() != nil:
 		e.how = aborted
 	case end.TimedOut:
 		e.how = timedOut

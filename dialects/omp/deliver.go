@@ -3,6 +3,7 @@ package omp
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,7 @@ func (j *Jobs) tell(b *job) {
 	}
 	b.queued = true
 	j.queue = append(j.queue, &pending{job: b, record: b.JobRecord, at: j.o.Now()})
+	j.bound()
 	if !j.delivers {
 		j.delivers = true
 		j.o.Beside.Go(j.deliver)
@@ -31,6 +33,16 @@ func (j *Jobs) tell(b *job) {
 	select {
 	case j.wake <- struct{}{}:
 	default:
+	}
+}
+
+// bound drops the oldest ends if nobody has taken too many of them: each has a text of up to
+// 50 KB. Called with j.mu.
+func (j *Jobs) bound() {
+	for len(j.queue) > mostFinished {
+		oldest := slices.MinFunc(j.queue, func(a, b *pending) int { return a.record.EndTime.Compare(b.record.EndTime) })
+		j.queue = slices.DeleteFunc(j.queue, func(p *pending) bool { return p == oldest })
+		j.o.Log.Warn("the end of a background job was never told", "job", oldest.record.ID, "attempts", oldest.attempt)
 	}
 }
 
@@ -111,6 +123,7 @@ func (j *Jobs) attempt(p *pending) {
 	p.attempt++
 	p.at = j.o.Now().Add(retryAfter(p.attempt, j.o.Jitter()))
 	j.queue = append(j.queue, p)
+	j.bound()
 	j.o.Log.Warn("the end of a background job could not be told", "job", p.record.ID, "attempt", p.attempt, "error", err)
 }
 

@@ -96,13 +96,19 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	clear(s.opened)
 	s.mu.Unlock()
-	var errs []error
-	for _, id := range open {
-		_, err := s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
-		if !gone(err) {
-			errs = append(errs, err)
-		}
+	errs := make([]error, len(open))
+	var all sync.WaitGroup
+	for i, id := range open { // at once: each may take its grace
+		all.Add(1)
+		s.o.Beside.Go(func() {
+			defer all.Done()
+			_, err := s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
+			if !gone(err) {
+				errs[i] = err
+			}
+		})
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 

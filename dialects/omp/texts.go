@@ -29,6 +29,7 @@ const (
 	textClamped       = "Timeout: %s seconds asked for, %s seconds used (allowed: %s to %s)"
 	textClampedOpen   = "Timeout: %s seconds asked for, %s seconds used (allowed: %s to %s, 0 for none)"
 	textShellReplaced = "The shell was made anew for this command: directories, variables and functions that earlier commands had set are lost"
+	textUnread        = "The output could not be read: %s"
 	textNotKept       = "%s of the output were not kept: it outgrew its quota"
 	textClientCut     = "The client's terminal kept only the end of the output"
 	textNotStarted    = "Command could not be started: %s"

@@ -3,6 +3,8 @@ package opencode
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,4 +60,27 @@ func TestR183_ATaskThatBeginsAtTheEndOfItsSessionEnds(t *testing.T) {
 	end, err := h.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(jobs[0].UID)}, Timeout: time.Minute})
 	require.NoError(t, err)
 	require.True(t, end.Satisfied, "it goes on, and nobody knows it")
+}
+
+// A file that has not all of an output is told to be so; a host that is busy is asked again.
+func TestR183_AFileThatIsNotCompleteIsToldOf(t *testing.T) {
+	var h *dialecttest.Faults
+	data := t.TempDir()
+	r := newRig(t, background, settings(func(s *Settings) { s.DataDir = data }), faulty(&h))
+	for _, fault := range []error{dialecttest.Busy, errors.New("the host has gone")} {
+		h.Fail("Bytes", fault)
+		m := details(t, r.call("bash", args{"command": "echo out", "description": "x", "run_in_background": true}))
+		n := <-r.told
+		require.Equal(t, m.TaskID, n.TaskID)
+		if errors.Is(fault, dialecttest.Busy) {
+			require.Equal(t, "out\n", content(t, m.TempFilePath))
+			require.NotContains(t, n.Text, "Not all")
+			continue
+		}
+		require.Contains(t, n.Text, fmt.Sprintf(textTaskFileCut, fault))
+	}
+	require.Equal(t, 2, h.Met("Bytes"))
+	require.NoError(t, r.Close(t.Context()))
+	late := r.call("bash", args{"command": "true", "description": "x", "run_in_background": true})
+	require.Contains(t, late.Text, textSessionEnded)
 }

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,11 +33,15 @@ type Notice struct {
 // task is a command in the background. Its fields are guarded by the session's lock.
 type task struct {
 	id, command, file, state string
+	cut                      error // why not all of its output is in the file
 }
 
 // launch begins a background task.
 func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.Result, error) {
 	t := &task{id: string(r.UID), command: r.Text, state: stateRunning}
+	if s.isClosed() {
+		return dialects.Failure(fmt.Sprintf(textNotStarted, textSessionEnded)), nil
+	}
 	if !s.admit(t) {
 		return dialects.Failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
 	}
@@ -117,10 +122,13 @@ func (s *Session) outFile(id string) (*os.File, error) {
 // watch writes the output of a task to its file while it runs, and tells of its end.
 func (s *Session) watch(t *task, out *os.File) {
 	if out != nil {
-		if err := s.follow(messages.JobID(t.id), out); err != nil && s.ctx.Err() == nil {
+		err := errors.Join(s.follow(messages.JobID(t.id), out), out.Close())
+		if err != nil && s.ctx.Err() == nil {
 			s.o.Log.Warn("the output of a task could not be written", "task", t.id, "error", err)
+			s.mu.Lock()
+			t.cut = err
+			s.mu.Unlock()
 		}
-		_ = out.Close() // it is told by its end, and what is in it is in the log, too
 	}
 	job, err := dialects.Ended(s.ctx, s.o.Host, messages.JobID(t.id))
 	if s.ctx.Err() != nil {
@@ -136,11 +144,16 @@ func (s *Session) watch(t *task, out *os.File) {
 
 // follow writes a stream while it grows, until it ends.
 func (s *Session) follow(id messages.JobID, out *os.File) error {
+	var again dialects.Again
 	for from := int64(0); ; {
 		b, err := s.o.Host.Bytes(s.ctx, id, messages.Merged, from, followPiece, true)
+		if dialects.Passes(err) && again.Wait(s.ctx) == nil {
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		again = dialects.Again{}
 		if _, err := out.Write(b.Data); err != nil {
 			return err
 		}
@@ -170,6 +183,9 @@ func (s *Session) ended(t *task, job messages.Job) (n Notice, tell bool) {
 	n = Notice{TaskID: t.id, Tag: textCompletedTag, ExitCode: job.ExitCode(), OutputFile: t.file, Text: fmt.Sprintf(textTaskEndedNo, t.id, brief(t.command), how)}
 	if t.file != "" {
 		n.Text = fmt.Sprintf(textTaskEnded, t.id, brief(t.command), how, t.file)
+	}
+	if t.cut != nil {
+		n.Text += "\n" + fmt.Sprintf(textTaskFileCut, t.cut)
 	}
 	return n, !s.closed
 }

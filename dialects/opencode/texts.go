@@ -52,6 +52,7 @@ const (
 	textTaskStarted  = "Task %s started in the background. Its output goes to: %s\nYou are told when it ends; do not wait for it."
 	textTaskNoFile   = "Task %s started in the background. No file could be made for its output.\nYou are told when it ends; do not wait for it."
 	textTasksOff     = "Background tasks are disabled for this session; leave out run_in_background"
+	textTaskFileCut  = "Not all of its output is in that file: %s"
 	textTasksMany    = "%d background tasks are running, which is the limit; stop one with taskstop, or wait for one to end"
 	textPureWait     = "Nothing was run: background tasks are still running (%s), and you are told when they end. Go on with something else, or end your turn."
 	textTaskEnded    = "Background task %s (%s) has ended. %s\nIts output is in: %s"
