@@ -28,7 +28,7 @@ func (s *Session) Read(ctx context.Context, p ReadParams) (dialects.Result, erro
 		if st := s.standing(e); st.promoted && !st.over { // the user waits for an answer
 			return s.running(ctx, e, 0)
 		}
-		return s.wait(ctx, e, wait)
+		return s.wait(ctx, e, wait, wait)
 	})
 }
 
@@ -42,9 +42,10 @@ func (s *Session) inTurn(ctx context.Context, id string, do func() (dialects.Res
 	return do()
 }
 
-// wait waits for the end of a command, and is the result of what it has written.
-func (s *Session) wait(ctx context.Context, e *execution, wait time.Duration, notes ...string) (dialects.Result, error) {
-	timer := time.NewTimer(wait)
+// wait waits for the end of a command for what is left of a delay, and is the result of
+// what it has written.
+func (s *Session) wait(ctx context.Context, e *execution, delay, left time.Duration, notes ...string) (dialects.Result, error) {
+	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-e.done:
@@ -53,7 +54,7 @@ func (s *Session) wait(ctx context.Context, e *execution, wait time.Duration, no
 	case <-ctx.Done():
 		return dialects.Result{}, ctx.Err()
 	}
-	return s.running(ctx, e, wait, notes...)
+	return s.running(ctx, e, delay, notes...)
 }
 
 // Write gives input to a command that runs on a terminal, and goes on as Read.
@@ -84,7 +85,7 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	case err != nil:
 		return failure(joined(err.Error(), fmt.Sprintf(statusUnsent, id)), s.details(e, messages.Job{})), nil
 	}
-	return s.wait(ctx, e, max(0, wait-s.o.Now().Sub(began)), note)
+	return s.wait(ctx, e, wait, max(0, wait-s.o.Now().Sub(began)), note)
 }
 
 // typeIn gives bytes to a command, in order. What a program does not read for so long
