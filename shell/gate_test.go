@@ -57,6 +57,7 @@ func TestR204_NobodyIsKilledByName(t *testing.T) {
 		"trap 'pkill x' EXIT":                  "program pkill",
 		"X=1 pkill x":                          "program pkill",
 		"if pkill (":                           "program pkill", // no bash
+		"echo 'a'; pkill x 'b' (((":            "program pkill",
 		"a | sudo pkill x; (":                  "program pkill",
 		"echo 'pkill x":                        "-",
 		"echo pkill x":                         "-",
@@ -84,6 +85,7 @@ func TestR204_KillNeedsANumber(t *testing.T) {
 		"kill -l":                          "-",
 		"/bin/kill --signal INT 12":        "-",
 		"sudo kill 123":                    "-",
+		"sudo -u kill":                     "-", // nothing is run
 		"echo kill":                        "-",
 		"kill -L; kill --table":            "-",
 		"kill":                             "usage",
@@ -117,6 +119,7 @@ func TestR204_OurProcessesAreProtected(t *testing.T) {
 		"kill 500; (":        "self 500",
 	})
 	assert.NoError(t, Gate("kill 7; kill 0", Protected{}))
+	assert.NoError(t, Gate("kill 0", Protected{Self: 500, Ancestors: []int{0}}), "there is no process 0: it is the job's group")
 }
 
 func TestR204_TheTextsOfTheGate(t *testing.T) {

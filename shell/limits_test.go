@@ -167,6 +167,7 @@ func TestR022_WhatNeedsItsPipeKeepsIt(t *testing.T) {
 		"builtin command -p cd /x | head -1":      "-",
 		"command -v exit | head -1":               "-", // nobody misses it
 		"command ls | head -1":                    "command ls h1 t0",
+		"read x |& cat | tail -1":                 "read x |& cat h0 t1",
 		"( cd x; ls ) | tail -1":                  "( cd x; ls ) h0 t1",
 		"ls | while read x; do a; done | head -1": "ls | while read x; do a; done h1 t0",
 		"for f in *; do wc $f; done | head -1":    "for f in *; do wc $f; done h1 t0",

@@ -73,21 +73,6 @@ func Minimize(command, output string, exit int, settings Settings) (string, Info
 	return text, info
 }
 
-// RawType is the type of the artifact that keeps the output of which this is the rest.
-const RawType = "bash-original"
-
-// WithRaw says below a minimized text where the whole output is; artifact is the id of what
-// keeps it, and "" if nothing does.
-func WithRaw(text, artifact string) string {
-	if artifact == "" {
-		return text
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return text + fmt.Sprintf(textRaw, artifact)
-}
-
 // attempt is Minimize, and the raw output if anything panics.
 func attempt(command, output string, exit int, settings Settings) (text, label, fault string) {
 	defer func() {

@@ -13,9 +13,6 @@ const (
 	textEntries = "%s/: %s"
 )
 
-// textRaw says where the whole output is.
-const textRaw = "[raw output: artifact://%s]"
-
 // What is said of a file of filters that cannot be used.
 const (
 	textTooLong        = "the filters are over %d bytes long"

@@ -96,9 +96,6 @@ func TestR168_AClashTakesANewTimestamp(t *testing.T) {
 	if _, err := d.CreateNew(func(int) string { return names[0] }); !errors.Is(err, fs.ErrExist) {
 		t.Fatalf("looking for a name has no end: %v", err)
 	}
-	is(t, "label", OutputName("Go test ./...\n"), "Gotest....")
-	is(t, "empty label", OutputName("/ €"), "output")
-	is(t, "long label", len(OutputName(strings.Repeat("x", 200))), 80)
 }
 
 func TestR175_WithoutADirectoryThereIsAnErrorAndNothingElse(t *testing.T) {

@@ -97,22 +97,22 @@ func TestR173_AHugeLineIsCutInItsMiddle(t *testing.T) {
 			t.Errorf("%s: nobody says what is left out", what)
 		}
 	}
-	got, left := MiddleOf("0123456789abcdefghij\n", 17, func(n int64) string { return fmt.Sprintf("<%d>", n) })
+	got, left := middleOf("0123456789abcdefghij\n", 17, func(n int64) string { return fmt.Sprintf("<%d>", n) })
 	is(t, "cut", got, "012345<8>efghij\n")
 	is(t, "left out", left, 8)
-	got, left = MiddleOf("éé👨aaaaaaaaaaaaaaaaaaaa", 20, func(n int64) string { return fmt.Sprintf("<%2d>", n) })
+	got, left = middleOf("éé👨aaaaaaaaaaaaaaaaaaaa", 20, func(n int64) string { return fmt.Sprintf("<%2d>", n) })
 	is(t, "no part of a rune", got, "éé👨<12>aaaaaaaa")
 	is(t, "left of it", left, 12)
-	got, _ = MiddleOf("👨👨aaaaaaa", 10, func(int64) string { return "<>" })
+	got, _ = middleOf("👨👨aaaaaaa", 10, func(int64) string { return "<>" })
 	is(t, "a rune without room", got, "👨<>aaaa")
-	got, _ = MiddleOf("👨👨aaaaaaa", 9, func(int64) string { return "<>" })
+	got, _ = middleOf("👨👨aaaaaaa", 9, func(int64) string { return "<>" })
 	is(t, "no room for three bytes of four", got, "👨<>aaa")
-	got, _ = MiddleOf("👨aaaaaaaaa", 8, func(int64) string { return "<>" })
+	got, _ = middleOf("👨aaaaaaaaa", 8, func(int64) string { return "<>" })
 	is(t, "nor for a part of the first", got, "<>aaa")
-	got, left = MiddleOf("0123", 4, LeftOut)
+	got, left = middleOf("0123", 4, LeftOut)
 	is(t, "whole", got, "0123")
 	is(t, "nothing left out", left, 0)
-	got, left = MiddleOf(huge, 10, LeftOut)
+	got, left = middleOf(huge, 10, LeftOut)
 	is(t, "no room for the marker", got, "")
 	is(t, "all left out", left, 300_000)
 	is(t, "marker", LeftOut(1_234_567), "... [1,234,567 bytes of this line are left out; the file has them] ...")
@@ -151,7 +151,7 @@ func TestEndsOfAnyText(t *testing.T) {
 			t.Fatalf("%+v, asked for %+v", e, o)
 		}
 		if e.Cut > 0 {
-			return // the texts are those of MiddleOf
+			return // the texts are those of middle
 		}
 		head, tail := strings.Join(lines[:e.HeadLines], ""), strings.Join(lines[n-e.TailLines:], "")
 		if e.Head != head || e.Tail != tail {
@@ -170,7 +170,7 @@ func TestMiddleOfAnyLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.ReplaceAll(anyText(t, 30), "\n", "")
 		n := rapid.IntRange(0, 80).Draw(t, "n")
-		got, left := MiddleOf(s, n, func(n int64) string { return fmt.Sprintf("<%d left>", n) })
+		got, left := middleOf(s, n, func(n int64) string { return fmt.Sprintf("<%d left>", n) })
 		if len(got) > n || !utf8.ValidString(got) {
 			t.Fatalf("%q within %d is %q", s, n, got)
 		}
@@ -189,4 +189,13 @@ func TestMiddleOfAnyLine(t *testing.T) {
 			t.Fatalf("%q of %q: %d bytes are missing", got, s, left)
 		}
 	})
+}
+
+// middleOf is middle for a text.
+func middleOf(line string, n int, mark Marker) (string, int64) {
+	cut, left, err := middle(strings.NewReader(line), 0, int64(len(line)), n, mark)
+	if err != nil {
+		panic(err) // a string is read without errors
+	}
+	return cut, left
 }

@@ -18,9 +18,6 @@ const (
 	LargeTail    = 128       // and last
 	CacheChars   = 1000      // of a line of a cached output
 	CacheBytes   = 64 << 10  // of a part of it
-	NetBytes     = 50 << 10  // a result of any tool that is not cut
-	NetTailBytes = 20 << 10  // what is left of one that is
-	NetTailLines = 500       // and in lines
 	NoteBytes    = 50 << 10  // a message with an output that is not cut
 )
 

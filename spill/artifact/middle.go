@@ -3,26 +3,15 @@ package artifact
 import (
 	"bytes"
 	"io"
-	"strings"
 	"unicode/utf8"
 )
 
 // Marker is the text that stands in a line for bytes of it that are left out.
 type Marker func(left int64) string
 
-// MiddleOf makes a line keep to n bytes by leaving out its middle, at runes, and says
-// how many bytes were left out; 0: it is whole. Where not even the marker fits
-// there is no text.
-func MiddleOf(line string, n int, mark Marker) (cut string, left int64) {
-	cut, left, err := middle(strings.NewReader(line), 0, int64(len(line)), n, mark)
-	if err != nil {
-		return "", int64(len(line)) // a string is read without errors
-	}
-	return cut, left
-}
-
-// middle is MiddleOf for the line [from, to) of r, with its newline if it has one.
-// No more of it than n bytes is read.
+// middle makes the line [from, to) of r, with its newline if it has one, keep to n bytes by
+// leaving out its middle, at runes, and says how many bytes were left out; 0: it is whole
+// . Where not even the marker fits there is no text. No more of it than n bytes is read.
 func middle(r io.ReaderAt, from, to int64, n int, mark Marker) (string, int64, error) {
 	ending, err := lineEnd(r, from, to)
 	if err != nil {

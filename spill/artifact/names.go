@@ -30,21 +30,6 @@ func SessionName(id string) string {
 	return name
 }
 
-// OutputName makes the beginning of a file's name of what a caller calls its output:
-// at most 80 characters of [A-Za-z0-9._-], "output" if there is none.
-func OutputName(label string) string {
-	var b strings.Builder
-	for i := 0; i < len(label) && b.Len() < 80; i++ {
-		if c := label[i]; replace(string(rune(c)), "._-") == string(rune(c)) {
-			b.WriteByte(c)
-		}
-	}
-	if b.Len() == 0 {
-		return "output"
-	}
-	return b.String()
-}
-
 // StreamName is the name of the file of a stream: at is when it is made, and
 // stream "stdout", "stderr", or "" for a file of both.
 func StreamName(at time.Time, stream string) string {

@@ -8,27 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestR087_AResultThatIsTooLongIsItsTail(t *testing.T) {
-	is(t, "threshold", NetBytes, 50*1024)
-	is(t, "bytes left", NetTailBytes, 20*1024)
-	is(t, "lines left", NetTailLines, 500)
-	line := strings.Repeat("x", 99) + "\n"
-	small := strings.Repeat(line, 512)
-	if c, f := (Net{}).Catch(small, intoDir(t)); f != nil || c.Truncated || c.Text != small {
-		t.Fatalf("%d bytes were cut", len(small))
-	}
-	c, f := (Net{}).Catch(small+"y", intoDir(t))
-	is(t, "file", content(t, f.Path), small+"y")
-	is(t, "by bytes", c.By, ByBytes)
-	is(t, "tail", c.Text, (small + "y")[len(small)+1-204*100-1:])
-
-	short := strings.Repeat("x\n", 30_000)
-	c, f = (Net{}).Catch(short, nil)
-	if f != nil || c.OutputLines != 500 || c.By != ByLines {
-		t.Fatalf("%d lines by %s", c.OutputLines, c.By)
-	}
-}
-
 func TestR088_CutsAreAtLines(t *testing.T) {
 	is(t, "lines", CutLimits.Lines, 3000)
 	is(t, "bytes", CutLimits.Bytes, 51_200)
