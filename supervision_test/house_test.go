@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"dialects/copilot":             {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
 	"dialects/opencode":            {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
 	"dialects/codelia":             {"messages", "dialects", "shell", "spill/artifact", "github.com/oklog/ulid/v2"},
-	"dialects/omp":                 {"messages", "dialects", "shell", "shell/urls", "shell/minimize", "spill/artifact", "spill/view", "github.com/charmbracelet/x/ansi", "github.com/oklog/ulid/v2"},
+	"dialects/omp":                 {"messages", "dialects", "shell", "shell/urls", "shell/minimize", "spill/artifact", "github.com/charmbracelet/x/ansi", "github.com/oklog/ulid/v2"},
 	"gateways/mcp":                 {"messages", "dialects", "dialects/core", "gateways/mcp/web", "gateways/mcp/tasks", "spill/view", mcpLib, rpcLib, "github.com/google/jsonschema-go", "github.com/oklog/ulid/v2"},
 	"gateways/mcp/web":             {mcpLib},
 	"gateways/mcp/tasks":           {mcpLib, rpcLib},

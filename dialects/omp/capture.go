@@ -12,7 +12,6 @@ import (
 	"troupe/shell"
 	"troupe/shell/minimize"
 	"troupe/spill/artifact"
-	"troupe/spill/view"
 )
 
 // headReason is the reason of the stop of a command whose first lines are all that was
@@ -57,7 +56,7 @@ func (s *Session) capture(ctx context.Context, f *flight, job messages.Job, text
 	if lost := notKept(job); lost > 0 {
 		notes = append(notes, fmt.Sprintf(textNotKept, size(lost)))
 	}
-	if text != nil && !text.Truncated && f.limits.head == 0 {
+	if text != nil && !text.Truncated && f.limits.head == 0 && !s.sixel() { // it is text alone
 		return s.shown(f, text.Text, e), notes
 	}
 	if out.Bytes == 0 {
@@ -118,63 +117,56 @@ var errEnough = errors.New("all lines that were asked for are there")
 
 // read writes an output as clean text, its first lines or, with 0, all.
 func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
-	clean := &cleaner{w: w}
-	if head > 0 {
-		clean.mark = &shell.HeadMark{Lines: head}
-	}
+	clean := s.cleaner(w, head)
 	_, err := dialects.Copy(ctx, s.o.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
+	if err == nil {
+		err = clean.Close()
+	}
 	if errors.Is(err, errEnough) {
-		return nil
+		err = nil
 	}
-	return errors.Join(err, clean.end())
+	return err
 }
 
-// cleaner is a writer of what is left of bytes when only text stays.
-type cleaner struct {
-	view.Cleaner
+// cleaner is a writer that leaves of bytes what is text, and pictures for a
+// user who wants them; of that the first lines or, with 0, all. Close it.
+func (s *Session) cleaner(w io.Writer, lines int) *artifact.Clean {
+	if lines > 0 {
+		w = &firstLines{w: w, mark: shell.HeadMark{Lines: lines}}
+	}
+	return artifact.NewClean(w, artifact.CleanOptions{Sixel: s.sixel()})
+}
+
+func (s *Session) sixel() bool {
+	return artifact.SixelAllowed(func(name string) string { return shell.Value(s.o.Env, name) })
+}
+
+// firstLines takes no more than the first lines of a text.
+type firstLines struct {
 	w    io.Writer
-	mark *shell.HeadMark
+	mark shell.HeadMark
 	sent int64
-	buf  []byte
 }
 
-func (c *cleaner) Write(p []byte) (int, error) {
-	c.buf = c.Append(c.buf[:0], p)
-	return len(p), c.put()
-}
-
-func (c *cleaner) end() error {
-	c.buf = c.End(c.buf[:0])
-	return c.put()
-}
-
-func (c *cleaner) put() error {
-	over := false
-	if c.mark != nil {
-		var at int64
-		if at, over = c.mark.Feed(c.buf); over {
-			c.buf = c.buf[:max(0, at-c.sent)]
-		}
-	}
-	c.sent += int64(len(c.buf))
-	if _, err := c.w.Write(c.buf); err != nil {
-		return err
-	}
+func (f *firstLines) Write(p []byte) (int, error) {
+	at, over := f.mark.Feed(p)
 	if over {
-		return errEnough
+		p = p[:max(0, at-f.sent)]
 	}
-	return nil
+	f.sent += int64(len(p))
+	n, err := f.w.Write(p)
+	if err == nil && over {
+		err = errEnough
+	}
+	return n, err
 }
 
 // captureText is what is shown of an output that is not the node's.
 func (s *Session) captureText(text string, head int) Captured {
 	w := s.window()
-	clean := &cleaner{w: w}
-	if head > 0 {
-		clean.mark = &shell.HeadMark{Lines: head}
-	}
+	clean := s.cleaner(w, head)
 	if _, err := clean.Write([]byte(text)); err == nil {
-		_ = clean.end() // a window takes everything
+		_ = clean.Close() // a window takes everything
 	}
 	return summary(w.Close(""))
 }

@@ -200,3 +200,15 @@ func TestR087_ALongResultIsKeptByTheNet(t *testing.T) {
 	small := dialects.Result{Text: strings.Repeat("x", 50<<10)}
 	require.Equal(t, small, r.Net(small))
 }
+
+func TestR083_PicturesAreShownToAUserWhoWantsThem(t *testing.T) {
+	const picture = "\x1bPq~~\x1b\\"
+	const command = `printf 'a\033[1m\033Pq~~\033\\b\nc\n'`
+	plain := newRig(t, settings(func(s *Settings) { s.Minimizer.Enabled = false }))
+	require.Equal(t, "ab\nc", body(plain.bash(args{"command": command})))
+	wants := newRig(t, settings(func(s *Settings) { s.Minimizer.Enabled = false }), func(o *Options, _ *JobsOptions) {
+		o.Env = append(o.Env, "PI_FORCE_IMAGE_PROTOCOL=sixel", "PI_ALLOW_SIXEL_PASSTHROUGH=1")
+	})
+	require.Equal(t, "a"+picture+"b\nc", body(wants.bash(args{"command": command})))
+	require.Equal(t, "a"+picture+"b", body(wants.bash(args{"command": command + " | head -1"})))
+}
