@@ -121,7 +121,7 @@ func TestR010_HeadAndTailAreParameters(t *testing.T) {
 func TestR011_CallsOfOneSessionNeverOverlap(t *testing.T) {
 	r := newRig(t)
 	ends := make(chan dialects.Result, 3)
-	for range 3 {
+	for range 3 { // two at a time would find the directory of the other
 		r.beside.Go(func() { ends <- r.bash(args{"command": "mkdir here && sleep 0.05 && rmdir here"}) })
 	}
 	for range 3 {
