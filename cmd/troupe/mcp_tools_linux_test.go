@@ -107,7 +107,9 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	d := serves(t, nil)
 	a := d.agent(withSessions, nil)
 	open := gate(t, d.file("gate"))
-	job := a.run(params{"command": "echo one; read x < gate; echo two; exec sleep 600", "wait_seconds": 0.3})
+	one := a.run(params{"command": "echo one; read x < gate; echo two; exec sleep 600", "background": true})
+	tell[core.Awaited](a, "wait", params{"job_ids": []string{one.JobID}, "pattern": "one", "timeout_seconds": 55})
+	job := tell[core.RunResult](a, "read", params{"job_id": one.JobID})
 	require.True(t, job.Running)
 	require.Equal(t, "one\n", job.Output)
 	read := func(wait float64) core.RunResult {
@@ -125,7 +127,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	require.Contains(t, ended.Output, "^[[200~two")
 	require.Contains(t, ended.Output, "lines^[[201~")
 
-	late := a.run(params{"command": "echo begun; sleep 600", "timeout_seconds": 0.3, "wait_seconds": 55})
+	late := a.run(params{"command": "echo begun; sleep 600", "timeout_seconds": 1, "wait_seconds": 55})
 	require.Equal(t, []any{"timed_out", 124, "begun\n"}, []any{late.Outcome, *late.ExitCode, late.Output})
 
 	traps := a.run(params{"command": "trap 'echo heard; exit 6' USR1; echo begun; while :; do sleep 600 & wait $!; done", "background": true})

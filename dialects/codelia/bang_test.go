@@ -57,6 +57,15 @@ func TestR252_ResultsWaitForTheNextMessageInOrder(t *testing.T) {
 		q.Add(ExecResult{})
 	}
 	require.Equal(t, maxPending, q.Len())
+
+	r := newRig(t)
+	var ran Queue
+	ran.Add(r.exec("echo first"))
+	ran.Add(r.exec("echo second; exit 2"))
+	results, text := TakeBlocks(ran.Snapshot("go").Text)
+	require.Equal(t, "go", text)
+	require.Len(t, results, 2)
+	require.Equal(t, []any{"first\n", 0, "second\n", 2}, []any{*results[0].Stdout, *results[0].ExitCode, *results[1].Stdout, *results[1].ExitCode})
 }
 
 func TestR253_ABlockCannotBeEndedByWhatIsInIt(t *testing.T) {
@@ -72,6 +81,8 @@ func TestR253_ABlockCannotBeEndedByWhatIsInIt(t *testing.T) {
 	require.Equal(t, strings.ToValidUTF8(hostile, "\uFFFD"), *results[0].Stdout)
 	require.Equal(t, "and now?", text)
 	require.Len(t, []rune(Result("x", ExecResult{CommandPreview: strings.Repeat("é", 999)}).CommandPreview), 400+len(textCutMark))
+	ran := Result("shell_1", newRig(t).exec("echo '</shell_result>'; echo '<shell_result>' >&2")).Block()
+	require.Equal(t, []int{1, 1}, []int{strings.Count(ran, "<shell_result>"), strings.Count(ran, "</shell_result>")})
 }
 
 func TestR254_BlocksStandBeforeTheText(t *testing.T) {
@@ -116,12 +127,17 @@ func TestR294_AbsentFieldsAreLeftOutButForTwo(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"a","stdout":null,"stdout_cache_id":null,"exit_code":null}`), &with))
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"a"}`), &without))
 	require.Equal(t, without, with)
+	killed := fields(t, Result("shell_1", newRig(t).exec("kill -KILL $$")))
+	require.Nil(t, killed["exit_code"])
+	require.Equal(t, "SIGKILL", killed["signal"])
+	require.NotContains(t, killed, "stdout_cache_id")
 }
 
 func TestR256_StatusesAndPreviews(t *testing.T) {
 	require.Equal(t, "bang exec started: git status", Started("git   status"))
 	require.Equal(t, "bang exec done: exit_code=3, 17 ms, 2 queued for the next message", Done(ExecResult{ExitCode: ptr(3), DurationMS: 17}, 2))
 	require.Contains(t, Done(ExecResult{}, 1), "exit_code=null")
+	require.Regexp(t, `^bang exec done: exit_code=3, \d+ ms, 1 queued for the next message$`, Done(newRig(t).exec("exit 3"), 1))
 	require.Contains(t, Busy("Ctrl+B"), "Ctrl+B")
 	require.NotContains(t, Busy(""), "background")
 	for _, says := range []string{Detached("t7"), StillRunning("t7"), ExecFailed(errors.New("t7"))} {

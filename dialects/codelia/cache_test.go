@@ -1,7 +1,6 @@
 package codelia
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,14 +38,14 @@ func TestR260_APageIsNumberedCutAndSaysHowToGoOn(t *testing.T) {
 	r := newRig(t)
 	ref := r.cached("wide", strings.Repeat("é", 1000)+"\n"+strings.Repeat("e\u0301", 1001)+"\nend")
 	text := r.call("tool_output_cache", args{"ref_id": ref}).Text
-	require.Equal(t, "    1  "+strings.Repeat("é", 1000)+"\n    2  "+strings.Repeat("e\u0301", 1000)+"...\n    3  end"+fmt.Sprintf(textCacheLong, "2"), text)
+	require.Equal(t, "    1  "+strings.Repeat("é", 1000)+"\n    2  "+strings.Repeat("e\u0301", 1000)+"...\n    3  end"+"\n\n[Cut in width: line 2. tool_output_cache_line reads all of one]", text)
 
 	many := r.cached("many", strings.Repeat(strings.Repeat("x", 1001)+"\n", 100))
 	text = r.call("tool_output_cache", args{"ref_id": many}).Text
 	require.LessOrEqual(t, len(text), 64<<10+300)
-	require.Contains(t, text, fmt.Sprintf(textCacheSize, 64))
-	require.Contains(t, text, fmt.Sprintf(textCacheLong, "many"))
-	require.Contains(t, r.call("tool_output_cache", args{"ref_id": many, "limit": 3}).Text, fmt.Sprintf(textCacheLong, "1, 2, 3"))
+	require.Contains(t, text, "\n\n[Cut by size. Go on with offset=64]")
+	require.Contains(t, text, "\n\n[Cut in width: line many. tool_output_cache_line reads all of one]")
+	require.Contains(t, r.call("tool_output_cache", args{"ref_id": many, "limit": 3}).Text, "[Cut in width: line 1, 2, 3. tool_output_cache_line reads all of one]")
 
 	past := r.call("tool_output_cache", args{"ref_id": ref, "offset": 5})
 	require.Equal(t, "offset 5 is past the end: the output has 3 lines", past.Text)
@@ -66,7 +65,7 @@ func TestR261_LinesAndSearches(t *testing.T) {
 		return r.call("tool_output_cache_line", a).Text
 	}
 	require.Equal(t, "ref_id=call_1\nline_number=1\nline_length=5\nchar_range=0..5\n\nshort", get(args{"line_number": 1}))
-	require.Equal(t, "ref_id=call_1\nline_number=2\nline_length=150000\nchar_range=0..10000\n"+fmt.Sprintf(textLineMore, 10000)+"\n\n"+strings.Repeat("漢", 10_000), get(args{"line_number": 2}))
+	require.Equal(t, "ref_id=call_1\nline_number=2\nline_length=150000\nchar_range=0..10000\n"+"[The line goes on. Go on with char_offset=10000]"+"\n\n"+strings.Repeat("漢", 10_000), get(args{"line_number": 2}))
 	require.Contains(t, get(args{"line_number": 2, "char_limit": 500_000}), "char_range=0..100000\n")
 	require.Contains(t, get(args{"line_number": 2, "char_offset": 149_999}), "char_range=149999..150000\n\n漢")
 	require.Equal(t, "line_number 99 is not in the output", get(args{"line_number": 99}))
@@ -79,7 +78,7 @@ func TestR261_LinesAndSearches(t *testing.T) {
 		return r.call("tool_output_cache_grep", a).Text
 	}
 	require.Equal(t, "ref:call_1\n    3  needle one\n\nref:call_1\n    5  needle two\n    6  needle.three", grep(args{"pattern": "needle"}))
-	require.Equal(t, "ref:call_1\n    3  needle one\n    4  between\n    5  needle two\n    6  needle.three\n\n"+fmt.Sprintf(textGrepMore, 6), grep(args{"pattern": "needle", "after": 1, "max_matches": 2}))
+	require.Equal(t, "ref:call_1\n    3  needle one\n    4  between\n    5  needle two\n    6  needle.three\n\n"+"[More lines match, from line 6 on]", grep(args{"pattern": "needle", "after": 1, "max_matches": 2}))
 	require.Equal(t, "ref:call_1\n    6  needle.three", grep(args{"pattern": "needle."}), "a text, not an expression")
 	require.Equal(t, "ref:call_1\n    5  needle two", grep(args{"pattern": "^needle t.o$", "regex": true}))
 	require.Contains(t, grep(args{"pattern": "nowhere"}), "nowhere")
@@ -93,7 +92,7 @@ func TestR261_LinesAndSearches(t *testing.T) {
 		o.Env = append(o.Env, "TROUPE_OUTPUT_CACHE_MAX_GREP_BYTES=100", "CODELIA_TOOL_OUTPUT_CACHE_MAX_LINE_LENGTH=5000")
 	})
 	large := small.cached("large", "x\n"+strings.Repeat("match", 100)+"\n")
-	require.Equal(t, fmt.Sprintf(textGrepLarge, 2, "large"), small.call("tool_output_cache_grep", args{"ref_id": large, "pattern": "match"}).Text)
+	require.Equal(t, "line 2 of large matches, but is too large to show; read it with tool_output_cache_line", small.call("tool_output_cache_grep", args{"ref_id": large, "pattern": "match"}).Text)
 }
 
 func TestR262_FilesOfTheCacheAndItsLimits(t *testing.T) {

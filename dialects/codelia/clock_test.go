@@ -97,10 +97,10 @@ func TestR251_AProgramThatTakesNothingFor30SecondsGetsNothingMore(t *testing.T) 
 			go func() { errs <- s.Input(t.Context(), InputParams{TaskID: task, Data: "x"}) }()
 		}
 		for range 2 {
-			require.ErrorContains(t, <-errs, "not valid any more")
+			require.EqualError(t, <-errs, "the standard input of the task is not valid any more: it took no input for 30 seconds")
 		}
 		require.Equal(t, 30*time.Second, time.Since(began))
-		require.ErrorContains(t, s.Input(t.Context(), InputParams{TaskID: task, Data: "x"}), "not valid any more")
+		require.EqualError(t, s.Input(t.Context(), InputParams{TaskID: task, Data: "x"}), "the standard input of the task is not valid any more: it took no input for 30 seconds")
 		require.Equal(t, 30*time.Second, time.Since(began), "at once")
 		require.Equal(t, 1, h.closed)
 	})
@@ -148,7 +148,9 @@ func TestTooManyTasksAreBusy(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, CodeBusy, s.admit(&task{}).Code)
+		_, err := s.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "x"}})
+		require.EqualError(t, err, "64 shell tasks are running, which is the limit; cancel one, or wait for one to end")
+		require.Equal(t, CodeBusy, code(t, err))
 		s.tasks = s.tasks[:1]
 	})
 }

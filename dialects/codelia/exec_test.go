@@ -83,6 +83,7 @@ func TestR245_ExecAsksNobodyAndTheLimitsHold(t *testing.T) {
 	require.Zero(t, asked)
 	_, err := r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "true"}})
 	require.Equal(t, -32000, code(t, err))
+	require.EqualError(t, err, "the command was not confirmed")
 	require.Equal(t, 1, asked, "only exec asks nobody")
 	answer = true
 	i, err := r.Start(t.Context(), StartParams{ExecParams: ExecParams{Command: "echo $IN_SANDBOX"}})
@@ -136,6 +137,8 @@ func TestR247_LimitsEndACommandAndTheResultIsThereAtOnce(t *testing.T) {
 			require.Equal(t, "command output exceeded the capture limit of 10485760 bytes", result.FailureMessage)
 			require.Equal(t, "SIGTERM", *result.Signal)
 			require.Nil(t, result.ExitCode)
+			require.Equal(t, messages.ByQuota, r.job().Cause.By)
+			require.Equal(t, map[string]string{"one stream": "its output reached its quota", "both": "its output outgrew the capture limit"}[name], r.job().Cause.Reason)
 		})
 	}
 	require.Nil(t, r.exec("head -c 5000000 /dev/zero; head -c 5000000 /dev/zero >&2").Signal, "that is below the limit")
@@ -294,12 +297,12 @@ func TestR250_OrphansAreEndedAndTasksEndWithTheirRuntime(t *testing.T) {
 	i, err := next.Status(t.Context(), TaskParams{own.TaskID})
 	require.NoError(t, err)
 	require.Equal(t, Cancelled, i.State)
-	require.Equal(t, textScopeEnded, i.CleanupReason)
+	require.Equal(t, "the runtime's scope has ended", i.CleanupReason)
 	require.NotContains(t, next.logs.String(), "could not be ended")
 	end, err := r.o.Host.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(own.TaskID)}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
-	require.Equal(t, textScopeEnded, end.Jobs[0].Cause.Reason)
+	require.Equal(t, "the runtime's scope has ended", end.Jobs[0].Cause.Reason)
 }
 
 func TestR251_InputOfATaskIsOptIn(t *testing.T) {
@@ -319,7 +322,9 @@ func TestR251_InputOfATaskIsOptIn(t *testing.T) {
 	require.Equal(t, -32602, code(t, r.Input(t.Context(), InputParams{TaskID: closed.TaskID, Data: "x"})))
 	second, err := r.Start(t.Context(), pipe)
 	require.NoError(t, err)
-	require.Equal(t, -32602, code(t, r.Input(t.Context(), InputParams{TaskID: second.TaskID, Data: strings.Repeat("x", 64<<10+1)})))
+	long := r.Input(t.Context(), InputParams{TaskID: second.TaskID, Data: strings.Repeat("x", 64<<10+1)})
+	require.Equal(t, -32602, code(t, long))
+	require.EqualError(t, long, "data has 65537 bytes; one write takes at most 65536")
 }
 
 func TestR283_CodeliasTimeoutEndsTheCommand(t *testing.T) {

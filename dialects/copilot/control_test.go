@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,15 +48,15 @@ func TestR230_ReadWaitsForTheDelay(t *testing.T) {
 func TestR231_ReadReturnsWhatHasAccumulated(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
 		r := newRig(t, changes...)
-		gate := r.dir + "/gate"
-		r.async("a", "echo one; until [ -e "+gate+" ]; do sleep 0.05; done; echo two; exit_() { return 3; }; exit_")
+		g := r.gate()
+		r.async("a", "echo one; "+g.wait()+"; echo two; exit_() { return 3; }; exit_")
 		r.wrote("a", "one")
 		for range 2 { // repeated reads repeat it
 			text := r.read("a", 0)
 			assert.False(t, text.IsError)
 			assert.True(t, strings.HasPrefix(text.Text, "one\n<command with id a is still running after 0.1 seconds. "), text.Text)
 		}
-		require.NoError(t, os.WriteFile(gate, nil, 0o600))
+		g.open()
 		end := r.read("a", 60)
 		assert.False(t, end.IsError)
 		assert.Equal(t, "one\ntwo\n<command with id a completed with exit code 3>", end.Text)
@@ -116,6 +115,7 @@ func TestR233_Stop(t *testing.T) {
 		job, err := r.o.Host.Job(context.Background(), uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.Outcome)
+		assert.Equal(t, "its shell was shut down", job.Cause.Reason)
 		assert.Empty(t, r.Views().Sessions)
 		r.async("idle", "true")
 		r.over("idle")
@@ -147,6 +147,7 @@ func TestR289_ADetachedCommandIsStopped(t *testing.T) {
 	job, err := r.o.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
 	assert.Equal(t, messages.Cancelled, job.Outcome)
+	assert.Equal(t, "stopped by its agent", job.Cause.Reason)
 	r.over("d")
 	assert.Equal(t, StatusCancelled, r.Tasks(context.Background())[0].Status)
 	assert.Equal(t, "The shell with id d was stopped.\nThere are no active shells.", r.read("d", 1).Text)
@@ -268,6 +269,7 @@ func TestR236_MissingShellsAreClassified(t *testing.T) {
 	check("never", ShellUnknown, "Invalid shell id never: no such shell was ever created, so there is nothing to read.")
 	assert.Contains(t, r.write("never", "x").Text, "so there is nothing to send input to.")
 	assert.Equal(t, Missing{Category: ShellNotFound, Text: "The shell with id 7 is no longer available.", Diagnostic: "given, and no end is known"}, Classify("7", verbRead, nil, true))
+	assert.Equal(t, "never given", Classify("7", verbRead, nil, false).Diagnostic)
 	assert.Equal(t, "The shell with id 7 has completed.", Classify("7", verbRead, &Shutdown{Reason: ReasonCompleted}, true).Text)
 
 	var reasons []Reason

@@ -68,7 +68,7 @@ func (s *transcript) check(name string) {
 func TestTranscripts(t *testing.T) {
 	for name, changes := range map[string][]with{"pty": nil, "process": {spawned}} {
 		t.Run(name, func(t *testing.T) {
-			s := &transcript{r: rigOn(t, detaching(t), append(changes, briefly(500*time.Millisecond))...)}
+			s := &transcript{r: rigOn(t, detaching(t), append(changes, late(500*time.Millisecond, map[string]string{"echo building; sleep 1000": "building"}))...)}
 			bash := func(a args) { s.call("bash", a) }
 			bash(args{"command": "echo hello; ls /no/such", "description": "Say hello"})
 			bash(args{"command": "if then", "description": "Make a mistake"})
@@ -113,8 +113,9 @@ func TestTranscripts(t *testing.T) {
 		s.check("tools")
 	})
 	t.Run("input", func(t *testing.T) {
-		s := &transcript{r: newRig(t, briefly(500*time.Millisecond))}
-		s.call("bash", args{"command": `read -rp 'Continue? [y/N] ' a; echo "you said $a"`, "description": "Ask"})
+		asks := `read -rp 'Continue? [y/N] ' a; echo "you said $a"`
+		s := &transcript{r: newRig(t, late(500*time.Millisecond, map[string]string{asks: "[y/N] "}))}
+		s.call("bash", args{"command": asks, "description": "Ask"})
 		s.call("write_bash", args{"shellId": "0", "input": "yes{backspace}{enter}", "delay": 10})
 		s.call("write_bash", args{"shellId": "0", "input": "again{enter}", "delay": 10})
 		s.check("input")

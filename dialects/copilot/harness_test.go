@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,9 +67,15 @@ func settings(change func(*Settings)) with { return func(o *Options) { change(&o
 // spawned has each command be a process of its own.
 var spawned = settings(func(s *Settings) { s.SpawnBackend = true })
 
-// briefly has a synchronous command go on in the background soon.
-func briefly(wait time.Duration) with {
-	return settings(func(s *Settings) { s.InitialWait = wait })
+// late has synchronous commands go on in the background when each has written its text
+// (until[command]), however long that takes; what they are told is that they had so long.
+func late(wait time.Duration, until map[string]string) with {
+	return func(o *Options) {
+		var waited atomic.Int64 // by a clock that goes on when a call has waited
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(waited.Load())) }
+		o.Settings.InitialWait = wait
+		o.Host = dialecttest.Late{Host: o.Host, Beside: o.Beside, Until: until, Waited: func(wait time.Duration) { waited.Add(int64(wait)) }}
+	}
 }
 
 func env(entries ...string) with {
@@ -247,4 +255,32 @@ func (l fleetLogs) Open(id string, stream uint8) (spill.Log, error) {
 func (l fleetLogs) Remove(id string) error {
 	l.Fleet.Remove(messages.UID(id))
 	return nil
+}
+
+// gate is what a command waits for.
+type gate struct {
+	t    *testing.T
+	path string
+}
+
+func (r *rig) gate() gate { return newGate(r.t) }
+
+func newGate(t *testing.T) gate {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gate")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return gate{t, path}
+}
+
+// wait is the part of a command that waits for the gate.
+func (g gate) wait() string { return "read -r _ < " + g.path }
+
+// open lets the command go on that waits, or will.
+func (g gate) open() {
+	g.t.Helper()
+	f, err := os.OpenFile(g.path, os.O_WRONLY, 0)
+	require.NoError(g.t, err)
+	_, err = f.WriteString("go\n")
+	require.NoError(g.t, err)
+	require.NoError(g.t, f.Close())
 }

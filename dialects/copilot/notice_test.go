@@ -50,14 +50,14 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 
 func TestR239_OneNoticeForOneCommandInTheBackground(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
-		r := newRig(t, append(changes, briefly(400*time.Millisecond))...)
+		g := newGate(t)
+		r := newRig(t, append(changes, late(time.Minute, map[string]string{g.wait(): ""}))...)
 		r.sync("true")   // in time: its call tells
 		r.sync("exit 3") // as a failure, too
 		r.async("stopped", "sleep 1000")
 		r.call("stop_bash", args{"shellId": "stopped"}) // who stopped it knows
-		gate := r.dir + "/gate"
-		long := details(t, r.sync("until [ -e "+gate+" ]; do sleep 0.05; done")).ShellID // out of time
-		require.NoError(t, os.WriteFile(gate, nil, 0o600))
+		long := details(t, r.sync(g.wait())).ShellID    // out of time
+		g.open()
 		r.async("a", "echo 1")
 		told := map[string]int{r.notice().ShellID: 1}
 		told[r.notice().ShellID]++
@@ -82,10 +82,10 @@ func TestR239_OneNoticeForOneCommandInTheBackground(t *testing.T) {
 
 func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 	r := rigOn(t, detaching(t))
-	gate := r.dir + "/gate"
+	g := r.gate()
+	r.call("bash", args{"command": g.wait() + "; exit 42", "description": "", "mode": "async", "detach": true, "shellId": "d"})
 	began := time.Now()
-	r.call("bash", args{"command": "until [ -e " + gate + " ]; do sleep 0.02; done; exit 42", "description": "", "mode": "async", "detach": true, "shellId": "d"})
-	require.NoError(t, os.WriteFile(gate, nil, 0o600))
+	g.open()
 	n := r.notice()
 	assert.Less(t, time.Since(began), 4*time.Second) // an event, and not a look every 5 seconds
 	assert.Equal(t, 42, *n.ExitCode)                 // and with the true status
@@ -101,7 +101,7 @@ func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 }
 
 func TestR283_AWaitIsNoKill(t *testing.T) {
-	r := newRig(t, briefly(200*time.Millisecond))
+	r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
 	r.sync("echo up; sleep 1000")
 	job, err := r.o.Host.Job(context.Background(), r.job("0"))
 	require.NoError(t, err)

@@ -88,9 +88,11 @@ func TestR213_NothingButTheCommandIsShown(t *testing.T) {
 		}
 		assert.NotContains(t, text, "troupe")
 	}
-	r.async("a", "(sleep 0.2; echo late) & echo now")
+	g := r.gate()
+	r.async("a", "("+g.wait()+"; echo late) & echo now")
 	r.over("a")
 	assert.Equal(t, "now\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
+	g.open()
 }
 
 func TestR214_ACommandThatIsNoneEndsAtOnce(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,27 +140,30 @@ func TestR196_ASyncCommandThatTakesLonger(t *testing.T) {
 	}
 	for name, change := range map[string]with{"pty": func(*Options) {}, "process": spawned} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, change, briefly(500*time.Millisecond))
-			long := r.sync("echo working; read -r _ < <(sleep 100)")
+			works, waits := "echo working; read -r _ < <(sleep 100)", "sleep 100"
+			r := newRig(t, change, late(500*time.Millisecond, map[string]string{works: "working", waits: ""}))
+			long := r.sync(works)
 			assert.False(t, long.IsError)
 			assert.Equal(t, "working\n<command with id 0 is still running after 0.5 seconds. "+hints[name][0]+">", long.Text)
 			d := details(t, long)
 			assert.Equal(t, []any{"0", StatusRunning, Background, Attached}, []any{d.ShellID, d.Status, d.ExecutionMode, d.AttachmentMode})
-			silent := r.sync("sleep 100")
+			silent := r.sync(waits)
 			assert.Equal(t, "<command with id 1 is still running after 0.5 seconds. "+hints[name][1]+">", silent.Text)
 			assert.Equal(t, []string{"0", "1"}, r.Views().CurrentExecutions)
 		})
 	}
 	t.Run("a model that has no tool for input is told of none", func(t *testing.T) {
-		r := newRig(t, briefly(200*time.Millisecond), func(o *Options) { o.Tools = []string{"bash", "read_bash", "stop_bash"} })
-		assert.NotContains(t, r.sync("sleep 100").Text, "write_bash")
+		r := newRig(t, late(time.Minute, map[string]string{"sleep 100": ""}), func(o *Options) { o.Tools = []string{"bash", "read_bash", "stop_bash"} })
+		text := r.sync("sleep 100").Text
+		assert.Contains(t, text, "It has written nothing yet and may still be working. Use read_bash to wait on, or stop_bash to stop it.")
+		assert.NotContains(t, text, "write_bash")
 	})
 	t.Run("it may notify", func(t *testing.T) {
-		r := newRig(t, briefly(200*time.Millisecond))
-		gate := filepath.Join(r.dir, "gate")
-		r.sync("until [ -e " + gate + " ]; do sleep 0.05; done; echo done")
+		r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
+		g := r.gate()
+		r.sync(g.wait() + "; echo done")
 		r.silent()
-		require.NoError(t, os.WriteFile(gate, nil, 0o600))
+		g.open()
 		assert.Equal(t, "0", r.notice().ShellID)
 		assert.Equal(t, "done\n<command with id 0 completed with exit code 0>", r.read("0", 5).Text)
 	})
@@ -193,8 +195,8 @@ func (r *rig) promotable(id string) {
 func TestR197_PromotionByTheUser(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
 		r := newRig(t, changes...)
-		gate := filepath.Join(r.dir, "gate")
-		call := r.inBackground("echo so far; until [ -e " + gate + " ]; do sleep 0.05; done; exit 4")
+		g := r.gate()
+		call := r.inBackground("echo so far; " + g.wait() + "; exit 4")
 		r.promotable("0")
 		r.wrote("0", "so far")
 		could, err := r.Promote(context.Background(), "0")
@@ -212,7 +214,7 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 		assert.Less(t, time.Since(began), time.Minute)
 		assert.Regexp(t, `^so far\n<command with id 0 was moved to background by the user and is still running after [0-9.]+ seconds. Answer the user now>$`, read.Text)
 
-		require.NoError(t, os.WriteFile(gate, nil, 0o600))
+		g.open()
 		assert.Equal(t, 4, *r.notice().ExitCode)
 		r.silent()
 	})
@@ -494,6 +496,9 @@ func TestR209_TasksAndPromotionByTheirIds(t *testing.T) {
 	ctx := context.Background()
 	require.NoError(t, r.AnnounceTask(agent))
 	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.Conflict})
+	assert.ErrorContains(t, r.AnnounceTask(agent), "there is a task with the id agent-7 already")
+	assert.ErrorContains(t, r.AnnounceTask(messages.Task{}), "the task has no id")
+	assert.ErrorContains(t, r.UpdateTask(messages.Task{ID: "other"}), "no task with the id other was announced")
 	assert.ErrorIs(t, r.UpdateTask(messages.Task{ID: "other"}), &messages.Error{Code: messages.NotFound})
 	r.async("a", "sleep 100")
 	list := func() (all []string) {
@@ -515,6 +520,7 @@ func TestR209_TasksAndPromotionByTheirIds(t *testing.T) {
 		require.NoError(t, r.AnnounceTask(messages.Task{ID: messages.TaskID("h" + strconv.Itoa(i))}))
 	}
 	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.ResourceExhausted})
+	assert.ErrorContains(t, r.AnnounceTask(agent), "256 tasks are announced; no more are taken")
 
 	promote := func(id string) bool {
 		could, err := r.Promote(ctx, id)

@@ -86,7 +86,6 @@ const (
 	listCommand  = "  command: %s"
 	listUnknown  = "unknown"
 	listRunning  = "running"
-	listIdle     = "idle"
 	listEnded    = "completed with exit code %s"
 	listStopped  = "stopped"
 	listFailed   = "failed: %s"

@@ -66,7 +66,9 @@ func TestR189_TheParametersOfBash(t *testing.T) {
 
 	r.call("bash", args{"command": "true", "description": "", "mode": "async", "shellId": 77})
 	assert.Contains(t, r.Views().Sessions, "77") // a number becomes a string
-	assert.True(t, r.call("bash", args{"command": "true", "description": "", "shellId": true}).IsError)
+	noID := r.call("bash", args{"command": "true", "description": "", "shellId": true})
+	assert.True(t, noID.IsError)
+	assert.Contains(t, noID.Text, "shellId is true; it must be a string")
 	assert.True(t, r.call("bash", args{"command": "true", "description": "", "shellId": "a\nb"}).IsError)
 }
 
@@ -133,7 +135,7 @@ func TestR191_TheInitialWait(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		r, h := playedRig(t, briefly(42*time.Second))
+		r, h := playedRig(t, settings(func(s *Settings) { s.InitialWait = 42 * time.Second }))
 		began := time.Now()
 		r.sync("sleep 1000")
 		assert.Equal(t, 42*time.Second, time.Since(began))

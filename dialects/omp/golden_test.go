@@ -124,10 +124,11 @@ func TestGoldenInterceptor(t *testing.T) {
 }
 
 func TestGoldenJobs(t *testing.T) {
-	s := &transcript{rig: newRig(t, async, autoBackground(300*time.Millisecond))}
+	s := &transcript{rig: newRig(t, async, autoBackground(time.Minute))}
 	first, second := s.gate("first"), s.gate("second")
+	building := s.late("echo building; "+first.wait()+"; echo built", "building")
 	s.call("bash", args{"command": "echo quick"})
-	s.call("bash", args{"command": "echo building; " + first.wait() + "; echo built"})
+	s.call("bash", args{"command": building})
 	s.call("bash", args{"command": second.wait() + "; echo broken; exit 2", "async": true, "timeout": 9000})
 	s.call("bash", args{"command": "sleep 60", "async": true})
 	s.call("job", args{"list": true})

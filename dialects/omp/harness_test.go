@@ -45,6 +45,13 @@ func autoBackground(threshold time.Duration) with {
 	return settings(func(s *Settings) { s.AutoBackground, s.AutoBackgroundThreshold = true, threshold })
 }
 
+// late has a command go on in the background when it has written a text, however long
+// that takes. It is said before the first call.
+func (r *rig) late(command, text string) string {
+	r.o.Host = dialecttest.Late{Host: r.o.Host, Beside: r.beside, Until: map[string]string{command: text}}
+	return command
+}
+
 // newRig makes one; what it starts is over at the end of the test.
 func newRig(t *testing.T, changes ...with) *rig {
 	t.Helper()

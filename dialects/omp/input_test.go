@@ -71,7 +71,7 @@ func TestR006_ZeroIsNoDeadlineWhereASettingSaysSo(t *testing.T) {
 	require.Zero(t, r.ran()[0].Timeout)
 	capped := r.bash(args{"command": "true", "timeout": 200})
 	require.Equal(t, 100.0, details(t, capped).TimeoutSeconds)
-	require.Contains(t, capped.Text, "200 seconds asked for, 100 seconds used (allowed: 1 to 100, 0 for none)")
+	require.Contains(t, capped.Text, "\nTimeout: 200 seconds asked for, 100 seconds used (allowed: 1 to 100, 0 for none)")
 	off := newRig(t)
 	require.Equal(t, 1.0, details(t, off.bash(args{"command": "true", "timeout": 0})).TimeoutSeconds)
 }
@@ -121,7 +121,7 @@ func TestR010_HeadAndTailAreParameters(t *testing.T) {
 func TestR011_CallsOfOneSessionNeverOverlap(t *testing.T) {
 	r := newRig(t)
 	ends := make(chan dialects.Result, 3)
-	for range 3 {
+	for range 3 { // two at a time would find the directory of the other
 		r.beside.Go(func() { ends <- r.bash(args{"command": "mkdir here && sleep 0.05 && rmdir here"}) })
 	}
 	for range 3 {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -55,9 +56,9 @@ func TestR118_AsyncReturnsAtOnce(t *testing.T) {
 }
 
 func TestR119_TheStartTextHasItsParts(t *testing.T) {
-	r := newRig(t, async, autoBackground(50*time.Millisecond))
+	r := newRig(t, async, autoBackground(time.Minute))
 	g := r.gate("g")
-	command := "printf 'seen  \\n\\n'; " + g.wait()
+	command := r.late("printf 'seen  \\n\\n'; "+g.wait(), "seen  \n\n")
 	result := r.bash(args{"command": command, "timeout": 5000})
 	require.Equal(t, "seen\n\nTimeout: 5000 seconds asked for, 3600 seconds used (allowed: 1 to 3600)\n\nBackground job bg_1 started: "+command+"\n"+
 		`Its result comes by itself when it ends. The job tool shows it (list: true) or waits for it (poll: ["bg_1"]); until then other work is a better use of the time.`, result.Text)
@@ -98,12 +99,18 @@ func TestR121_ARecordHasItsFields(t *testing.T) {
 
 func TestR122_ProgressSaysWhereAJobStands(t *testing.T) {
 	progress := make(chan dialects.Result, 1000)
-	r := newRig(t, async, autoBackground(100*time.Millisecond), func(_ *Options, j *JobsOptions) {
+	r := newRig(t, async, autoBackground(time.Minute), func(_ *Options, j *JobsOptions) {
 		j.Progress = func(_, _ string, u dialects.Result) { progress <- u }
 	})
 	g := r.gate("g")
+	command := "echo early; " + g.wait() + "; echo late; exit 3"
 	var early []dialects.Result
-	result, err := r.call(context.Background(), "bash", args{"command": "echo early; " + g.wait() + "; echo late; exit 3"}, func(u dialects.Result) { early = append(early, u) })
+	shown := make(chan struct{}, 1000)
+	r.o.Host = dialecttest.Late{Host: r.o.Host, Beside: r.beside, Until: map[string]string{command: "early"}, Waited: func(time.Duration) { <-shown }}
+	result, err := r.call(context.Background(), "bash", args{"command": command}, func(u dialects.Result) {
+		early = append(early, u)
+		shown <- struct{}{}
+	})
 	require.NoError(t, err)
 	require.NotNil(t, details(t, result).Async)
 	require.NotEmpty(t, early)
@@ -296,7 +303,7 @@ func TestR129_DisposeEndsEverything(t *testing.T) {
 	r.bash(args{"command": "sleep 60", "async": true})
 	r.jobs.Dispose(context.Background())
 	require.Equal(t, messages.Cancelled, r.ran()[0].Outcome, "it was waited for")
-	require.Equal(t, textJobsDisposed, r.bash(args{"command": "true", "async": true}).Text)
+	require.Equal(t, "The job manager has ended; no job can be started any more.", r.bash(args{"command": "true", "async": true}).Text)
 	require.Empty(t, r.jobs.records("main", nil, false))
 
 	synctest.Test(t, func(t *testing.T) {
@@ -324,10 +331,17 @@ func TestR130_WhatTakesLongGoesOnInTheBackground(t *testing.T) {
 	require.Equal(t, time.Minute, DefaultSettings().AutoBackgroundThreshold)
 	require.False(t, DefaultSettings().AutoBackground)
 
-	r := newRig(t, autoBackground(200*time.Millisecond))
-	require.True(t, strings.HasPrefix(r.run("echo quick"), "quick\n\nWall"))
+	short := newRig(t, autoBackground(100*time.Millisecond))
+	held := short.gate("g")
+	require.NotNil(t, details(t, short.bash(args{"command": held.wait()})).Async)
+	held.open()
+	<-short.told
+
+	r := newRig(t, autoBackground(time.Minute))
 	g := r.gate("g")
-	result := r.bash(args{"command": "echo $$; " + g.wait() + "; echo $$"})
+	command := r.late("echo $$; "+g.wait()+"; echo $$", "\n")
+	require.True(t, strings.HasPrefix(r.run("echo quick"), "quick\n\nWall"))
+	result := r.bash(args{"command": command})
 	require.Equal(t, "running", details(t, result).Async.State)
 	require.Equal(t, "bg_2", details(t, result).Async.JobID)
 	pid := strings.SplitN(result.Text, "\n", 2)[0]
@@ -356,7 +370,7 @@ func TestR131_TheJobToolHasItsParameters(t *testing.T) {
 	for _, wrong := range []args{{"list": true, "poll": []string{"bg_1"}}, {"list": true, "cancel": []string{"bg_1"}}} {
 		result := r.job(wrong)
 		require.True(t, result.IsError)
-		require.Equal(t, textListAlone, result.Text)
+		require.Equal(t, "list shows all jobs and does nothing else: leave out poll and cancel, or leave out list", result.Text)
 	}
 	g := r.gate("g")
 	r.bash(args{"command": g.wait(), "async": true})
@@ -405,7 +419,7 @@ func TestR132_APollEndsByItsWindow(t *testing.T) {
 
 func TestR133_TheTextsOfTheJobToolTellApart(t *testing.T) {
 	r := newRig(t, async)
-	require.Equal(t, textNothingRuns, r.job(args{}).Text)
+	require.Equal(t, "No background job is running; there is nothing to wait for.", r.job(args{}).Text)
 	require.Equal(t, "There are no background jobs.", r.job(args{"list": true}).Text)
 	require.Equal(t, "None of these is a job of this session: bg_7, x", r.job(args{"poll": []string{"bg_7", "x"}}).Text)
 	r.bash(args{"command": "echo 'a ```b'; false", "async": true})
@@ -420,7 +434,7 @@ func TestR133_TheTextsOfTheJobToolTellApart(t *testing.T) {
 	<-r.told
 	off := newRig(t, settings(func(s *Settings) { s.AutoBackground = false }))
 	_, err := off.Job(context.Background(), JobParams{}, nil)
-	require.EqualError(t, err, textJobsOff)
+	require.EqualError(t, err, "Background jobs are disabled for this session. They are enabled by the settings async.enabled and bash.autoBackground.enabled.")
 	require.Len(t, off.Tools(), 1)
 	require.Len(t, r.Tools(), 2)
 }
@@ -443,7 +457,7 @@ func TestR134_TheDetailsOfTheJobTool(t *testing.T) {
 	sub := New(func() Options { o := r.o; o.Owner = "sub"; return o }())
 	list, err := sub.Job(context.Background(), JobParams{List: true}, nil)
 	require.NoError(t, err)
-	require.Equal(t, textNoJobs, list.Text, "a job is its owner's alone")
+	require.Equal(t, "There are no background jobs.", list.Text, "a job is its owner's alone")
 }
 
 func TestR135_AStartNamesItsCommand(t *testing.T) {
@@ -488,7 +502,6 @@ func TestTheShellOfAJobIsClosedBehindIt(t *testing.T) {
 	<-r.told
 	r.bash(args{"command": "sleep 60 & true", "async": true})
 	<-r.told
-	r.beside.Go(func() {}) // closing goes on beside
 	sessions := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()

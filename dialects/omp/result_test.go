@@ -54,6 +54,11 @@ func TestR093_AMissingExitStatusIsAnError(t *testing.T) {
 	require.True(t, result.IsError)
 	require.Equal(t, "some\n\nCommand failed: missing exit status", result.Text)
 	require.Equal(t, "Command failed: missing exit status", ended{how: statusless}.result().Text)
+	r := newRig(t)
+	r.o.Host = codeless{r.o.Host}
+	lost := r.bash(args{"command": "echo some"})
+	require.True(t, lost.IsError)
+	require.Equal(t, "some\n\nCommand failed: missing exit status", lost.Text)
 }
 
 func TestR094_ATimeoutTellsTheOutputAndItself(t *testing.T) {
@@ -128,6 +133,11 @@ func TestR097_TheNoticeOfACutIsTheLastOfTheText(t *testing.T) {
 	}
 }
 
+func TestR097_ACutThatAModelSeesHasItsNotice(t *testing.T) {
+	r := newRig(t)
+	require.Regexp(t, `\n\n\[Showing lines \d+-20001 of 20001 \(50\.0KB limit\)\. Full: artifact://0\]$`, r.run("seq 20000"))
+}
+
 func TestR098_TheNoticeIsAddedOnce(t *testing.T) {
 	cut := &Details{Meta: &Meta{Truncation: &Truncation{TruncatedBy: "lines", TotalLines: 9, ShownRange: Range{5, 9}}}}
 	once := notice(dialects.Result{Text: "text", Details: cut})
@@ -167,6 +177,11 @@ func TestR099_AResultIsDrawn(t *testing.T) {
 	expanded := Render(r, View{Width: 80, Expanded: true})
 	require.Len(t, expanded, 14)
 	require.Equal(t, []string{"x", "Timeout: 300s"}, Render(dialects.Result{Text: "x", Details: &Details{TimeoutSeconds: 300}}, View{Width: 80}))
+	ran := newRig(t).bash(args{"command": "seq 15", "timeout": 5000})
+	drawn := Render(ran, View{Width: 80, ExpandKey: "ctrl+e"})
+	require.Len(t, drawn, 12)
+	require.Regexp(t, `^… \d+ lines hidden, 10 of \d+ shown \(ctrl\+e to expand\)$`, drawn[0])
+	require.Equal(t, "Timeout: 3600s (asked for 5000s)", drawn[11])
 	require.Equal(t, []string{"世界", "世"}, Render(dialects.Result{Text: "世界世"}, View{Width: 5}))
 }
 

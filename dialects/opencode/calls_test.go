@@ -62,9 +62,9 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 		arguments args
 		says      string
 	}{
-		"no command":     {args{"description": "x"}, textNoCommand},
-		"blank command":  {args{"command": " ", "description": "x"}, textNoCommand},
-		"no description": {args{"command": "true"}, textNoDescription},
+		"no command":     {args{"description": "x"}, "command is missing; give the command to run"},
+		"blank command":  {args{"command": " ", "description": "x"}, "command is missing; give the command to run"},
+		"no description": {args{"command": "true"}, "description is missing; say in a few words what the command does"},
 		"bad type":       {args{"command": 7, "description": "x"}, "command is a number"},
 		"unknown":        {args{"command": "true", "description": "x", "colour": "red"}, "colour"},
 		"bad workdir":    {args{"command": "true", "description": "x", "workdir": "missing"}, "Working directory does not exist"},
@@ -82,8 +82,8 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 	require.Equal(t, "no output", r.run("true").Text)
 	require.False(t, r.run("exit 3").IsError)
 
-	late := r.call("bash", args{"command": "echo begun; sleep 60", "description": "x", "timeout": 200})
-	require.Equal(t, "begun\nCommand was aborted before completion: it took longer than 200 ms", late.Text)
+	late := r.call("bash", args{"command": "echo begun; sleep 60", "description": "x", "timeout": 1000})
+	require.Equal(t, "begun\nCommand was aborted before completion: it took longer than 1000 ms", late.Text)
 	require.Equal(t, 124, details(t, late).ExitCode)
 }
 

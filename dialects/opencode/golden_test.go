@@ -57,7 +57,7 @@ func TestGoldenBash(t *testing.T) {
 	} {
 		s.call("bash", args{"command": command, "description": "try it"})
 	}
-	s.call("bash", args{"command": "echo begun; sleep 60", "description": "take long", "timeout": 200})
+	s.call("bash", args{"command": "echo begun; sleep 60", "description": "take long", "timeout": 1000})
 	s.call("bash", args{"command": "pwd", "description": "where", "workdir": "missing"})
 	s.call("bash", args{"command": "pwd"})
 	s.call("bash", args{"command": "pwd", "description": "x", "run_in_background": true})

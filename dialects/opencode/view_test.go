@@ -49,7 +49,7 @@ func TestR185_ViewsShapeAndItsErrors(t *testing.T) {
 		arguments args
 		says      []string
 	}{
-		"no path":   {args{}, []string{textNoPath}},
+		"no path":   {args{}, []string{"file_path is missing; give the path of a file"}},
 		"missing":   {args{"file_path": "main"}, []string{"File not found: " + filepath.Join(r.dir, "main"), filepath.Join(r.dir, "main.go"), "other_main.go"}},
 		"directory": {args{"file_path": "."}, []string{"Path is a directory, not a file: " + r.dir}},
 		"image":     {args{"file_path": "image.png"}, []string{"image", "image.png"}},
@@ -104,7 +104,7 @@ func TestR183_BackgroundTasks(t *testing.T) {
 	data := t.TempDir()
 	r := newRig(t, settings(func(s *Settings) { s.Background, s.DataDir = true, data }))
 	gate := filepath.Join(r.dir, "gate")
-	require.Equal(t, textNoTasks, r.call("tasklist", args{}).Text)
+	require.Equal(t, "There are no background tasks.", r.call("tasklist", args{}).Text)
 	result := r.call("bash", args{"command": "mkfifo " + gate + "; echo out; echo err >&2; cat " + gate + "; exit 5", "description": "x", "run_in_background": true})
 	m := details(t, result)
 	require.Equal(t, filepath.Join(data, "tasks", m.TaskID+".out"), m.TempFilePath)
