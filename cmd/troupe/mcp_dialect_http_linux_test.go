@@ -11,15 +11,17 @@ import (
 
 // manner is how an agent works in a dialect.
 type manner struct {
-	config string
-	here   params // of a command that others are to see nothing of
-	beside params // of one in the background
-	list   string // the tool that lists what is there, with these parameters
-	with   params
-	other  string // a tool that must not find what another has begun
-	finds  params
-	gone   string
-	lives  bool // commands one after the other have one shell
+	config  string
+	patient string // what more is set where a call must wait for the end
+	here    params // of a command that others are to see nothing of
+	quick   params // of any command
+	beside  params // of one in the background
+	list    string // the tool that lists what is there, with these parameters
+	with    params
+	other   string // a tool that must not find what another has begun
+	finds   params
+	gone    string
+	lives   bool // commands one after the other have one shell
 }
 
 var manners = map[string]manner{
@@ -28,11 +30,12 @@ var manners = map[string]manner{
 		other: "job", finds: params{"cancel": []string{"bg_1"}}, gone: "bg_1", lives: true,
 	},
 	"opencode": {
-		config: "[opencode]\nbackground = true\n", here: params{"description": "looks"}, beside: params{"description": "lasts", "run_in_background": true},
+		config: "[opencode]\nbackground = true\n", here: params{"description": "looks"}, quick: params{"description": "looks"}, beside: params{"description": "lasts", "run_in_background": true},
 		list: "tasklist", other: "taskstop", finds: params{"task_id": "x"}, gone: "There is no background task x",
 	},
 	"copilot": {
-		here: params{"description": "looks", "shellId": "place"}, beside: params{"description": "lasts", "mode": "async", "shellId": "mine"},
+		patient: "[copilot]\ninitial_wait = '10m'\n",
+		here:    params{"description": "looks", "shellId": "place"}, quick: params{"description": "looks"}, beside: params{"description": "lasts", "mode": "async", "shellId": "mine"},
 		list: "list_bash", other: "read_bash", finds: params{"shellId": "mine", "delay": 1}, gone: "mine",
 	},
 }

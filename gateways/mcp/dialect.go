@@ -104,7 +104,7 @@ func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Impleme
 		return c.tongue, nil
 	}
 	s := &tongue{tools: map[string]dialects.Tool{}}
-	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: c.options.Host, Beside: &c.work, Tell: s.tell})
+	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: &parting{c.options.Host, c.over}, Beside: &c.work, Tell: s.tell})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,53 @@
+package mcp
+
+import (
+	"context"
+
+	"troupe/dialects"
+	"troupe/messages"
+)
+
+// parting is the host of a client's session in a dialect. When the client has left, the
+// session ends, but not its jobs: the scope ends those, which knows of jobs that a person
+// has promoted, or does not end at all (Keep). A dialect, whose own hosts take all with
+// them, would end every job by its name.
+type parting struct {
+	dialects.Host
+	over context.Context //nolint:containedctx // the life of the client
+}
+
+// Stop implements dialects.Host.
+func (p *parting) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	if p.over.Err() != nil {
+		return messages.CommandStopped{}, nil
+	}
+	return p.Host.Stop(ctx, r)
+}
+
+// CloseSession implements dialects.Host.
+func (p *parting) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+	if p.over.Err() != nil {
+		return messages.SessionClosed{}, nil
+	}
+	return p.Host.CloseSession(ctx, r)
+}
+
+// Run implements dialects.Host.
+func (p *parting) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+	if p.over.Err() != nil {
+		return messages.Job{}, dialects.Text{}, errLeft
+	}
+	return p.Host.Run(ctx, r, most, known)
+}
+
+// Await implements dialects.Host. It waits for no job that may live on.
+func (p *parting) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.over, cancel)()
+	end, err := p.Host.Await(ctx, r)
+	if p.over.Err() != nil && err != nil {
+		return end, errLeft
+	}
+	return end, err
+}
