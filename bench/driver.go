@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 )
 
 // bench is one run.
@@ -17,6 +19,8 @@ type bench struct {
 	size      size
 	profile   string
 	out       io.Writer // the table
+
+	places int // directories of sides so far
 }
 
 // run measures every scenario and prints its lines when it is done. A scenario
@@ -76,7 +80,12 @@ func (b *bench) scenario(ctx context.Context, s scenario, dir string) (measured 
 		}
 	}()
 	for _, who := range s.sides {
-		p, err := startPeer(ctx, errand{Scenario: s.name, Side: who, Size: b.size, Dir: dir, Profile: b.profile})
+		b.places++
+		place := filepath.Join(dir, strconv.Itoa(b.places)) // no side finds what another has left
+		if err := os.Mkdir(place, 0o700); err != nil {
+			return measured, err
+		}
+		p, err := startPeer(ctx, errand{Scenario: s.name, Side: who, Size: b.size, Dir: place, Profile: b.profile})
 		if err != nil {
 			return measured, err
 		}

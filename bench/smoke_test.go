@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,21 @@ func TestEveryScenarioRuns(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestScenariosRunBehindEachOther: none finds what another has left.
+func TestScenariosRunBehindEachOther(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := bench{rounds: 1, size: tinySize(), out: io.Discard}
+	for _, s := range scenarios {
+		if s.name == "spill" || s.name == "pty-flood" || s.name == "oneshot" {
+			b.scenarios = append(b.scenarios, s, s)
+		}
+	}
+	rows, err := b.run(t.Context())
+	if err != nil || len(b.scenarios) != 6 || len(rows) == 0 {
+		t.Errorf("%d rows of %d scenarios: %v", len(rows), len(b.scenarios), err)
 	}
 }
 
