@@ -11,6 +11,7 @@ import (
 
 	"troupe/dialects/core"
 	"troupe/messages"
+	"troupe/supervision_test/need"
 )
 
 // What is wrong with the parameters of a tool is said by their names, with a code that
@@ -232,7 +233,7 @@ func TestBadInputLongMCPLines(t *testing.T) {
 		_, err := w.in.Write(endless)
 		require.NoError(t, err)
 		most := told(w.server.Process.Pid, "status", "VmHWM") // in KiB
-		require.Less(t, most, 200<<10, "after %d MiB", written)
+		require.True(t, most < 200<<10 || need.Race, "%d KiB after %d MiB", most, written)
 	}
 	w.refuses(-32600, "x")
 	w.line("")
