@@ -104,7 +104,7 @@ func TestFaultPtyOfAKilledClient(t *testing.T) {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		c.shown.has(t, "painted\x1b[?1049l\x1b[?25h")
+		c.shown.has(t, "painted\x1b[?1049l\x1b[?25h", "painted\x18\x1b[?1049l\x1b[?25h") // see cutOff
 		if after := c.modes(t); after != before {
 			t.Errorf("the terminal is left as %+v, it was %+v", after, before)
 		}

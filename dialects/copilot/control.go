@@ -140,17 +140,24 @@ func (s *Session) stop(ctx context.Context, id string) (dialects.Result, error) 
 	return missing, nil
 }
 
+// stoppedByAgent is why a detached command was stopped.
+const stoppedByAgent = "stopped by its agent"
+
 // stopDetached ends the job of a detached command: by its keeper, which knows whether a
 // process is still the one that it started.
 func (s *Session) stopDetached(ctx context.Context, e *execution) (dialects.Result, error) {
 	s.mu.Lock()
-	over := e.over
+	over, began := e.over, e.started
 	e.stopped = !over
 	s.mu.Unlock()
 	if over {
 		return s.stopped(e, alreadyGone, statusGone), nil
 	}
-	answer, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: "stopped by its agent"})
+	answer, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+	if gone(err) && !began { // the host does not know it yet: its call sees that it was stopped
+		e.abandon()
+		return s.stopped(e, stoppedNow, statusStopped), nil
+	}
 	if err != nil && !gone(err) {
 		s.mu.Lock()
 		e.stopped = false

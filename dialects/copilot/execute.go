@@ -161,7 +161,7 @@ func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why
 		return dialects.Result{}, s.abort(ctx, e, sh)
 	}
 	switch {
-	case err != nil && s.standing(e).stopped: // before it had begun
+	case s.standing(e).stopped: // before it had begun
 		why = whyStopped
 	case err != nil:
 		why = err.Error()
@@ -261,30 +261,35 @@ func (s *Session) detachedNow() int {
 // pid file. A shell of the id is released.
 func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (dialects.Result, error) {
 	s.mu.Lock()
-	refused, sh := s.mayBegin(id), s.shells[id]
+	sh := s.shells[id]
+	s.mu.Unlock()
+	dir := s.dirOf(ctx, sh)
+	s.mu.Lock()
+	refused := s.mayBegin(id)
 	if refused == nil && s.detachedNow() >= mostDetached {
 		r := failure(fmt.Sprintf(statusStart, fmt.Sprintf(whyTooMany, mostDetached)), &Details{ShellID: id})
 		refused = &r
 	}
-	s.mu.Unlock()
 	if refused != nil {
+		s.mu.Unlock()
 		return *refused, nil
 	}
-	dir := s.dirOf(ctx, sh)
-	s.mu.Lock()
 	e := s.enter(ctx, id, p)
 	defer e.abandon()
 	e.logPath = filepath.Join(s.o.Settings.DetachedDir, fmt.Sprintf("%s-%s-%s.log", s.o.Settings.DetachedName, artifact.SessionName(id), strconv.FormatInt(e.began.UnixMilli(), 10)))
-	if sh != nil {
-		delete(s.shells, id)
-	}
+	sh = s.shells[id]
+	delete(s.shells, id)
 	s.mu.Unlock()
 	if sh != nil {
 		s.closeBeside(sh)
 	}
 	r := s.request(e, nil, e.text, dir)
 	r.Detach, r.LogFile, r.OnExit = true, e.logPath, ""
-	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
+	job, _, err := s.o.Host.Run(e.life, r, 0, nil)
+	if err == nil && s.standing(e).stopped { // before the host knew it, and it began all the same
+		_, err = s.o.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+		job.Outcome = messages.FailedToStart
+	}
 	if err != nil || job.Outcome == messages.FailedToStart {
 		_, why := outcome(job)
 		return s.unstarted(ctx, e, &attached{id: id, last: e}, why, err)

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/dialects"
 	"troupe/dialects/dialecttest"
+	"troupe/messages"
 )
 
 // faulty has a host refuse what a test says.
@@ -94,6 +96,45 @@ func TestR233_AStopThatIsRefusedLosesNoShell(t *testing.T) {
 }
 
 // A command that a person stops before the host has heard of it does not begin.
+// heedless is a host that runs what nobody waits for any more.
+type heedless struct{ dialects.Host }
+
+func (h heedless) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+	return h.Host.Run(context.WithoutCancel(ctx), r, most, known)
+}
+
+// So is a detached one, which nobody would stop any more.
+func TestR209_ADetachedCommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
+	for name, begins := range map[string]bool{"it never does": false, "it runs by then": true} {
+		t.Run(name, func(t *testing.T) {
+			var h *dialecttest.Faults
+			r := newRig(t, func(o *Options) {
+				if begins {
+					o.Host = heedless{o.Host}
+				}
+			}, faulty(&h))
+			held := h.HoldLate("Run")
+			r.beside.Go(func() {
+				<-held.Met
+				stopped, err := r.Cancel(context.Background(), "a")
+				assert.NoError(t, err)
+				assert.Equal(t, "<command with id a stopped>", stopped.Text)
+				close(held.Goes)
+			})
+			soon(t, "the call", func() {
+				result, err := r.calls(context.Background(), "bash", args{"command": "sleep 600", "description": "x", "shellId": "a", "mode": "async", "detach": true}, nil)
+				if err == nil {
+					assert.True(t, result.IsError, result.Text)
+				}
+			})
+			require.Empty(t, r.Views().DetachedSessions)
+			jobs, err := r.o.Host.Jobs(t.Context(), messages.ListJobs{})
+			require.NoError(t, err)
+			require.Empty(t, jobs, "none of them runs")
+		})
+	}
+}
+
 func TestR209_ACommandIsStoppedBeforeTheHostKnowsIt(t *testing.T) {
 	for _, mode := range []string{ModeSync, ModeAsync} {
 		t.Run(mode, func(t *testing.T) {
