@@ -63,7 +63,8 @@ func (w *protocol) calls(tool string, args params) params {
 	require.Nil(w.t, s.Error, tool)
 	for _, content := range s.Result["content"].([]any) {
 		it := content.(params)
-		if all := strings.Split(it["text"].(string), "\n"); len(all) > 40 {
+		text, _ := it["text"].(string) // a link has none
+		if all := strings.Split(text, "\n"); len(all) > 40 {
 			it["text"] = strings.Join(all[:6], "\n") + fmt.Sprintf("\n(%d lines)\n", len(all)-11) + strings.Join(all[len(all)-5:], "\n")
 		}
 	}
@@ -90,10 +91,11 @@ func (w *protocol) golden(d *process, name string) {
 	dialecttest.GoldenAt(w.t, filepath.Join("testdata", "mcp", name+".txt"), w.String(),
 		dialecttest.Scrub{What: regexp.MustCompile(regexp.QuoteMeta(d.dir)), By: "/home/me"},
 		dialecttest.Scrub{What: regexp.MustCompile(`troupe-\d+/`), By: "troupe-UID/"},
-		dialecttest.Scrub{What: regexp.MustCompile(`(mcp|opencode)-wire-[a-z0-9]{6}`), By: "$1-wire-RAND"},
-		dialecttest.Scrub{What: regexp.MustCompile(`("?wallTimeMs"?|"durationMs"|"pid"|"start_time"|"end_time"): \d+`), By: "$1: 0"},
+		dialecttest.Scrub{What: regexp.MustCompile(`(mcp[-/]|opencode-)wire-[a-z0-9]{6}`), By: "${1}wire-RAND"},
+		dialecttest.Scrub{What: regexp.MustCompile(`("?wallTimeMs"?|"durationMs"|"duration_ms"|"pid"|"start_time"|"end_time"): \d+`), By: "$1: 0"},
 		dialecttest.Scrub{What: regexp.MustCompile(`Wall time: \d+\.\d\d`), By: "Wall time: 0.00"},
 		dialecttest.Scrub{What: regexp.MustCompile(`pid: \d+`), By: "pid: PID"},
+		dialecttest.Scrub{What: regexp.MustCompile(`(after|for) \d+\.\d\d s\b`), By: "$1 N s"},
 		dialecttest.Scrub{What: regexp.MustCompile(`elapsed: \d+ s`), By: "elapsed: N s"},
 		dialecttest.Scrub{What: regexp.MustCompile(`\d{4}-\d\d-\d\dT[^"]+`), By: "TIME"},
 		dialecttest.Scrub{What: regexp.MustCompile(`(output-)\d{13}-[a-z0-9]{6}`), By: "${1}MS-RAND"},
@@ -181,4 +183,59 @@ func TestGoldenMCPOfCopilot(t *testing.T) {
 	w.calls("stop_bash", params{"shellId": "asks"})
 	w.calls("read_bash", params{"shellId": "asks", "delay": 1})
 	w.golden(d, "copilot")
+}
+
+// What a client of our own tools gets, through the daemon: also of all that is wrong with
+// parameters.
+func TestGoldenMCPOfCore(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	w := wired(d, "core", "")
+	run := func(args params) { w.calls("run", args) }
+	run(params{"command": "echo out; echo err >&2"})
+	run(params{"command": "kill -9 $$", "description": "ends itself"})
+	run(params{"command": "seq 20000", "name": "many", "max_bytes": 100})
+	run(params{"command": "sleep 60", "timeout_seconds": 0.5})
+	run(params{"command": "cd /usr; V=5", "session": "s"})
+	run(params{"command": "echo $V; pwd; exit 3", "session": "s"})
+	run(params{"argv": []string{"no-such-program"}})
+	run(params{"command": "true", "cwd": "missing"})
+	run(params{"command": "cat", "stdin": "given\n"})
+	w.call("run", params{"command": `read -rp 'name? ' x; echo "hello $x"`, "name": "asks", "background": true, "pty": true}) // it may have asked by then
+	w.calls("wait", params{"job_ids": []string{"asks"}, "until": "input"})
+	w.calls("screen", params{"job_id": "asks"})
+	w.calls("write", params{"job_id": "asks", "keys": "me{enter}"})
+	for _, look := range []params{
+		{"line": 5, "limit": 2},
+		{"head": 2},
+		{"tail": 2},
+		{"head": 1, "tail": 1},
+		{"from": 108_880},
+		{"max_bytes": 20},
+		{"line": -1},
+		{"from": 1, "tail": 1},
+		{"from": -1},
+		{"wait_seconds": 1},
+		{"line": 1, "tail": 1},
+		{"head": 1, "tail": 2},
+		{"max_bytes": -1},
+		{"stream": "stdin"},
+	} {
+		look["job_id"] = "many"
+		w.calls("read", look)
+	}
+	run(params{"command": "sleep 600", "name": "long", "background": true})
+	w.calls("list", params{})
+	w.calls("promote", params{"job_id": "long"})
+	w.calls("write", params{"job_id": "long", "text": "x"})
+	w.calls("screen", params{"job_id": "long"})
+	w.calls("wait", params{"job_ids": []string{"long"}, "timeout_seconds": 0.1})
+	w.calls("stop", params{"job_ids": []string{"long"}})
+	w.calls("stop", params{"job_ids": []string{"none"}})
+	w.calls("stop", params{})
+	w.calls("wait", params{})
+	w.calls("read", params{})
+	run(params{})
+	run(params{"command": "true", "colour": "red"})
+	w.golden(d, "core")
 }

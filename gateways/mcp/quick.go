@@ -3,12 +3,16 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/messages"
 )
 
 // What the SDK does for a tool is dear: it turns parameters and results into maps and
@@ -80,6 +84,7 @@ func send(req *sdk.CallToolRequest, o outcome) (*sent, error) {
 // those of In.
 type reader[In any] struct {
 	fields   map[string]field
+	names    map[string]struct{} // also of those that are never plainly right
 	required []string
 }
 
@@ -89,11 +94,15 @@ type field struct {
 }
 
 func newReader[In any]() *reader[In] {
-	r := &reader[In]{fields: map[string]field{}}
+	r := &reader[In]{fields: map[string]field{}, names: map[string]struct{}{}}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		r.names[name] = struct{}{}
 		plain := plainly(f.Type)
-		if name == "" || name == "-" || plain == nil {
+		if plain == nil {
 			continue
 		}
 		r.fields[name] = field{f.Index, plain}
@@ -123,6 +132,26 @@ func (r *reader[In]) read(args json.RawMessage) (in In, ok bool) {
 		}
 	}
 	return in, true
+}
+
+// wrong says of parameters that could not be read which one is not there, or is missing;
+// nil: something else is wrong with them, or nothing.
+func (r *reader[In]) wrong(tool string, args json.RawMessage) *messages.Error {
+	given := map[string]json.RawMessage{}
+	if len(args) > 0 && (json.Unmarshal(args, &given) != nil || given == nil) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := r.names[name]; !known {
+			return messages.Invalid(name, fmt.Sprintf("the tool %s has no parameter %q; it has %s", tool, name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
+		}
+	}
+	for _, name := range r.required {
+		if _, there := given[name]; !there {
+			return messages.Invalid(name, fmt.Sprintf("the tool %s needs the parameter %s", tool, name))
+		}
+	}
+	return nil
 }
 
 // plainly says how to tell a value of a type; nil: nobody can.

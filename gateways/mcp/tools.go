@@ -82,6 +82,9 @@ func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context
 	c.tools[t.Name] = func(ctx context.Context, req *sdk.CallToolRequest) (outcome, bool) {
 		in, ok := reader.read(req.Params.Arguments)
 		if !ok {
+			if bad := reader.wrong(t.Name, req.Params.Arguments); bad != nil {
+				return outcome{result: c.refuse(ctx, bad)}, true
+			}
 			return outcome{}, false
 		}
 		return serve(ctx, c, req, in, handle), true
