@@ -89,7 +89,7 @@ func (w *protocol) told(tool string, args params) {
 func (w *protocol) golden(d *process, name string) {
 	w.t.Helper()
 	dialecttest.GoldenAt(w.t, filepath.Join("testdata", "mcp", name+".txt"), w.String(),
-		dialecttest.Scrub{What: regexp.MustCompile(regexp.QuoteMeta(d.dir)), By: "/home/me"},
+		dialecttest.Scrub{What: regexp.MustCompile(regexp.QuoteMeta(d.dir)), By: "/srv"},
 		dialecttest.Scrub{What: regexp.MustCompile(`troupe-\d+/`), By: "troupe-UID/"},
 		dialecttest.Scrub{What: regexp.MustCompile(`(mcp[-/]|opencode-)wire-[a-z0-9]{6}`), By: "${1}wire-RAND"},
 		dialecttest.Scrub{What: regexp.MustCompile(`("?wallTimeMs"?|"durationMs"|"duration_ms"|"pid"|"start_time"|"end_time"): \d+`), By: "$1: 0"},

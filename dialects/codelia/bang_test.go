@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"troupe/dialects/dialecttest"
 )
 
 func TestR241_InputBehindABangIsACommand(t *testing.T) {
@@ -90,7 +92,7 @@ func TestR254_BlocksStandBeforeTheText(t *testing.T) {
 	a, b := q.Add(ExecResult{Stdout: "x"}), q.Add(ExecResult{Stdout: "head", Stderr: "e", Truncated: Truncated{Stdout: true, Combined: true}, StdoutCacheID: "t_stdout"})
 	require.Equal(t, "shell_1", a.ID)
 	require.Equal(t, a.Block()+"\n"+b.Block()+"\n\nmy text", q.Snapshot("my text").Text)
-	f := fields(t, b)
+	f := dialecttest.Fields(t, b)
 	require.Equal(t, "head", f["stdout_excerpt"])
 	require.NotContains(t, f, "stdout")
 	require.Equal(t, "e", f["stderr"])
@@ -115,7 +117,7 @@ func TestR255_IDsAreUniqueInASession(t *testing.T) {
 }
 
 func TestR294_AbsentFieldsAreLeftOutButForTwo(t *testing.T) {
-	f := fields(t, Result("shell_1", ExecResult{}))
+	f := dialecttest.Fields(t, Result("shell_1", ExecResult{}))
 	require.Contains(t, f, "exit_code")
 	require.Nil(t, f["exit_code"])
 	require.Contains(t, f, "signal")
@@ -127,7 +129,7 @@ func TestR294_AbsentFieldsAreLeftOutButForTwo(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"a","stdout":null,"stdout_cache_id":null,"exit_code":null}`), &with))
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"a"}`), &without))
 	require.Equal(t, without, with)
-	killed := fields(t, Result("shell_1", newRig(t).exec("kill -KILL $$")))
+	killed := dialecttest.Fields(t, Result("shell_1", newRig(t).exec("kill -KILL $$")))
 	require.Nil(t, killed["exit_code"])
 	require.Equal(t, "SIGKILL", killed["signal"])
 	require.NotContains(t, killed, "stdout_cache_id")

@@ -13,12 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
 func TestR242_ShellExecHasTheFieldsOfTheProtocol(t *testing.T) {
 	r := newRig(t)
-	f := fields(t, r.exec("echo out; echo err >&2; exit 3"))
+	f := dialecttest.Fields(t, r.exec("echo out; echo err >&2; exit 3"))
 	require.InDelta(t, 3, f["exit_code"], 0)
 	require.Contains(t, f, "signal")
 	require.Nil(t, f["signal"])
@@ -169,7 +170,7 @@ func TestR248_LongOutputsAreCutAndCached(t *testing.T) {
 	none := newRig(t, func(o *Options) { o.Files = nil })
 	result := none.exec("seq 1000")
 	require.True(t, result.Truncated.Stdout)
-	require.NotContains(t, fields(t, result), "stdout_cache_id", "no cache, no id")
+	require.NotContains(t, dialecttest.Fields(t, result), "stdout_cache_id", "no cache, no id")
 
 	times := make(chan time.Time, 100)
 	base := time.Now()

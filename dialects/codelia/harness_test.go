@@ -3,7 +3,6 @@ package codelia
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -112,17 +111,9 @@ type args map[string]any
 
 func (r *rig) call(tool string, arguments any) dialects.Result {
 	r.t.Helper()
-	text, err := json.Marshal(arguments)
+	result, err := dialecttest.Call(r.t.Context(), r.t, r.Tools(), tool, arguments, nil)
 	require.NoError(r.t, err)
-	for _, t := range r.Tools() {
-		if t.Name == tool {
-			result, err := t.Call(r.t.Context(), dialects.Call{Arguments: text})
-			require.NoError(r.t, err)
-			return result
-		}
-	}
-	r.t.Fatalf("there is no tool %s", tool)
-	return dialects.Result{}
+	return result
 }
 
 // cached puts a text into the cache, as an output.
@@ -144,15 +135,6 @@ func code(t *testing.T, err error) int {
 }
 
 func ptr[T any](v T) *T { return &v }
-
-func fields(t *testing.T, v any) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	var all map[string]any
-	require.NoError(t, json.Unmarshal(text, &all))
-	return all
-}
 
 func numbers(a, b int) string {
 	var s strings.Builder

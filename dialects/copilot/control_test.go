@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -48,15 +49,15 @@ func TestR230_ReadWaitsForTheDelay(t *testing.T) {
 func TestR231_ReadReturnsWhatHasAccumulated(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
 		r := newRig(t, changes...)
-		g := r.gate()
-		r.async("a", "echo one; "+g.wait()+"; echo two; exit_() { return 3; }; exit_")
+		g := dialecttest.NewGate(t)
+		r.async("a", "echo one; "+g.Wait()+"; echo two; exit_() { return 3; }; exit_")
 		r.wrote("a", "one")
 		for range 2 { // repeated reads repeat it
 			text := r.read("a", 0)
 			assert.False(t, text.IsError)
 			assert.True(t, strings.HasPrefix(text.Text, "one\n<command with id a is still running after 0.1 seconds. "), text.Text)
 		}
-		g.open()
+		g.Open()
 		end := r.read("a", 60)
 		assert.False(t, end.IsError)
 		assert.Equal(t, "one\ntwo\n<command with id a completed with exit code 3>", end.Text)

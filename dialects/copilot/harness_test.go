@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -219,16 +218,6 @@ func details(t *testing.T, r dialects.Result) Details {
 	return *d
 }
 
-// fields are the details as a client gets them.
-func fields(t *testing.T, v any) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	var all map[string]any
-	require.NoError(t, json.Unmarshal(text, &all))
-	return all
-}
-
 // detaching is a node whose jobs can be detached: each has a keeper of its own.
 func detaching(t *testing.T) *troupe.Node {
 	t.Helper()
@@ -255,32 +244,4 @@ func (l fleetLogs) Open(id string, stream uint8) (spill.Log, error) {
 func (l fleetLogs) Remove(id string) error {
 	l.Fleet.Remove(messages.UID(id))
 	return nil
-}
-
-// gate is what a command waits for.
-type gate struct {
-	t    *testing.T
-	path string
-}
-
-func (r *rig) gate() gate { return newGate(r.t) }
-
-func newGate(t *testing.T) gate {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "gate")
-	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	return gate{t, path}
-}
-
-// wait is the part of a command that waits for the gate.
-func (g gate) wait() string { return "read -r _ < " + g.path }
-
-// open lets the command go on that waits, or will.
-func (g gate) open() {
-	g.t.Helper()
-	f, err := os.OpenFile(g.path, os.O_WRONLY, 0)
-	require.NoError(g.t, err)
-	_, err = f.WriteString("go\n")
-	require.NoError(g.t, err)
-	require.NoError(g.t, f.Close())
 }

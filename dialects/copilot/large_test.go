@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"troupe/dialects/dialecttest"
 )
 
 func TestR227_ALargeOutputIsInAFile(t *testing.T) {
@@ -17,12 +19,12 @@ func TestR227_ALargeOutputIsInAFile(t *testing.T) {
 		r := newRig(t, changes...)
 		exact := r.sync("head -c 20480 /dev/zero | tr '\\0' x") // the threshold itself is shown whole
 		assert.Equal(t, strings.Repeat("x", 20480)+"\n<exited with exit code 0>", exact.Text)
-		assert.NotContains(t, fields(t, exact.Details), "largeOutputFilePath")
+		assert.NotContains(t, dialecttest.Fields(t, exact.Details), "largeOutputFilePath")
 
 		result := r.sync("head -c 20480 /dev/zero | tr '\\0' é; printf 'and the end'")
 		d := details(t, result)
 		assert.Regexp(t, `^`+r.files+`/s1/troupe-tool-output-\d{13}-[a-z0-9]{6}\.txt$`, d.LargeOutputFilePath)
-		assert.Equal(t, d.LargeOutputFilePath, fields(t, result.Details)["largeOutputFilePath"])
+		assert.Equal(t, d.LargeOutputFilePath, dialecttest.Fields(t, result.Details)["largeOutputFilePath"])
 		kept, err := os.ReadFile(d.LargeOutputFilePath)
 		require.NoError(t, err)
 		assert.True(t, strings.HasSuffix(string(kept), "and the end"))

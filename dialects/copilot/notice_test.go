@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -42,7 +43,7 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 		r.call("bash", args{"command": command, "description": "quick", "mode": "async", "detach": true, "shellId": "d"})
 		n := r.notice()
 		assert.Equal(t, NoticeDetachedCompleted, n.Type)
-		assert.Equal(t, "shell_detached_completed", fields(t, n)["type"])
+		assert.Equal(t, "shell_detached_completed", dialecttest.Fields(t, n)["type"])
 		assert.Equal(t, want, n.Text)
 	}
 	assert.Contains(t, noticeOf("a", "", "x", nil, false, toolNames("bash")).Text, "exited with code unknown")
@@ -50,14 +51,14 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 
 func TestR239_OneNoticeForOneCommandInTheBackground(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
-		g := newGate(t)
-		r := newRig(t, append(changes, late(time.Minute, map[string]string{g.wait(): ""}))...)
+		g := dialecttest.NewGate(t)
+		r := newRig(t, append(changes, late(time.Minute, map[string]string{g.Wait(): ""}))...)
 		r.sync("true")   // in time: its call tells
 		r.sync("exit 3") // as a failure, too
 		r.async("stopped", "sleep 1000")
 		r.call("stop_bash", args{"shellId": "stopped"}) // who stopped it knows
-		long := details(t, r.sync(g.wait())).ShellID    // out of time
-		g.open()
+		long := details(t, r.sync(g.Wait())).ShellID    // out of time
+		g.Open()
 		r.async("a", "echo 1")
 		told := map[string]int{r.notice().ShellID: 1}
 		told[r.notice().ShellID]++
@@ -82,10 +83,10 @@ func TestR239_OneNoticeForOneCommandInTheBackground(t *testing.T) {
 
 func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 	r := rigOn(t, detaching(t))
-	g := r.gate()
-	r.call("bash", args{"command": g.wait() + "; exit 42", "description": "", "mode": "async", "detach": true, "shellId": "d"})
+	g := dialecttest.NewGate(t)
+	r.call("bash", args{"command": g.Wait() + "; exit 42", "description": "", "mode": "async", "detach": true, "shellId": "d"})
 	began := time.Now()
-	g.open()
+	g.Open()
 	n := r.notice()
 	assert.Less(t, time.Since(began), 4*time.Second) // an event, and not a look every 5 seconds
 	assert.Equal(t, 42, *n.ExitCode)                 // and with the true status

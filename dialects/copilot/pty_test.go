@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -88,11 +89,11 @@ func TestR213_NothingButTheCommandIsShown(t *testing.T) {
 		}
 		assert.NotContains(t, text, "troupe")
 	}
-	g := r.gate()
-	r.async("a", "("+g.wait()+"; echo late) & echo now")
+	g := dialecttest.NewGate(t)
+	r.async("a", "("+g.Wait()+"; echo late) & echo now")
 	r.over("a")
 	assert.Equal(t, "now\n<command with id a completed with exit code 0>", r.read("a", 1).Text)
-	g.open()
+	g.Open()
 }
 
 func TestR214_ACommandThatIsNoneEndsAtOnce(t *testing.T) {

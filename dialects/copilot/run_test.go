@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -160,10 +161,10 @@ func TestR196_ASyncCommandThatTakesLonger(t *testing.T) {
 	})
 	t.Run("it may notify", func(t *testing.T) {
 		r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
-		g := r.gate()
-		r.sync(g.wait() + "; echo done")
+		g := dialecttest.NewGate(t)
+		r.sync(g.Wait() + "; echo done")
 		r.silent()
-		g.open()
+		g.Open()
 		assert.Equal(t, "0", r.notice().ShellID)
 		assert.Equal(t, "done\n<command with id 0 completed with exit code 0>", r.read("0", 5).Text)
 	})
@@ -195,8 +196,8 @@ func (r *rig) promotable(id string) {
 func TestR197_PromotionByTheUser(t *testing.T) {
 	both(t, func(t *testing.T, changes ...with) {
 		r := newRig(t, changes...)
-		g := r.gate()
-		call := r.inBackground("echo so far; " + g.wait() + "; exit 4")
+		g := dialecttest.NewGate(t)
+		call := r.inBackground("echo so far; " + g.Wait() + "; exit 4")
 		r.promotable("0")
 		r.wrote("0", "so far")
 		could, err := r.Promote(context.Background(), "0")
@@ -207,14 +208,14 @@ func TestR197_PromotionByTheUser(t *testing.T) {
 			"The user has seen this already: do not reply about it, and make no further tool call for this command>", moved.Text)
 		assert.False(t, moved.IsError)
 		assert.True(t, details(t, moved).HiddenFromUser)
-		assert.Equal(t, true, fields(t, moved.Details)["hiddenFromUser"])
+		assert.Equal(t, true, dialecttest.Fields(t, moved.Details)["hiddenFromUser"])
 
 		began := time.Now()
 		read := r.read("0", 600)
 		assert.Less(t, time.Since(began), time.Minute)
 		assert.Regexp(t, `^so far\n<command with id 0 was moved to background by the user and is still running after [0-9.]+ seconds. Answer the user now>$`, read.Text)
 
-		g.open()
+		g.Open()
 		assert.Equal(t, 4, *r.notice().ExitCode)
 		r.silent()
 	})
@@ -399,7 +400,7 @@ func TestR202_TheViews(t *testing.T) {
 		assert.Equal(t, []string{"ended", "0", "gone"}, v.RetainedAttachedShellTasks)
 		assert.Equal(t, "gone", v.RecentShutdowns[0].ShellID)
 		for _, name := range []string{"sessions", "currentExecutions", "detachedSessions", "retainedAttachedShellTasks", "recentShutdowns"} {
-			assert.Contains(t, fields(t, v), name)
+			assert.Contains(t, dialecttest.Fields(t, v), name)
 		}
 		h.exits(b, 0)
 		h.exits(c, 0)

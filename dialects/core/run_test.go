@@ -15,7 +15,7 @@ import (
 func number(n float64) *float64 { return &n }
 
 var around = Surroundings{
-	Scope: "mcp/me", Dir: "/srv", Env: []string{"PATH=/bin", "HOME=/home/me", "SECRET_TOKEN=s", "PROXY=p", "OTHER=o"}, Pass: []string{"PROXY"}, Umask: "022",
+	Scope: "mcp/me", Dir: "/srv", Env: []string{"PATH=/bin", "HOME=/srv/me", "SECRET_TOKEN=s", "PROXY=p", "OTHER=o"}, Pass: []string{"PROXY"}, Umask: "022",
 	Quota: messages.Quota{Bytes: 7},
 }
 
@@ -52,7 +52,7 @@ func TestRunRequest(t *testing.T) {
 		}},
 		"environment": {Run{Command: "x", Env: map[string]string{"B": "2", "A": "1"}}, func(t *testing.T, r messages.RunCommand) {
 			require.Equal(t, messages.EnvCaller, r.EnvPolicy)
-			require.Subset(t, r.BaseEnv, []string{"PATH=/bin", "HOME=/home/me", "PROXY=p", "A=1", "B=2", "TERM=dumb"})
+			require.Subset(t, r.BaseEnv, []string{"PATH=/bin", "HOME=/srv/me", "PROXY=p", "A=1", "B=2", "TERM=dumb"})
 			require.False(t, slices.ContainsFunc(r.BaseEnv, func(e string) bool { return strings.HasPrefix(e, "SECRET") || strings.HasPrefix(e, "OTHER") }))
 		}},
 		"what is passed may be set": {Run{Command: "x", Env: map[string]string{"PROXY": "mine"}}, func(t *testing.T, r messages.RunCommand) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/backends/disk"
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 	"troupe/shell"
 	"troupe/shell/urls"
@@ -105,7 +106,7 @@ func TestR032_ABlockedCommandIsNotRun(t *testing.T) {
 func TestR035_TheOwnAsyncModeIsSuggested(t *testing.T) {
 	on := newRig(t, async, settings(func(s *Settings) { s.Interceptor = true }), func(o *Options, _ *JobsOptions) { o.Tools = []string{"bash"} })
 	for _, command := range []string{"nohup make", "make &"} {
-		require.Equal(t, "bash", fields(t, on.bash(args{"command": command}))["suggestedTool"], command)
+		require.Equal(t, "bash", dialecttest.Fields(t, on.bash(args{"command": command}).Details)["suggestedTool"], command)
 	}
 	off := newRig(t, settings(func(s *Settings) { s.Interceptor = true }), func(o *Options, _ *JobsOptions) { o.Tools = []string{"bash"} })
 	require.False(t, off.bash(args{"command": "nohup true"}).IsError, "there is no async mode")
@@ -113,7 +114,7 @@ func TestR035_TheOwnAsyncModeIsSuggested(t *testing.T) {
 
 func TestR036_ABlockNamesTheToolInTheDetails(t *testing.T) {
 	r := newRig(t, settings(func(s *Settings) { s.Interceptor = true }), func(o *Options, _ *JobsOptions) { o.Tools = []string{"read"} })
-	require.Equal(t, "read", fields(t, r.bash(args{"command": "cat x"}))["suggestedTool"])
+	require.Equal(t, "read", dialecttest.Fields(t, r.bash(args{"command": "cat x"}).Details)["suggestedTool"])
 }
 
 func TestR038_InternalURLsBecomePaths(t *testing.T) {

@@ -2,7 +2,6 @@ package omp
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
@@ -109,19 +108,7 @@ func (r *rig) job(arguments any) dialects.Result {
 
 func (r *rig) call(ctx context.Context, tool string, arguments any, update func(dialects.Result)) (dialects.Result, error) {
 	r.t.Helper()
-	text, ok := arguments.(string)
-	if !ok {
-		encoded, err := json.Marshal(arguments)
-		require.NoError(r.t, err)
-		text = string(encoded)
-	}
-	for _, t := range r.Tools() {
-		if t.Name == tool {
-			return t.Call(ctx, dialects.Call{Arguments: json.RawMessage(text), Update: update})
-		}
-	}
-	r.t.Fatalf("there is no tool %s", tool)
-	return dialects.Result{}, nil
+	return dialecttest.Call(ctx, r.t, r.Tools(), tool, arguments, update)
 }
 
 // run runs a command and gives its text.
@@ -137,16 +124,6 @@ func details(t *testing.T, r dialects.Result) Details {
 	d, ok := r.Details.(*Details)
 	require.True(t, ok, "%T", r.Details)
 	return *d
-}
-
-// fields are the details as a client gets them.
-func fields(t *testing.T, r dialects.Result) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(r.Details)
-	require.NoError(t, err)
-	var all map[string]any
-	require.NoError(t, json.Unmarshal(text, &all))
-	return all
 }
 
 // ran says whether the node has run anything.

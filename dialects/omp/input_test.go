@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/dialects/dialecttest"
 )
 
 func TestR001_TheCommandIsTheText(t *testing.T) {
@@ -67,7 +68,7 @@ func TestR005_AClampedTimeoutIsSaid(t *testing.T) {
 func TestR006_ZeroIsNoDeadlineWhereASettingSaysSo(t *testing.T) {
 	r := newRig(t, settings(func(s *Settings) { s.ZeroTimeoutDisables, s.MaxTimeout = true, 100 }))
 	result := r.bash(args{"command": "true", "timeout": 0})
-	require.Equal(t, true, fields(t, result)["timeoutDisabled"])
+	require.Equal(t, true, dialecttest.Fields(t, result.Details)["timeoutDisabled"])
 	require.Zero(t, r.ran()[0].Timeout)
 	capped := r.bash(args{"command": "true", "timeout": 200})
 	require.Equal(t, 100.0, details(t, capped).TimeoutSeconds)

@@ -445,7 +445,7 @@ func TestR134_TheDetailsOfTheJobTool(t *testing.T) {
 	<-r.told
 	g := r.gate("g")
 	r.bash(args{"command": g.wait(), "async": true})
-	got := fields(t, r.job(args{"poll": []string{"bg_1"}, "cancel": []string{"bg_2", "bg_1", "no"}}))
+	got := dialecttest.Fields(t, r.job(args{"poll": []string{"bg_1"}, "cancel": []string{"bg_2", "bg_1", "no"}}).Details)
 	require.Equal(t, []any{
 		map[string]any{"id": "bg_2", "status": "cancelled"}, map[string]any{"id": "bg_1", "status": "already_completed"}, map[string]any{"id": "no", "status": "not_found"},
 	}, got["cancelled"])

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
@@ -25,10 +26,10 @@ func TestR090_NonZeroExitIsAnErrorResult(t *testing.T) {
 	require.NoError(t, err, "it is not thrown")
 	require.True(t, result.IsError)
 	require.True(t, strings.HasSuffix(result.Text, "\n\nCommand exited with code 3"), result.Text)
-	require.Equal(t, 3.0, fields(t, result)["exitCode"])
+	require.Equal(t, 3.0, dialecttest.Fields(t, result.Details)["exitCode"])
 	cut := r.bash(args{"command": "seq 20000; exit 4"})
 	require.True(t, strings.HasSuffix(cut.Text, "]\n\nCommand exited with code 4"), "the notice of the cut is before it")
-	require.NotContains(t, fields(t, r.bash(args{"command": "true"})), "exitCode")
+	require.NotContains(t, dialecttest.Fields(t, r.bash(args{"command": "true"}).Details), "exitCode")
 }
 
 func TestR091_TheLayoutHasItsOrder(t *testing.T) {
@@ -40,13 +41,13 @@ func TestR091_TheLayoutHasItsOrder(t *testing.T) {
 
 func TestR092_TheDetailsHaveTheirFields(t *testing.T) {
 	r := newRig(t, async)
-	got := fields(t, r.bash(args{"command": "exit 2", "timeout": 4000}))
+	got := dialecttest.Fields(t, r.bash(args{"command": "exit 2", "timeout": 4000}).Details)
 	require.Contains(t, got, "wallTimeMs")
 	delete(got, "wallTimeMs")
 	require.Equal(t, map[string]any{"timeoutSeconds": 3600.0, "requestedTimeoutSeconds": 4000.0, "exitCode": 2.0}, got)
-	require.Equal(t, map[string]any{"state": "running", "jobId": "bg_1", "type": "bash"}, fields(t, r.bash(args{"command": "true", "async": true}))["async"])
-	require.Equal(t, true, fields(t, r.bash(args{"command": "sleep 9", "timeout": 1}))["timedOut"])
-	require.Contains(t, fields(t, r.bash(args{"command": "seq 20000"}))["meta"], "truncation")
+	require.Equal(t, map[string]any{"state": "running", "jobId": "bg_1", "type": "bash"}, dialecttest.Fields(t, r.bash(args{"command": "true", "async": true}).Details)["async"])
+	require.Equal(t, true, dialecttest.Fields(t, r.bash(args{"command": "sleep 9", "timeout": 1}).Details)["timedOut"])
+	require.Contains(t, dialecttest.Fields(t, r.bash(args{"command": "seq 20000"}).Details)["meta"], "truncation")
 }
 
 func TestR093_AMissingExitStatusIsAnError(t *testing.T) {
@@ -105,7 +106,7 @@ func TestR095_AnAbortIsAnErrorOfItsOwn(t *testing.T) {
 
 func TestR096_TheTruncationSaysWhichPartIsShown(t *testing.T) {
 	r := newRig(t)
-	got := fields(t, r.bash(args{"command": "seq 20000"}))["meta"].(map[string]any)["truncation"].(map[string]any)
+	got := dialecttest.Fields(t, r.bash(args{"command": "seq 20000"}).Details)["meta"].(map[string]any)["truncation"].(map[string]any)
 	shown := got["outputLines"].(float64)
 	require.Equal(t, map[string]any{
 		"direction": "tail", "truncatedBy": "bytes", "totalLines": 20001.0, "totalBytes": 108894.0, "outputLines": shown, "outputBytes": 51200.0,

@@ -11,22 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/dialects"
+	"troupe/dialects/dialecttest"
 	"troupe/messages"
 )
 
 func TestR178_TheMetadataHasTheFieldsOfTheFamily(t *testing.T) {
 	r := newRig(t)
-	small := fields(t, r.run("exit 3"))
+	small := dialecttest.Fields(t, r.run("exit 3").Details)
 	require.Len(t, small, 4)
 	require.Equal(t, "a test", small["description"])
 	require.InDelta(t, 3, small["exit_code"], 0)
 	require.Greater(t, small["start_time"], 1.6e12)
 	require.GreaterOrEqual(t, small["end_time"], small["start_time"])
 
-	both := fields(t, r.run("seq 3000; seq 3000 >&2"))
+	both := dialecttest.Fields(t, r.run("seq 3000; seq 3000 >&2").Details)
 	require.Equal(t, both["stdout_file_path"], both["temp_file_path"])
 	require.NotEmpty(t, both["stderr_file_path"])
-	only := fields(t, r.run("seq 3000 >&2"))
+	only := dialecttest.Fields(t, r.run("seq 3000 >&2").Details)
 	require.Equal(t, only["stderr_file_path"], only["temp_file_path"])
 	require.NotContains(t, only, "stdout_file_path")
 	text, err := json.Marshal(BashResponseMetadata{})

@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,17 +63,9 @@ type args map[string]any
 
 func (r *rig) call(tool string, arguments any) dialects.Result {
 	r.t.Helper()
-	text, err := json.Marshal(arguments)
+	result, err := dialecttest.Call(context.Background(), r.t, r.Tools(), tool, arguments, nil)
 	require.NoError(r.t, err)
-	for _, t := range r.Tools() {
-		if t.Name == tool {
-			result, err := t.Call(context.Background(), dialects.Call{Arguments: text})
-			require.NoError(r.t, err)
-			return result
-		}
-	}
-	r.t.Fatalf("there is no tool %s", tool)
-	return dialects.Result{}
+	return result
 }
 
 // run runs a command as a model does.
@@ -88,15 +79,6 @@ func details(t *testing.T, r dialects.Result) BashResponseMetadata {
 	m, ok := r.Details.(*BashResponseMetadata)
 	require.True(t, ok, "%T", r.Details)
 	return *m
-}
-
-func fields(t *testing.T, r dialects.Result) map[string]any {
-	t.Helper()
-	text, err := json.Marshal(r.Details)
-	require.NoError(t, err)
-	var all map[string]any
-	require.NoError(t, json.Unmarshal(text, &all))
-	return all
 }
 
 // files are those of the session's directory, without its lock.

@@ -172,7 +172,7 @@ func TestR175_WithoutADirectoryThereIsThePreviewAndNoError(t *testing.T) {
 	require.Equal(t, "<stdout truncated: 8,432 lines total>\n\n--- First 500 lines ---\n"+numbers(1, 500)+
 		"\n... [7,432 lines truncated] ...\n\n--- Last 500 lines ---\n"+strings.TrimSuffix(numbers(7933, 8432), "\n"), result.Text)
 	require.False(t, result.IsError)
-	require.NotContains(t, fields(t, result), "temp_file_path")
+	require.NotContains(t, dialecttest.Fields(t, result.Details), "temp_file_path")
 }
 
 func TestR176_ParallelCallsShareTheDirectoryAndNoName(t *testing.T) {
