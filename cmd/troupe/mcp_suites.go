@@ -98,7 +98,7 @@ func (s *speaker) opencode() (*mcp.Dialect, error) {
 		Tools: opencode.New(opencode.Options{Settings: settings, SessionID: "none"}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {
 			return opencode.New(opencode.Options{
-				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings, Tools: s.beside,
+				Host: at.Host, Beside: at.Beside, Scope: at.Scope, Dir: s.dir, Env: s.env, SessionID: at.Name, Settings: settings,
 				FS: disk.Files{}, Log: s.log, Notify: func(n opencode.Notice) { at.Tell(n.Text, nil) },
 			}), nil
 		},

@@ -46,8 +46,6 @@ type Options struct {
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Tools are the names of the tools that the model has.
-	Tools []string
 	// Files is the cache of outputs, and closed with the session; nil: there is none.
 	Files *artifact.Dir
 	FS    shell.Files

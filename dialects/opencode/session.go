@@ -30,9 +30,6 @@ type Options struct {
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Tools are the names of the tools that the model has; it is told of view anyway,
-	// which is one of ours.
-	Tools []string
 	// Files has the full outputs, and is closed with the session; nil: opencode-<SessionID>
 	// in the directory of the settings.
 	Files *artifact.Dir
