@@ -129,7 +129,7 @@ func (j *job) launch() {
 	}
 	switch {
 	case fail == nil:
-		j.begun(streams)
+		j.launched(streams)
 	case fail.again && try < maxForks && j.release():
 		pause := forkPause
 		for range try - 1 {
@@ -211,11 +211,36 @@ func (j *job) born(c child) {
 	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
-// begun does what waited for the start. The process may be over by now.
+// launched is begun for a job with a process of its own, which may be over by now.
+func (j *job) launched(streams []*stream) {
+	end, over := j.e.host.await(j)
+	if !over {
+		j.begun(streams)
+		return
+	}
+	j.quickly(streams)
+	for _, s := range streams {
+		if s.sealed.Load() {
+			s.end.close()
+		} else {
+			s.begin()
+		}
+	}
+	j.starts()
+	j.ended(end)
+}
+
+// begun does what waited for the start.
 func (j *job) begun(streams []*stream) {
 	for _, s := range streams {
 		s.begin()
 	}
+	j.starts()
+	j.tellHelping()
+}
+
+// starts begins with what was asked of the job before it had a process.
+func (j *job) starts() {
 	j.mu.Lock()
 	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {
 		l.climbed = true
@@ -227,7 +252,6 @@ func (j *job) begun(streams []*stream) {
 		live.begun()
 	}
 	j.work()
-	j.tellHelping()
 }
 
 // failed is the end of a job of which no process exists.
