@@ -219,13 +219,14 @@ func (p *pollset) close() {
 
 // await has a job reaped when its process has exited, or collects the process now if it
 // has. Often the kernel lets whoever forked go on only then, if the child is short, and
-// nobody need be woken for it. It is called once, when the fork is over.
+// nobody need be woken for it. Who has more to fork leaves it to others. It is called once,
+// when the fork is over.
 func (h *host) await(j *job) (end ending, mine bool) {
-	pid, pidfd := j.root.pid, j.root.pidfd
+	pid, pidfd, busy := j.root.pid, j.root.pidfd, h.e.queue.waiting()
 	if h.own != nil {
-		return h.own.collectEarly(pid, j)
+		return h.own.collectEarly(pid, j, busy)
 	}
-	if h.isZombie(pid) {
+	if !busy && h.isZombie(pid) {
 		return j.collect()
 	}
 	h.waitFor(j, pid, pidfd)

@@ -168,9 +168,10 @@ func (r *ownReaper) reap(pid int, early uint64) {
 }
 
 // collectEarly is for the goroutine that has forked. It reports false if the child
-// lives, or somebody is at it. The loop is woken if there is a child to wait for.
-func (r *ownReaper) collectEarly(pid int, j *job) (end ending, mine bool) {
-	if r.h.isZombie(pid) {
+// lives, or somebody is at it, or that has no time. The loop is woken if there is a child
+// to wait for.
+func (r *ownReaper) collectEarly(pid int, j *job, busy bool) (end ending, mine bool) {
+	if !busy && r.h.isZombie(pid) {
 		r.early.Add(1) // before the number is free
 		if end, mine = j.collect(); mine {
 			r.remove(pid, j)

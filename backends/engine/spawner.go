@@ -68,6 +68,13 @@ func (s *spawner) worker() {
 	}
 }
 
+// waiting reports whether jobs wait for a worker.
+func (s *spawner) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
+}
+
 func launchSafely(j *job) {
 	defer j.guard()
 	j.launch()
