@@ -65,6 +65,7 @@ func (o *ourCrowd) round(ctx context.Context) (values, error) {
 	}
 	left, err := marked(mark)
 	v["left"] = float64(max(named, len(left)))
+	calmDown(ctx, os.Getpid(), o.keeper) // or what is removed behind the stop is at the cost of the next side
 	return v, err
 }
 

@@ -4,11 +4,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +31,41 @@ func statusOf(pid int, key string) float64 {
 		}
 	}
 	return 0
+}
+
+// calmDown waits, for a while, until processes use no more time than a look at them does;
+// 0 is none.
+func calmDown(ctx context.Context, pids ...int) {
+	const look, bound, few = 50 * time.Millisecond, 10 * time.Second, 1 // ticks of 10 ms
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for before := ticks(pids); ; {
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return
+		}
+		now := ticks(pids)
+		if now-before <= few {
+			return
+		}
+		before = now
+	}
+}
+
+// ticks is what processes have used of the CPUs.
+func ticks(pids []int) (n int64) {
+	for _, pid := range pids {
+		text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		_, behind, _ := bytes.Cut(text, []byte(") "))
+		if f := bytes.Fields(behind); len(f) > 12 {
+			for _, used := range f[11:13] { // utime, stime
+				t, _ := strconv.ParseInt(string(used), 10, 64)
+				n += t
+			}
+		}
+	}
+	return n
 }
 
 // resetPeak makes VmHWM begin again at what is in memory now.

@@ -128,6 +128,8 @@ const (
 	killPause  = 2 * time.Millisecond
 )
 
+func (t *cgroupTree) atOnce() bool { return t.h.cgroups.canEnd }
+
 func (t *cgroupTree) kill() {
 	var err error
 	t.h.e.bounded(func() { t.cg.while(func() { err = t.cg.kill() }) })

@@ -105,6 +105,8 @@ func (d *descent) send(procs []proc, sigs ...syscall.Signal) {
 	})
 }
 
+func (*descent) atOnce() bool { return false }
+
 // kill stops whatever there is until nothing new appears, then kills it, and
 // again, until nothing is left: who is stopped does not fork. What hangs below
 // the main process goes first, without a look at the orphans of all jobs.

@@ -365,9 +365,7 @@ func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
 			return
 		}
 		j.treeGone, j.survivors = true, survivors
-		if j.ladder != nil {
-			close(j.ladder.gone)
-		}
+		j.ladder.ended(&j.e.enders)
 	})
 }
 

@@ -134,6 +134,8 @@ func (g *group) signal(sigs ...syscall.Signal) {
 // leaves its group anyway.
 const groupRounds = 5
 
+func (*group) atOnce() bool { return false }
+
 func (g *group) kill() {
 	for range groupRounds {
 		g.signal(unix.SIGKILL)

@@ -57,6 +57,8 @@ const (
 	killPause   = 2 * time.Millisecond
 )
 
+func (*group) atOnce() bool { return false }
+
 func (g *group) kill() {
 	for range groupRounds {
 		g.signal(unix.SIGKILL)

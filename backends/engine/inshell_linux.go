@@ -150,6 +150,8 @@ func (w *inShell) send(procs []proc, sigs ...syscall.Signal) {
 	})
 }
 
+func (*inShell) atOnce() bool { return false }
+
 // kill stops what there is until nothing new appears, then kills it, and again: who is
 // stopped does not fork. The shell is let alone.
 func (w *inShell) kill() {

@@ -53,6 +53,7 @@ func (k *janitor) work() {
 	tries := map[string]int{} // of those that were not empty
 	pause := removePause
 	for {
+		k.all.h.e.enders.giveWay(killBound)
 		names := k.take(len(tries))
 		if len(names)+len(tries) == 0 {
 			return

@@ -32,6 +32,8 @@ type ladder struct {
 	until   time.Time     // KILL is due; it only ever comes nearer
 	all     bool          // the main process is to be ended, not only what it left
 	climbed bool          // somebody is on it
+	falls   int           // looks whether a killed tree has come down
+	fall    *time.Timer   // to the next of them; nil: it was not killed
 	hurry   chan struct{} // until has come nearer; capacity 1
 	gone    chan struct{} // closed: nothing is left, or the survivors are named
 }
@@ -68,13 +70,23 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 		j.phase = forking // nobody claims it now
 		j.e.run(j, func() { j.failed(stoppedEarly()) })
 	case running, exited:
-		j.ladder.climbed = true
-		j.e.run(j, j.climb)
+		j.climbs()
 	}
 }
 
-// climb walks the ladder to its end, in a goroutine of its own that mostly
-// waits.
+// climbs sees to it that somebody climbs the ladder: in a goroutine of its own, which
+// mostly waits, or, where there is no grace and it takes one call, as one of many.
+// Called with mu.
+func (j *job) climbs() {
+	j.ladder.climbed = true
+	if j.tree != nil && j.tree.atOnce() && !j.ladder.until.After(j.ladder.began) {
+		j.e.enders.push(j)
+		return
+	}
+	j.e.run(j, j.climb)
+}
+
+// climb walks the ladder up to the kill.
 func (j *job) climb() {
 	j.mu.Lock()
 	l := j.ladder
@@ -99,28 +111,49 @@ func (j *job) climb() {
 		}
 	}
 	j.rung(l, "KILL", j.killAll)
-	if !j.comesDown(l) {
+	j.awaitFall(l)
+}
+
+// awaitFall has a killed tree looked at when it has had its time to end.
+func (j *job) awaitFall(l *ladder) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !isClosed(l.gone) {
+		l.fall = j.e.after(j, killBound, func() { j.comesDown(l) })
+		j.e.enders.falls(1)
+	}
+}
+
+// comesDown is that look. A tree that is dead, and that a busy engine has not got round
+// to, is no survivor.
+func (j *job) comesDown(l *ladder) {
+	if isClosed(l.gone) {
+		return
+	}
+	dead := j.e.host.hasExited(&j.root) && len(j.tree.survivors()) == 0
+	j.mu.Lock()
+	l.falls++
+	again := dead && l.falls < backlogBounds
+	if again && !isClosed(l.gone) {
+		l.fall.Reset(killBound)
+	}
+	j.mu.Unlock()
+	if !again {
 		j.nameSurvivors()
 	}
 }
 
-// comesDown waits for the end of a killed tree, and reports whether it came.
-// One that is dead, and that a busy engine has not got round to, is no survivor.
-func (j *job) comesDown(l *ladder) bool {
-	bound := time.NewTimer(killBound)
-	defer bound.Stop()
-	for range backlogBounds {
-		select {
-		case <-l.gone:
-			return true
-		case <-bound.C:
-		}
-		if !j.e.host.hasExited(&j.root) || len(j.tree.survivors()) > 0 {
-			return false
-		}
-		bound.Reset(killBound)
+// ended closes the ladder: nothing is left, or the survivors are named. Called with
+// job.mu.
+func (l *ladder) ended(by *enders) {
+	if l == nil {
+		return
 	}
-	return false
+	close(l.gone)
+	if l.fall != nil {
+		l.fall.Stop()
+		by.falls(-1)
+	}
 }
 
 // blame makes the cause of the ladder the job's, unless the main process had
@@ -271,6 +304,9 @@ func (j *job) dismiss() {
 	j.mu.Lock()
 	streams := j.streams
 	timers := []*time.Timer{j.insurance, j.pause}
+	if j.ladder != nil {
+		timers = append(timers, j.ladder.fall)
+	}
 	stdin := j.input.shut()
 	j.mu.Unlock()
 	for _, t := range timers {

@@ -13,13 +13,14 @@ import (
 
 // Local is the engine of this process. It is safe for concurrent use.
 type Local struct {
-	opt   Options
-	host  *host
-	seq   atomic.Uint64 // of facts
-	work  crew
-	stops chan struct{} // see bounded
-	queue spawner
-	done  chan struct{} // closed when the engine ends
+	opt    Options
+	host   *host
+	seq    atomic.Uint64 // of facts
+	work   crew
+	stops  chan struct{} // see bounded
+	queue  spawner
+	enders enders
+	done   chan struct{} // closed when the engine ends
 
 	mu      sync.Mutex
 	closing bool
@@ -44,7 +45,7 @@ func New(o Options) (*Local, error) {
 		opt: o, jobs: make(map[messages.UID]*job),
 		stops: make(chan struct{}, stopsAtOnce), done: make(chan struct{}),
 	}
-	e.queue.e = e
+	e.queue.e, e.enders.e = e, e
 	e.seq.Store(o.After)
 	if e.host, err = newHost(e); err != nil {
 		return nil, err
@@ -228,6 +229,18 @@ func (e *Local) run(j *job, f func()) {
 		defer j.guard()
 		f()
 	}()
+}
+
+// after does f in a goroutine of its own, for a job, unless the engine has ended by then.
+func (e *Local) after(j *job, d time.Duration, f func()) *time.Timer {
+	return time.AfterFunc(d, func() {
+		e.work.join()
+		defer e.work.leave()
+		defer j.guard()
+		if !e.over() {
+			f()
+		}
+	})
 }
 
 // background does f in a goroutine of the engine's.

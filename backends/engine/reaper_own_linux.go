@@ -20,7 +20,7 @@ type ownReaper struct {
 	*forks              // a child whose fork is under way is no stray
 	roots  map[int]*job // guarded by the forks' mu
 	early  atomic.Uint64
-	action *sigaction   // what SIGCHLD did before; nil: it does so still
+	action *sigaction // what SIGCHLD did before; nil: it does so still
 }
 
 func newOwnReaper(h *host) *ownReaper {

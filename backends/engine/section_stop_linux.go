@@ -49,9 +49,7 @@ func (s *section) climb(l *ladder) {
 	if !s.isOver() {
 		s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it could not be ended: " + l.cause.Reason}, 0)
 	}
-	if !j.comesDown(l) {
-		j.nameSurvivors()
-	}
+	j.awaitFall(l)
 }
 
 // An interrupt that is sent process by process may come to nothing: a child is not yet

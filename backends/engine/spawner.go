@@ -250,8 +250,7 @@ func (j *job) begun(streams []*stream) {
 func (j *job) starts() {
 	j.mu.Lock()
 	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {
-		l.climbed = true
-		j.e.run(j, j.climb)
+		j.climbs()
 	}
 	live := j.live
 	j.mu.Unlock()
@@ -272,7 +271,7 @@ func (j *job) failed(f *failure) {
 		j.toldClosed, j.toldEnded, j.told = true, true, true
 		if j.ladder != nil {
 			f = stoppedEarly()
-			close(j.ladder.gone)
+			j.ladder.ended(&j.e.enders)
 		}
 		seq := j.e.seq.Add(1)
 		j.keep(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})

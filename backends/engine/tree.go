@@ -34,6 +34,9 @@ type tree interface {
 	// KILL was sent, or after a bounded number of rounds.
 	kill()
 
+	// atOnce says that kill is one call of the kernel's.
+	atOnce() bool
+
 	// survivors names who is left.
 	survivors() []messages.Survivor
 
