@@ -31,23 +31,12 @@ func rusageOf(u *unix.Rusage) messages.Rusage {
 }
 
 // reap takes the main process out of the process table; the host calls it when
-// the exit was seen and the process is a zombie still. Only who comes first does it.
+// the exit was seen and the process is a zombie still. A status that somebody
+// else has taken is not made up.
 func (j *job) reap() {
-	if end, mine := j.collect(); mine {
-		j.ended(end)
-	}
-}
-
-// collect is what of reap concerns the process. A status that somebody else has
-// taken is not made up.
-func (j *job) collect() (end ending, mine bool) {
-	j.root.collecting.Lock()
-	defer j.root.collecting.Unlock()
-	if j.root.reaped() {
-		return end, false
-	}
-	end.at = time.Now()
+	now := time.Now()
 	j.pass(pointExit)
+	end := ending{at: now}
 	if j.e.opt.Journal != nil && j.peek(&end) {
 		j.recordExit(end)
 	}
@@ -64,7 +53,7 @@ func (j *job) collect() (end ending, mine bool) {
 		end.status, end.rusage = statusOf(ws), rusageOf(&usage)
 	}
 	j.pass(pointReaped)
-	return end, true
+	j.ended(end)
 }
 
 // reapSafely is reap for a goroutine that serves all jobs.

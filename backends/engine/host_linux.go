@@ -101,14 +101,12 @@ const maxLeaks = 256
 func (h *host) hasExited(r *root) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.gone || h.isZombie(r.pid)
-}
-
-// isZombie reports whether a child waits to be reaped.
-func (h *host) isZombie(pid int) bool {
+	if r.gone {
+		return true
+	}
 	var info unix.Siginfo
-	err := h.sys.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
-	return err == nil && infoPid(&info) == pid
+	err := h.sys.Waitid(unix.P_PID, r.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
+	return err == nil && infoPid(&info) == r.pid
 }
 
 // describe names one process, whatever holds it.

@@ -101,9 +101,6 @@ func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failur
 	return nil
 }
 
-// await has nothing to add: the exit is waited for.
-func (h *host) await(*job) (end ending, mine bool) { return end, false }
-
 // hasExited cannot be known without reaping.
 func (h *host) hasExited(r *root) bool { return r.reaped() }
 

@@ -343,8 +343,6 @@ type root struct {
 	start uint64
 	pidfd int // -1: none
 	gone  bool
-
-	collecting sync.Mutex // held by who reaps it
 }
 
 // signal sends sig to the main process, or to all of its group; false if it is

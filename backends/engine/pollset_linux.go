@@ -217,22 +217,6 @@ func (p *pollset) close() {
 	}
 }
 
-// await has a job reaped when its process has exited, or collects the process now if it
-// has. Often the kernel lets whoever forked go on only then, if the child is short, and
-// nobody need be woken for it. Who has more to fork leaves it to others. It is called once,
-// when the fork is over.
-func (h *host) await(j *job) (end ending, mine bool) {
-	pid, pidfd, busy := j.root.pid, j.root.pidfd, h.e.queue.waiting()
-	if h.own != nil {
-		return h.own.collectEarly(pid, j, busy)
-	}
-	if !busy && h.isZombie(pid) {
-		return j.collect()
-	}
-	h.waitFor(j, pid, pidfd)
-	return end, false
-}
-
 // waitFor has a job of a library's host reaped when it has exited. Where no
 // pidfd can be watched a thread waits instead.
 func (h *host) waitFor(j *job, pid, pidfd int) {

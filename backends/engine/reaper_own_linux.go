@@ -2,7 +2,6 @@ package engine
 
 import (
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,8 +18,7 @@ type ownReaper struct {
 
 	*forks              // a child whose fork is under way is no stray
 	roots  map[int]*job // guarded by the forks' mu
-	early  atomic.Uint64
-	action *sigaction // what SIGCHLD did before; nil: it does so still
+	action *sigaction   // what SIGCHLD did before; nil: it does so still
 }
 
 func newOwnReaper(h *host) *ownReaper {
@@ -65,8 +63,8 @@ func (r *ownReaper) count() int {
 	return len(r.roots)
 }
 
-// owner finds the job of a child that exists; nil is a stray, or one that was collected
-// meanwhile. It waits for the forks that are under way.
+// owner finds the job of a child that exists; nil is a stray. It waits for the
+// forks that are under way.
 func (r *ownReaper) owner(pid int) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,12 +105,11 @@ func (r *ownReaper) loop() {
 	for pause := pollFirst; ; {
 		runtime.Gosched() // a wait holds its processor for a while: others go first
 		var info unix.Siginfo
-		early := r.early.Load()
 		err := r.h.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
 		case err == nil:
 			pause = pollFirst
-			r.reap(infoPid(&info), early)
+			r.reap(infoPid(&info))
 			continue
 		case err == unix.ECHILD:
 			if !r.sleep(nil) {
@@ -146,47 +143,21 @@ func (r *ownReaper) sleep(due <-chan time.Time) bool {
 	return true
 }
 
-// reap takes one child that has exited, as it was seen when so many had been collected
-// early: if there are more now it may have been one of them, and its number be
-// another's.
-func (r *ownReaper) reap(pid int, early uint64) {
+// reap takes one child that has exited.
+func (r *ownReaper) reap(pid int) {
 	if pid == 0 {
 		return
 	}
-	if j := r.owner(pid); j != nil {
-		j.reapSafely()
-		r.remove(pid, j)
+	j := r.owner(pid)
+	if j == nil {
+		_, _ = r.h.sys.Wait4(pid, nil, 0, nil)
+		if r.h.walk != nil {
+			r.h.walk.stir()
+		}
 		return
 	}
-	if r.early.Load() != early {
-		return // if it is there it is seen again
-	}
-	_, _ = r.h.sys.Wait4(pid, nil, 0, nil)
-	if r.h.walk != nil {
-		r.h.walk.stir()
-	}
-}
-
-// collectEarly is for the goroutine that has forked. It reports false if the child
-// lives, or somebody is at it, or that has no time. The loop is woken if there is a child
-// to wait for.
-func (r *ownReaper) collectEarly(pid int, j *job, busy bool) (end ending, mine bool) {
-	if !busy && r.h.isZombie(pid) {
-		r.early.Add(1) // before the number is free
-		if end, mine = j.collect(); mine {
-			r.remove(pid, j)
-		}
-	}
-	if !mine || r.hasChildren() { // what it left behind may be ours now
-		r.forked()
-	}
-	return end, mine
-}
-
-// hasChildren reports whether a process is left that is ours to wait for.
-func (r *ownReaper) hasChildren() bool {
-	var info unix.Siginfo
-	return r.h.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT) != unix.ECHILD
+	j.reapSafely()
+	r.remove(pid, j)
 }
 
 // lookAtEach asks for the exit of each job in turn.

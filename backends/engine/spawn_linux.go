@@ -165,6 +165,7 @@ func (l *launch) try() error {
 	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
 	if l.h.own != nil {
 		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
+		defer l.h.own.forked()
 	}
 	ticket := l.h.forks.enter()
 	defer l.h.forks.leave(ticket)
@@ -183,6 +184,8 @@ func (l *launch) try() error {
 	})
 	if l.h.own != nil {
 		l.h.own.add(pid, l.j)
+	} else {
+		l.h.waitFor(l.j, pid, pidfd)
 	}
 	return nil
 }

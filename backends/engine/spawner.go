@@ -68,13 +68,6 @@ func (s *spawner) worker() {
 	}
 }
 
-// waiting reports whether jobs wait for a worker.
-func (s *spawner) waiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) > 0
-}
-
 func launchSafely(j *job) {
 	defer j.guard()
 	j.launch()
@@ -136,7 +129,7 @@ func (j *job) launch() {
 	}
 	switch {
 	case fail == nil:
-		j.launched(streams)
+		j.begun(streams)
 	case fail.again && try < maxForks && j.release():
 		pause := forkPause
 		for range try - 1 {
@@ -218,36 +211,11 @@ func (j *job) born(c child) {
 	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
-// launched is begun for a job with a process of its own, which may be over by now.
-func (j *job) launched(streams []*stream) {
-	end, over := j.e.host.await(j)
-	if !over {
-		j.begun(streams)
-		return
-	}
-	j.quickly(streams)
-	for _, s := range streams {
-		if s.sealed.Load() {
-			s.end.close()
-		} else {
-			s.begin()
-		}
-	}
-	j.starts()
-	j.ended(end)
-}
-
-// begun does what waited for the start.
+// begun does what waited for the start. The process may be over by now.
 func (j *job) begun(streams []*stream) {
 	for _, s := range streams {
 		s.begin()
 	}
-	j.starts()
-	j.tellHelping()
-}
-
-// starts begins with what was asked of the job before it had a process.
-func (j *job) starts() {
 	j.mu.Lock()
 	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {
 		j.climbs()
@@ -258,6 +226,7 @@ func (j *job) starts() {
 		live.begun()
 	}
 	j.work()
+	j.tellHelping()
 }
 
 // failed is the end of a job of which no process exists.
