@@ -100,22 +100,23 @@ type Process interface {
 
 // Spec is all an engine must know to start one job.
 type Spec struct {
-	ID       messages.UID // nonce, name of the logs, key of the journal
-	Argv     []string     // Argv[0] is looked up in Env's PATH, relative to Dir, if it has no slash
-	Program  string       // the file of Argv[0], absolute, if it was looked up before; "": it was not
-	Env      []string     // whole: nothing is added
-	Dir      string       // absolute; "": the engine's own
-	Umask    int          // negative: the engine's own
-	Stdio    Stdio
-	Deadline time.Duration // insurance for the time in which no tree runs; 0: none
-	Grace    time.Duration // of the deadline
-	OnExit   messages.OnExit
-	Detach   bool // in a keeper of its own, where the Engine is a Detacher
-	Log      spill.Plan
-	Script   string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
-	Live     *Live        // not nil: a live shell
-	In       messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir, Umask and Detach are not used
-	Meta     []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
+	ID          messages.UID // nonce, name of the logs, key of the journal
+	Argv        []string     // Argv[0] is looked up in Env's PATH, relative to Dir, if it has no slash
+	Program     string       // the file of Argv[0], absolute, if it was looked up before; "": it was not
+	Env         []string     // whole: nothing is added
+	Dir         string       // absolute; "": the engine's own
+	Umask       int          // negative: the engine's own
+	Stdio       Stdio
+	Deadline    time.Duration // insurance for the time in which no tree runs; 0: none
+	Grace       time.Duration // of the deadline
+	OnExit      messages.OnExit
+	Detach      bool // in a keeper of its own, where the Engine is a Detacher
+	Log         spill.Plan
+	Script      string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
+	Live        *Live        // not nil: a live shell
+	In          messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir, Umask and Detach are not used
+	SameExports bool         // of such a command: it leaves what the shell exports as it is
+	Meta        []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
 }
 
 // Live makes a job a live shell: a process that runs the commands given to it one by
@@ -130,8 +131,9 @@ type Spec struct {
 // not come up. The engine writes its text into a file of the directory, and a line of 18
 // bytes to ctl: a nonce (16 hexadecimal digits) and a letter. The shell runs the text: the
 // file text, if the letter is m or s, which the next command overwrites; NONCE, if it is n
-// or t. Without a terminal its output goes to the FIFO out; with the letters s and t what it
-// writes as errors goes to the FIFO err. Its input is /dev/null; with a capital letter it is
+// or t. Where Spec.SameExports is true the letter is e for m and k for s: the shell need not
+// keep for its successor what it exports. Without a terminal its output goes to the FIFO out;
+// with the letters s, k and t what it writes as errors goes to the FIFO err. Its input is /dev/null; with a capital letter it is
 // the FIFO NONCE.in, and when the shell has opened
 // that it writes "NUL NONCE run CWD NUL" to st. When it has let go of the
 // output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If

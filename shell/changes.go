@@ -36,7 +36,7 @@ func changesShell(s *syntax.Stmt) bool {
 		case *syntax.CallExpr:
 			if len(n.Args) == 0 {
 				found = true
-			} else if name, ok := Literal(behindBuiltin(n.Args)); ok && changer(name) {
+			} else if name, ok := Literal(behindBuiltin(n.Args)[0]); ok && changer(name) {
 				found = true
 			}
 		}
@@ -45,8 +45,9 @@ func changesShell(s *syntax.Stmt) bool {
 	return found
 }
 
-// behindBuiltin is the word that names what is run: `command cd` is cd.
-func behindBuiltin(words []*syntax.Word) *syntax.Word {
+// behindBuiltin is the command without what only says how its name is looked for:
+// `command cd /` is cd, with a directory.
+func behindBuiltin(words []*syntax.Word) []*syntax.Word {
 	for len(words) > 1 {
 		name, ok := Literal(words[0])
 		if !ok || name != "command" && name != "builtin" {
@@ -58,5 +59,5 @@ func behindBuiltin(words []*syntax.Word) *syntax.Word {
 			}
 		}
 	}
-	return words[0]
+	return words
 }

@@ -15,8 +15,12 @@ const MaxParse = 64 << 10
 
 // maxFrames bounds the stack of the parser, which is recursive: a growing stack is
 // copied again and again, and that is what makes deep nesting slow. It is a depth
-// of 150 parentheses at least.
+// of minDepth parentheses at least.
 const maxFrames = 1500
+
+// minDepth is how deep every text may be: one that is no longer cannot be too deep, and
+// is not looked at, which takes as long as to parse it.
+const minDepth = 150
 
 // readPiece is how much the parser gets at a time, in bytes: so much deeper it
 // can be when it is looked at again.
@@ -52,24 +56,33 @@ func Parse(text string) (*Script, error) {
 
 // ParseWithin is Parse with the caller's deadline as a further bound: what is not
 // done when over says true is ErrTooSlow. It is asked for every few hundred bytes.
-func ParseWithin(text string, over func() bool) (script *Script, err error) {
+func ParseWithin(text string, over func() bool) (*Script, error) {
+	file, err := parse(text, over)
+	if err != nil {
+		return nil, err
+	}
+	return newScript(text, file), nil
+}
+
+// parse is ParseWithin without what a Script tells beside the syntax.
+func parse(text string, over func() bool) (file *syntax.File, err error) {
 	if len(text) > MaxParse {
 		return nil, ErrTooLarge
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			script, err = nil, &SyntaxError{Reason: textParserFailed}
+			file, err = nil, &SyntaxError{Reason: textParserFailed}
 		}
 	}()
-	from := &paced{rest: text, over: over}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(from, "")
+	from := &paced{rest: text, over: over, shallow: len(text) <= minDepth}
+	file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(from, "")
 	switch {
 	case from.refused != nil:
 		return nil, from.refused
 	case err != nil:
 		return nil, syntaxError(err)
 	}
-	return newScript(text, file), nil
+	return file, nil
 }
 
 // paced hands a text to the parser piece by piece, until the parser is too deep
@@ -79,13 +92,14 @@ type paced struct {
 	rest    string
 	over    func() bool
 	refused error
+	shallow bool
 	frame   [1]uintptr
 }
 
 func (p *paced) Read(into []byte) (int, error) {
 	switch {
 	case p.refused != nil:
-	case runtime.Callers(maxFrames, p.frame[:]) > 0:
+	case !p.shallow && runtime.Callers(maxFrames, p.frame[:]) > 0:
 		p.refused = ErrTooDeep
 	case p.over():
 		p.refused = ErrTooSlow

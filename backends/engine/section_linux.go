@@ -137,12 +137,15 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 	}
 	which := messages.Merged
 	s.mode += 'm'
+	if spec.SameExports && s.short {
+		s.mode = 'e'
+	}
 	if s.shell.master != nil {
 		return s.sitDown(spec)
 	}
 	if spec.Stdio.Streams == messages.SeparateStreams {
 		which = messages.Stdout
-		s.mode += 's' - 'm'
+		s.mode += 's' - 'm' // t behind n, k behind e
 		if fail := s.output(spec, messages.Stderr, errName); fail != nil {
 			return fail
 		}

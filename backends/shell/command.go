@@ -50,8 +50,9 @@ func (h *command) start() *messages.Error {
 	}
 	h.mu.Unlock()
 	c := h.what
+	text := p.driver.text(*c, dir, p.backend.options.Prefix)
 	h.is(p.backend.engine.Start(backends.Spec{
-		ID: c.ID, In: s.id, Script: p.driver.text(*c, dir, p.backend.options.Prefix), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
+		ID: c.ID, In: s.id, Script: text, SameExports: s.keepsExports(text), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
 		Umask: -1,
 	}, h.tell))
 	return nil

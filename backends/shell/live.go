@@ -20,6 +20,10 @@ type shell struct {
 	ended  bool // and nothing of it is left
 	closed bool // nor of its output
 	last   uint64
+
+	// plain says that it knows no function, alias or trap of its user and runs with no
+	// option that changes what words mean: what its commands change can be told.
+	plain bool
 }
 
 // ownLog bounds what a shell prints beside its commands: what it says when it starts,
@@ -39,7 +43,7 @@ func (p *place) shellFor() (s *shell, begin func() backends.Process, said chan s
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s = &shell{place: p, id: spec.ID}
+	s = &shell{place: p, id: spec.ID, plain: p.beginsPlain()}
 	p.shells[s.id], p.current = s, s
 	if p.lived {
 		said = make(chan struct{})

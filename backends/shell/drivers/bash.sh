@@ -42,20 +42,49 @@ if [[ ! ${__troupe_n+x} ]]; then
     fi
   }
 
+  # What is seldom wanted is in functions of its own: the shell copies a function for each call.
+
+  # __troupe_again says that the read was interrupted, and what it took is lost.
+  __troupe_again() {
+    __troupe_g='' __troupe_n=''
+    builtin printf '\0again 0 \0' >>'@DIR@/st'
+  }
+
+  # __troupe_keep keeps what is exported for the shell's successor.
+  __troupe_keep() {
+    __troupe_k=$((__troupe_k + 1))
+    { builtin export -p; builtin printf '__troupe_w=%s; builtin return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))"
+  }
+
+  # __troupe_seldom takes what is no short text without an input. It fails if there is
+  # nothing to run.
+  __troupe_seldom() {
+    if [[ $__troupe_n && $__troupe_n == "$__troupe_l" ]]; then # it was told twice
+      __troupe_n=''
+      builtin return 1
+    fi
+    if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
+    if [[ ! $__troupe_c || ! -f $__troupe_f ]]; then
+      __troupe_unread
+      __troupe_n=$__troupe_l __troupe_s=$__troupe_p
+      builtin return 1
+    fi
+    if [[ ! ${__troupe_c#[EKMSNT]} ]]; then
+      command exec 0<"@DIR@/$__troupe_n.in"
+      builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+    fi
+  }
+
   # __troupe reports the last command and waits for the next. It succeeds if the last did.
   __troupe() {
     if [[ $1 ]]; then __troupe_s=$1; fi
-    if [[ $__troupe_g ]]; then # the read was interrupted, and what it took is lost
-      __troupe_g='' __troupe_n=''
-      builtin printf '\0again 0 \0' >>'@DIR@/st'
-    fi
+    if [[ $__troupe_g ]]; then __troupe_again; fi
     while [[ x ]]; do
       command exec 1>&2 # which is /dev/null, as a rule
       if [[ $__troupe_n ]]; then
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
         __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-        __troupe_k=$((__troupe_k + 1))
-        { builtin export -p; builtin printf '__troupe_w=%s; builtin return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))"
+        [[ $__troupe_c == [ekEK] ]] || __troupe_keep
       fi
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
@@ -64,20 +93,11 @@ if [[ ! ${__troupe_n+x} ]]; then
         __troupe_s=$? __troupe_n=''
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
-      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g=''
-      if [[ $__troupe_n && $__troupe_n == "$__troupe_l" ]]; then __troupe_n=''; continue; fi # it was told twice
-      __troupe_f='@DIR@/text'
-      if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
-      if [[ $__troupe_c && -f $__troupe_f ]]; then break; fi
-      __troupe_unread
-      __troupe_n=$__troupe_l __troupe_s=$__troupe_p
+      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g='' __troupe_f='@DIR@/text'
+      # == is blind to capitals under nocasematch; what ends a word is not.
+      if [[ $__troupe_c && ! ${__troupe_c#[ekms]} && $__troupe_n != "$__troupe_l" && -f $__troupe_f ]] || __troupe_seldom; then break; fi
     done
-    __troupe_m=0
-    if [[ $__troupe_c == [MSNT] ]]; then
-      command exec 0<"@DIR@/$__troupe_n.in"
-      builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
-    fi
-    if [[ $__troupe_c == [stST] ]]; then __troupe_e='@DIR@/err'; else __troupe_e='@DIR@/out'; fi
+    if [[ $__troupe_c == [kstKST] ]]; then __troupe_e='@DIR@/err' __troupe_m=0; else __troupe_e='@DIR@/out' __troupe_m=0; fi
     command exec 1>'@DIR@/out' || builtin exit 125
     builtin return "$__troupe_p"
   }
