@@ -215,6 +215,7 @@ func send(w http.ResponseWriter, status int, v any) error {
 func (c *call) stream() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	rc := http.NewResponseController(c.w)
+	_ = rc.SetWriteDeadline(time.Time{})
 	stop := context.AfterFunc(c.closing, func() {
 		cancel()
 		_ = rc.SetWriteDeadline(time.Now().Add(lastWords))

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,6 +39,29 @@ type door struct {
 	caller *caller
 	full   bool // it is one too many
 	once   sync.Once
+	until  atomic.Int64 // the deadline of a write, in Unix nanoseconds; 0: none
+}
+
+// SetDeadline implements net.Conn.
+func (d *door) SetDeadline(t time.Time) error {
+	d.until.Store(0)
+	return d.Conn.SetDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn. One that was set before serves as well, if it is
+// sooner, but not by half: who sets one for each reply wakes, for each, the thread that
+// waits for events, to tell it of the timer.
+func (d *door) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		d.until.Store(0)
+		return d.Conn.SetWriteDeadline(t)
+	}
+	now, until := time.Now(), time.Unix(0, d.until.Load())
+	if !until.After(t) && until.Sub(now) > t.Sub(now)/2 {
+		return nil
+	}
+	d.until.Store(t.UnixNano())
+	return d.Conn.SetWriteDeadline(t)
 }
 
 // doorKey finds the door in the context of a request.

@@ -1,0 +1,49 @@
+package http
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// deadlines are those that a connection was given.
+type deadlines struct {
+	net.Conn
+	given []time.Time
+}
+
+func (d *deadlines) SetDeadline(t time.Time) error      { return d.SetWriteDeadline(t) }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.given = append(d.given, t); return nil }
+
+// A deadline is set where the one before would be late, or is near; a connection has
+// none when none is wanted.
+func TestADeadlineServesSeveralReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := &deadlines{}
+		d := &door{Conn: conn}
+		set := func(t time.Time) { _ = d.SetWriteDeadline(t) }
+		within := func(least time.Duration) { set(time.Now().Add(least)) }
+		start := time.Now()
+		within(30 * time.Second)
+		time.Sleep(14 * time.Second)
+		within(30 * time.Second) // 16 are left
+		require.Len(t, conn.given, 1)
+		within(time.Second) // sooner
+		require.Equal(t, start.Add(15*time.Second), conn.given[1])
+		within(30 * time.Second) // one is left
+		require.Equal(t, start.Add(44*time.Second), conn.given[2])
+		time.Sleep(time.Minute)
+		within(30 * time.Second) // it is over
+		require.Len(t, conn.given, 4)
+		set(time.Time{})
+		require.Zero(t, conn.given[4])
+		within(30 * time.Second)
+		require.Len(t, conn.given, 6)
+		_ = d.SetDeadline(time.Time{}) // as of a connection that is handed over
+		within(30 * time.Second)
+		require.Len(t, conn.given, 8)
+	})
+}
