@@ -84,7 +84,7 @@ if [[ ! ${__troupe_n+x} ]]; then
       if [[ $__troupe_n ]]; then
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
         __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-        [[ $__troupe_c == [ekEK] ]] || __troupe_keep
+        [[ ${__troupe_c-} == [ekEK] ]] || __troupe_keep
       fi
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
