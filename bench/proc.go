@@ -120,6 +120,22 @@ func ownCgroup() (string, error) {
 	return "", errors.New("no cgroup v2 is mounted")
 }
 
+// cgroupOfCgroups makes a cgroup for those of a raw side.
+func cgroupOfCgroups() (string, error) {
+	own, err := ownCgroup()
+	if err != nil {
+		return "", lacking{err.Error()}
+	}
+	base := filepath.Join(own, "troupe-bench-"+strconv.Itoa(os.Getpid()))
+	if err := os.Mkdir(base, 0o755); err != nil {
+		return "", lacking{"no writable cgroup v2: " + err.Error()}
+	}
+	if _, err := os.Stat(filepath.Join(base, "cgroup.kill")); err != nil {
+		return "", errors.Join(lacking{"its cgroups cannot be killed as a whole: " + err.Error()}, os.Remove(base))
+	}
+	return base, nil
+}
+
 // monotonic is CLOCK_MONOTONIC in nanoseconds, which all processes share.
 func monotonic() int64 {
 	var now unix.Timespec

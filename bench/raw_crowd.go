@@ -28,7 +28,11 @@ type rawCrowd struct {
 
 func newRawCrowd(_ context.Context, e errand) (runner, error) {
 	null, err := openNull()
-	return &rawCrowd{n: e.Size.Live, null: null, env: os.Environ()}, err
+	n := e.Size.Live
+	if e.Scenario == "crowd-bare" {
+		n = e.Size.Bare
+	}
+	return &rawCrowd{n: n, null: null, env: os.Environ()}, err
 }
 
 func (r *rawCrowd) round(ctx context.Context) (values, error) {

@@ -26,17 +26,11 @@ type rawTrees struct {
 }
 
 func newRawTrees(_ context.Context, e errand) (runner, error) {
-	own, err := ownCgroup()
+	base, err := cgroupOfCgroups()
 	if err != nil {
-		return nil, lacking{err.Error()}
+		return nil, err
 	}
-	r := &rawTrees{trees: e.Size.Trees, procs: e.Size.Procs, base: filepath.Join(own, "troupe-bench-"+strconv.Itoa(os.Getpid()))}
-	if err := os.Mkdir(r.base, 0o755); err != nil {
-		return nil, lacking{"no writable cgroup v2: " + err.Error()}
-	}
-	if _, err := os.Stat(filepath.Join(r.base, "cgroup.kill")); err != nil {
-		return nil, errors.Join(lacking{"its cgroups cannot be killed as a whole: " + err.Error()}, os.Remove(r.base))
-	}
+	r := &rawTrees{trees: e.Size.Trees, procs: e.Size.Procs, base: base}
 	// What a tree leaves behind becomes our child, so that its end can be waited for.
 	err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	var more error

@@ -32,6 +32,7 @@ const (
 	ok      = "ok"
 	short   = "short"
 	skipped = "skip" // the machine lacks what the scenario needs
+	none    = "-"    // nothing is asked of it
 )
 
 // row is one line of the report.
@@ -65,6 +66,9 @@ func newRow(scenario string, l line, ours, raw []float64) row {
 	case added:
 		r.Added = known(pairDifference(ours, raw))
 		reached = r.Added
+	case shown:
+		r.Ratio, r.Verdict = known(pairRatio(ours, raw)), none
+		return r
 	case itself:
 	}
 	if reached != nil && l.better.meets(*reached, l.must) {
@@ -90,8 +94,11 @@ func printHead(w io.Writer) {
 }
 
 func printRow(w io.Writer, r row) {
-	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), r.compared(),
-		string(r.Sense)+target(r.Must), string(r.Sense)+target(r.Aim), r.Verdict)
+	must, aim := string(r.Sense)+target(r.Must), string(r.Sense)+target(r.Aim)
+	if r.Verdict == none {
+		must, aim = none, none
+	}
+	fmt.Fprintf(w, rowFormat, r.Name, r.Metric, figure(r.Ours), figure(r.Raw), r.compared(), must, aim, r.Verdict)
 }
 
 // figure shows about four digits: more would only be noise.

@@ -13,6 +13,7 @@ var (
 	fewer = line{"", "p50 ms", "p50", own, byRatio, atMost, 1.05, 0.98}
 	more  = line{librarySuffix, "jobs/s", "rate", library, byRatio, atLeast, 1, 1.1}
 	alone = line{"", "threads", "threads", own, itself, atMost, 64, 12}
+	bared = line{"", "stop s", "stop", bare, shown, atMost, 0, 0}
 	plus  = line{"", "us", "p50", held, added, atMost, 150, 80}
 )
 
@@ -34,6 +35,7 @@ func TestVerdicts(t *testing.T) {
 		{plus, []float64{1150, 1200, 1000}, []float64{1000, 1000, 1000}, ok},
 		{plus, []float64{1151}, []float64{1000}, short},
 		{plus, []float64{100}, nil, short},
+		{bared, []float64{3}, []float64{2}, none},
 	} {
 		if got := newRow("x", c.line, c.ours, c.raw).Verdict; got != c.want {
 			t.Errorf("%s of %v and %v: got %s, want %s", c.line.metric, c.ours, c.raw, got, c.want)
@@ -48,6 +50,7 @@ func TestTable(t *testing.T) {
 	printRow(&b, newRow("throughput", more, []float64{1234.5}, []float64{1000}))
 	printRow(&b, newRow("jobs-10000", alone, []float64{9}, []float64{5}))
 	printRow(&b, newRow("spill", fewer, nil, nil))
+	printRow(&b, newRow("crowd-bare", bared, []float64{3}, []float64{2}))
 	printRow(&b, newRow("keeper", plus, []float64{1103.4}, []float64{1000}))
 	const want = `
 NAME              metric              ours       raw   ratio    must     aim  verdict
@@ -55,6 +58,7 @@ oneshot           p50 ms             1.500     1.500   1.000   ≤1.05   ≤0.98
 throughput-lib    jobs/s              1234      1000   1.234      ≥1    ≥1.1  ok
 jobs-10000        threads                9         5       -     ≤64     ≤12  ok
 spill             p50 ms                 -         -       -   ≤1.05   ≤0.98  short
+crowd-bare        stop s                 3         2   1.500       -       -  -
 keeper            us                  1103      1000    +103    ≤150     ≤80  ok
 `
 	if b.String() != want[1:] {

@@ -25,6 +25,7 @@ const (
 	byRatio judged = "ratio" // ours ÷ raw
 	itself  judged = "figure"
 	added   judged = "added" // ours − raw
+	shown   judged = "shown" // nothing: their ratio is only told
 )
 
 // scenario is one scenario of performance.md §3.
@@ -45,6 +46,7 @@ const (
 	served  side = "daemon"  // a daemon, which runs its jobs itself, and a client
 	whole   side = "whole"   // as troupe serve is: a daemon with a journal, whose jobs are in a keeper
 	agent   side = "mcp"     // troupe mcp as an agent has it, over stdio, on a daemon with all
+	bare    side = "bare"    // no troupe: raw, with what a job has
 	raw     side = "raw"     // no troupe: what a good Go programmer would write; of what a daemon or an agent adds, troupe without it
 )
 
@@ -113,6 +115,10 @@ var scenarios = []scenario{
 		{keeperSuffix, "stop s", "stop", held, byRatio, atMost, 1.3, 1.05},
 		{keeperSuffix, "left", "left", held, itself, atMost, 0, 0},
 	}},
+	{"crowd-bare", []side{bare, raw}, []line{ // what of the distance above is a cgroup and an output of each one's own
+		{"", "start jobs/s", "rate", bare, shown, atLeast, 0, 0},
+		{"", "stop s", "stop", bare, shown, atMost, 0, 0},
+	}},
 	{"cancel", []side{own, raw}, []line{
 		{"", "stop s", "stop", own, byRatio, atMost, 1.25, 1.05},
 		{"", "survivors", "left", own, itself, atMost, 0, 0},
@@ -179,6 +185,7 @@ type size struct {
 
 	Terminals int // of idle-4000
 	Live      int // jobs of jobs-10000
+	Bare      int // processes of crowd-bare
 	Trees     int
 	Procs     int // of a tree, its main process counted in
 	Idle      int // sessions
@@ -193,7 +200,7 @@ type size struct {
 // at about a second, so that the whole takes a few minutes on two CPUs.
 func fullSize() size {
 	return size{
-		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000,
+		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,
 		Trees: 100, Procs: 50, Idle: 1000, Active: 50, Exits: 8, Asks: 20000,
 		Commands: 200, Adopted: 1000,
 	}
@@ -202,7 +209,7 @@ func fullSize() size {
 // tinySize runs everything once in seconds; its figures mean nothing.
 func tinySize() size {
 	return size{
-		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100,
+		OneShots: 3, RoundTrips: 20, Burst: 20, InFlight: 4, SpillMiB: 4, PtyMiB: 2, Busy: 5, BusyTrips: 3, Terminals: 20, Live: 100, Bare: 50,
 		Trees: 3, Procs: 6, Idle: 10, Active: 3, Exits: 2, Asks: 100,
 		Commands: 3, Adopted: 20,
 	}
