@@ -100,8 +100,7 @@ func (c *Command) tell(fact messages.CommandFact) Tell {
 // edit is the record for a change: what others may have stays as it is.
 func (c *Command) edit() *messages.Job {
 	if !c.own {
-		job := *c.Job
-		c.Job, c.own = &job, true
+		c.Job, c.own = &(&record{Job: *c.Job}).Job, true
 	}
 	return c.Job
 }
