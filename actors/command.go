@@ -54,7 +54,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		c.sinkLost(ctx)
 	case commandGranted:
-		c.machine.Job.Dir = first(msg.dir, c.machine.Job.Dir)
+		c.machine = c.machine.In(first(msg.dir, c.machine.Job.Dir))
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
@@ -145,7 +145,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Start:
 		c.spec.Deadline = e.Deadline
 		if c.memos != nil {
-			c.spec.Meta = c.memos.of(&c.machine.Job)
+			c.spec.Meta = c.memos.of(c.machine.Job)
 		}
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
 		c.spec = nil // of many jobs that run it is a good part
@@ -214,7 +214,7 @@ func (c *command) start(ctx actor.Context) {
 	c.proc = proc
 	c.passOver()
 	if c.memos != nil && !c.noted && !c.machine.Job.State.Ended() {
-		proc.Note(c.memos.of(&c.machine.Job)) // it may be at another place than before
+		proc.Note(c.memos.of(c.machine.Job)) // it may be at another place than before
 	}
 }
 
@@ -244,6 +244,9 @@ func (c *command) open(ctx actor.Context) {
 	c.openTerminal(ctx)
 }
 
+// noJob is the record of an actor that has let its job go.
+var noJob messages.Job
+
 // abandon lets go: no timer outlives the actor, nobody waits for its answer,
 // and the process stays with the engine. Of the many that a session had the library
 // keeps some, as long as it lives: they hold nothing any more.
@@ -262,7 +265,7 @@ func (c *command) abandon(ctx actor.Context) {
 	for _, effect := range c.machine.Abandon(why) {
 		c.perform(ctx, effect)
 	}
-	c.proc, c.spec, c.memos, c.machine, c.clients = nil, nil, nil, lifecycle.Command{}, clients{}
+	c.proc, c.spec, c.memos, c.machine, c.clients = nil, nil, nil, lifecycle.Rebuild(&noJob, lifecycle.Limits{}), clients{}
 }
 
 // askSink passes a request on to the sink, which is made when somebody asks.
@@ -323,7 +326,7 @@ func (c *command) outputs() outputs {
 	if c.failed {
 		return outputs{closed: true}
 	}
-	return outputs{open: c.proc.Output, of: streams(c.machine.Job), closed: c.closed, terminal: c.terminal.of(c.machine.Job.UID, c.proc.Output)}
+	return outputs{open: c.proc.Output, of: streams(*c.machine.Job), closed: c.closed, terminal: c.terminal.of(c.machine.Job.UID, c.proc.Output)}
 }
 
 // control is what a request asks of the process.

@@ -126,7 +126,7 @@ func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 	}
 	t.sizes = append(slices.Clip(t.sizes), backends.Sized{From: c.written(), Size: size})
 	if c.memos != nil {
-		c.proc.Note(c.memos.of(&c.machine.Job))
+		c.proc.Note(c.memos.of(c.machine.Job))
 	}
 	if c.sink != nil && c.born {
 		ctx.Send(c.sink, terminalSized{sizes: t.sizes})
@@ -184,7 +184,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	case lifecycle.Answer:
 		if c.memos != nil {
 			c.memos.answered = e.Through
-			c.proc.Note(c.memos.of(&c.machine.Job))
+			c.proc.Note(c.memos.of(c.machine.Job))
 		}
 		if len(e.Data) > 0 {
 			c.step(ctx, lifecycle.Asked{Request: messages.WriteInput{Job: c.machine.Job.ID, Data: e.Data, Raw: true}})

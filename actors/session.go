@@ -226,7 +226,7 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 func (s *session) newCommand(t *ticket, adopt bool) *command {
 	c := &command{
 		deps: s.deps, shell: s.shell, adopt: adopt, granted: t.turn && !adopt, named: t.place.terms.named,
-		machine: lifecycle.Rebuild(*t.place.job, limits(t.place)), memos: s.memos(t), noted: t.place.keep.noted,
+		machine: lifecycle.Rebuild(t.place.job, limits(t.place)), memos: s.memos(t), noted: t.place.keep.noted,
 	}
 	if t.place.run != nil {
 		spec := s.spec(t)

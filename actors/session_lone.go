@@ -62,7 +62,7 @@ func (s *session) standAlone(ctx actor.Context, t *ticket) {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
 	}
 	t.pid = nil
-	t.lone = &lone{machine: lifecycle.Rebuild(job, limits(t.place))}
+	t.lone = &lone{machine: lifecycle.Rebuild(&job, limits(t.place))}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
 	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
 	t.place.job = &job

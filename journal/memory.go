@@ -17,10 +17,23 @@ type Memory struct {
 	limit int
 
 	mu     sync.Mutex
-	ring   []messages.FactRecorded // fact n is at n % limit, once it is full
+	ring   []slot // fact n is at n % limit, once it is full
 	last   messages.Seq
 	known  known
 	closed bool
+}
+
+// slot is one fact: packed, if it is about a job.
+type slot struct {
+	job  *packed
+	fact messages.Fact
+}
+
+func (s slot) said() messages.Fact {
+	if s.job != nil {
+		return s.job.fact()
+	}
+	return s.fact
 }
 
 // NewMemory holds limit facts; 0 is DefaultLimit.
@@ -79,12 +92,15 @@ func (m *Memory) Write(b Batch) error {
 	}
 	for _, f := range facts {
 		m.last = f.Seq
-		m.known.learn(f)
+		s := slot{job: m.known.learn(f)}
+		if s.job == nil {
+			s.fact = f.Fact
+		}
 		if len(m.ring) < m.limit {
-			m.ring = append(m.ring, f)
+			m.ring = append(m.ring, s)
 			continue
 		}
-		m.ring[m.slot(f.Seq)] = f
+		m.ring[m.slot(f.Seq)] = s
 	}
 	m.known.take(b, m.last)
 	return nil
@@ -106,7 +122,7 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	from := max(after+1, m.first())
 	out := make([]messages.FactRecorded, 0, min(messages.Seq(limit), m.last-from+1))
 	for seq := from; len(out) < cap(out); seq++ {
-		out = append(out, m.ring[m.slot(seq)])
+		out = append(out, messages.FactRecorded{Seq: seq, Fact: m.ring[m.slot(seq)].said()})
 	}
 	return out, nil
 }

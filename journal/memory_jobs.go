@@ -13,7 +13,7 @@ import (
 const MemoryJobs = 1000
 
 // known is what a journal in memory holds beside the facts. A job's record is
-// the one in the last fact about it, which is not copied.
+// the one in the last fact about it.
 type known struct {
 	number   uint64
 	jobs     map[messages.JobID]*knownJob
@@ -26,12 +26,10 @@ type known struct {
 }
 
 type knownJob struct {
-	id          messages.JobID
-	uid         messages.UID
-	last        messages.CommandFact
+	last        *packed
 	seq         messages.Seq // of last
 	first, over messages.Seq // over: 0 while it is not
-	key         Key
+	key         *Key         // nil: it has none
 }
 
 type knownChannel struct {
@@ -52,31 +50,47 @@ func newKnown() known {
 }
 
 func (j *knownJob) entry() Entry {
-	job := j.last.Record()
-	job.Seq = j.seq
-	return Entry{Job: job, Key: j.key, Over: j.over}
+	e := Entry{Job: j.last.record(), Over: j.over}
+	e.Job.Seq = j.seq
+	if j.key != nil {
+		e.Key = *j.key
+	}
+	return e
+}
+
+// keyName is that of its key; the zero value: it has none.
+func (j *knownJob) keyName() keyName {
+	if j.key == nil {
+		return keyName{}
+	}
+	return keyName{j.key.Principal, j.key.Key}
 }
 
 // learn takes a fact; of one about a job that is over, only what became of its
-// notices.
-func (k *known) learn(f messages.FactRecorded) {
+// notices. It packs it, if it is about a job.
+func (k *known) learn(f messages.FactRecorded) *packed {
 	fact, ok := f.Fact.(messages.CommandFact)
 	if !ok {
-		return
+		return nil
 	}
-	job := fact.Record() // which copies it
-	id, uid := job.ID, job.UID
-	if id == "" {
-		return
-	}
+	id, uid := named(fact)
 	j := k.jobs[id]
-	if j != nil && j.uid != uid {
+	if id == "" {
+		return pack(fact, nil)
+	}
+	if j != nil && j.last.who.uid != uid {
 		k.forget(id)
 		j = nil
 	}
+	var p *packed
+	if j == nil {
+		p = pack(fact, nil)
+	} else {
+		p = pack(fact, j.last)
+	}
 	switch {
 	case j == nil:
-		j = &knownJob{id: id, uid: uid, first: f.Seq}
+		j = &knownJob{first: f.Seq}
 		k.jobs[id] = j
 		if uid != "" {
 			k.byUID[uid] = id
@@ -84,20 +98,27 @@ func (k *known) learn(f messages.FactRecorded) {
 		k.number = max(k.number, idNumber(id))
 	case j.over > 0:
 		if _, notified := fact.(messages.CommandNotified); notified {
-			now := j.last.Record()
-			now.OnFinish = job.OnFinish
-			j.last, j.seq = j.last.With(now), f.Seq
+			now := j.last.record()
+			now.OnFinish = p.who.onFinish
+			j.last, j.seq = pack(j.last.kind.of(now), j.last), f.Seq
 		}
-		return
+		return p
 	}
-	j.last, j.seq = fact, f.Seq
+	j.last, j.seq = p, f.Seq
 	if _, retired := fact.(messages.CommandRetired); retired {
 		j.over = f.Seq
 		k.over = append(k.over, j)
 		if len(k.over) > MemoryJobs {
-			k.forget(k.over[0].id)
+			k.forget(k.over[0].last.who.id)
 		}
 	}
+	return p
+}
+
+// named is which job a fact is about.
+func named(fact messages.CommandFact) (messages.JobID, messages.UID) {
+	job := fact.Record()
+	return job.ID, job.UID
 }
 
 func (k *known) forget(id messages.JobID) {
@@ -106,8 +127,8 @@ func (k *known) forget(id messages.JobID) {
 		return
 	}
 	delete(k.jobs, id)
-	delete(k.byUID, j.uid)
-	delete(k.byKey, keyName{j.key.Principal, j.key.Key})
+	delete(k.byUID, j.last.who.uid)
+	delete(k.byKey, j.keyName())
 	if i := slices.Index(k.over, j); i >= 0 {
 		k.over = slices.Delete(k.over, i, i+1)
 	}
@@ -122,10 +143,10 @@ func (k *known) take(b Batch, last messages.Seq) {
 			continue
 		}
 		if other := k.jobs[k.byKey[name]]; other != nil {
-			other.key = Key{}
+			other.key = nil
 		}
-		delete(k.byKey, keyName{j.key.Principal, j.key.Key})
-		j.key, k.byKey[name] = key, key.Job
+		delete(k.byKey, j.keyName())
+		j.key, k.byKey[name] = &key, key.Job
 	}
 	for _, c := range b.Channels {
 		k.channels[c.ID] = &knownChannel{Channel: c, heard: k.hear()}
@@ -186,7 +207,7 @@ func (m *Memory) ByName(name string) (Entry, error) {
 	return m.find(func(k *known) (id messages.JobID) {
 		var first messages.Seq
 		for is, j := range k.jobs {
-			if name != "" && j.first > first && j.last.Record().Name == name {
+			if name != "" && j.first > first && j.last.who.name == name {
 				id, first = is, j.first
 			}
 		}

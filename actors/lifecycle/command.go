@@ -8,11 +8,13 @@ import (
 )
 
 // Command is the state of one command. Job is its record, which every fact
-// carries; Job.State is its phase.
+// carries; Job.State is its phase. It is never changed, but replaced: of many jobs that
+// run, all who know one have the same record.
 type Command struct {
-	Job    messages.Job
+	Job    *messages.Job
 	Limits Limits
 
+	own      bool // Job was made in this step, and nobody was told of it
 	gens     [timers]int
 	stoppers []Ticket  // wait for the end of the tree
 	controls []control // wait for the answer of the process, in order
@@ -26,12 +28,13 @@ type Command struct {
 // Rebuild is the machine of a job whose former actor died or whose tree was
 // restarted, as far as it was told. The facts that the engine replays enter it
 // as any others; what was told is not told again.
-func Rebuild(job messages.Job, limits Limits) Command {
+func Rebuild(job *messages.Job, limits Limits) Command {
 	return Command{Job: job, Limits: limits}
 }
 
 // Step answers an event with the next state and what to do about it.
 func (c Command) Step(now time.Time, event any) (Command, []Effect) {
+	c.own = false
 	switch e := event.(type) {
 	case Placed:
 		return c.placed(now)
@@ -73,7 +76,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 // placed arms what is left of the timers.
 func (c Command) placed(now time.Time) (Command, []Effect) {
 	if c.Job.State == "" {
-		c.Job.State = messages.Queued
+		c.edit().State = messages.Queued
 	}
 	var todo []Effect
 	if c.Job.State.Ended() {
@@ -89,9 +92,26 @@ func (c Command) placed(now time.Time) (Command, []Effect) {
 }
 
 // tell says a fact of the record as it stands.
-func (c Command) tell(fact messages.CommandFact) Tell {
-	job := c.Job
-	return Tell{Fact: fact, Job: &job}
+func (c *Command) tell(fact messages.CommandFact) Tell {
+	c.own = false
+	return Tell{Fact: fact, Job: c.Job}
+}
+
+// edit is the record for a change: what others may have stays as it is.
+func (c *Command) edit() *messages.Job {
+	if !c.own {
+		c.Job, c.own = &(&record{Job: *c.Job}).Job, true
+	}
+	return c.Job
+}
+
+// In is the machine of a job that is to begin in dir.
+func (c Command) In(dir string) Command {
+	if dir != c.Job.Dir {
+		c.own = false
+		c.edit().Dir = dir
+	}
+	return c
 }
 
 func (c *Command) arm(t Timer, after time.Duration) Effect {
@@ -109,10 +129,10 @@ func (c Command) granted(now time.Time) (Command, []Effect) {
 	if c.Job.State != messages.Queued && c.Job.State != messages.Starting {
 		return c, nil
 	}
-	c.Job.State = messages.Starting
+	c.edit().State = messages.Starting
 	todo := []Effect{Start{}}
 	if c.Limits.Timeout > 0 && c.Job.Deadline.IsZero() {
-		c.Job.Deadline = now.Add(c.Limits.Timeout)
+		c.edit().Deadline = now.Add(c.Limits.Timeout)
 		todo = []Effect{c.arm(Deadline, c.Limits.Timeout), Start{Deadline: c.Limits.Timeout}}
 	} else if !c.Job.Deadline.IsZero() {
 		todo = []Effect{Start{Deadline: max(c.Job.Deadline.Sub(now), time.Nanosecond)}}
@@ -122,11 +142,12 @@ func (c Command) granted(now time.Time) (Command, []Effect) {
 
 // started is heard once from the process and again at each adoption.
 func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
-	c.Job.PID, c.Job.StartTime, c.Job.Isolation = e.PID, e.StartTime, e.Isolation
-	first := c.Job.Started.IsZero()
-	c.Job.Started = e.At
-	if c.Job.State == messages.Queued || c.Job.State == messages.Starting {
-		c.Job.State = messages.Running
+	j := c.edit()
+	j.PID, j.StartTime, j.Isolation = e.PID, e.StartTime, e.Isolation
+	first := j.Started.IsZero()
+	j.Started = e.At
+	if j.State == messages.Queued || j.State == messages.Starting {
+		j.State = messages.Running
 	}
 	if !first { // it may have been told to begin and not to go on in the background
 		if c.Limits.Background && !c.Job.Background && c.Job.State == messages.Running {
@@ -142,7 +163,7 @@ func (c Command) started(e messages.ProcessStarted) (Command, []Effect) {
 }
 
 func (c Command) promote(todo []Effect) (Command, []Effect) {
-	c.Job.Background = true
+	c.edit().Background = true
 	return c, append(todo, c.disarm(Budget), c.tell(messages.CommandPromoted{}))
 }
 
@@ -162,7 +183,8 @@ func (c Command) expired(e Expired) (Command, []Effect) {
 
 // stop sets the cause once: whatever happens next, this is why it ended.
 func (c Command) stop(cause messages.Cause, grace time.Duration) (Command, []Effect) {
-	c.Job.State, c.Job.Cause = messages.Stopping, cause
+	j := c.edit()
+	j.State, j.Cause = messages.Stopping, cause
 	return c, []Effect{Stop{cause, grace}, c.tell(messages.CommandStopping{})}
 }
 
@@ -170,17 +192,18 @@ func (c Command) draining() (Command, []Effect) {
 	if c.Job.State == messages.Draining || c.Job.State == messages.Stopping {
 		return c, nil // a job that is being ended says so until it has
 	}
-	c.Job.State = messages.Draining
+	c.edit().State = messages.Draining
 	return c, []Effect{c.tell(messages.CommandDraining{})}
 }
 
 // failed ends a job of which no process exists.
 func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, e.Seq, true, true
-	c.Job.Ended, c.Job.Shell, c.Job.Err = e.At, e.Shell, e.Err
-	if c.Job.Cause.By != messages.ByNobody { // stopped before it could start
-		c.Job.Err = messages.Error{}
-		return c.finish(c.Job.Cause.OutcomeOf())
+	j := c.edit()
+	j.Ended, j.Shell, j.Err = e.At, e.Shell, e.Err
+	if j.Cause.By != messages.ByNobody { // stopped before it could start
+		j.Err = messages.Error{}
+		return c.finish(j.Cause.OutcomeOf())
 	}
 	return c.finish(messages.FailedToStart)
 }
@@ -188,14 +211,15 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 // lost ends a job whose result nobody can tell any more.
 func (c Command) lost(e messages.ProcessLost) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, max(c.seq, e.Seq), true, true
-	c.Job.Ended, c.Job.Err, c.Job.Shell, c.Job.Survivors = e.At, e.Err, 125, e.Survivors
+	j := c.edit()
+	j.Ended, j.Err, j.Shell, j.Survivors = e.At, e.Err, 125, e.Survivors
 	return c.finish(messages.Lost)
 }
 
 // exited takes the result. The engine says who ended the job: a job that went
 // by itself while a stop was on its way was not stopped.
 func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
-	j := &c.Job
+	j := c.edit()
 	c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
 	if e.Last > 0 { // what is said behind it is no news
 		c.closed, c.ended = true, true
@@ -221,7 +245,7 @@ func (c Command) again(event any) (Command, []Effect) {
 	case messages.ProcessExited:
 		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
 		if e.Last > 0 { // what is said behind it does not come here
-			c.closed, c.Job.OutputOpen = true, false
+			c.closed, c.edit().OutputOpen = true, false
 			c.sizes(e.Sizes)
 			return c.over(messages.TreeEnded{Seq: e.Last, Survivors: e.Survivors})
 		}
@@ -247,15 +271,17 @@ func (c Command) forgotten(now time.Time, e Forgotten) (Command, []Effect) {
 		c, todo := c.answerStoppers(nil)
 		return c.retire(todo)
 	}
-	c.Job.Ended, c.Job.Err, c.Job.Shell = now, e.Err, 125
+	j := c.edit()
+	j.Ended, j.Err, j.Shell = now, e.Err, 125
 	return c.finish(messages.Lost)
 }
 
 // finish sets the one outcome and answers whoever waited for the process.
 func (c Command) finish(why messages.Outcome) (Command, []Effect) {
-	c.Job.State, c.Job.Outcome = messages.Finished, why
-	c.Job.WaitingForInput, c.Job.WaitingForSecret = false, false
-	c.Job.Deadline = time.Time{}
+	j := c.edit()
+	j.State, j.Outcome = messages.Finished, why
+	j.WaitingForInput, j.WaitingForSecret = false, false
+	j.Deadline = time.Time{}
 	todo := []Effect{c.disarm(Budget), c.disarm(Deadline), c.tell(messages.CommandFinished{})}
 	for _, waits := range c.controls {
 		todo = append(todo, refuse(waits.to, JobFinished(c.Job.ID)))
@@ -270,11 +296,12 @@ func (c Command) finish(why messages.Outcome) (Command, []Effect) {
 func (c Command) over(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.OutputClosed:
-		c.seq, c.closed, c.Job.OutputOpen = max(c.seq, e.Seq), true, false
+		c.seq, c.closed, c.edit().OutputOpen = max(c.seq, e.Seq), true, false
 		c.sizes(e.Sizes)
 	case messages.TreeEnded:
-		c.seq, c.ended, c.Job.Children = max(c.seq, e.Seq), true, 0
-		c.Job.Survivors = e.Survivors
+		c.seq, c.ended = max(c.seq, e.Seq), true
+		j := c.edit()
+		j.Children, j.Survivors = 0, e.Survivors
 	}
 	if !c.Job.State.Ended() {
 		return c, nil
@@ -294,14 +321,15 @@ func (c Command) retire(todo []Effect) (Command, []Effect) {
 	case c.Job.State != messages.Finished:
 		return c, todo
 	}
-	c.Job.State, c.kept = messages.Retired, false
+	c.kept = false
 	for i, effect := range todo {
 		if tell, is := effect.(Tell); is { // it is the end, which nobody has heard yet
 			tell.Job.State, tell.Last = messages.Retired, true
-			todo[i] = tell
+			c.Job, todo[i] = tell.Job, tell
 			return c, todo
 		}
 	}
+	c.edit().State = messages.Retired
 	return c, append(todo, c.tell(messages.CommandRetired{}))
 }
 
@@ -348,9 +376,10 @@ func (c Command) recorded(e Recorded) (Command, []Effect) {
 
 // sizes takes the byte counts into the streams the job has.
 func (c *Command) sizes(s messages.Sizes) {
-	c.Job.Output = slices.Clone(c.Job.Output)
-	for i := range c.Job.Output {
-		out := &c.Job.Output[i]
+	j := c.edit()
+	j.Output = slices.Clone(j.Output)
+	for i := range j.Output {
+		out := &j.Output[i]
 		out.Bytes = max(out.Bytes, s[out.Stream])
 	}
 }

@@ -14,7 +14,7 @@ func TestLostProcess(t *testing.T) {
 		if phase.name == "queued" || phase.name == "retired" {
 			continue // nobody has asked an engine, or nothing is left to lose
 		}
-		c := Rebuild(messages.Job{ID: "j1", Created: noon}, Limits{})
+		c := Rebuild(&messages.Job{ID: "j1", Created: noon}, Limits{})
 		told := 0
 		step := func(event any) (todo []Effect) {
 			c, todo = c.Step(noon, event)

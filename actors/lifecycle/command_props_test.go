@@ -43,7 +43,7 @@ func (j *judge) fail(format string, args ...any) {
 func (j *judge) take(event any) []Effect {
 	j.history = append(j.history, fmt.Sprintf("%T%+v", event, event))
 	j.now = j.now.Add(time.Second)
-	before := j.c
+	before, record := j.c, *j.c.Job
 	if ask, ok := event.(Asked); ok && ask.By != 0 {
 		j.open[ask.By] = fmt.Sprintf("%T", ask.Request)
 	}
@@ -56,13 +56,16 @@ func (j *judge) take(event any) []Effect {
 	if again, same := before.Step(j.now, event); !reflect.DeepEqual(again, j.c) || !reflect.DeepEqual(same, todo) {
 		j.fail("the same state, event and time gave another answer")
 	}
+	if !reflect.DeepEqual(*before.Job, record) {
+		j.fail("a record that others have was changed to %+v", *before.Job)
+	}
 	if r, recorded := event.(Recorded); recorded && before.Job.State.Ended() && (r.Retired || before.Job.State != messages.Retired) {
 		j.kept = true
 	}
 	for _, e := range todo {
 		j.weigh(e)
 	}
-	j.constant(before.Job, event)
+	j.constant(*before.Job, event)
 	return todo
 }
 
@@ -154,7 +157,7 @@ func (j *judge) heard(fact messages.CommandFact) {
 
 // constant checks what must stay as it was.
 func (j *judge) constant(was messages.Job, event any) {
-	now := j.c.Job
+	now := *j.c.Job
 	if was.State.Ended() {
 		if now.Outcome != was.Outcome || now.Cause != was.Cause || now.Status != was.Status || now.Ended != was.Ended || now.Shell != was.Shell {
 			j.fail("the end was changed by %T", event)

@@ -41,7 +41,7 @@ type engine struct {
 
 func newWorld(t *rapid.T) *world {
 	c := drawCommand(t)
-	w := &world{judge: newJudge(t, c), limits: c.Limits, record: c.Job}
+	w := &world{judge: newJudge(t, c), limits: c.Limits, record: *c.Job}
 	w.record.State = messages.Queued
 	return w
 }
@@ -155,8 +155,9 @@ func (w *world) crash() {
 	}
 	clear(w.armed)
 	w.kept, w.words = false, nil // what was on its way to the one that died is lost
-	w.engine.owed = 0            // answers that are due to the one that died are not told
-	w.c = Rebuild(w.record, w.limits)
+	record := w.record
+	w.engine.owed = 0 // answers that are due to the one that died are not told
+	w.c = Rebuild(&record, w.limits)
 	w.do(Placed{})
 	switch {
 	case w.record.State == messages.Queued || w.record.State == messages.Starting:

@@ -45,7 +45,7 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 	c.controls = append(slices.Clip(c.controls), control{e.By, look})
 	was := c.Job.Terminal
 	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
-		c.Job.Terminal = r.Size
+		c.edit().Terminal = r.Size
 		return c, []Effect{Do{e.Request}, c.tell(messages.CommandChanged{})}
 	}
 	return c, []Effect{Do{e.Request}}
@@ -73,12 +73,13 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 		c.stoppers = append(slices.Clip(c.stoppers), by)
 	}
 	if state := c.Job.State; r.Gone && (state == messages.Queued || state == messages.Starting || state == messages.Running) {
-		c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagClientGone})
+		c.edit().Flags = union(c.Job.Flags, []messages.Flag{messages.FlagClientGone})
 	}
 	switch c.Job.State {
 	case messages.Queued:
 		c.closed, c.ended = true, true
-		c.Job.Cause, c.Job.Ended = cause, now
+		j := c.edit()
+		j.Cause, j.Ended = cause, now
 		return c.finish(cause.OutcomeOf())
 	case messages.Starting, messages.Running:
 		return c.stop(cause, grace)
@@ -98,7 +99,7 @@ func (c Command) askedToPromote(by Ticket, r messages.PromoteCommand) (Command, 
 	var todo []Effect
 	news := r.Keep && !c.Job.HasFlag(messages.FlagKept)
 	if news {
-		c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagKept})
+		c.edit().Flags = union(c.Job.Flags, []messages.Flag{messages.FlagKept})
 	}
 	switch {
 	case !c.Job.Background:
@@ -106,7 +107,7 @@ func (c Command) askedToPromote(by Ticket, r messages.PromoteCommand) (Command, 
 	case news:
 		todo = []Effect{c.tell(messages.CommandChanged{})}
 	}
-	return c, append(todo, Reply{by, messages.CommandPromoted{Job: c.Job}})
+	return c, append(todo, Reply{by, messages.CommandPromoted{Job: *c.Job}})
 }
 
 // askedForDeadline moves the deadline here and in the engine, which insures it.
@@ -124,17 +125,18 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 	}
 	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
 		c.Limits.Timeout = after(r, c.Limits.Timeout)
-		c.Job.Timeout = c.Limits.Timeout
+		c.edit().Timeout = c.Limits.Timeout
 		return c, []Effect{c.tell(messages.CommandChanged{}), Reply{by, messages.Acknowledged{}}}
 	}
 	left := after(r, c.Job.Deadline.Sub(now))
 	var timer Effect
+	j := c.edit()
 	if r.None {
-		c.Job.Deadline, c.Job.Timeout = time.Time{}, 0
+		j.Deadline, j.Timeout = time.Time{}, 0
 		timer = c.disarm(Deadline)
 	} else {
-		c.Job.Deadline = now.Add(left)
-		c.Job.Timeout = c.Job.Deadline.Sub(c.begun(now))
+		j.Deadline = now.Add(left)
+		j.Timeout = j.Deadline.Sub(c.begun(now))
 		timer = c.arm(Deadline, left)
 	}
 	c.Limits.Timeout = c.Job.Timeout
@@ -205,21 +207,21 @@ func (c Command) answered(fact any) (Command, []Effect) {
 
 // noticed takes what a user should see in the record.
 func (c Command) noticed(fact any) (Command, []Effect) {
-	before := len(c.Job.Flags)
-	waiting, secret := c.Job.WaitingForInput, c.Job.WaitingForSecret
+	was := c.Job
+	j := c.edit()
 	switch f := fact.(type) {
 	case messages.InputAwaited:
-		c.Job.WaitingForInput = f.Waiting && !c.Job.State.Ended()
-		c.Job.WaitingForSecret = f.Secret && c.Job.WaitingForInput
+		j.WaitingForInput = f.Waiting && !j.State.Ended()
+		j.WaitingForSecret = f.Secret && j.WaitingForInput
 	case messages.LogBlocked:
 		if f.Blocked {
-			c.Job.Flags = union(c.Job.Flags, []messages.Flag{messages.FlagLogBlocked})
+			j.Flags = union(j.Flags, []messages.Flag{messages.FlagLogBlocked})
 		}
 	case messages.LogFlagged:
-		c.Job.Flags = union(c.Job.Flags, []messages.Flag{f.Flag})
+		j.Flags = union(j.Flags, []messages.Flag{f.Flag})
 	}
-	same := len(c.Job.Flags) == before && c.Job.WaitingForInput == waiting && c.Job.WaitingForSecret == secret
-	if same || c.Job.State.Ended() {
+	same := len(j.Flags) == len(was.Flags) && j.WaitingForInput == was.WaitingForInput && j.WaitingForSecret == was.WaitingForSecret
+	if same || j.State.Ended() {
 		return c, nil // behind the outcome only the retirement is told, which carries it
 	}
 	return c, []Effect{c.tell(messages.CommandChanged{})}

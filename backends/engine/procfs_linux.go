@@ -24,12 +24,17 @@ func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
 // readFile reads a small file of a virtual file system.
 func readFile(sys Sys, dir int, path string) ([]byte, error) {
+	return readSmall(sys, dir, path, 1024)
+}
+
+// readSmall is readFile of one that is expected to hold less than so many bytes.
+func readSmall(sys Sys, dir int, path string, room int) ([]byte, error) {
 	fd, err := sys.OpenAt(dir, path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer sys.Close(fd)
-	buf := make([]byte, 1024)
+	buf := make([]byte, room)
 	n := 0
 	for {
 		k, err := sys.Read(fd, buf[n:])
