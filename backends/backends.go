@@ -133,8 +133,8 @@ type Spec struct {
 // file text, if the letter is m or s, which the next command overwrites; NONCE, if it is n
 // or t. Where Spec.SameExports is true the letter is e for m and k for s: the shell need not
 // keep for its successor what it exports. Without a terminal its output goes to the FIFO out;
-// with the letters s, k and t what it writes as errors goes to the FIFO err. Its input is /dev/null; with a capital letter it is
-// the FIFO NONCE.in, and when the shell has opened
+// with the letters s, k and t what it writes as errors goes to the FIFO err. Its input is
+// /dev/null; with a capital letter it is the FIFO NONCE.in, and when the shell has opened
 // that it writes "NUL NONCE run CWD NUL" to st. When it has let go of the
 // output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If
 // the shell dies first, its end is that of the command, which is flagged session_ended.

@@ -26,12 +26,12 @@ type rawCrowd struct {
 	rounds int
 }
 
-func newRawCrowd(_ context.Context, e errand) (runner, error) {
+func newRawCrowd(_ context.Context, e errand) (runner, error) { return rawCrowdOf(e.Size.Live) }
+
+func newRawBesideBare(_ context.Context, e errand) (runner, error) { return rawCrowdOf(e.Size.Bare) }
+
+func rawCrowdOf(n int) (runner, error) {
 	null, err := openNull()
-	n := e.Size.Live
-	if e.Scenario == "crowd-bare" {
-		n = e.Size.Bare
-	}
 	return &rawCrowd{n: n, null: null, env: os.Environ()}, err
 }
 

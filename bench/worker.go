@@ -39,7 +39,7 @@ var runners = map[string]struct {
 	"pty-flood":  {newOurFlood, newRawFlood},
 	"idle-4000":  {newOurTerminals, nil},
 	"jobs-10000": {newOurCrowd, newRawCrowd},
-	"crowd-bare": {newBareCrowd, newRawCrowd},
+	"crowd-bare": {newBareCrowd, newRawBesideBare},
 	"cancel":     {newOurTrees, newRawTrees},
 	"notify":     {newOurNotices, newRawNotices},
 	"ask":        {newOurAsks, newRawAsks},

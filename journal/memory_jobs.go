@@ -82,12 +82,11 @@ func (k *known) learn(f messages.FactRecorded) *packed {
 		k.forget(id)
 		j = nil
 	}
-	var p *packed
-	if j == nil {
-		p = pack(fact, nil)
-	} else {
-		p = pack(fact, j.last)
+	var former *packed
+	if j != nil {
+		former = j.last
 	}
+	p := pack(fact, former)
 	switch {
 	case j == nil:
 		j = &knownJob{first: f.Seq}
@@ -100,7 +99,7 @@ func (k *known) learn(f messages.FactRecorded) *packed {
 		if _, notified := fact.(messages.CommandNotified); notified {
 			now := j.last.record()
 			now.OnFinish = p.who.onFinish
-			j.last, j.seq = pack(j.last.kind.of(now), j.last), f.Seq
+			j.last, j.seq = pack(j.last.over(now), j.last), f.Seq
 		}
 		return p
 	}

@@ -23,7 +23,7 @@ type packed struct {
 	pid        int
 	startTime  uint64
 	seq        messages.Seq
-	kind       kind
+	kind       uint8 // jobKind
 	background bool
 	waits      bool
 	secret     bool
@@ -82,7 +82,7 @@ func pack(fact messages.CommandFact, former *packed) *packed {
 	p := &packed{
 		state: j.State, isolation: j.Isolation, backend: j.Backend, dir: j.Dir, output: j.Output,
 		started: j.Started, deadline: j.Deadline, pid: j.PID, startTime: j.StartTime, seq: j.Seq,
-		kind: kindOf(fact), background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
+		kind: uint8(jobKind(fact)), background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
 	}
 	who := identity{
 		asked: asked{
@@ -148,64 +148,7 @@ func (p *packed) record() messages.Job {
 }
 
 // fact is the fact as it was.
-func (p *packed) fact() messages.Fact { return p.kind.of(p.record()).(messages.Fact) }
+func (p *packed) fact() messages.Fact { return p.over(p.record()).(messages.Fact) }
 
-// kind is what a fact says.
-type kind uint8
-
-const (
-	changed kind = iota
-	queued
-	started
-	promoted
-	stopping
-	draining
-	finished
-	retired
-	notified
-)
-
-func kindOf(fact messages.CommandFact) kind {
-	switch fact.(type) {
-	case messages.CommandQueued:
-		return queued
-	case messages.CommandStarted:
-		return started
-	case messages.CommandPromoted:
-		return promoted
-	case messages.CommandStopping:
-		return stopping
-	case messages.CommandDraining:
-		return draining
-	case messages.CommandFinished:
-		return finished
-	case messages.CommandRetired:
-		return retired
-	case messages.CommandNotified:
-		return notified
-	}
-	return changed
-}
-
-// of is the fact of this kind over a record.
-func (k kind) of(j messages.Job) messages.CommandFact {
-	switch k {
-	case queued:
-		return messages.CommandQueued{Job: j}
-	case started:
-		return messages.CommandStarted{Job: j}
-	case promoted:
-		return messages.CommandPromoted{Job: j}
-	case stopping:
-		return messages.CommandStopping{Job: j}
-	case draining:
-		return messages.CommandDraining{Job: j}
-	case finished:
-		return messages.CommandFinished{Job: j}
-	case retired:
-		return messages.CommandRetired{Job: j}
-	case notified:
-		return messages.CommandNotified{Job: j}
-	}
-	return messages.CommandChanged{Job: j}
-}
+// over is the same fact over another record.
+func (p *packed) over(j messages.Job) messages.CommandFact { return aboutJobs[p.kind].With(j) }

@@ -6,7 +6,7 @@ import (
 	words "troupe/shell"
 )
 
-// A shell keeps what it exports for its successor, behind each command: that is more than
+// A shell keeps what it exports for its successor, behind each command: that is nearly
 // half of what a short one costs a bash. It need not where a command cannot change it.
 
 // beginsPlain reports whether the next shell of the place knows nothing but what every
@@ -15,8 +15,8 @@ func (p *place) beginsPlain() bool {
 	if p.driver.words[0] != "bash" || p.snapshot != "" {
 		return false
 	}
-	for _, kv := range p.environ() {
-		for _, from := range []string{"BASH_FUNC_", "BASHOPTS=", "SHELLOPTS=", "PS4="} {
+	for _, kv := range p.environ() { // in POSIX mode it reads the file that ENV names
+		for _, from := range []string{"BASH_FUNC_", "BASHOPTS=", "SHELLOPTS=", "PS4=", "POSIXLY_CORRECT="} {
 			if strings.HasPrefix(kv, from) {
 				return false
 			}

@@ -45,13 +45,17 @@ func TestExportsAreKeptWhenTheyMayHaveChanged(t *testing.T) {
 			if got := s.kept(); got == "0" {
 				t.Error("the successor does not go on counting")
 			}
+			s.say(die) // it has kept nothing itself
+			if out, _ := s.say("echo $A"); strings.TrimSpace(out) != "3" {
+				t.Errorf("the successor of the successor has A=%q, want 3", out)
+			}
 		})
 	}
 }
 
 // Where words may mean something else from the start nothing is told by them.
 func TestExportsAreKeptWhereWordsMayMeanAnything(t *testing.T) {
-	for _, from := range []string{"BASH_FUNC_ls%%=() { export A=2; }", "SHELLOPTS=allexport", "BASHOPTS=lastpipe"} {
+	for _, from := range []string{"BASH_FUNC_ls%%=() { export A=2; }", "SHELLOPTS=allexport", "BASHOPTS=lastpipe", "PS4=${A:=2}", "POSIXLY_CORRECT=1"} {
 		t.Run(from[:strings.IndexByte(from, '=')], func(t *testing.T) {
 			s := newRig(t, shell.Options{}).open("bash", func(at *backends.Place) { at.Env = append(at.Env, from) })
 			defer s.close()

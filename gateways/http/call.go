@@ -204,10 +204,16 @@ func send(w http.ResponseWriter, status int, v any) error {
 	b = append(b, '\n')
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
+	replyInTime(w)
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client may have gone
 	return nil
+}
+
+// replyInTime has what is written next fail if its reader does not read. It is called
+// before each writing: the deadline that it sets may be over by the next.
+func replyInTime(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 }
 
 // stream is the context of a reply that would not end by itself: it ends with

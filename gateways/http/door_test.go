@@ -1,7 +1,10 @@
 package http
 
 import (
+	"context"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,4 +49,30 @@ func TestADeadlineServesSeveralReplies(t *testing.T) {
 		within(30 * time.Second)
 		require.Len(t, conn.given, 8)
 	})
+}
+
+// timedReply is a reply that is given deadlines.
+type timedReply struct {
+	http.ResponseWriter
+	given []time.Time
+}
+
+func (r *timedReply) SetWriteDeadline(t time.Time) error { r.given = append(r.given, t); return nil }
+
+// Whoever begins a request has a deadline for what is written before the reply, which the
+// reply before may have left over; a reply that goes on for long has none.
+func TestOnlyStreamsHaveNoDeadline(t *testing.T) {
+	s := New(Options{})
+	ctx := context.WithValue(t.Context(), doorKey{}, &door{gate: &gate{server: s}, caller: &caller{bucket: bucket{left: requestBurst}}})
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, &net.UnixAddr{Name: "s", Net: "unix"})
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/x", nil)
+	w := &timedReply{ResponseWriter: httptest.NewRecorder()}
+	served := false
+	s.guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).ServeHTTP(w, r)
+	require.True(t, served)
+	require.Len(t, w.given, 1)
+	require.True(t, w.given[0].After(time.Now()))
+	_, end := (&call{Server: s, w: w, r: r, ctx: ctx}).stream()
+	defer end()
+	require.Zero(t, w.given[1])
 }

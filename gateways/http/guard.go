@@ -24,7 +24,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if !ok {
 			panic(http.ErrAbortHandler) // a listener that Serve did not see
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // also of the word to go on with a body
+		replyInTime(w) // the server says "100 Continue" before there is a reply
 		err := watch.refusal(w.Header(), r)
 		switch {
 		case d.full:

@@ -2,7 +2,6 @@ package http
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -59,7 +58,7 @@ func (c *call) run() error {
 func (c *call) announce(uid messages.UID) {
 	if _, err := c.node.Job(c.ctx, messages.JobID(uid)); err == nil {
 		c.locate(uid)
-		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(patience))
+		replyInTime(c.w)
 		c.w.WriteHeader(http.StatusProcessing)
 	}
 }
