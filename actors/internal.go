@@ -128,6 +128,13 @@ type news struct {
 	last bool
 }
 
+// settledAsked asks a session to say of a job at once that it is settled: the node
+// has forgotten it but for that.
+type settledAsked struct {
+	quiet
+	job messages.JobID
+}
+
 // settled says that the engine was told to forget jobs that are over. A session
 // says it of some at a time: should it die before, they are placed again, and their
 // engine no longer knows them.

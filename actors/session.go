@@ -49,6 +49,7 @@ type ticket struct {
 	flags   []messages.Flag // … of the session's own to its record
 	early   []early         // what was asked of it before it was accepted
 	left    chan struct{}   // closed when nobody waits for a look at it any more
+	hurry   bool            // the node is to hear at once that it is settled
 	leaving bool            // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
@@ -321,7 +322,7 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 	}
 	delete(s.jobs, t.place.job.ID)
 	s.settled = append(s.settled, t.place.job.ID)
-	if len(s.settled) >= settledAtOnce || s.closing != nil {
+	if len(s.settled) >= settledAtOnce || t.hurry || s.closing != nil {
 		s.tellSettled(ctx)
 	}
 	if t.pid != nil {

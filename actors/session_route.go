@@ -16,6 +16,9 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	case messages.CloseSession:
 		s.close(ctx, r)
 		return
+	case settledAsked:
+		s.settledAsked(ctx, r.job)
+		return
 	case turnGiven:
 		s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: r.job}))
 		return

@@ -26,6 +26,7 @@ type supervisor struct {
 	archived  []messages.JobID // oldest first
 	telling   []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
 	forgotten []forgotten
+	unsettled map[messages.JobID]*entry // forgotten, and may have to be placed again
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
 

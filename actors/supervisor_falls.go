@@ -36,6 +36,7 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	delete(s.sessions, at)
 	delete(s.asks, at)
 	delete(s.shells.known, at)
+	s.leaveUnsettled(at)
 	for _, e := range s.sorted() {
 		if e.over || e.job.Scope != at.Scope || e.job.Session != at.Session {
 			continue

@@ -156,6 +156,7 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 		dismiss(ctx, pid)
 	}
 	s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
+	s.forgetUnsettled(ctx, e)
 }
 
 // forgotten is a job whose output is still to be removed. The journal has it until

@@ -170,6 +170,7 @@ func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
 			s.settled(ctx, e.job.ID) // as far as it goes: its processes were told to survive
 		}
 	}
+	s.leaveUnsettled(at)
 }
 
 func (s *supervisor) payClosing(ctx actor.Context, at messages.Address, reply any) {
@@ -239,7 +240,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 			s.send(ctx, at, openSession{ask: ask, bare: bare}, nil)
 		}
 	}
-	for _, e := range s.sorted() {
+	for _, e := range append(s.sorted(), slices.Collect(maps.Values(s.unsettled))...) {
 		if !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
 		}

@@ -83,3 +83,25 @@ func TestRetentionOfWhatWasForgotten(t *testing.T) {
 		listed(2)
 	}, plan{limits: actors.Limits{Finished: 64}}) // of which two are removed at a time
 }
+
+// A job whose record goes before its engine was told that the end is kept is settled
+// all the same when an actor dies with that word: the engine would keep it for ever.
+func TestForgottenJobsAreSettled(t *testing.T) {
+	for _, kind := range []string{"scope", "session", "command"} {
+		t.Run(kind, func(t *testing.T) {
+			journals(t, func(h *house) {
+				message := "routed:actors.recorded"
+				if kind == "command" {
+					message = "actors.recorded"
+				}
+				h.stage.fail(fault{point: point{kind, message}, nth: 1})
+				_, p := h.start(messages.RunCommand{Text: "writes", Background: true})
+				p.Write(messages.Merged, "more than is kept")
+				p.Exit(0)
+				h.after(time.Minute)
+				reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j1"}))
+				want(h, "unsettled", len(h.engine.Unsettled()), 0)
+			}, plan{limits: actors.Limits{LogBytes: 1}})
+		})
+	}
+}

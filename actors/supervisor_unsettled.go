@@ -1,0 +1,43 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages"
+)
+
+// A job may be forgotten when its end is recorded and its engine was not yet told to
+// forget it, too: the word for that is on its way down the tree. If it is lost with an
+// actor above the job's, the job is placed once more, so that somebody tells the
+// engine, which would keep the end for ever. The node has it for that alone: nobody
+// finds it any more.
+
+// forgetUnsettled keeps what it takes to settle a job that is forgotten, and has its
+// session say when that is done.
+func (s *supervisor) forgetUnsettled(ctx actor.Context, e *entry) {
+	if e.settled {
+		return
+	}
+	if s.unsettled == nil {
+		s.unsettled = map[messages.JobID]*entry{}
+	}
+	s.unsettled[e.job.ID] = e
+	s.send(ctx, s.home(e), settledAsked{job: e.job.ID}, nil)
+}
+
+// leaveUnsettled gives up on the jobs of a session that is gone.
+func (s *supervisor) leaveUnsettled(at messages.Address) {
+	for id, e := range s.unsettled {
+		if e.job.Scope == at.Scope && e.job.Session == at.Session {
+			delete(s.unsettled, id)
+		}
+	}
+}
+
+// settledAsked tells the node what is settled, and of this job as soon as it is.
+func (s *session) settledAsked(ctx actor.Context, id messages.JobID) {
+	if t := s.jobs[id]; t != nil {
+		t.hurry = true
+	}
+	s.tellSettled(ctx)
+}
