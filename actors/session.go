@@ -340,6 +340,14 @@ func (s *session) tellSettled(ctx actor.Context) {
 	}
 }
 
+// settledAsked tells the node what is settled, and of this job as soon as it is.
+func (s *session) settledAsked(ctx actor.Context, id messages.JobID) {
+	if t := s.jobs[id]; t != nil {
+		t.hurry = true
+	}
+	s.tellSettled(ctx)
+}
+
 // abandon lets go of the jobs without an actor, of the looks, and of its timer.
 func (s *session) abandon(ctx actor.Context) {
 	for _, t := range s.unseen {

@@ -240,9 +240,15 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 			s.send(ctx, at, openSession{ask: ask, bare: bare}, nil)
 		}
 	}
-	for _, e := range append(s.sorted(), slices.Collect(maps.Values(s.unsettled))...) {
+	for _, e := range s.sorted() {
 		if !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
+		}
+	}
+	for _, e := range s.unsettled {
+		if inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+			s.place(ctx, e)
+			s.askSettled(ctx, e)
 		}
 	}
 	for at, o := range s.closings {

@@ -22,6 +22,10 @@ func (s *supervisor) forgetUnsettled(ctx actor.Context, e *entry) {
 		s.unsettled = map[messages.JobID]*entry{}
 	}
 	s.unsettled[e.job.ID] = e
+	s.askSettled(ctx, e)
+}
+
+func (s *supervisor) askSettled(ctx actor.Context, e *entry) {
 	s.send(ctx, s.home(e), settledAsked{job: e.job.ID}, nil)
 }
 
@@ -32,12 +36,4 @@ func (s *supervisor) leaveUnsettled(at messages.Address) {
 			delete(s.unsettled, id)
 		}
 	}
-}
-
-// settledAsked tells the node what is settled, and of this job as soon as it is.
-func (s *session) settledAsked(ctx actor.Context, id messages.JobID) {
-	if t := s.jobs[id]; t != nil {
-		t.hurry = true
-	}
-	s.tellSettled(ctx)
 }

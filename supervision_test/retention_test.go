@@ -101,6 +101,7 @@ func TestForgottenJobsAreSettled(t *testing.T) {
 				h.after(time.Minute)
 				reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j1"}))
 				want(h, "unsettled", len(h.engine.Unsettled()), 0)
+				want(h, "words that the node may forget it whole", h.stage.count(point{"supervisor", "actors.settled"}), 1)
 			}, plan{limits: actors.Limits{LogBytes: 1}})
 		})
 	}

@@ -299,3 +299,10 @@ func (h *house) crash(kind string) {
 	h.system().Root.Send(pid, boom{})
 	h.after(0)
 }
+
+// count is how often a kind of message has arrived.
+func (s *stage) count(p point) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[p]
+}

@@ -75,7 +75,7 @@ func many(t *testing.T, o shell.Options, total int) {
 	after := standing(t, r)
 	t.Logf("%.0f commands a second; %+v before, %+v after", float64(total)/took.Seconds(), before, after)
 	// What the last command of each shell had open may be about to be closed: a log
-	// and the directory of its cgroup. One that leaks in a hundred is more.
+	// and the directory of its cgroup. A leak with one command in a hundred is more.
 	if after.files > before.files || after.open > before.open+2*sessions || after.goroutines > before.goroutines+8 || after.heap > before.heap+8<<20 {
 		t.Errorf("%+v became %+v", before, after)
 	}
