@@ -27,6 +27,7 @@ type entry struct {
 	owed    bool   // a client waited for its end when it was asked for
 	awaited bool   // … and may come back, see comeBack
 	held    bool   // its engine had it before this tree
+	due     bool   // its engine has its end, see awaitEnds
 	keep    bool   // somebody has asked for it to stay: its record says so a moment later
 	// answered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
 	answered int64

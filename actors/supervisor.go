@@ -55,7 +55,8 @@ type supervisor struct {
 	logBytes int64   // that archived jobs have written
 	aside    Entry   // to be recorded beside the facts
 	acks     Entry   // … with the next of them, or soon
-	early    []early // requests that came before the journal was read
+	early    []early // requests that came before the journal was read, or the ends that are due
+	due      int     // ends that the engine has and the node has not heard
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
 
@@ -139,12 +140,13 @@ func (s *supervisor) start(ctx actor.Context) {
 
 // request takes what a client asks, in every phase.
 func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
+	tooEarly := s.phase == opening || s.due > 0 && ctx.Sender() != nil // what the node asks itself can be done
 	switch {
-	case s.phase == opening && len(s.early) < maxEarly:
+	case tooEarly && len(s.early) < maxEarly:
 		s.early = append(s.early, early{msg, ctx.Sender()})
 		return
-	case s.phase == opening:
-		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still opening its journal", Hint: "try again soon"})
+	case tooEarly:
+		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still reading what was before it", Hint: "try again soon"})
 		return
 	}
 	switch r := msg.(type) {
@@ -216,6 +218,8 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	case trimLate:
 		s.aging = nil
 		s.trim(ctx)
+	case endsLate:
+		s.endsLate(ctx)
 	case clientLate:
 		s.clientLate(ctx, m.job)
 	case budgetLate:

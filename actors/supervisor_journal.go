@@ -50,10 +50,9 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 	}
 	s.phase = open
 	s.resume(ctx)
-	for _, e := range s.early {
-		ctx.RequestWithCustomSender(ctx.Self(), e.request, e.sender)
+	if s.due == 0 {
+		s.answerEarly(ctx)
 	}
-	s.early = nil
 }
 
 // record numbers a fact about a job and gives it to the journal. The fact it

@@ -51,6 +51,7 @@ func (s *supervisor) resume(ctx actor.Context) {
 			s.know(s.untold(h), held[h.ID], true)
 		}
 	}
+	s.awaitEnds(ctx, past.Held)
 	s.rememberNotices()
 	s.reopen(ctx, past.Held, held, told, shells)
 	s.rememberUses(shells)

@@ -290,6 +290,7 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *me
 	}
 	s.tellWatches(ctx, e)
 	s.endUnrecorded(ctx, e)
+	s.endHeard(ctx, e)
 }
 
 // pay gives the clients of a run the one reply they are owed.

@@ -226,6 +226,8 @@ type Held struct {
 	ID   messages.UID
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
+	// Ended: its end is among the facts that Adopt replays.
+	Ended bool `json:",omitempty"`
 	// Dir is where a live shell is, or was at its end; "": it is none, or not known.
 	Dir string `json:",omitempty"`
 

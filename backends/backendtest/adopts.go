@@ -159,7 +159,7 @@ func inventory(b *bench) {
 		}
 		return nil
 	}
-	if h := find(); h == nil || !h.Live || string(h.Meta) != "meta" {
+	if h := find(); h == nil || !h.Live || h.Ended || string(h.Meta) != "meta" {
 		b.Errorf("live: %+v", h)
 	}
 	r.process.Note([]byte("other"))
@@ -168,7 +168,7 @@ func inventory(b *bench) {
 	}
 	r.stop(messages.ByClient, time.Minute)
 	r.gone(messages.ByClient)
-	if h := find(); h == nil || h.Live {
+	if h := find(); h == nil || h.Live || !h.Ended {
 		b.Errorf("over: %+v", h)
 	}
 	r.process.Settle(lastNumber(r.all()))

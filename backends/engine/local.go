@@ -128,7 +128,7 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
 	held := make([]backends.Held, 0, len(jobs))
 	for _, j := range jobs {
 		j.mu.Lock()
-		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over}
+		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
 		if j.live != nil {
 			h.Dir = j.cwd()
 		}

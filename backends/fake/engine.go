@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"troupe/backends"
 	"troupe/messages"
@@ -35,6 +36,9 @@ type Options struct {
 	Check func(backends.Command) *messages.Error
 	// OpenFails is asked by Backend.Open; nil refuses nothing.
 	OpenFails func(backends.Place) error
+	// Replay is how long after its adoption a process tells what it has to tell, as one
+	// behind a slow keeper.
+	Replay time.Duration
 }
 
 // waiting bounds Engine.Started: more processes than this that no test takes

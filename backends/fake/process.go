@@ -227,7 +227,7 @@ func (p *Process) Deadline() time.Duration {
 func (p *Process) inventory() backends.Held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over()}
+	return backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
 }
 
 // kept reports whether what is left of the process outlives its place.

@@ -58,11 +58,22 @@ func (p *Process) bind(facts backends.Facts) backends.Process {
 		p.outbox = append(p.outbox, item{fact: n.fact})
 	}
 	p.outbox = append(p.outbox, behind...)
-	p.wake()
+	p.replay()
 	p.mu.Unlock()
 	p.telling.Lock() // the former owner may be hearing its last fact
 	defer p.telling.Unlock()
 	return hold{b}
+}
+
+// replay tells a new owner what there is to tell. Called with mu.
+func (p *Process) replay() {
+	after := p.engine.options.Replay
+	if after == 0 || p.waking || len(p.outbox) == 0 {
+		p.wake()
+		return
+	}
+	p.waking = true
+	time.AfterFunc(after, p.tell)
 }
 
 // unbind takes the process from its owner, if that is b; nil is anyone. No fact

@@ -1,0 +1,52 @@
+package supervision_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"troupe/backends/fake"
+	"troupe/messages"
+)
+
+// Whoever was told that a job has ended is not told by the next node that it runs: a node
+// takes no requests before it has heard the ends that its engine has.
+func TestRestartKnowsTheEndsBeforeItAnswers(t *testing.T) {
+	journals(t, func(h *house) {
+		waited, told := h.start(messages.RunCommand{Scope: "a/b", Text: "told"})
+		_, missed := h.start(messages.RunCommand{Text: "missed", Background: true})
+		h.start(messages.RunCommand{Text: "runs", Background: true})
+		h.ledger.fail(errors.New("input/output error"))
+		told.Exit(3)
+		h.after(0)
+		want(h, "told to its client", reply[messages.CommandFinished](waited).Job.Shell, 3)
+		h.die()
+		h.ledger.fail(nil)
+		missed.Exit(4)
+		began := h.since()
+		h.begin()
+		want(h, "opened in", h.since()-began, replay)
+		want(h, "running", len(h.listed(messages.ListJobs{})), 1)
+		want(h, "the end that was told", h.job("j1").Shell, 3)
+		want(h, "its outcome", h.job("j1").Outcome, messages.Exited)
+		want(h, "the end that nobody heard", h.job("j2").Shell, 4)
+	}, plan{fake: fake.Options{Replay: replay}})
+}
+
+// replay is how late an engine tells what it keeps.
+const replay = time.Second
+
+// An engine that does not tell the ends it has delays the node for five seconds.
+func TestRestartAnswersThoughAnEndIsNotTold(t *testing.T) {
+	journals(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "ends", Background: true})
+		h.die()
+		p.Exit(4)
+		began := h.since()
+		h.begin()
+		want(h, "opened in", h.since()-began, 5*time.Second)
+		want(h, "shown as", h.job("j1").State, messages.Running)
+		h.after(time.Minute)
+		want(h, "ended with", h.job("j1").Shell, 4)
+	}, plan{fake: fake.Options{Replay: time.Minute}})
+}
