@@ -140,6 +140,12 @@ type Spec struct {
 // the shell dies first, its end is that of the command, which is flagged session_ended.
 // What has another nonce, or none, changes nothing.
 //
+// An interrupt may meet the shell as it reads a line: it writes "NUL again 0 NUL" to st,
+// and the line is told again; of the rest of the one before it makes nothing. A shell that
+// Syncs answers the letter y with "NUL sync 0 NUL", and runs nothing: it is told that ahead of a
+// command on a terminal if what was done for the one before may have sent it an interrupt,
+// since the shell may have something to write for that.
+//
 // In a shell on a terminal that is the input and the output of each command, whose Stdio
 // says how large it is to be. Before its report the shell writes the fence
 // "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte; it is in no log. The modes are
@@ -162,6 +168,9 @@ type Live struct {
 	// From is a live shell that has ended, and whose facts are not all settled: files of
 	// its directory whose names begin with "kept" are this one's now. "": none.
 	From messages.UID
+
+	// Syncs: it knows the letter y.
+	Syncs bool
 
 	// Within is how long it may take until it is ready; then it is ended. 0: a minute.
 	Within time.Duration

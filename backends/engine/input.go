@@ -254,6 +254,7 @@ func (j *job) writeAs(t *terminal, end *pipeEnd, p *piece) error {
 	if bad != nil {
 		return bad
 	}
+	t.keys.Store(true)
 	err := j.writePiece(end, p)
 	if err == nil {
 		t.typed(p.data)

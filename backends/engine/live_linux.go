@@ -19,6 +19,7 @@ import (
 type live struct {
 	job     *job
 	within  time.Duration
+	canSync bool // it is on a terminal, and says when asked that no interrupt is on its way
 	dir     string
 	made    bool // the directory is there
 	text    int  // the file of short texts, open; -1: it is not
@@ -37,6 +38,9 @@ type live struct {
 	gone    bool     // its process has ended
 	why     *failure // it was never ready, because; nil: it was, or may be
 	end     ending
+	poked   bool     // an interrupt may be on its way to it
+	syncing bool     // it was asked to say that none is
+	syncs   int      // times it was asked again
 	cmd     *section // it waits for the shell, or runs; nil: none does
 	last    *section // the command before
 	present []proc   // that lived in its tree when the last command had ended
@@ -134,6 +138,8 @@ func (sh *live) heard(r report) func() {
 		sh.goTo(r.cwd)
 		sh.stopTimer()
 		return sh.call()
+	case sh.syncing:
+		return sh.synced(r)
 	case s == nil || !s.given:
 		return nil
 	case r.about == reportAgain:
@@ -158,11 +164,14 @@ func (sh *live) heard(r report) func() {
 // nothing to do. Called with mu.
 func (sh *live) call() func() {
 	s := sh.cmd
-	if s == nil || !sh.born || !sh.up || sh.gone {
+	if s == nil || !sh.takes() || sh.gone {
 		return nil
 	}
 	return func() { sh.job.e.queue.push(s.job) }
 }
+
+// takes reports whether the shell can take a command now. Called with mu.
+func (sh *live) takes() bool { return sh.up && sh.born && !sh.syncing }
 
 // begun says that the job has all it needs to take commands: the shell itself may have
 // been ready before.
@@ -320,7 +329,7 @@ func (e *Local) lifeOf(id messages.UID) *live {
 
 // newLive is what a job will have when it is a live shell.
 func newLive(j *job, s *backends.Live) *live {
-	sh := &live{job: j, within: cmp.Or(s.Within, comesUp), text: -1, ctl: -1, st: readEnd{sys: j.e.opt.Sys, fd: -1, shut: true}}
+	sh := &live{job: j, within: cmp.Or(s.Within, comesUp), canSync: s.Syncs, text: -1, ctl: -1, st: readEnd{sys: j.e.opt.Sys, fd: -1, shut: true}}
 	sh.cwd.Store(new(string))
 	return sh
 }

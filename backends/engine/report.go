@@ -17,6 +17,7 @@ type report struct {
 const (
 	reportReady = "ready" // in place of a nonce: the shell takes its first command
 	reportAgain = "again" // likewise: it may have lost what it was told, for an interrupt
+	reportSync  = "sync"  // likewise: what was sent to it before has come
 	reportRuns  = "run"   // in place of a status
 )
 

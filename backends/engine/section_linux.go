@@ -96,7 +96,10 @@ func (j *job) letIn(id messages.UID) (*section, *failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.in = s
-	if sh.up && sh.born {
+	if sh.poked && sh.takes() {
+		sh.sync()
+	}
+	if sh.takes() {
 		s.preparing.Store(true)
 		return s, nil
 	}

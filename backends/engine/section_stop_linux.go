@@ -133,6 +133,7 @@ func (s *section) poke() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
 	if s.shell.cmd == s && s.given {
+		s.shell.poke()
 		s.shell.job.root.signal(unix.SIGINT, false)
 		s.shell.job.root.signal(unix.SIGCONT, false)
 	}

@@ -210,6 +210,11 @@ func (s *section) riseFrom() {
 	in.writing.Lock()
 	in.cut = true
 	in.writing.Unlock()
+	if s.io.term.keys.Load() { // one of them may have been that for an interrupt
+		s.shell.mu.Lock()
+		s.shell.poke()
+		s.shell.mu.Unlock()
+	}
 	s.shell.master.end.nudge()
 }
 
@@ -234,11 +239,24 @@ func (s *section) interruptFront(sent map[executed]bool) (some bool) {
 	}
 	s.shell.mu.Lock()
 	if s.shell.cmd == s && s.given {
-		s.io.term.end.use(func(master int) { _ = sys.SignalFront(master, unix.SIGINT) })
+		s.shell.poke()
+		s.io.term.end.use(func(master int) {
+			_ = sys.SignalFront(master, unix.SIGINT)
+			s.io.term.goOn(master)
+		})
 	}
 	s.shell.mu.Unlock()
 	s.job.tree.(*inShell).send(procs, unix.SIGCONT)
 	return true
+}
+
+// goOn has a terminal go on whose output was stopped with ^S, as the key for an interrupt
+// does: by the key for that, which no program reads where the other works.
+func (t *terminal) goOn(master int) {
+	modes, err := t.sys.Modes(master)
+	if err == nil && modes.Iflag&unix.IXON != 0 && modes.Cc[unix.VSTART] != disabled {
+		_, _ = t.sys.Write(master, modes.Cc[unix.VSTART:unix.VSTART+1])
+	}
 }
 
 // unstick has a terminal go on whose output was stopped with ^S, or whose log takes no
@@ -252,6 +270,7 @@ func (s *section) unstick() {
 		s.giveUp()
 	}
 	t.end.use(func(master int) {
+		_ = t.sys.DropTyped(master) // a ^S that the kernel has not come to
 		modes := t.modes
 		modes.Iflag &^= unix.IXON
 		_ = t.sys.SetModes(master, &modes)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -16,6 +17,7 @@ type terminal struct {
 	sys   Sys
 	end   *readEnd
 	modes unix.Termios // at the start
+	keys  atomic.Bool  // something was typed
 
 	// What follows is of the goroutine that writes the input.
 	cooked bool // lines were collected when it looked last

@@ -63,7 +63,7 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 	if err != nil {
 		return backends.Spec{}, err
 	}
-	live := &backends.Live{Files: maps.Clone(d.files()), Within: p.backend.options.Within}
+	live := &backends.Live{Files: maps.Clone(d.files()), Within: p.backend.options.Within, Syncs: p.backend.onTerminals()}
 	dir, start := p.at.Dir, p.takesUp()
 	if p.lived { // where it was may be gone
 		start += d.enter(p.dir, p.at.Dir)

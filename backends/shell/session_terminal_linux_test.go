@@ -137,22 +137,54 @@ func TestTypedIsForOneCommand(t *testing.T) {
 	}
 }
 
-// A terminal that was stopped by a key keeps nobody from being ended, and the next command
-// finds it going.
+// A terminal that was stopped by a key keeps nobody from being ended, by an interrupt or by
+// a kill, and the next command finds it going and has no output but its own.
 func TestStoppedTerminal(t *testing.T) {
-	r := newRig(t, onTerminals)
-	s := r.open("bash")
-	defer s.close()
-	run := s.start("echo ready; read x; while :; do echo more; done")
-	run.wrote("ready\r\n")
-	run.proc.Do(backends.Input{Data: []byte("\x13\n")})
-	await[messages.InputWritten](run.ear)
-	run.proc.Stop(messages.Cause{By: messages.ByClient, Reason: "test"}, 100*time.Millisecond)
-	if f := run.over(); slices.Contains(f.Flags, messages.FlagSessionEnded) {
-		t.Errorf("%+v", f)
+	for _, kind := range []string{"bash", "dash", "zsh"} {
+		for _, grace := range []time.Duration{time.Minute, 0} {
+			t.Run(fmt.Sprint(kind, " ", grace), func(t *testing.T) {
+				needShell(t, kind)
+				r := newRig(t, onTerminals)
+				r.TB = t
+				s := r.open(kind)
+				defer s.close()
+				for range 5 {
+					run := s.start("echo ready; read x; while :; do echo more; done")
+					run.wrote("ready\r\n")
+					run.proc.Do(backends.Input{Data: []byte("\x13\n")})
+					await[messages.InputWritten](run.ear)
+					run.proc.Stop(messages.Cause{By: messages.ByClient, Reason: "test"}, grace)
+					if f := run.over(); slices.Contains(f.Flags, messages.FlagSessionEnded) {
+						t.Errorf("%+v", f)
+					}
+					if out, f := s.say("echo on"); out != "on\r\n" || f.Status.Code != 0 {
+						t.Errorf("behind it: %+v, %q", f, out)
+					}
+				}
+			})
+		}
 	}
-	if out, f := s.say("echo on"); out != "on\r\n" || f.Status.Code != 0 {
-		t.Errorf("behind it: %+v, %q", f, out)
+}
+
+// So it is where the command is not stopped but interrupted, by a key.
+func TestInterruptedByAKey(t *testing.T) {
+	for _, kind := range []string{"bash", "dash", "zsh"} {
+		t.Run(kind, func(t *testing.T) {
+			needShell(t, kind)
+			r := newRig(t, onTerminals)
+			r.TB = t
+			s := r.open(kind)
+			defer s.close()
+			for i := range 20 {
+				run := s.start("echo ready; while :; do :; done")
+				run.wrote("ready\r\n")
+				run.proc.Do(backends.Input{Data: []byte(strings.Repeat("\x03", 1+i%3)), Raw: true})
+				run.over()
+				if out, f := s.say("echo on"); out != "on\r\n" || f.Status.Code != 0 {
+					t.Errorf("behind it: %+v, %q", f, out)
+				}
+			}
+		})
 	}
 }
 

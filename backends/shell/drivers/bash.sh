@@ -7,7 +7,7 @@ __troupe_s=$?
 if [[ ! ${__troupe_n+x} ]]; then
   builtin export -n PROMPT_COMMAND
   builtin unset HISTFILE
-  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f='' __troupe_g=''
+  __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f='' __troupe_g='' __troupe_h='' __troupe_z=18
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     __troupe_t=${TROUPE_TREE-}
     # Of the two that were kept the newest counts that is whole.
@@ -46,7 +46,7 @@ if [[ ! ${__troupe_n+x} ]]; then
 
   # __troupe_again says that the read was interrupted, and what it took is lost.
   __troupe_again() {
-    __troupe_g='' __troupe_n=''
+    __troupe_g='' __troupe_n='' __troupe_h='' __troupe_z=18
     builtin printf '\0again 0 \0' >>'@DIR@/st'
   }
 
@@ -59,12 +59,23 @@ if [[ ! ${__troupe_n+x} ]]; then
   # __troupe_seldom takes what is no short text without an input. It fails if there is
   # nothing to run.
   __troupe_seldom() {
+    if [[ $__troupe_c == y ]]; then # an interrupt that was sent before has come by now
+      __troupe_n=''
+      builtin printf '\0sync 0 \0' >>'@DIR@/st'
+      builtin return 1
+    fi
+    if [[ ${__troupe_c#?} && $__troupe_n$__troupe_c == *$'\n'* ]]; then
+      # An interrupted read took a part of a line: behind the rest of it the next begins.
+      __troupe_h=$__troupe_n$__troupe_c __troupe_n=''
+      __troupe_h=${__troupe_h#*$'\n'} __troupe_z=$((18 - ${#__troupe_h}))
+      builtin return 1
+    fi
     if [[ $__troupe_n && $__troupe_n == "$__troupe_l" ]]; then # it was told twice
       __troupe_n=''
       builtin return 1
     fi
     if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
-    if [[ ! $__troupe_c || ! -f $__troupe_f ]]; then
+    if [[ ! $__troupe_c || ${__troupe_c#[ekmsntEKMSNT]} || ! -f $__troupe_f ]]; then
       __troupe_unread
       __troupe_n=$__troupe_l __troupe_s=$__troupe_p
       builtin return 1
@@ -89,11 +100,12 @@ if [[ ! ${__troupe_n+x} ]]; then
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
       [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
       __troupe_g=1
-      builtin read -r -N 18 __troupe_n <'@DIR@/ctl' || {
+      builtin read -r -N "$__troupe_z" __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
-      __troupe_c=${__troupe_n:16:1} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g='' __troupe_f='@DIR@/text'
+      __troupe_n=$__troupe_h$__troupe_n __troupe_h='' __troupe_z=18
+      __troupe_c=${__troupe_n:16} __troupe_c=${__troupe_c%$'\n'} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g='' __troupe_f='@DIR@/text'
       # == is blind to capitals under nocasematch; what ends a word is not.
       if [[ $__troupe_c && ! ${__troupe_c#[ekms]} && $__troupe_n != "$__troupe_l" && -f $__troupe_f ]] || __troupe_seldom; then break; fi
     done

@@ -27,11 +27,18 @@ __troupe_turn() {
     __troupe_n='' # what was read is lost with an interrupt
     command printf '\0again 0 \0' >>'@DIR@/st' || :
   fi
-  if [ -z "$__troupe_n" ] && [ -p '@DIR@/ctl' ]; then return 0; fi
+  if [ -z "$__troupe_n" ]; then
+    if [ -p '@DIR@/ctl' ]; then return 0; else exit 125; fi
+  fi
   __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
   case $__troupe_c in
   [msMS]) __troupe_f='@DIR@/text' ;;
-  *) __troupe_f="@DIR@/$__troupe_n" ;;
+  [ntNT]) __troupe_f="@DIR@/$__troupe_n" ;;
+  *) # an interrupt that was sent before has come by now, or this is the rest of a line that one has cut
+    if [ "$__troupe_c" = y ]; then command printf '\0sync 0 \0' >>'@DIR@/st' || :; fi
+    __troupe_n=''
+    return 0
+    ;;
   esac
   [ -f "$__troupe_f" ] || exit 125
   case $__troupe_c in [MSNT])

@@ -34,7 +34,10 @@ while [[ -n x ]]; do
     __troupe_g='' __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
     __troupe_f='@DIR@/text'
     if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
-    if [[ -n $__troupe_c && -f $__troupe_f ]]; then
+    if [[ $__troupe_c == y ]]; then # an interrupt that was sent before has come by now
+      __troupe_n=''
+      builtin printf '\0sync 0 \0' >>'@DIR@/st'
+    elif [[ -n $__troupe_c && -f $__troupe_f ]]; then
       __troupe_m=0
       if [[ $__troupe_c == [MSNT] ]]; then
         builtin exec 0<"@DIR@/$__troupe_n.in"

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// An interrupt that was sent for one command may come when that is over: a bash writes a
+// new line then, and reports once more. On a terminal that would be output of the next
+// command. So behind whatever may have sent one the shell is asked first to say that it
+// has come.
+
+// syncLine asks for that: a nonce that no command has, and the letter.
+var syncLine = strings.Repeat("0", 16) + "y"
+
+// sync asks the shell. One that is ready answers within a tenth of a millisecond; it is
+// ended when it does not in the time in which one that starts has to be ready. Called with
+// mu.
+func (sh *live) sync() {
+	sh.poked, sh.syncing, sh.syncs = false, true, 0
+	if t := sh.term; t != nil { // a key that nobody has looked at yet
+		t.end.use(func(master int) { _ = t.sys.DropTyped(master) })
+	}
+	_ = sh.tell(syncLine)
+	sh.timer.Store(time.AfterFunc(sh.within, func() {
+		sh.mu.Lock()
+		late := sh.syncing && !sh.gone
+		sh.mu.Unlock()
+		if late {
+			sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell did not go on behind an interrupt within " + sh.within.String()}, 0)
+		}
+	}))
+}
+
+// synced takes what a shell reports that was asked: no command runs, and what it says of
+// the last one it has said before. Called with mu.
+func (sh *live) synced(r report) func() {
+	switch r.about {
+	case reportSync:
+		sh.syncing = false
+		sh.stopTimer()
+		return sh.call()
+	case reportAgain:
+		if sh.syncs++; sh.syncs <= mostRepeats {
+			_ = sh.tell(syncLine)
+		}
+	}
+	return nil
+}
+
+// poke notes that an interrupt may be on its way to the shell. Called with mu.
+func (sh *live) poke() { sh.poked = sh.canSync }
