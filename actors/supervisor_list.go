@@ -155,8 +155,11 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 		delete(s.archives, e.job.ID)
 		dismiss(ctx, pid)
 	}
+	if !e.settled {
+		s.forgetUnsettled(ctx, e)
+		return
+	}
 	s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
-	s.forgetUnsettled(ctx, e)
 }
 
 // forgotten is a job whose output is still to be removed. The journal has it until

@@ -65,7 +65,7 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 		e.settled = true
 		e.slim()
 	}
-	delete(s.unsettled, id)
+	s.settledLate(id)
 	m, moving := s.moves[id]
 	if !moving {
 		return

@@ -12,12 +12,12 @@ import (
 // engine, which would keep the end for ever. The node has it for that alone: nobody
 // finds it any more.
 
+// The journal has it as long as the engine, and its output is there: the next node would
+// take an end that the engine has and the journal has not for one that nobody was told of.
+
 // forgetUnsettled keeps what it takes to settle a job that is forgotten, and has its
 // session say when that is done.
 func (s *supervisor) forgetUnsettled(ctx actor.Context, e *entry) {
-	if e.settled {
-		return
-	}
 	if s.unsettled == nil {
 		s.unsettled = map[messages.JobID]*entry{}
 	}
@@ -29,11 +29,25 @@ func (s *supervisor) askSettled(ctx actor.Context, e *entry) {
 	s.send(ctx, s.home(e), settledAsked{job: e.job.ID}, nil)
 }
 
-// leaveUnsettled gives up on the jobs of a session that is gone.
+// settledLate removes what is left of a job that was forgotten before it was settled.
+func (s *supervisor) settledLate(id messages.JobID) {
+	if e, ok := s.unsettled[id]; ok {
+		delete(s.unsettled, id)
+		s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
+		s.removeForgotten()
+	}
+}
+
+// leaveUnsettled gives up on the jobs of a session that is gone. What is left of them the
+// next node removes, if there may be one.
 func (s *supervisor) leaveUnsettled(at messages.Address) {
 	for id, e := range s.unsettled {
 		if e.job.Scope == at.Scope && e.job.Session == at.Session {
-			delete(s.unsettled, id)
+			if s.deps.lasts() {
+				delete(s.unsettled, id)
+				continue
+			}
+			s.settledLate(id)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"troupe/actors"
 	"troupe/messages"
 )
@@ -105,4 +107,31 @@ func TestForgottenJobsAreSettled(t *testing.T) {
 			}, plan{limits: actors.Limits{LogBytes: 1}})
 		})
 	}
+}
+
+// The end of a job that was forgotten before its engine was told so is told by no other node:
+// the journal has it as long as the engine.
+func TestForgottenJobsAreToldOnce(t *testing.T) {
+	journals(t, func(h *house) {
+		h.stage.spoil = func(_ *actor.PID, message any) int {
+			if fmt.Sprintf("%T", message) == "actors.recorded" {
+				return 0 // the node dies before
+			}
+			return 1
+		}
+		_, p := h.start(messages.RunCommand{Text: "writes", Background: true})
+		p.Write(messages.Merged, "more than is kept")
+		p.Exit(0)
+		h.after(time.Minute)
+		reply[messages.JobMissing](h.ask(messages.FindJob{Job: "j1"}))
+		want(h, "unsettled", len(h.engine.Unsettled()), 1)
+		h.stage.spoil = nil
+		told := h.ledger.last()
+		h.again()
+		want(h, "and nothing was told anew", h.ledger.last(), told)
+		want(h, "jobs", len(h.listed(messages.ListJobs{Finished: true})), 0)
+		want(h, "unsettled behind it", len(h.engine.Unsettled()), 0)
+		h.after(time.Minute)
+		want(h, "logs", h.store.Logs(), 0)
+	}, plan{limits: actors.Limits{LogBytes: 1}})
 }
