@@ -96,7 +96,8 @@ func moody(d messages.Delivery, try int) messages.Delivered {
 // looksTwice is a place that must look before it knows whether a command can run.
 func looksTwice(backends.Command) *messages.Error { return nil }
 
-// pardon lets be what is told to a client that went away, what a look has found for
+// pardon lets be what is told to a client that went away (an asker of the node goes only
+// when its caller has given up, maybe in the instant of the reply), what a look has found for
 // a session that has just gone, what is asked of a node that is over, and, where a node is not given the time to end in order, what its
 // parts told one another.
 func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
@@ -106,7 +107,7 @@ func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	below := strings.HasPrefix(dead.PID.Id, "supervisor/")
-	return x.away[dead.PID.Id] || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
+	return x.away[dead.PID.Id] || strings.HasPrefix(dead.PID.Id, "ask$") || x.closing && (dead.PID.Id == "supervisor" || x.cut && below)
 }
 
 // chance is true so many times of a hundred.
