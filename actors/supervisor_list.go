@@ -65,6 +65,15 @@ func (s *supervisor) sorted() []*entry {
 	})
 }
 
+// inTurn are the jobs in the order in which they are placed again: those that have had
+// their turn before those that wait for one, whose turn it would be in a session that does
+// not know of the others yet. Whoever names a job may give it a UID of before.
+func (s *supervisor) inTurn() []*entry {
+	all := s.sorted()
+	had := slices.DeleteFunc(slices.Clone(all), (*entry).waits)
+	return append(had, slices.DeleteFunc(all, func(e *entry) bool { return !e.waits() })...)
+}
+
 func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
 	var out messages.JobList
 	for _, e := range s.sorted() {

@@ -219,7 +219,7 @@ func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	stays := ends && m.Shown && !e.job.State.Ended()
 	e.change(func(job *messages.Job) { job.Background = job.Background || stays })
 	s.place(ctx, e)
-	if e.job.State.Ended() {
+	if e.job.State.Ended() || e.due { // what it ended as is told: nothing changes that
 		return
 	}
 	if stays {

@@ -240,7 +240,7 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 			s.send(ctx, at, openSession{ask: ask, bare: bare}, nil)
 		}
 	}
-	for _, e := range s.sorted() {
+	for _, e := range s.inTurn() {
 		if !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
 		}
