@@ -65,13 +65,23 @@ func (s *supervisor) sorted() []*entry {
 	})
 }
 
-// inTurn are the jobs in the order in which they are placed again: those that have had
-// their turn before those that wait for one, whose turn it would be in a session that does
-// not know of the others yet. Whoever names a job may give it a UID of before.
+// inTurn are the jobs in the order in which they are placed again: those that have begun,
+// those that have had their turn, and those that wait for one, each in the order in which
+// the node took them. In a session that does not know of the others yet it would be the
+// turn of any of them.
 func (s *supervisor) inTurn() []*entry {
-	all := s.sorted()
-	had := slices.DeleteFunc(slices.Clone(all), (*entry).waits)
-	return append(had, slices.DeleteFunc(all, func(e *entry) bool { return !e.waits() })...)
+	rank := func(e *entry) int {
+		switch {
+		case begun(e.job.State):
+			return 0
+		case e.waits():
+			return 2
+		}
+		return 1
+	}
+	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(idNumber(a.job.ID), idNumber(b.job.ID)))
+	})
 }
 
 func (s *supervisor) jobList(r messages.ListJobs) messages.JobList {
