@@ -148,6 +148,7 @@ func (x *explorer) checkOutcome(job messages.Job, told map[messages.UID]*tale) {
 	case x.cut && (t == nil || t.end == nil):
 	case t == nil || t.end == nil:
 		x.Errorf("the end of %s was told to its client only", job.ID)
+	case job.Outcome == messages.Lost && t.end.Outcome == messages.Lost: // when that was nobody knows: each node tells when it has noticed
 	case job.Outcome != t.end.Outcome || job.Shell != t.end.Shell || !job.Ended.Equal(t.end.Ended):
 		x.Errorf("%s ended as %s %d for its client, as %s %d for the journal", job.ID, job.Outcome, job.Shell, t.end.Outcome, t.end.Shell)
 	}

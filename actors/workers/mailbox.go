@@ -108,7 +108,7 @@ func (m *Mailbox) next() (message any, by taker) {
 		message = m.system.pop()
 		switch message.(type) {
 		case *actor.SuspendMailbox:
-			m.suspended = true
+			m.suspended = m.lost == nil // it may have stopped since it failed
 		case *actor.ResumeMailbox:
 			m.suspended = false
 		default:

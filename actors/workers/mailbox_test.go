@@ -104,26 +104,30 @@ func TestMailboxOfOneThatFails(t *testing.T) {
 	require.Equal(t, []string{"fail", "system restart", "behind"}, d.heard)
 }
 
-// What waits for an actor that has stopped, or comes later, is not dropped.
+// What waits for an actor that has stopped, or comes later, is not dropped, whether it was
+// stopped for having failed or failed as its parent stopped it.
 func TestMailboxOfOneThatStops(t *testing.T) {
-	var l Line
-	d := &deaf{}
-	m := inlineBox(&l, d)
-	var lost []any
-	d.handle = func(message any) {
-		switch message {
-		case "fail":
-			m.PostUserMessage("behind")
-			m.PostSystemMessage(&actor.SuspendMailbox{})
-			m.PostSystemMessage("stop")
-		case "stop":
-			m.Close(func(message any) { lost = append(lost, message) })
+	for _, words := range [][]any{{&actor.SuspendMailbox{}, "stop"}, {"stop", &actor.SuspendMailbox{}}} {
+		var l Line
+		d := &deaf{}
+		m := inlineBox(&l, d)
+		var lost []any
+		d.handle = func(message any) {
+			switch message {
+			case "fail":
+				m.PostUserMessage("behind")
+				for _, word := range words {
+					m.PostSystemMessage(word)
+				}
+			case "stop":
+				m.Close(func(message any) { lost = append(lost, message) })
+			}
 		}
+		m.PostUserMessage("fail")
+		m.PostUserMessage("late")
+		require.Equal(t, []string{"fail", "system stop"}, d.heard)
+		require.Equal(t, []any{"behind", "late"}, lost)
 	}
-	m.PostUserMessage("fail")
-	m.PostUserMessage("late")
-	require.Equal(t, []string{"fail", "system stop"}, d.heard)
-	require.Equal(t, []any{"behind", "late"}, lost)
 }
 
 // Many may send at once: nothing is lost, and each one's messages keep their order.
