@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,7 @@ func TestSnapshotKillsTheTree(t *testing.T) {
 				limit = 0
 			}
 			b := newBench(t, limit)
-			tree := hostile.Tree{Roots: 4, Token: "snapshot-" + filepath.Base(b.home), Leave: true, Kinds: []hostile.Kind{hostile.Plain, hostile.Ignoring}}
+			tree := hostile.Tree{Roots: 4, Token: fmt.Sprint(os.Getpid(), t.Name()), Leave: true, Kinds: []hostile.Kind{hostile.Plain, hostile.Ignoring}}
 			b.start(".bashrc", "'"+strings.Join(tree.Command(), "' '")+"'\n"+then)
 			if name == "hangs" {
 				has(t, b.refused(bash(t)), "was killed")
