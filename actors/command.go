@@ -57,7 +57,7 @@ func (c *command) Receive(ctx actor.Context) {
 		c.machine = c.machine.In(first(msg.dir, c.machine.Job.Dir))
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
-		c.step(ctx, lifecycle.Recorded{Retired: msg.retired})
+		c.step(ctx, lifecycle.Recorded{Retired: msg.retired, Unwritten: msg.unwritten})
 	case yield:
 		c.moving = true
 		c.leave(ctx)
@@ -167,6 +167,10 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Settle:
 		if c.proc != nil {
 			c.proc.Settle(e.Seq)
+		}
+	case lifecycle.Keep:
+		if c.proc != nil {
+			ctx.Send(ctx.Parent(), unsettled{job: c.machine.Job.ID, proc: c.proc, seq: e.Seq})
 		}
 	case lifecycle.Retire:
 		c.leave(ctx)

@@ -106,8 +106,9 @@ type (
 // recorded says that the journal holds the end of a job: its command may settle.
 type recorded struct {
 	quiet
-	job     messages.JobID
-	retired bool // the last word about it, not only its result
+	job       messages.JobID
+	retired   bool // the last word about it, not only its result
+	unwritten bool // the journal does not have it, and is not waited for: the engine is to keep it
 }
 
 // recordAsked asks whether the journal holds the end of a job, for an actor that
@@ -141,6 +142,15 @@ type settledAsked struct {
 type settled struct {
 	quiet
 	jobs []messages.JobID
+}
+
+// unsettled says that a job has let go of its actor and the engine keeps its end: the
+// node settles it when the journal has that, or leaves it to the next one.
+type unsettled struct {
+	quiet
+	job  messages.JobID
+	proc backends.Process
+	seq  uint64 // the engine's number of the last fact
 }
 
 // The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command

@@ -215,7 +215,7 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 	case letGone:
 		s.left(m.job)
 	case sessionUp, messages.SessionReplaced, messages.ScopeOpened,
-		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, stays, unopened:
+		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, unsettled, stays, unopened:
 	default:
 		unhandled(ctx, s.deps)
 		return

@@ -50,6 +50,7 @@ type ticket struct {
 	early   []early         // what was asked of it before it was accepted
 	left    chan struct{}   // closed when nobody waits for a look at it any more
 	hurry   bool            // the node is to hear at once that it is settled
+	kept    bool            // … and not that: its end stays with the engine
 	leaving bool            // it is given away when its actor is gone
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
@@ -85,6 +86,8 @@ func (s *session) Receive(ctx actor.Context) {
 		s.heard(ctx, msg)
 	case shellAt:
 		s.moved(ctx, msg.dir)
+	case unsettled:
+		s.unsettled(ctx, msg)
 	case ended:
 		s.retire(ctx, s.byPID[msg.who.Id])
 	case loneFact:
@@ -321,7 +324,9 @@ func (s *session) retire(ctx actor.Context, t *ticket) {
 		return
 	}
 	delete(s.jobs, t.place.job.ID)
-	s.settled = append(s.settled, t.place.job.ID)
+	if !t.kept {
+		s.settled = append(s.settled, t.place.job.ID)
+	}
 	if len(s.settled) >= settledAtOnce || t.hurry || s.closing != nil {
 		s.tellSettled(ctx)
 	}
@@ -338,6 +343,14 @@ func (s *session) tellSettled(ctx actor.Context) {
 		ctx.Send(ctx.Parent(), settled{jobs: s.settled})
 		s.settled = nil
 	}
+}
+
+// unsettled passes up what a job leaves with its engine.
+func (s *session) unsettled(ctx actor.Context, m unsettled) {
+	if t := s.jobs[m.job]; t != nil {
+		t.kept = true
+	}
+	ctx.Send(ctx.Parent(), m)
 }
 
 // settledAsked tells the node what is settled, and of this job as soon as it is.

@@ -143,7 +143,7 @@ func (s *session) loneFact(ctx actor.Context, msg loneFact) {
 func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
 	switch r := request.(type) {
 	case recorded:
-		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired})
+		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired, Unwritten: r.unwritten})
 	case messages.StopCommand:
 		if t.lone.proc == nil && !t.place.job.State.Ended() {
 			refuse(ctx, request, &messages.Error{
@@ -175,6 +175,10 @@ func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 		case lifecycle.Settle:
 			if t.lone.proc != nil {
 				t.lone.proc.Settle(e.Seq)
+			}
+		case lifecycle.Keep:
+			if t.lone.proc != nil {
+				s.unsettled(ctx, unsettled{job: t.place.job.ID, proc: t.lone.proc, seq: e.Seq})
 			}
 		case lifecycle.Reply:
 			t.lone.clients.answer(ctx, e)

@@ -26,7 +26,8 @@ type supervisor struct {
 	archived  []messages.JobID // oldest first
 	telling   []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
 	forgotten []forgotten
-	unsettled map[messages.JobID]*entry // forgotten, and may have to be placed again
+	leaving   map[messages.JobID]*entry // forgotten, but not yet by their engine
+	left      map[messages.JobID]left   // over, and with the engine until they are recorded
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
 
@@ -118,7 +119,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.news(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
-	case turnAsked, turnReturned, unplaced, letGone, stays, unopened, orphaned, sessionUp, scopeDown, recordAsked, settled, messages.Fact:
+	case turnAsked, turnReturned, unplaced, letGone, stays, unopened, orphaned, sessionUp, scopeDown, recordAsked, settled, unsettled, messages.Fact:
 		s.fromBelow(ctx, msg)
 	case messages.FactRecorded, recorderReady, recordFailed, recordAgain, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
@@ -197,6 +198,8 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 		for _, id := range m.jobs {
 			s.settled(ctx, id)
 		}
+	case unsettled:
+		s.unsettled(ctx, m)
 	case messages.Fact:
 		s.sessionFact(ctx, m)
 	}

@@ -11,7 +11,7 @@ import (
 // A command is told that the journal has the end of its job, and leaves. A part
 // of the tree that is being closed waits for that, so that what is told of it is
 // recorded before it is gone, but for no longer than recordPatience, and not at
-// all when nobody writes the journal any more.
+// all when nobody writes the journal any more. The engine keeps what is not recorded.
 
 // recordPatience is how long an end waits for a journal that takes no facts: its
 // writer has tried once more by then.
@@ -23,8 +23,17 @@ type confirmEnds struct{ quiet }
 // confirm tells a command that nothing is left to record of the end of its job,
 // or of its last word, with which the node answers for the job itself.
 func (s *supervisor) confirm(ctx actor.Context, e *entry, retired bool) {
-	s.send(ctx, s.home(e), recorded{job: e.job.ID, retired: retired}, nil)
-	if retired {
+	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: retired})
+}
+
+// confirmUnwritten tells it that nobody waits for the journal any more.
+func (s *supervisor) confirmUnwritten(ctx actor.Context, e *entry) {
+	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: e.job.State == messages.Retired, unwritten: s.keepsEnds()})
+}
+
+func (s *supervisor) tellRecorded(ctx actor.Context, e *entry, m recorded) {
+	s.send(ctx, s.home(e), m, nil)
+	if m.retired {
 		s.retire(ctx, e)
 	}
 }
@@ -33,6 +42,7 @@ func (s *supervisor) confirm(ctx actor.Context, e *entry, retired bool) {
 func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	e, ok := s.jobs[fact.Record().ID]
 	if !ok || e.over {
+		s.settleLeft(ctx, fact.Record().ID)
 		return
 	}
 	switch fact.(type) {
@@ -48,15 +58,20 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 // endUnrecorded hears of an end that no journal will have: nobody writes it.
 func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
 	if s.unwritable() && e.job.State.Ended() && !e.over {
-		s.confirm(ctx, e, e.job.State == messages.Retired)
+		s.confirmUnwritten(ctx, e)
 	}
 }
 
-// recordAsked tells a command again that the journal has its job's end, if it has.
+// recordAsked tells a command again that the journal has its job's end, if it has, or
+// that nobody waits for that.
 func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
-	e, ok := s.jobs[m.at.Job]
-	if !ok || e.over || e.job.State.Ended() && (s.unwritable() || e.seq <= s.newest()) {
-		s.send(ctx, m.at, recorded{job: m.at.Job, retired: !ok || e.over || e.job.State == messages.Retired}, nil)
+	e := s.heldBy(m.at.Job)
+	over := e == nil || e.over
+	written := e == nil || e.seq <= s.newest()
+	if over || e.job.State.Ended() && (s.unwritable() || written) {
+		s.send(ctx, m.at, recorded{
+			job: m.at.Job, retired: over || e.job.State == messages.Retired, unwritten: !written && s.keepsEnds(),
+		}, nil)
 	}
 }
 
@@ -73,7 +88,7 @@ func (s *supervisor) confirmLate(ctx actor.Context) {
 		}
 		left := recordPatience - clock().Sub(e.retired)
 		if left <= 0 {
-			s.confirm(ctx, e, true)
+			s.confirmUnwritten(ctx, e)
 		} else if next == 0 || left < next {
 			next = left
 		}

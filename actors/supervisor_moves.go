@@ -66,6 +66,11 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 		e.slim()
 	}
 	s.settledLate(id)
+	s.movesNoMore(ctx, id)
+}
+
+// movesNoMore tells those who wait for a job to be handed over that it is over.
+func (s *supervisor) movesNoMore(ctx actor.Context, id messages.JobID) {
 	m, moving := s.moves[id]
 	if !moving {
 		return

@@ -241,12 +241,12 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 		}
 	}
 	for _, e := range s.inTurn() {
-		if !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+		if !s.isLeft(e) && !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
 		}
 	}
-	for _, e := range s.unsettled {
-		if inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+	for _, e := range s.leaving {
+		if !s.isLeft(e) && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.place(ctx, e)
 			s.askSettled(ctx, e)
 		}

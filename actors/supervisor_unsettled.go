@@ -18,10 +18,10 @@ import (
 // forgetUnsettled keeps what it takes to settle a job that is forgotten, and has its
 // session say when that is done.
 func (s *supervisor) forgetUnsettled(ctx actor.Context, e *entry) {
-	if s.unsettled == nil {
-		s.unsettled = map[messages.JobID]*entry{}
+	if s.leaving == nil {
+		s.leaving = map[messages.JobID]*entry{}
 	}
-	s.unsettled[e.job.ID] = e
+	s.leaving[e.job.ID] = e
 	s.askSettled(ctx, e)
 }
 
@@ -31,8 +31,8 @@ func (s *supervisor) askSettled(ctx actor.Context, e *entry) {
 
 // settledLate removes what is left of a job that was forgotten before it was settled.
 func (s *supervisor) settledLate(id messages.JobID) {
-	if e, ok := s.unsettled[id]; ok {
-		delete(s.unsettled, id)
+	if e, ok := s.leaving[id]; ok {
+		delete(s.leaving, id)
 		s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
 		s.removeForgotten()
 	}
@@ -41,10 +41,10 @@ func (s *supervisor) settledLate(id messages.JobID) {
 // leaveUnsettled gives up on the jobs of a session that is gone. What is left of them the
 // next node removes, if there may be one.
 func (s *supervisor) leaveUnsettled(at messages.Address) {
-	for id, e := range s.unsettled {
-		if e.job.Scope == at.Scope && e.job.Session == at.Session {
+	for id, e := range s.leaving {
+		if !s.isLeft(e) && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			if s.deps.lasts() {
-				delete(s.unsettled, id)
+				delete(s.leaving, id)
 				continue
 			}
 			s.settledLate(id)

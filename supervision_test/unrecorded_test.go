@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors"
 	"troupe/messages"
 )
 
@@ -21,15 +22,53 @@ func (h *house) loseRecorder() {
 }
 
 // endUnrecorded ends the node, if it has not ended: the journal does not know how
-// its jobs ended, and the engine has nothing left of them.
+// its jobs ended, and the engine has the ends of those that ran. The next node, whose
+// journal is well, says of them what their clients were told.
 func (h *house) endUnrecorded() {
 	h.Helper()
 	if err := h.shutdown(messages.ShutDown{}); err != nil {
 		h.Error(err)
 	}
-	want(h, "unsettled", len(h.engine.Unsettled()), 0)
+	told := h.endsTold()
+	h.bury()
+	h.nextTells(told)
+}
+
+// endsTold are the ends of jobs that ran, as their clients were told.
+func (h *house) endsTold() map[messages.UID]messages.Job {
+	told := map[messages.UID]messages.Job{}
+	for _, c := range h.clients {
+		for _, m := range c.heard() {
+			if end, is := m.(messages.CommandFinished); is && !end.Job.Started.IsZero() {
+				told[end.Job.UID] = end.Job
+			}
+		}
+	}
+	return told
+}
+
+// nextTells opens a node behind one that is over, of which clients were told ends that
+// its journal does not have.
+func (h *house) nextTells(told map[messages.UID]messages.Job) {
+	h.Helper()
 	want(h, "living", len(h.engine.Live()), 0)
-	h.left = true
+	want(h, "ends that are with the engine", len(h.engine.Unsettled()), len(told))
+	h.ledger.fail(nil)
+	h.begin()
+	recorded := 0
+	for _, f := range h.ledger.all() {
+		end, is := f.Fact.(messages.CommandFinished)
+		was, ran := told[end.Job.UID]
+		if !is || !ran {
+			continue
+		}
+		recorded++
+		if job := end.Job; job.Outcome != was.Outcome || job.Shell != was.Shell || !job.Ended.Equal(was.Ended) {
+			h.Errorf("%s ended as %s %d, and as %s %d for the next node", was.ID, was.Outcome, was.Shell, job.Outcome, job.Shell)
+		}
+	}
+	want(h, "recorded by the next node", recorded, len(told))
+	want(h, "unsettled", len(h.engine.Unsettled()), 0)
 }
 
 // unwritten are the ways in which a journal takes no facts, and how long an end
@@ -48,7 +87,7 @@ var unwritten = []struct {
 func failJournal(h *house) { h.ledger.fail(errJournal) }
 
 // A session and a scope can be closed while their ends cannot be recorded: what
-// is there may end, and leaves nothing with the engine.
+// is there may end, and its end stays with the engine.
 func TestFaultClosingsWithoutAJournal(t *testing.T) {
 	for _, j := range unwritten {
 		t.Run(j.name, func(t *testing.T) {
@@ -74,7 +113,6 @@ func TestFaultClosingsWithoutAJournal(t *testing.T) {
 				finished(second)
 				h.after(j.waits)
 				reply[messages.ScopeClosed](scope)
-				want(h, "settled", len(h.engine.Unsettled()), 0)
 				want(h, "commands", len(h.stage.all("command")), 0)
 				want(h, "text", reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}})).Text, "")
 				h.endUnrecorded()
@@ -92,11 +130,73 @@ func TestFaultClosingsAreRecordedLater(t *testing.T) {
 		finished(c)
 		h.after(time.Minute)
 		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"})) // it has waited long enough
+		want(h, "ends with the engine", len(h.engine.Unsettled()), 1)
 		h.ledger.fail(nil)
 		h.after(time.Minute)
 		h.wantFacts("j1", "started finished:exited retired")
 		want(h, "told last", word(h.ledger.all()[h.ledger.last()-1].Fact), "scope-a")
+		want(h, "and behind it", len(h.engine.Unsettled()), 0)
 	})
+}
+
+// An end that was told while the journal failed is the same for the node that begins
+// where this one died: whether its scope was closed meanwhile, its actor had failed, or
+// it was forgotten.
+func TestFaultUnrecordedEndsOutliveTheNode(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		meddle func(h *house)
+		limits actors.Limits
+	}{
+		{name: "in a scope that was closed"},
+		{name: "without an actor", meddle: func(h *house) {
+			for range 4 {
+				h.crash("command")
+			}
+		}},
+		{name: "forgotten", limits: actors.Limits{LogBytes: 1}},
+	} {
+		for _, j := range unwritten {
+			t.Run(c.name+", "+j.name, func(t *testing.T) {
+				inHouse(t, func(h *house) {
+					over, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+					p.Write(messages.Merged, "some text")
+					if c.meddle != nil {
+						c.meddle(h)
+					}
+					j.begin(h)
+					p.Exit(3)
+					finished(over)
+					h.after(time.Minute)
+					reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))
+					h.after(time.Minute)
+					told := h.endsTold()
+					h.die()
+					h.nextTells(told)
+				}, plan{slow: j.slow, limits: c.limits})
+			})
+		}
+	}
+}
+
+// The scope in which a job ended may fail, too, while its end waits for the journal.
+func TestFaultUnrecordedEndsAreSettledThoughTheirPlaceFailed(t *testing.T) {
+	for _, kind := range []string{"session", "scope"} {
+		journals(t, func(h *house) {
+			over, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
+			h.start(messages.RunCommand{Scope: "a", Text: "goes on", Background: true})
+			h.ledger.fail(errJournal)
+			p.Exit(3)
+			finished(over)
+			h.crash(kind)
+			h.after(time.Minute)
+			want(h, "unsettled", len(h.engine.Unsettled()), 1)
+			h.ledger.fail(nil)
+			h.after(time.Minute)
+			h.wantFacts("j1", "started finished:exited retired")
+			want(h, "unsettled", len(h.engine.Unsettled()), 0)
+		}, plan{})
+	}
 }
 
 // The end of the node does not wait out the grace of jobs that have ended.

@@ -20,7 +20,8 @@ type Command struct {
 	controls []control // wait for the answer of the process, in order
 	closed   bool      // OutputClosed was heard
 	ended    bool      // TreeEnded was heard
-	kept     bool      // the journal holds what was told
+	kept     bool      // the journal holds what was told, or is not waited for
+	unsaved  bool      // … the latter
 	result   uint64    // the engine's number of the result
 	seq      uint64    // the engine's last number
 }
@@ -310,45 +311,6 @@ func (c Command) over(event any) (Command, []Effect) {
 	return c.retire(todo)
 }
 
-// retire tells the last word about a job when nothing of it is left. Once that
-// is told, what the journal holds can be settled.
-func (c Command) retire(todo []Effect) (Command, []Effect) {
-	switch {
-	case !c.closed || !c.ended:
-		return c, todo
-	case c.Job.State == messages.Retired:
-		return c.settle(todo)
-	case c.Job.State != messages.Finished:
-		return c, todo
-	}
-	c.kept = false
-	for i, effect := range todo {
-		if tell, is := effect.(Tell); is { // it is the end, which nobody has heard yet
-			tell.Job.State, tell.Last = messages.Retired, true
-			c.Job, todo[i] = tell.Job, tell
-			return c, todo
-		}
-	}
-	c.edit().State = messages.Retired
-	return c, append(todo, c.tell(messages.CommandRetired{}))
-}
-
-// settle lets the engine forget what the journal holds, and the actor go when
-// all is said and heard: not before a rebuilt machine has heard the end again,
-// since what it does not settle is kept for ever.
-func (c Command) settle(todo []Effect) (Command, []Effect) {
-	switch {
-	case !c.kept:
-		return c, todo
-	case c.Job.State == messages.Finished:
-		return c, append(todo, Settle{c.result})
-	case !c.closed || !c.ended:
-		return c, todo
-	}
-	c.kept = false
-	return c, append(todo, Settle{c.seq}, Retire{})
-}
-
 // answerStoppers tells those who asked for the end that it has come: the tree
 // has ended, or the engine has named who survived.
 func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
@@ -361,17 +323,6 @@ func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	}
 	c.stoppers = nil
 	return c, todo
-}
-
-// recorded lets the engine forget, and the actor go when all is said: not
-// before the node answers for the job itself, which it does from its last word
-// on, since who asks in between would meet nobody.
-func (c Command) recorded(e Recorded) (Command, []Effect) {
-	if !c.Job.State.Ended() || c.Job.State == messages.Retired && !e.Retired {
-		return c, nil
-	}
-	c.kept = true
-	return c.settle(nil)
 }
 
 // sizes takes the byte counts into the streams the job has.

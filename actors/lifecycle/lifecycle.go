@@ -48,8 +48,9 @@ type (
 		Gen   int
 	}
 	// Recorded says that the journal holds the job's result, or its last word. That
-	// of the result may come when the last word has been told, and is not its.
-	Recorded struct{ Retired bool }
+	// of the result may come when the last word has been told, and is not its. Unwritten:
+	// the journal does not have it, and is not waited for.
+	Recorded struct{ Retired, Unwritten bool }
 	// Forgotten says that the engine no longer knows the job and nothing of it
 	// is left.
 	Forgotten struct{ Err messages.Error }
@@ -94,6 +95,8 @@ type (
 	}
 	// Settle tells the engine that it may forget the facts up to Seq.
 	Settle struct{ Seq uint64 }
+	// Keep leaves the facts up to Seq with the engine: no journal has them.
+	Keep struct{ Seq uint64 }
 	// Retire says that the job is over and the actor is needed no more.
 	Retire struct{}
 )
@@ -106,6 +109,7 @@ func (Stop) effect()   {}
 func (Tell) effect()   {}
 func (Reply) effect()  {}
 func (Settle) effect() {}
+func (Keep) effect()   {}
 func (Retire) effect() {}
 
 // Limits are what a command was promised and what it may use.
