@@ -144,6 +144,12 @@ func (e *Local) find(id messages.UID) *job {
 	return e.jobs[id]
 }
 
+func (e *Local) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.jobs)
+}
+
 func (e *Local) all() []*job {
 	e.mu.Lock()
 	defer e.mu.Unlock()

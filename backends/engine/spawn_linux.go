@@ -162,7 +162,7 @@ func (l *launch) try() error {
 	if l.h.own == nil {
 		attr.Sys.PidFD = &pidfd
 	}
-	runtime.Gosched() // a fork holds up whoever waits for this CPU until the child's exec
+	l.h.letOthersRun()
 	if l.h.own != nil {
 		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
 		defer l.h.own.forked()
@@ -190,6 +190,19 @@ func (l *launch) try() error {
 	return nil
 }
 
+// fewJobs is how many are known though no more than one is alive: those that have
+// just ended are settled a little later.
+const fewJobs = 4
+
+// letOthersRun lets the goroutines go first that wait for this processor, since a fork
+// holds it until the child's exec. A job that is alone has none, and the Go runtime
+// would wake a thread to look for them.
+func (h *host) letOthersRun() {
+	if h.e.count() > fewJobs {
+		runtime.Gosched()
+	}
+}
+
 // clone forks, in a thread of its own if the job wants another umask or the table of
 // descriptors is large, and tells when that was.
 func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Duration, err error) {
@@ -205,6 +218,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 			defer drop()
 			it = mine
 		}
+		l.h.sys.GiveWay() // or the child begins on a CPU that sleeps (decision 032)
 		before, _ = l.h.sys.Boottime()
 		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it)
 		after, _ = l.h.sys.Boottime()

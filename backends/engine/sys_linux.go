@@ -72,6 +72,7 @@ type Sys interface {
 	OwnTable() error                  // and its table of descriptors, which is a copy
 	Fetch(pidfd, fd int) (int, error) // a descriptor out of the table of a process; close-on-exec
 	Umask(mask int) (was int)
+	GiveWay()                         // lets other threads go first that are ready on this CPU
 	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
@@ -106,14 +107,34 @@ func (kernel) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, err
 	return syscall.ForkExec(path, argv, attr)
 }
 
+// Calls that never wait are raw: Go need not hear of them. Of the first other one behind
+// an idle time it does, and wakes the thread that looks after those that wait (sysmon).
+
 func (kernel) Waitid(kind, id int, info *unix.Siginfo, options int) error {
+	if options&unix.WNOHANG != 0 {
+		return look(kind, id, info, options, nil)
+	}
 	return again(func() error { return unix.Waitid(kind, id, info, options, nil) })
 }
 
 func (kernel) Inspect(pid int, info *unix.Siginfo, usage *unix.Rusage) error {
+	return look(unix.P_PID, pid, info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, usage)
+}
+
+// look is a waitid that never waits.
+func look(kind, id int, info *unix.Siginfo, options int, usage *unix.Rusage) error {
 	return again(func() error {
-		return unix.Waitid(unix.P_PID, pid, info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, usage)
+		_, _, n := unix.RawSyscall6(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(info)), uintptr(options), uintptr(unsafe.Pointer(usage)), 0)
+		return failed(n)
 	})
+}
+
+// failed is the error of a raw call; nil is none.
+func failed(n syscall.Errno) error {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 func (kernel) Wait4(pid int, status *unix.WaitStatus, options int, usage *unix.Rusage) (int, error) {
@@ -263,7 +284,10 @@ func (kernel) EpollRemove(ep, fd int) error {
 }
 
 func (kernel) EpollWait(ep int, events []unix.EpollEvent) (int, error) {
-	return againN(func() (int, error) { return unix.EpollWait(ep, events, 0) })
+	return againN(func() (int, error) {
+		n, _, failure := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
+		return int(n), failed(failure)
+	})
 }
 
 // sigaction is the kernel's struct of that name, which no machine has larger. The
@@ -274,10 +298,7 @@ type sigaction [8]uint64
 func (kernel) SignalAction(sig syscall.Signal, set, was *sigaction) error {
 	const maskSize = 8 // MIPS wants 16, and refuses
 	_, _, n := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(was)), maskSize, 0, 0)
-	if n != 0 {
-		return n
-	}
-	return nil
+	return failed(n)
 }
 
 func (kernel) Subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
@@ -293,6 +314,8 @@ func (kernel) OwnTable() error { return unix.Unshare(unix.CLONE_FILES) }
 func (kernel) Fetch(pidfd, fd int) (int, error) { return unix.PidfdGetfd(pidfd, fd, 0) }
 
 func (kernel) Umask(mask int) int { return unix.Umask(mask) }
+
+func (kernel) GiveWay() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 func (kernel) Boottime() (time.Duration, error) {
 	var ts unix.Timespec
