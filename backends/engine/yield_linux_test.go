@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -10,23 +8,16 @@ import (
 // orderly notes the order of two calls.
 type orderly struct {
 	Sys
-	mu    sync.Mutex
-	calls []string
+	calls chan string
 }
 
-func (o *orderly) note(call string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.calls = append(o.calls, call)
-}
-
-func (o *orderly) GiveWay() {
-	o.note("way")
+func (o orderly) GiveWay() {
+	o.calls <- "way"
 	o.Sys.GiveWay()
 }
 
-func (o *orderly) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
-	o.note("fork")
+func (o orderly) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	o.calls <- "fork"
 	return o.Sys.Fork(path, argv, attr)
 }
 
@@ -34,7 +25,7 @@ func (o *orderly) Fork(path string, argv []string, attr *syscall.ProcAttr) (int,
 func TestThreadsGoBeforeAFork(t *testing.T) {
 	for name, umask := range map[string]int{"in its thread": -1, "in one of its own": 0o27} {
 		t.Run(name, func(t *testing.T) {
-			o := &orderly{Sys: kernel{}}
+			o := orderly{kernel{}, make(chan string, 16)}
 			r := newRig(t, func(opt *Options) { opt.Sys = o })
 			for range 2 {
 				spec := r.argv("/bin/true")
@@ -43,10 +34,13 @@ func TestThreadsGoBeforeAFork(t *testing.T) {
 					t.Errorf("%+v", x)
 				}
 			}
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			if want := []string{"way", "fork", "way", "fork"}; !slices.Equal(o.calls, want) {
-				t.Errorf("called %v, want %v", o.calls, want)
+			close(o.calls) // both are over, and nothing else forks here
+			var got string
+			for call := range o.calls {
+				got += call + " "
+			}
+			if want := "way fork way fork "; got != want {
+				t.Errorf("called %q, want %q", got, want)
 			}
 		})
 	}
