@@ -20,7 +20,8 @@ const (
 	killBound = 2 * time.Second
 
 	// backlogBounds is how many times as long a dead tree may wait for the engine,
-	// which may have thousands to bury.
+	// which may have thousands to bury, and a dying one for its turn on a machine that
+	// has thousands to run.
 	backlogBounds = 15
 )
 
@@ -125,12 +126,13 @@ func (j *job) awaitFall(l *ladder) {
 }
 
 // comesDown is that look. A tree that is dead, and that a busy engine has not got round
-// to, is no survivor.
+// to, is no survivor, and neither is one that waits for a processor to die on: named is
+// whom no signal reaches (reliability.md 2.2).
 func (j *job) comesDown(l *ladder) {
 	if isClosed(l.gone) {
 		return
 	}
-	dead := j.e.host.hasExited(&j.root) && len(j.tree.survivors()) == 0
+	dead := j.e.host.hasExited(&j.root) && len(j.tree.survivors()) == 0 || j.e.host.dying(j)
 	j.mu.Lock()
 	l.falls++
 	again := dead && l.falls < backlogBounds

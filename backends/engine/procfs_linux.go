@@ -16,11 +16,37 @@ type proc struct {
 	pid, ppid, pgid, sid int
 	threads              int
 	state                byte
+	flags                uint64 // PF_… of the kernel's include/linux/sched.h
 	start                uint64 // clock ticks since boot
 }
 
 // dead reports whether only the entry in the process table is left.
 func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+
+// pfExiting is PF_EXITING.
+const pfExiting = 0x4
+
+// doomed reports whether a process runs, or would if it had a processor, and only to
+// its end: it has been sent KILL, or is exiting.
+func (p proc) doomed(sys Sys) bool {
+	if p.state != 'R' {
+		return false
+	}
+	if p.flags&pfExiting != 0 {
+		return true
+	}
+	status, _ := readFile(sys, unix.AT_FDCWD, procPath(p.pid, "status"))
+	for line := range bytes.Lines(status) { // of the thread, and of the process
+		key, mask, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":\t"))
+		if k := string(key); k != "SigPnd" && k != "ShdPnd" {
+			continue
+		}
+		if n, err := strconv.ParseUint(string(mask), 16, 64); err == nil && n&(1<<(unix.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // readFile reads a small file of a virtual file system.
 func readFile(sys Sys, dir int, path string) ([]byte, error) {
@@ -75,10 +101,11 @@ func parseStat(pid int, text []byte) (proc, bool) {
 		n, _ := strconv.Atoi(string(f[i]))
 		return n
 	}
+	flags, _ := strconv.ParseUint(string(f[6]), 10, 64)
 	start, _ := strconv.ParseUint(string(f[19]), 10, 64)
 	return proc{
 		pid: pid, state: f[0][0], ppid: number(1), pgid: number(2), sid: number(3),
-		threads: number(17), start: start,
+		threads: number(17), flags: flags, start: start,
 	}, true
 }
 

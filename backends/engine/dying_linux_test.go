@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// laggingSys is a machine on which a KILL does nothing for a while. Of one process it
+// shows what the test has made of it.
+type laggingSys struct {
+	Sys
+	dir    string
+	pid    atomic.Int64
+	change func(stat, status []byte) ([]byte, []byte)
+	job    *job
+}
+
+func (s *laggingSys) Kill(pid int, sig syscall.Signal) error {
+	if sig == unix.SIGKILL {
+		return nil
+	}
+	return s.Sys.Kill(pid, sig)
+}
+
+func (s *laggingSys) PidfdSignal(fd int, sig syscall.Signal, flags int) error {
+	if sig == unix.SIGKILL {
+		return nil
+	}
+	return s.Sys.PidfdSignal(fd, sig, flags)
+}
+
+func (s *laggingSys) OpenAt(dir int, path string, flags int) (int, error) {
+	pid := int(s.pid.Load())
+	switch {
+	case strings.HasSuffix(path, "cgroup.kill"):
+		return s.Sys.OpenAt(unix.AT_FDCWD, os.DevNull, flags)
+	case pid == 0 || path != procPath(pid, "stat") && path != procPath(pid, "status"):
+		return s.Sys.OpenAt(dir, path, flags)
+	}
+	stat, err := os.ReadFile(procPath(pid, "stat"))
+	if err != nil {
+		return -1, unix.ENOENT
+	}
+	status, err := os.ReadFile(procPath(pid, "status"))
+	if err != nil {
+		return -1, unix.ENOENT
+	}
+	stat, status = s.change(stat, status)
+	made, text := filepath.Join(s.dir, filepath.Base(path)), stat
+	if filepath.Base(path) == "status" {
+		text = status
+	}
+	if err := os.WriteFile(made, text, 0o600); err != nil {
+		return -1, err
+	}
+	return s.Sys.OpenAt(unix.AT_FDCWD, made, flags)
+}
+
+// Who has its KILL and waits for a processor is waited for: named is only whom no
+// signal reaches (F19).
+func TestFaultWhoDiesSlowlyIsNoSurvivor(t *testing.T) {
+	for name, change := range dooms {
+		t.Run(name, func(t *testing.T) {
+			sys, e := newLagging(t, change)
+			e.proc.Stop(client(), 0)
+			until(t, func() bool { return sys.job.looks() > 0 })
+			_ = unix.Kill(int(sys.pid.Load()), unix.SIGKILL)
+			x, end := e.over(), await[messages.TreeEnded](e)
+			if len(x.Survivors)+len(end.Survivors) > 0 || x.Status.Signal != "KILL" || x.Cause.Signal != "KILL" {
+				t.Errorf("%+v, %+v", x, end)
+			}
+		})
+	}
+}
+
+// Who sleeps, or runs and has no KILL, is not dying.
+func TestWhoIsNotDying(t *testing.T) {
+	for name, change := range map[string]func(stat, status []byte) ([]byte, []byte){
+		"it runs": func(stat, status []byte) ([]byte, []byte) { return asRunning(stat), status },
+		"it sleeps with its KILL": func(stat, status []byte) ([]byte, []byte) {
+			_, status = dooms["it has its KILL"](stat, status)
+			return bytes.Replace(stat, []byte(") R "), []byte(") S "), 1), status
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sys, e := newLagging(t, change)
+			if sys.job.e.host.dying(sys.job) {
+				t.Error("it is")
+			}
+			_ = unix.Kill(int(sys.pid.Load()), unix.SIGKILL)
+			e.over()
+		})
+	}
+}
+
+// dooms are what /proc shows of a process that only waits for a processor to die on.
+var dooms = map[string]func(stat, status []byte) ([]byte, []byte){
+	"it has its KILL": func(stat, status []byte) ([]byte, []byte) {
+		return asRunning(stat), bytes.Replace(status, []byte("ShdPnd:\t0000000000000000"), []byte("ShdPnd:\t0000000000000100"), 1)
+	},
+	"it is exiting": func(stat, status []byte) ([]byte, []byte) {
+		head, tail, _ := bytes.Cut(asRunning(stat), []byte(") "))
+		f := bytes.Fields(tail)
+		f[6] = []byte("4194308") // PF_EXITING, and another
+		return slices.Concat(head, []byte(") "), bytes.Join(f, []byte(" "))), status
+	},
+}
+
+func asRunning(stat []byte) []byte { return bytes.Replace(stat, []byte(") S "), []byte(") R "), 1) }
+
+// newLagging starts a job on such a machine.
+func newLagging(t *testing.T, change func(stat, status []byte) ([]byte, []byte)) (*laggingSys, *ear) {
+	sys := &laggingSys{Sys: kernel{}, dir: t.TempDir(), change: change}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	e := r.start(r.argv("sleep", "90"))
+	sys.pid.Store(int64(await[messages.ProcessStarted](e).PID))
+	sys.job = r.e.find(e.id)
+	return sys, e
+}
+
+// looks is how often a killed tree was looked at.
+func (j *job) looks() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ladder.falls
+}
