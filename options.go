@@ -51,8 +51,9 @@ type Options struct {
 	// session is one.
 	Parallel int
 	// OwnProcess says that this process runs nothing but troupe: the node becomes
-	// the subreaper of its jobs and reaps every child. A library host leaves it
-	// false, since its own children would be reaped, too.
+	// the subreaper of its jobs and reaps every child, and the process collects its
+	// garbage as suits that, unless GOGC is set (docs/decisions/033). A library host
+	// leaves it false, since its own children would be reaped, too.
 	OwnProcess bool
 	// NoCgroup keeps the node from using cgroups even where it could.
 	NoCgroup bool

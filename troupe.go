@@ -31,6 +31,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/actors"
+	"troupe/backends/heap"
 	"troupe/messages"
 )
 
@@ -67,6 +68,9 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	p, err := o.build()
 	if err != nil {
 		return nil, err
+	}
+	if o.OwnProcess {
+		heap.Tend(heap.Floor, heap.Percent)
 	}
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())

@@ -8,11 +8,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync"
 )
 
-// runtimeFloor is what the runtime itself lets a heap grow to, at GOGC=100.
-const runtimeFloor = 4 << 20
+// runtimeFloor is what the runtime itself lets a heap grow to, at its own GOGC.
+const (
+	runtimeFloor   = 4 << 20
+	runtimePercent = 100
+)
 
 // Floor and Percent are for a process that holds a tree. One that rests has some 4 MiB
 // alive, and would collect every two hundred commands. Of four thousand idle terminals
@@ -23,20 +25,23 @@ const (
 	Percent = 25
 )
 
-var tended sync.Once
-
 // Tend has this process collect garbage only when its heap has grown to floor bytes;
-// above that it may grow by percent of what is alive. The first call counts, and
-// whoever sets GOGC for the process has decided otherwise: then nothing is changed.
+// above that it may grow by percent of what is alive. Where somebody has decided
+// otherwise, by GOGC or as an earlier call does, nothing is changed.
 func Tend(floor uint64, percent int) {
-	if os.Getenv("GOGC") != "" {
+	if os.Getenv("GOGC") != "" || read("/gc/gogc:percent") != runtimePercent {
 		return
 	}
-	tended.Do(func() {
-		h := &heap{floor: floor, percent: percent}
-		h.tune()
-		h.again()
-	})
+	h := &heap{floor: floor, percent: percent}
+	h.tune()
+	h.again()
+}
+
+// read gives a metric of the runtime.
+func read(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // heap is what the collections of this process are set by.
@@ -57,9 +62,7 @@ func (h *heap) again() {
 // tune sets what makes the next collection begin at the floor. Setting it stops the
 // world for a moment, and so small changes are none.
 func (h *heap) tune() {
-	alive := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(alive)
-	percent := percentFor(h.floor, alive[0].Value.Uint64(), h.percent)
+	percent := percentFor(h.floor, read("/gc/heap/live:bytes"), h.percent)
 	if d := percent - h.set; d > h.set/8 || d < -h.set/8 {
 		h.set = percent
 		debug.SetGCPercent(percent)

@@ -1,6 +1,9 @@
 package heap
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+)
 
 func TestPercentFor(t *testing.T) {
 	const mib = 1 << 20
@@ -22,5 +25,29 @@ func TestPercentFor(t *testing.T) {
 		if got := percentFor(c.floor, c.alive, c.percent); got != c.want {
 			t.Errorf("percentFor(%d, %d, %d) = %d, want %d", c.floor, c.alive, c.percent, got, c.want)
 		}
+	}
+}
+
+// The first to decide has decided, and a collection keeps to it.
+func TestTendChangesNoDecision(t *testing.T) {
+	t.Setenv("GOGC", "")
+	before := int(read("/gc/gogc:percent"))
+	defer debug.SetGCPercent(before)
+
+	debug.SetGCPercent(77)
+	Tend(16<<20, 25)
+	if got := read("/gc/gogc:percent"); got != 77 {
+		t.Errorf("a percentage of 77 became %d", got)
+	}
+	debug.SetGCPercent(runtimePercent)
+	t.Setenv("GOGC", "100")
+	Tend(16<<20, 25)
+	if got := read("/gc/gogc:percent"); got != runtimePercent {
+		t.Errorf("GOGC=100 became %d", got)
+	}
+	t.Setenv("GOGC", "")
+	Tend(16<<20, 25)
+	if got := read("/gc/gogc:percent"); got != 400 {
+		t.Errorf("a small heap has %d, want 400", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends/heap"
 	"troupe/messages"
 )
 
@@ -41,9 +42,10 @@ const (
 func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	debug.SetMemoryLimit(memoryLimit)
-	debug.SetGCPercent(gcPercent)
 	if !alone {
-		floorHeap(heapFloor, gcPercent)
+		heap.Tend(heapFloor, gcPercent)
+	} else {
+		debug.SetGCPercent(gcPercent)
 	}
 	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's
