@@ -24,6 +24,8 @@ type walker struct {
 	stirred bool            // an orphan was reaped since the last look
 	running bool
 	closed  bool
+
+	pace pace // the loop's
 }
 
 type ask struct {
@@ -31,10 +33,16 @@ type ask struct {
 	tell func(tops []proc)
 }
 
-// lookShare bounds what looking may cost: one part in so many of the time.
-const lookShare = 5
+// Looking may cost one part in lookShare of the time. What it has not taken it may take
+// at once, up to lookSaved: some jobs that end together wait for nothing.
+const (
+	lookShare = 5
+	lookSaved = 20 * time.Millisecond
+)
 
-func newWalker(h *host) *walker { return &walker{h: h, waits: make(map[*job]func())} }
+func newWalker(h *host) *walker {
+	return &walker{h: h, waits: make(map[*job]func()), pace: pace{share: lookShare, most: lookSaved}}
+}
 
 // ask tells the topmost orphans of a job, seen after this call.
 func (w *walker) ask(j *job, tell func([]proc)) {
@@ -101,7 +109,8 @@ func (w *walker) loop() {
 		w.mu.Unlock()
 		began := time.Now()
 		found := w.look()
-		took := time.Since(began) // what follows from it costs others
+		now := time.Now()
+		rest := w.pace.spend(now, now.Sub(began)) // what follows from it costs others
 		for _, a := range asks {
 			tellOrphans(a, found[a.j])
 		}
@@ -110,7 +119,7 @@ func (w *walker) loop() {
 				w.h.e.run(j, empty)
 			}
 		}
-		if !w.h.rest((lookShare - 1) * took) {
+		if rest > 0 && !w.h.rest(rest) {
 			return
 		}
 	}

@@ -1,0 +1,21 @@
+package engine
+
+import "time"
+
+// pace bounds what something may take: one part in share of the time, beyond what it
+// has saved up. It is for one goroutine at a time.
+type pace struct {
+	share time.Duration
+	most  time.Duration // that is saved
+
+	saved time.Duration
+	since time.Time
+}
+
+// spend counts what was taken up to now, and gives how long to rest before more is.
+func (p *pace) spend(now time.Time, took time.Duration) (rest time.Duration) {
+	idle := now.Sub(p.since) - took
+	p.saved = min(p.saved+idle/p.share, p.most) + took/p.share - took
+	p.since = now
+	return max(0, -p.saved*p.share)
+}
