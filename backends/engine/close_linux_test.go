@@ -56,6 +56,18 @@ func TestWalkerRestsForItsLooksOnly(t *testing.T) {
 	if took := time.Since(began); took > (lookShare-1)*busy/2 {
 		t.Errorf("the next look came after %v", took)
 	}
+
+	tired, rested := newWalker(h), make(chan struct{})
+	tired.pace.saved, tired.pace.since = -time.Hour, time.Now()
+	seen := make(chan struct{})
+	tired.ask(r.e.find(e.id), func([]proc) { close(seen) })
+	within(t, seen)
+	tired.ask(r.e.find(e.id), func([]proc) { close(rested) })
+	select {
+	case <-rested:
+		t.Error("a look that has cost an hour is followed by no rest")
+	case <-time.After(20 * time.Millisecond): // it would come at once
+	}
 	e.proc.Stop(client(), 0)
 	e.over()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -86,15 +87,15 @@ func TestFaultWhoDiesSlowlyIsNoSurvivor(t *testing.T) {
 // Who sleeps, or runs and has no KILL, is not dying.
 func TestWhoIsNotDying(t *testing.T) {
 	for name, change := range map[string]func(stat, status []byte) ([]byte, []byte){
-		"it runs": func(stat, status []byte) ([]byte, []byte) { return asRunning(stat), status },
+		"it runs": func(stat, status []byte) ([]byte, []byte) { return inState(stat, "R"), status },
 		"it sleeps with its KILL": func(stat, status []byte) ([]byte, []byte) {
 			_, status = dooms["it has its KILL"](stat, status)
-			return bytes.Replace(stat, []byte(") R "), []byte(") S "), 1), status
+			return inState(stat, "S"), status
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sys, e := newLagging(t, change)
-			if sys.job.e.host.dying(sys.job) {
+			if sys.job.dying() {
 				t.Error("it is")
 			}
 			_ = unix.Kill(int(sys.pid.Load()), unix.SIGKILL)
@@ -106,17 +107,31 @@ func TestWhoIsNotDying(t *testing.T) {
 // dooms are what /proc shows of a process that only waits for a processor to die on.
 var dooms = map[string]func(stat, status []byte) ([]byte, []byte){
 	"it has its KILL": func(stat, status []byte) ([]byte, []byte) {
-		return asRunning(stat), bytes.Replace(status, []byte("ShdPnd:\t0000000000000000"), []byte("ShdPnd:\t0000000000000100"), 1)
+		return inState(stat, "R"), anyPending.ReplaceAll(status, []byte("ShdPnd:\t0000000000000100"))
 	},
 	"it is exiting": func(stat, status []byte) ([]byte, []byte) {
-		head, tail, _ := bytes.Cut(asRunning(stat), []byte(") "))
-		f := bytes.Fields(tail)
-		f[6] = []byte("4194308") // PF_EXITING, and another
-		return slices.Concat(head, []byte(") "), bytes.Join(f, []byte(" "))), status
+		return withField(inState(stat, "R"), flagsField, "4194308"), status // PF_EXITING, and another
 	},
 }
 
-func asRunning(stat []byte) []byte { return bytes.Replace(stat, []byte(") S "), []byte(") R "), 1) }
+// anyPending is what a process is sent and has not had: one that is stopped twice keeps
+// the second.
+var anyPending = regexp.MustCompile(`ShdPnd:\t[0-9a-f]{16}`)
+
+// The fields of /proc/PID/stat that the tests change, counted from behind the name.
+const (
+	stateField = 0
+	flagsField = 6
+)
+
+func inState(stat []byte, state string) []byte { return withField(stat, stateField, state) }
+
+func withField(stat []byte, i int, value string) []byte {
+	head, tail, _ := bytes.Cut(stat, []byte(") "))
+	f := bytes.Fields(tail)
+	f[i] = []byte(value)
+	return slices.Concat(head, []byte(") "), bytes.Join(f, []byte(" ")))
+}
 
 // newLagging starts a job on such a machine.
 func newLagging(t *testing.T, change func(stat, status []byte) ([]byte, []byte)) (*laggingSys, *ear) {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -113,17 +112,10 @@ func (h *host) hasExited(r *root) bool {
 // describe names one process, whatever holds it.
 func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
-// dying reports whether all that is left of a tree has its KILL and only needs a
-// processor.
-func (h *host) dying(j *job) bool {
-	pids := j.tree.pids()
-	if !h.hasExited(&j.root) {
-		pids = append(pids, j.root.pid) // it may have left the tree
-	}
-	return !slices.ContainsFunc(pids, func(pid int) bool {
-		p, lives := statProc(h.sys, pid)
-		return lives && !p.dead() && !p.doomed(h.sys)
-	})
+// ends reports whether a process has ended, or needs nothing but a processor to.
+func (h *host) ends(pid int) bool {
+	p, ok := statProc(h.sys, pid)
+	return !ok || p.dead() || p.doomed(h.sys)
 }
 
 // verify looks once more for processes of a stopped job that are no longer

@@ -104,8 +104,8 @@ func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failur
 // hasExited cannot be known without reaping.
 func (h *host) hasExited(r *root) bool { return r.reaped() }
 
-// dying cannot be seen.
-func (h *host) dying(*job) bool { return false }
+// ends cannot be seen.
+func (h *host) ends(int) bool { return false }
 
 func (h *host) describe(pid int) []messages.Survivor {
 	return []messages.Survivor{{PID: pid, State: "?"}}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 	"time"
 
@@ -132,10 +133,10 @@ func (j *job) comesDown(l *ladder) {
 	if isClosed(l.gone) {
 		return
 	}
-	dead := j.e.host.hasExited(&j.root) && len(j.tree.survivors()) == 0 || j.e.host.dying(j)
+	dying := j.dying()
 	j.mu.Lock()
 	l.falls++
-	again := dead && l.falls < backlogBounds
+	again := dying && l.falls < backlogBounds
 	if again && !isClosed(l.gone) {
 		l.fall.Reset(killBound)
 	}
@@ -143,6 +144,18 @@ func (j *job) comesDown(l *ladder) {
 	if !again {
 		j.nameSurvivors()
 	}
+}
+
+// dying reports whether nobody would be named but who is sure to end.
+func (j *job) dying() bool {
+	var pids []int
+	for _, s := range j.tree.survivors() {
+		pids = append(pids, s.PID)
+	}
+	if !j.e.host.hasExited(&j.root) {
+		pids = append(pids, j.root.pid) // it may have left the tree
+	}
+	return !slices.ContainsFunc(pids, func(pid int) bool { return !j.e.host.ends(pid) })
 }
 
 // ended closes the ladder: nothing is left, or the survivors are named. Called with

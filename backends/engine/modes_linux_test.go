@@ -15,7 +15,7 @@ const holdsVar = "TROUPE_ENGINE_HOLDS"
 
 // costly are tests that are as good in one mode as in all: the modes differ in
 // how trees are found and ended, not in how bytes are moved.
-const costly = "^TestModes$|^TestFaultFlood|^TestFaultFullStore|^TestFaultTerminalFlood|^TestFaultWhoDiesSlowly"
+const costly = "^TestModes$|^TestFaultFlood|^TestFaultFullStore|^TestFaultTerminalFlood"
 
 // The tests of the other modes run in processes of their own.
 func TestModes(t *testing.T) {

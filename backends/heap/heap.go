@@ -10,7 +10,7 @@ import (
 	"runtime/metrics"
 )
 
-// runtimeFloor is what the runtime itself lets a heap grow to, at its own GOGC.
+// By how much the runtime itself lets a heap outgrow what is alive, and to what at least.
 const (
 	runtimeFloor   = 4 << 20
 	runtimePercent = 100
@@ -18,8 +18,7 @@ const (
 
 // Floor and Percent are for a process that holds a tree. One that rests has some 4 MiB
 // alive, and would collect every two hundred commands. Of four thousand idle terminals
-// 26 MiB are alive: as much garbage again is a third of what each of them takes
-// (docs/decisions/033).
+// 26 MiB are alive, and as much garbage beside them is too much (docs/decisions/033).
 const (
 	Floor   = 16 << 20
 	Percent = 25

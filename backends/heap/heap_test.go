@@ -28,7 +28,7 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// The first to decide has decided, and a collection keeps to it.
+// Whoever has decided is left alone; nobody has where the runtime goes by its own.
 func TestTendChangesNoDecision(t *testing.T) {
 	t.Setenv("GOGC", "")
 	before := int(read("/gc/gogc:percent"))

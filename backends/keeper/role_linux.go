@@ -42,10 +42,10 @@ const (
 func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	debug.SetMemoryLimit(memoryLimit)
-	if !alone {
-		heap.Tend(heapFloor, gcPercent)
-	} else {
+	if alone {
 		debug.SetGCPercent(gcPercent)
+	} else {
+		heap.Tend(heapFloor, gcPercent)
 	}
 	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's

@@ -238,6 +238,9 @@ func TestTheNumbersAreTold(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, text, want)
 	}
+	_, text := get(func(*http.Request) {})
+	require.Contains(t, text, "\ngo_gc_gogc_percent ")
+	require.NotContains(t, text, "\ngo_gc_gogc_percent 100\n", "the daemon collects its garbage as the runtime does by itself")
 }
 
 // The clients' scopes are theirs to choose: not each has a number for ever.

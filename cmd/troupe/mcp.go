@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe"
-	"troupe/backends/heap"
 	"troupe/backends/keeper"
 	"troupe/dialects/core"
 	"troupe/gateways/http"
@@ -39,12 +38,11 @@ them with troupe ps, joins them with troupe attach, and lets the agent go on wit
 waiting with troupe promote. They end when the client leaves or dies, but for those
 that were detached or that a person promoted. docs/mcp.md has what clients need.`
 
-// To what the heap of a server on stdio may grow before it is looked through, or by how
-// much it may outgrow what is alive, and the memory above which it may not. Of each short call the SDK leaves 200 KiB and more behind: by
+// By how much the heap of a server on stdio may outgrow what is alive, and the memory
+// above which it may not. Of each short call the SDK leaves 200 KiB and more behind: by
 // the runtime's own 100 a collection comes every 15 calls and takes a third of their
 // time. It costs 12 MiB; without the limit a few pages of 1 MiB would cost 40.
 const (
-	mcpHeapFloor   = 20 << 20
 	mcpGCPercent   = 400
 	mcpMemoryLimit = 48 << 20
 )
@@ -102,8 +100,8 @@ func (m *Main) mcp(f *mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.http == "" {
-		heap.Tend(mcpHeapFloor, mcpGCPercent)
+	if f.http == "" { // before a node of its own is opened, which keeps to what is set
+		debug.SetGCPercent(mcpGCPercent)
 		debug.SetMemoryLimit(mcpMemoryLimit)
 	}
 	host, done, err := m.mcpHost(at, f)
