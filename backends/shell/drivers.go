@@ -53,6 +53,13 @@ const driverFile = "driver"
 // sourced runs the driver.
 const sourced = ". '@DIR@/" + driverFile + "'"
 
+// An interrupt that comes beside the text of a command ends what is sourced. Then it is
+// sourced again, and goes on.
+const (
+	sourcedAgain    = "while :; do " + sourced + "; done"
+	sourcedAgainZsh = "while [[ -n x ]]; do { " + sourced + " } always { __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0 }; done"
+)
+
 func exportPOSIX(name, quoted string) string { return "export " + name + "=" + quoted + "; " }
 
 func exportPwsh(name, quoted string) string { return "$env:" + name + " = " + quoted + "; " }
@@ -63,7 +70,7 @@ func exportFish(name, quoted string) string { return "set -gx " + name + " " + q
 func drivers() map[string]*driver {
 	posix := func(name string) *driver {
 		return &driver{
-			words: []string{name, "-c", sourced, name}, script: posixDriver, quote: quotePOSIX, cdWord: "command cd", or: "|| ", export: exportPOSIX,
+			words: []string{name, "-c", sourcedAgain, name}, script: posixDriver, quote: quotePOSIX, cdWord: "command cd", or: "|| ", export: exportPOSIX,
 		}
 	}
 	return map[string]*driver{
@@ -72,7 +79,7 @@ func drivers() map[string]*driver {
 			script: bashDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
 		},
 		"zsh": {
-			words: []string{"zsh", "-f", "-c", sourced, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
+			words: []string{"zsh", "-f", "-c", sourcedAgainZsh, "zsh"}, script: zshDriver, quote: quotePOSIX, cdWord: "builtin cd", or: "|| ", export: exportPOSIX,
 		},
 		"fish": {
 			words: []string{"fish", "--no-config", "-c", "source '@DIR@/" + driverFile + "'"}, script: fishDriver, quote: quoteFish, cdWord: "builtin cd", or: "; or ", export: exportFish,

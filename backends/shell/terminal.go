@@ -45,7 +45,7 @@ func (d *driver) onTerminal() *driver {
 	case "bash":
 		t.words = append([]string{"bash", "--noediting"}, d.words[1:]...)
 	case "zsh":
-		t.words = []string{"zsh", "-f", "-i", "-c", sourced, "zsh"}
+		t.words = []string{"zsh", "-f", "-i", "-c", sourcedAgainZsh, "zsh"}
 	case "dash", "sh":
 		t.words = append([]string{d.words[0], "-m"}, d.words[1:]...)
 	default:

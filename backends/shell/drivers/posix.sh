@@ -1,5 +1,7 @@
 # The driver of a dash, or of another shell that knows no more than POSIX, on pipes. It
-# runs each command in a function, so that an interrupted one can return from it.
+# runs each command in a function, so that an interrupted one can return from it. An
+# interrupt between two turns ends the file: whoever sourced it does so again.
+if [ -z "${__troupe_u-}" ]; then
 __troupe_i='' __troupe_n='' __troupe_l='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_c=''
 __troupe_r() { return "$1"; }
 __troupe_read() {
@@ -15,6 +17,10 @@ __troupe_run() {
 __troupe_turn() {
   command exec 0</dev/null 1>/dev/null 2>&1
   \unset -f command printf read [ 2>/dev/null || :
+  case $__troupe_n in # an interrupt came when it had been read, and not been looked at
+  ????????????????y) command printf '\0sync 0 \0' >>'@DIR@/st' || :; __troupe_n='' ;;
+  ?????????????????) __troupe_s=130 __troupe_n=${__troupe_n%?} ;;
+  esac
   if [ -n "$__troupe_n" ]; then
     command printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
     __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
@@ -69,6 +75,8 @@ fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
 trap '__troupe_i=130; return 130' INT # the status of an interrupted text is not sure to be that
 command printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
+__troupe_u=1
+fi
 while :; do
   __troupe_turn
 done

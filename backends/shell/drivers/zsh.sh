@@ -1,8 +1,10 @@
 # The driver of a zsh on pipes, a script: precmd is not run again behind an interrupt.
-# TRAPINT lets an interrupt through, which "always" catches, but for one that comes late
-# for the command before: it would end the shell. The outer "always" is for one that comes
-# as the inner begins.
-typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g=''
+# TRAPINT lets an interrupt through, but for one that comes late for the command before.
+# In the text of a command it ends that. Beside it, it ends the loop below, and the file:
+# whoever sourced it does so again, and goes on where this was. A trap mars what printf is
+# writing ("_" in place of the first byte): what is reported then is reported again.
+if [[ ! -v __troupe_u ]]; then
+typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g='' __troupe_i=''
 __troupe_r() { return $1; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
@@ -18,27 +20,35 @@ if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   builtin unset __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
-TRAPINT() { if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
+TRAPINT() { __troupe_i=1; if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
 builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
-__troupe_g=1
+__troupe_g=1 __troupe_u=1
+fi
 while [[ -n x ]]; do
-  { {
+  {
     builtin exec 0</dev/null 1>/dev/null 2>&1
     if [[ -n $__troupe_n ]]; then
-      builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
+      __troupe_i=1
+      while [[ -n $__troupe_i ]]; do
+        __troupe_i=''
+        builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
+      done
       __troupe_n='' __troupe_p=$__troupe_s
       __troupe_k=$((__troupe_k + 1))
       { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
     fi
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
-    __troupe_g='' __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
+    __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
     __troupe_f='@DIR@/text'
     if [[ $__troupe_c == [ntNT] ]]; then __troupe_f="@DIR@/$__troupe_n"; fi
     if [[ $__troupe_c == y ]]; then # an interrupt that was sent before has come by now
-      __troupe_n=''
-      builtin printf '\0sync 0 \0' >>'@DIR@/st'
+      __troupe_n='' __troupe_i=1
+      while [[ -n $__troupe_i ]]; do
+        __troupe_i=''
+        builtin printf '\0sync 0 \0' >>'@DIR@/st'
+      done
     elif [[ -n $__troupe_c && -f $__troupe_f ]]; then
-      __troupe_m=0
+      __troupe_m=0 __troupe_g=''
       if [[ $__troupe_c == [MSNT] ]]; then
         builtin exec 0<"@DIR@/$__troupe_n.in"
         builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
@@ -64,7 +74,5 @@ while [[ -n x ]]; do
     if (( TRY_BLOCK_INTERRUPT )); then __troupe_s=130; fi
     if (( TRY_BLOCK_ERROR > 0 && __troupe_s == 0 )); then __troupe_s=1; fi
     TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0
-  } } always {
-    __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0
   }
 done
