@@ -24,17 +24,21 @@ type laggingSys struct {
 	pid    atomic.Int64
 	change func(stat, status []byte) ([]byte, []byte)
 	job    *job
+	once   bool // until the tree was looked at
 }
 
+// drops reports whether a KILL does nothing now.
+func (s *laggingSys) drops() bool { return !s.once || s.job.looks() == 0 }
+
 func (s *laggingSys) Kill(pid int, sig syscall.Signal) error {
-	if sig == unix.SIGKILL {
+	if sig == unix.SIGKILL && s.drops() {
 		return nil
 	}
 	return s.Sys.Kill(pid, sig)
 }
 
 func (s *laggingSys) PidfdSignal(fd int, sig syscall.Signal, flags int) error {
-	if sig == unix.SIGKILL {
+	if sig == unix.SIGKILL && s.drops() {
 		return nil
 	}
 	return s.Sys.PidfdSignal(fd, sig, flags)
@@ -43,7 +47,7 @@ func (s *laggingSys) PidfdSignal(fd int, sig syscall.Signal, flags int) error {
 func (s *laggingSys) OpenAt(dir int, path string, flags int) (int, error) {
 	pid := int(s.pid.Load())
 	switch {
-	case strings.HasSuffix(path, "cgroup.kill"):
+	case strings.HasSuffix(path, "cgroup.kill") && s.drops():
 		return s.Sys.OpenAt(unix.AT_FDCWD, os.DevNull, flags)
 	case pid == 0 || path != procPath(pid, "stat") && path != procPath(pid, "status"):
 		return s.Sys.OpenAt(dir, path, flags)
@@ -81,6 +85,17 @@ func TestFaultWhoDiesSlowlyIsNoSurvivor(t *testing.T) {
 				t.Errorf("%+v, %+v", x, end)
 			}
 		})
+	}
+}
+
+// Whom a kill has missed is killed once more before he is named.
+func TestFaultWhoWasMissedIsKilledAgain(t *testing.T) {
+	sys, e := newLagging(t, func(stat, status []byte) ([]byte, []byte) { return stat, status })
+	sys.once = true
+	e.proc.Stop(client(), 0)
+	x, end := e.over(), await[messages.TreeEnded](e)
+	if len(x.Survivors)+len(end.Survivors) > 0 || x.Status.Signal != "KILL" || sys.job.looks() != 1 {
+		t.Errorf("%+v, %+v, looked at %d times", x, end, sys.job.looks())
 	}
 }
 

@@ -35,6 +35,7 @@ type ladder struct {
 	all     bool          // the main process is to be ended, not only what it left
 	climbed bool          // somebody is on it
 	falls   int           // looks whether a killed tree has come down
+	missed  bool          // who was left was killed once more
 	fall    *time.Timer   // to the next of them; nil: it was not killed
 	hurry   chan struct{} // until has come nearer; capacity 1
 	gone    chan struct{} // closed: nothing is left, or the survivors are named
@@ -133,17 +134,40 @@ func (j *job) comesDown(l *ladder) {
 	if isClosed(l.gone) {
 		return
 	}
-	dying := j.dying()
+	dying, wait := j.dying(), killBound
 	j.mu.Lock()
 	l.falls++
-	again := dying && l.falls < backlogBounds
-	if again && !isClosed(l.gone) {
-		l.fall.Reset(killBound)
-	}
+	missed := !dying && !l.missed
+	l.missed = l.missed || missed
+	again := missed || dying && l.falls < backlogBounds
 	j.mu.Unlock()
+	if missed {
+		wait = missedBound
+		j.killMissed()
+	}
 	if !again {
 		j.nameSurvivors()
+		return
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !isClosed(l.gone) {
+		l.fall.Reset(wait)
+	}
+}
+
+// missedBound is how long who was killed once more has to end before he is named: a KILL
+// that reaches somebody who sleeps ends him at once.
+const missedBound = 100 * time.Millisecond
+
+// killMissed kills once more who is left: a kill of a whole cgroup has been seen to miss
+// one that slept (Linux 6.18).
+func (j *job) killMissed() {
+	if j.in != nil {
+		j.tree.kill() // the shell is let alone
+		return
+	}
+	j.killAll()
 }
 
 // dying reports whether nobody would be named but who is sure to end.
