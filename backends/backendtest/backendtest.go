@@ -222,7 +222,7 @@ func programs() map[string]Program {
 		"stopped":    {Text: `echo ready; kill -STOP $$; exit 9`},
 		"cat":        {Text: `exec cat`},
 		"read":       {Text: `read -r line; echo "status $?"`},
-		"usr1":       {Text: `sleep 60 & trap 'echo got' USR1; echo ready; while :; do wait; done`},
+		"usr1":       {Text: `trap 'echo got' USR1; echo ready; sleep 60 & while :; do wait; done`},
 		"burst":      {Text: `echo ready; read -r line; printf '%200000s' ''`},
 	}
 }

@@ -18,6 +18,7 @@ func realCases() []testCase {
 	return []testCase{
 		{"a hostile tree", hostileTree, realOnes | wholeTrees},
 		{"a hostile tree without its root", hostileOrphans, realOnes | wholeTrees | pipes | ownProcess},
+		{"a hostile tree is signalled", hostileSignalled, realOnes | wholeTrees | signals | ownProcess},
 		{"a process group", ownGroup, realOnes},
 		{"environment, directory and umask", surroundings, realOnes | ownProcess},
 		{"no descriptor but three", descriptors, realOnes},
@@ -54,6 +55,18 @@ func hostileOrphans(b *bench) {
 	r.over()
 	if e, _ := await[messages.TreeEnded](r.ear); len(e.Survivors) > 0 {
 		b.Errorf("survivors: %+v", e.Survivors)
+	}
+	if left := tree.Alive(); len(left) > 0 {
+		b.Errorf("%d processes are left: %v", len(left), left)
+	}
+}
+
+// A KILL for the whole tree misses nobody who forks meanwhile.
+func hostileSignalled(b *bench) {
+	r, tree := b.hostile(hostile.Tree{Roots: cmp.Or(b.Roots, 20)})
+	r.process.Do(backends.Signal{Name: "KILL", Tree: true})
+	if f := r.over(); f.Status.Signal != "KILL" || f.Cause != (messages.Cause{}) {
+		b.Errorf("the result is %+v", f)
 	}
 	if left := tree.Alive(); len(left) > 0 {
 		b.Errorf("%d processes are left: %v", len(left), left)

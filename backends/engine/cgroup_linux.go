@@ -156,7 +156,8 @@ func procsBelow(sys Sys, dir int, path string, depth int) []int {
 	return pids
 }
 
-// kill kills everything in it and below it at once, whatever forks meanwhile.
+// kill kills everything in it and below it at once, whatever forks meanwhile, but for a
+// process with several threads that executes another program just then (docs/decisions/034).
 // The kernel counts the kills of a cgroup and ends at birth whoever is cloned
 // into one whose count is not that of its parent's cgroup (Linux 6.14 and the
 // stable ones that took its fix of the race with fork): a killed cgroup would

@@ -196,7 +196,8 @@ func (j *job) sayAnswers() {
 	}
 }
 
-// signal sends one signal to the main process or to the whole tree.
+// signal sends one signal to the main process or to the whole tree. A KILL for the tree
+// misses nobody who forks meanwhile, nor who executes (docs/decisions/034).
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	sig := SignalNumber(s.Name)
 	if sig == 0 {
@@ -207,6 +208,9 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	}
 	j.acts()
 	if s.Tree {
+		if sig == syscall.SIGKILL {
+			j.tree.kill()
+		}
 		j.tree.signal(sig)
 		return messages.ControlDone{}
 	}

@@ -156,12 +156,12 @@ func (j *job) comesDown(l *ladder) {
 	}
 }
 
-// missedBound is how long who was killed once more has to end before he is named: a KILL
-// that reaches somebody who sleeps ends him at once.
+// missedBound is how long who was killed once more has to end before he is named: once a
+// KILL has reached him he is waited for.
 const missedBound = 100 * time.Millisecond
 
-// killMissed kills once more who is left: a kill of a whole cgroup has been seen to miss
-// one that slept (Linux 6.18).
+// killMissed kills once more who is left: a kill of a whole cgroup misses who executes a
+// program in that instant (docs/decisions/034).
 func (j *job) killMissed() {
 	if j.in != nil {
 		j.tree.kill() // the shell is let alone

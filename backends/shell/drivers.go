@@ -54,10 +54,10 @@ const driverFile = "driver"
 const sourced = ". '@DIR@/" + driverFile + "'"
 
 // An interrupt that comes beside the text of a command ends what is sourced. Then it is
-// sourced again, and goes on.
+// sourced again, and goes on, as long as it is there: a zsh does not end where it is not.
 const (
 	sourcedAgain    = "while :; do " + sourced + "; done"
-	sourcedAgainZsh = "while [[ -n x ]]; do { " + sourced + " } always { __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0 }; done"
+	sourcedAgainZsh = "while [[ -f '@DIR@/" + driverFile + "' ]]; do { " + sourced + " } always { __troupe_g=1 TRY_BLOCK_ERROR=0 TRY_BLOCK_INTERRUPT=0 }; done"
 )
 
 func exportPOSIX(name, quoted string) string { return "export " + name + "=" + quoted + "; " }
