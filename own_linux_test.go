@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors"
 	"troupe/backends/backendtest"
+	"troupe/backends/heap"
 )
 
 // A process that is troupe's alone collects its garbage by what is alive in it; a
@@ -30,11 +31,11 @@ func TestAnOwnProcessCollectsByWhatIsAlive(t *testing.T) {
 	require.Greater(t, gcPercent(), uint64(100), "with little alive")
 	alive := make([]byte, 64<<20)
 	for range 100 { // what follows from a collection is done beside it
-		if runtime.GC(); gcPercent() == 25 {
+		if runtime.GC(); gcPercent() == heap.Percent {
 			break
 		}
 	}
-	require.EqualValues(t, 25, gcPercent(), "with much alive")
+	require.EqualValues(t, heap.Percent, gcPercent(), "with much alive")
 	runtime.KeepAlive(alive)
 }
 

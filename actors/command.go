@@ -17,21 +17,21 @@ type command struct {
 	deps    *Deps
 	shell   backends.Shell
 	spec    *backends.Command // nil: the engine was asked to start it, or not by this tree
-	adopt   bool              // the engine has the job already
-	granted bool              // it has its turn
-	named   bool              // its directory was asked for: in a live shell it is another than before
 	machine lifecycle.Command
 	memos   *memos // what the engine keeps with the job; nil: it cannot outlive the tree
 	noted   bool   // it has it
+	adopt   bool   // the engine has the job already
+	granted bool   // it has its turn
+	named   bool   // its directory was asked for: in a live shell it is another than before
 
-	proc    backends.Process
 	born    bool // the process exists or has failed: its logs are there if they ever will be
 	failed  bool // it could not be started: there are none
 	closed  bool // no byte follows
-	sink    *actor.PID
-	noSink  bool // it died too often: reads answer output_unavailable
+	noSink  bool // its sink died too often: reads answer output_unavailable
 	leaving bool // all is said
 	moving  bool // … here: the job is handed over
+	proc    backends.Process
+	sink    *actor.PID
 	clients clients
 	// terminal is that of the job, nil if it has none.
 	terminal *terminal

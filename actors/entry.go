@@ -18,20 +18,19 @@ type entry struct {
 	env     []string
 	terms   *terms
 	debts   []*actor.PID // clients of the run that have not had their reply
-	key     idempotency
-	digest  string // of the request, where it has a key
-	turn    bool   // it was given its turn: its engine is asked, or was
-	offered bool   // the turn went along with it
-	over    bool   // it has no actor any more: the node itself answers for it
-	settled bool   // and its engine has been told to forget it
-	owed    bool   // a client waited for its end when it was asked for
-	awaited bool   // … and may come back, see comeBack
-	held    bool   // its engine had it before this tree
-	due     bool   // its engine has its end, see awaitEnds
-	keep    bool   // somebody has asked for it to stay: its record says so a moment later
+	asked   *asked       // nil: it has no key
+	turn    bool         // it was given its turn: its engine is asked, or was
+	offered bool         // the turn went along with it
+	over    bool         // it has no actor any more: the node itself answers for it
+	settled bool         // and its engine has been told to forget it
+	owed    bool         // a client waited for its end when it was asked for
+	awaited bool         // … and may come back, see comeBack
+	held    bool         // its engine had it before this tree
+	noted   bool         // … and knows where it is
+	due     bool         // its engine has its end, see awaitEnds
+	keep    bool         // somebody has asked for it to stay: its record says so a moment later
 	// answered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
 	answered int64
-	noted    bool // … and knows where it is
 
 	retired time.Time     // when its last word was heard
 	budget  time.Duration // its foreground budget, where the supervisor sees to it

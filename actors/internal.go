@@ -43,9 +43,10 @@ type place struct {
 	terms *terms
 	// turn says that it has its turn if it can begin at once. One that is Starting
 	// was placed with it before, and its engine may have been asked.
-	turn bool
-	held bool // its engine has it from before the tree: it is adopted, never begun
-	keep keepsake
+	turn     bool
+	held     bool      // its engine has it from before the tree: it is adopted, never begun
+	keep     *keepsake // not changed; nil: its engine keeps nothing
+	answered int64     // of its terminal, or unknownAnswers
 }
 
 // keepsake is what the node has the engine keep with a job, beside its record.
@@ -55,7 +56,6 @@ type keepsake struct {
 	budget      time.Duration // in the foreground, where the request says none: the node sees to it
 	key, digest string
 	quotas      []messages.ScopeQuota // of the scopes on the way, from the top one down
-	answered    int64                 // of its terminal, or unknownAnswers
 }
 
 // openScope makes a scope and its parents; it is routed.

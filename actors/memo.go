@@ -76,7 +76,7 @@ const previewLength = 512
 // memos makes the memos of one job. It is what they have beside the record.
 type memos struct {
 	at       memoPlace
-	keep     keepsake
+	keep     *keepsake // nil: there is none
 	terms    *terms
 	answered int64 // of its terminal, by this actor
 }
@@ -84,9 +84,10 @@ type memos struct {
 // of is the memo of a job as it stands now, at most backends.MaxMeta long: what
 // only people need goes first. A digest is not asked for without its key.
 func (s *memos) of(job *messages.Job) []byte {
+	keep := cmp.Or(s.keep, &keepsake{})
 	m := memo{
-		V: memoVersion, Place: s.at, Quotas: s.keep.quotas, Owed: s.keep.owed, Shown: s.terms.shown, Key: s.keep.key, Digest: s.keep.digest,
-		PromoteAfter: cmp.Or(s.keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
+		V: memoVersion, Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Shown: s.terms.shown, Key: keep.key, Digest: keep.digest,
+		PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
 	}
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
 	m.Mode, m.Background, m.Created, m.Deadline, m.Timeout = job.Mode, job.Background, job.Created, job.Deadline, job.Timeout

@@ -46,12 +46,12 @@ type ticket struct {
 	pid     *actor.PID
 	turn    bool            // it may start
 	again   bool            // it was placed before, and may have begun
-	flags   []messages.Flag // … of the session's own to its record
-	early   []early         // what was asked of it before it was accepted
-	left    chan struct{}   // closed when nobody waits for a look at it any more
 	hurry   bool            // the node is to hear at once that it is settled
 	kept    bool            // … and not that: its end stays with the engine
 	leaving bool            // it is given away when its actor is gone
+	flags   []messages.Flag // … of the session's own to its record
+	early   []early         // what was asked of it before it was accepted
+	left    chan struct{}   // closed when nobody waits for a look at it any more
 	crashes crashes
 	lone    *lone // supervised without an actor: its actors crashed too often
 }
@@ -230,7 +230,7 @@ func (s *session) takesUp(ctx actor.Context, job *messages.Job) {
 func (s *session) newCommand(t *ticket, adopt bool) *command {
 	c := &command{
 		deps: s.deps, shell: s.shell, adopt: adopt, granted: t.turn && !adopt, named: t.place.terms.named,
-		machine: lifecycle.Rebuild(t.place.job, limits(t.place)), memos: s.memos(t), noted: t.place.keep.noted,
+		machine: lifecycle.Rebuild(t.place.job, limits(t.place)), memos: s.memos(t), noted: t.place.keep != nil && t.place.keep.noted,
 	}
 	if t.place.run != nil {
 		spec := s.spec(t)
@@ -247,8 +247,8 @@ func (t *ticket) answered(adopt bool) int64 {
 	if !adopt {
 		return 0
 	}
-	known := t.place.keep.answered
-	t.place.keep.answered = unknownAnswers
+	known := t.place.answered
+	t.place.answered = unknownAnswers
 	return known
 }
 

@@ -24,8 +24,9 @@ type sink struct {
 	archive bool
 
 	have   bool // the logs came
-	failed *messages.Error
 	closed bool // no stream grows any more
+	used   bool // since the last look at it
+	failed *messages.Error
 	books  map[messages.Stream]*book
 
 	terminal backends.Terminal // without an ID: none
@@ -35,20 +36,18 @@ type sink struct {
 	early   []pending // requests from before the logs came
 	waiting int       // requests that wait for a count
 	flusher *actor.PID
-
-	used bool // since the last look at it
-	idle scheduler.CancelFunc
+	idle    scheduler.CancelFunc
 }
 
 // book is what a sink knows of one stream.
 type book struct {
 	stream    messages.Stream
+	counting  bool
+	credit    bool // the engine will tell of growth
 	log       spill.Log
 	lines     spill.Lines
-	counting  bool
 	waiting   []pending // in their order
 	followers []follower
-	credit    bool // the engine will tell of growth
 }
 
 // pending is a request that cannot be answered yet.

@@ -21,7 +21,7 @@ type supervisor struct {
 
 	count     int // of job ids
 	jobs      map[messages.JobID]*entry
-	byUID     map[messages.UID]messages.JobID
+	byUID     map[messages.UID]*entry
 	byKey     map[idempotency]messages.JobID
 	archived  []messages.JobID // oldest first
 	telling   []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
@@ -30,6 +30,7 @@ type supervisor struct {
 	left      map[messages.JobID]left   // over, and with the engine until they are recorded
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
+	terms     *terms // of the last run
 
 	scopes   map[string]*actor.PID // the top ones
 	known    map[messages.ScopePath]messages.ScopeQuota
@@ -93,7 +94,7 @@ const maxEarly = 1024
 func newSupervisor(d *Deps) *supervisor {
 	return &supervisor{
 		deps: d, limit: d.Limits.withDefaults(),
-		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[idempotency]messages.JobID{},
+		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]*entry{}, byKey: map[idempotency]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
 		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, asks: map[messages.Address]messages.OpenSession{},
 		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},

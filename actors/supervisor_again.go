@@ -18,6 +18,12 @@ type idempotency struct {
 	key       string
 }
 
+// asked is the key that a job was asked for with, and the digest of the request.
+type asked struct {
+	idempotency
+	digest string
+}
+
 // again answers a request whose key was used before: the same request gets the
 // same job, another one is a conflict.
 func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
@@ -28,7 +34,7 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 	e := s.jobs[id]
 	switch {
 	case ctx.Sender() == nil: // nobody asks how it ends
-	case e.digest != digest(r):
+	case e.asked.digest != digest(r):
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("the key %q was used for another command", r.Key), Hint: "use a new key for a new command",

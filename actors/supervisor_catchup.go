@@ -22,7 +22,7 @@ type endsLate struct{ quiet }
 // was told of such an end by the node before would be told now that the job runs.
 func (s *supervisor) awaitEnds(ctx actor.Context, held []backends.Held) {
 	for _, h := range held {
-		if e := s.jobs[s.byUID[h.ID]]; h.Ended && e != nil && !e.job.State.Ended() {
+		if e := s.byUID[h.ID]; h.Ended && e != nil && !e.job.State.Ended() {
 			e.due = true
 			s.due++
 		}

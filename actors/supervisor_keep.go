@@ -162,8 +162,8 @@ func (s *supervisor) keyOf(fact messages.Fact) Key {
 		return Key{}
 	}
 	id := about.Record().ID
-	if e := s.jobs[id]; e != nil && e.key.key != "" {
-		return Key{Job: id, Principal: e.key.principal, Key: e.key.key, Digest: e.digest}
+	if e := s.jobs[id]; e != nil && e.asked != nil {
+		return Key{Job: id, Principal: e.asked.principal, Key: e.asked.key, Digest: e.asked.digest}
 	}
 	return Key{}
 }

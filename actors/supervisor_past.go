@@ -93,7 +93,7 @@ func (s *supervisor) untold(h backends.Held) Remembered {
 func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 	job := r.Job
 	job.Scope, job.Session = cmp.Or(job.Scope, messages.MainScope), cmp.Or(job.Session, messages.DefaultSession)
-	e := &entry{held: held, noted: held && m != nil, digest: r.Digest, answered: unknownAnswers}
+	e := &entry{held: held, noted: held && m != nil, answered: unknownAnswers}
 	switch {
 	case job.State == messages.Retired:
 		e.over, e.settled = true, !held
@@ -119,10 +119,10 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 		e.terms = m.terms(job)
 	}
 	if key := cmp.Or(r.Key, m.Key); key != "" {
-		e.key, e.digest = idempotency{job.Principal, key}, cmp.Or(r.Digest, m.Digest)
-		s.byKey[e.key] = job.ID
+		e.asked = &asked{idempotency{job.Principal, key}, cmp.Or(r.Digest, m.Digest)}
+		s.byKey[e.asked.idempotency] = job.ID
 	}
-	s.jobs[job.ID], s.byUID[job.UID] = e, job.ID
+	s.jobs[job.ID], s.byUID[job.UID] = e, e
 	return moved
 }
 
@@ -131,7 +131,7 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[messages.UID]*memo, told map[messages.UID]bool, shells []heldShell) {
 	asks := s.reopenShells(shells)
 	for _, h := range all {
-		e := s.jobs[s.byUID[h.ID]]
+		e := s.byUID[h.ID]
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
 		s.knowScopes(at.Scope, memos[h.ID], told[h.ID])
 		o := asks[at]
@@ -184,11 +184,15 @@ func waysTo(path messages.ScopePath) []messages.ScopePath {
 }
 
 // keepsake is what an engine that keeps jobs is to keep with one.
-func (s *supervisor) keepsake(e *entry) keepsake {
+func (s *supervisor) keepsake(e *entry) *keepsake {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
-		return keepsake{answered: e.answered}
+		return nil
 	}
-	return keepsake{noted: e.noted, owed: e.owed, budget: e.budget, key: e.key.key, digest: e.digest, quotas: s.quotas(e.job.Scope), answered: e.answered}
+	k := &keepsake{noted: e.noted, owed: e.owed, budget: e.budget, quotas: s.quotas(e.job.Scope)}
+	if e.asked != nil {
+		k.key, k.digest = e.asked.key, e.asked.digest
+	}
+	return k
 }
 
 // quotas are those of the scopes on the way to one, nil if there are none.
@@ -230,7 +234,7 @@ func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 		s.record(ctx, e, messages.CommandChanged{})
 	}
 	switch {
-	case ends && e.key.key != "":
+	case ends && e.asked != nil:
 		s.awaitClient(ctx, e)
 	case ends:
 		s.stopUnclaimed(ctx, e)

@@ -36,8 +36,8 @@ func (s *supervisor) find(id messages.JobID) (*entry, bool) {
 	if e, ok := s.jobs[id]; ok {
 		return e, true
 	}
-	if known, ok := s.byUID[messages.UID(strings.ToUpper(string(id)))]; ok {
-		return s.jobs[known], true
+	if e, ok := s.byUID[messages.UID(strings.ToUpper(string(id)))]; ok {
+		return e, true
 	}
 	var best *entry
 	for _, e := range s.jobs {

@@ -77,20 +77,19 @@ func shuttingDown() *messages.Error {
 // withdraw forgets what one caller of a run is owed. A job that nobody waits for
 // any more is stopped, unless it goes on in the background.
 func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
-	id, ok := s.byUID[r.UID]
+	e := s.byUID[r.UID]
 	if r.Key != "" { // which may name another's job
-		id, ok = s.byKey[idempotency{r.Principal, r.Key}]
+		e = s.jobs[s.byKey[idempotency{r.Principal, r.Key}]]
 	}
-	if !ok || ctx.Sender() == nil {
+	if e == nil || ctx.Sender() == nil {
 		return
 	}
-	e := s.jobs[id]
 	owed := len(e.debts)
 	e.debts = slices.DeleteFunc(e.debts, ctx.Sender().Equal)
 	if len(e.debts) == owed || len(e.debts) > 0 {
 		return // it has had its reply, or others wait for theirs
 	}
-	ctx.Send(ctx.Self(), messages.StopCommand{Job: id, Reason: "its caller gave up", Gone: true}) // nobody hears of it
+	ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true}) // nobody hears of it
 }
 
 // admit makes the record of a job that may wait for its start.
@@ -117,12 +116,13 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 	job.EnvDropped = dropped
 	e := &entry{env: env, job: &job}
 	if r.Key != "" {
-		e.key, e.digest = idempotency{r.Principal, r.Key}, digest(r)
-		s.byKey[e.key] = id
+		e.asked = &asked{idempotency{r.Principal, r.Key}, digest(r)}
+		s.byKey[e.asked.idempotency] = id
 	}
 	r.BaseEnv = nil // it is in env
-	e.run, e.terms = &r, termsOf(&r)
-	s.jobs[id], s.byUID[uid] = e, id
+	s.terms = termsOf(&r, s.terms)
+	e.run, e.terms = &r, s.terms
+	s.jobs[id], s.byUID[uid] = e, e
 	s.expect(e)
 	return e, nil
 }
@@ -158,7 +158,7 @@ func (s *supervisor) place(ctx actor.Context, e *entry) {
 	job := e.record()
 	s.send(ctx, s.home(e), place{
 		job: &job, run: e.run, env: e.env, terms: e.terms, turn: e.offered, held: e.held,
-		keep: s.keepsake(e),
+		keep: s.keepsake(e), answered: e.answered,
 	}, nil)
 	e.answered = unknownAnswers // who is put around it again was not told of it
 }
@@ -203,8 +203,8 @@ const cannotRun = 126
 func (s *supervisor) drop(e *entry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
-	if s.byKey[e.key] == e.job.ID { // a node that begins again may find two under one key
-		delete(s.byKey, e.key)
+	if e.asked != nil && s.byKey[e.asked.idempotency] == e.job.ID { // a node that begins again may find two under one key
+		delete(s.byKey, e.asked.idempotency)
 	}
 }
 

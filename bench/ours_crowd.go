@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -34,6 +35,9 @@ func newOurCrowd(ctx context.Context, e errand) (runner, error) {
 	h, err := openHouse(ctx, e)
 	if err != nil {
 		return nil, err
+	}
+	if err := h.warm(ctx, messages.RunCommand{}); err != nil {
+		return nil, errors.Join(err, h.close())
 	}
 	return &ourCrowd{house: h, n: e.Size.Live, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
 }

@@ -74,6 +74,9 @@ func newOurTerminals(ctx context.Context, e errand) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.warm(ctx, messages.RunCommand{Terminal: aTerminal()}); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
 	return &ourTerminals{house: h, n: e.Size.Terminals, before: ownStatus("VmRSS"), kept: statusOf(h.keeper, "VmRSS")}, nil
 }
 

@@ -23,17 +23,14 @@ type Memory struct {
 	closed bool
 }
 
-// slot is one fact: packed, if it is about a job.
-type slot struct {
-	job  *packed
-	fact messages.Fact
-}
+// slot is one fact: a *packed, if it is about a job, or a messages.Fact.
+type slot any
 
-func (s slot) said() messages.Fact {
-	if s.job != nil {
-		return s.job.fact()
+func said(s slot) messages.Fact {
+	if job, is := s.(*packed); is {
+		return job.fact()
 	}
-	return s.fact
+	return s.(messages.Fact)
 }
 
 // NewMemory holds limit facts; 0 is DefaultLimit.
@@ -92,9 +89,9 @@ func (m *Memory) Write(b Batch) error {
 	}
 	for _, f := range facts {
 		m.last = f.Seq
-		s := slot{job: m.known.learn(f)}
-		if s.job == nil {
-			s.fact = f.Fact
+		s := slot(f.Fact)
+		if job := m.known.learn(f); job != nil {
+			s = job
 		}
 		if len(m.ring) < m.limit {
 			m.ring = append(m.ring, s)
@@ -122,7 +119,7 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 	from := max(after+1, m.first())
 	out := make([]messages.FactRecorded, 0, min(messages.Seq(limit), m.last-from+1))
 	for seq := from; len(out) < cap(out); seq++ {
-		out = append(out, messages.FactRecorded{Seq: seq, Fact: m.ring[m.slot(seq)].said()})
+		out = append(out, messages.FactRecorded{Seq: seq, Fact: said(m.ring[m.slot(seq)])})
 	}
 	return out, nil
 }

@@ -17,7 +17,7 @@ const MemoryJobs = 1000
 type known struct {
 	number   uint64
 	jobs     map[messages.JobID]*knownJob
-	byUID    map[messages.UID]messages.JobID
+	byUID    map[messages.UID]*knownJob
 	byKey    map[keyName]messages.JobID
 	over     []*knownJob // in the order of their last words
 	channels map[messages.ChannelID]*knownChannel
@@ -44,7 +44,7 @@ type keyName struct {
 
 func newKnown() known {
 	return known{
-		jobs: map[messages.JobID]*knownJob{}, byUID: map[messages.UID]messages.JobID{}, byKey: map[keyName]messages.JobID{},
+		jobs: map[messages.JobID]*knownJob{}, byUID: map[messages.UID]*knownJob{}, byKey: map[keyName]messages.JobID{},
 		channels: map[messages.ChannelID]*knownChannel{},
 	}
 }
@@ -92,13 +92,13 @@ func (k *known) learn(f messages.FactRecorded) *packed {
 		j = &knownJob{first: f.Seq}
 		k.jobs[id] = j
 		if uid != "" {
-			k.byUID[uid] = id
+			k.byUID[uid] = j
 		}
 		k.number = max(k.number, idNumber(id))
 	case j.over > 0:
 		if _, notified := fact.(messages.CommandNotified); notified {
 			now := j.last.record()
-			now.OnFinish = p.who.onFinish
+			now.OnFinish = fact.Record().OnFinish
 			j.last, j.seq = pack(j.last.over(now), j.last), f.Seq
 		}
 		return p
@@ -193,7 +193,12 @@ func (m *Memory) Job(id messages.JobID) (Entry, error) {
 
 // ByUID implements Jobs.
 func (m *Memory) ByUID(uid messages.UID) (Entry, error) {
-	return m.find(func(k *known) messages.JobID { return k.byUID[uid] })
+	return m.find(func(k *known) (id messages.JobID) {
+		if j := k.byUID[uid]; j != nil {
+			id = j.last.who.id
+		}
+		return id
+	})
 }
 
 // ByKey implements Jobs.
@@ -206,7 +211,7 @@ func (m *Memory) ByName(name string) (Entry, error) {
 	return m.find(func(k *known) (id messages.JobID) {
 		var first messages.Seq
 		for is, j := range k.jobs {
-			if name != "" && j.first > first && j.last.who.name == name {
+			if name != "" && j.first > first && j.last.name() == name {
 				id, first = is, j.first
 			}
 		}

@@ -7,21 +7,15 @@ import (
 )
 
 // packed is a fact about a job as a journal in memory holds it. A record is large, and
-// most of it is the same in all facts about one job, or not there before its end: the
-// facts have the former in common, and the latter only when there is any.
+// most of it is the same in all facts about one job, or not there at all, or not before
+// its end: the facts share the parts that do not change, and have those that there are.
 type packed struct {
-	who *identity
-	end *ending // nil: nothing of it is known
+	who   *identity
+	begun *beginning // nil: nothing of it is known
+	end   *ending    // the same
 
-	state      messages.State
-	isolation  messages.Isolation
-	backend    string
-	dir        string
 	output     []messages.StreamOutput
-	started    time.Time
-	deadline   time.Time
-	pid        int
-	startTime  uint64
+	state      messages.State
 	seq        messages.Seq
 	kind       uint8 // jobKind
 	background bool
@@ -29,97 +23,163 @@ type packed struct {
 	secret     bool
 }
 
-// identity is what is seldom changed in a record.
+// identity is what is seldom changed in a record. As in the other parts, what stands
+// first in it can be compared.
 type identity struct {
 	asked
-	argv       []string
+	argv   []string
+	rarely *rarely // nil: none of it is there
+}
+
+type asked struct {
+	id       messages.JobID
+	uid      messages.UID
+	scope    messages.ScopePath
+	session  messages.SessionID
+	command  string
+	backend  string
+	mode     messages.Mode
+	created  time.Time
+	timeout  time.Duration
+	terminal messages.Terminal
+}
+
+// rarely is what most jobs have nothing of.
+type rarely struct {
+	labels
 	envDropped []string
 	onFinish   []messages.Notice
 	flags      []messages.Flag
 }
 
-// asked is the part of it that can be compared.
-type asked struct {
-	id          messages.JobID
-	uid         messages.UID
-	scope       messages.ScopePath
-	session     messages.SessionID
+type labels struct {
 	principal   messages.Principal
 	tag         string
 	name        string
-	command     string
 	description string
-	mode        messages.Mode
-	terminal    messages.Terminal
-	timeout     time.Duration
-	created     time.Time
+}
+
+// beginning is what a record has of the start of its job.
+type beginning struct {
+	dir       string
+	isolation messages.Isolation
+	started   time.Time
+	deadline  time.Time
+	startTime uint64
+	pid       int
 }
 
 // ending is what a record has of the end of its job.
 type ending struct {
-	result
-	survivors []messages.Survivor
-}
-
-// result is the part of it that can be compared.
-type result struct {
 	outcome    messages.Outcome
 	status     messages.ExitStatus
-	cause      messages.Cause
-	err        messages.Error
 	rusage     messages.Rusage
 	ended      time.Time
 	shell      int
 	children   int
+	trouble    *trouble // nil: it had none
 	oom        messages.Tristate
 	settled    bool
 	outputOpen bool
 }
 
+// trouble is what the record of a job has that did not end by itself.
+type trouble struct {
+	reason
+	survivors []messages.Survivor
+}
+
+type reason struct {
+	cause messages.Cause
+	err   messages.Error
+}
+
 // pack packs a fact; former is one about the same job, or nil.
 func pack(fact messages.CommandFact, former *packed) *packed {
 	j := fact.Record()
-	p := &packed{
-		state: j.State, isolation: j.Isolation, backend: j.Backend, dir: j.Dir, output: j.Output,
-		started: j.Started, deadline: j.Deadline, pid: j.PID, startTime: j.StartTime, seq: j.Seq,
-		kind: uint8(jobKind(fact)), background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
+	if former == nil {
+		former = &packed{who: &identity{}}
 	}
-	who := identity{
+	return &packed{
+		who: identityOf(&j, former.who), begun: beginningOf(&j, former.begun), end: endingOf(&j, former.end),
+		output: j.Output, state: j.State, seq: j.Seq, kind: uint8(jobKind(fact)),
+		background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
+	}
+}
+
+// identityOf, as its like below, is former if the record has the same.
+func identityOf(j *messages.Job, former *identity) *identity {
+	now := identity{
 		asked: asked{
-			id: j.ID, uid: j.UID, scope: j.Scope, session: j.Session, principal: j.Principal, tag: j.Tag, name: j.Name,
-			command: j.Command, description: j.Description, mode: j.Mode, terminal: j.Terminal, timeout: j.Timeout, created: j.Created,
+			id: j.ID, uid: j.UID, scope: j.Scope, session: j.Session, command: j.Command, backend: j.Backend, mode: j.Mode,
+			created: j.Created, timeout: j.Timeout, terminal: j.Terminal,
 		},
-		argv: j.Argv, envDropped: j.EnvDropped, onFinish: j.OnFinish, flags: j.Flags,
+		argv: j.Argv, rarely: rarelyOf(j, former.rarely),
 	}
-	end := ending{
-		result: result{
-			outcome: j.Outcome, status: j.Status, cause: j.Cause, err: j.Err, rusage: j.Rusage, ended: j.Ended,
-			shell: j.Shell, children: j.Children, oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
-		},
-		survivors: j.Survivors,
+	if now.asked == former.asked && same(now.argv, former.argv) && now.rarely == former.rarely {
+		return former
 	}
-	if former != nil && former.who.is(&who) {
-		p.who = former.who
-	} else {
-		p.who = keep(who)
+	return keep(now)
+}
+
+func rarelyOf(j *messages.Job, former *rarely) *rarely {
+	now := rarely{
+		labels:     labels{principal: j.Principal, tag: j.Tag, name: j.Name, description: j.Description},
+		envDropped: j.EnvDropped, onFinish: j.OnFinish, flags: j.Flags,
 	}
 	switch {
-	case end.result == result{} && end.survivors == nil:
-	case former != nil && former.end != nil && former.end.result == end.result && same(former.end.survivors, end.survivors):
-		p.end = former.end
-	default:
-		p.end = keep(end)
+	case now.labels == labels{} && now.envDropped == nil && now.onFinish == nil && now.flags == nil:
+		return nil
+	case former != nil && now.labels == former.labels && same(now.envDropped, former.envDropped) &&
+		same(now.onFinish, former.onFinish) && same(now.flags, former.flags):
+		return former
 	}
-	return p
+	return keep(now)
+}
+
+func beginningOf(j *messages.Job, former *beginning) *beginning {
+	return differs(former, beginning{
+		dir: j.Dir, isolation: j.Isolation,
+		started: j.Started, deadline: j.Deadline, startTime: j.StartTime, pid: j.PID,
+	})
+}
+
+func endingOf(j *messages.Job, former *ending) *ending {
+	var before *trouble
+	if former != nil {
+		before = former.trouble
+	}
+	return differs(former, ending{
+		outcome: j.Outcome, status: j.Status, rusage: j.Rusage, ended: j.Ended, shell: j.Shell, children: j.Children,
+		trouble: troubleOf(j, before), oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
+	})
+}
+
+func troubleOf(j *messages.Job, former *trouble) *trouble {
+	now := trouble{reason: reason{cause: j.Cause, err: j.Err}, survivors: j.Survivors}
+	switch {
+	case now.reason == reason{} && now.survivors == nil:
+		return nil
+	case former != nil && now.reason == former.reason && same(now.survivors, former.survivors):
+		return former
+	}
+	return keep(now)
+}
+
+// differs is former if it is as now, nil if now is nothing, or else a copy of it.
+func differs[T comparable](former *T, now T) *T {
+	var nothing T
+	switch {
+	case now == nothing:
+		return nil
+	case former != nil && *former == now:
+		return former
+	}
+	return keep(now)
 }
 
 // keep is a copy of what is not always kept.
 func keep[T any](v T) *T { return &v }
-
-func (i *identity) is(other *identity) bool {
-	return i.asked == other.asked && same(i.argv, other.argv) && same(i.envDropped, other.envDropped) &&
-		same(i.onFinish, other.onFinish) && same(i.flags, other.flags)
-}
 
 // same reports whether two slices are one: those of a record are never changed.
 func same[T any](a, b []T) bool {
@@ -129,20 +189,34 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && &a[0] == &b[0]
 }
 
+func (p *packed) name() string {
+	if p.who.rarely == nil {
+		return ""
+	}
+	return p.who.rarely.name
+}
+
 // record is the record as it was.
 func (p *packed) record() messages.Job {
 	w := p.who
 	j := messages.Job{
-		ID: w.id, UID: w.uid, Scope: w.scope, Session: w.session, Principal: w.principal, Tag: w.tag, Name: w.name,
-		Command: w.command, Argv: w.argv, Description: w.description, Mode: w.mode, Backend: p.backend,
-		State: p.state, Background: p.background, Flags: w.flags, EnvDropped: w.envDropped,
-		Timeout: w.timeout, Deadline: p.deadline, PID: p.pid, StartTime: p.startTime, Isolation: p.isolation,
-		Terminal: w.terminal, Dir: p.dir, Created: w.created, Started: p.started,
-		WaitingForInput: p.waits, WaitingForSecret: p.secret, Output: p.output, OnFinish: w.onFinish, Seq: p.seq,
+		ID: w.id, UID: w.uid, Scope: w.scope, Session: w.session, Command: w.command, Argv: w.argv, Backend: w.backend, Mode: w.mode,
+		State: p.state, Background: p.background, Timeout: w.timeout, Terminal: w.terminal, Created: w.created,
+		WaitingForInput: p.waits, WaitingForSecret: p.secret, Output: p.output, Seq: p.seq,
+	}
+	if r := w.rarely; r != nil {
+		j.Principal, j.Tag, j.Name, j.Description = r.principal, r.tag, r.name, r.description
+		j.EnvDropped, j.OnFinish, j.Flags = r.envDropped, r.onFinish, r.flags
+	}
+	if b := p.begun; b != nil {
+		j.Dir, j.Isolation, j.Started, j.Deadline, j.StartTime, j.PID = b.dir, b.isolation, b.started, b.deadline, b.startTime, b.pid
 	}
 	if e := p.end; e != nil {
-		j.Outcome, j.Status, j.Settled, j.Shell, j.Cause, j.Err = e.outcome, e.status, e.settled, e.shell, e.cause, e.err
-		j.OOM, j.OutputOpen, j.Children, j.Survivors, j.Ended, j.Rusage = e.oom, e.outputOpen, e.children, e.survivors, e.ended, e.rusage
+		j.Outcome, j.Status, j.Settled, j.Shell, j.OOM = e.outcome, e.status, e.settled, e.shell, e.oom
+		j.OutputOpen, j.Children, j.Ended, j.Rusage = e.outputOpen, e.children, e.ended, e.rusage
+		if t := e.trouble; t != nil {
+			j.Cause, j.Err, j.Survivors = t.cause, t.err, t.survivors
+		}
 	}
 	return j
 }

@@ -46,33 +46,36 @@ type Job struct {
 	Mode        Mode
 	Backend     string
 
-	State      State
-	Background bool
-	Outcome    Outcome    // "" until Finished
-	Status     ExitStatus // meaningful when Settled
-	Settled    bool       // the kernel's status is known
-	Shell      int        // exit status for a shell: the command's, 128+n, 126/127 for one that failed to start
-	Cause      Cause
-	Err        Error // why it failed to start, or why it is lost
-	OOM        Tristate
+	State   State
+	Outcome Outcome    // "" until Finished
+	Status  ExitStatus // meaningful when Settled
+	Shell   int        // exit status for a shell: the command's, 128+n, 126/127 for one that failed to start
+	Cause   Cause
+	Err     Error // why it failed to start, or why it is lost
 
-	OutputOpen bool
 	Children   int
 	Survivors  []Survivor
 	Flags      []Flag
 	EnvDropped []string
 
-	Timeout          time.Duration // 0: none
-	Deadline         time.Time     // zero: none
-	PID              int
-	StartTime        uint64
-	Isolation        Isolation
+	Timeout   time.Duration // 0: none
+	Deadline  time.Time     // zero: none
+	PID       int
+	StartTime uint64
+	Isolation Isolation
+	Dir       string
+	Created   time.Time
+	Started   time.Time
+	Ended     time.Time
+	Rusage    Rusage
+
+	// What is small stands together: of many jobs, every record counts.
+
 	Terminal         Terminal // its size as it was last set; the zero value: none
-	Dir              string
-	Created          time.Time
-	Started          time.Time
-	Ended            time.Time
-	Rusage           Rusage
+	OOM              Tristate
+	Background       bool
+	Settled          bool // the kernel's status is known
+	OutputOpen       bool
 	WaitingForInput  bool
 	WaitingForSecret bool // … on a terminal that shows nothing of it
 
@@ -84,10 +87,10 @@ type Job struct {
 // StreamOutput is what is known of one stream of a job.
 type StreamOutput struct {
 	Stream     Stream
-	Bytes      int64
-	Lines      int64 // meaningful when Counted
 	Counted    bool
 	LinesExact bool
+	Bytes      int64
+	Lines      int64  // meaningful when Counted
 	File       string // "": in memory
 	Elided     []OutputGap
 }

@@ -12,13 +12,13 @@ import (
 // body is one log: what its writer and its readers share. It is empty, then
 // perhaps in memory, then perhaps a file; it never goes back.
 type body struct {
-	disk   *Disk
-	job    *job // nil for the order index
-	id     string
-	stream uint8
-	plan   Plan // resolved
+	disk  *Disk
+	job   *job // nil for the order index
+	id    string
+	group string // of its plan
+	plan  *Plan  // resolved, without its group: many logs have the same
 
-	writer *writer
+	writer *writer // nil once it is sealed; guarded by turn
 
 	// turn is held by whoever changes where the bytes are, or adds some.
 	turn sync.Mutex
@@ -26,12 +26,13 @@ type body struct {
 	mu      sync.RWMutex
 	size    int64
 	hidden  int64 // bytes at the end that no reader sees yet; see Fenced
-	veiled  bool  // there may be some
 	gaps    gaps
-	flags   Flags
+	users   int32 // readers, and the writer until it seals
+	stream  uint8 // not changed
+	veiled  bool  // some bytes may be hidden
 	sealed  bool
 	removed bool
-	users   int     // readers, and the writer until it seals
+	flags   Flags
 	mem     *handle // in memory
 	held    int64   // bytes that mem counts for in Disk.memory
 	file    *file   // in a file

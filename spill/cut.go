@@ -38,7 +38,7 @@ func (w *writer) SetFence(nonce string) {
 	if w.order != nil || w.sealed || nonce == "" {
 		return
 	}
-	w.fence, w.terminal = fence(nonce), true
+	w.fenced, w.terminal = &fencing{fence: fence(nonce)}, true
 	w.mu.Lock()
 	w.veiled = true
 	w.mu.Unlock()
@@ -53,11 +53,11 @@ func (r raw) ReadAt(p []byte, off int64) (int, error) { return r.b.readUpTo(p, o
 // read is not hidden: the log is broken then, and says so elsewhere. Called with turn,
 // and without mu.
 func (w *writer) veil(n int64) {
-	if w.fence == "" || w.fenced { // all that follows stays hidden
+	if w.fenced == nil || w.fenced.whole { // all that follows stays hidden
 		return
 	}
-	upTo, whole, _ := w.fence.visible(raw{w.body}, w.size, n)
-	w.fenced = whole
+	upTo, whole, _ := w.fenced.fence.visible(raw{w.body}, w.size, n)
+	w.fenced.whole = whole
 	w.mu.Lock()
 	w.hidden = w.size - upTo
 	w.mu.Unlock()
@@ -70,10 +70,10 @@ func (b *body) unveil() { b.hidden, b.veiled = 0, false }
 func (w *writer) Fence() (Fence, bool, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
-	if w.fence == "" || w.sealed {
+	if w.fenced == nil || w.sealed {
 		return Fence{}, false, nil
 	}
-	return w.fence.last(raw{w.body}, w.size)
+	return w.fenced.fence.last(raw{w.body}, w.size)
 }
 
 // Cut implements Fenced.

@@ -78,6 +78,7 @@ type Disk struct {
 
 	mu       sync.Mutex
 	closed   bool
+	plan     *Plan // that of the last log, see shared
 	jobs     map[string]*job
 	finished list.List // of *job, used last first
 	sealed   int64     // bytes in memory of finished jobs
@@ -160,7 +161,7 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 	case j.elem != nil:
 		d.unfinish(j)
 	}
-	b := &body{disk: d, job: j, id: id, stream: stream, plan: p, file: given}
+	b := &body{disk: d, job: j, id: id, stream: stream, group: p.Group, plan: d.shared(p), file: given}
 	j.logs[stream] = b
 	j.open++
 	if stream != Merged && j.order == nil {
@@ -172,6 +173,17 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 		w.times = j.times
 	}
 	return w, nil
+}
+
+// shared is a plan without its group, which is mostly that of the log before: all logs of
+// a node are planned alike, but for those that have a place of their own. Called with d.mu.
+func (d *Disk) shared(p Plan) *Plan {
+	p.Group = ""
+	if d.plan == nil || *d.plan != p {
+		d.plan = new(Plan)
+		*d.plan = p
+	}
+	return d.plan
 }
 
 // Open gives a reader of a log, live or sealed.
@@ -266,7 +278,7 @@ func (d *Disk) Close() error {
 	for _, j := range jobs {
 		errs = append(errs, j.remove())
 		for _, b := range j.bodies() {
-			_ = b.writer.Seal() // nobody waits for it to be safe
+			_ = b.end() // nobody waits for it to be safe
 		}
 	}
 	d.spare.close()

@@ -86,7 +86,7 @@ func (b *body) toFile() error {
 	if b.removed || b.mem == nil {
 		return nil
 	}
-	return b.moveOut(place{group: b.plan.Group})
+	return b.moveOut(place{group: b.group})
 }
 
 func (b *body) keep() (string, error) {

@@ -221,7 +221,7 @@ func (w *writer) Sync() error {
 
 func (w *writer) sync() error {
 	if w.mem != nil {
-		if err := w.moveOut(place{group: w.plan.Group}); err != nil {
+		if err := w.moveOut(place{group: w.group}); err != nil {
 			return err
 		}
 	}
@@ -236,13 +236,15 @@ func (w *writer) sync() error {
 	if err := w.disk.sys.Sync(h.fd); err != nil {
 		return &Blocked{Err: err}
 	}
-	w.unsynced, w.synced = 0, time.Now()
+	if w.synced != nil {
+		*w.synced = synced{at: time.Now()}
+	}
 	return nil
 }
 
 // syncInTime syncs an os-crash log that has waited long enough.
 func (w *writer) syncInTime() error {
-	if w.unsynced == 0 || w.unsynced < syncEvery && time.Since(w.synced) < syncAfter {
+	if w.synced == nil || w.synced.behind == 0 || w.synced.behind < syncEvery && time.Since(w.synced.at) < syncAfter {
 		return nil
 	}
 	return w.sync()

@@ -163,7 +163,7 @@ func (b *body) unmark() {
 	if len(b.marked) == 0 || b.plan.File != "" {
 		return
 	}
-	if dir, err := b.disk.openDir(place{group: b.plan.Group}, false); err == nil {
+	if dir, err := b.disk.openDir(place{group: b.group}, false); err == nil {
 		_ = b.disk.sys.Unlink(dir.fd, fileName(b.id, b.stream)+markSuffix) // else it goes with the node's directory
 		dir.free()
 	}

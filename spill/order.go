@@ -31,7 +31,8 @@ const (
 // order records in which order two streams of a job arrived. An entry is two
 // varints: length*2 plus 1 for stderr, and the milliseconds since the entry before.
 type order struct {
-	*body // the part that is written
+	*body         // the part that is written
+	to    *writer // nil: it was found, and is whole
 
 	mu   sync.Mutex
 	last Piece  // may still grow
@@ -41,11 +42,10 @@ type order struct {
 }
 
 func newOrder(d *Disk, id, group string) *order {
-	b := &body{disk: d, id: id, stream: orderStream, plan: Plan{
-		Group: group, Inline: 4 * orderBuffer, Quota: orderLimit, Policy: Pause, Durability: Memory,
+	b := &body{disk: d, id: id, stream: orderStream, group: group, plan: &Plan{
+		Inline: 4 * orderBuffer, Quota: orderLimit, Policy: Pause, Durability: Memory,
 	}}
-	newWriter(b, nil)
-	return &order{body: b}
+	return &order{body: b, to: newWriter(b, nil)}
 }
 
 // note says that n bytes arrived at off of a stream.
@@ -74,7 +74,7 @@ func (o *order) flush() {
 	if len(o.buf) < orderBuffer {
 		return
 	}
-	n, err := o.writer.Append(o.buf)
+	n, err := o.to.Append(o.buf)
 	o.buf = o.buf[:copy(o.buf, o.buf[n:])]
 	if err == ErrPaused || len(o.buf) > 16*orderBuffer { // at its bound, or on a disk that stays full
 		o.full = true
@@ -95,8 +95,12 @@ func (o *order) store() error {
 		o.buf, o.base = appendPiece(o.buf, o.last, o.base)
 		o.last = Piece{}
 	}
-	n, err := o.writer.Append(o.buf)
-	o.buf = o.buf[:copy(o.buf, o.buf[n:])]
+	var err error
+	if len(o.buf) > 0 {
+		var n int
+		n, err = o.to.Append(o.buf)
+		o.buf = o.buf[:copy(o.buf, o.buf[n:])]
+	}
 	o.mu.Unlock()
 	if err != nil {
 		return err
@@ -123,7 +127,7 @@ func (o *order) snapshot() *Order {
 }
 
 func (o *order) remove() error {
-	err := o.writer.Seal()
+	err := o.body.end()
 	if rerr := o.body.remove(); err == nil {
 		err = rerr
 	}

@@ -14,7 +14,7 @@ func (w *writer) room(src source, most int64) (int64, error) {
 		return min(most, w.plan.Quota), nil
 	}
 	left := w.plan.Quota - w.kept()
-	if w.policy == Elide && (left <= 0 || w.punched < w.elided) {
+	if w.policy() == Elide && (left <= 0 || w.punched < w.elided) {
 		if err := waits(src); err != nil {
 			return 0, err // nothing goes for nothing
 		}
@@ -27,9 +27,9 @@ func (w *writer) room(src source, most int64) (int64, error) {
 		return min(most, left), nil
 	}
 	switch {
-	case w.policy == Pause:
+	case w.policy() == Pause:
 		return 0, w.refuse(src, ErrPaused)
-	case w.policy == Kill && !w.told:
+	case w.policy() == Kill && !w.told:
 		return 0, w.refuse(src, ErrQuota)
 	}
 	return 0, nil
@@ -60,7 +60,7 @@ func (w *writer) elide() error {
 	if !w.probed {
 		err := w.disk.sys.Punch(h.fd, w.size, pageSize) // behind the end: changes nothing
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-			w.policy = KeepHead
+			w.keepHead = true
 			return nil
 		}
 		if err != nil {

@@ -155,9 +155,7 @@ func (d *Disk) recoverLog(h *handle, p place, plan Plan, name, id string, stream
 	if err != nil {
 		return leftLog{}, err
 	}
-	b := &body{disk: d, id: id, stream: stream, plan: plan, size: st.Size, sealed: true, file: f}
-	newWriter(b, nil)
-	b.users = 0
+	b := &body{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: st.Size, sealed: true, file: f}
 	if mp, mark, ok := b.markPlace(p, name); ok {
 		if b.marked, err = d.readMark(mp, mark, st.Size); err != nil {
 			return leftLog{}, err

@@ -13,7 +13,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one more tells that it has outgrown
 	}
 	if w.mem != nil {
-		if err := w.moveOut(place{group: w.plan.Group}); err != nil {
+		if err := w.moveOut(place{group: w.group}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -29,7 +29,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 	if err := waits(src); err != nil {
 		return nil, 0, err // no file for no byte
 	}
-	if err := w.moveOut(place{group: w.plan.Group}); err != nil {
+	if err := w.moveOut(place{group: w.group}); err != nil {
 		return nil, 0, err
 	}
 	h, err := w.live()

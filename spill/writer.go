@@ -14,33 +14,50 @@ type writer struct {
 	order *order // nil but for separate streams
 	times *times // of a merged one
 
-	policy  Policy // the plan's, or KeepHead where nothing can be elided
-	elided  int64  // end of what Elide took out; it begins at plan.head()
-	punched int64  // how far the file system has freed it
-	probed  bool   // that it can
-	told    bool   // ErrQuota was returned
-
-	noMemory bool  // memory failed: go to a file
-	pump     *pump // splice does not work here
-	hold     *hold // has bytes that the file did not take yet
-	flows    bool  // much comes at a time
-	terminal bool  // bytes come from one
+	elided  int64 // end of what Elide took out; it begins at plan.head()
+	punched int64 // how far the file system has freed it
+	pump    *pump // splice does not work here
+	hold    *hold // has bytes that the file did not take yet
 
 	mending   *mend
 	mendAfter int64 // size at which a failed mending is tried again
 
-	fence  fence // ends what is the log's; "": none does
-	fenced bool  // it has come
-	given  int64 // bytes behind it that another log has got
+	fenced *fencing // nil: no fence ends what is the log's
+	given  int64    // bytes behind that which another log has got
+	synced *synced  // nil: nothing was written that must be safe soon
 
-	unsynced int64
-	synced   time.Time
+	keepHead bool // nothing can be elided, whatever the plan says
+	probed   bool // that the file system can free what is punched
+	told     bool // ErrQuota was returned
+	noMemory bool // memory failed: go to a file
+	flows    bool // much comes at a time
+	terminal bool // bytes come from one
+}
+
+// fencing is the end of what is the log's.
+type fencing struct {
+	fence fence
+	whole bool // it has come
+}
+
+// synced is how safe an os-crash log is.
+type synced struct {
+	behind int64 // bytes that came since
+	at     time.Time
 }
 
 func newWriter(b *body, o *order) *writer {
 	b.users = 1
-	b.writer = &writer{body: b, order: o, policy: b.plan.Policy, elided: b.plan.head(), punched: b.plan.head()}
+	b.writer = &writer{body: b, order: o, elided: b.plan.head(), punched: b.plan.head()}
 	return b.writer
+}
+
+// policy is the plan's, or KeepHead.
+func (w *writer) policy() Policy {
+	if w.keepHead {
+		return KeepHead
+	}
+	return w.plan.Policy
 }
 
 // note says that n bytes arrived at off, for those who ask when.
@@ -84,7 +101,7 @@ func (w *writer) fill(src source, most int64) (int64, error) {
 	if w.sealed {
 		return 0, ErrSealed
 	}
-	if w.unsynced > 0 {
+	if w.synced != nil {
 		if err := w.syncInTime(); err != nil {
 			return 0, w.refuse(src, err)
 		}
@@ -160,7 +177,7 @@ func (w *writer) grew(h *handle, n int64) {
 		w.mem = h.hold()
 	}
 	w.size += n
-	if w.fence != "" {
+	if w.fenced != nil {
 		w.hidden += n // until it was looked at
 	}
 	if w.mem != nil {
@@ -174,10 +191,13 @@ func (w *writer) grew(h *handle, n int64) {
 	w.note(off, n)
 	w.veil(n)
 	if w.plan.Durability == OSCrash {
-		w.unsynced += n
+		if w.synced == nil {
+			w.synced = &synced{}
+		}
+		w.synced.behind += n
 	}
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(place{group: w.plan.Group}) // refused: the next step tries again, and tells
+		_ = w.moveOut(place{group: w.group}) // refused: the next step tries again, and tells
 	}
 }
 
@@ -191,11 +211,21 @@ func (w *writer) Seal() error {
 	return w.seal()
 }
 
+// end seals a log, if its writer has not.
+func (b *body) end() error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if b.writer == nil {
+		return nil
+	}
+	return b.writer.seal()
+}
+
 // seal is called with turn.
 func (w *writer) seal() error {
 	var err error
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(place{group: w.plan.Group}) // it stays in memory: nothing is lost
+		_ = w.moveOut(place{group: w.group}) // it stays in memory: nothing is lost
 	}
 	if w.plan.Durability != Memory {
 		err = w.sync()
@@ -206,6 +236,7 @@ func (w *writer) seal() error {
 	w.sealed = true
 	w.unveil()
 	w.mu.Unlock()
+	w.writer = nil
 	if w.job != nil {
 		w.disk.finish(w.job)
 	}

@@ -14,16 +14,16 @@ type Command struct {
 	Job    *messages.Job
 	Limits Limits
 
-	own      bool // Job was made in this step, and nobody was told of it
-	gens     [timers]int
 	stoppers []Ticket  // wait for the end of the tree
 	controls []control // wait for the answer of the process, in order
-	closed   bool      // OutputClosed was heard
-	ended    bool      // TreeEnded was heard
-	kept     bool      // the journal holds what was told, or is not waited for
-	unsaved  bool      // … the latter
 	result   uint64    // the engine's number of the result
 	seq      uint64    // the engine's last number
+	gens     [timers]int
+	own      bool // Job was made in this step, and nobody was told of it
+	closed   bool // OutputClosed was heard
+	ended    bool // TreeEnded was heard
+	kept     bool // the journal holds what was told, or is not waited for
+	unsaved  bool // … the latter
 }
 
 // Rebuild is the machine of a job whose former actor died or whose tree was
@@ -101,7 +101,8 @@ func (c *Command) tell(fact messages.CommandFact) Tell {
 // edit is the record for a change: what others may have stays as it is.
 func (c *Command) edit() *messages.Job {
 	if !c.own {
-		c.Job, c.own = &(&record{Job: *c.Job}).Job, true
+		job := *c.Job
+		c.Job, c.own = &job, true
 	}
 	return c.Job
 }

@@ -10,9 +10,9 @@ type Terminal struct {
 	Answered int64
 	Holder   string // the client that answers; "": troupe
 
-	open    bool  // there is an output
 	size    int64 // of the output, as far as it is known
 	gen     int   // of the look that counts
+	open    bool  // there is an output
 	looking bool
 	resting bool
 }

@@ -19,7 +19,7 @@ func (f *fifo[T]) push(v T) {
 }
 
 // keptRoom is how much room an empty queue keeps: more was needed once, in a burst.
-const keptRoom = 1024
+const keptRoom = 128
 
 // pop takes the oldest; there must be one.
 func (f *fifo[T]) pop() T {

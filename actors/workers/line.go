@@ -1,6 +1,10 @@
 package workers
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
 
 // Line is work that takes no time, done in turn by whoever is at hand: those who
 // made it and have joined, else a worker who is called. Calling one wakes another
@@ -12,6 +16,16 @@ type Line struct {
 	mu     sync.Mutex
 	queue  fifo[func()]
 	active int // who is at the line, or will come to it
+
+	envelopes sync.Pool // of *actor.MessageEnvelope
+}
+
+// envelope is an empty one.
+func (l *Line) envelope() *actor.MessageEnvelope {
+	if e, is := l.envelopes.Get().(*actor.MessageEnvelope); is {
+		return e
+	}
+	return &actor.MessageEnvelope{}
 }
 
 const (

@@ -11,23 +11,22 @@ import (
 // line, would be kept for as long as others send. This one lets them go. And the
 // library's drops what waits for an actor that has stopped: see Close.
 type Mailbox struct {
-	apart *Pool
+	line  *Line
 	to    actor.MessageInvoker
 	by    actor.Dispatcher
 	again func() // m.work, made once
 
 	mu        sync.Mutex
-	system    fifo[any] // goes first
+	system    *fifo[any] // goes first; nil: nothing waits there, which is seldom
 	user      fifo[any]
-	running   bool                  // somebody works on it, or will
-	envelope  actor.MessageEnvelope // of the message in hand, if it came without one
-	suspended bool                  // the actor has failed, and its parent has not decided
-	lost      func(message any)     // takes the messages of an actor that has stopped
+	lost      func(message any) // takes the messages of an actor that has stopped
+	running   bool              // somebody works on it, or will
+	suspended bool              // the actor has failed, and its parent has not decided
 }
 
 // NewMailbox makes the mailbox of one actor, for its Props.
 func (l *Line) NewMailbox() *Mailbox {
-	m := &Mailbox{apart: &l.Apart}
+	m := &Mailbox{line: l}
 	m.again = m.work
 	return m
 }
@@ -54,13 +53,20 @@ func (m *Mailbox) UserMessageCount() int {
 }
 
 // PostUserMessage implements actor.Mailbox.
-func (m *Mailbox) PostUserMessage(message any) { m.post(&m.user, message) }
+func (m *Mailbox) PostUserMessage(message any) { m.post(message, false) }
 
 // PostSystemMessage implements actor.Mailbox.
-func (m *Mailbox) PostSystemMessage(message any) { m.post(&m.system, message) }
+func (m *Mailbox) PostSystemMessage(message any) { m.post(message, true) }
 
-func (m *Mailbox) post(to *fifo[any], message any) {
+func (m *Mailbox) post(message any, system bool) {
 	m.mu.Lock()
+	to := &m.user
+	if system {
+		if m.system == nil {
+			m.system = new(fifo[any])
+		}
+		to = m.system
+	}
 	to.push(message)
 	begin := !m.running && m.due()
 	m.running = m.running || begin
@@ -71,7 +77,7 @@ func (m *Mailbox) post(to *fifo[any], message any) {
 }
 
 // due says whether there is something to do. Called with mu.
-func (m *Mailbox) due() bool { return m.system.len() > 0 || m.user.len() > 0 && !m.suspended }
+func (m *Mailbox) due() bool { return m.system != nil || m.user.len() > 0 && !m.suspended }
 
 // inARow is how many messages of one actor are taken in a row. It keeps nobody
 // longer than a few of the library's changes of goroutine would.
@@ -86,7 +92,7 @@ func (m *Mailbox) work() {
 		}
 		m.invoke(message, taker)
 	}
-	m.apart.Schedule(m.again)
+	m.line.Apart.Schedule(m.again)
 }
 
 // taker is who a message is for.
@@ -104,8 +110,11 @@ const (
 func (m *Mailbox) next() (message any, by taker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.system.len() > 0 {
+	for m.system != nil {
 		message = m.system.pop()
+		if m.system.len() == 0 {
+			m.system = nil
+		}
 		switch message.(type) {
 		case *actor.SuspendMailbox:
 			m.suspended = m.lost == nil // it may have stopped since it failed
@@ -132,9 +141,11 @@ func (m *Mailbox) receive(message any) {
 		m.to.InvokeUserMessage(message)
 		return
 	}
-	m.envelope.Message = message
-	m.to.InvokeUserMessage(&m.envelope)
-	m.envelope.Message = nil
+	envelope := m.line.envelope()
+	envelope.Message = message
+	m.to.InvokeUserMessage(envelope) // one that fails keeps it: it tells of what was in hand
+	envelope.Message = nil
+	m.line.envelopes.Put(envelope)
 }
 
 // invoke hands a message to the actor. One that fails is its parent's to decide on.

@@ -279,7 +279,7 @@ func allSealed(streams []*stream) bool {
 func (j *job) report(left int, empty bool) {
 	var kill, all bool
 	clean := j.change(func() {
-		j.drained, j.left = true, left
+		j.drained, j.left = true, int32(left)
 		j.main.oom = j.tree.oom(j.main.status, j.later.oom)
 		if all = empty && j.ladder == nil && j.outputClosed(); all {
 			j.treeGone = true

@@ -37,7 +37,7 @@ func (g *group) send(sig syscall.Signal) error {
 	case !r.gone:
 		return g.h.sys.Kill(-r.pid, sig)
 	case r.pidfd >= 0:
-		err := g.h.sys.PidfdSignal(r.pidfd, sig, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+		err := g.h.sys.PidfdSignal(int(r.pidfd), sig, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 		if err != unix.EINVAL {
 			return err
 		}

@@ -46,23 +46,24 @@ func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
 // Guarded by job.mu. A nil one is that of a job that has neither a pipe nor a terminal
 // for it.
 type input struct {
-	typed   bool     // a terminal: its end is a key, behind which more may come
 	end     *pipeEnd // nil: not yet, or no more
-	closed  bool
-	last    bool // its end was asked for: nothing is admitted behind that
 	queue   []*piece
 	queued  int // bytes admitted and not yet written
 	through int64
-	feeding bool
 	given   int     // how often it was given something
-	looked  bool    // whether the job waits for it was said
-	awaited bool    // it does
-	secret  bool    // and shows nothing of it
 	behind  int     // looks that saw it wait before its output was in the logs
 	closing *answer // CloseInput, behind the queue
 
-	now     *piece     // in the hands of the goroutine
+	typed   bool // a terminal: its end is a key, behind which more may come
+	closed  bool
+	last    bool // its end was asked for: nothing is admitted behind that
+	feeding bool
+	looked  bool // whether the job waits for it was said
+	awaited bool // it does
+	secret  bool // and shows nothing of it
+
 	cut     bool       // the terminal is another command's now; guarded by writing
+	now     *piece     // in the hands of the goroutine
 	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
 }
 

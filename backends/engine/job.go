@@ -33,12 +33,9 @@ type job struct {
 	credits credits
 
 	mu      sync.Mutex
-	phase   phase
-	cleaned bool
 	spec    *backends.Spec // until the fork: argv and environment are large
 	later   later          // what of it is needed after
 	meta    []byte
-	forks   int // tries
 	tree    tree
 	streams []*stream
 	live    *live     // it is a live shell; nil: it is none
@@ -47,23 +44,35 @@ type job struct {
 
 	insurance *time.Timer // of the deadline
 	pause     *time.Timer // until the next try of a fork
-	paused    atomic.Bool // capture, by a control
 	input     *input      // nil: it is given none
 	controls  *controls   // nil: nothing was asked of it
 
 	ladder    *ladder
-	cause     messages.Cause
-	main      *ending     // nil: it has not ended
-	draining  *time.Timer // the end of its patience, while it goes on
-	drained   bool        // every byte of the main process is in the logs
-	recorded  bool        // the journal has the exit
-	stuck     bool        // but for what a full store left in a pipe
-	treeGone  bool        // or survivors are named
-	left      int         // processes that outlived the main process
+	cause     *messages.Cause // is not changed, but replaced; nil: it was not stopped
+	main      *ending         // nil: it has not ended
+	draining  *time.Timer     // the end of its patience, while it goes on
 	survivors []messages.Survivor
 	flags     []messages.Flag
+	forks     int32 // tries
+	left      int32 // processes that outlived the main process
+
+	phase    phase
+	cleaned  bool
+	drained  bool        // every byte of the main process is in the logs
+	recorded bool        // the journal has the exit
+	stuck    bool        // but for what a full store left in a pipe
+	treeGone bool        // or survivors are named
+	paused   atomic.Bool // capture, by a control
 
 	toldMain, told, toldClosed, toldEnded bool // MainExited, ProcessExited, OutputClosed, TreeEnded
+}
+
+// stoppedFor is why the job was stopped, zero if it was not. Called with mu.
+func (j *job) stoppedFor() messages.Cause {
+	if j.cause == nil {
+		return messages.Cause{}
+	}
+	return *j.cause
 }
 
 // later is what of a Spec is needed after the fork.
@@ -71,8 +80,8 @@ type later struct {
 	grace   time.Duration
 	onExit  messages.OnExit
 	scratch string // the file of its script
-	sync    bool   // logs are synced before the exit is reported
 	oom     int64
+	sync    bool // logs are synced before the exit is reported
 }
 
 // ending is how the main process ended.
@@ -84,7 +93,7 @@ type ending struct {
 }
 
 func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
-	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
+	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{e: e, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
 	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
@@ -208,12 +217,12 @@ func (j *job) sayExited(seq, last uint64) {
 		j.flag(messages.FlagLogBlocked)
 	}
 	j.recordDrained(sizes, seq)
-	left := j.left
+	left := int(j.left)
 	if j.treeGone && j.in == nil {
 		left = len(j.survivors)
 	}
 	j.keep(seq, messages.ProcessExited{
-		Seq: seq, Last: last, Status: j.main.status, Cause: j.cause, At: j.main.at, Sizes: sizes,
+		Seq: seq, Last: last, Status: j.main.status, Cause: j.stoppedFor(), At: j.main.at, Sizes: sizes,
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
 		Dir: j.cwd(),
@@ -337,11 +346,11 @@ func (j *job) fault(err error) {
 // root is the main process. It is signalled under the lock its reap takes, so
 // that no signal meets a stranger with its number (I5).
 type root struct {
-	sys   Sys
+	e     *Local
 	mu    sync.Mutex
-	pid   int // 0: it never was
 	start uint64
-	pidfd int // -1: none
+	pid   int   // 0: it never was
+	pidfd int32 // -1: none
 	gone  bool
 }
 
@@ -357,7 +366,7 @@ func (r *root) signal(sig syscall.Signal, group bool) bool {
 	if group {
 		pid = -pid // it leads a session of its own: the group exists as long as it does
 	}
-	return r.sys.Kill(pid, sig) == nil
+	return r.e.opt.Sys.Kill(pid, sig) == nil
 }
 
 // reap runs wait, which takes the process out of the table.
@@ -381,7 +390,7 @@ func (r *root) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pidfd >= 0 && r.gone {
-		_ = r.sys.Close(r.pidfd)
+		_ = r.e.opt.Sys.Close(int(r.pidfd))
 		r.pidfd = -1
 	}
 }

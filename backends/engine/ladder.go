@@ -205,7 +205,7 @@ func (j *job) blame(l *ladder) {
 			l.all = l.all && !exited && j.main == nil
 			return
 		}
-		j.cause = l.cause
+		j.cause = &l.cause
 		if j.tree.isolation() == messages.Group {
 			j.flag(messages.FlagTreeUnverified)
 		}
@@ -252,7 +252,9 @@ func (j *job) rung(l *ladder, signal string, do func()) {
 	}
 	j.mu.Lock()
 	if l.all && !j.told {
-		j.cause.Signal = signal
+		sent := j.stoppedFor()
+		sent.Signal = signal
+		j.cause = &sent
 	}
 	j.mu.Unlock()
 	do()

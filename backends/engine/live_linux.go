@@ -266,7 +266,7 @@ func (sh *live) explain() {
 func (sh *live) stillborn() *failure {
 	j := sh.job
 	j.mu.Lock()
-	cause, streams := j.cause, j.streams
+	cause, streams := j.stoppedFor(), j.streams
 	j.mu.Unlock()
 	j.lookForEnds(streams)
 	why := sh.end.status.String()

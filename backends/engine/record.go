@@ -48,7 +48,7 @@ func (j *job) recordStart(at time.Time, c child) {
 func (j *job) recordExit(end ending) {
 	j.mu.Lock()
 	j.recorded = true
-	cause, t := j.cause, j.tree
+	cause, t := j.stoppedFor(), j.tree
 	j.mu.Unlock()
 	j.e.opt.Journal(Record{
 		Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(),
@@ -61,7 +61,7 @@ func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
 	if j.e.opt.Journal != nil {
 		j.e.opt.Journal(Record{
 			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq,
-			Status: j.main.status, Rusage: j.main.rusage, Cause: j.cause, OOM: j.main.oom, Flags: append([]messages.Flag(nil), j.flags...),
+			Status: j.main.status, Rusage: j.main.rusage, Cause: j.stoppedFor(), OOM: j.main.oom, Flags: append([]messages.Flag(nil), j.flags...),
 			Dir: j.cwd(),
 		})
 	}

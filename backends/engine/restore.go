@@ -18,7 +18,7 @@ type Restored struct {
 // if it had ended here. The caller knows that nothing of it is left. An ID that
 // is known stays what it is.
 func (e *Local) Restore(r Restored) {
-	j := &job{e: e, id: r.ID, meta: r.Meta, root: root{sys: e.opt.Sys, pidfd: -1}}
+	j := &job{e: e, id: r.ID, meta: r.Meta, root: root{e: e, pidfd: -1}}
 	j.credits.job = j
 	j.phase, j.cleaned, j.treeGone = over, true, true
 	j.toldMain, j.told, j.toldClosed, j.toldEnded = true, true, true, true

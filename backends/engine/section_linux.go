@@ -357,7 +357,7 @@ func (s *section) ended(end ending, cut bool) {
 	j.root.mu.Lock()
 	j.root.gone = true // nobody signals it as if it were its own process
 	j.root.mu.Unlock()
-	var cause messages.Cause
+	var cause *messages.Cause
 	if cut {
 		sh.job.mu.Lock()
 		cause = sh.job.cause
@@ -367,7 +367,7 @@ func (s *section) ended(end ending, cut bool) {
 	s.over, s.cwd = true, *sh.cwd.Load()
 	if cut {
 		j.flag(messages.FlagSessionEnded)
-		if j.cause == (messages.Cause{}) && j.ladder == nil {
+		if j.stoppedFor() == (messages.Cause{}) && j.ladder == nil {
 			j.cause = cause
 		}
 	}

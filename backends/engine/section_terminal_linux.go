@@ -46,7 +46,7 @@ func (s *section) sitDown(spec *backends.Spec) *failure {
 	s.part = newPart(s.job, m, log, s.nonce)
 	s.part.durable = isDurable(spec)
 	s.io.streams = append(s.io.streams, s.part)
-	s.io.term = &terminal{sys: s.io.sys, end: &m.end, modes: s.shell.term.modes}
+	s.io.term = &terminal{end: &m.end, modes: s.shell.term.modes}
 	s.io.stdin = &pipeEnd{master: &m.end}
 	s.size = spec.Stdio.Terminal
 	return nil
@@ -72,9 +72,9 @@ func (s *section) takeSeat() {
 	m.lend(s.part)
 	t.end.use(func(master int) {
 		modes := t.modes
-		_ = t.sys.DropTyped(master)
-		_ = t.sys.SetModesDropping(master, &modes)
-		_ = t.sys.SetSize(master, uint16(s.size.Rows), uint16(s.size.Cols))
+		_ = t.end.sys.DropTyped(master)
+		_ = t.end.sys.SetModesDropping(master, &modes)
+		_ = t.end.sys.SetSize(master, uint16(s.size.Rows), uint16(s.size.Cols))
 	})
 }
 
@@ -253,9 +253,9 @@ func (s *section) interruptFront(sent map[executed]bool) (some bool) {
 // goOn has a terminal go on whose output was stopped with ^S, as the key for an interrupt
 // does: by the key for that, which no program reads where the other works.
 func (t *terminal) goOn(master int) {
-	modes, err := t.sys.Modes(master)
+	modes, err := t.end.sys.Modes(master)
 	if err == nil && modes.Iflag&unix.IXON != 0 && modes.Cc[unix.VSTART] != disabled {
-		_, _ = t.sys.Write(master, modes.Cc[unix.VSTART:unix.VSTART+1])
+		_, _ = t.end.sys.Write(master, modes.Cc[unix.VSTART:unix.VSTART+1])
 	}
 }
 
@@ -270,12 +270,12 @@ func (s *section) unstick() {
 		s.giveUp()
 	}
 	t.end.use(func(master int) {
-		_ = t.sys.DropTyped(master) // a ^S that the kernel has not come to
+		_ = t.end.sys.DropTyped(master) // a ^S that the kernel has not come to
 		modes := t.modes
 		modes.Iflag &^= unix.IXON
-		_ = t.sys.SetModes(master, &modes)
+		_ = t.end.sys.SetModes(master, &modes)
 		modes = t.modes
-		_ = t.sys.SetModes(master, &modes)
+		_ = t.end.sys.SetModes(master, &modes)
 	})
 }
 

@@ -150,7 +150,7 @@ func (j *job) claim() (spec *backends.Spec, try int) {
 	}
 	j.phase = forking
 	j.forks++
-	return j.spec, j.forks
+	return j.spec, int(j.forks)
 }
 
 // release puts a job back into its waiting, unless it was stopped meanwhile.
@@ -191,7 +191,7 @@ type child struct {
 func (j *job) born(c child) {
 	now := time.Now()
 	j.root.mu.Lock()
-	j.root.pid, j.root.start, j.root.pidfd = c.pid, c.start, c.pidfd
+	j.root.pid, j.root.start, j.root.pidfd = c.pid, c.start, int32(c.pidfd)
 	j.root.mu.Unlock()
 	j.recordStart(now, c)
 	j.mu.Lock()

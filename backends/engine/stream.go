@@ -18,32 +18,32 @@ import (
 // While it is quiet a goroutine that serves all such streams waits for the pipe; as soon as it is
 // not, one of its own does (pump). At the exit another helps to empty it.
 type stream struct {
-	job   *job
-	which messages.Stream
+	job      *job
+	which    messages.Stream
+	terminal bool // its end may be none: see mayReturn
+	durable  bool // its log is synced, which takes long
+	large    bool // the pipe was made large; guarded by mu
 
-	terminal bool    // its end may be none: see mayReturn
-	durable  bool    // its log is synced, which takes long
-	end      readEnd // closed by who waits for the pipe, but at the end of the engine, and of a terminal
-	tag      uint64  // among the quiet streams; guarded by the pollset
-	events   int     // since then; the common goroutine's
-	since    time.Time
-	wake     signal // the reason of a pause is gone
+	sealed  atomic.Bool
+	crashed atomic.Bool // nobody waits for the pipe any more, and it did not end
+	ended   signal      // closed when it is sealed
+	blocked atomic.Pointer[messages.LogBlocked]
+
+	end    readEnd // closed by who waits for the pipe, but at the end of the engine, and of a terminal
+	tag    uint64  // among the quiet streams; guarded by the pollset
+	events int     // since then; the common goroutine's
+	since  time.Time
+	wake   signal // the reason of a pause is gone
 
 	of    *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
 	part  atomic.Pointer[stream] // of the command whose output comes now; set with mu
 	seen  *stream                // the part at the last event; the common goroutine's
 	moves chan struct{}          // a part got something; capacity 1
 
-	sealed  atomic.Bool
-	ended   signal      // closed when it is sealed
-	crashed atomic.Bool // nobody waits for the pipe any more, and it did not end
-	blocked atomic.Pointer[messages.LogBlocked]
-
 	mu    sync.Mutex // one mover at a time
 	log   spill.Writer
 	total int64 // bytes moved
 	full  int   // times the pipe was found full
-	large bool  // the pipe was made large
 }
 
 // verdict is why a move ended.

@@ -21,7 +21,7 @@ var syncLine = strings.Repeat("0", 16) + "y"
 func (sh *live) sync() {
 	sh.poked, sh.syncing, sh.syncs = false, true, 0
 	if t := sh.term; t != nil { // a key that nobody has looked at yet
-		t.end.use(func(master int) { _ = t.sys.DropTyped(master) })
+		t.end.use(func(master int) { _ = t.end.sys.DropTyped(master) })
 	}
 	_ = sh.tell(syncLine)
 	sh.timer.Store(time.AfterFunc(sh.within, func() {

@@ -14,7 +14,6 @@ import (
 // terminal is our side of a job's terminal: the master, which the stream owns that
 // reads it, and the modes that the job found on it.
 type terminal struct {
-	sys   Sys
 	end   *readEnd
 	modes unix.Termios // at the start
 	keys  atomic.Bool  // something was typed
@@ -38,7 +37,7 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
 	}
 	io.theirs = append(io.theirs, slave)
 	io.files = [3]uintptr{uintptr(slave), uintptr(slave), uintptr(slave)}
-	t := &terminal{sys: io.sys}
+	t := &terminal{}
 	size := spec.Stdio.Terminal
 	modes, err := io.sys.Modes(master)
 	if err == nil {
@@ -144,7 +143,7 @@ func (j *job) resize(size messages.Terminal) messages.ProcessFact {
 	}
 	return j.onTerminal(func(t *terminal, master int) error {
 		j.acts()
-		return t.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
+		return t.end.sys.SetSize(master, uint16(size.Rows), uint16(size.Cols))
 	})
 }
 
@@ -154,7 +153,7 @@ func (j *job) resetTerminal() messages.ProcessFact {
 	return j.onTerminal(func(t *terminal, master int) error {
 		j.acts()
 		modes := t.modes
-		return t.sys.SetModes(master, &modes)
+		return t.end.sys.SetModes(master, &modes)
 	})
 }
 
@@ -166,7 +165,7 @@ func (j *job) foreground() (group int) {
 	j.mu.Unlock()
 	if t != nil {
 		t.end.use(func(master int) {
-			if g, err := t.sys.Foreground(master); err == nil {
+			if g, err := t.end.sys.Foreground(master); err == nil {
 				group = g
 			}
 		})

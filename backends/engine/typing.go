@@ -21,7 +21,7 @@ const maxLine = 4095
 func (t *terminal) prepare(p *piece) *messages.Error {
 	modes := t.modes
 	t.end.use(func(master int) {
-		if now, err := t.sys.Modes(master); err == nil {
+		if now, err := t.end.sys.Modes(master); err == nil {
 			modes = *now
 		}
 	})

@@ -18,10 +18,10 @@ const (
 
 // Floor and Percent are for a process that holds a tree. One that rests has some 4 MiB
 // alive, and would collect every two hundred commands. Of four thousand idle terminals
-// 26 MiB are alive, and as much garbage beside them is too much (docs/decisions/033).
+// 23 MiB are alive, and as much garbage beside them is too much (docs/decisions/033, 035).
 const (
 	Floor   = 16 << 20
-	Percent = 25
+	Percent = 15
 )
 
 // Tend has this process collect garbage only when its heap has grown to floor bytes;
