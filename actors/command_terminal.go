@@ -3,7 +3,6 @@ package actors
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
@@ -27,9 +26,6 @@ type Screens interface {
 }
 
 const (
-	// answerRest is how long a terminal is not looked at behind a look. It is what an
-	// answer may be late by, where a job goes on writing before it has it.
-	answerRest = 20 * time.Millisecond
 	// maxSizes bounds the sizes that are remembered of one terminal.
 	maxSizes = 16
 	// unknownAnswers says that nobody knows what was answered before: all that was
@@ -180,7 +176,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	case lifecycle.Look:
 		c.look(ctx, e)
 	case lifecycle.Rest:
-		c.terminal.rest = later(ctx, answerRest, answerRested{})
+		c.terminal.rest = later(ctx, e.After, answerRested{})
 	case lifecycle.Answer:
 		if c.memos != nil {
 			c.memos.answered = e.Through

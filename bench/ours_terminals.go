@@ -14,8 +14,10 @@ import (
 	"troupe/messages"
 )
 
-// plainTerminal keeps a terminal from changing what is written to it.
-const plainTerminal = "stty -opost; "
+// plainTerminal keeps a terminal from changing what is written to it, and from showing
+// what is typed: what is written is of chance, and asks now and then what kind of
+// terminal it is, which is answered.
+const plainTerminal = "stty -opost -echo; "
 
 // aTerminal is that of every job.
 func aTerminal() messages.Terminal { return messages.Terminal{Rows: 24, Cols: 80} }

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "troupe/messages"
+import (
+	"time"
+
+	"troupe/messages"
+)
 
 // Terminal decides who answers what programs ask the terminal of a job, so that each
 // question has one answer: a client whose own terminal shows the job, or, where there
@@ -53,10 +57,29 @@ type (
 		Data    []byte
 		Through int64
 	}
-	// Rest asks for Rested in a moment: a job that writes without end is not looked at
+	// Rest asks for Rested after a moment: a job that writes without end is not looked at
 	// without end.
-	Rest struct{}
+	Rest struct{ After time.Duration }
 )
+
+// How long a terminal is not looked at behind a look. It is what an answer may be late by,
+// where a job goes on writing before it has it.
+const (
+	answerRest = 20 * time.Millisecond
+	// floodRest is that of a job that has written more than flood since it was looked at
+	// last: it does not wait for answers, and looking at what it writes, with a screen for
+	// what happens to be a question in it, took a third of a processor from it.
+	floodRest = 250 * time.Millisecond
+	flood     = 64 << 10
+)
+
+// rest is how long it is behind a look at n new bytes.
+func rest(n int64) Rest {
+	if n > flood {
+		return Rest{After: floodRest}
+	}
+	return Rest{After: answerRest}
+}
 
 func (Listen) terminalEffect() {}
 func (Look) terminalEffect()   {}
@@ -105,15 +128,16 @@ func (t Terminal) looked(e Looked) (Terminal, []TerminalEffect) {
 	}
 	t.looking, t.resting = false, true
 	t.size = max(t.size, e.Bytes)
+	then := rest(t.size - t.Answered)
 	if e.Through <= t.Answered { // it cannot be looked at: what is there is passed over
 		t.Answered = t.size
-		return t, []TerminalEffect{Rest{}}
+		return t, []TerminalEffect{then}
 	}
 	t.Answered = e.Through
 	if len(e.Data) == 0 {
-		return t, []TerminalEffect{Rest{}}
+		return t, []TerminalEffect{then}
 	}
-	return t, []TerminalEffect{Answer{Data: e.Data, Through: t.Answered}, Rest{}}
+	return t, []TerminalEffect{Answer{Data: e.Data, Through: t.Answered}, then}
 }
 
 // left goes on behind what the client's terminal was shown.
