@@ -19,8 +19,9 @@ import (
 )
 
 // packageTimeout ends a package that hangs, with the stacks of its goroutines,
-// well before a CI host would end the run without them.
-const packageTimeout = 15 * time.Minute
+// well before a CI host would end the run without them. The longest takes twelve on a
+// slow machine.
+const packageTimeout = 20 * time.Minute
 
 // A runner runs the tests that its flags select.
 type runner struct {
