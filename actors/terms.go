@@ -30,7 +30,7 @@ func termsOf(r *messages.RunCommand, former *terms) *terms {
 	if former != nil && *former == now {
 		return former
 	}
-	made := now
+	made := now // or now itself would be on the heap each time
 	return &made
 }
 

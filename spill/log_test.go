@@ -2,6 +2,7 @@ package spill
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -64,5 +65,37 @@ func TestFaultLogOutgrowsItsMemory(t *testing.T) {
 				t.Fatal("a reader that was open does not see the seal")
 			}
 		})
+	}
+}
+
+// Logs that are planned alike have one plan, and those that are not have their own, also
+// where they are made in turns.
+func TestLogsKeepToTheirPlans(t *testing.T) {
+	d := newDisk(t)
+	for i := range 2 {
+		for name, c := range map[string]struct {
+			plan Plan
+			err  error
+			kept int64
+		}{
+			"large": {Plan{Group: "one", Inline: -1}, nil, 300},
+			"head":  {Plan{Group: "two", Inline: -1, Quota: 100, Policy: KeepHead}, nil, 100},
+			"pause": {Plan{Group: "one", Inline: -1, Quota: 100, Policy: Pause}, ErrPaused, 100},
+			"kill":  {Plan{Group: "two", Inline: -1, Quota: 100, Policy: Kill}, ErrQuota, 100},
+		} {
+			w, err := d.Create(fmt.Sprintf("%s%d", name, i), Merged, c.plan)
+			must(t, err)
+			if _, err := w.Append(text(300)); err != c.err {
+				t.Errorf("%s: %v, want %v", name, err, c.err)
+			}
+			s := w.State()
+			if kept := s.Size - gaps(s.Gaps).total(); kept != c.kept {
+				t.Errorf("%s: %d bytes were kept, want %d", name, kept, c.kept)
+			}
+			if group := filepath.Base(filepath.Dir(s.File)); group != c.plan.Group {
+				t.Errorf("%s: its file is in the directory of %q", name, group)
+			}
+			must(t, w.Seal())
+		}
 	}
 }

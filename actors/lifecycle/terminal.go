@@ -67,7 +67,7 @@ type (
 const (
 	answerRest = 20 * time.Millisecond
 	// floodRest is that of a job that has written more than flood since it was looked at
-	// last: it does not wait for answers, and looking at what it writes, with a screen for
+	// last, of which no more is looked at, either (screen.maxAsking): it does not wait for answers, and looking at what it writes, with a screen for
 	// what happens to be a question in it, took a third of a processor from it.
 	floodRest = 250 * time.Millisecond
 	flood     = 64 << 10

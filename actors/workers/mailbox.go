@@ -17,7 +17,7 @@ type Mailbox struct {
 	again func() // m.work, made once
 
 	mu        sync.Mutex
-	system    *fifo[any] // goes first; nil: nothing waits there, which is seldom
+	system    *fifo[any] // goes first; nil: nothing waits there, as mostly
 	user      fifo[any]
 	lost      func(message any) // takes the messages of an actor that has stopped
 	running   bool              // somebody works on it, or will

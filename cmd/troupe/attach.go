@@ -154,6 +154,15 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	defer cancel()
 	signals := listen()
 	defer signals.close()
+	restore := func() {}
+	if types { // before anything is shown: whoever sees it may type
+		if s.pty {
+			restore = s.main.rawKeyboard(s.screen)
+		} else {
+			restore = s.main.keyboard()
+		}
+		defer restore()
+	}
 	heard := make(chan error, 1)
 	second := make(chan error, 1)
 	go func() { second <- s.hearErrors() }()
@@ -166,14 +175,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 		heard <- err
 	}()
 	left := make(chan error, 1)
-	restore := func() {}
 	if types {
-		if s.pty {
-			restore = s.main.rawKeyboard(s.screen)
-		} else {
-			restore = s.main.keyboard()
-		}
-		defer restore()
 		go s.resizes(ctx, job)
 		go func() { left <- s.typing(ctx, job) }()
 	}

@@ -190,6 +190,24 @@ func TestPtyIsLeftAndComeBackTo(t *testing.T) {
 	}
 }
 
+// Whoever sees what the command prints may type: his terminal passes on all he types by
+// then, and shows none of it by itself.
+func TestAttachHasTheKeysBeforeItShows(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "--pty", "--name", "talks", "while printf x; do sleep 0.001; done").start().ends(0)
+	for range 5 {
+		c := openTerminal(t)
+		p := d.beside("attach", "talks").at(c)
+		c.shown.has(t, "x")
+		if on := c.modes(t).Lflag & (unix.ECHO | unix.ICANON); on != 0 {
+			t.Fatalf("something is shown, and the terminal has the modes %#x", on)
+		}
+		c.keys(t, "\x10\x11")
+		p.ends(0)
+	}
+}
+
 // What is typed at our terminal is not shown there by that, also where what the command
 // prints goes elsewhere: it may be a password.
 func TestPtyTypesUnseen(t *testing.T) {
