@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	if o.OwnProcess {
-		heap.Tend(heap.Floor, heap.Percent)
+		heap.Tend(heap.Floor)
 	}
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())

@@ -59,7 +59,8 @@ func (o ourFlood) close() error {
 	return o.ourSpill.close()
 }
 
-// ourTerminals starts jobs on terminals that say nothing.
+// ourTerminals starts jobs on terminals that say nothing, and looks at itself when it has
+// nothing to do.
 type ourTerminals struct {
 	*house
 	n      int
@@ -99,6 +100,7 @@ func (o *ourTerminals) round(ctx context.Context) (values, error) {
 	if err != nil {
 		return nil, err
 	}
+	settle(ctx, os.Getpid(), o.keeper)
 	v := values{"threads": ownStatus("Threads"), "rss": (ownStatus("VmRSS") - o.before) / float64(o.n)}
 	if o.keeper > 0 {
 		v["threads"] = max(v["threads"], statusOf(o.keeper, "Threads"))

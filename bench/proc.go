@@ -53,6 +53,32 @@ func calmDown(ctx context.Context, pids ...int) {
 	}
 }
 
+// settle waits, for a while, until the memory of processes stays as it is; 0 is none. One
+// that comes to rest gives back within two seconds what it does not need.
+func settle(ctx context.Context, pids ...int) {
+	const look, bound, long, little = 250 * time.Millisecond, 20 * time.Second, 2500 * time.Millisecond, 64 // KiB
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for was, since := memory(pids), time.Now(); time.Since(since) < long; {
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return
+		}
+		if now := memory(pids); max(now-was, was-now) > little {
+			was, since = now, time.Now()
+		}
+	}
+}
+
+// memory is what processes have of it, in KiB.
+func memory(pids []int) (sum float64) {
+	for _, pid := range pids {
+		sum += statusOf(pid, "VmRSS")
+	}
+	return sum
+}
+
 // ticks is what processes have used of the CPUs.
 func ticks(pids []int) (n int64) {
 	for _, pid := range pids {

@@ -36,6 +36,40 @@ func TestCloseKeepsDescriptorsForWhoRuns(t *testing.T) {
 	within(t, closed)
 }
 
+// A rest is over when few jobs are left of those that made the look dear.
+func TestWalkerRestsNoLongerThanThereAreMany(t *testing.T) {
+	r := newRig(t)
+	h := &host{e: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
+	h.own = &ownReaper{h: h, forks: newForks(), roots: make(map[int]*job)}
+	h.walk = newWalker(h)
+	e := r.up("echo up; sleep 100")
+	j := r.e.find(e.id)
+	const many = 2 * restFor
+	for n := range many {
+		h.own.add(1<<30+n, j)
+	}
+	h.walk.pace.saved, h.walk.pace.since = -time.Hour, time.Now()
+	ask := func() <-chan struct{} {
+		seen := make(chan struct{})
+		h.walk.ask(j, func([]proc) { close(seen) })
+		return seen
+	}
+	within(t, ask())
+	again := ask()
+	for n := range many - many/restFor - 1 {
+		h.own.remove(1<<30+n, j)
+	}
+	select {
+	case <-again:
+		t.Error("it does not rest while many live")
+	case <-time.After(20 * time.Millisecond): // it would come at once
+	}
+	h.own.remove(1<<30+many-1, j)
+	within(t, again)
+	e.proc.Stop(client(), 0)
+	e.over()
+}
+
 // Looks at the process table keep the distance that they cost themselves, whatever
 // is done about what was seen.
 func TestWalkerRestsForItsLooksOnly(t *testing.T) {

@@ -11,19 +11,85 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// forkers are the threads that fork, as many at most as forks are under way at a time:
+// whoever forks waits for his child's exec, and one of them alone left a processor idle
+// for a third of the time (decision 020). The one that was used last is taken first, so
+// that there are no more than are needed.
+type forkers struct {
+	h     *host
+	slots chan struct{} // capacity: how many may be in use
+
+	mu   sync.Mutex
+	free []*forker
+	err  error // there is none: a thread cannot be made, or the engine ends
+}
+
+func newForkers(h *host) *forkers {
+	return &forkers{h: h, slots: make(chan struct{}, h.e.opt.Spawners)}
+}
+
+// with calls do in one of the threads. The table is nil where it shares that of the
+// process.
+func (fs *forkers) with(mask int, apart bool, do func(*table)) error {
+	fs.slots <- struct{}{}
+	defer func() { <-fs.slots }()
+	f, err := fs.take()
+	if err != nil {
+		return err
+	}
+	defer fs.give(f)
+	done := make(chan struct{})
+	f.todo <- order{mask, apart, do, done}
+	<-done
+	return nil
+}
+
+func (fs *forkers) take() (*forker, error) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.err != nil {
+		return nil, fs.err
+	}
+	if n := len(fs.free); n > 0 {
+		f := fs.free[n-1]
+		fs.free = fs.free[:n-1]
+		return f, nil
+	}
+	f, err := newForker(fs.h)
+	fs.err = err
+	return f, err
+}
+
+func (fs *forkers) give(f *forker) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.err != nil {
+		close(f.todo)
+		return
+	}
+	fs.free = append(fs.free, f)
+}
+
+// close ends them, those in use when they are given back.
+func (fs *forkers) close() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, f := range fs.free {
+		close(f.todo)
+	}
+	fs.err, fs.free = os.ErrClosed, nil
+}
+
 // forker is a thread that forks. It has for itself, for good, what the threads of a
 // process share. The file-system context: for another umask than the process has. The
 // table of descriptors: a fork copies it, and the exec closes the copies, which takes
 // ten times as long as the rest when the outputs of 10,000 jobs are open (decision 020);
 // its own holds nothing of them, and what a child is to have is fetched for each fork.
-// It is made when the first job needs it, and dies with the engine: the runtime ends
-// a thread whose goroutine ends while it is locked to it.
+// It is made when a job needs it, and dies with the engine: the runtime ends a thread
+// whose goroutine ends while it is locked to it.
 type forker struct {
 	h    *host
-	mu   sync.Mutex
 	todo chan order
-	err  error // the thread could not be made
-	shut bool
 }
 
 type order struct {
@@ -33,25 +99,12 @@ type order struct {
 	done  chan struct{}
 }
 
-// with calls do in the thread. The table is nil where it shares that of the process.
-func (f *forker) with(mask int, apart bool, do func(*table)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.todo == nil && f.err == nil && !f.shut {
-		f.todo = make(chan order)
-		ready := make(chan error)
-		f.h.e.background(func() { f.thread(f.todo, ready) })
-		if f.err = <-ready; f.err != nil {
-			f.todo = nil
-		}
-	}
-	if f.err != nil {
-		return f.err
-	}
-	o := order{mask, apart, do, make(chan struct{})}
-	f.todo <- o
-	<-o.done
-	return nil
+// newForker fails where a thread cannot have a context of its own.
+func newForker(h *host) (*forker, error) {
+	f := &forker{h: h, todo: make(chan order)}
+	ready := make(chan error)
+	h.e.background(func() { f.thread(f.todo, ready) })
+	return f, <-ready
 }
 
 // thread is any but the first, which stands for the process: /proc/self and pidfds show
@@ -94,15 +147,6 @@ func (f *forker) work(todo <-chan order, ready chan<- error) {
 		o.do(own)
 		close(o.done)
 	}
-}
-
-func (f *forker) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.todo != nil && !f.shut {
-		close(f.todo)
-	}
-	f.shut, f.todo = true, nil
 }
 
 // table is a thread's own table of descriptors.

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -91,7 +93,7 @@ func TestATableOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(held)
-	err = r.e.host.forker.with(-1, true, func(own *table) {
+	err = r.e.host.forkers.with(-1, true, func(own *table) {
 		if own == nil {
 			err = errors.New("there is none")
 			return
@@ -103,5 +105,63 @@ func TestATableOfItsOwn(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// There are no more threads than fork at a time, and whoever finds all busy waits.
+func TestForkersAreFew(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.Spawners = 2 })
+	fs := newForkers(r.e.host)
+	defer fs.close()
+	thread := func(hold <-chan struct{}) <-chan int {
+		got := make(chan int, 1)
+		go func() {
+			_ = fs.with(-1, false, func(*table) {
+				got <- unix.Gettid()
+				<-hold
+			})
+		}()
+		return got
+	}
+	first := 0
+	for range 5 {
+		if err := fs.with(-1, false, func(*table) {
+			got := unix.Gettid()
+			if first == 0 {
+				first = got
+			}
+			if got != first {
+				t.Errorf("thread %d, and %d before: one by one they need one", got, first)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	one, other := make(chan struct{}), make(chan struct{})
+	defer close(other)
+	if a, b := within(t, thread(one)), within(t, thread(other)); a == b {
+		t.Errorf("two at a time in thread %d", a)
+	}
+	over := make(chan struct{})
+	close(over)
+	third := thread(over)
+	select {
+	case <-third:
+		t.Error("a third at a time")
+	case <-time.After(20 * time.Millisecond): // it would come at once
+	}
+	close(one)
+	within(t, third)
+}
+
+// Behind the end nobody is forked, and nobody waits for it.
+func TestForkersEnd(t *testing.T) {
+	fs := newForkers(newRig(t).e.host)
+	err := fs.with(-1, false, func(*table) { fs.close() })
+	if err != nil {
+		t.Error(err)
+	}
+	if err = fs.with(-1, false, func(*table) { t.Error("it was called") }); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("%v, want %v", err, os.ErrClosed)
 	}
 }

@@ -24,7 +24,7 @@ type host struct {
 	awaits  *awaits
 	own     *ownReaper // nil: we wait for what we started only
 	walk    *walker    // with own
-	forker  *forker
+	forkers *forkers
 	found   Features
 	claim   sync.Once // of Options.Claim
 	forks   *forks
@@ -41,7 +41,7 @@ func newHost(e *Local) (*host, error) {
 	h.self.pid, h.self.threads = os.Getpid(), 0
 	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
 	h.pollset, h.census, h.forks = newPollset(h), &census{h: h}, newForks()
-	h.forker, h.awaits = &forker{h: h}, newAwaits(h)
+	h.forkers, h.awaits = newForkers(h), newAwaits(h)
 	h.findCgroups()
 	h.shutOut()
 	if e.opt.Own {
@@ -149,7 +149,7 @@ func (h *host) close(survivors bool) []messages.Survivor {
 		h.own.close(!survivors && len(left) == 0)
 	}
 	h.pollset.close()
-	h.forker.close()
+	h.forkers.close()
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}

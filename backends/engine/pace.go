@@ -19,3 +19,6 @@ func (p *pace) spend(now time.Time, took time.Duration) (rest time.Duration) {
 	p.since = now
 	return max(0, -p.saved*p.share)
 }
+
+// forgive forgets what was taken too much.
+func (p *pace) forgive() { p.saved = max(p.saved, 0) }

@@ -80,9 +80,13 @@ func (r *ownReaper) owner(pid int) *job {
 // remove forgets a job that was reaped. Its number may be another's by now.
 func (r *ownReaper) remove(pid int, j *job) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.roots[pid] == j {
 		delete(r.roots, pid)
+	}
+	left := len(r.roots)
+	r.mu.Unlock()
+	if r.h.walk != nil {
+		r.h.walk.lives(left)
 	}
 }
 

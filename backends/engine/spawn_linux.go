@@ -225,7 +225,7 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 	}
 	apart := l.h.own != nil && l.h.own.count() >= l.h.e.opt.apart
 	if l.spec.Umask >= 0 || apart {
-		if failed := l.h.forker.with(l.spec.Umask, apart, fork); failed != nil {
+		if failed := l.h.forkers.with(l.spec.Umask, apart, fork); failed != nil {
 			unfetched, err = true, failed
 		}
 	}
