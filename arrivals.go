@@ -21,6 +21,9 @@ const arrivalGrain = time.Second
 func (n *Node) Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error] {
 	return func(yield func(messages.Arrival, error) bool) {
 		order, err := n.order(job.UID)
+		if closed := n.Err(); closed != nil { // its store is gone, and knows nothing
+			err = closed
+		}
 		if err != nil {
 			yield(messages.Arrival{}, err)
 			return
@@ -44,6 +47,9 @@ func (n *Node) Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error] {
 func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error) {
 	job, err := n.Job(ctx, id)
 	if err != nil {
+		return 0, err
+	}
+	if err := hasStream(job, stream); err != nil {
 		return 0, err
 	}
 	size := int64(0)

@@ -3,6 +3,8 @@ package troupe
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -124,14 +126,30 @@ func (a *askers) close() {
 // reply. It ends early with ctx, whose end means that the answer is unknown,
 // not that it is no, and when the node fails or is shut down. With a ctx that
 // has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
-// what the tree does not know of, and knows whether jobs can be kept.
+// what the tree does not know of, and knows whether jobs can be kept. What is no request
+// of package messages, as a pointer to one is not, is invalid_params.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
+	if err := checkRequest(request); err != nil {
+		return nil, err
+	}
 	if _, ends := request.(messages.ShutDown); ends {
 		return nil, &messages.Error{
 			Code: messages.Refused, Reason: "shutdown", Message: "a node is not shut down by Ask: its tree alone would end", Hint: "call Shutdown",
 		}
 	}
 	return n.ask(ctx, request)
+}
+
+// checkRequest refuses what the tree would not know: a pointer to a request has its
+// methods, too, and nobody would act on it.
+func checkRequest(request messages.Refusable) error {
+	t := reflect.TypeOf(request)
+	if t != nil && t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[messages.RunCommand]().PkgPath() {
+		return nil
+	}
+	err := messages.Invalid("request", fmt.Sprintf("%T is no request", request))
+	err.Hint = "give a request of package messages, as a value: messages.FindJob{…}, not a pointer to one"
+	return err
 }
 
 func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error) {

@@ -2,6 +2,8 @@ package troupe
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"troupe/actors"
 	"troupe/messages"
@@ -17,11 +19,30 @@ func (n *Node) Keep(job messages.Job, stream messages.Stream) (string, error) {
 			Code: messages.OutputUnavailable, Message: "this node keeps its outputs elsewhere, in logs of its own", Hint: "read them there",
 		}
 	}
+	if err := hasStream(job, stream); err != nil {
+		return "", err
+	}
 	path, err := n.parts.store.Keep(string(job.UID), uint8(stream))
 	if errors.Is(err, spill.ErrNotFound) {
 		return "", missingOutput(job)
 	}
-	return path, err
+	return path, closedBy(err)
+}
+
+// closedBy is ErrClosed for what a store says that was closed with its node.
+func closedBy(err error) error {
+	if errors.Is(err, spill.ErrClosed) {
+		return ErrClosed
+	}
+	return err
+}
+
+// hasStream refuses a stream that a job does not have.
+func hasStream(job messages.Job, stream messages.Stream) error {
+	if slices.ContainsFunc(job.Output, func(o messages.StreamOutput) bool { return o.Stream == stream }) {
+		return nil
+	}
+	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, stream))
 }
 
 // View shows the end of what a job has written, as text: at most o.Bytes of it.
@@ -39,7 +60,7 @@ func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
 			return view.View{}, missingOutput(job)
 		}
 		if err != nil {
-			return view.View{}, err
+			return view.View{}, closedBy(err)
 		}
 		logs = append(logs, l)
 	}

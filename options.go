@@ -30,14 +30,17 @@ import (
 // Options say how a node is made. The zero value is a library node: outputs in
 // the user's temporary directory, commands by bash, no log.
 type Options struct {
-	// Dir is where outputs live that outgrow memory; "": <tmp>/troupe-<uid>. It must
-	// be this user's alone (0700), or not be there yet: Open refuses any other.
+	// Dir is where outputs live that outgrow memory, an absolute path; "":
+	// <tmp>/troupe-<uid>. It must be this user's alone (0700), or not be there yet: Open
+	// refuses any other.
 	Dir string
-	// WorkDir is where jobs run that name no directory; "": the process's own.
+	// WorkDir is where jobs run that name no directory, an absolute path; "": the
+	// process's own. That it is there is seen when a job runs in it.
 	WorkDir string
 	// JobPrefix begins the short ids of jobs; "": "j".
 	JobPrefix string
-	// Shells are the shells that commands may name, beside the known ones.
+	// Shells are the shells that commands may name, beside the known ones: the program
+	// and the words that stand before a command's text, the last mostly -c.
 	Shells map[string][]string
 	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
 	// displays have the command alone. Programs with arguments have none. "": nothing.
@@ -90,6 +93,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
+	if err := o.check(); err != nil {
+		return o, err
+	}
 	if o.WorkDir == "" {
 		dir, err := os.Getwd()
 		if err != nil {

@@ -3,8 +3,8 @@ package troupe
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"os"
 
 	"troupe/actors"
 	"troupe/messages"
@@ -23,17 +23,15 @@ func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.St
 	if err != nil {
 		return nil, err
 	}
-	has := false
-	for _, o := range job.Output {
-		has = has || o.Stream == stream
-	}
 	if err := actors.LostOutput(job, stream); err != nil {
 		return nil, err
 	}
-	if !has {
-		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, stream))
+	if err := hasStream(job, stream); err != nil {
+		return nil, err
 	}
-	return &Follower{node: n, ctx: ctx, job: job.ID, uid: job.UID, stream: stream, offset: from}, nil
+	f := &Follower{node: n, ctx: ctx, job: job.ID, uid: job.UID, stream: stream, offset: from}
+	f.log, _ = f.open() // now, if it is there: what is opened can be read to its end, whatever is forgotten meanwhile
+	return f, nil
 }
 
 // Follower reads a log that grows. It holds no goroutine: while there is
@@ -49,6 +47,7 @@ type Follower struct {
 	limit  int64 // 0: none; else read no further than this byte
 	log    spill.Log
 	gaps   []messages.OutputGap
+	closed bool
 }
 
 // Until ends the reader with io.EOF at the byte end, although more may come.
@@ -70,8 +69,11 @@ func (f *Follower) Gaps() []messages.OutputGap { return f.gaps }
 // of it.
 func (f *Follower) Forgotten() bool { return spill.IsMissing(f.log) }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Behind Close it is os.ErrClosed.
 func (f *Follower) Read(p []byte) (int, error) {
+	if f.closed {
+		return 0, os.ErrClosed
+	}
 	for len(p) > 0 {
 		if f.limit < 0 || f.limit > 0 && f.offset >= f.limit {
 			return 0, io.EOF
@@ -170,7 +172,17 @@ func (f *Follower) wait() error {
 	if end, ok := reply.(messages.OutputEnded); ok && end.Size <= f.offset {
 		return io.EOF
 	}
-	return messages.Refusal(reply)
+	err = messages.Refusal(reply)
+	if f.log == nil || !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+		return err
+	}
+	switch st := f.log.State(); { // the job was forgotten, and its log is open here
+	case !st.Closed:
+		return err
+	case st.Size <= f.offset:
+		return io.EOF
+	}
+	return nil
 }
 
 // Read shows one view of what a job has written. It asks again, as a Follower
@@ -202,6 +214,7 @@ func (n *Node) Screen(ctx context.Context, id messages.JobID) (messages.ScreenTe
 
 // Close implements io.Closer.
 func (f *Follower) Close() error {
+	f.closed = true
 	if f.log == nil {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors"
@@ -30,13 +31,15 @@ func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, er
 type Submitted struct {
 	// UID names its job to Job, Output and Ask, from now on, unless the request
 	// joins another's job by its Key: the record that Wait returns tells.
-	UID   messages.UID
-	given messages.WithdrawRun // what is said to give it up
-	node  *Node
-	asker *asker
+	UID    messages.UID
+	given  messages.WithdrawRun // what is said to give it up
+	node   *Node
+	asker  *asker
+	waited atomic.Bool
 }
 
-// Submit asks for a run and does not wait for it. Wait must follow, once.
+// Submit asks for a run and does not wait for it. Wait must follow, once: whoever calls
+// it again is refused.
 func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if r.UID == "" {
 		r.UID = newUID()
@@ -51,8 +54,13 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	return s
 }
 
-// Wait returns what Run does.
+// Wait returns what Run does, to the first who calls it.
 func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
+	if s.waited.Swap(true) { // the asker may be another's by now
+		err := messages.Invalid("waited", "this run was waited for before, and its result is told once")
+		err.Hint = "find the job by its UID, and wait for it by messages.AwaitJobs"
+		return messages.Job{UID: s.UID}, err
+	}
 	n, k := s.node, s.asker
 	var cause func() error
 	select {
@@ -101,7 +109,8 @@ func (n *Node) tell(request any) {
 	}
 }
 
-// Job finds a job by its id, its ULID or its name.
+// Job finds a job by its id, its ULID or its name: an id before a name, and of several
+// jobs of one name the youngest.
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
 	if err != nil {

@@ -52,7 +52,8 @@ type Node struct {
 	failed error
 }
 
-// ErrClosed is returned for what is asked of a node that was shut down.
+// ErrClosed is returned for what is asked of a node that was shut down. While it is being
+// shut down, requests are refused with the code shutting_down.
 var ErrClosed = errors.New("the node is closed")
 
 // Open starts a node. It returns when the node takes requests; ctx bounds only
@@ -136,8 +137,9 @@ func (n *Node) cause() error {
 // be ended, as an error that names the processes. When ctx ends first, what is
 // left is killed at once, and jobs may be without an outcome. A Journal that
 // hangs delays the return by one second. It is safe to call again: no call
-// returns nil before the node has ended. KeepJobs is refused, and the node goes
-// on, if its engine lives in this process: the code is unsupported.
+// returns nil before the node has ended. If the engine lives in this process, what was
+// to survive its session (KeepChildren) is ended, too, and KeepJobs is refused with the
+// code unsupported: the node goes on.
 func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	if r.KeepJobs && !n.parts.canKeep() {
 		return &messages.Error{

@@ -79,7 +79,7 @@ type Self struct {
 
 // Limits bound a node. The zero value means the defaults.
 type Limits struct {
-	Starts    int           // at a time; 0: as many as there are CPUs
+	Starts    int           // at a time; 0: two, and of a node two for each CPU
 	Unstarted int           // 0: MaxUnstarted
 	Finished  int           // records kept; 0: MaxFinished
 	Age       time.Duration // … since the end of their jobs; 0: any

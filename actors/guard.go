@@ -62,11 +62,13 @@ func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reaso
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		return
 	}
+	defer func() { // also when the refusal is what fails
+		if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
+			d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
+		}
+		panic(reason)
+	}()
 	refuseSender(c.ActorSystem().Root, env, internalError())
-	if kindOf(c.Self()) == kindSupervisor && d.Failed != nil {
-		d.Failed(fmt.Errorf("the supervisor failed: %v", reason))
-	}
-	panic(reason)
 }
 
 // refuseLate answers the client of a request to an actor that stops, or has.

@@ -80,6 +80,9 @@ func (r RunCommand) checkEnv() *Error {
 			Message: fmt.Sprintf("the environment has %d variables; at most %d are allowed", len(r.Env)+len(r.BaseEnv), MaxEnv),
 		}
 	}
+	if len(r.BaseEnv) > 0 && r.EnvPolicy != EnvCaller {
+		return Invalid("base_env", "the base environment is only for the env_policy caller; use env")
+	}
 	for _, kv := range r.Env {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || !ValidEnvName(name) {
@@ -133,6 +136,10 @@ func (r RunCommand) checkModes() *Error {
 	switch {
 	case !ok(string(r.Streams), string(MergedStreams), string(SeparateStreams)):
 		return Invalid("streams", fmt.Sprintf("%q is no stream mode; use merged or separate", r.Streams))
+	case t != (Terminal{}) && r.Streams == SeparateStreams:
+		return Invalid("streams", "a terminal has one output, so its streams are merged; leave them so, or run it without a terminal")
+	case !ok(r.Durability, "memory", "os-crash", "fsync-on-exit"):
+		return Invalid("durability", fmt.Sprintf("%q is no durability; use memory, os-crash or fsync-on-exit", r.Durability))
 	case !ok(string(r.Stdin), string(StdinNull), string(StdinPipe), string(StdinHost)):
 		return Invalid("stdin", fmt.Sprintf("%q is no stdin mode; use null or pipe", r.Stdin))
 	case !ok(string(r.OnExit), string(AdoptChildren), string(KeepChildren), string(KillChildren)):

@@ -43,7 +43,7 @@ type RunCommand struct {
 	Dir       string   // absolute; "": the session's
 	Env       []string // "K=V", applied over what EnvPolicy gives
 	EnvPolicy EnvPolicy
-	BaseEnv   []string // the caller's environment, for EnvCaller
+	BaseEnv   []string // the caller's environment, for EnvCaller alone: none is an empty one
 	Umask     string   // octal, as "0022"; "": the host's
 
 	Streams    StreamMode
@@ -61,7 +61,7 @@ type RunCommand struct {
 	OnExit     OnExit
 	OnFinish   []string // commands and URLs that are told of the end
 	Quota      Quota
-	Durability string // a class of package spill; "": memory
+	Durability string // memory, os-crash or fsync-on-exit, as package spill has them; "": memory
 	Persist    bool   // its output goes to a file from the first byte
 }
 
@@ -112,7 +112,8 @@ const (
 )
 
 // StreamMode says whether stdout and stderr are kept apart. It is fixed at the
-// start: one pipe cannot be split later.
+// start: one pipe cannot be split later. A terminal has one output: for a job with a
+// Terminal separate streams are refused, in a session on one they are merged.
 type StreamMode string
 
 // The modes.
@@ -143,7 +144,7 @@ type OnExit string
 // The choices.
 const (
 	AdoptChildren OnExit = "adopt" // the session keeps them and ends them with itself; the default
-	KeepChildren  OnExit = "keep"  // they survive the session
+	KeepChildren  OnExit = "keep"  // they survive the session, and end with what holds the processes: the keeper, or a node without one
 	KillChildren  OnExit = "kill"  // they are ended at once
 )
 

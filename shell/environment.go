@@ -63,8 +63,8 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 		case run.EnvPolicy != messages.EnvCaller && dangerous(name):
 			return nil, nil, &messages.Error{
 				Code: messages.EnvRefused, Reason: name,
-				Message: fmt.Sprintf("%s may not be set from afar: it makes other programs run code of its choice", name),
-				Hint:    "set it inside the command, where it can be seen",
+				Message: fmt.Sprintf("%s is not taken from a request: it makes other programs run code of its choice", name),
+				Hint:    "set it inside the command, where it can be seen, or give the caller's whole environment (env_policy caller)",
 			}
 		}
 		e.set(name, entry)

@@ -35,7 +35,8 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	_, _, err := shell.Environment(messages.RunCommand{Env: []string{"=x"}}, nil)
 	check(err, `"=" is no environment variable`, "use NAME=value, without NUL bytes")
 	_, _, err = shell.Environment(messages.RunCommand{Env: []string{"LD_PRELOAD=x.so"}}, nil)
-	check(err, "LD_PRELOAD may not be set from afar: it makes other programs run code of its choice", "set it inside the command, where it can be seen")
+	check(err, "LD_PRELOAD is not taken from a request: it makes other programs run code of its choice",
+		"set it inside the command, where it can be seen, or give the caller's whole environment (env_policy caller)")
 }
 
 // What is said of keys that cannot be typed.

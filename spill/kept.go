@@ -37,7 +37,8 @@ func (d *Disk) Keep(id string, stream uint8) (string, error) {
 }
 
 // Persist makes files of what a finished job has in memory, if one of its logs is
-// larger than above; its readers go on. Smaller ones are somebody else's to keep.
+// larger than above, or has gaps; its readers go on. Smaller ones, whose bytes are all
+// there is to know of them, are somebody else's to keep.
 func (d *Disk) Persist(id string, above int64) error {
 	d.mu.Lock()
 	j := d.jobs[id]
@@ -49,7 +50,10 @@ func (d *Disk) Persist(id string, above int64) error {
 	d.mu.Unlock()
 	large := false
 	for _, b := range bodies {
-		large = large || b.stream != orderStream && b.State().Size > above
+		if b.stream != orderStream {
+			st := b.State()
+			large = large || st.Size > above || len(st.Gaps) > 0
+		}
 	}
 	if order != nil && !large {
 		large = order.encoded() > above

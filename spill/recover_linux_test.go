@@ -158,6 +158,14 @@ func TestPersist(t *testing.T) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}
+	holes := create(t, d, "holes", Plan{Quota: 10, Policy: KeepHead})
+	_, err := holes.Append(text(100))
+	must(t, err)
+	must(t, holes.Seal())
+	must(t, d.Persist("holes", 4<<10))
+	if got := create0s(t, d, "holes", Merged); got.File == "" || got.Missing() != 90 {
+		t.Errorf("one with a gap: %+v", got)
+	}
 	if sealed := d.sealed; sealed < 400 || sealed > 20_000 {
 		t.Errorf("%d bytes count as in memory", sealed)
 	}

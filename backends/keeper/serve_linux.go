@@ -187,7 +187,7 @@ func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState,
 	}
 	defer log.Close()
 	l := logState{Stream: stream, State: log.State()}
-	if l.State.Closed && l.State.Size <= inlineLog {
+	if l.State.Closed && l.State.Size <= inlineLog && len(l.State.Gaps) == 0 { // a gap is no zeros
 		l.Data = make([]byte, l.State.Size)
 		n, _ := log.ReadAt(l.Data, 0)
 		l.Whole = int64(n) == l.State.Size

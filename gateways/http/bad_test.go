@@ -104,6 +104,8 @@ func TestBadInputRun(t *testing.T) {
 		{"B66 argv", `{"argv":"x"}`, bad, messages.InvalidParams, "argv"},
 		{"stdin", `{"command":"true","stdin":"host"}`, bad, messages.InvalidParams, "stdin"},
 		{"streams", `{"command":"true","streams":"both"}`, bad, messages.InvalidParams, "streams"},
+		{"streams of a terminal", `{"command":"true","streams":"separate","terminal":{"rows":24,"cols":80}}`, bad, messages.InvalidParams, "streams"},
+		{"durability", `{"command":"true","durability":"zz"}`, bad, messages.InvalidParams, "durability"},
 		{"scope", `{"command":"true","scope":"../x"}`, bad, messages.InvalidParams, "scope"},
 		{"session", `{"command":"true","session":"a/b"}`, bad, messages.InvalidParams, "session"},
 		{"uid", `{"command":"true","uid":"x"}`, bad, messages.InvalidParams, "uid"},
