@@ -111,10 +111,12 @@ func missing(to messages.Address, err *messages.Error) *messages.Error {
 	}
 }
 
+// internalError is the refusal of a request that was lost with its actor, which has
+// failed, or was let go as the node ends.
 func internalError() *messages.Error {
 	return &messages.Error{
 		Code: messages.Internal, Reason: "actor_failed",
-		Message: "a part of troupe failed while it held the request; the job itself is unharmed",
+		Message: "the part of troupe that held the request has ended before it could answer; the job itself is unharmed",
 		Hint:    "look at the job and ask again",
 	}
 }

@@ -96,7 +96,7 @@ type Flag string
 
 // The flags.
 const (
-	FlagTreeUnverified Flag = "tree_unverified"            // only process groups could be reached
+	FlagTreeUnverified Flag = "tree_unverified"            // only process groups could be reached, or who is left could not be listed
 	FlagUnsupervised   Flag = "unsupervised"               // its actor crashed too often; it can only be stopped
 	FlagLogBlocked     Flag = "log_blocked"                // its output waited for room
 	FlagLogTampered    Flag = "log_tampered"               // its log was changed from outside

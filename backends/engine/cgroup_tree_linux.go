@@ -39,38 +39,55 @@ func (t *cgroupTree) count(tell func(int, bool)) {
 
 // empty reports whether nothing is in the cgroup any more.
 func (t *cgroupTree) empty() bool {
-	empty := true
+	empty, err := t.isEmpty()
+	return empty && err == nil
+}
+
+func (t *cgroupTree) isEmpty() (empty bool, err error) {
+	empty = true // it was removed
 	t.cg.while(func() {
-		populated, err := t.cg.populated()
-		empty = err == nil && !populated
+		var populated bool
+		populated, err = t.cg.populated()
+		empty = !populated
 	})
-	return empty
+	return empty, err
 }
 
 func (t *cgroupTree) await(empty func()) {
-	var once sync.Once
-	look := func() bool {
-		if !t.empty() {
-			return false
+	var ended, polled sync.Once
+	look := func() (over bool, err error) {
+		if over, err = t.isEmpty(); over && err == nil {
+			ended.Do(func() {
+				t.unwatch()
+				empty()
+			})
 		}
-		once.Do(func() {
-			t.unwatch()
-			empty()
+		return over && err == nil, err
+	}
+	poll := func() { // there is no event, or it told us and we could not look
+		polled.Do(func() {
+			t.h.poll(t.job, func() bool {
+				over, _ := look()
+				return over
+			})
 		})
-		return true
 	}
 	stop, err := t.h.cgroups.watch.add(t.cg, func() {
 		defer t.job.guard()
-		look()
+		if _, err := look(); err != nil {
+			poll()
+		}
 	})
 	if err != nil {
-		t.h.poll(t.job, look) // no watch is to be had: there is no event
+		poll()
 		return
 	}
 	t.mu.Lock()
 	t.stop = stop
 	t.mu.Unlock()
-	look() // it may have emptied before the watch
+	if _, err := look(); err != nil { // it may have emptied before the watch
+		poll()
+	}
 }
 
 func (t *cgroupTree) unwatch() {

@@ -105,3 +105,17 @@ func TestWalkerRestsForItsLooksOnly(t *testing.T) {
 	e.proc.Stop(client(), 0)
 	e.over()
 }
+
+// The bound of an end is that of all jobs together.
+func TestAwaitIsBoundedForEachJob(t *testing.T) {
+	r := newRig(t)
+	expired, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		for range 2 {
+			(&job{e: r.e, ladder: &ladder{gone: make(chan struct{})}}).await(expired)
+		}
+		close(over)
+	}()
+	close(expired)
+	within(t, over)
+}

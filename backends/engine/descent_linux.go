@@ -39,7 +39,8 @@ func (d *descent) await(empty func()) { d.h.walk.wait(d.job, empty) }
 // the call.
 func (d *descent) orphans() []proc {
 	if d.job == nil {
-		return d.h.walk.look()[nil]
+		found, _ := d.h.walk.look()
+		return found[nil]
 	}
 	seen := make(chan []proc, 1)
 	d.h.walk.ask(d.job, func(tops []proc) { seen <- tops })
@@ -55,7 +56,8 @@ func (d *descent) below(tops []proc) []proc {
 		seen[p.pid] = true
 	}
 	for i := 0; i < len(all); i++ {
-		for _, pid := range children(d.h.sys, all[i]) {
+		pids, _ := children(d.h.sys, all[i]) // who is missed is an orphan when these are dead
+		for _, pid := range pids {
 			if seen[pid] {
 				continue
 			}

@@ -21,7 +21,8 @@ type forkers struct {
 
 	mu   sync.Mutex
 	free []*forker
-	err  error // there is none: a thread cannot be made, or the engine ends
+	made bool  // one was
+	err  error // there is none: not one could be made, or the engine ends
 }
 
 func newForkers(h *host) *forkers {
@@ -56,14 +57,17 @@ func (fs *forkers) take() (*forker, error) {
 		return f, nil
 	}
 	f, err := newForker(fs.h)
-	fs.err = err
+	if err != nil && !fs.made { // nor will another
+		fs.err = err
+	}
+	fs.made = fs.made || err == nil
 	return f, err
 }
 
 func (fs *forkers) give(f *forker) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if fs.err != nil {
+	if fs.err != nil || f.full {
 		close(f.todo)
 		return
 	}
@@ -90,6 +94,7 @@ func (fs *forkers) close() {
 type forker struct {
 	h    *host
 	todo chan order
+	full bool // its table holds what is others', and it forks no more
 }
 
 type order struct {
@@ -137,7 +142,8 @@ func (f *forker) work(todo <-chan order, ready chan<- error) {
 	tried := false
 	for o := range todo {
 		if o.apart && !tried {
-			own, tried = ownTable(f.h.sys), true
+			own, f.full = ownTable(f.h.sys)
+			tried = true
 		}
 		mask := o.mask
 		if mask < 0 {
@@ -156,22 +162,24 @@ type table struct {
 }
 
 // ownTable gives the thread a table with no more than it needs; nil: it shares that of
-// the process as before.
-func ownTable(sys Sys) *table {
+// the process as before, or, if full, has all of it for itself.
+func ownTable(sys Sys) (own *table, full bool) {
 	if !canFetch(sys) {
-		return nil
+		return nil, false
 	}
 	if r, w, err := os.Pipe(); err == nil { // now the runtime has what it polls by, if it had not
 		_ = r.Close()
 		_ = w.Close()
 	}
 	if sys.OwnTable() != nil {
-		return nil
+		return nil, false
 	}
 	t := &table{sys: sys}
-	t.clear()
+	if t.clear() != nil {
+		return nil, true
+	}
 	t.process, _ = sys.PidfdOpen(os.Getpid()) // without it each fetch fails, and says so
-	return t
+	return t, false
 }
 
 // canFetch reports whether a descriptor can be had from a table by way of its process:
@@ -190,10 +198,14 @@ func canFetch(sys Sys) bool {
 }
 
 // clear closes all but the standard descriptors and those by which the Go runtime
-// polls, which any thread may do for it.
-func (t *table) clear() {
+// polls, which any thread may do for it. Where it fails the ends of other jobs' pipes
+// are in the table still, and would be open for as long as the thread lives.
+func (t *table) clear() error {
 	const dir = "/proc/thread-self/fd"
-	names, _ := listDir(t.sys, unix.AT_FDCWD, dir)
+	names, err := listDir(t.sys, unix.AT_FDCWD, dir)
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
 		fd, err := strconv.Atoi(name)
 		if err != nil || fd <= 2 {
@@ -203,6 +215,7 @@ func (t *table) clear() {
 			_ = t.sys.Close(fd)
 		}
 	}
+	return nil
 }
 
 // fetch is what a child is to be, with its descriptors in this table, and how to close

@@ -165,3 +165,88 @@ func TestForkersEnd(t *testing.T) {
 		t.Errorf("%v, want %v", err, os.ErrClosed)
 	}
 }
+
+// threadless makes one thread with a context of its own, and then fails so often.
+type threadless struct {
+	kernel
+	made atomic.Int32
+	left atomic.Int32
+}
+
+func (s *threadless) OwnUmask() error {
+	if s.made.Add(1) > 1 && s.left.Add(-1) >= 0 {
+		return unix.ENOMEM
+	}
+	return s.kernel.OwnUmask()
+}
+
+// A further thread that cannot be made is the failure of one fork: those that work stay.
+func TestForkersOutliveOneThatIsNone(t *testing.T) {
+	sys := &threadless{}
+	sys.left.Store(1)
+	r := newRig(t, func(o *Options) { o.Sys, o.Spawners = sys, 2 })
+	fs := newForkers(r.e.host)
+	defer fs.close()
+	in, out := make(chan struct{}), make(chan struct{})
+	first := make(chan error)
+	go func() {
+		first <- fs.with(-1, false, func(*table) {
+			close(in)
+			<-out
+		})
+	}()
+	within(t, in)
+	if err := fs.with(-1, false, func(*table) { t.Error("there is no thread for it") }); !errors.Is(err, unix.ENOMEM) {
+		t.Errorf("%v, want %v", err, unix.ENOMEM)
+	}
+	if err := fs.with(-1, false, func(*table) {}); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+	close(out)
+	if err := within(t, first); err != nil {
+		t.Error(err)
+	}
+	if len(fs.free) != 2 {
+		t.Errorf("%d threads, want 2", len(fs.free))
+	}
+}
+
+// unlisted cannot list the descriptors of a thread.
+type unlisted struct {
+	kernel
+	on atomic.Bool
+}
+
+func (s *unlisted) OpenAt(dir int, path string, flags int) (int, error) {
+	if s.on.Load() && path == "/proc/thread-self/fd" {
+		return -1, unix.EMFILE
+	}
+	return s.kernel.OpenAt(dir, path, flags)
+}
+
+// A thread whose table could not be cleared does not keep what is others' in it.
+func TestATableThatIsNotCleared(t *testing.T) {
+	if !modeNow().own {
+		return // a library forks with the table of its host
+	}
+	sys := &unlisted{}
+	r := newRig(t, func(o *Options) { o.Sys, o.apart, o.Spawners = sys, -1, 1 })
+	rd, wr, err := sys.Pipe() // as another start has it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(rd)
+	sys.on.Store(true)
+	if _, x := r.run("exit 7"); x.Status.Code != 7 {
+		t.Errorf("%+v", x)
+	}
+	sys.on.Store(false)
+	unix.Close(wr)
+	until(t, func() bool {
+		hung, _ := sys.Hung(rd)
+		return hung
+	})
+	if _, x := r.run("exit 7"); x.Status.Code != 7 {
+		t.Errorf("the next: %+v", x)
+	}
+}

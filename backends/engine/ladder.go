@@ -134,15 +134,18 @@ func (j *job) comesDown(l *ladder) {
 	if isClosed(l.gone) {
 		return
 	}
-	dying, wait := j.dying(), killBound
+	blind := j.isBlind()
+	dying, wait := !blind && j.dying(), killBound
 	j.mu.Lock()
 	l.falls++
-	missed := !dying && !l.missed
+	missed := !blind && !dying && !l.missed
 	l.missed = l.missed || missed
-	again := missed || dying && l.falls < backlogBounds
+	again := missed || (blind || dying) && l.falls < backlogBounds
 	j.mu.Unlock()
 	if missed {
 		wait = missedBound
+	}
+	if missed || blind { // a kill that needs a descriptor has failed, too
 		j.killMissed()
 	}
 	if !again {
@@ -168,6 +171,16 @@ func (j *job) killMissed() {
 		return
 	}
 	j.killAll()
+}
+
+// isBlind reports whether who is left cannot be listed now, as for want of a descriptor.
+func (j *job) isBlind() bool {
+	t, is := j.tree.(interface{ isEmpty() (bool, error) })
+	if !is {
+		return false
+	}
+	_, err := t.isEmpty()
+	return err != nil
 }
 
 // dying reports whether nobody would be named but who is sure to end.
@@ -293,6 +306,9 @@ func (j *job) killAll() {
 // nameSurvivors ends the job with whom no signal could end. A main process
 // among them has its KILL pending: that will be its end.
 func (j *job) nameSurvivors() {
+	if j.isBlind() {
+		j.update(func() { j.flag(messages.FlagTreeUnverified) })
+	}
 	survivors := j.tree.survivors()
 	if !j.root.reaped() {
 		j.e.report(j.id, errUnkillable)
@@ -320,7 +336,7 @@ func (j *job) nameSurvivors() {
 var errUnkillable = errors.New("the main process did not end within two seconds of its KILL")
 
 // await waits for the end of the tree, or until expired. It gives the survivors.
-func (j *job) await(expired <-chan time.Time) []messages.Survivor {
+func (j *job) await(expired <-chan struct{}) []messages.Survivor {
 	j.mu.Lock()
 	l := j.ladder
 	j.mu.Unlock()

@@ -198,11 +198,11 @@ func (e *Local) Close(bool) []messages.Survivor {
 	for _, j := range jobs {
 		j.stop(messages.Cause{By: messages.ByShutdown, Reason: "the engine was closed"}, 0)
 	}
-	expired := time.NewTimer(closeBound)
-	defer expired.Stop()
+	expired := make(chan struct{}) // for every job
+	defer time.AfterFunc(closeBound, func() { close(expired) }).Stop()
 	var left []messages.Survivor
 	for _, j := range jobs {
-		left = append(left, j.await(expired.C)...)
+		left = append(left, j.await(expired)...)
 	}
 	e.queue.close()
 	for _, j := range jobs {

@@ -87,6 +87,10 @@ func statProc(sys Sys, pid int) (proc, bool) {
 	return parseStat(pid, text)
 }
 
+// isGone tells what a process leaves of its files from that they cannot be read now, as
+// without a descriptor.
+func isGone(err error) bool { return err == unix.ENOENT || err == unix.ESRCH }
+
 // parseStat takes the fields behind the name, which may hold anything.
 func parseStat(pid int, text []byte) (proc, bool) {
 	i := bytes.LastIndexByte(text, ')')
@@ -141,17 +145,23 @@ func listDir(sys Sys, dir int, path string) ([]string, error) {
 	}
 }
 
-// children gives the direct children of a process, of all its threads.
-func children(sys Sys, p proc) []int {
+// children gives the direct children of a process, of all its threads. An error says that
+// there may be more.
+func children(sys Sys, p proc) (pids []int, failed error) {
 	tids := []string{strconv.Itoa(p.pid)}
 	if p.threads != 1 {
-		tids, _ = listDir(sys, unix.AT_FDCWD, procPath(p.pid, "task"))
+		var err error
+		if tids, err = listDir(sys, unix.AT_FDCWD, procPath(p.pid, "task")); err != nil && !isGone(err) {
+			failed = err
+		}
 	}
-	var pids []int
 	for _, tid := range tids {
 		text, err := readFile(sys, unix.AT_FDCWD, procPath(p.pid, "task/"+tid+"/children"))
 		if err != nil {
-			continue // the thread has ended: its children are another's
+			if !isGone(err) { // else the thread has ended: its children are another's
+				failed = err
+			}
+			continue
 		}
 		for _, f := range bytes.Fields(text) {
 			if pid, err := strconv.Atoi(string(f)); err == nil {
@@ -159,7 +169,7 @@ func children(sys Sys, p proc) []int {
 			}
 		}
 	}
-	return pids
+	return pids, failed
 }
 
 // everyProcess reads the whole process table.

@@ -63,18 +63,49 @@ func (r *ownReaper) count() int {
 	return len(r.roots)
 }
 
-// owner finds the job of a child that exists; nil is a stray. It waits for the
-// forks that are under way.
+// execBound is how long a child that has exited waits for its own fork to be over before
+// it is looked at: an exec takes a millisecond.
+const execBound = 10 * time.Millisecond
+
+// owner finds the job of a child that has exited; nil is a stray. One that leads a
+// session may be a main process whose fork is under way still, and that is waited for;
+// any other is not, since the exec of another's child may take long.
 func (r *ownReaper) owner(pid int) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.next
-	for {
+	if j := r.roots[pid]; j != nil || !r.underWay(before) {
+		return j
+	}
+	t := time.NewTimer(execBound)
+	defer t.Stop()
+	for bound := t.C; ; {
+		if over := r.wait(bound, nil); !over {
+			if !r.leads(pid) {
+				return r.roots[pid]
+			}
+			bound = nil
+		}
 		if j := r.roots[pid]; j != nil || !r.underWay(before) {
 			return j
 		}
-		r.wait(nil, nil)
 	}
+}
+
+// leads reports whether a process leads a session, or cannot be looked at. Called with
+// mu, which it lets go of meanwhile.
+func (r *ownReaper) leads(pid int) bool {
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	p, ok := statProc(r.h.sys, pid)
+	return !ok || p.sid == pid
+}
+
+// settled waits for the forks that are under way.
+func (r *ownReaper) settled() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle(nil, nil)
 }
 
 // remove forgets a job that was reaped. Its number may be another's by now.

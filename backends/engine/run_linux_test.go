@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -388,4 +389,36 @@ func TestJobOnExitKill(t *testing.T) {
 	if end := await[messages.TreeEnded](e); len(end.Survivors) > 0 {
 		t.Errorf("%+v", end)
 	}
+}
+
+// Of two starts at once neither waits behind the other, as long as more may be under way.
+func TestTwoStartsAtOnce(t *testing.T) {
+	in, out := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	r := newRig(t, func(o *Options) {
+		o.Spawners = 2
+		o.Failpoint = func(name string) error {
+			if name == pointFork && held.CompareAndSwap(true, false) {
+				close(in)
+				<-out
+			}
+			return nil
+		}
+	})
+	r.run("true") // there is a worker now, and it waits
+	q := &r.e.queue
+	until(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.idle == 1
+	})
+	held.Store(true)
+	a, b := r.start(r.spec("true")), r.start(r.spec("true"))
+	within(t, in)
+	func() {
+		defer close(out) // or the engine does not end
+		until(t, func() bool { return has[messages.ProcessStarted](a) || has[messages.ProcessStarted](b) })
+	}()
+	a.over()
+	b.over()
 }

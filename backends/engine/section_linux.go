@@ -359,6 +359,7 @@ func (s *section) ended(end ending, cut bool) {
 	j.root.mu.Unlock()
 	var cause *messages.Cause
 	if cut {
+		end.rusage = messages.Rusage{} // it is that of all that the shell has run
 		sh.job.mu.Lock()
 		cause = sh.job.cause
 		sh.job.mu.Unlock()

@@ -15,7 +15,7 @@ const comesBack = time.Second
 
 // climb walks the ladder of a command: it is interrupted, at 40 % of the grace what it
 // runs is asked to end, at the end of it killed. The shell is let alone as long as it
-// comes back.
+// comes back. A rung on which nobody is left is none: the cause names what was sent.
 func (s *section) climb(l *ladder) {
 	j := s.job
 	j.mu.Lock()
@@ -28,17 +28,22 @@ func (s *section) climb(l *ladder) {
 			return
 		}
 		if j.remains(l) {
-			j.rung(l, "TERM", j.askAll)
+			if s.runs() {
+				j.rung(l, "TERM", j.askAll)
+			}
 			if j.rest(l, 1, nil) {
 				return
 			}
 		}
 	}
-	j.rung(l, "KILL", func() {
-		j.tree.kill()
-		s.unstick()
-		s.poke()
-	})
+	switch {
+	case s.runs():
+		j.rung(l, "KILL", s.killAll)
+	case s.holdsShell():
+		j.rung(l, "INT", s.killAll)
+	default:
+		s.killAll() // its output may be held up
+	}
 	bound := time.NewTimer(comesBack)
 	defer bound.Stop()
 	select {
@@ -47,10 +52,32 @@ func (s *section) climb(l *ladder) {
 	case <-bound.C:
 	}
 	if !s.isOver() {
-		s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it could not be ended: " + l.cause.Reason}, 0)
+		j.rung(l, "KILL", func() {
+			s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it could not be ended: " + l.cause.Reason}, 0)
+		})
 	}
 	j.awaitFall(l)
 }
+
+// holdsShell reports whether the shell is at this command still.
+func (s *section) holdsShell() bool {
+	s.shell.mu.Lock()
+	defer s.shell.mu.Unlock()
+	return s.isAt()
+}
+
+// isAt is holdsShell, called with shell.mu.
+func (s *section) isAt() bool { return s.shell.cmd == s && s.given }
+
+// killAll kills what the command runs, and interrupts the shell.
+func (s *section) killAll() {
+	s.job.tree.kill()
+	s.unstick()
+	s.poke()
+}
+
+// runs reports whether the command has processes of its own.
+func (s *section) runs() bool { return len(s.job.tree.(*inShell).members()) > 0 }
 
 // An interrupt that is sent process by process may come to nothing: a child is not yet
 // what it will execute, and drops it, or ends before, and a shell that sees a child end
@@ -132,7 +159,7 @@ func (s *section) pokeOnPipes() {
 func (s *section) poke() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
-	if s.shell.cmd == s && s.given {
+	if s.isAt() {
 		s.shell.poke()
 		s.shell.job.root.signal(unix.SIGINT, false)
 		s.shell.job.root.signal(unix.SIGCONT, false)

@@ -48,9 +48,10 @@ func (s *spawner) push(j *job) {
 	}
 }
 
-// call sees to it that a worker comes. Called with mu.
+// call sees to it that a worker comes: one that waits was called by the job before,
+// perhaps, and has not come yet. Called with mu.
 func (s *spawner) call() {
-	if s.idle == 0 && s.alive < s.e.opt.Spawners {
+	if s.idle < len(s.queue) && s.alive < s.e.opt.Spawners {
 		s.alive++
 		s.e.background(s.worker)
 		return

@@ -118,10 +118,18 @@ func (w *walker) loop() {
 			return
 		}
 		w.mu.Unlock()
+		w.h.own.settled() // an exec that takes long is at nobody's cost
 		alive, began := w.h.own.count(), time.Now()
-		found := w.look()
+		found, err := w.look()
 		now := time.Now()
 		rest := w.pace.spend(now, now.Sub(began)) // what follows from it costs others
+		if err != nil {                           // nobody is told of an end that nobody has seen
+			w.again(asks)
+			if !w.h.rest(max(rest, blindPause)) {
+				return
+			}
+			continue
+		}
 		for _, a := range asks {
 			tellOrphans(a, found[a.j])
 		}
@@ -171,6 +179,24 @@ func (w *walker) lives(n int) {
 	}
 }
 
+// blindPause is how long is waited when /proc could not be read, as for want of a
+// descriptor.
+const blindPause = 50 * time.Millisecond
+
+// again keeps what was asked for the next look.
+func (w *walker) again(asks []ask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stirred = true // for who waits
+	if !w.closed {
+		w.asks = append(asks, w.asks...)
+		return
+	}
+	for _, a := range asks {
+		w.h.e.run(a.j, func() { a.tell(nil) })
+	}
+}
+
 func tellOrphans(a ask, tops []proc) {
 	defer a.j.guard()
 	a.tell(tops)
@@ -184,17 +210,25 @@ func (w *walker) taken(j *job) bool {
 	return ok
 }
 
-// look finds the orphans that live, by job. Nobody's are under nil.
-func (w *walker) look() map[*job][]proc {
-	found := make(map[*job][]proc)
-	pids := w.h.own.strays(children(w.h.sys, proc{pid: w.h.self.pid}))
+// look finds the orphans that live, by job. Nobody's are under nil. An error says that
+// somebody may be missing, or be another's.
+func (w *walker) look() (found map[*job][]proc, failed error) {
+	found = make(map[*job][]proc)
+	all, failed := children(w.h.sys, proc{pid: w.h.self.pid})
+	pids := w.h.own.strays(all)
 	var sessions map[int]*job
 	for _, pid := range pids {
 		p, ok := statProc(w.h.sys, pid)
+		if !ok && w.h.sys.Kill(pid, 0) == nil {
+			failed = unix.EMFILE // it is there, whatever the reason is
+		}
 		if !ok || p.dead() {
 			continue
 		}
-		j := w.tagOf(pid)
+		j, err := w.tagOf(pid)
+		if err != nil {
+			failed = err
+		}
 		if j == nil {
 			if sessions == nil {
 				sessions = w.sessions()
@@ -203,7 +237,7 @@ func (w *walker) look() map[*job][]proc {
 		}
 		found[j] = append(found[j], p)
 	}
-	return found
+	return found, failed
 }
 
 // sessions are the jobs of which something may be left, by the session that
@@ -214,7 +248,7 @@ func (w *walker) sessions() map[int]*job {
 		j.mu.Lock()
 		alive := (j.phase == running || j.phase == exited && !j.treeGone) && j.in == nil
 		j.mu.Unlock()
-		if alive {
+		if old := m[j.root.pid]; alive && (old == nil || old.root.start < j.root.start) { // the number may be used again
 			m[j.root.pid] = j
 		}
 	}
@@ -269,11 +303,22 @@ func outer(tag string) string {
 	return string(bytes.Join(ids, []byte(":"))) + ":"
 }
 
-// tagOf finds the job whose tag a process has; the innermost of ours.
-func (w *walker) tagOf(pid int) *job {
+// A process has no environment for a moment of its exec, and is asked again, with a
+// pause of tagPause. One that has none at all is asked in vain.
+const (
+	tagTries = 4
+	tagPause = time.Millisecond
+)
+
+// tagOf finds the job whose tag a process has; the innermost of ours. An error says that
+// it could not be read.
+func (w *walker) tagOf(pid int) (*job, error) {
 	env, err := readFile(w.h.sys, unix.AT_FDCWD, procPath(pid, "environ"))
-	if err != nil {
-		return nil
+	for try := 1; err == nil && len(env) == 0 && try < tagTries && w.h.rest(tagPause); try++ {
+		env, err = readFile(w.h.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+	}
+	if err != nil && !isGone(err) && err != unix.EACCES && err != unix.EPERM {
+		return nil, err
 	}
 	for kv := range bytes.SplitSeq(env, []byte{0}) {
 		tag, ok := bytes.CutPrefix(kv, []byte(tagName+"="))
@@ -283,11 +328,11 @@ func (w *walker) tagOf(pid int) *job {
 		ids := bytes.Split(tag, []byte(":"))
 		for i := len(ids) - 1; i >= 0; i-- {
 			if j := w.h.e.find(messages.UID(ids[i])); j != nil {
-				return j
+				return j, nil
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // close ends every orphan that is nobody's, if nothing else is left, and

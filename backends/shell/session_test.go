@@ -74,6 +74,46 @@ func TestASuccessorKnowsWhatWasExported(t *testing.T) {
 	})
 }
 
+// An exit ends the shell with the command: nothing that it did not export is there for the
+// next, which is told so.
+func TestExitEndsTheShell(t *testing.T) {
+	inAllShells(t, func(t *testing.T, s *session) {
+		plain := "plain=1"
+		if s.shell == "fish" {
+			plain = "set plain 1"
+		}
+		s.say(s.export("KEPT", "yes") + "; " + plain)
+		if out, _ := s.say("echo $KEPT $plain"); out != "yes 1\n" {
+			t.Errorf("before: %q", out)
+		}
+		if out, f := s.say("echo bye; exit 0; echo no"); out != "bye\n" || f.Status != (messages.ExitStatus{}) || !slices.Contains(f.Flags, messages.FlagSessionEnded) {
+			t.Errorf("%q, %+v", out, f)
+		}
+		if out, _ := s.say("echo $KEPT $plain"); out != "yes\n" {
+			t.Errorf("behind it: %q", out)
+		}
+		if _, told := find[messages.SessionReplaced](s.ear.all()); !told {
+			t.Error("nobody is told of the successor")
+		}
+	})
+}
+
+// A text that is longer than what a fish may read is run all the same, and so is one of
+// which the user wants to know the status before.
+func TestFishRunsWhatItMayNotRead(t *testing.T) {
+	needShell(t, "fish")
+	s := newRig(t, shell.Options{}).open("fish")
+	s.say("set -g fish_read_limit 50; false")
+	if out, _ := s.say("echo $status; echo " + strings.Repeat("a", 60)); out != "1\n"+strings.Repeat("a", 60)+"\n" {
+		t.Errorf("a long one: %q", out)
+	}
+	s.say("false")
+	if out, _ := s.say("echo $status"); out != "1\n" {
+		t.Errorf("a short one: %q", out)
+	}
+	s.close()
+}
+
 // One whose directory has vanished starts where the session began.
 func TestASuccessorWithoutItsDirectory(t *testing.T) {
 	inAllShells(t, func(t *testing.T, s *session) {

@@ -100,8 +100,8 @@ func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) 
 	return first
 }
 
-// inParallel asks one question for each of some things, several at a time, and has
-// the replies in their order.
+// inParallel asks the daemon one question for each of some things, several at a time,
+// and has the replies in their order.
 func inParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
 	replies, errs := make([]R, len(things)), make([]error, len(things))
 	turn := make(chan struct{}, atATime)
@@ -109,7 +109,8 @@ func inParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
 	for i, thing := range things {
 		all.Go(func() {
 			turn <- struct{}{}
-			replies[i], errs[i] = ask(thing)
+			reply, err := ask(thing)
+			replies[i], errs[i] = reply, connected(err)
 			<-turn
 		})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"syscall"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -108,6 +110,38 @@ func TestTheDaemonEndsUnderACommand(t *testing.T) {
 	p.ends(statusOwn)
 	p.err.has(t, "goes on")
 	require.True(t, alive(pid))
+}
+
+// Whoever asks about a job when the daemon goes away is told that, however it goes: the
+// status is troupe's own, and no end of the job.
+func TestTheDaemonEndsUnderVerbs(t *testing.T) {
+	t.Parallel()
+	for sig, says := range map[syscall.Signal]string{syscall.SIGKILL: "the daemon has left (", syscall.SIGTERM: "the node is shutting down"} {
+		t.Run(signalName(sig), func(t *testing.T) {
+			t.Parallel()
+			d := serves(t, nil)
+			d.beside("run", "-b", "--name", "mine", deaf).start().ends(0)
+			wait, match := d.beside("wait", "mine").start(), d.beside("wait", "--match", "never", "mine").start()
+			stop := d.beside("stop", "--grace", "1h", "mine").start()
+			d.beside("wait", "--match", "asked", "mine").start().ends(0)
+			eventually(t, "all that wait", func() bool {
+				var stats wire.Stats
+				require.NoError(t, json.Unmarshal([]byte(d.beside("stats", "--json").start().rest()), &stats))
+				return stats.Connections >= 4
+			})
+			d.send(sig)
+			<-d.ended
+			for _, p := range []*process{wait, match, stop} {
+				p.ends(statusOwn)
+				require.NotContains(t, p.err.String(), "failed")
+				require.NotContains(t, p.err.String(), "EOF")
+			}
+			wait.err.has(t, says, "the server is closing", "the daemon has left (") // its request may have been on its way
+			match.err.has(t, says, "the server is closing", "the daemon has left (")
+			d.beside("serve").start().err.has(t, `"message":"ready"`)
+			d.beside("kill", "mine").start().ends(0)
+		})
+	}
 }
 
 // A client that vanishes takes its foreground command with it, and the record

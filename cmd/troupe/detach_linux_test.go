@@ -386,16 +386,6 @@ func TestTheDaemonFindsDetachedJobs(t *testing.T) {
 	require.NoFileExists(t, p.file("out.pid"))
 }
 
-// eventually looks until it is so: for what no event tells of.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for limit := time.Now().Add(tooLong); !is(); <-tick.C {
-		require.True(t, time.Now().Before(limit), what)
-	}
-}
-
 // The daemon and the common keeper are killed at any instant: what is detached does not
 // notice, and loses no byte.
 func TestDetachedSurvivesAllOthers(t *testing.T) {

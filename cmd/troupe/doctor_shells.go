@@ -45,7 +45,7 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 	var out []shellFound
 	for _, name := range shellNames {
 		s := shellFound{Name: name, Snapshot: snapshots[name]}
-		if path, err := exec.LookPath(name); err == nil {
+		if path := placeOf(name); path != "" {
 			s.Path, s.Version = path, versionOf(name, path)
 			if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Base(real) != name {
 				s.Is = real
@@ -54,6 +54,19 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 		out = append(out, s)
 	}
 	return out
+}
+
+// placeOf is where a shell is, "" if nowhere: it stands in for the bash that is looked for
+// as run looks for one, in PATH and then where shells usually are.
+func placeOf(name string) string {
+	beside := func(bash string) string { return filepath.Join(filepath.Dir(bash), name) }
+	choice, _ := shell.Select(shell.Setting{}, []string{"PATH=" + os.Getenv("PATH")}, func(path string) bool {
+		return filepath.Base(path) == shell.Bash && executable(beside(path))
+	})
+	if !filepath.IsAbs(choice.Path) {
+		return ""
+	}
+	return beside(choice.Path)
 }
 
 // versionPatience bounds the wait for a program that does not say its version.
@@ -94,8 +107,8 @@ func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string
 	defer func() { _ = maker.Close() }()
 	found := map[string]*snapshotFound{}
 	for _, name := range []string{"bash", "zsh", "sh"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
+		path := placeOf(name)
+		if path == "" {
 			continue
 		}
 		f := &snapshotFound{State: "made", File: shell.StartFile(shell.Kind(path), os.Environ())}

@@ -61,12 +61,13 @@ func sentence(e *messages.Error) string {
 }
 
 // exitStatus is 2 for what was typed wrong and 125 for what cannot be done; 1 for
-// what a daemon refused, or that there is none.
+// what a daemon refused, or that there is none. One that is about to end has refused
+// nothing: 1 would look like the end of the job that is waited for.
 func (m *Main) exitStatus(err *messages.Error) int {
 	switch {
 	case err.Code == messages.InvalidParams, err.Code == messages.EnvRefused:
 		return statusUsage
-	case m.client && err.Code != messages.Internal && err.Reason != configReason:
+	case m.client && err.Code != messages.Internal && err.Code != messages.ShuttingDown && err.Reason != configReason:
 		return statusMissing
 	}
 	return statusOwn

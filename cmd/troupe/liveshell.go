@@ -48,14 +48,20 @@ func (g *foreground) whyUnset(job messages.Job) string {
 	if !ok || g.flags.json || !job.HasFlag(messages.FlagNoSnapshot) {
 		return ""
 	}
-	list, err := h.client.Sessions(context.Background(), cmp.Or(job.Scope, messages.MainScope))
+	in, _ := h.session(context.Background(), job)
+	return in.SnapshotError
+}
+
+// session asks for the session of a job, as it is now. It may not be there.
+func (h *remote) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
+	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
 	if err != nil {
-		return ""
+		return in, false
 	}
 	for _, s := range list {
 		if s.Scope == job.Scope && s.Session == job.Session {
-			return s.SnapshotError
+			return s, true
 		}
 	}
-	return ""
+	return in, false
 }

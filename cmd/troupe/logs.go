@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"troupe/gateways/http/client"
@@ -238,130 +235,4 @@ func (f *logFlags) look(stream messages.Stream) client.Look {
 		l.Limit = 1 // to find its first byte
 	}
 	return l
-}
-
-// reel shows one stream of a job.
-type reel struct {
-	*asking
-	job     messages.JobID
-	stream  messages.Stream
-	flags   *logFlags
-	to      *pane
-	cleaner *view.Cleaner // nil: every byte as it is
-}
-
-// show shows what the flags ask for: the bytes of it come from the log itself.
-func (r *reel) show() error {
-	f := r.flags
-	if f.first > 0 || f.limit > 0 {
-		return r.pages(max(f.offset, 1), max(f.first, f.limit))
-	}
-	from, err := r.begin()
-	if err != nil {
-		return err
-	}
-	return r.copy(client.Range{Stream: r.stream, Follow: f.follow, Offset: from, Since: f.since})
-}
-
-// begin is the byte that the flags begin with.
-func (r *reel) begin() (int64, error) {
-	f := r.flags
-	if f.lines == 0 && f.offset == 0 {
-		return 0, nil
-	}
-	page, err := r.Text(r.ctx, r.job, f.look(r.stream))
-	if err != nil {
-		return 0, err
-	}
-	if f.lines > 0 && int64(strings.Count(page.Text, "\n")) < f.lines-1 && page.From > 0 {
-		r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(page.To-page.From))))
-	}
-	if f.offset > 0 && page.To == page.From {
-		return page.Bytes, nil // behind its end: what comes
-	}
-	return page.From, nil
-}
-
-// pages shows some lines, however many bytes they have.
-func (r *reel) pages(line, lines int64) error {
-	from, to := int64(-1), int64(0)
-	for lines > 0 {
-		page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: line, Limit: lines, Bytes: messages.MaxViewBytes, Raw: true})
-		if err != nil {
-			return err
-		}
-		if from < 0 {
-			from, to = page.From, page.From
-		}
-		whole := int64(strings.Count(page.Text, "\n"))
-		if page.To == to || whole == 0 {
-			to = max(to, page.To)
-			break
-		}
-		to, line, lines = page.To, line+whole, lines-whole
-	}
-	if to <= from {
-		return nil
-	}
-	return r.copy(client.Range{Stream: r.stream, Offset: from, Limit: to - from})
-}
-
-// copy shows a range of the stream.
-func (r *reel) copy(what client.Range) error {
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	out, err := r.Output(ctx, r.job, what)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	return r.pour(out)
-}
-
-// pour shows an output to its end.
-func (r *reel) pour(out *client.Output) error {
-	buf := make([]byte, copyBuffer)
-	for {
-		n, err := out.Read(buf)
-		if werr := r.write(buf[:n], errors.Is(err, io.EOF)); werr != nil {
-			return &outputError{werr}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return r.tellGaps(out)
-		case err != nil:
-			return leftEarly(err)
-		}
-	}
-}
-
-func (r *reel) write(b []byte, last bool) error {
-	if r.cleaner != nil {
-		b = r.cleaner.Append(nil, b)
-		if last {
-			b = r.cleaner.End(b)
-		}
-	}
-	if len(b) == 0 {
-		return nil
-	}
-	_, err := r.to.Write(b)
-	return err
-}
-
-func (r *reel) tellGaps(out *client.Output) error {
-	gaps, err := out.Gaps()
-	r.lost(gaps)
-	return err
-}
-
-// lost says how much of an output was not kept.
-func (r *reel) lost(gaps []messages.OutputGap) {
-	lost := int64(0)
-	for _, g := range gaps {
-		lost += g.To - g.From
-	}
-	if lost > 0 {
-		r.complain(fmt.Errorf("%s of the output were not kept, because of its limit", humanize.IBytes(uint64(lost))))
-	}
 }

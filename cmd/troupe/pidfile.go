@@ -65,7 +65,7 @@ func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error
 	for {
 		if c := m.holder(cmd.Context(), p); c != nil {
 			defer c.Close()
-			return ask(cmd.Context(), c)
+			return connected(ask(cmd.Context(), c))
 		}
 		if alone != nil {
 			if err := alone(cmd.Context(), p); err != nil {

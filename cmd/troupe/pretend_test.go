@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,22 @@ func TestSurvivorsAreTold(t *testing.T) {
 	p.ends(statusMissing)
 	p.err.has(t, "there is no job j3")
 	d.beside("stop", "j2").start().ends(0)
+}
+
+// Lines of the end that cannot be found, as a gap may hide them, are not missing in
+// silence.
+func TestMissingLinesAreTold(t *testing.T) {
+	t.Parallel()
+	d := pretends(t, map[string]any{
+		"GET /v1/jobs/{id}":        wire.Job{Job: messages.Job{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}}},
+		"GET /v1/jobs/{id}/text":   wire.Page{V: wire.Version, Text: "x\ny\n", From: 9995, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
+		"GET /v1/jobs/{id}/output": &messages.Error{Code: messages.OutputUnavailable, Message: "this is as far as it goes"},
+	})
+	for n, want := range map[string]bool{"2": false, "3": true} {
+		p := d.beside("logs", "-n", n, "j1").start()
+		p.ends(statusMissing)
+		require.Equal(t, want, strings.Contains(p.err.String(), "only the last 4 B are shown"), "%s: %s", n, p.err)
+	}
 }
 
 // A shell that asks for the ids of jobs is answered within 200 ms, even if the

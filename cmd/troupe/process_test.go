@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // tooLong is how long anything may take that happens at once, on a machine that has
@@ -228,5 +230,15 @@ func (l *lines) has(t *testing.T, text string, or ...string) {
 		case <-late:
 			t.Fatalf("waited for %q, and got %q", text, l)
 		}
+	}
+}
+
+// eventually looks until it is so: for what no event tells of.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(tooLong); !is(); <-tick.C {
+		require.True(t, time.Now().Before(limit), what)
 	}
 }

@@ -15,7 +15,8 @@ const queuedFor = time.Second
 // it would look as if the daemon did not answer. It waits until the function that
 // it returns is called.
 func (g *foreground) tellQueued(ctx context.Context) func() {
-	if g.host.ours() {
+	h, ok := g.host.(*remote)
+	if !ok {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -29,16 +30,26 @@ func (g *foreground) tellQueued(ctx context.Context) func() {
 			return
 		case <-patience.C:
 		}
-		switch job, err := g.host.job(ctx, g.job); {
-		case err != nil || job.State != messages.Queued:
-		case g.request.Open != nil && g.request.Open.Live():
-			g.screen.say("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
-		default:
-			g.screen.say("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
-		}
+		g.tellTurn(ctx, h)
 	}()
 	return func() {
 		cancel()
 		<-done
+	}
+}
+
+// tellTurn says that the command waits for its turn, if it does: one that is queued may
+// also wait for a keeper that does not answer, which is told elsewhere.
+func (g *foreground) tellTurn(ctx context.Context, h *remote) {
+	job, err := h.job(ctx, g.job)
+	if err != nil || job.State != messages.Queued {
+		return
+	}
+	switch in, is := h.session(ctx, job); {
+	case !is || in.Running < in.Parallel:
+	case g.request.Open != nil && g.request.Open.Live():
+		g.screen.say("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
+	default:
+		g.screen.say("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"sync"
 	"time"
@@ -83,11 +84,17 @@ func brokenOff(err error) *messages.Error {
 	return left
 }
 
-// connected is the error of a verb; one of its connection says that this broke.
+// connected is the error of a verb; one of its connection says that this broke, be it
+// before the reply or in the middle of it.
 func connected(err error) error {
 	var at *url.Error
+	var line *net.OpError
 	var coded *messages.Error
-	if errors.As(err, &at) && !errors.As(err, &coded) {
+	broke := errors.As(err, &at) || errors.As(err, &line)
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, client.ErrNoDaemon} {
+		broke = broke || errors.Is(err, end)
+	}
+	if broke && !errors.As(err, &coded) {
 		return brokenOff(err)
 	}
 	return err

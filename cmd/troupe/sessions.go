@@ -19,8 +19,8 @@ func (m *Main) sessionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions [flags]", Short: "List the places to run", Args: noArgs,
 		Long: `List the sessions: the live shells of troupe run -s, and the places on pipes and
-terminals in which each command is a process of its own. With --recent those
-that have ended since the daemon began, the last one first.`,
+terminals in which each command is a process of its own. With --recent the last 100
+that have ended, before the daemon began, too, the last one first.`,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
 	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")

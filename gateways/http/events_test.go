@@ -127,9 +127,18 @@ func TestFaultEventsResume(t *testing.T) {
 			last = e.Seq
 		}
 	}
+}
+
+// A node that ends in order says so to who listens: another may come.
+func TestEventsSayThatTheNodeEnds(t *testing.T) {
+	d := start(t, nil)
+	reply := d.reply("GET", "/v1/events", "")
 	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutDown{}))
-	_, err = next()
-	coded(t, err, messages.ShuttingDown, "")
+	said, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
+	require.Contains(t, string(said), `"event":"stream_ended","error":{"code":"shutting_down"`)
+	d.refused(t, "GET", "/v1/events", "", 503, messages.ShuttingDown, "")
 }
 
 // pull gives events one by one.

@@ -1,5 +1,5 @@
 # The driver of a fish on pipes, a script. An interrupt ends what a command runs; a loop
-# of builtins does not hear of it, and exit ends no more than the text of its command.
+# of builtins does not hear of it.
 set -g __troupe_n ''
 set -g __troupe_s 0
 set -g __troupe_c ''
@@ -10,6 +10,18 @@ function __troupe_int --on-signal INT
 end
 function __troupe_r
     return $argv[1]
+end
+# A text is evaluated: exit in a file that is sourced would end no more than that. It has
+# no scope of its own, and a return, break or continue in it does not reach the driver. One
+# that read does not take, by a limit of the user's, is sourced still.
+function __troupe_do --no-scope-shadowing
+    if test -n "$__troupe_x"
+        __troupe_r $__troupe_s
+        builtin eval $__troupe_x
+    else
+        __troupe_r $__troupe_s
+        source $__troupe_f
+    end
 end
 function __troupe_kept
     for __troupe_v in (set -nx)
@@ -62,6 +74,8 @@ while builtin true
         set -g __troupe_f "@DIR@/$__troupe_n"
     end
     test -f $__troupe_f; or exit 125
+    set -g __troupe_x ''
+    builtin read -gz __troupe_x <$__troupe_f; or set -g __troupe_x ''
     set -g __troupe_i /dev/null
     if contains -- $__troupe_c M S N T
         set -g __troupe_i "@DIR@/$__troupe_n.in"
@@ -69,15 +83,13 @@ while builtin true
     if contains -- $__troupe_c s t S T
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
-            __troupe_r $__troupe_s
-            source $__troupe_f
+            __troupe_do
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>'@DIR@/err'
     else
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
-            __troupe_r $__troupe_s
-            source $__troupe_f
+            __troupe_do
             set -g __troupe_s $status
         end <$__troupe_i >'@DIR@/out' 2>&1
     end

@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	slash "path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,6 +106,9 @@ func (c *Client) Close() error {
 
 // request makes a request; body nil is none.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	if job, does := strays(path); does {
+		return nil, noSuchJob(job)
+	}
 	var from io.Reader
 	if body != nil {
 		var b bytes.Buffer
@@ -228,7 +232,25 @@ func answer[T any](c *Client, r *http.Request) (T, error) {
 	return out, nil
 }
 
+// jobsPath is that of all jobs.
+const jobsPath = "/v1/jobs/"
+
 // of is the path of something of a job.
 func of(job messages.JobID, what ...string) string {
-	return "/v1/jobs/" + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
+	return jobsPath + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
+}
+
+// strays reports whether the name of a job leads a path elsewhere, as ".." does: the
+// daemon would look for something else. No job has such a name.
+func strays(path string) (job string, does bool) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, jobsPath), "/")
+	job, err := url.PathUnescape(name)
+	return job, err == nil && strings.HasPrefix(path, jobsPath) && job != "" && slash.Clean("/"+job) != "/"+job
+}
+
+// noSuchJob is what the daemon says of a job that is not there.
+func noSuchJob(job string) *messages.Error {
+	return &messages.Error{
+		Code: messages.NotFound, Reason: "job", Message: "there is no job " + job, Hint: "list the jobs to see what there is",
+	}
 }

@@ -27,10 +27,10 @@ const (
 )
 
 // Events are the facts of the daemon, with their numbers, each once and in order.
-// A connection that breaks is made again, and goes on behind the last event;
-// facts that are no longer held then are told as an event of the kind
-// facts_dropped. It ends with an error when ctx ends, when the daemon has ended,
-// was not there or does not come back within half a minute, or with the loop.
+// A connection that breaks, or that a daemon ends in order, is made again, and goes
+// on behind the last event; facts that are no longer held then are told as an event
+// of the kind facts_dropped. It ends with an error when ctx ends, when the daemon was
+// not there, refuses or does not come back within half a minute, or with the loop.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		s := stream{client: c, ask: r, yield: yield}
@@ -83,7 +83,6 @@ func (s *stream) run(ctx context.Context) error {
 	wait, since := retryFirst, time.Now()
 	for {
 		err := s.once(ctx)
-		var coded *messages.Error
 		switch {
 		case err == nil:
 			return nil
@@ -91,7 +90,7 @@ func (s *stream) run(ctx context.Context) error {
 			return errLeft
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &coded), !s.resume && !s.heard:
+		case isFinal(err), !s.resume && !s.heard:
 			return err // it will be the same again, or there never was a stream
 		}
 		if s.heard {
@@ -107,6 +106,13 @@ func (s *stream) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// isFinal reports whether the daemon has refused. One that says that it shuts down has
+// not: another may come, as behind one that died.
+func isFinal(err error) bool {
+	var coded *messages.Error
+	return errors.As(err, &coded) && coded.Code != messages.ShuttingDown
 }
 
 // once reads one connection to its end.
@@ -142,16 +148,12 @@ func (s *stream) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
-		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok && !s.resume {
-			n, err := strconv.ParseUint(id, 10, 64)
-			if err != nil {
-				return fmt.Errorf("the number of an event cannot be read: %w", err)
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			s.heard = true
+			if err := s.begins(id); err != nil {
+				return err
 			}
-			s.ask.After, s.ask.Now, s.resume, s.heard = messages.Seq(n), false, true, true
-			if s.begun != nil {
-				s.begun()
-			}
-			continue // where it begins
+			continue
 		}
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
@@ -181,4 +183,20 @@ func (s *stream) read(from io.Reader) error {
 		return err
 	}
 	return io.ErrUnexpectedEOF
+}
+
+// begins takes where the stream begins, which the first number of all says.
+func (s *stream) begins(id string) error {
+	if s.resume {
+		return nil
+	}
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return fmt.Errorf("the number of an event cannot be read: %w", err)
+	}
+	s.ask.After, s.ask.Now, s.resume = messages.Seq(n), false, true
+	if s.begun != nil {
+		s.begun()
+	}
+	return nil
 }

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/messages"
+)
+
+// executing shows an empty environment so often, as a process has it for a moment of
+// its exec.
+type executing struct {
+	kernel
+	left atomic.Int32
+}
+
+func (s *executing) OpenAt(dir int, path string, flags int) (int, error) {
+	if strings.HasSuffix(path, "/environ") && s.left.Add(-1) >= 0 {
+		path = os.DevNull
+	}
+	return s.kernel.OpenAt(dir, path, flags)
+}
+
+// An orphan is its job's, also at the moment of an exec: what was to be ended with the
+// job is.
+func TestAnOrphanThatExecutesIsItsJobs(t *testing.T) {
+	if !modeNow().own {
+		return // orphans are not ours
+	}
+	sys := &executing{}
+	r := newRig(t, func(o *Options) { o.Sys = sys })
+	if r.e.host.cgroups != nil {
+		return // a cgroup tells whose it is
+	}
+	other := r.up("echo up; sleep 100") // with one alone it would be guessed
+	g := newGate(t)
+	s := r.spec("setsid sleep 100 >/dev/null 2>&1 & read x < " + g.path)
+	s.OnExit = messages.KillChildren
+	e := r.start(s)
+	await[messages.ProcessStarted](e)
+	sys.left.Store(tagTries - 1)
+	g.open()
+	if x := await[messages.ProcessExited](e); x.Children != 1 {
+		t.Errorf("%+v", x)
+	}
+	e.over()
+	other.proc.Stop(client(), 0)
+	other.over()
+}
+
+// A number that is used again is the younger job's.
+func TestAnOrphanIsNoElderJobs(t *testing.T) {
+	r := newRig(t)
+	a, b := r.up("echo up; sleep 100"), r.up("echo up; sleep 100")
+	elder, younger := r.e.find(a.id), r.e.find(b.id)
+	w := newWalker(r.e.host)
+	was := elder.root.pid
+	elder.root.pid = younger.root.pid
+	elder.root.start, younger.root.start = 1, 2
+	for range 50 { // maps have no order
+		if got := w.sessions()[younger.root.pid]; got != younger {
+			t.Fatal("it is the elder's")
+		}
+	}
+	elder.root.pid = was
+	for _, e := range []*ear{a, b} {
+		e.proc.Stop(client(), 0)
+		e.over()
+	}
+}
+
+// An exec that takes long, as from a disk that is slow, delays nobody's result, whatever
+// orphans end meanwhile.
+func TestAnOrphanDoesNotWaitForAnExec(t *testing.T) {
+	if !modeNow().own {
+		return // orphans are not ours
+	}
+	r := newRig(t)
+	if r.e.host.cgroups == nil {
+		return // all are listed, and who is being forked must be known
+	}
+	g := newGate(t)
+	a := r.start(r.spec("(read x < " + g.path + ") >/dev/null 2>&1 & exit 0"))
+	if x := await[messages.ProcessExited](a); x.Children != 1 {
+		t.Fatalf("%+v", x)
+	}
+	ticket := r.e.host.forks.enter() // it is not over until we say so
+	func() {
+		defer r.e.host.forks.leave(ticket) // or the engine does not end
+		g.open()
+		await[messages.TreeEnded](a)
+		await[messages.ProcessExited](r.start(r.argv("/bin/true")))
+	}()
+	a.over()
+}
+
+// unreadable has no descriptor for a look at a cgroup.
+type unreadable struct {
+	kernel
+	on atomic.Bool
+}
+
+func (s *unreadable) OpenAt(dir int, path string, flags int) (int, error) {
+	if s.on.Load() && (strings.HasSuffix(path, "cgroup.events") || strings.HasSuffix(path, "cgroup.procs")) {
+		return -1, unix.EMFILE
+	}
+	return s.kernel.OpenAt(dir, path, flags)
+}
+
+// A tree of which nothing is left has ended, also if nobody could look when it did.
+func TestATreeEndsBehindAShortage(t *testing.T) {
+	sys := &unreadable{}
+	r := newRig(t, func(o *Options) { o.Sys, o.Fault = sys, func(messages.UID, error) {} })
+	c := r.e.host.cgroups
+	if c == nil {
+		return // there is no file to look into
+	}
+	c.open.Add(maxOpen) // as with many jobs: theirs are opened for each look
+	defer c.open.Add(-maxOpen)
+	g := newGate(t)
+	e := r.up("echo up; read x < " + g.path)
+	sys.on.Store(true)
+	g.open()
+	await[messages.ProcessExited](e)
+	time.AfterFunc(5*pollFirst, func() { sys.on.Store(false) })
+	await[messages.TreeEnded](e)
+	e.over()
+}
+
+// sightless can look at no process: there is no descriptor for it.
+type sightless struct {
+	kernel
+	on atomic.Bool
+}
+
+func (s *sightless) OpenAt(dir int, path string, flags int) (int, error) {
+	if s.on.Load() && (strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "cgroup.") || strings.Contains(path, "/cgroup.")) {
+		return -1, unix.EMFILE
+	}
+	return s.kernel.OpenAt(dir, path, flags)
+}
+
+func (s *sightless) PidfdOpen(pid int) (int, error) {
+	if s.on.Load() {
+		return -1, unix.EMFILE
+	}
+	return s.kernel.PidfdOpen(pid)
+}
+
+// Who cannot be looked at is not gone: a stop for want of descriptors ends all the same,
+// when there are some.
+func TestAStopEndsWhoCouldNotBeSeen(t *testing.T) {
+	sys := &sightless{}
+	r := newRig(t, func(o *Options) { o.Sys, o.Fault = sys, func(messages.UID, error) {} })
+	c := r.e.host.cgroups
+	if c == nil && !modeNow().own {
+		return // a group is signalled, and nobody looked for
+	}
+	if c != nil {
+		c.open.Add(maxOpen)
+		defer c.open.Add(-maxOpen)
+	}
+	e := r.up("sleep 101 & echo $!; sleep 102")
+	child, err := strconv.Atoi(strings.TrimSpace(r.output(e, messages.Merged)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys.on.Store(true)
+	e.proc.Stop(client(), 0)
+	time.AfterFunc(300*time.Millisecond, func() { sys.on.Store(false) })
+	ended := await[messages.TreeEnded](e)
+	if p, ok := statProc(kernel{}, child); ok && !p.dead() {
+		t.Errorf("%+v, and %+v lives", ended, p)
+	}
+	e.over()
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// reel shows one stream of a job.
+type reel struct {
+	*asking
+	job     messages.JobID
+	stream  messages.Stream
+	flags   *logFlags
+	to      *pane
+	cleaner *view.Cleaner // nil: every byte as it is
+}
+
+// show shows what the flags ask for: the bytes of it come from the log itself.
+func (r *reel) show() error {
+	f := r.flags
+	if f.first > 0 || f.limit > 0 {
+		return r.pages(max(f.offset, 1), max(f.first, f.limit))
+	}
+	from, err := r.begin()
+	if err != nil {
+		return err
+	}
+	return r.copy(client.Range{Stream: r.stream, Follow: f.follow, Offset: from, Since: f.since})
+}
+
+// begin is the byte that the flags begin with.
+func (r *reel) begin() (int64, error) {
+	f := r.flags
+	if f.lines == 0 && f.offset == 0 {
+		return 0, nil
+	}
+	look := f.look(r.stream)
+	look.Raw = true // the lines of the log, not those that a terminal would make of it
+	page, err := r.Text(r.ctx, r.job, look)
+	switch {
+	case err != nil:
+		return 0, err
+	case f.lines > 0 && page.From > 0 && linesOf(page) < max(f.lines, 2): // a line alone may be the end of one
+		return r.before(page)
+	case f.offset > 0 && page.To == page.From:
+		return page.Bytes, nil // behind its end: what comes
+	}
+	return page.From, nil
+}
+
+// linesOf is how many lines a page shows. A gap is none, though a line of the text
+// stands for it, which ends the one that it cuts.
+func linesOf(page wire.Page) int64 {
+	n := int64(strings.Count(page.Text, "\n") - 2*len(page.Gaps))
+	if page.Text != "" && !strings.HasSuffix(page.Text, "\n") {
+		n++
+	}
+	return n
+}
+
+// before is the byte that the last lines begin with, where the page of the end may not
+// have all of them. If it cannot be found, because of a gap, that is told.
+func (r *reel) before(end wire.Page) (int64, error) {
+	first := max(1, end.Lines-r.flags.lines+1)
+	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: first, Limit: 1, Raw: true})
+	if err != nil || page.Line == first {
+		return page.From, err
+	}
+	r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
+	return end.From, nil
+}
+
+// pages shows some lines, however many bytes they have.
+func (r *reel) pages(line, lines int64) error {
+	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: line, Limit: 1, Raw: true})
+	if err != nil || page.Line != line && len(page.Gaps) == 0 { // it is not there
+		return err
+	}
+	to, err := r.behind(page.From, lines)
+	if err != nil || to == page.From {
+		return err
+	}
+	return r.copy(client.Range{Stream: r.stream, Offset: page.From, Limit: to - page.From})
+}
+
+// behind is the byte behind some lines that begin at another, or the end of what is
+// there.
+func (r *reel) behind(at, lines int64) (int64, error) {
+	for {
+		p, err := r.part(at)
+		if err != nil {
+			return 0, err
+		}
+		var in int64
+		if in, lines = passed(p.bytes, lines); lines == 0 {
+			return p.offset(at + in), nil
+		}
+		if p.next == at {
+			return at, nil
+		}
+		at = p.next
+	}
+}
+
+// passed is how many bytes some lines have, and how many lines are more than these.
+func passed(b []byte, lines int64) (in, left int64) {
+	for lines > 0 {
+		i := bytes.IndexByte(b[in:], '\n')
+		if i < 0 {
+			break
+		}
+		in, lines = in+int64(i)+1, lines-1
+	}
+	return in, lines
+}
+
+// part is some of an output, in memory.
+type part struct {
+	bytes []byte // without the gaps
+	gaps  []messages.OutputGap
+	next  int64 // the byte to go on from
+}
+
+// partSize bounds a part: some tens of them read an output as fast as one reply would.
+const partSize = 1 << 20
+
+// part reads what is there from a byte on.
+func (r *reel) part(at int64) (p part, err error) {
+	out, err := r.Output(r.ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: partSize})
+	if err != nil {
+		return p, err
+	}
+	defer out.Close()
+	if p.bytes, err = io.ReadAll(out); err != nil {
+		return p, leftEarly(err)
+	}
+	if p.next, err = out.Next(); err != nil {
+		return p, leftEarly(err)
+	}
+	p.gaps, err = out.Gaps()
+	return p, err
+}
+
+// offset is where a byte of the output is that would be at an offset if the part had no
+// gaps.
+func (p part) offset(at int64) int64 {
+	for _, g := range p.gaps {
+		if g.From < at {
+			at += g.To - g.From
+		}
+	}
+	return at
+}
+
+// copy shows a range of the stream.
+func (r *reel) copy(what client.Range) error {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	out, err := r.Output(ctx, r.job, what)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	return r.pour(out)
+}
+
+// pour shows an output to its end.
+func (r *reel) pour(out *client.Output) error {
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := out.Read(buf)
+		if werr := r.write(buf[:n], errors.Is(err, io.EOF)); werr != nil {
+			return &outputError{werr}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return r.tellGaps(out)
+		case err != nil:
+			return leftEarly(err)
+		}
+	}
+}
+
+func (r *reel) write(b []byte, last bool) error {
+	if r.cleaner != nil {
+		b = r.cleaner.Append(nil, b)
+		if last {
+			b = r.cleaner.End(b)
+		}
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := r.to.Write(b)
+	return err
+}
+
+func (r *reel) tellGaps(out *client.Output) error {
+	gaps, err := out.Gaps()
+	r.lost(gaps)
+	return err
+}
+
+// lost says how much of an output was not kept.
+func (r *reel) lost(gaps []messages.OutputGap) {
+	lost := int64(0)
+	for _, g := range gaps {
+		lost += g.To - g.From
+	}
+	if lost > 0 {
+		r.complain(fmt.Errorf("%s of the output were not kept, because of its limit", humanize.IBytes(uint64(lost))))
+	}
+}
