@@ -87,7 +87,7 @@ func (h hosted) Signal(ctx context.Context, r messages.SignalCommand) error {
 // Promote implements dialects.Host.
 func (h hosted) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	promoted, err := reply[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
-	return promoted.Job, err
+	return h.measured(promoted.Job), err
 }
 
 // Input implements dialects.Host.

@@ -178,6 +178,11 @@ func (n *Node) measured(job messages.Job) messages.Job {
 	return job
 }
 
+// Measure puts into records what their logs say now: the sizes and files of outputs, and
+// what was not kept of them. What Job, Jobs and Run return is measured; records in the
+// replies of Ask have what the tree knows, which of a job that runs is no size.
+func (n *Node) Measure(jobs []messages.Job) { n.measureAll(jobs) }
+
 // measureAll measures many, by one question if their logs are in another process.
 func (n *Node) measureAll(jobs []messages.Job) {
 	many, ok := n.logs.(actors.ManyLogs)

@@ -37,7 +37,8 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 	case e.asked.digest != digest(r):
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
-			Message: fmt.Sprintf("the key %q was used for another command", r.Key), Hint: "use a new key for a new command",
+			Message: fmt.Sprintf("the key %q was used for another request: another command, or the same run otherwise", r.Key),
+			Hint:    "use a new key, or ask as before",
 		})
 	case e.job.State.Ended():
 		ctx.Respond(messages.CommandFinished{Job: e.record()})

@@ -14,11 +14,14 @@ func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
 	}
 	defer log.Close()
 	b := log.(*reader).body
-	h, _, err := b.acquire()
+	h, f, err := b.acquire()
 	if err != nil || h == nil {
 		return nil, b.State(), err
 	}
 	defer h.free()
+	if f != nil { // somebody may have cut it
+		b.truncated(h, b.extent(false))
+	}
 	fd, err := d.sys.Reopen(h.fd)
 	if exhausted(err) {
 		d.cache.shrink()

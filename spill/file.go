@@ -120,7 +120,7 @@ func (f *file) rest() {
 func (f *file) unlink() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.place.kept || f.gone || f.place.outside != "" && !f.empty() {
+	if f.place.kept || f.place.found || f.gone || f.place.outside != "" && !f.empty() {
 		return nil
 	}
 	dir, err := f.disk.openDir(f.place, false)

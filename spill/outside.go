@@ -62,7 +62,7 @@ func (d *Disk) Recall(id string, stream uint8, path, mark string) error {
 	if err != nil {
 		return err
 	}
-	p := place{outside: filepath.Dir(path)}
+	p := place{outside: filepath.Dir(path), found: true}
 	dir, err := d.openDir(p, false)
 	if err != nil {
 		return err

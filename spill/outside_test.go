@@ -55,6 +55,15 @@ func TestNamedFileIsTheLog(t *testing.T) {
 	if _, err := log.ReadAt(p, 0); err != nil || string(p) != "hello\n" || !log.State().Closed {
 		t.Errorf("read %q, %v", p, err)
 	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove("01A"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("it was there before it was read: %v", err)
+	}
 }
 
 // What is there already, a symbolic link above all, is not written to.

@@ -44,6 +44,7 @@ type place struct {
 	group   string
 	kept    bool
 	outside string // its path
+	found   bool   // outside, and there before us: its file is not removed
 }
 
 // open opens the directory of p and makes it if asked to. The caller frees it.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"troupe/messages"
 	"troupe/spill"
@@ -41,6 +43,19 @@ func (s *server) persist(over <-chan struct{}) {
 			default:
 			}
 			return
+		}
+	}
+}
+
+// persistRest makes files of what the jobs have in memory that nobody has settled: this
+// process holds it, and ends.
+func (s *server) persistRest() {
+	s.mu.Lock()
+	ids := slices.Collect(maps.Keys(s.jobs))
+	s.mu.Unlock()
+	for _, id := range ids {
+		if err := s.store.Persist(string(id), 0); err != nil && !errors.Is(err, spill.ErrNotFound) {
+			s.fault(id, fmt.Errorf("its output is lost: %w", err))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/messages"
 )
 
 // line is what one side says to the other: numbered messages, kept until they
@@ -81,6 +83,10 @@ func (l *line) isTooMuch(ms []message) bool {
 // keep queues messages. Called with mu.
 func (l *line) keep(ms ...message) {
 	for i := range ms {
+		if ms[i].size()+frameHead > maxFrame { // the other side would refuse it each time that it comes
+			err := refused(messages.Internal, "frame", "what was asked for is too large for a frame", "this is a fault of troupe's: tell of it")
+			ms[i] = message{kind: sayRefused, gen: ms[i].gen, job: ms[i].job, body: encode(err)}
+		}
 		l.held += ms[i].size()
 	}
 	l.queue = append(l.queue, ms...)

@@ -27,7 +27,7 @@ const (
 // cgroups, what carries its tag, and the main processes that are still who they
 // were. It returns the survivors by job; those that nobody can tell are under "".
 func (s *server) endRemains(left *ledger, boot string) map[messages.UID][]messages.Survivor {
-	if left.opened == nil || len(left.jobs) == 0 || left.opened.BootID != boot {
+	if left.opened == nil || left.opened.BootID != boot { // without a job, too: it may have died between a fork and its record
 		return nil
 	}
 	endCgroup(left.opened)

@@ -244,7 +244,7 @@ func (s *server) giveOrder(l *line, m message) error {
 	if err != nil {
 		return err
 	}
-	l.send(message{kind: sayLog, gen: m.gen, job: m.job, body: encode(logState{Data: data, Whole: order.Whole()})})
+	s.say(l, message{kind: sayLog, gen: m.gen, job: m.job, body: encode(logState{Data: data, Whole: order.Whole()})})
 	return nil
 }
 

@@ -190,7 +190,10 @@ func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState,
 	if l.State.Closed && l.State.Size <= inlineLog && len(l.State.Gaps) == 0 { // a gap is no zeros
 		l.Data = make([]byte, l.State.Size)
 		n, _ := log.ReadAt(l.Data, 0)
-		l.Whole = int64(n) == l.State.Size
+		if l.State = log.State(); len(l.State.Gaps) > 0 { // the file is short, which a read finds out
+			l.Data = nil
+		}
+		l.Whole = int64(n) == l.State.Size && len(l.State.Gaps) == 0
 	}
 	return l, true
 }

@@ -103,6 +103,7 @@ func Serve(ctx context.Context, o Options) error {
 	s.mu.Unlock()
 	close(over)
 	serving.Wait()
+	s.persistRest()
 	path, err := inDir(s.dir, socketName)
 	if err == nil {
 		_ = unix.Unlink(path)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"troupe/backends/keeper"
@@ -116,6 +117,43 @@ func TestSettledOutputOutlivesTheKeeper(t *testing.T) {
 	}
 	if a, b := slices.Collect(before.Pieces()), slices.Collect(after.Pieces()); !slices.Equal(a, b) || !after.Whole() {
 		t.Errorf("%d pieces became %d, whole %v", len(a), len(b), after.Whole())
+	}
+	c.Close(true)
+}
+
+// A keeper that is told to end takes nothing of its jobs' outputs with it, whether they
+// are over or end with it.
+func TestOutputOutlivesAKeeperThatIsToldToEnd(t *testing.T) {
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := open(t, dir)
+	_, pid := c.Keeper()
+	over, runs := newUID(), newUID()
+	e, live := newEar(t), newEar(t)
+	c.Start(shell(over, "echo over"), e.facts)
+	await[messages.TreeEnded](e, 1)
+	p := c.Start(shell(runs, "echo runs; exec sleep 600"), live.facts)
+	until(t, "what it says", func() bool {
+		log, err := p.Output(messages.Merged)
+		return err == nil && log.State().Size == 5
+	})
+	c.Close(true)
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of the keeper", func() bool { return startTime(pid) == "" })
+	c = open(t, dir)
+	for id, want := range map[messages.UID]string{over: "over\n", runs: "runs\n"} {
+		log, err := c.Open(id, messages.Merged)
+		if err != nil {
+			t.Errorf("%s %v", want, err)
+			continue
+		}
+		text := make([]byte, len(want))
+		if _, err := log.ReadAt(text, 0); err != nil || string(text) != want {
+			t.Errorf("%q, %v, want %q", text, err, want)
+		}
+		log.Close()
 	}
 	c.Close(true)
 }

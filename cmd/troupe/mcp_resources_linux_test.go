@@ -80,12 +80,16 @@ func TestMCPResources(t *testing.T) {
 
 			fifo := d.file("gate" + revision)
 			open := gate(t, fifo)
-			long := a.run(params{"command": "echo begun; read x < " + fifo + "; exit 3", "wait_seconds": 0.2})
+			long := a.run(params{"command": "echo begun; read x < " + fifo + "; exit 3", "wait_seconds": 0.2, "name": "long"})
 			require.True(t, long.Running)
 			comes(t, w.listed)
 			listed, err := a.ListResources(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, listed.Resources, 2)
+			for _, never := range []string{"job://long", "job://j9999", "log://" + long.JobID, "job:"} {
+				err := a.Subscribe(t.Context(), &sdk.SubscribeParams{URI: never}) // the newer revision has no answer to it
+				require.Equal(t, revision == withSessions, err != nil, "nobody would be told of %s", never)
+			}
 			require.NoError(t, a.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "job://" + long.JobID}))
 			open()
 			require.Equal(t, "job://"+long.JobID, comes(t, w.updated))

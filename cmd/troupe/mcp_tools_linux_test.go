@@ -143,6 +143,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	begun()
 	stopped := tell[core.Stopped](a, "stop", params{"session": "s", "grace_seconds": 0})
 	require.Len(t, stopped.Jobs, 1)
+	require.Equal(t, "s", stopped.Closed)
 	require.Empty(t, stopped.Survivors)
 	require.False(t, alive(shell))
 	r := <-answer

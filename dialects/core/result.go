@@ -125,6 +125,7 @@ type Seen struct {
 // Stopped is the result of stop.
 type Stopped struct {
 	Jobs      []Record `json:"jobs"`
+	Closed    string   `json:"closed,omitempty" jsonschema:"the session that was closed"`
 	Survivors []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
 	Told
 }

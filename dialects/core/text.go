@@ -205,8 +205,11 @@ func (a Awaited) Text() string {
 // Text is the stop as a text.
 func (s Stopped) Text() string {
 	var b strings.Builder
-	if len(s.Jobs) == 0 {
+	if len(s.Jobs) == 0 && s.Closed == "" {
 		b.WriteString("there was nothing to end\n")
+	}
+	if s.Closed != "" {
+		fmt.Fprintf(&b, "the session %s was closed\n", s.Closed)
 	}
 	for _, r := range s.Jobs {
 		b.WriteString(r.row())

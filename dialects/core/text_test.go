@@ -87,6 +87,8 @@ func TestTextsSayWhatStructuresSay(t *testing.T) {
 	row := Record{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
 	says(t, Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}.Text(), Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}, "outcome")
 	says(t, Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}.Text(), Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}, "outcome")
+	closed := Stopped{Jobs: []Record{}, Closed: "build"}
+	require.Equal(t, "the session build was closed\n", closed.Text())
 	seen := Awaited{Satisfied: true, Jobs: []Seen{{Record: row, Met: true, Output: "done\n"}}, Told: told}
 	says(t, seen.Text(), seen, "outcome")
 	require.Contains(t, seen.Text(), "* job j10")

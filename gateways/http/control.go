@@ -88,7 +88,7 @@ func (c *call) promote() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Job{Job: promoted.Job})
+	return c.reply(http.StatusOK, wire.Job{Job: c.measured([]messages.Job{promoted.Job})[0]})
 }
 
 func (c *call) deadline() error {

@@ -66,6 +66,23 @@ func TestSignalAndDeadline(t *testing.T) {
 	require.Equal(t, messages.TimedOut, d.awaits(job.ID, messages.Condition{}).Outcome)
 }
 
+// Records in the answers to a wait and to a promotion say what was written by then, as any
+// other does.
+func TestAnswersHaveTheSizesOfOutputs(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Text: "seq 1 1000; exec sleep 600", Quota: messages.Quota{Bytes: 100}})
+	require.Equal(t, int64(3893), d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "1000"}).Output[0].Bytes)
+	late, err := d.client.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
+	require.NoError(t, err)
+	require.True(t, late.TimedOut)
+	require.Equal(t, int64(3893), late.Jobs[0].Output[0].Bytes)
+	promoted, err := d.client.Promote(t.Context(), messages.PromoteCommand{Job: job.ID})
+	require.NoError(t, err)
+	require.Equal(t, int64(3893), promoted.Output[0].Bytes)
+	require.NoError(t, d.client.Signal(t.Context(), messages.SignalCommand{Job: job.ID, Signal: "KILL"}))
+	require.NotEmpty(t, d.awaits(job.ID, messages.Condition{}).Output[0].Elided)
+}
+
 func TestHandOver(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "sleep 60"})

@@ -91,6 +91,31 @@ func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, e
 	return known.Jobs, kerr
 }
 
+// measured puts the sizes of outputs into records, as sized does.
+func (c *call) measured(jobs []messages.Job) []messages.Job {
+	if c.unsized.Load() == 0 {
+		all, told := slices.Clone(jobs), make(chan struct{})
+		go func() {
+			defer close(told)
+			c.node.Measure(all)
+		}()
+		if heard(told, sizedFor) {
+			return all
+		}
+		c.unsized.Add(1)
+		go func() {
+			<-told
+			c.unsized.Add(-1)
+		}()
+	}
+	for i := range jobs {
+		if !jobs[i].State.Ended() {
+			jobs[i].Output = nil
+		}
+	}
+	return jobs
+}
+
 // heard waits for an event, and reports false if it was too late.
 func heard(event <-chan struct{}, patience time.Duration) bool {
 	late := time.NewTimer(patience)

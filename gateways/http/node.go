@@ -24,6 +24,7 @@ type node interface {
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error)
+	Measure(jobs []messages.Job)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	Keys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)

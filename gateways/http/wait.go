@@ -24,6 +24,6 @@ func (c *call) wait() error {
 	}
 	return c.reply(http.StatusOK, wire.Ended{
 		V: wire.Version, Satisfied: ended.Satisfied, TimedOut: ended.TimedOut, Impossible: ended.Impossible,
-		Met: wire.List(ended.Met), Jobs: wire.Jobs(ended.Jobs),
+		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.measured(ended.Jobs)),
 	})
 }

@@ -126,6 +126,22 @@ func TestBadInputPartOfAnMCPOutput(t *testing.T) {
 	}
 }
 
+// What was not kept is told with a part of an output, and what is around it is no line
+// together.
+func TestAPartOfAnMCPOutputNamesItsGaps(t *testing.T) {
+	n := newNode()
+	c := entered(t, n)
+	n.bytes = &Bytes{Data: []byte("1\n23\n4"), Next: 100, Size: 100, Gaps: []messages.OutputGap{{From: 13, To: 90}, {From: 93, To: 99}}}
+	r, err := c.readOutput(t.Context(), &sdk.ReadResourceRequest{Params: &sdk.ReadResourceParams{URI: "artifact://j1/merged?offset=10"}})
+	require.NoError(t, err)
+	require.Equal(t, "1\n2\n[… 77 bytes not kept …]\n3\n4\n[… 6 bytes not kept …]\n", r.Contents[0].Text)
+	require.Equal(t, []core.Gap{{From: 13, To: 90}, {From: 93, To: 99}}, r.Contents[0].Meta["troupe/missing"])
+	n.bytes = &Bytes{Data: []byte("end"), Next: 93, Size: 93, Gaps: []messages.OutputGap{{From: 10, To: 90}}}
+	r, err = c.readOutput(t.Context(), &sdk.ReadResourceRequest{Params: &sdk.ReadResourceParams{URI: "artifact://j1/merged?offset=10"}})
+	require.NoError(t, err)
+	require.Equal(t, "\n[… 80 bytes not kept …]\nend", r.Contents[0].Text)
+}
+
 // The name of a stream that is none is shown in short.
 func TestBadInputLongNameOfAnMCPStream(t *testing.T) {
 	_, err := streamOf(messages.Job{ID: "j1", Output: []messages.StreamOutput{{Stream: messages.Merged}}}, strings.Repeat("x", 100_000))

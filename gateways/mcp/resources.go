@@ -82,12 +82,34 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 		return nil, err
 	}
 	contents := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Meta: sdk.Meta{"troupe/next": b.Next, "troupe/size": b.Size}}
+	if len(b.Gaps) > 0 {
+		var missing []core.Gap
+		for _, g := range b.Gaps {
+			missing = append(missing, core.Gap(g))
+		}
+		contents.Meta["troupe/missing"] = missing
+	}
 	if utf8.Valid(b.Data) {
-		contents.Text = string(b.Data)
+		contents.Text = withGaps(b, offset)
 	} else {
 		contents.MIMEType, contents.Blob = "application/octet-stream", b.Data
 	}
 	return one(contents), nil
+}
+
+// withGaps is the text of a part, in which a line stands for what was not kept: what is
+// written before and behind it is no line together.
+func withGaps(b Bytes, offset int64) string {
+	var text strings.Builder
+	rest := b.Data
+	for _, g := range b.Gaps {
+		before := min(max(g.From-offset, 0), int64(len(rest)))
+		text.Write(rest[:before])
+		fmt.Fprintf(&text, "\n[… %d bytes not kept …]\n", g.To-g.From)
+		rest, offset = rest[before:], g.To
+	}
+	text.Write(rest)
+	return text.String()
 }
 
 func one(c *sdk.ResourceContents) *sdk.ReadResourceResult {

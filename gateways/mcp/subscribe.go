@@ -2,9 +2,15 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/dialects/core"
+	"troupe/messages"
 )
 
 // The messages behind which a subscription is there: the reply to a request of the
@@ -14,10 +20,25 @@ const (
 	listenAcked     = "notifications/subscriptions/acknowledged"
 )
 
-// subscribed notes what is subscribed to, and hears of all that happens from now on.
+// subscribed notes what is subscribed to, and hears of all that happens from now on. What
+// would never be told of is refused: changes are told by the ids of jobs.
 func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) error {
 	if err := c.enter(ctx, req.ClientInfo); err != nil {
 		return err
+	}
+	uri := req.Params.URI
+	u, err := url.Parse(uri)
+	if err != nil || !strings.HasPrefix(jobTemplate, u.Scheme+":") && !strings.HasPrefix(artifactTemplate, u.Scheme+":") {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	job, err := c.own(ctx, u.Host)
+	switch {
+	case isCode(err, messages.NotFound) || isCode(err, messages.InvalidParams):
+		return sdk.ResourceNotFoundError(uri)
+	case err != nil:
+		return err
+	case string(job.ID) != u.Host:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s is told of by its id: subscribe to %s", core.Preview(uri), core.Resource(job.ID))}
 	}
 	c.mu.Lock()
 	c.fresh = append(c.fresh, req.Params.URI)

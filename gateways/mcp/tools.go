@@ -233,7 +233,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 		if err == nil {
 			closed, err = c.options.Host.CloseSession(ctx, messages.CloseSession{Scope: c.scope, Session: messages.SessionID(in.Session), Grace: grace, Reason: why})
 		}
-		left = closed.Survivors
+		left, out.Closed = closed.Survivors, in.Session
 	case in.All:
 		var stopped messages.CommandStopped
 		stopped, err = c.options.Host.Stop(ctx, messages.StopCommand{Scope: c.scope, Grace: grace, Reason: why})

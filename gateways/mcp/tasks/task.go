@@ -178,7 +178,7 @@ func (t *Task) end(result *mcp.CallToolResult, err error, asked bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.touch()
-	t.ended, t.pending = time.Now(), nil
+	t.ended, t.pending, t.message = time.Now(), nil, "" // what it said of its work is over, too
 	t.fault = protocolError(err)
 	switch {
 	case asked && errors.Is(err, context.Canceled):

@@ -43,7 +43,7 @@ func TestACallBecomesATask(t *testing.T) {
 			require.Equal(t, "complete", result["resultType"])
 			require.GreaterOrEqual(t, end["ttlMs"], 3600000.0)
 			work.task.Say("too late")
-			require.Equal(t, "compiling", c.about("tasks/get", id).result["statusMessage"])
+			require.NotContains(t, c.about("tasks/get", id).result, "statusMessage")
 		})
 	}
 	quick := c.call("quick")
