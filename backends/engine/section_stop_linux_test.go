@@ -32,7 +32,6 @@ func TestACauseInALiveShellSaysWhatWasSent(t *testing.T) {
 		{"it ends on INT", listens(onINT + "; " + onTERM), time.Minute, "INT", "got INT", false},
 		{"the shell ignores TERM", "trap '' TERM; sh -c 'echo ready; exec sleep 60'", time.Minute, "INT", "", false},
 		{"it ends on TERM", listens(`trap "" INT; ` + onTERM), time.Second, "TERM", "got TERM", false},
-		{"what it left ends on TERM", listens(`trap "" INT; `+onTERM) + " & sleep 60", time.Minute, "TERM", "got TERM", false},
 		{"it ends on KILL", listens(`trap "" INT TERM`), 200 * time.Millisecond, "KILL", "", false},
 		{"it ends on KILL at once", listens(onINT + "; " + onTERM), 0, "KILL", "", false},
 		{"the shell is at work", "echo ready; while :; do :; done", time.Minute, "INT", "", false},

@@ -91,6 +91,7 @@ func Serve(ctx context.Context, o Options) error {
 	case <-ctx.Done():
 		s.endJobs()
 		s.engine.Close(false)
+		s.persistRest()
 	case <-s.ended:
 	}
 	s.flush()
@@ -103,7 +104,6 @@ func Serve(ctx context.Context, o Options) error {
 	s.mu.Unlock()
 	close(over)
 	serving.Wait()
-	s.persistRest()
 	path, err := inDir(s.dir, socketName)
 	if err == nil {
 		_ = unix.Unlink(path)
