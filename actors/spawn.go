@@ -103,11 +103,3 @@ func refuse(ctx actor.Context, request any, err *messages.Error) {
 		ctx.Respond(r.Refuse(err))
 	}
 }
-
-// noSuchJob is the answer to a request about a job that is not here.
-func noSuchJob(id messages.JobID) *messages.Error {
-	return &messages.Error{
-		Code: messages.NotFound, Reason: "job", Message: fmt.Sprintf("there is no job %s", id),
-		Hint: "list the jobs to see what there is",
-	}
-}

@@ -53,9 +53,9 @@ func (s *supervisor) findJob(ctx actor.Context, r messages.FindJob) {
 func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
 	number, named := strings.CutPrefix(string(id), s.deps.prefix())
 	if n, err := strconv.Atoi(number); named && err == nil && n > 0 && n <= s.count {
-		return messages.JobMissing{Category: "removed", Err: *noSuchJob(id)}
+		return messages.JobMissing{Category: "removed", Err: *messages.NoSuchJob(id)}
 	}
-	return messages.JobMissing{Category: "unknown", Err: *noSuchJob(id)}
+	return messages.JobMissing{Category: "unknown", Err: *messages.NoSuchJob(id)}
 }
 
 // sorted are the jobs in the order they were asked for.

@@ -37,7 +37,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	e, ok := s.find(r.Job)
 	switch {
 	case !ok:
-		refuse(ctx, r, noSuchJob(r.Job))
+		refuse(ctx, r, messages.NoSuchJob(r.Job))
 		return
 	case e.over || e.job.State.Ended():
 		s.answerFor(ctx, e, r)

@@ -58,7 +58,7 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 	}
 	e, ok := s.find(to.Job)
 	if !ok {
-		refuse(ctx, r, noSuchJob(to.Job))
+		refuse(ctx, r, messages.NoSuchJob(to.Job))
 		return
 	}
 	if e.over {

@@ -47,7 +47,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	for i, id := range r.Jobs {
 		e, ok := s.find(id)
 		if !ok {
-			refuse(ctx, r, noSuchJob(id))
+			refuse(ctx, r, messages.NoSuchJob(id))
 			return
 		}
 		if w.jobs[e.job.ID] {

@@ -82,3 +82,8 @@ func (e *Error) Passing() bool {
 func Invalid(reason, message string) *Error {
 	return &Error{Code: InvalidParams, Reason: reason, Message: message}
 }
+
+// NoSuchJob is the answer to a request about a job that is not there.
+func NoSuchJob(id JobID) *Error {
+	return &Error{Code: NotFound, Reason: "job", Message: "there is no job " + string(id), Hint: "list the jobs to see what there is"}
+}

@@ -56,7 +56,7 @@ func Select(setting Setting, host []string, lookup func(path string) bool) (Choi
 func SelectLogin(host []string, lookup func(path string) bool) Choice {
 	c := Choice{Path: Value(host, "SHELL"), Words: words(host)}
 	if !path.IsAbs(c.Path) || !lookup(c.Path) {
-		c.Path = named("sh", host, lookup)
+		c.Path = Find("sh", host, lookup)
 	}
 	return c
 }
@@ -76,14 +76,15 @@ func preferred(host []string, lookup func(string) bool) string {
 			return own
 		}
 	}
-	if bash := named("bash", host, lookup); bash != "bash" {
+	if bash := Find("bash", host, lookup); bash != "bash" {
 		return bash
 	}
-	return named("sh", host, lookup)
+	return Find("sh", host, lookup)
 }
 
-// named is the path of a shell, or its name if it is nowhere.
-func named(name string, host []string, lookup func(string) bool) string {
+// Find is the path of a shell in PATH or where shells usually are, or its name if it is
+// nowhere. lookup is that of Select.
+func Find(name string, host []string, lookup func(string) bool) string {
 	dirs := append(strings.Split(Value(host, "PATH"), ":"), "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 	for _, dir := range dirs {
 		if full := path.Join(dir, name); path.IsAbs(dir) && lookup(full) {

@@ -100,39 +100,6 @@ func TestAnOrphanDoesNotWaitForAnExec(t *testing.T) {
 	a.over()
 }
 
-// unreadable has no descriptor for a look at a cgroup.
-type unreadable struct {
-	kernel
-	on atomic.Bool
-}
-
-func (s *unreadable) OpenAt(dir int, path string, flags int) (int, error) {
-	if s.on.Load() && (strings.HasSuffix(path, "cgroup.events") || strings.HasSuffix(path, "cgroup.procs")) {
-		return -1, unix.EMFILE
-	}
-	return s.kernel.OpenAt(dir, path, flags)
-}
-
-// A tree of which nothing is left has ended, also if nobody could look when it did.
-func TestATreeEndsBehindAShortage(t *testing.T) {
-	sys := &unreadable{}
-	r := newRig(t, func(o *Options) { o.Sys, o.Fault = sys, func(messages.UID, error) {} })
-	c := r.e.host.cgroups
-	if c == nil {
-		return // there is no file to look into
-	}
-	c.open.Add(maxOpen) // as with many jobs: theirs are opened for each look
-	defer c.open.Add(-maxOpen)
-	g := newGate(t)
-	e := r.up("echo up; read x < " + g.path)
-	sys.on.Store(true)
-	g.open()
-	await[messages.ProcessExited](e)
-	time.AfterFunc(5*pollFirst, func() { sys.on.Store(false) })
-	await[messages.TreeEnded](e)
-	e.over()
-}
-
 // sightless can look at no process: there is no descriptor for it.
 type sightless struct {
 	kernel
@@ -151,6 +118,26 @@ func (s *sightless) PidfdOpen(pid int) (int, error) {
 		return -1, unix.EMFILE
 	}
 	return s.kernel.PidfdOpen(pid)
+}
+
+// A tree of which nothing is left has ended, also if nobody could look when it did.
+func TestATreeEndsBehindAShortage(t *testing.T) {
+	sys := &sightless{}
+	r := newRig(t, func(o *Options) { o.Sys, o.Fault = sys, func(messages.UID, error) {} })
+	c := r.e.host.cgroups
+	if c == nil {
+		return // there is no file to look into
+	}
+	c.open.Add(maxOpen) // as with many jobs: theirs are opened for each look
+	defer c.open.Add(-maxOpen)
+	g := newGate(t)
+	e := r.up("echo up; read x < " + g.path)
+	sys.on.Store(true)
+	g.open()
+	await[messages.ProcessExited](e)
+	time.AfterFunc(5*pollFirst, func() { sys.on.Store(false) })
+	await[messages.TreeEnded](e)
+	e.over()
 }
 
 // Who cannot be looked at is not gone: a stop for want of descriptors ends all the same,

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -210,6 +211,9 @@ func (w *walker) taken(j *job) bool {
 	return ok
 }
 
+// errUnseen is what a look fails by that could not read of a process that is there.
+var errUnseen = errors.New("a child of this process cannot be looked at")
+
 // look finds the orphans that live, by job. Nobody's are under nil. An error says that
 // somebody may be missing, or be another's.
 func (w *walker) look() (found map[*job][]proc, failed error) {
@@ -220,7 +224,7 @@ func (w *walker) look() (found map[*job][]proc, failed error) {
 	for _, pid := range pids {
 		p, ok := statProc(w.h.sys, pid)
 		if !ok && w.h.sys.Kill(pid, 0) == nil {
-			failed = unix.EMFILE // it is there, whatever the reason is
+			failed = errUnseen
 		}
 		if !ok || p.dead() {
 			continue

@@ -231,17 +231,7 @@ func (s *seat) show(b []byte, last bool) error {
 	if s.raw {
 		b = s.passes(b)
 	}
-	if s.cleaner != nil {
-		b = s.cleaner.Append(nil, b)
-		if last {
-			b = s.cleaner.End(b)
-		}
-	}
-	if len(b) == 0 {
-		return nil
-	}
-	_, err := s.screen.out.Write(b)
-	return err
+	return writeClean(&s.screen.out, s.cleaner, b, last)
 }
 
 // told says what else is heard.

@@ -56,17 +56,12 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 	return out
 }
 
-// placeOf is where a shell is, "" if nowhere: it stands in for the bash that is looked for
-// as run looks for one, in PATH and then where shells usually are.
+// placeOf is where a shell is, "" if nowhere: doctor looks where run does.
 func placeOf(name string) string {
-	beside := func(bash string) string { return filepath.Join(filepath.Dir(bash), name) }
-	choice, _ := shell.Select(shell.Setting{}, []string{"PATH=" + os.Getenv("PATH")}, func(path string) bool {
-		return filepath.Base(path) == shell.Bash && executable(beside(path))
-	})
-	if !filepath.IsAbs(choice.Path) {
-		return ""
+	if path := shell.Find(name, []string{"PATH=" + os.Getenv("PATH")}, executable); filepath.IsAbs(path) {
+		return path
 	}
-	return beside(choice.Path)
+	return ""
 }
 
 // versionPatience bounds the wait for a program that does not say its version.

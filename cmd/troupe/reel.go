@@ -193,16 +193,21 @@ func (r *reel) pour(out *client.Output) error {
 }
 
 func (r *reel) write(b []byte, last bool) error {
-	if r.cleaner != nil {
-		b = r.cleaner.Append(nil, b)
+	return writeClean(r.to, r.cleaner, b, last)
+}
+
+// writeClean shows some of an output, by way of a cleaner if it is not nil.
+func writeClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error {
+	if cleaner != nil {
+		b = cleaner.Append(nil, b)
 		if last {
-			b = r.cleaner.End(b)
+			b = cleaner.End(b)
 		}
 	}
 	if len(b) == 0 {
 		return nil
 	}
-	_, err := r.to.Write(b)
+	_, err := to.Write(b)
 	return err
 }
 

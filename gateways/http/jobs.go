@@ -71,24 +71,34 @@ func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, e
 		}
 	}
 	known, kerr := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
-	live := 0
-	for i := range known.Jobs {
-		if !known.Jobs[i].State.Ended() {
-			known.Jobs[i].Output = nil
-			live++
-		}
-	}
+	live := withoutSizes(known.Jobs)
 	if waits {
 		if heard(told, time.Duration(live)*sizedEach) {
 			return jobs, err
 		}
-		c.unsized.Add(1)
-		go func() {
-			<-told
-			c.unsized.Add(-1)
-		}()
+		c.waitsOn(told)
 	}
 	return known.Jobs, kerr
+}
+
+// withoutSizes says nothing of the outputs of live jobs, and how many these are.
+func withoutSizes(jobs []messages.Job) (live int) {
+	for i := range jobs {
+		if !jobs[i].State.Ended() {
+			jobs[i].Output = nil
+			live++
+		}
+	}
+	return live
+}
+
+// waitsOn has nobody else wait for sizes until those that are late are told.
+func (c *call) waitsOn(told <-chan struct{}) {
+	c.unsized.Add(1)
+	go func() {
+		<-told
+		c.unsized.Add(-1)
+	}()
 }
 
 // measured puts the sizes of outputs into records, as sized does.
@@ -102,17 +112,9 @@ func (c *call) measured(jobs []messages.Job) []messages.Job {
 		if heard(told, sizedFor) {
 			return all
 		}
-		c.unsized.Add(1)
-		go func() {
-			<-told
-			c.unsized.Add(-1)
-		}()
+		c.waitsOn(told)
 	}
-	for i := range jobs {
-		if !jobs[i].State.Ended() {
-			jobs[i].Output = nil
-		}
-	}
+	withoutSizes(jobs)
 	return jobs
 }
 

@@ -253,6 +253,11 @@ func (s stuck) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 	return s.Node.Jobs(context.WithoutCancel(ctx), scope, finished)
 }
 
+func (s stuck) Measure(jobs []messages.Job) {
+	<-s.goOn
+	s.Node.Measure(jobs)
+}
+
 // A list does not wait for a keeper that was stopped: it has what the node knows. While
 // one waits for the sizes, no other does.
 func TestAListDoesNotWaitForSizes(t *testing.T) {
@@ -286,6 +291,9 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 		require.Empty(t, list.Jobs[1].Output)
 	}
 	require.Equal(t, int64(1), s.asked.Load())
+	ended, err := c.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
+	require.NoError(t, err)
+	require.Empty(t, ended.Jobs[0].Output, "a wait does not wait for sizes either")
 	close(s.goOn)
 	for again := true; again; { // until the first one has heard its answer
 		list, err := c.Jobs(t.Context(), messages.ListJobs{})

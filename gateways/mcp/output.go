@@ -114,10 +114,16 @@ func shownBytes(b Bytes, stream messages.Stream, from int64, last bool) core.Sho
 	if stream != messages.Merged {
 		s.Stream = stream.String()
 	}
-	for _, g := range b.Gaps {
-		s.Missing = append(s.Missing, core.Gap(g))
-	}
+	s.Missing = missing(b.Gaps)
 	return s
+}
+
+// missing are gaps as results have them.
+func missing(gaps []messages.OutputGap) (out []core.Gap) {
+	for _, g := range gaps {
+		out = append(out, core.Gap(g))
+	}
+	return out
 }
 
 // maxSequence is the longest end of an escape sequence that is waited for.

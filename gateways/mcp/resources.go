@@ -14,6 +14,7 @@ import (
 
 	"troupe/dialects/core"
 	"troupe/messages"
+	"troupe/spill/view"
 )
 
 // The templates of the resources.
@@ -83,11 +84,7 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	}
 	contents := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Meta: sdk.Meta{"troupe/next": b.Next, "troupe/size": b.Size}}
 	if len(b.Gaps) > 0 {
-		var missing []core.Gap
-		for _, g := range b.Gaps {
-			missing = append(missing, core.Gap(g))
-		}
-		contents.Meta["troupe/missing"] = missing
+		contents.Meta["troupe/missing"] = missing(b.Gaps)
 	}
 	if utf8.Valid(b.Data) {
 		contents.Text = withGaps(b, offset)
@@ -105,7 +102,7 @@ func withGaps(b Bytes, offset int64) string {
 	for _, g := range b.Gaps {
 		before := min(max(g.From-offset, 0), int64(len(rest)))
 		text.Write(rest[:before])
-		fmt.Fprintf(&text, "\n[… %d bytes not kept …]\n", g.To-g.From)
+		text.WriteString("\n" + view.GapText(g.To-g.From))
 		rest, offset = rest[before:], g.To
 	}
 	text.Write(rest)

@@ -113,8 +113,8 @@ func end(st spill.State, from, n int64) int64 {
 	return st.Size
 }
 
-// gapText is the line that stands for n missing bytes.
-func gapText(n int64) string { return fmt.Sprintf("[… %s not kept …]\n", amount(n)) }
+// GapText is the line that stands for n missing bytes.
+func GapText(n int64) string { return fmt.Sprintf("[… %s not kept …]\n", amount(n)) }
 
 // omittedText is the line that stands for n bytes, and lines if it is known how
 // many, that a view leaves out.

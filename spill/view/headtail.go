@@ -83,7 +83,7 @@ func between(lines *spill.Lines, first, last []span, from, to int64, st spill.St
 	for _, s := range parts {
 		n := s.to - s.from
 		if s.gap {
-			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: gapText(n)})
+			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: GapText(n)})
 			continue
 		}
 		count := int64(0)

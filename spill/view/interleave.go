@@ -99,7 +99,7 @@ func (m *mixer) add(p spill.Piece) error {
 	for k, s := range spans {
 		if s.gap {
 			m.clean[i], m.part[i] = Cleaner{}, nil
-			m.spans = append(m.spans, Span{Kind: Missing, Stream: p.Stream, From: s.from, To: s.to, Text: gapText(s.to - s.from)})
+			m.spans = append(m.spans, Span{Kind: Missing, Stream: p.Stream, From: s.from, To: s.to, Text: GapText(s.to - s.from)})
 			continue
 		}
 		if !m.warm[i] && s.from > 0 {

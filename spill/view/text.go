@@ -122,7 +122,7 @@ func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, e
 	for i, s := range spans {
 		c = Cleaner{Colours: style == Coloured}
 		if s.gap {
-			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: gapText(s.to - s.from)})
+			out = append(out, Span{Kind: Missing, From: s.from, To: s.to, Text: GapText(s.to - s.from)})
 			continue
 		}
 		n := 0

@@ -107,7 +107,7 @@ func (c *Client) Close() error {
 // request makes a request; body nil is none.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
 	if job, does := strays(path); does {
-		return nil, noSuchJob(job)
+		return nil, messages.NoSuchJob(messages.JobID(job))
 	}
 	var from io.Reader
 	if body != nil {
@@ -246,11 +246,4 @@ func strays(path string) (job string, does bool) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, jobsPath), "/")
 	job, err := url.PathUnescape(name)
 	return job, err == nil && strings.HasPrefix(path, jobsPath) && job != "" && slash.Clean("/"+job) != "/"+job
-}
-
-// noSuchJob is what the daemon says of a job that is not there.
-func noSuchJob(job string) *messages.Error {
-	return &messages.Error{
-		Code: messages.NotFound, Reason: "job", Message: "there is no job " + job, Hint: "list the jobs to see what there is",
-	}
 }
