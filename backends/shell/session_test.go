@@ -184,6 +184,25 @@ func TestBackgroundOfAnEarlierCommand(t *testing.T) {
 	})
 }
 
+// A stop goes on with what a command left, when its shell has come back: it gets its TERM
+// at once, and the cause names that.
+func TestAStopGoesOnWithWhatIsLeft(t *testing.T) {
+	inAllShells(t, func(t *testing.T, s *session) {
+		run := s.start(`sh -c 'trap "" INT; trap "echo got TERM; exit 4" TERM; echo ready; while :; do sleep 0.02; done' & sleep 60`)
+		run.wrote("ready")
+		run.proc.Stop(messages.Cause{By: messages.ByClient, Reason: "test"}, time.Minute)
+		if f := run.over(); f.Cause.Signal != "TERM" || len(f.Survivors) > 0 || slices.Contains(f.Flags, messages.FlagSessionEnded) {
+			t.Errorf("%+v", f)
+		}
+		if out := run.output(messages.Merged); !strings.HasSuffix(out, "got TERM\n") { // its sleep has got it, too
+			t.Errorf("it wrote %q", out)
+		}
+		if out, _ := s.say("echo x"); out != "x\n" {
+			t.Errorf("behind it %q", out)
+		}
+	})
+}
+
 // Streams can be apart.
 func TestStreamsApart(t *testing.T) {
 	inAllShells(t, func(t *testing.T, s *session) {
