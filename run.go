@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/backends"
 	"troupe/messages"
 	"troupe/spill"
 )
@@ -168,8 +169,9 @@ func (n *Node) measured(job messages.Job) messages.Job {
 	copy(out, job.Output)
 	for i := range out {
 		log, err := n.logs.Open(string(job.UID), uint8(out[i].Stream))
-		if err != nil {
-			continue // nothing was written, or it is gone: what was told stands
+		if err != nil { // nothing was written, or it is gone
+			gone(&out[i])
+			continue
 		}
 		measure(&out[i], log.State())
 		_ = log.Close()
@@ -203,14 +205,16 @@ func (n *Node) measureAll(jobs []messages.Job) {
 			o := &jobs[i].Output[k]
 			if st, told := states[spill.Name{ID: ids[i], Stream: uint8(o.Stream)}]; told {
 				measure(o, st)
+			} else {
+				gone(o)
 			}
 		}
 	}
 }
 
 func measure(o *messages.StreamOutput, st spill.State) {
-	o.Bytes, o.File, o.Elided = max(o.Bytes, st.Size), st.File, nil
-	for _, g := range st.Gaps {
-		o.Elided = append(o.Elided, messages.OutputGap{From: g.From, To: g.To})
-	}
+	o.Bytes, o.File, o.Elided = max(o.Bytes, st.Size), st.File, backends.Elided(st)
 }
+
+// gone leaves of an output without a log what was told at its end, but for where it was.
+func gone(o *messages.StreamOutput) { o.File = "" }

@@ -79,8 +79,9 @@ type ProcessExited struct {
 	Cause      Cause // zero: it ended by itself
 	At         time.Time
 	Sizes      Sizes
-	OutputOpen bool // another process still holds the output
-	Children   int  // of the job's processes, still alive
+	Outputs    []OutputState // of those of which more is to be said than their size
+	OutputOpen bool          // another process still holds the output
+	Children   int           // of the job's processes, still alive
 	Survivors  []Survivor
 	OOM        Tristate
 	Rusage     Rusage
@@ -90,6 +91,13 @@ type ProcessExited struct {
 
 // Sizes are the bytes written so far, by stream.
 type Sizes [3]int64
+
+// OutputState is what there is to say of an output beside its size.
+type OutputState struct {
+	Stream Stream
+	File   string // where it is; "": in memory
+	Elided []OutputGap
+}
 
 // Flag marks something a user should know of a job beside its outcome.
 type Flag string
@@ -124,11 +132,12 @@ type ProcessLost struct {
 }
 
 // OutputClosed reports that no process holds the output any more: its log is
-// sealed and Sizes are final.
+// sealed, and Sizes and Outputs are final.
 type OutputClosed struct {
 	quiet
-	Seq   uint64
-	Sizes Sizes
+	Seq     uint64
+	Sizes   Sizes
+	Outputs []OutputState `json:",omitempty"` // as of ProcessExited
 }
 
 // TreeEnded reports that no process of the job is left, or which ones could

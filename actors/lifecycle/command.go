@@ -230,7 +230,7 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j.Cause, j.OOM, j.Rusage = e.Cause, e.OOM, e.Rusage
 	j.OutputOpen, j.Children, j.Survivors = e.OutputOpen, e.Children, e.Survivors
 	j.Flags = union(j.Flags, e.Flags)
-	c.sizes(e.Sizes)
+	c.outputs(e.Sizes, e.Outputs)
 	switch {
 	case e.Cause.By != messages.ByNobody:
 		return c.finish(e.Cause.OutcomeOf())
@@ -248,7 +248,7 @@ func (c Command) again(event any) (Command, []Effect) {
 		c.result, c.seq = e.Seq, max(c.seq, e.Seq, e.Last)
 		if e.Last > 0 { // what is said behind it does not come here
 			c.closed, c.edit().OutputOpen = true, false
-			c.sizes(e.Sizes)
+			c.outputs(e.Sizes, e.Outputs)
 			return c.over(messages.TreeEnded{Seq: e.Last, Survivors: e.Survivors})
 		}
 	case messages.ProcessFailed:
@@ -299,7 +299,7 @@ func (c Command) over(event any) (Command, []Effect) {
 	switch e := event.(type) {
 	case messages.OutputClosed:
 		c.seq, c.closed, c.edit().OutputOpen = max(c.seq, e.Seq), true, false
-		c.sizes(e.Sizes)
+		c.outputs(e.Sizes, e.Outputs)
 	case messages.TreeEnded:
 		c.seq, c.ended = max(c.seq, e.Seq), true
 		j := c.edit()
@@ -326,13 +326,19 @@ func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
 	return c, todo
 }
 
-// sizes takes the byte counts into the streams the job has.
-func (c *Command) sizes(s messages.Sizes) {
+// outputs takes the byte counts into the streams the job has, and what else is known of
+// them: an end that is told says where the output is and what of it was not kept.
+func (c *Command) outputs(sizes messages.Sizes, more []messages.OutputState) {
 	j := c.edit()
 	j.Output = slices.Clone(j.Output)
 	for i := range j.Output {
 		out := &j.Output[i]
-		out.Bytes = max(out.Bytes, s[out.Stream])
+		out.Bytes = max(out.Bytes, sizes[out.Stream])
+		for _, m := range more {
+			if m.Stream == out.Stream {
+				out.File, out.Elided = m.File, m.Elided
+			}
+		}
 	}
 }
 

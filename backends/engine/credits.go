@@ -3,6 +3,7 @@ package engine
 import (
 	"sync"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -55,6 +56,15 @@ func (c *credits) sizes() messages.Sizes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return messages.Sizes(c.size)
+}
+
+// outputs say where logs lie and what was not kept of them, of those that are in a file
+// or have gaps. Called with mu.
+func (j *job) outputs() (list []messages.OutputState) {
+	for _, s := range j.streams {
+		list = backends.AddOutput(list, s.which, s.log.State())
+	}
+	return list
 }
 
 // clear forgets the wishes of a former owner.

@@ -187,7 +187,7 @@ func (j *job) sayAll() {
 
 func (j *job) sayClosed(seq uint64) {
 	j.toldClosed = true
-	j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes()})
+	j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes(), Outputs: j.outputs()})
 }
 
 func (j *job) sayEnded(seq uint64) {
@@ -222,7 +222,7 @@ func (j *job) sayExited(seq, last uint64) {
 		left = len(j.survivors)
 	}
 	j.keep(seq, messages.ProcessExited{
-		Seq: seq, Last: last, Status: j.main.status, Cause: j.stoppedFor(), At: j.main.at, Sizes: sizes,
+		Seq: seq, Last: last, Status: j.main.status, Cause: j.stoppedFor(), At: j.main.at, Sizes: sizes, Outputs: j.outputs(),
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
 		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
 		Dir: j.cwd(),

@@ -164,7 +164,7 @@ func (j *job) takeExit(f messages.ProcessExited) {
 	}
 	once(j, &j.said.result, f)
 	if f.Last > 0 {
-		j.takeClosed(messages.OutputClosed{Seq: f.Last - 1, Sizes: f.Sizes})
+		j.takeClosed(messages.OutputClosed{Seq: f.Last - 1, Sizes: f.Sizes, Outputs: f.Outputs})
 		j.takeEnded(messages.TreeEnded{Seq: f.Last, Survivors: f.Survivors})
 	}
 }

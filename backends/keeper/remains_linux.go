@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/backends"
 	"troupe/backends/engine"
 	"troupe/messages"
 )
@@ -161,14 +162,14 @@ func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []me
 		}
 		return []messages.ProcessFact{lost}
 	}
-	sizes := end.Sizes
-	if p.drained == nil {
-		sizes = s.sizes(id, p.started.Separate)
+	sizes, outputs := s.outputs(id, p.started.Separate)
+	if p.drained != nil {
+		sizes = end.Sizes
 	}
 	var facts []messages.ProcessFact
 	if s.o.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
-			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
+			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, Outputs: outputs, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
 		}
 		if p.drained != nil {
 			exited.Seq = p.drained.Seq
@@ -178,20 +179,21 @@ func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []me
 		}
 		facts = append(facts, exited)
 	}
-	return append(facts, messages.OutputClosed{Sizes: sizes}, messages.TreeEnded{Survivors: survivors})
+	return append(facts, messages.OutputClosed{Sizes: sizes, Outputs: outputs}, messages.TreeEnded{Survivors: survivors})
 }
 
-// sizes are those of the logs that are left.
-func (s *server) sizes(id messages.UID, separate bool) (sizes messages.Sizes) {
+// outputs are the logs that are left, and their sizes.
+func (s *server) outputs(id messages.UID, separate bool) (sizes messages.Sizes, list []messages.OutputState) {
 	streams := []messages.Stream{messages.Merged}
 	if separate {
 		streams = []messages.Stream{messages.Stdout, messages.Stderr}
 	}
 	for _, stream := range streams {
 		if log, err := s.store.Open(string(id), uint8(stream)); err == nil {
-			sizes[stream] = log.State().Size
+			st := log.State()
+			sizes[stream], list = st.Size, backends.AddOutput(list, stream, st)
 			_ = log.Close()
 		}
 	}
-	return sizes
+	return sizes, list
 }
