@@ -27,7 +27,7 @@ type ViewKind string
 const (
 	ViewTail     ViewKind = "tail"      // the last Bytes, whole runes
 	ViewTailLine ViewKind = "tail_line" // the last Lines, at most Bytes
-	ViewHeadTail ViewKind = "head_tail" // the first and the last Lines, at most Bytes each
+	ViewHeadTail ViewKind = "head_tail" // the first and the last Lines, together at most Bytes
 	ViewPage     ViewKind = "page"      // Lines from line Offset, counted from 1
 	ViewRange    ViewKind = "range"     // Bytes from byte Offset, raw in Data
 	ViewSize     ViewKind = "size"      // only the counts

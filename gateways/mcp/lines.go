@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -96,9 +97,11 @@ func (c *spoken) write(line []byte) error {
 }
 
 // refuse answers what is no message, and so has no id.
-func (c *spoken) refuse(why *jsonrpc.Error) {
+func (c *spoken) refuse(why *jsonrpc.Error) { c.answer(nil, why) }
+
+func (c *spoken) answer(id json.RawMessage, why *jsonrpc.Error) {
 	why.Message = core.Preview(why.Message) // it may quote what it refuses
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": why})
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why})
 	if err == nil {
 		_ = c.write(line) // who does not listen has left
 	}
@@ -164,6 +167,10 @@ func (c *spoken) messages(line []byte) []jsonrpc.Message {
 		return nil
 	}
 	all, err := decode(line)
+	if id := (*idError)(nil); errors.As(err, &id) {
+		c.answer(id.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()})
+		return nil
+	}
 	if err != nil {
 		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()})
 		return nil
@@ -173,7 +180,7 @@ func (c *spoken) messages(line []byte) []jsonrpc.Message {
 
 func decode(line []byte) ([]jsonrpc.Message, error) {
 	if line[0] != '[' {
-		m, err := jsonrpc.DecodeMessage(line)
+		m, err := decodeOne(line)
 		return []jsonrpc.Message{m}, err
 	}
 	var all []jsonrpc.Message
@@ -184,7 +191,7 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 		if err := parts.Decode(&part); err != nil {
 			return nil, err
 		}
-		m, err := jsonrpc.DecodeMessage(part)
+		m, err := decodeOne(part)
 		if err != nil {
 			return nil, err
 		}
@@ -196,4 +203,26 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 		return nil, errBatch
 	}
 	return all, nil
+}
+
+// idError refuses a request that could not be answered under its own id.
+type idError struct{ id json.RawMessage }
+
+func (e *idError) Error() string {
+	return fmt.Sprintf("the id %s is no whole number of at most 2^53, and would not come back as it was; take one, or a string", e.id)
+}
+
+// decodeOne takes a message, unless its id would be changed: the SDK keeps a number as
+// a float, then as an integer.
+func decodeOne(m []byte) (jsonrpc.Message, error) {
+	var head struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(m, &head) == nil && len(head.ID) > 0 && (head.ID[0] == '-' || head.ID[0] >= '0' && head.ID[0] <= '9') {
+		const exact = 1 << 53
+		if n, err := strconv.ParseInt(string(head.ID), 10, 64); err != nil || n < -exact || n > exact {
+			return nil, &idError{id: head.ID}
+		}
+	}
+	return jsonrpc.DecodeMessage(m)
 }

@@ -108,6 +108,13 @@ func TestBadInputMCPLinesAreAnswered(t *testing.T) {
 		w.write(" " + ping + " \r\n")
 		require.Equal(t, "still", w.hear().ID, "%.100q", c.text)
 	}
+	for id, code := range map[string]int{"9007199254740993": -32600, "-9007199254740993": -32600, "1.5": -32600, "1e3": -32600, "123456789012345678901": -32600, "9007199254740992": 0, "-7": 0, "0": 0} {
+		w.write(strings.Replace(ping, `"still"`, id, 1) + "\n")
+		text, err := w.out.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, text, `"id":`+id, "it is answered under its own id")
+		require.Equal(t, code != 0, strings.Contains(text, "-32600"), text)
+	}
 	w.write(`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"ping"}]` + "\n")
 	require.ElementsMatch(t, []any{"a", "b"}, []any{w.hear().ID, w.hear().ID})
 }

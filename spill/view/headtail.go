@@ -6,10 +6,30 @@ import (
 	"troupe/spill"
 )
 
-// HeadTail shows the first head and the last tail lines, each at most the bytes
-// of the options, and one line that tells what is left out between them. With
-// lines, if they have seen all of the log, it tells how many lines that is.
+// HeadTail shows the first head and the last tail lines, and one line that tells what is
+// left out between them. Where they have more than the bytes of the options, each has at
+// most half of those. With lines, if they have seen all of the log, it tells how many
+// lines that is.
 func HeadTail(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, error) {
+	v, err := ends(log, lines, head, tail, o)
+	if err == nil && head > 0 && tail > 0 && v.shown() > o.window() {
+		o.Bytes = max(1, int(o.window())/2)
+		v, err = ends(log, lines, head, tail, o)
+	}
+	return v, err
+}
+
+// shown is how many bytes of the text are of the log.
+func (v View) shown() (n int64) {
+	for _, s := range v.Spans {
+		if s.Kind == Shown {
+			n += int64(len(s.Text))
+		}
+	}
+	return n
+}
+
+func ends(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, error) {
 	st := log.State()
 	first, st, err := fetch(log, 0, end(st, 0, o.window()))
 	if err != nil {

@@ -104,9 +104,9 @@ func TestHeadTail(t *testing.T) {
 		"they overlap": {text(ten), 8, 8, 99, ten, All},
 		"head only":    {text(ten), 2, 0, 99, "1\n2\n[… 17 bytes not shown …]\n", Ends},
 		"tail only":    {text(ten), 0, 2, 99, "[… 8 lines, 16 bytes not shown …]\n9\n10\n", Ends},
-		"bounded":      {text(ten), 9, 9, 6, "1\n2\n3\n[… 5 lines, 10 bytes not shown …]\n9\n10\n", Ends},
+		"bounded":      {text(ten), 9, 9, 12, "1\n2\n3\n[… 5 lines, 10 bytes not shown …]\n9\n10\n", Ends},
 		"one long line": {
-			text(strings.Repeat("x", 50)), 5, 5, 4, "xxxx\n[… 42 bytes not shown …]\nxxxx", Ends,
+			text(strings.Repeat("x", 50)), 5, 5, 8, "xxxx\n[… 42 bytes not shown …]\nxxxx", Ends,
 		},
 		"a gap between": {
 			&fake{data: []byte(ten), gaps: []spill.Gap{{From: 6, To: 12}}}, 2, 2, 99,
