@@ -47,6 +47,7 @@ type supervisor struct {
 	quick     *quickJournal // or one that never does, which is written here
 	seq       messages.Seq
 	unwritten []messages.FactRecorded
+	owed      []payment       // in this turn
 	broken    *messages.Error // the journal takes no facts: no new work
 	channels  channels
 	// recipients are the commands and URLs that are told of ends, or will be.
@@ -128,6 +129,7 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.housekeeping(ctx, msg)
 	}
 	s.recordNow(ctx)
+	s.payNow(ctx)
 	s.besideNow(ctx)
 }
 

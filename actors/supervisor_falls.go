@@ -46,7 +46,7 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 			e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
 			s.record(ctx, e, messages.CommandChanged{})
 		}
-		s.pay(ctx, e, messages.CommandRejected{Err: messages.Error{
+		s.pay(e, messages.CommandRejected{Err: messages.Error{
 			Code: messages.Internal, Reason: "unsupervised",
 			Message: "the session of job " + string(e.job.ID) + " failed too often; what runs in it runs on, unsupervised", Hint: "shut the node down to end it",
 		}})

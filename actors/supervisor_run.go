@@ -279,9 +279,9 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *me
 	case messages.CommandStarted:
 		s.give(ctx, s.admission.Done(job.ID))
 	case messages.CommandPromoted:
-		s.pay(ctx, e, fact)
+		s.pay(e, fact)
 	case messages.CommandFinished:
-		s.pay(ctx, e, fact)
+		s.pay(e, fact)
 		s.give(ctx, s.admission.Done(job.ID))
 		s.notify(ctx, e)
 	case messages.CommandRetired:
@@ -293,10 +293,29 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *me
 	s.endHeard(ctx, e)
 }
 
-// pay gives the clients of a run the one reply they are owed.
-func (s *supervisor) pay(ctx actor.Context, e *entry, reply any) {
+// pay gives the clients of a run the one reply they are owed: at the end of the turn,
+// behind what it tells the subscribers. A client that was told has work at once, and
+// might take the processor that the notices wait for; one that hears the end both ways
+// is woken once.
+func (s *supervisor) pay(e *entry, reply any) {
 	for _, client := range e.debts {
-		ctx.Send(client, reply)
+		s.owed = append(s.owed, payment{client, reply})
 	}
 	e.debts = nil
+}
+
+// payment is a reply that goes out at the end of the turn.
+type payment struct {
+	client *actor.PID
+	reply  any
+}
+
+func (s *supervisor) payNow(ctx actor.Context) {
+	for i, p := range s.owed {
+		ctx.Send(p.client, p.reply)
+		s.owed[i] = payment{}
+	}
+	if s.owed = s.owed[:0]; cap(s.owed) > maxCommit {
+		s.owed = nil
+	}
 }

@@ -101,7 +101,7 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 		ctx.Stop(pid)
 	}
 	for _, e := range s.jobs {
-		s.pay(ctx, e, messages.CommandRejected{Err: s.leftBehind(e.job.ID)})
+		s.pay(e, messages.CommandRejected{Err: s.leftBehind(e.job.ID)})
 		s.leaveBehind(ctx, e)
 	}
 	var waiting []*actor.PID
