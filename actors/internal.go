@@ -71,6 +71,9 @@ type openSession struct {
 	ask  messages.OpenSession
 	held []backends.Held
 	bare bool // its place has failed too often: it only holds what is there, without one
+	// tentative is one that is made for a command. Of a live shell there is none before
+	// that can run.
+	tentative bool
 }
 
 // Refuse implements messages.Refusable: somebody may wait for it.

@@ -16,8 +16,9 @@ type scope struct {
 	path     messages.ScopePath
 	quota    messages.ScopeQuota
 	sessions map[messages.SessionID]*actor.PID
-	scopes   map[string]*actor.PID // sub-scopes, by the last element of their path
-	holds    map[string]orphaned   // what each child stands for, by PID
+	none     map[messages.SessionID]bool // of those: what could not be opened
+	scopes   map[string]*actor.PID       // sub-scopes, by the last element of their path
+	holds    map[string]orphaned         // what each child stands for, by PID
 	jobs     map[messages.JobID]bool
 	missing  int // children that died and are being placed again
 	closing  *scopeClosing
@@ -33,7 +34,7 @@ type scopeClosing struct {
 
 func newScope(d *Deps, path messages.ScopePath) *scope {
 	return &scope{
-		deps: d, path: path, sessions: map[messages.SessionID]*actor.PID{}, scopes: map[string]*actor.PID{},
+		deps: d, path: path, sessions: map[messages.SessionID]*actor.PID{}, none: map[messages.SessionID]bool{}, scopes: map[string]*actor.PID{},
 		holds: map[string]orphaned{}, jobs: map[messages.JobID]bool{},
 	}
 }
@@ -126,7 +127,7 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 		return
 	}
 	pid, ok := s.sessions[msg.to.Session]
-	if !ok && ctx.Sender() != nil && s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions {
+	if !ok && ctx.Sender() != nil && s.quota.Sessions > 0 && len(s.sessions)-len(s.none) >= s.quota.Sessions {
 		refuse(ctx, r.ask, exhausted("sessions", s.path, s.quota.Sessions))
 		ctx.Send(ctx.Parent(), unopened{at: msg.to})
 		return
@@ -137,7 +138,17 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 	ctx.RequestWithCustomSender(pid, routed{to: msg.to, request: r.ask}, ctx.Sender())
 }
 
+// maxNone bounds the sessions that could not be opened and may be tried again.
+const maxNone = 64
+
 func (s *scope) spawnSession(ctx actor.Context, o openSession) *actor.PID {
+	for id := range s.none {
+		if len(s.none) < maxNone {
+			break
+		}
+		delete(s.none, id)
+		s.closeSession(ctx, id, messages.CloseScope{By: messages.BySystem})
+	}
 	deps := s.deps
 	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newSession(deps, o) }), kindSession+string(o.ask.Session))
 	s.sessions[o.ask.Session] = pid
@@ -152,13 +163,13 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 	}
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok {
-		if s.quota.Sessions > 0 && len(s.sessions) >= s.quota.Sessions && isNew(p.job) {
+		if s.quota.Sessions > 0 && len(s.sessions)-len(s.none) >= s.quota.Sessions && isNew(p.job) {
 			s.left(p.job.ID) // it was counted
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
 			ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
 		}
-		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: p.terms.plan()}})
+		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: p.terms.plan()}, tentative: true})
 	}
 	ctx.Send(pid, msg.request)
 }
@@ -214,8 +225,16 @@ func (s *scope) passUp(ctx actor.Context, msg any) {
 		s.left(m.job)
 	case letGone:
 		s.left(m.job)
-	case sessionUp, messages.SessionReplaced, messages.ScopeOpened,
-		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, unsettled, stays, unopened:
+	case sessionUp:
+		if m.ask.Scope == s.path {
+			delete(s.none, m.ask.Session)
+		}
+	case unopened:
+		if m.at.Scope == s.path && s.sessions[m.at.Session] != nil {
+			s.none[m.at.Session] = true
+		}
+	case messages.SessionReplaced, messages.ScopeOpened,
+		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, unsettled, stays:
 	default:
 		unhandled(ctx, s.deps)
 		return

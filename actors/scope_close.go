@@ -25,11 +25,15 @@ func (s *scope) closeChildren(ctx actor.Context, r messages.CloseScope) {
 		below.Path = s.path + "/" + messages.ScopePath(name)
 		ctx.Send(pid, routed{to: messages.Address{Scope: below.Path}, request: below})
 	}
-	for id, pid := range s.sessions {
-		ctx.Send(pid, routed{to: messages.Address{Scope: s.path, Session: id}, request: messages.CloseSession{
-			Scope: s.path, Session: id, Grace: r.Grace, By: r.By, Reason: r.Reason,
-		}})
+	for id := range s.sessions {
+		s.closeSession(ctx, id, r)
 	}
+}
+
+func (s *scope) closeSession(ctx actor.Context, id messages.SessionID, r messages.CloseScope) {
+	ctx.Send(s.sessions[id], routed{to: messages.Address{Scope: s.path, Session: id}, request: messages.CloseSession{
+		Scope: s.path, Session: id, Grace: r.Grace, By: r.By, Reason: r.Reason,
+	}})
 }
 
 // sessionDown stops a session that has ended, and tells of it.
@@ -37,6 +41,7 @@ func (s *scope) sessionDown(ctx actor.Context, m sessionDown) {
 	delete(s.holds, m.who.Id)
 	if pid := s.sessions[m.fact.Session]; pid != nil && pid.Equal(m.who) {
 		delete(s.sessions, m.fact.Session)
+		delete(s.none, m.fact.Session)
 	}
 	dismiss(ctx, m.who)
 	ctx.Send(ctx.Parent(), m.fact)
@@ -84,6 +89,7 @@ func (s *scope) lost(ctx actor.Context, who *actor.PID) {
 	delete(s.holds, who.Id)
 	if held.session != "" {
 		delete(s.sessions, held.session)
+		delete(s.none, held.session)
 	} else {
 		delete(s.scopes, held.scope.Names()[len(held.scope.Names())-1])
 	}

@@ -20,6 +20,9 @@ type session struct {
 	open messages.OpenSession
 	held []backends.Held
 	bare bool // without a place: it failed too often
+	// tentative is one that was not asked for but by a command
+	tentative bool
+	up        bool // the node was told that it is open
 
 	shell    backends.Shell
 	can      backends.Capabilities
@@ -58,7 +61,7 @@ type ticket struct {
 
 func newSession(d *Deps, o openSession) *session {
 	return &session{
-		deps: d, open: o.ask, held: o.held, bare: o.bare, machine: lifecycle.NewSession(1, 0),
+		deps: d, open: o.ask, held: o.held, bare: o.bare, tentative: o.tentative, machine: lifecycle.NewSession(1, 0),
 		jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}, brood: newBrood(d),
 	}
 }
@@ -103,7 +106,7 @@ func (s *session) Receive(ctx actor.Context) {
 func (s *session) place(ctx actor.Context, p place) {
 	id, state := p.job.ID, p.job.State
 	t := &ticket{place: p, turn: state == messages.Starting && !p.turn && !p.held}
-	if isNew(p.job) && p.terms.open != nil {
+	if isNew(p.job) && (p.terms.open != nil || s.tentative && s.unopened()) {
 		s.reopen(ctx, p.terms.plan())
 	}
 	if s.failed != nil && (p.held || state != messages.Queued) {
@@ -182,6 +185,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 			return
 		}
 	}
+	s.isUp(ctx)
 	s.jobs[id], s.began, s.vain = t, true, false
 	s.perform(ctx, todo)
 	s.spawn(ctx, t) // with its turn, if it has one by now

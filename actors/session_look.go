@@ -56,9 +56,9 @@ func (s *session) looked(ctx actor.Context, found looked) {
 	}
 	s.unseen = s.unseen[1:]
 	if id := found.at.place.job.ID; found.err != nil {
+		s.cannotBegin(ctx, found.err)
 		s.refuse(ctx, id, found.err)
 		found.at.refuseEarly(ctx, messages.NoSuchJob(id))
-		s.vain = s.can.Keeps && !s.began && len(s.held) == 0
 	} else {
 		s.accept(ctx, found.at)
 	}

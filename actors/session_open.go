@@ -22,7 +22,7 @@ func (s *session) start(ctx actor.Context) {
 			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
 			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
 		}
-		ctx.Send(ctx.Parent(), s.opens())
+		s.tellUp(ctx)
 		return
 	}
 	name := first(s.open.Backend, DefaultBackend)
@@ -52,7 +52,35 @@ func (s *session) start(ctx actor.Context) {
 	}
 	s.open.Backend, s.shell, s.can = name, shell, can
 	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
+	if s.up || !s.tentative || !can.Keeps {
+		s.tellUp(ctx)
+	}
+}
+
+// tellUp tells the node that the session is open, and as what.
+func (s *session) tellUp(ctx actor.Context) {
+	s.up = true
 	ctx.Send(ctx.Parent(), s.opens())
+}
+
+// isUp tells it the node if that does not know.
+func (s *session) isUp(ctx actor.Context) {
+	if !s.up && s.shell != nil {
+		s.tellUp(ctx)
+	}
+}
+
+// cannotBegin hears that a command cannot run. Where no live shell ever began, what it was
+// to begin with may be why. If nobody but that command has asked for one, and no other
+// waits, there is no session: a mistyped directory leaves none behind, and takes nobody's
+// place.
+func (s *session) cannotBegin(ctx actor.Context, err *messages.Error) {
+	if s.vain = s.can.Keeps && !s.began && len(s.held) == 0; !s.vain || s.up || s.closing != nil || len(s.unseen) > 0 {
+		return
+	}
+	s.shell.Release()
+	s.shell, s.vain = nil, false
+	s.cannotOpen(ctx, err)
 }
 
 // environ is the whole environment that the session's live shell begins with.
@@ -114,6 +142,7 @@ func sameShell(a, b string) bool {
 
 // opened answers OpenSession: again, if the session is what was asked for.
 func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
+	s.tentative = false
 	if ctx.Sender() != nil {
 		s.reopen(ctx, r.SessionPlan)
 	}
@@ -127,6 +156,7 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	case clash != nil:
 		refuse(ctx, r, clash)
 	default:
+		s.isUp(ctx)
 		ctx.Respond(messages.SessionOpened{Info: s.describe()})
 	}
 }

@@ -34,11 +34,9 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		refuse(ctx, r, err)
 		return
 	}
-	var victim *messages.Address
 	shell := r.Open != nil && s.wantsShell(r.Address(), *r.Open, true)
 	if shell {
-		var err *messages.Error
-		if victim, err = s.room(); err != nil {
+		if err := s.room(); err != nil {
 			refuse(ctx, r, err)
 			return
 		}
@@ -49,7 +47,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		return
 	}
 	if shell {
-		s.opensShell(ctx, r.Address(), victim)
+		s.opensShell(r.Address())
 	}
 	if ctx.Sender() != nil {
 		e.debts = []*actor.PID{ctx.Sender()}

@@ -73,12 +73,11 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 		return
 	}
 	if s.wantsShell(r.Address(), r.SessionPlan, false) {
-		victim, err := s.room()
-		if err != nil {
+		if err := s.room(); err != nil {
 			refuse(ctx, r, err)
 			return
 		}
-		s.opensShell(ctx, r.Address(), victim)
+		s.opensShell(r.Address())
 	}
 	s.send(ctx, r.Address(), openSession{ask: r}, ctx.Sender())
 }
@@ -130,6 +129,11 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 		s.shellReplaced(f)
 	case messages.SessionClosed:
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
+		if _, was := s.sessions[at]; !was {
+			s.unopened(at)
+			s.payClosing(ctx, at, f)
+			return // nobody was told that it was open
+		}
 		s.shellGone(f)
 		delete(s.sessions, at)
 		delete(s.asks, at)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -48,40 +49,57 @@ func (s *supervisor) wantsShell(at messages.Address, plan messages.SessionPlan, 
 	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.OfShell)
 }
 
-// room finds room for one more live shell: who must go for it, if anybody must.
-func (s *supervisor) room() (*messages.Address, *messages.Error) {
-	if s.limit.Shells <= 0 {
-		return nil, nil
+// room says why there is no room for one more live shell. Who must go for one that is being
+// opened goes when it is open, so that many of the others must be at rest.
+func (s *supervisor) room() *messages.Error {
+	if s.limit.Shells <= 0 || len(s.shells.known) < s.limit.Shells {
+		return nil
 	}
-	if len(s.shells.known) < s.limit.Shells {
-		return nil, nil
-	}
-	n, works := 0, s.working()
-	var oldest *messages.Address
+	works := s.working()
 	for at, use := range s.shells.known {
-		switch {
-		case s.isClosing(at) != nil:
-			continue
-		case use.pending && clock().Sub(use.used) > openPatience && !works[at]:
+		if use.pending && clock().Sub(use.used) > openPatience && !works[at] {
 			delete(s.shells.known, at)
+		}
+	}
+	n, idle := s.resting(works)
+	if n-len(idle) < s.limit.Shells {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.ResourceExhausted, Reason: "shells",
+		Message: fmt.Sprintf("every live shell is in use, and the node may have no more than %d", s.limit.Shells),
+		Hint:    "close one, wait for a command to end, or set limits.shells higher",
+	}
+}
+
+// resting counts the live shells, and lists those that nobody uses.
+func (s *supervisor) resting(works map[messages.Address]bool) (n int, idle []messages.Address) {
+	for at, use := range s.shells.known {
+		if s.isClosing(at) != nil {
 			continue
 		}
-		n++
-		if !use.pending && !works[at] && (oldest == nil || use.used.Before(s.shells.known[*oldest].used)) {
-			oldest = &at
+		if n++; !use.pending && !works[at] {
+			idle = append(idle, at)
 		}
 	}
-	switch {
-	case n < s.limit.Shells:
-		return nil, nil
-	case oldest == nil:
-		return nil, &messages.Error{
-			Code: messages.ResourceExhausted, Reason: "shells",
-			Message: fmt.Sprintf("every live shell is in use, and the node may have no more than %d", s.limit.Shells),
-			Hint:    "close one, wait for a command to end, or set limits.shells higher",
+	return n, idle
+}
+
+// tooMany are the shells that must go for one that is open now: those that were used the
+// longest ago. What is being opened is none yet.
+func (s *supervisor) tooMany(opened messages.Address) []messages.Address {
+	if s.limit.Shells <= 0 || len(s.shells.known) <= s.limit.Shells {
+		return nil
+	}
+	n, idle := s.resting(s.working())
+	for _, use := range s.shells.known {
+		if use.pending {
+			n--
 		}
 	}
-	return oldest, nil
+	idle = slices.DeleteFunc(idle, func(at messages.Address) bool { return at == opened })
+	slices.SortFunc(idle, func(a, b messages.Address) int { return s.shells.known[a].used.Compare(s.shells.known[b].used) })
+	return idle[:min(max(n-s.limit.Shells, 0), len(idle))]
 }
 
 // working are the sessions in which a command runs or waits. There may be thousands of
@@ -96,12 +114,8 @@ func (s *supervisor) working() map[messages.Address]bool {
 	return works
 }
 
-// opensShell counts a live shell that is about to be opened, and closes the one that
-// must go for it.
-func (s *supervisor) opensShell(ctx actor.Context, at messages.Address, victim *messages.Address) {
-	if victim != nil {
-		s.cleanUp(ctx, *victim)
-	}
+// opensShell counts a live shell that is about to be opened.
+func (s *supervisor) opensShell(at messages.Address) {
 	s.shells.known[at] = &shellUse{used: clock(), pending: true}
 }
 
@@ -123,7 +137,12 @@ func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messag
 		use = &shellUse{used: clock()}
 		s.shells.known[at] = use
 	}
-	use.pending = false
+	if use.pending {
+		use.pending = false
+		for _, victim := range s.tooMany(at) {
+			s.cleanUp(ctx, victim)
+		}
+	}
 	s.idleSoon(ctx)
 }
 

@@ -25,11 +25,14 @@ func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
 	busy := messages.Address{Scope: "main", Session: "s0"}
 	s.jobs["busy"] = &entry{job: &messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
 	begin := time.Now()
-	victim, err := s.room()
+	require.Nil(t, s.room())
+	added := messages.Address{Scope: "main", Session: "new"}
+	s.shells.known[added] = &shellUse{used: time.Unix(0, 0)}
+	s.shells.known[messages.Address{Scope: "main", Session: "to be"}] = &shellUse{pending: true}
+	victims := s.tooMany(added)
 	took := time.Since(begin)
-	require.Nil(t, err)
-	require.Equal(t, messages.SessionID("s1"), victim.Session) // s0 is the oldest, and busy
-	require.Less(t, took, 5*time.Second)                       // a look for each shell took 27 s
+	require.Equal(t, []messages.Address{{Scope: "main", Session: "s1"}}, victims) // s0 is older, and busy
+	require.Less(t, took, 5*time.Second)                                          // a look for each shell took 27 s
 }
 
 // manyShells are so many shells, each used a second later than the one before.

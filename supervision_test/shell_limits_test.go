@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/backends"
 	"troupe/backends/fake"
 	"troupe/messages"
 )
@@ -148,4 +149,45 @@ func TestShellsThatAreRefusedHoldNoPlace(t *testing.T) {
 		h.used("better")
 		want(h, "sessions", h.sessions(), "one better ")
 	}, plan{limits: actors.Limits{Shells: 1}})
+}
+
+// A session for which the first command is refused is none: it takes no shell's place,
+// counts against no quota, is not told of, and its name is free for another plan, or for
+// none. One that was asked for stays.
+func TestShellOfARefusedCommandIsNone(t *testing.T) {
+	missing := fake.Options{Check: func(c backends.Command) *messages.Error {
+		if c.Dir == "/missing" || c.Text == "cd /missing" {
+			return &messages.Error{Code: messages.CwdNotFound, Message: "no such directory"}
+		}
+		return nil
+	}}
+	inHouse(t, func(h *house) {
+		h.used("real")
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "main", Quota: messages.ScopeQuota{Sessions: 2}}))
+		wrong := live("typo", "cd /missing")
+		for i := range 200 {
+			wrong.Session = messages.SessionID(fmt.Sprintf("typo%d", i%100))
+			refused(h.run(wrong), messages.CwdNotFound)
+		}
+		want(h, "sessions", h.sessions(), "real ")
+		h.used("real")
+		want(h, "shells", len(h.engine.Shells()), 1)
+
+		c, p := h.start(messages.RunCommand{Session: "typo99", Text: "without a plan"})
+		p.Exit(0)
+		want(h, "backend", finished(c).Backend, messages.OnPipes)
+		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "typo99"}))
+		h.used("typo98")
+		want(h, "sessions", h.sessions(), "typo98 ")
+
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "asked", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}))
+		wrong.Session = "asked"
+		refused(h.run(wrong), messages.CwdNotFound)
+		want(h, "sessions", h.sessions(), "asked ")
+		for _, f := range h.ledger.all() {
+			if opened, is := f.Fact.(messages.SessionOpened); is {
+				want(h, "told", opened.Info.Session == "real" || opened.Info.Session == "typo98" || opened.Info.Session == "typo99" || opened.Info.Session == "asked", true)
+			}
+		}
+	}, plan{fake: missing, limits: actors.Limits{Shells: 1}})
 }
