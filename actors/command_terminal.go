@@ -71,9 +71,14 @@ func (t *terminal) shownBy(r *terms, promoted bool) {
 
 // promoted has the client of the run answer no more.
 func (c *command) promoted(ctx actor.Context) {
-	if c.terminal != nil && c.terminal.machine.Holder == theRun && c.proc != nil {
-		c.stepTerminal(ctx, messages.LeaveTerminal{By: theRun, Through: c.written()})
+	if c.terminal == nil || c.terminal.machine.Holder != theRun {
+		return
 	}
+	leave := messages.LeaveTerminal{By: theRun}
+	if c.proc != nil { // else it has not begun
+		leave.Through = c.written()
+	}
+	c.stepTerminal(ctx, leave)
 }
 
 // of is the terminal as whoever draws it must know it.

@@ -29,6 +29,7 @@ type entry struct {
 	noted   bool         // … and knows where it is
 	due     bool         // its engine has its end, see awaitEnds
 	keep    bool         // somebody has asked for it to stay: its record says so a moment later
+	given   bool         // its session was given up: nobody hears what is asked of it
 	// answered is how far what was asked of its terminal has an answer (lifecycle.Terminal).
 	answered int64
 

@@ -76,7 +76,9 @@ func (s *session) letGo(ctx actor.Context, t *ticket) {
 func (s *session) letGone(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	delete(s.jobs, id)
-	s.shell.Yield(t.place.job.UID)
+	if s.shell != nil { // else it was held without a place
+		s.shell.Yield(t.place.job.UID)
+	}
 	ctx.Send(ctx.Parent(), letGone{job: id})
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	s.closeStep(ctx)

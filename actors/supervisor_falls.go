@@ -42,14 +42,13 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 			continue
 		}
 		s.give(ctx, s.admission.Done(e.job.ID))
+		e.given = true
+		s.endMove(ctx, e.job.ID, unsupervised(e.job.ID))
 		if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
 			e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
 			s.record(ctx, e, messages.CommandChanged{})
 		}
-		s.pay(e, messages.CommandRejected{Err: messages.Error{
-			Code: messages.Internal, Reason: "unsupervised",
-			Message: "the session of job " + string(e.job.ID) + " failed too often; what runs in it runs on, unsupervised", Hint: "shut the node down to end it",
-		}})
+		s.pay(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
 	}
 	if o, ok := s.closings[at]; ok {
 		delete(s.closings, at)
@@ -58,4 +57,12 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 		}
 	}
 	s.send(ctx, messages.Address{Scope: lost.scope}, rebuilt{}, nil)
+}
+
+// unsupervised refuses what nobody is left to do for a job.
+func unsupervised(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.Internal, Reason: "unsupervised",
+		Message: "the session of job " + string(id) + " failed too often; what runs in it runs on, unsupervised", Hint: "shut the node down to end it",
+	}
 }

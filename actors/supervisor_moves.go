@@ -18,7 +18,7 @@ type move struct {
 
 // wait keeps a request about a job that is on its way: it is passed on, in its
 // turn, when the job has come.
-func (m *move) wait(ctx actor.Context, id messages.JobID, r messages.Addressed) {
+func (m *move) wait(ctx actor.Context, id messages.JobID, r any) {
 	if len(m.early) >= maxEarly {
 		refuse(ctx, r, isMoving(id))
 		return
@@ -47,7 +47,15 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 		refuse(ctx, r, err)
 		return
 	}
+	if e.given {
+		refuse(ctx, r, unsupervised(e.job.ID))
+		return
+	}
 	m, moving := s.moves[e.job.ID]
+	if moving && m.to != r.To { // it goes there when it has come
+		m.wait(ctx, e.job.ID, r)
+		return
+	}
 	if !moving {
 		m = &move{to: r.To}
 		s.moves[e.job.ID] = m
@@ -71,13 +79,18 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 
 // movesNoMore tells those who wait for a job to be handed over that it is over.
 func (s *supervisor) movesNoMore(ctx actor.Context, id messages.JobID) {
+	s.endMove(ctx, id, lifecycle.JobFinished(id))
+}
+
+// endMove tells them why it does not move.
+func (s *supervisor) endMove(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	m, moving := s.moves[id]
 	if !moving {
 		return
 	}
 	s.arrived(ctx, id)
 	for _, client := range m.clients {
-		ctx.Send(client, messages.RequestRejected{Err: *lifecycle.JobFinished(id)})
+		ctx.Send(client, messages.RequestRejected{Err: *err})
 	}
 	for _, q := range m.early {
 		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
@@ -93,9 +106,12 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	e.change(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
 	if e.run != nil {
 		run := *e.run // its former place has the other one
-		run.Scope, run.Session = e.job.Scope, e.job.Session
+		run.Scope, run.Session, run.Open = e.job.Scope, e.job.Session, nil
 		e.run = &run
 	}
+	terms := *e.terms
+	terms.open = nil // that was the plan of the session it comes from
+	e.terms = &terms
 	e.offered = false // by now it may have begun, whatever its new place has room for
 	e.noted = false
 	if !e.job.State.Ended() { // before it is placed: by the number its engine is told who is right
@@ -107,6 +123,10 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 		ctx.Send(client, messages.Acknowledged{})
 	}
 	for _, q := range to.early {
+		if _, again := q.request.(messages.HandOver); again {
+			ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
+			continue
+		}
 		s.send(ctx, s.home(e), q.request, q.sender)
 	}
 }

@@ -65,7 +65,11 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		s.answerFor(ctx, e, r)
 		return
 	}
-	if p, is := r.(messages.PromoteCommand); is {
+	if e.given {
+		refuse(ctx, r, unsupervised(e.job.ID))
+		return
+	}
+	if p, is := r.(messages.PromoteCommand); is && !e.job.HasFlag(messages.FlagUnsupervised) { // that can only be stopped
 		e.keep = e.keep || p.Keep
 	}
 	if m, moving := s.moves[e.job.ID]; moving {

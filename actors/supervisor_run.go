@@ -181,6 +181,8 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 	}
 	s.drop(e)
 	s.unexpect(ctx, e)
+	s.endMove(ctx, m.job, &m.err)
+	s.refuseWaits(ctx, m)
 	for _, client := range e.debts {
 		ctx.Send(client, messages.CommandRejected{Err: m.err})
 	}

@@ -54,6 +54,10 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 			s.closeTops(ctx, r.Grace)
 		}
 	}
+	if joins && s.phase == closingScopes && !s.shutdown.ask.KeepJobs && !r.KeepJobs && lifecycle.Grace(r.Grace) < lifecycle.Grace(s.shutdown.ask.Grace) {
+		s.shutdown.ask.Grace = r.Grace
+		s.closeTops(ctx, r.Grace)
+	}
 	s.shutdownStep(ctx)
 }
 

@@ -89,6 +89,20 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 	return owed >= s.limit.Watches
 }
 
+// jobRefused tells a wait that one of its jobs was refused a place: there is none.
+type jobRefused struct {
+	quiet
+	err messages.Error
+}
+
+func (s *supervisor) refuseWaits(ctx actor.Context, m unplaced) {
+	for _, w := range s.watches {
+		if w.jobs[m.job] {
+			ctx.Send(w.pid, jobRefused{err: m.err})
+		}
+	}
+}
+
 // gathersFull says whether no further stop of many jobs is taken. Those that go
 // on for nobody count, too: each holds the jobs it asks for.
 func (s *supervisor) gathersFull() bool {

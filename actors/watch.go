@@ -53,6 +53,8 @@ func (w *watch) Receive(ctx actor.Context) {
 		w.lost(ctx, msg.who)
 	case lifecycle.Changed:
 		w.changed(ctx, msg)
+	case jobRefused:
+		w.answer(ctx, messages.RequestRejected{Err: msg.err})
 	case quit:
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
 	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, watchLate, tailFailed:

@@ -169,6 +169,7 @@ func TestHandoverTwice(t *testing.T) {
 		one, two := h.send(messages.HandOver{Job: "j1", To: "b"}), h.send(messages.HandOver{Job: "j1", To: "c"})
 		reply[messages.Acknowledged](one)
 		reply[messages.Acknowledged](two)
+		want(h, "scope", h.job("j1").Scope, messages.ScopePath("c"))
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "d"}))
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "d"}))
 		want(h, "scope", h.job("j1").Scope, messages.ScopePath("d"))

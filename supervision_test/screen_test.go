@@ -182,6 +182,24 @@ func TestScreenIsShownByTheRun(t *testing.T) {
 	})
 }
 
+// So is one that is promoted before it has begun: it is answered by nobody else.
+func TestScreenOfARunThatIsPromotedInTheQueue(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, q := h.start(messages.RunCommand{Text: "first"})
+		r := onTerminal
+		r.Background, r.Shown = false, true
+		c := h.run(r)
+		h.ask(messages.PromoteCommand{Job: "j2"})
+		reply[messages.CommandPromoted](c)
+		q.Exit(0)
+		finished(first)
+		p := h.proc("edit")
+		p.Begin()
+		p.Write(messages.Merged, "\x1b[6n")
+		wantInput(h, p, "\x1b[1;1R")
+	}, plan{fake: serial})
+}
+
 // Who asks after a long silence is answered as well.
 func TestScreenAnswersAfterASilence(t *testing.T) {
 	inHouse(t, func(h *house) {

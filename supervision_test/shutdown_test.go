@@ -177,13 +177,14 @@ func TestShutdownForced(t *testing.T) {
 	})
 }
 
-// Two who end the node end it once, and both hear that it has ended.
+// Two who end the node end it once, by the shorter of their graces, and both hear that it
+// has ended.
 func TestShutdownTwice(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
 		one := h.ending(context.Background(), messages.ShutDown{})
 		two := h.ending(context.Background(), messages.ShutDown{Grace: -1})
-		h.wantSignals(p, "TERM") // the first one's grace
+		h.wantSignals(p, "TERM", "KILL")
 		p.Exit(0)
 		if err := errors.Join(<-one, <-two); err != nil {
 			h.Error(err)

@@ -41,6 +41,10 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
+	if _, pace := e.Request.(messages.PaceOutput); pace { // it holds at once; its answer waits behind input that a held job does not take
+		c.controls = append(slices.Clip(c.controls), control{})
+		return c, []Effect{Do{e.Request}, Reply{e.By, messages.Acknowledged{}}}
+	}
 	_, look := e.Request.(messages.AwaitInput)
 	c.controls = append(slices.Clip(c.controls), control{e.By, look})
 	was := c.Job.Terminal
@@ -120,7 +124,7 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 			Code: messages.Refused, Reason: "stopping", Message: fmt.Sprintf("job %s is already being stopped", c.Job.ID),
 		})}
 	}
-	if err := checkDeadline(c, r); err != nil {
+	if err := checkDeadline(now, c, r); err != nil {
 		return c, []Effect{refuse(by, err)}
 	}
 	if c.Job.State == messages.Queued { // its deadline runs when it leaves the queue
@@ -157,7 +161,11 @@ func (c Command) begun(now time.Time) time.Time {
 	return c.Job.Started
 }
 
-func checkDeadline(c Command, r messages.ChangeDeadline) *messages.Error {
+func checkDeadline(now time.Time, c Command, r messages.ChangeDeadline) *messages.Error {
+	left := c.Limits.Timeout
+	if c.Job.State != messages.Queued {
+		left = max(c.Job.Deadline.Sub(now), 0)
+	}
 	none := c.Job.Deadline.IsZero() && (c.Job.State != messages.Queued || c.Limits.Timeout == 0)
 	switch {
 	case r.None:
@@ -166,6 +174,8 @@ func checkDeadline(c Command, r messages.ChangeDeadline) *messages.Error {
 		return messages.Invalid("deadline", "a deadline must be positive and at most ten years away")
 	case (r.Extend == 0) == (r.After == 0):
 		return messages.Invalid("deadline", "give either an extension, a time from now, or none")
+	case r.Extend > 0 && !none && left > messages.MaxDuration-r.Extend:
+		return messages.Invalid("deadline", "with what is left of it the deadline would be more than ten years away")
 	case r.Extend > 0 && none:
 		return messages.Invalid("deadline", "the job has no deadline that could be extended; give a time from now")
 	}

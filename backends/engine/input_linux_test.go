@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/backends"
 	"troupe/messages"
@@ -139,6 +140,22 @@ func TestDeadlineControl(t *testing.T) {
 	e = r.up("echo up; sleep 100")
 	e.proc.Do(backends.Deadline{After: 50e6})
 	if x := e.over(); x.Cause.By != messages.ByDeadline {
+		t.Errorf("%+v", x)
+	}
+}
+
+// A deadline that has come is its owner's to act on, who may have moved it at that very
+// moment, and has told so.
+func TestADeadlineIsItsOwnersFirst(t *testing.T) {
+	r := newRig(t)
+	g := newGate(t)
+	e := r.up("echo up; read x < " + g.path + "; exit 1")
+	for _, after := range []time.Duration{1, time.Hour} {
+		e.proc.Do(backends.Deadline{After: after})
+		await[messages.ControlDone](e)
+	}
+	g.open()
+	if x := e.over(); x.Status.Code != 1 || x.Cause.By != messages.ByNobody {
 		t.Errorf("%+v", x)
 	}
 }

@@ -379,19 +379,3 @@ func (j *job) dismiss() {
 		j.live.dismiss()
 	}
 }
-
-// insure replaces the deadline that holds while nobody watches the job.
-func (j *job) insure(after time.Duration) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.insurance != nil {
-		j.insurance.Stop()
-		j.insurance = nil
-	}
-	if after <= 0 || j.phase == over {
-		return
-	}
-	j.insurance = time.AfterFunc(after, func() {
-		j.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, j.later.grace)
-	})
-}

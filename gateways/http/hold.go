@@ -52,6 +52,7 @@ func (c *call) press(uid messages.UID) error {
 	defer h.mu.Unlock()
 	if h.holders == 0 {
 		if _, err := ask[messages.Acknowledged](c, messages.PaceOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
+			c.goesOn(uid) // it may have been heard all the same
 			c.letGo(uid)
 			return err
 		}
@@ -69,9 +70,13 @@ func (c *call) release(uid messages.UID) {
 	c.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.holders--; h.holders > 0 {
-		return
+	if h.holders--; h.holders == 0 {
+		c.goesOn(uid)
 	}
+}
+
+// goesOn tells a job that nobody holds it back.
+func (c *call) goesOn(uid messages.UID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 	defer cancel()
 	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PaceOutput{Job: messages.JobID(uid)} })

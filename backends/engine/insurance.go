@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// insure replaces the deadline that holds while nobody watches the job.
+func (j *job) insure(after time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.insurance != nil {
+		j.insurance.Stop()
+		j.insurance = nil
+	}
+	if after <= 0 || j.phase == over {
+		return
+	}
+	j.arm(after, false)
+}
+
+// ownersTime is how much later than its owner's the engine's deadline is while there is
+// an owner: who has moved the deadline at the last moment was told so before it is known here.
+const ownersTime = time.Second
+
+// arm is called with mu.
+func (j *job) arm(after time.Duration, late bool) {
+	var timer *time.Timer
+	timer = time.AfterFunc(after, func() {
+		j.mu.Lock()
+		if j.insurance != timer { // it was moved meanwhile
+			j.mu.Unlock()
+			return
+		}
+		if !late && j.owner() != nil {
+			j.arm(ownersTime, true)
+			j.mu.Unlock()
+			return
+		}
+		j.mu.Unlock()
+		j.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, j.later.grace)
+	})
+	j.insurance = timer
+}
