@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/backends/shell"
 	"troupe/messages"
 )
 
@@ -21,7 +20,9 @@ import (
 // command is far behind the others.
 type busy struct {
 	sessions []trips
-	n        int // commands of each in a round
+	n        int     // commands of each in a round
+	told     notices // of the end of each command of ours
+	house    *house  // nil: the shells are raw
 }
 
 // trips are one shell's.
@@ -31,18 +32,18 @@ type trips interface {
 	close() error
 }
 
-func newOurBusy(_ context.Context, e errand) (runner, error) {
+func newOurBusy(ctx context.Context, e errand) (runner, error) {
 	if most := terminalLimit(); most < e.Size.Busy {
 		return nil, lacking{fmt.Sprintf("kernel.pty.max is %d", most)}
 	}
-	how := shell.Options{Terminal: messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}}
-	first, err := ourShellOn(e, how)
-	b := &busy{n: e.Size.BusyTrips, sessions: []trips{first}}
-	for i := 1; err == nil && i < e.Size.Busy; i++ {
-		s := &ourShell{engine: first.engine, store: first.store, facts: make(chan messages.ProcessFact, 16), series: i, beside: true}
-		if err = s.open(e, how); err == nil {
-			b.sessions = append(b.sessions, s)
-		}
+	h, err := openHouse(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	told, err := h.subscribe(ctx)
+	b := &busy{n: e.Size.BusyTrips, told: told, house: h}
+	for i := range e.Size.Busy {
+		b.sessions = append(b.sessions, liveShell(h, i, messages.OfShellOnTerminal))
 	}
 	return b, errors.Join(err, b.warmUp())
 }
@@ -79,6 +80,8 @@ func (b *busy) round(ctx context.Context) (values, error) {
 // all has each shell run n commands, all shells at a time.
 func (b *busy) all(ctx context.Context, n int) ([]time.Duration, error) {
 	var wait sync.WaitGroup
+	heard := make(chan error, 1)
+	go func() { heard <- b.hear(ctx, len(b.sessions)*n) }()
 	times, errs := make([]time.Duration, len(b.sessions)*n), make([]error, len(b.sessions))
 	for i, s := range b.sessions {
 		wait.Go(func() {
@@ -90,14 +93,31 @@ func (b *busy) all(ctx context.Context, n int) ([]time.Duration, error) {
 		})
 	}
 	wait.Wait()
-	return times, errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		err = <-heard
+	}
+	return times, err
 }
 
-// close closes the first one last: the engine is its.
+// hear hears of the end of n commands of ours.
+func (b *busy) hear(ctx context.Context, n int) error {
+	for b.house != nil && n > 0 {
+		if _, err := b.told.next(ctx); err != nil {
+			return err
+		}
+		n--
+	}
+	return nil
+}
+
 func (b *busy) close() error {
+	if b.house != nil {
+		return b.house.close()
+	}
 	var errs []error
-	for i := len(b.sessions) - 1; i >= 0; i-- {
-		errs = append(errs, b.sessions[i].close())
+	for _, s := range b.sessions {
+		errs = append(errs, s.close())
 	}
 	return errors.Join(errs...)
 }
@@ -115,11 +135,10 @@ func (r *rawShell) trip(ctx context.Context) error {
 }
 
 // trip implements trips.
-func (o *ourShell) trip(ctx context.Context) error {
-	exited, proc, err := o.command(ctx)
-	if err != nil {
-		return err
-	}
-	proc.Settle(exited.Last)
-	return o.store.Remove(o.id())
+func (l inLiveShell) trip(ctx context.Context) error {
+	_, err := l.command(ctx)
+	return err
 }
+
+// close implements trips: the node ends the shell.
+func (inLiveShell) close() error { return nil }
