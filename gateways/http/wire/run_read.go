@@ -13,13 +13,13 @@ var runFields = [...]field[Run]{
 	{"tag", func(d *jx.Decoder, w *Run) error { return text(d, &w.Tag) }},
 	{"command", func(d *jx.Decoder, w *Run) error { return present(d, &w.Command, text[string]) }},
 	{"command_base64", func(d *jx.Decoder, w *Run) error { return present(d, &w.CommandBase64, text[string]) }},
-	{"argv", func(d *jx.Decoder, w *Run) error { return texts(d, &w.Argv) }},
+	{"argv", func(d *jx.Decoder, w *Run) error { return list(d, &w.Argv, element) }},
 	{"shell", func(d *jx.Decoder, w *Run) error { return text(d, &w.Shell) }},
 	{"cwd", func(d *jx.Decoder, w *Run) error { return text(d, &w.Dir) }},
 	{"env", func(d *jx.Decoder, w *Run) error { return words(d, &w.Env) }},
 	{"env_unsafe", func(d *jx.Decoder, w *Run) error { return truth(d, &w.EnvUnsafe) }},
 	{"env_policy", func(d *jx.Decoder, w *Run) error { return text(d, &w.EnvPolicy) }},
-	{"base_env", func(d *jx.Decoder, w *Run) error { return texts(d, &w.BaseEnv) }},
+	{"base_env", func(d *jx.Decoder, w *Run) error { return list(d, &w.BaseEnv, element) }},
 	{"umask", func(d *jx.Decoder, w *Run) error { return text(d, &w.Umask) }},
 	{"streams", func(d *jx.Decoder, w *Run) error { return text(d, &w.Streams) }},
 	{"stdin", func(d *jx.Decoder, w *Run) error { return text(d, &w.Stdin) }},
@@ -32,7 +32,7 @@ var runFields = [...]field[Run]{
 	{"timeout_ms", func(d *jx.Decoder, w *Run) error { return present(d, &w.Timeout, whole[int64]) }},
 	{"grace_ms", func(d *jx.Decoder, w *Run) error { return present(d, &w.Grace, whole[int64]) }},
 	{"on_exit", func(d *jx.Decoder, w *Run) error { return text(d, &w.OnExit) }},
-	{"on_finish", func(d *jx.Decoder, w *Run) error { return texts(d, &w.OnFinish) }},
+	{"on_finish", func(d *jx.Decoder, w *Run) error { return list(d, &w.OnFinish, element) }},
 	{"max_output", func(d *jx.Decoder, w *Run) error { return present(d, &w.MaxOutput, quota) }},
 	{"durability", func(d *jx.Decoder, w *Run) error { return text(d, &w.Durability) }},
 	{"persist", func(d *jx.Decoder, w *Run) error { return truth(d, &w.Persist) }},
@@ -45,7 +45,7 @@ var planFields = [...]field[SessionPlan]{
 	{"cwd", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Dir) }},
 	{"env", func(d *jx.Decoder, p *SessionPlan) error { return words(d, &p.Env) }},
 	{"env_policy", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.EnvPolicy) }},
-	{"base_env", func(d *jx.Decoder, p *SessionPlan) error { return texts(d, &p.BaseEnv) }},
+	{"base_env", func(d *jx.Decoder, p *SessionPlan) error { return list(d, &p.BaseEnv, element) }},
 	{"umask", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Umask) }},
 	{"shell", func(d *jx.Decoder, p *SessionPlan) error { return text(d, &p.Shell) }},
 	{"terminal", func(d *jx.Decoder, p *SessionPlan) error { return present(d, &p.Terminal, size) }},
@@ -78,8 +78,17 @@ func words(d *jx.Decoder, into *map[string]string) error {
 			return errSurprise
 		}
 		var v string
-		err := text(d, &v)
+		err := element(d, &v)
 		(*into)[string(key)] = v
 		return err
 	})
+}
+
+// element reads a text of a list or a map. There null says nothing that could be left
+// as it is: it is a surprise.
+func element(d *jx.Decoder, into *string) error {
+	if null(d) {
+		return errSurprise
+	}
+	return text(d, into)
 }

@@ -34,6 +34,7 @@ func TestBadInputRunIsNoSurprise(t *testing.T) {
 		``, `{`, `[]`, `null`, `{}x`, `{}{}`, `{"new":1}`, `{"Command":"a"}`, `{"command":"a","command":"b"}`, `{"command":1}`, `{"timeout_ms":1.5}`, `{"timeout_ms":"1"}`,
 		`{"env":{"A":"1","A":"2"}}`, `{"env":{"A":1}}`, `{"terminal":{"rows":1,"x":1}}`, `{"terminal":{"rows":1,"rows":1}}`, `{"open":{"shell":"a","shell":"b"}}`, `{"open":{"x":1}}`, `{"open":{"terminal":{"x":1}}}`, `{"open":[]}`, `{"max_output":{"bytes":1e9}}`, `{"argv":"a"}`,
 		`{"command":"\ud800"}`, "{\"command\":\"\xff\"}", "{\"command\":\"a\nb\"}", `{"command":"\x"}`, `{"background":1}`, `{"command":"a",}`,
+		`{"argv":["a",null]}`, `{"base_env":[null]}`, `{"on_finish":[null]}`, `{"env":{"A":null}}`, `{"open":{"env":{"A":null}}}`, `{"open":{"base_env":[null]}}`,
 	} {
 		var one, two Run
 		want := decode([]byte(in), &one)
@@ -99,6 +100,10 @@ func TestBadInputIsSaidInASentence(t *testing.T) {
 		`{"open":[]}`:    "open cannot be an array; it must be an object",
 		`{"command":{}}`: "command cannot be an object; it must be a string",
 		`{"argv":"x"}`:   "argv cannot be a string; it must be a list",
+
+		`{"argv":["a",null]}`:   "an element of argv is null; give a value, or leave it out",
+		`{"env":{"A": null}}`:   `"A" of env is null; give a value, or leave it out`,
+		`{"argv":[["a",null]]}`: "argv cannot be an array; it must be a string",
 	} {
 		var r Run
 		if err := Decode([]byte(body), &r); err == nil || err.Message != want {

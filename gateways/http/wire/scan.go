@@ -10,7 +10,8 @@ import (
 
 // scanner looks at a JSON text for what the decoder of the standard library lets
 // pass: nesting without bound, keys in another case, keys that are there twice,
-// halves of surrogate pairs. Of what is no JSON at all it says nothing.
+// halves of surrogate pairs, null for an element of a list or a map. Of what is no
+// JSON at all it says nothing.
 type scanner struct {
 	in    []byte
 	at    int
@@ -47,6 +48,8 @@ func (s *scanner) scan() *messages.Error {
 			}
 		case '"':
 			err = s.text()
+		case 'n':
+			err = s.null()
 		}
 		if err != nil {
 			return err
@@ -60,6 +63,25 @@ func (s *scanner) top() *container {
 		return nil
 	}
 	return &s.stack[len(s.stack)-1]
+}
+
+// null refuses the null of an element, which would be read as an empty one. That of a
+// field is the field left out.
+func (s *scanner) null() *messages.Error {
+	inner := len(s.stack) - 1
+	if inner < 1 || !bytes.HasPrefix(s.in[s.at:], []byte("ull")) {
+		return nil
+	}
+	in, of := s.stack[inner], s.stack[inner-1]
+	switch {
+	case !of.object: // no request has lists of lists
+		return nil
+	case in.free:
+		return named(of.last, fmt.Sprintf("%.64q of %.64s is null; give a value, or leave it out", in.last, of.last))
+	case in.object:
+		return nil
+	}
+	return named(of.last, fmt.Sprintf("an element of %.64s is null; give a value, or leave it out", of.last))
 }
 
 func (s *scanner) push(object bool) *messages.Error {
