@@ -186,6 +186,9 @@ func (p Run) surround(r *messages.RunCommand, s Surroundings) *messages.Error {
 	}
 	base, _, err := shell.Environment(messages.RunCommand{EnvPolicy: policy, Env: named}, s.Env)
 	if err != nil {
+		if _, named := p.Env[err.Reason]; named { // one that is refused by its name: the tool has no policy to give
+			err.Hint = "set it inside the command, where it can be seen"
+		}
 		return err
 	}
 	for _, entry := range s.Env {

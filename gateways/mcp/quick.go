@@ -3,16 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"troupe/messages"
 )
 
 // What the SDK does for a tool is dear: it turns parameters and results into maps and
@@ -90,6 +86,7 @@ type reader[In any] struct {
 
 type field struct {
 	index []int
+	kind  reflect.Type
 	plain func(json.RawMessage) bool // whether a value is plainly of its type
 }
 
@@ -105,7 +102,7 @@ func newReader[In any]() *reader[In] {
 		if plain == nil {
 			continue
 		}
-		r.fields[name] = field{f.Index, plain}
+		r.fields[name] = field{f.Index, f.Type, plain}
 		if !strings.Contains(rest, "omitempty") {
 			r.required = append(r.required, name)
 		}
@@ -132,26 +129,6 @@ func (r *reader[In]) read(args json.RawMessage) (in In, ok bool) {
 		}
 	}
 	return in, true
-}
-
-// wrong says of parameters that could not be read which one is not there, or is missing;
-// nil: something else is wrong with them, or nothing.
-func (r *reader[In]) wrong(tool string, args json.RawMessage) *messages.Error {
-	given := map[string]json.RawMessage{}
-	if len(args) > 0 && (json.Unmarshal(args, &given) != nil || given == nil) {
-		return nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, known := r.names[name]; !known {
-			return messages.Invalid(name, fmt.Sprintf("the tool %s has no parameter %q; it has %s", tool, name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
-		}
-	}
-	for _, name := range r.required {
-		if _, there := given[name]; !there {
-			return messages.Invalid(name, fmt.Sprintf("the tool %s needs the parameter %s", tool, name))
-		}
-	}
-	return nil
 }
 
 // plainly says how to tell a value of a type; nil: nobody can.

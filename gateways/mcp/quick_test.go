@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,6 +64,7 @@ func readsAlike[In any](t *testing.T, right string) {
 			} {
 				in, ok := quick.read(json.RawMessage(args))
 				if !ok {
+					saysWhatIsWrong(t, quick, args, func() bool { got = nil; w.call("it", args); return got != nil })
 					continue
 				}
 				read++
@@ -74,6 +76,49 @@ func readsAlike[In any](t *testing.T, right string) {
 		}
 	}
 	require.Greater(t, read, len(names), "%T", *new(In))
+}
+
+// saysWhatIsWrong checks that what the SDK refuses is refused in words of ours, and
+// nothing else; null for a parameter is none.
+func saysWhatIsWrong[In any](t *testing.T, quick *reader[In], args string, takes func() bool) {
+	t.Helper()
+	raw, said := json.RawMessage(args), ""
+	if rest, had := quick.withoutNulls(raw); had {
+		if _, ok := quick.read(rest); ok {
+			return
+		}
+		raw = rest
+	}
+	if bad := quick.wrong("it", raw); bad != nil {
+		said = bad.Message
+	}
+	if utf8.ValidString(args) {
+		require.Equal(t, said == "", takes(), "%T %s: %s", *new(In), args, said)
+	}
+}
+
+// A parameter of the wrong type is told by its name, in words of JSON.
+func TestBadInputOfATool(t *testing.T) {
+	s := New(Options{Host: &oneJob{}, Scope: "mcp"})
+	t.Cleanup(s.Close)
+	w := speaks(t, s.newClient().sdk, withSessions)
+	for _, c := range [][3]string{
+		{"run", `{"command":5}`, `command is a number; it must be a string (invalid_params, command)`},
+		{"run", `{"argv":"a"}`, `argv is a string; it must be a list (invalid_params, argv)`},
+		{"run", `{"argv":["a",null]}`, `an element of argv is null; it must be a string (invalid_params, argv)`},
+		{"run", `{"command":"a","env":{"A":"1","B":2}}`, `\"B\" of env is a number; it must be a string (invalid_params, env)`},
+		{"run", `{"command":"a","pty":"yes"}`, `pty is a string; it must be true or false (invalid_params, pty)`},
+		{"run", `{"command":"a","rows":1.5}`, `rows is 1.5; it must be a whole number (invalid_params, rows)`},
+		{"run", `{"command":"a","rows":{}}`, `rows is an object; it must be a whole number (invalid_params, rows)`},
+		{"run", `{"command":"a","wait_seconds":1e999}`, `wait_seconds is 1e999, which is larger than any number can be (invalid_params, wait_seconds)`},
+		{"read", `{"job_id":null}`, `the tool read needs the parameter job_id (invalid_params, job_id)`},
+		{"run", `[]`, `the arguments of the tool run are a list; they must be an object (invalid_params, arguments)`},
+		{"run", `{"command":null,"argv":null}`, `(invalid_params, empty_command)`},
+		{"run", `{"command":"a","env":{"LD_PRELOAD":"x"}}`, `it makes other programs run code of its choice (env_refused, LD_PRELOAD)\nset it inside the command, where it can be seen\n`},
+	} {
+		require.Contains(t, w.call(c[0], c[1]), c[2], c[1])
+	}
+	require.NotContains(t, w.call("wait", `{"until":null,"job_ids":null,"any":null}`), "isError")
 }
 
 // A structure is written as the SDK writes it.
@@ -109,7 +154,7 @@ func TestACallIsAnsweredAlikeOnBothWays(t *testing.T) {
 			t.Cleanup(s.Close)
 			c := s.newClient()
 			w := speaks(t, c.sdk, revision)
-			quick, slow := `{`+rest+`}`, `{"job_ids":null,`+rest+`}`
+			quick, slow := `{`+rest+`}`, `{"max_bytes":2e3,`+rest+`}`
 			reader := newReader[core.Await]()
 			_, ok := reader.read(json.RawMessage(quick))
 			require.True(t, ok)

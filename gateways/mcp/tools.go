@@ -82,6 +82,12 @@ func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context
 	c.tools[t.Name] = func(ctx context.Context, req *sdk.CallToolRequest) (outcome, bool) {
 		in, ok := reader.read(req.Params.Arguments)
 		if !ok {
+			if rest, had := reader.withoutNulls(req.Params.Arguments); had {
+				req.Params.Arguments = rest // the SDK reads it too
+				in, ok = reader.read(rest)
+			}
+		}
+		if !ok {
 			if bad := reader.wrong(t.Name, req.Params.Arguments); bad != nil {
 				return outcome{result: c.refuse(ctx, bad)}, true
 			}

@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"troupe/messages"
+)
+
+// object is a JSON object, as the parameters of a call are; null is an empty one. It
+// reports false of what is none.
+func object(args json.RawMessage) (map[string]json.RawMessage, bool) {
+	all := map[string]json.RawMessage{}
+	return all, len(args) == 0 || json.Unmarshal(args, &all) == nil
+}
+
+// withoutNulls leaves out what is given as null: models write it for what they do not
+// mean, and the schema has it for some types alone. It reports false if there is none.
+func (r *reader[In]) withoutNulls(args json.RawMessage) (json.RawMessage, bool) {
+	all, ok := object(args)
+	if !ok {
+		return nil, false
+	}
+	before := len(all)
+	maps.DeleteFunc(all, func(name string, value json.RawMessage) bool {
+		_, known := r.names[name]
+		return known && kindOf(value) == "null"
+	})
+	if len(all) == before {
+		return nil, false
+	}
+	out, err := json.Marshal(all)
+	return out, err == nil
+}
+
+// wrong says of parameters that could not be read which one is not there, is missing or
+// of another type; nil: something else is wrong with them, or nothing.
+func (r *reader[In]) wrong(tool string, args json.RawMessage) *messages.Error {
+	all, ok := object(args)
+	if !ok {
+		return messages.Invalid("arguments", fmt.Sprintf("the arguments of the tool %s are %s; they must be an object", tool, kindOf(args)))
+	}
+	names := slices.Sorted(maps.Keys(all))
+	for _, name := range names {
+		if _, known := r.names[name]; !known {
+			return messages.Invalid(name, fmt.Sprintf("the tool %s has no parameter %q; it has %s", tool, name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
+		}
+	}
+	for _, name := range r.required {
+		if _, there := all[name]; !there {
+			return messages.Invalid(name, fmt.Sprintf("the tool %s needs the parameter %s", tool, name))
+		}
+	}
+	for _, name := range names {
+		if f, known := r.fields[name]; known {
+			if said := misfit(name, all[name], f.kind); said != "" {
+				return messages.Invalid(name, said)
+			}
+		}
+	}
+	return nil
+}
+
+// misfit says in words of JSON why a value is not of a type; "": it is.
+func misfit(name string, value json.RawMessage, t reflect.Type) string {
+	is, must := kindOf(value), ""
+	switch t.Kind() {
+	case reflect.Pointer:
+		return misfit(name, value, t.Elem())
+	case reflect.String:
+		must = "a string"
+	case reflect.Bool:
+		must = "true or false"
+	case reflect.Slice:
+		must = "a list"
+	case reflect.Map:
+		must = "an object"
+	case reflect.Float64:
+		must = "a number"
+	default:
+		must = "a whole number"
+	}
+	n, err := strconv.ParseFloat(string(value), 64)
+	switch {
+	case must == "a whole number" && is == "a number" && (err != nil || n != math.Trunc(n) || math.Abs(n) >= 1<<63):
+		is = string(value)
+	case is == "a number" && must == "a number" && err != nil:
+		return fmt.Sprintf("%s is %s, which is larger than any number can be", name, value)
+	case is == must, must == "a whole number" && is == "a number":
+		return misfits(name, value, t)
+	}
+	return fmt.Sprintf("%s is %s; it must be %s", name, is, must)
+}
+
+// misfits looks into a list or an object.
+func misfits(name string, value json.RawMessage, t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		var all []json.RawMessage
+		_ = json.Unmarshal(value, &all)
+		for _, one := range all {
+			if said := misfit("an element of "+name, one, t.Elem()); said != "" {
+				return said
+			}
+		}
+	case reflect.Map:
+		all, _ := object(value)
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if said := misfit(fmt.Sprintf("%.64q of %s", key, name), all[key], t.Elem()); said != "" {
+				return said
+			}
+		}
+	}
+	return ""
+}
+
+// kindOf names a value of JSON.
+func kindOf(value json.RawMessage) string {
+	switch value = bytes.TrimSpace(value); value[0] {
+	case '"':
+		return "a string"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
