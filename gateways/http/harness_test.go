@@ -124,13 +124,15 @@ func (d *daemon) awaits(id messages.JobID, c messages.Condition) messages.Job {
 	return ended.Jobs[0]
 }
 
-// raw sends a request as it stands and gives status and body.
+// raw sends a request as it stands and gives status and body, which is what
+// openapi.yaml says.
 func (d *daemon) raw(method, path, body string, header ...string) (int, string) {
 	d.t.Helper()
 	reply := d.reply(method, path, body, header...)
 	defer reply.Body.Close()
 	b, err := io.ReadAll(reply.Body)
 	require.NoError(d.t, err)
+	conforms(d.t, method, path, reply, b)
 	return reply.StatusCode, string(b)
 }
 
