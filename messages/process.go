@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // The process conversation: the engine reports what an OS process did.
 //
@@ -27,8 +30,15 @@ const (
 	Stderr
 )
 
-// String is the name of the stream in JSON and on the command line.
-func (s Stream) String() string { return [...]string{"merged", "stdout", "stderr"}[s] }
+// String is the name of the stream in JSON and on the command line; of what is none its
+// number.
+func (s Stream) String() string {
+	names := [...]string{"merged", "stdout", "stderr"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return strconv.Itoa(int(s))
+}
 
 // ProcessStarted reports that the process exists.
 type ProcessStarted struct {
