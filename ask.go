@@ -123,7 +123,8 @@ func (a *askers) close() {
 }
 
 // Ask sends a request of package messages to the tree and returns its one
-// reply. It ends early with ctx, whose end means that the answer is unknown,
+// reply. That may be a refusal, which is no error of Ask: messages.Refusal gives the
+// error in a reply. Ask ends early with ctx, whose end means that the answer is unknown,
 // not that it is no, and when the node fails or is shut down. With a ctx that
 // has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
 // what the tree does not know of, and knows whether jobs can be kept. What is no request

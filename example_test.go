@@ -52,7 +52,10 @@ func ExampleNode_Subscribe() {
 	job, err := node.Run(ctx, messages.RunCommand{Text: "read -r line; exit 7", Stdin: messages.StdinPipe, Background: true})
 	fmt.Println(job.State, job.Background, err)
 
-	_, err = node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
+	reply, err := node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
+	if err == nil {
+		err = messages.Refusal(reply) // a refusal is a reply
+	}
 	if err != nil {
 		fmt.Println(err)
 		return

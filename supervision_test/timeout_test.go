@@ -151,6 +151,8 @@ func TestBadInputTimeoutBadChanges(t *testing.T) {
 		for _, r := range []messages.ChangeDeadline{
 			{Job: "j1"},
 			{Job: "j1", Extend: time.Second, After: time.Second},
+			{Job: "j1", None: true, After: time.Second},
+			{Job: "j1", None: true, Extend: time.Second},
 			{Job: "j1", After: -1},
 			{Job: "j1", Extend: -1},
 			{Job: "j1", After: messages.MaxDuration + 1},

@@ -168,6 +168,8 @@ func checkDeadline(now time.Time, c Command, r messages.ChangeDeadline) *message
 	}
 	none := c.Job.Deadline.IsZero() && (c.Job.State != messages.Queued || c.Limits.Timeout == 0)
 	switch {
+	case r.None && (r.Extend != 0 || r.After != 0):
+		return messages.Invalid("deadline", "give either an extension, a time from now, or none")
 	case r.None:
 		return nil
 	case r.Extend < 0 || r.After < 0 || r.Extend > messages.MaxDuration || r.After > messages.MaxDuration:
