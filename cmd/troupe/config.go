@@ -41,6 +41,7 @@ type settings struct {
 	Copilot  copilotSettings     `toml:"copilot"`
 
 	file  string // which was read; "": none is there
+	text  string // of it
 	named bool   // somebody has named the socket
 
 	homeless error // why there is no state directory, if it is ""
@@ -165,7 +166,7 @@ func (s *settings) read(m *Main) error {
 	if err != nil {
 		return err
 	}
-	s.file = path
+	s.file, s.text = path, text
 	d := toml.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
@@ -173,11 +174,14 @@ func (s *settings) read(m *Main) error {
 	}
 	for name, argv := range s.Shells {
 		if len(argv) == 0 || argv[0] == "" {
-			return configError(path, 0, fmt.Sprintf("names the shell %q without a program; write %s = [\"/path/to/it\"]", name, name))
+			return settingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
 		}
 	}
 	if err := shell.CheckPrefix(s.Prefix, "prefix"); err != nil {
-		return configError(path, 0, "cannot be used: "+err.Message)
+		return settingError(path, text, "prefix", err.Message)
+	}
+	if s.Shell != "" && !filepath.IsAbs(s.Shell) {
+		return settingError(path, text, "shell", fmt.Sprintf("shell is %q; write an absolute path", s.Shell))
 	}
 	return nil
 }
@@ -239,8 +243,8 @@ func decodeError(path, text string, err error) *messages.Error {
 		line, _ := wrong.Position()
 		return configError(path, line, valueError(wrong))
 	}
-	if wrong := unnamed(text); wrong != "" {
-		return configError(path, 0, "cannot be used: "+wrong)
+	if setting, wrong := unnamed(text); wrong != "" {
+		return settingError(path, text, setting, wrong)
 	}
 	return configError(path, 0, "cannot be understood: "+err.Error())
 }

@@ -64,15 +64,15 @@ func listError(key []string, text string) string {
 
 // unnamed finds the setting of a value that is no text where one like "10s" or "64MiB"
 // must be: of such the decoder tells neither name nor line. "" is none.
-func unnamed(text string) string {
+func unnamed(text string) (setting, wrong string) {
 	var given map[string]any
 	if toml.Unmarshal([]byte(text), &given) != nil {
-		return ""
+		return "", ""
 	}
 	return wrongIn(reflect.TypeFor[settings](), given, "")
 }
 
-func wrongIn(table reflect.Type, given map[string]any, prefix string) string {
+func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, wrong string) {
 	for i := range table.NumField() { // in the order of the page
 		f := table.Field(i)
 		name := f.Tag.Get("toml")
@@ -82,15 +82,15 @@ func wrongIn(table reflect.Type, given map[string]any, prefix string) string {
 		}
 		if read, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
 			if err := read.UnmarshalText(fmt.Append(nil, value)); err != nil {
-				return prefix + name + " cannot be: " + err.Error()
+				return prefix + name, prefix + name + " cannot be: " + err.Error()
 			}
 			continue
 		}
 		if below, ok := value.(map[string]any); ok && f.Type.Kind() == reflect.Struct {
-			if wrong := wrongIn(f.Type, below, prefix+name+"."); wrong != "" {
-				return wrong
+			if setting, wrong := wrongIn(f.Type, below, prefix+name+"."); wrong != "" {
+				return setting, wrong
 			}
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -18,6 +18,7 @@ import (
 // for it: the first fault stays. The decoder has seen already that each is of its type.
 type checker struct {
 	file string   // where they stand
+	text string   // of it
 	env  []string // of troupe mcp
 	err  error
 }
@@ -25,7 +26,7 @@ type checker struct {
 // wrong says of a setting what is wrong with it, and what to do.
 func (c *checker) wrong(setting, why string, args ...any) {
 	if c.err == nil {
-		c.err = configError(c.file, 0, "cannot be used: "+setting+" "+fmt.Sprintf(why, args...))
+		c.err = settingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
 	}
 }
 
@@ -104,7 +105,7 @@ func (c *checker) omp(s *ompSettings) {
 	}
 	c.shell("omp.shell", s.Shell)
 	for i, r := range s.Rules {
-		c.rule(fmt.Sprintf("omp.rules, rule %d,", i+1), r)
+		c.rule("omp.rules", i+1, r)
 	}
 	c.path("omp.minimize_filters", s.MinimizeFilters)
 	for setting, paths := range map[string][]string{
@@ -116,16 +117,20 @@ func (c *checker) omp(s *ompSettings) {
 
 // rule checks one that is typed: the host's own may be void, and are then skipped
 // but nobody means that who writes one.
-func (c *checker) rule(where string, r rule) {
+func (c *checker) rule(setting string, nth int, r rule) {
+	why := ""
 	switch {
 	case r.Pattern == "":
-		c.wrong(where, "has no pattern; write a regular expression that finds the commands")
+		why = "no pattern; write a regular expression that finds the commands"
 	case r.Tool == "":
-		c.wrong(where, "has no tool; name the one that is to be used instead")
+		why = "no tool; name the one that is to be used instead"
 	case r.Message == "":
-		c.wrong(where, "has no message; write what the model is told")
+		why = "no message; write what the model is told"
 	case len(shell.Compile([]shell.Rule{shell.Rule(r)})) == 0:
-		c.wrong(where, "has the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
+		why = fmt.Sprintf("the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
+	}
+	if why != "" && c.err == nil {
+		c.err = tableError(c.file, c.text, setting, nth, fmt.Sprintf("%s, rule %d, has %s", setting, nth, why))
 	}
 }
 

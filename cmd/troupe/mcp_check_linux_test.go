@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,7 @@ func TestBadInputOfADialect(t *testing.T) {
 			{"minimize_filters = '" + everybodys + "'", "chmod o-w"},
 			{"minimize_filters = 'f.toml'", `omp.minimize_filters is "f.toml"; write an absolute path`},
 			{"minimize_filters = 5", "omp.minimize_filters must be a text in quotes"},
-			{"poll_wait = '7s'", "omp.poll_wait is 7s; it must be one of 5s, 10s, 30s, 1m, 5m"},
+			{"poll_wait = '7s'", "line 2: omp.poll_wait is 7s; it must be one of 5s, 10s, 30s, 1m, 5m"},
 			{"poll_wait = '-5s'", `line 2: omp.poll_wait cannot be: "-5s" is no time; write one like "90s"`},
 			{"poll_wait = 5", `omp.poll_wait cannot be: "5" is no time`},
 			{"poll_wait = true", `omp.poll_wait cannot be: "true"`},
@@ -44,6 +45,7 @@ func TestBadInputOfADialect(t *testing.T) {
 			{rule("pattern = 'x', tool = 'x'"), "rule 1, has no message"},
 			{rule("pattern = '(', tool = 'x', message = 'x'"), `has the pattern "(" with the flags ""`},
 			{rule("pattern = '(?!x)', tool = 'x', message = 'x'"), "no regular expression"},
+			{"[[omp.rules]]\npattern = 'x'\ntool = 'x'\nmessage = 'x'\n[[omp.rules]]\npattern = 'x'\ntool = 'x'", "line 6: omp.rules, rule 2, has no message"},
 			{rule("pattern = 'x', flags = 'q', tool = 'x', message = 'x'"), `the flags "q"`},
 			{"[[omp.rules]]\npattern = 'x'\ncolour = 'x'", "line 4: there is no setting omp.rules.colour"},
 			{rule("pattern = 1"), "omp.rules.pattern must be a text in quotes"},
@@ -97,6 +99,9 @@ func TestBadInputOfADialect(t *testing.T) {
 			said := q.err.String()
 			require.Contains(t, said, c[1], c[0])
 			require.NotContains(t, said, "main.", c[0])
+			if !strings.Contains(c[0], "minimize_filters = '/") { // that is of the file it names
+				require.Contains(t, said, "toml, line ", c[0])
+			}
 			left, err := filepath.Glob(q.file("troupe*"))
 			require.NoError(t, err)
 			require.Empty(t, left, "nothing was started for %s", c[0])

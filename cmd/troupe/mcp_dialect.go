@@ -56,7 +56,7 @@ func sessionsDir() string {
 // mcpDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
 // nothing, so that settings that cannot be are told before anything is there.
 func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
-	check := &checker{file: at.file, env: m.Env}
+	check := &checker{file: at.file, text: at.text, env: m.Env}
 	check.mcp(at.MCP)
 	switch f.dialect {
 	case coreDialect:
