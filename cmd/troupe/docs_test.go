@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"troupe/messages"
 )
 
 // manual is a section of docs/cli.md, "" for the beginning.
@@ -173,12 +175,20 @@ func TestTheManualHasTheVerbs(t *testing.T) {
 
 func TestTheManualHasTheFieldsOfTheRecord(t *testing.T) {
 	t.Parallel()
-	p := program(t, "run", "--json", "--timeout", "1h", "true").start()
-	var record map[string]any
-	if err := json.Unmarshal([]byte(p.rest()), &record); err != nil {
+	tagged, err := json.Marshal(messages.Job{Tag: "t"}) // no verb gives one
+	if err != nil {
 		t.Fatal(err)
 	}
-	p.ends(0)
+	ended := program(t, "run", "--json", "--timeout", "1h", "true").start()
+	lives := serves(t, nil).beside("run", "-b", "--json", "--timeout", "1h", "sleep 600").start()
+	record := map[string]any{}
+	for _, text := range []string{ended.rest(), lives.rest(), string(tagged)} {
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended.ends(0)
+	lives.ends(0)
 	same(t, "field", slices.Collect(maps.Keys(code(t, "The record"))), slices.Collect(maps.Keys(record)))
 }
 
