@@ -37,6 +37,9 @@ func TestStatusOfEveryCode(t *testing.T) {
 	})
 	require.Len(t, statuses, codes)
 	require.Equal(t, 500, statusOf(&messages.Error{Code: "unheard of"}))
+	for reason, want := range map[string]int{"rate": 429, "subscriptions": 503, "connections": 503} { // as docs/api.md has it
+		require.Equal(t, want, statusOf(&messages.Error{Code: messages.ResourceExhausted, Reason: reason}))
+	}
 	require.Equal(t, 401, statusOf(&messages.Error{Code: messages.Refused, Reason: "token"}))
 	require.Equal(t, 415, statusOf(&messages.Error{Code: messages.InvalidParams, Reason: "content_type"}))
 	require.Equal(t, 405, statusOf(&messages.Error{Code: messages.Unsupported, Reason: "method"}))
