@@ -74,6 +74,9 @@ func searches(t *testing.T) {
 	is(t, "fifty", m.Found == 50 && m.More && m.Next == 50, true)
 	m = grep(t, reader(s), `\d5$`, GrepOptions{})
 	is(t, "a text is no expression", m.Found, 0)
+	m = grep(t, reader("xabc\nabc\nabcx"), `^abc$`, GrepOptions{Regex: true})
+	is(t, "a text between the ends of a line", m.Found == 1 && m.Blocks[0][0].Number == 1, true)
+	is(t, "in a line longer than a buffer", grep(t, reader(strings.Repeat("x", 2*chunk)+"abc\nabc"), `^abc$`, GrepOptions{Regex: true}).Found, 1)
 	is(t, "of a CRLF", grep(t, reader("ab\r\nb"), "b$", GrepOptions{Regex: true}).Found, 2)
 
 	wide := strings.Repeat("needle"+strings.Repeat("w", 994)+"\n", 100)
@@ -105,7 +108,7 @@ func searches(t *testing.T) {
 
 func TestSearchesOfAnyFile(t *testing.T) {
 	texts := []string{"foo", "a", "é", "\xff", "Z9 a", "x", "\r", "foo\r", "\n"}
-	expressions := []string{"foo", "^foo", "foo$", "^$", "o+", "(?i)FOO", "[a-z]9?", "x$", "^.$", "\u0301", ".*", "b(a|o)r"}
+	expressions := []string{"foo", "^foo", "foo$", "^foo$", "^$", "o+", "(?i)FOO", "[a-z]9?", "x$", "^.$", "\u0301", ".*", "b(a|o)r"}
 	rapid.Check(t, func(t *rapid.T) {
 		s, lastEmpty := anyText(t, 50), rapid.Bool().Draw(t, "last empty")
 		r := NewReader(strings.NewReader(s), int64(len(s)), ReaderOptions{LastEmpty: lastEmpty})

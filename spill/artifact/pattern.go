@@ -53,9 +53,9 @@ func newPattern(s string, regex bool) (pattern, error) {
 		return pattern{}, err
 	}
 	p := pattern{re: re}
-	if prefix, all := re.LiteralPrefix(); prefix != "" {
+	if prefix, _ := re.LiteralPrefix(); prefix != "" {
 		p.literal = []byte(prefix)
-		if all {
+		if tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 {
 			p.re = nil
 		}
 	}
