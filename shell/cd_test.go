@@ -69,6 +69,10 @@ func TestR026_TheGrammarOfALeadingCd(t *testing.T) {
 		"cd a && ":                 "-",
 		"cd && ls":                 "-",
 		"cd '' && ls":              "-",
+		"cd / && ls":               "-", // to who resolves it, a path of slashes is another directory
+		"cd // && ls":              "-",
+		"cd '/' && ls":             "-",
+		"cd /a/ && ls":             "/a/|ls",
 		"cdx a && ls":              "-",
 		`cd "a && ls`:              "-", // the shell refuses it as well
 		`cd "a && b" && ls`:        "-",

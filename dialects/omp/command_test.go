@@ -73,6 +73,7 @@ func TestR025_ALeadingCdBecomesTheDirectory(t *testing.T) {
 	require.Equal(t, "pwd", r.ran()[0].Command)
 	require.Contains(t, r.bash(args{"command": "cd /usr && pwd", "cwd": "a b"}).Text, "/usr\n")
 	require.Equal(t, "cd /usr && pwd", r.ran()[1].Command, "a directory was given")
+	require.Contains(t, r.run("cd / && echo in $PWD."), "in /.\n", "not what a cwd of / means")
 }
 
 func TestR029_TheInterceptorSeesBothCommands(t *testing.T) {
