@@ -29,7 +29,9 @@ type Lines struct {
 	next    int64 // offset of the first byte not looked at
 	ends    int64 // newlines before it
 	open    bool  // the byte before it is no newline
-	inexact bool
+	inexact bool  // a gap hid lines
+	hidden  int64 // where the first such gap begins
+	known   int64 // newlines before it
 
 	marks      []Mark // one each stride lines or span bytes, whichever is less far
 	lineStride int64
@@ -74,6 +76,9 @@ func (l *Lines) take(p []byte, missing gaps) {
 // skip goes over a gap.
 func (l *Lines) skip(to int64) {
 	if to > l.next {
+		if !l.inexact {
+			l.known, l.hidden = l.ends, l.next
+		}
 		l.next, l.inexact, l.open = to, true, true
 	}
 }
@@ -147,6 +152,10 @@ func (l *Lines) Count() (n int64, exact bool) {
 
 // Ends is how many newlines were seen, and whether none was hidden.
 func (l *Lines) Ends() (n int64, exact bool) { return l.ends, !l.inexact }
+
+// Hidden is where the first gap begins that hid lines when they were counted, and
+// how many newlines are before it: what is behind it has no number. False: none did.
+func (l *Lines) Hidden() (off, ends int64, hid bool) { return l.hidden, l.known, l.inexact }
 
 // Seen is how much of the log was looked at.
 func (l *Lines) Seen() int64 { return l.next }

@@ -77,8 +77,30 @@ func (r *reel) before(end wire.Page) (int64, error) {
 	if err != nil || page.Line == first {
 		return page.From, err
 	}
+	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // what is behind it has no numbers
+		return r.back(page.Gaps[0], end.From, r.flags.lines-linesOf(end)+1)
+	}
 	r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
 	return end.From, nil
+}
+
+// back is the byte behind the last but so many ends of lines that are before a byte, or
+// the gap if not as many follow it.
+func (r *reel) back(gap messages.OutputGap, to, ends int64) (int64, error) {
+	for to > gap.To {
+		from := max(gap.To, to-partSize)
+		p, err := r.part(from, to-from)
+		if err != nil {
+			return 0, err
+		}
+		for i := bytes.LastIndexByte(p.bytes, '\n'); i >= 0; i = bytes.LastIndexByte(p.bytes[:i], '\n') {
+			if ends--; ends == 0 {
+				return from + int64(i) + 1, nil
+			}
+		}
+		to = from
+	}
+	return gap.From, nil
 }
 
 // pages shows some lines, however many bytes they have.
@@ -98,7 +120,7 @@ func (r *reel) pages(line, lines int64) error {
 // there.
 func (r *reel) behind(at, lines int64) (int64, error) {
 	for {
-		p, err := r.part(at)
+		p, err := r.part(at, partSize)
 		if err != nil {
 			return 0, err
 		}
@@ -135,9 +157,9 @@ type part struct {
 // partSize bounds a part: some tens of them read an output as fast as one reply would.
 const partSize = 1 << 20
 
-// part reads what is there from a byte on.
-func (r *reel) part(at int64) (p part, err error) {
-	out, err := r.Output(r.ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: partSize})
+// part reads what is there from a byte on, at most so much of it.
+func (r *reel) part(at, limit int64) (p part, err error) {
+	out, err := r.Output(r.ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: limit})
 	if err != nil {
 		return p, err
 	}

@@ -38,6 +38,9 @@ func Page(log spill.Log, lines *spill.Lines, from int64, limit int, o Options) (
 
 // find is where a line begins; exact is false if a gap hides it.
 func find(log spill.Log, lines *spill.Lines, line int64) (off int64, exact bool, err error) {
+	if off, ends, hid := lines.Hidden(); hid && line > ends+1 {
+		return off, false, nil
+	}
 	mark := lines.Before(line)
 	to := log.State().Size
 	off, left, gap, err := skip(log, mark.Offset, to, line-mark.Line)

@@ -184,6 +184,21 @@ func TestPageOverAGap(t *testing.T) {
 	if n, exact := l.Count(); n != 10_000 || exact {
 		t.Fatalf("counted %d lines beside the gap, exact %v", n, exact)
 	}
+	// Counted beside the gap, what is behind it has no number.
+	for from, want := range map[int64]string{
+		5000:  "line 5000\n[… ",
+		5001:  "[… ",
+		5002:  "[… ",
+		9999:  "[… ",
+		19999: "[… ",
+		99999: "[… ",
+	} {
+		v, err := Page(log, l, from, 2, Options{})
+		v = must(t, v, err)
+		if !strings.HasPrefix(v.Text, want) || v.Line > 5001 || len(v.Gaps()) != 1 {
+			t.Errorf("page from %d is %.60q from line %d, want it to begin with %q", from, v.Text, v.Line, want)
+		}
+	}
 }
 
 func TestPageOfWhatIsNotCounted(t *testing.T) {
