@@ -14,6 +14,9 @@ import (
 // it has seen only that in which a match could have begun: the last line, for a
 // pattern that no newline can match, and never more than maxReach.
 //
+// A CR before a newline is not seen, so that $ is the end of a line as a terminal
+// writes it, unless the pattern names a CR.
+//
 // What has been written so far counts as the whole for the end of the text ($,
 // \z, \b): a prompt without a newline can be waited for. The beginning (^, \A)
 // is that of the stream.
@@ -24,6 +27,8 @@ type finder struct {
 	atEnd   bool // whether it matches can depend on what follows
 	held    []byte
 	context bool // the first byte of held is not to be matched, it only stands before
+	namesCR bool
+	cr      bool // the last byte was a CR, which waits for what follows it
 }
 
 const (
@@ -44,7 +49,9 @@ func newFinder(pattern string) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &finder{re: re, reach: width(tree), inLine: !anyOf(tree, hasNewline), atEnd: anyOf(tree, looksAhead)}, nil
+	return &finder{
+		re: re, reach: width(tree), inLine: !anyOf(tree, hasNewline), atEnd: anyOf(tree, looksAhead), namesCR: anyOf(tree, hasCR),
+	}, nil
 }
 
 // page looks at data, which was read from the byte from on; gaps in it were not
@@ -56,7 +63,7 @@ func (f *finder) page(data []byte, from int64, gaps []messages.OutputGap, more b
 		if f.feed(data[:at], more || behind < int64(len(data))) {
 			return true
 		}
-		f.held, f.context = []byte{0}, true // something stood there
+		f.held, f.context, f.cr = []byte{0}, true, false // something stood there
 		data, from = data[behind:], from+behind
 	}
 	return f.feed(data, more)
@@ -64,7 +71,7 @@ func (f *finder) page(data []byte, from int64, gaps []messages.OutputGap, more b
 
 // feed looks at the next bytes.
 func (f *finder) feed(p []byte, more bool) bool {
-	text := append(f.held, p...)
+	text := append(f.held, f.newlines(p)...)
 	if f.matches(text, more) {
 		return true
 	}
@@ -75,6 +82,18 @@ func (f *finder) feed(p []byte, more bool) bool {
 	f.context = f.context || keep > 0
 	f.held = bytes.Clone(text[keep:])
 	return false
+}
+
+// newlines is p with each CRLF a newline.
+func (f *finder) newlines(p []byte) []byte {
+	if f.namesCR || !f.cr && bytes.IndexByte(p, '\r') < 0 {
+		return p
+	}
+	if f.cr {
+		p = append([]byte{'\r'}, p...)
+	}
+	p, f.cr = bytes.CutSuffix(p, []byte{'\r'})
+	return bytes.ReplaceAll(p, []byte("\r\n"), []byte{'\n'})
 }
 
 // matches reports a match that does not begin with the context. One that ends
@@ -151,6 +170,10 @@ func hasNewline(re *syntax.Regexp) bool {
 		}
 	}
 	return false
+}
+
+func hasCR(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpLiteral && strings.ContainsRune(string(re.Rune), '\r')
 }
 
 func looksAhead(re *syntax.Regexp) bool {

@@ -63,6 +63,12 @@ func TestPatternOverPages(t *testing.T) {
 		{`password: $`, []string{"pass", "word: "}, true}, // a prompt has no newline
 		{`password: $`, []string{"password: ", "secret"}, false},
 		{`x*`, []string{""}, true},
+		{`(?m)^ready$`, []string{"so\r\nready\r\n"}, true}, // as a terminal ends its lines
+		{`(?m)^ready$`, []string{"so\r", "\nready\r", "\n"}, true},
+		{`(?m)^ready$`, []string{"ready\r", "or not\n"}, false},
+		{`so\nready`, []string{"so\r", "\nready"}, true},
+		{`ready\r\n`, []string{"ready\r", "\n"}, true},
+		{`a.b`, []string{"a\r", "b"}, true},
 	} {
 		if got := pages(finderOf(t, c.pattern), c.pieces...); got != c.want {
 			t.Errorf("%q in %.40q: %v, want %v", c.pattern, c.pieces, got, c.want)
@@ -133,13 +139,17 @@ func TestBadInputPatternRefused(t *testing.T) {
 func TestPatternIsThatOfTheWhole(t *testing.T) {
 	patterns := []string{
 		`ab`, `a.b`, `(?s)a.b`, `a+b`, `a[^b]{2}b`, `^ab`, `(?m)^ab`, `ab$`, `(?m)b$`, `\bab\b`, `a\Bb`, `aab|bba`, `(?s)a.*b.*c`, `c\n`,
-		`\n\n`, `[^a]c`, `^$`, `(?m)^$`, `(?m)^a?$`, `\Aa`, `c\z`, `a*b`, `(?i)AB`, `é|b`, `\s\s`, `(a|b)+c`,
+		`\n\n`, `[^a]c`, `^$`, `(?m)^$`, `(?m)^a?$`, `\Aa`, `c\z`, `a*b`, `(?i)AB`, `é|b`, `\s\s`, `(a|b)+c`, `a\r\n`, `(?m)^a\r$`,
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
-		pieces := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("abc\n é")), 0, 12, -1), 1, 6).Draw(t, "pieces")
+		pieces := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("abc\r\n é")), 0, 12, -1), 1, 6).Draw(t, "pieces")
 		f, _ := newFinder(pattern)
-		want := regexp.MustCompile(pattern).MatchString(strings.Join(pieces, ""))
+		whole := strings.Join(pieces, "")
+		if !strings.Contains(pattern, `\r`) {
+			whole = strings.TrimSuffix(strings.ReplaceAll(whole, "\r\n", "\n"), "\r")
+		}
+		want := regexp.MustCompile(pattern).MatchString(whole)
 		if got := pages(f, pieces...); got != want {
 			t.Fatalf("%q in %q: %v, want %v", pattern, pieces, got, want)
 		}

@@ -37,7 +37,7 @@ const (
 // without doing it can no longer.
 type Condition struct {
 	Kind    ConditionKind
-	Pattern string // RE2, over the bytes of Stream
+	Pattern string // RE2, over the bytes of Stream; unless it names a CR, a CRLF there is a newline
 	Stream  Stream
 	Port    int
 	Host    string // "": the job itself

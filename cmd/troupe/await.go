@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"troupe/dialects/core"
 	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
@@ -87,10 +88,6 @@ func (f *waitFlags) condition(given func(string) bool) (messages.Condition, erro
 	return c, nil
 }
 
-// lineAnchors makes ^ and $ of a regular expression the ends of a line, as grep has
-// them: who types a pattern has the lines of troupe logs before him.
-const lineAnchors = "(?m)"
-
 // portOf takes N, :N and HOST:N.
 func portOf(text string) (host string, port int, err error) {
 	number := text
@@ -119,7 +116,7 @@ func (f *waitFlags) check(a *asking) error {
 		return err
 	}
 	if condition.Kind == messages.UntilPattern {
-		f.request.Condition.Pattern = lineAnchors + condition.Pattern
+		f.request.Condition.Pattern = core.LineAnchors + condition.Pattern
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ type Await struct {
 	JobIDs         []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to wait for; if it is left out: all of this client that run, or of whose end it was not told"`
 	Any            bool     `json:"any,omitempty" jsonschema:"return as soon as one of them is there; else all must be"`
 	Until          string   `json:"until,omitempty" jsonschema:"exit (the default), match (its output matches pattern), port (it listens on port), quiet (it has written nothing for quiet_seconds), input (it waits for input)"`
-	Pattern        string   `json:"pattern,omitempty" jsonschema:"regular expression (RE2), for match: also if it was written before"`
+	Pattern        string   `json:"pattern,omitempty" jsonschema:"regular expression (RE2), for match: also if it was written before. ^ and $ are the ends of a line"`
 	Port           int      `json:"port,omitempty" jsonschema:"for port"`
 	QuietSeconds   float64  `json:"quiet_seconds,omitempty" jsonschema:"for quiet (1)"`
 	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty" jsonschema:"how long to wait (30, at most 55); then the result says timed_out, and nothing has happened to the jobs"`
@@ -169,6 +169,10 @@ type Await struct {
 
 // AwaitBytes is how much of the output of each awaited job is shown.
 const AwaitBytes = 2000
+
+// LineAnchors makes ^ and $ of a regular expression the ends of a line, as grep has
+// them: who writes a pattern has the lines of an output before him.
+const LineAnchors = "(?m)"
 
 // Request is the wait of the parameters for jobs.
 func (p Await) Request(jobs []messages.JobID) (messages.AwaitJobs, *messages.Error) {
@@ -197,7 +201,11 @@ func (p Await) Request(jobs []messages.JobID) (messages.AwaitJobs, *messages.Err
 		return r, err
 	}
 	r.Timeout = max(wait, time.Millisecond) // 0 would be none
-	return r, r.Check()
+	bad := r.Check()
+	if *kind == messages.UntilPattern {
+		r.Condition.Pattern = LineAnchors + r.Condition.Pattern
+	}
+	return r, bad
 }
 
 // Job are the parameters of a tool that only names a job.

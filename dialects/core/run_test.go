@@ -152,8 +152,8 @@ func TestReadViews(t *testing.T) {
 func TestAwaitConditions(t *testing.T) {
 	for want, p := range map[messages.Condition]Await{
 		{Kind: messages.UntilExit}:                                  {},
-		{Kind: messages.UntilPattern, Pattern: "x+"}:                {Pattern: "x+"},
-		{Kind: messages.UntilPattern, Pattern: "y"}:                 {Until: "match", Pattern: "y"},
+		{Kind: messages.UntilPattern, Pattern: "(?m)x+"}:            {Pattern: "x+"},
+		{Kind: messages.UntilPattern, Pattern: "(?m)y"}:             {Until: "match", Pattern: "y"},
 		{Kind: messages.UntilPort, Port: 80}:                        {Port: 80},
 		{Kind: messages.UntilQuiet, Quiet: time.Second}:             {Until: "quiet"},
 		{Kind: messages.UntilQuiet, Quiet: 2500 * time.Millisecond}: {QuietSeconds: 2.5},
