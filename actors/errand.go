@@ -18,13 +18,16 @@ import (
 //
 // The number of a notice is the key of its job. So a node that begins again, or an
 // actor that was put in the place of this one, joins the job that is there, and goes
-// on with its input where it ended: no command is run twice for one notice.
+// on with its input where it ended: no command is run twice for one notice. A job that
+// ended before it began is followed by another under the next key, which whoever comes
+// next finds in the same way.
 type errand struct {
 	deps   *Deps
 	notice notice
-	job    messages.JobID // that was started for it
-	record []byte         // its input
-	lost   bool           // the directory of the job that ended is no more
+	job    messages.JobID   // that was started for it
+	record []byte           // its input
+	lost   bool             // the directory of the job that ended is no more
+	never  []messages.JobID // those for this notice that ended before they began
 }
 
 // errandTime is how long a command may take that is told of an end: the next notice
@@ -97,7 +100,7 @@ func (e *errand) begin(ctx actor.Context) {
 		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "the record cannot be written: " + err.Error()}, true)
 		return
 	}
-	e.record, e.lost = append(e.record, '\n'), false
+	e.record, e.lost, e.never = append(e.record, '\n'), false, nil
 	e.run(ctx)
 }
 
@@ -110,6 +113,9 @@ func (e *errand) run(ctx actor.Context) {
 	key, dir := d.ID()+" "+d.To, d.Job.Dir
 	if e.lost {
 		key, dir = key+" elsewhere", ""
+	}
+	if n := len(e.never); n > 0 {
+		key = fmt.Sprintf("%s afresh %d", key, n)
 	}
 	ctx.Request(ctx.Parent(), messages.RunCommand{
 		Key: key, Principal: errandPrincipal, Scope: messages.NoticeScope, Text: d.To, Dir: dir, Tag: d.ID(),
@@ -149,22 +155,51 @@ func (e *errand) refused(ctx actor.Context, err messages.Error) {
 	if e.job != "" || slices.Contains([]messages.Code{messages.JobFinished, messages.NoInput, messages.NotFound}, err.Code) {
 		return
 	}
+	e.unstarted(ctx, err)
+}
+
+// unstarted hears why the command did not run: it is tried again elsewhere, or later, or
+// never.
+func (e *errand) unstarted(ctx actor.Context, err messages.Error) {
 	if gone := err.Code == messages.CwdNotFound || err.Code == messages.CwdNotDir; gone && !e.lost {
 		e.lost = true
 		e.run(ctx)
 		return
 	}
-	passing := []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}
-	e.failed(ctx, err, !slices.Contains(passing, err.Code))
+	e.failed(ctx, err, !slices.Contains(notNow, err.Code))
+}
+
+// notNow are the reasons for which a command may run later that does not run now.
+var notNow = []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}
+
+// neverBegan tells the end of a job of which nothing has run, and which nobody wanted to
+// end: that of a node that ended before its turn came, or one that there was no room for.
+func neverBegan(job messages.Job) (why messages.Error, never bool) {
+	elsewhere := job.Err.Code == messages.CwdNotFound || job.Err.Code == messages.CwdNotDir
+	switch {
+	case !job.Started.IsZero():
+	case job.Outcome == messages.FailedToStart:
+		return job.Err, elsewhere || slices.Contains(notNow, job.Err.Code)
+	case job.Cause.By == messages.ByShutdown || job.Cause.By == messages.BySystem:
+		return messages.Error{
+			Code: messages.ShuttingDown, Reason: string(job.Cause.By), Message: fmt.Sprintf("job %s was ended before it could start; nothing of it has run", job.ID),
+		}, true
+	}
+	return messages.Error{}, false
 }
 
 func (e *errand) failed(ctx actor.Context, err messages.Error, forGood bool) {
 	e.notice.tried(ctx, messages.Delivered{Err: err, Gone: forGood})
 }
 
-// ended hears how the command ended. It ran: it is not run again, whatever it says.
+// ended hears how the command ended. If it ran it is not run again, whatever it says.
 func (e *errand) ended(ctx actor.Context, job messages.Job) {
-	if job.Tag != e.notice.now.ID() || !job.State.Ended() {
+	if job.Tag != e.notice.now.ID() || !job.State.Ended() || slices.Contains(e.never, job.ID) {
+		return
+	}
+	if why, never := neverBegan(job); never {
+		e.never = append(e.never, job.ID)
+		e.unstarted(ctx, why)
 		return
 	}
 	result := messages.Delivered{Gone: true}

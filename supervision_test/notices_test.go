@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/lifecycle"
+	"troupe/backends"
 	"troupe/backends/fake"
 	"troupe/messages"
 )
@@ -412,6 +413,60 @@ func TestRestartJoinsTheCommandThatIsTold(t *testing.T) {
 		}
 		want(h, "runs", n, 1)
 	}, plan{})
+}
+
+// A command whose job ended before it began is told by another job, whichever node's
+// turn it is then: it runs once.
+func TestRestartTellsTheCommandThatNeverBegan(t *testing.T) {
+	for name, never := range map[string]func(h *house){
+		"killed": func(h *house) { h.again() },
+		"ended": func(h *house) {
+			if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+				h.Error(err)
+			}
+			h.bury()
+			h.begin()
+		},
+		"no room": func(h *house) {
+			h.proc("tell first").Exit(0)
+			h.after(0)
+			h.proc("tell").Fail(messages.Error{Code: messages.ResourceExhausted, Reason: "EAGAIN", Message: "no room"}, 126)
+		},
+		"directory gone": func(h *house) {
+			h.proc("tell first").Exit(0)
+			h.after(0)
+			h.proc("tell").Fail(messages.Error{Code: messages.CwdNotFound, Reason: "ENOENT", Message: "gone"}, 126)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			journals(t, func(h *house) {
+				h.ends("first", 0, "tell first")
+				h.told("tell first")
+				job := h.ends("make", 0, "tell")
+				never(h)
+				h.wantNotices(job.ID, "pending 0")
+				h.proc("tell first").Exit(0)
+				h.after(lifecycle.NoticeFirst)
+				h.again()
+				h.after(8 * lifecycle.NoticeFirst)
+				h.again()
+				p := h.told("tell")
+				h.after(lifecycle.NoticeFirst)
+				p.Exit(0)
+				h.after(0)
+				want(h, "notice", h.job(job.ID).OnFinish[0].State, messages.NoticeDelivered)
+				ran := 0
+				for _, p := range h.engine.Ever() {
+					if text, _ := p.Input(); p.Text() == "tell" && text != "" {
+						ran++
+					}
+				}
+				want(h, "runs", ran, 1)
+			}, plan{fake: fake.Options{Can: backends.Capabilities{
+				Parallel: 1, Queue: 8, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
+			}}})
+		})
+	}
 }
 
 // A node without a way to URLs does not promise to tell them; a notice has no
