@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"errors"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -151,16 +153,25 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
 		if s.broken != nil {
 			s.broken = nil
+			s.deps.Log.Info("the journal is written again")
 			s.tellChanges(ctx)
 			s.give(ctx, s.admission.Hold(false))
 		}
 		return
 	}
 	s.admission.Hold(true)
-	s.broken = &messages.Error{
+	broken := &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal cannot be written: " + m.err.Error(), Hint: "make room for it; it is tried again by itself",
 	}
+	var coded *messages.Error
+	if errors.As(m.err, &coded) && coded.Hint != "" { // it knows what helps, and that no other try does
+		broken.Message, broken.Hint = "the journal cannot be written: "+coded.Message, coded.Hint+"; then restart the node"
+	}
+	if s.broken == nil {
+		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
+	}
+	s.broken = broken
 }
 
 // recorderLost is the end of new work: the recorder failed too often. What waits

@@ -32,6 +32,8 @@ type Bolt struct {
 	writing bool
 	closed  bool
 	broken  error // a fault while the file was in use: nothing is done with it any more
+	stuck   bool  // bbolt panicked over it: it may hold its locks since
+	failing error // why the newest write was not made; nil: it was
 	stats   Stats
 }
 
@@ -84,7 +86,7 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 		return nil, err
 	}
 	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db}
-	err = guarded(func() error { return db.Update(mark) })
+	err = b.fault(guarded(func() error { return db.Update(mark) }))
 	if errors.Is(err, errUnchanged) {
 		err = nil
 	}
@@ -93,7 +95,7 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 		trimmed = nil // it goes later: a journal that is there can be read without room
 	}
 	if err := errors.Join(err, trimmed); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
@@ -154,16 +156,30 @@ func (b *Bolt) Read(after messages.Seq, limit int) ([]messages.FactRecorded, err
 	return out, nil
 }
 
-// Close implements Store. It waits for the commit that is under way.
+// Close implements Store. It waits for the commit that is under way. A file over which
+// bbolt panicked is left to the end of the process.
 func (b *Bolt) Close() error {
 	b.mu.Lock()
-	closed := b.closed
+	closed, stuck, broken := b.closed, b.stuck, b.broken
 	b.closed = true
 	b.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		return nil
+	case stuck:
+		return broken
 	}
 	return guarded(b.db.Close)
+}
+
+// Health is why nothing can be recorded, as the newest write found it; nil: it can.
+func (b *Bolt) Health() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken != nil {
+		return b.broken
+	}
+	return b.failing
 }
 
 // view looks at the newest commit.
@@ -203,6 +219,7 @@ func (b *Bolt) fault(err error) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.broken = damaged(b.path, err)
+		b.stuck = b.stuck || errors.Is(err, errPanic)
 		return b.broken
 	}
 	return fmt.Errorf("journal %s: %w", b.path, err)

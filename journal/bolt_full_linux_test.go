@@ -44,10 +44,14 @@ func TestFaultJournalFullDisk(t *testing.T) {
 		if err := more(); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("round %d, again: got %v, want ENOSPC", round, err)
 		}
+		if err := b.Health(); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("round %d: its health is %v, want ENOSPC", round, err)
+		}
 		must(t, os.Remove(filler))
 		for range 20 {
 			must(t, more())
 		}
+		must(t, b.Health())
 		b = reopen(t, b, path, journal.BoltOptions{})
 		if got, err := b.Read(0, 1e6); err != nil || len(got) != int(next-1) {
 			t.Fatalf("round %d: %d facts are there (%v), want %d", round, len(got), err, next-1)

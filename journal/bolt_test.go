@@ -197,18 +197,33 @@ func TestBoltIsOpenOnce(t *testing.T) {
 }
 
 // A file that is cut off while it is in use is a fault of memory: it becomes an
-// error, and nothing is done with the file any more.
+// error, and nothing is done with the file any more. It can be closed all the same.
 func TestFaultJournalIsCutOff(t *testing.T) {
-	path := place(t)
-	b := bolt(t, path, journal.BoltOptions{})
-	must(t, b.Append(facts(1, 200)))
-	must(t, os.Truncate(path, 2*4096))
-	for range 2 {
-		if _, err := b.Read(0, 200); !errors.Is(err, journal.ErrDamaged) {
-			t.Errorf("a read: got %v, want ErrDamaged", err)
-		}
-		if err := b.Append(facts(201, 201)); !errors.Is(err, journal.ErrDamaged) {
-			t.Errorf("a write: got %v, want ErrDamaged", err)
+	for _, pages := range []int64{1, 2} {
+		for _, writes := range []bool{false, true} {
+			if writes && pages > 1 {
+				continue // bbolt reads the file again, in a goroutine of its own, where a fault is the end
+			}
+			path := place(t)
+			b, err := journal.OpenBolt(path, journal.BoltOptions{})
+			must(t, err)
+			must(t, b.Append(facts(1, 200)))
+			must(t, b.Health())
+			must(t, os.Truncate(path, pages*4096))
+			read := func() error {
+				_, err := b.Read(0, 200)
+				return err
+			}
+			write := func() error { return b.Append(facts(201, 201)) }
+			uses := []func() error{read, write, b.Health, read, write, b.Close}
+			if writes {
+				uses = []func() error{write, b.Health, write, read, b.Close}
+			}
+			for i, use := range uses {
+				if err := use(); !errors.Is(err, journal.ErrDamaged) {
+					t.Errorf("cut to %d, writes first %t, use %d: got %v, want ErrDamaged", pages, writes, i, err)
+				}
+			}
 		}
 	}
 }

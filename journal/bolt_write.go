@@ -91,8 +91,15 @@ func (b *Bolt) commit(round []*waiting) {
 			})
 		}))
 	}
+	unchanged := errors.Is(err, errUnchanged)
+	if unchanged {
+		err = nil
+	}
+	b.mu.Lock()
+	b.failing = err
+	b.mu.Unlock()
 	switch {
-	case errors.Is(err, errUnchanged):
+	case unchanged:
 		return
 	case err != nil:
 		for _, w := range round {

@@ -60,9 +60,13 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 		defer at.Close()
 		about, verr := at.Version(ctx)
 		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
-		if hung, herr := at.Keeper(ctx); herr == nil && hung != "" {
-			d.Keeper = hung
-			c.problem("%s", hung)
+		ails, herr := at.Ails(ctx)
+		if herr == nil && ails.Keeper != "" {
+			d.Keeper = ails.Keeper
+			c.problem("%s", ails.Keeper)
+		}
+		if herr == nil && ails.Journal != "" {
+			c.problem("nothing can be recorded, so no new job is taken: %s", ails.Journal)
 		}
 	}
 	if err != nil {

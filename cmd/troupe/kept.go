@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"maps"
 
 	"troupe/actors"
@@ -20,10 +19,7 @@ type keptLogs struct {
 
 // Open implements actors.Logs.
 func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
-	small, err := k.small(id)
-	if err != nil {
-		return nil, err
-	}
+	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == stream {
 			return spill.Whole(o.Data), nil
@@ -35,23 +31,22 @@ func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
 	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
 }
 
-func (k keptLogs) small(id string) ([]journal.Output, error) {
+// small is what the journal has of a job. One that is closed or damaged has nothing; the
+// keeper may have it still, and has that of all that live.
+func (k keptLogs) small(id string) []journal.Output {
 	if k.journal == nil {
-		return nil, nil
+		return nil
 	}
 	all, err := k.journal.Outputs(messages.UID(id))
-	if errors.Is(err, journal.ErrClosed) {
-		return nil, nil // the daemon ends; the keeper may have it still
+	if err != nil {
+		return nil
 	}
-	return all, err
+	return all
 }
 
 // Order tells in which order the streams of a job arrived.
 func (k keptLogs) Order(id string) (*spill.Order, error) {
-	small, err := k.small(id)
-	if err != nil {
-		return nil, err
-	}
+	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == journal.OrderOf {
 			return spill.ParseOrder(o.Data, true), nil
@@ -74,13 +69,13 @@ func (k keptLogs) States(ids []string) map[spill.Name]spill.State {
 	all := map[spill.Name]spill.State{}
 	var ask []messages.UID
 	for _, id := range ids {
-		small, err := k.small(id)
+		small := k.small(id)
 		for _, o := range small {
 			if o.Stream != journal.OrderOf {
 				all[spill.Name{ID: id, Stream: o.Stream}] = spill.Whole(o.Data).State()
 			}
 		}
-		if err == nil && len(small) == 0 {
+		if len(small) == 0 {
 			ask = append(ask, messages.UID(id))
 		}
 	}

@@ -122,6 +122,14 @@ func (d *daemon) keeperHealth() *messages.Error {
 	return d.keeper.Health()
 }
 
+// journalHealth is why nothing can be recorded, or nil.
+func (d *daemon) journalHealth() error {
+	if d.journal == nil {
+		return nil
+	}
+	return d.journal.Health()
+}
+
 // limits are what the writer of the logs enforces, be it a keeper or this process.
 func (s storageSettings) limits() spill.Limits {
 	return spill.Limits{Memory: int64(s.Memory), Finished: int(s.Finished), Sealed: int64(s.Sealed), Stored: int64(s.Stored)}

@@ -21,6 +21,11 @@ func (c *call) health() error {
 			h.Keeper = err.Error()
 		}
 	}
+	if c.options.Journal != nil {
+		if err := c.options.Journal(); err != nil {
+			h.Journal = err.Error()
+		}
+	}
 	return c.reply(http.StatusOK, h)
 }
 

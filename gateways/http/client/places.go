@@ -100,10 +100,9 @@ func (c *Client) Health(ctx context.Context) error {
 	return err
 }
 
-// Keeper is why the keeper of the daemon's jobs does not answer; "": it does.
-func (c *Client) Keeper(ctx context.Context) (string, error) {
-	h, err := ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
-	return h.Keeper, err
+// Ails tells what is wrong with a daemon that answers.
+func (c *Client) Ails(ctx context.Context) (wire.Health, error) {
+	return ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
 // Version tells which daemon it is.

@@ -170,9 +170,10 @@ type Stats struct {
 
 // Health answers GET /v1/health.
 type Health struct {
-	V      int    `json:"v"`
-	OK     bool   `json:"ok"`
-	Keeper string `json:"keeper"` // why the keeper of the jobs does not answer; "": it does
+	V       int    `json:"v"`
+	OK      bool   `json:"ok"`
+	Keeper  string `json:"keeper"`  // why the keeper of the jobs does not answer; "": it does
+	Journal string `json:"journal"` // why nothing can be recorded, so that no new job is taken; "": it can
 }
 
 // About answers GET /v1/version.

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A daemon whose journal breaks under it says so, in its log, to doctor and to whoever
+// asks for more; what runs can be read and ended, and so can the daemon.
+func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
+	t.Parallel()
+	d, _ := servesLong(t)
+	d.beside("run", "-b", "--name", "talks", "echo begun; exec sleep 600").start().ends(0)
+	d.beside("wait", "--match", "begun", "talks").start().ends(0)
+	require.NoError(t, os.Truncate(filepath.Join(d.dir, "troupe", "journal.db"), 4096))
+	d.beside("run", "-b", "true").start().rest() // it is found by a write
+	d.err.has(t, `no new work is taken`)
+	q := d.beside("run", "true").start()
+	q.rest()
+	q.err.has(t, "is damaged")
+	q.err.has(t, "restore it from a backup; then restart")
+	q.ends(statusOwn)
+	require.NotContains(t, q.err.String(), "tried again by itself")
+	logs := d.beside("logs", "-f", "talks").start()
+	require.Equal(t, "begun", logs.line())
+	q = d.beside("doctor").start()
+	require.Contains(t, q.rest(), "nothing can be recorded")
+	q.ends(1)
+	d.beside("stop", "long").start().rest()
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	logs.rest()
+	d.err.has(t, "was not closed in order")
+}
