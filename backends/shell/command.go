@@ -35,7 +35,6 @@ func (h *command) start() *messages.Error {
 	p := h.place
 	p.mu.Lock()
 	s, begin, said, err := p.shellFor()
-	dir := p.dir
 	p.mu.Unlock()
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (h *command) start() *messages.Error {
 	}
 	h.mu.Unlock()
 	c := h.what
-	text := p.driver.text(*c, dir, p.backend.options.Prefix)
+	text := p.driver.text(*c, p.backend.options.Prefix)
 	h.is(p.backend.engine.Start(backends.Spec{
 		ID: c.ID, In: s.id, Script: text, SameExports: s.keepsExports(text), Stdio: p.stdio(*c), Deadline: c.Deadline, Grace: c.Grace, OnExit: c.OnExit, Log: c.Log, Meta: c.Meta,
 		Umask: -1,

@@ -1,12 +1,14 @@
 package shell_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"troupe/backends"
 	"troupe/backends/shell"
 	"troupe/messages"
 )
@@ -46,5 +48,43 @@ func TestShellsInAnOddDirectory(t *testing.T) {
 		}
 		run.proc.Settle(f.Seq)
 		s.close()
+	})
+}
+
+// The directory of a command is entered whatever the shell holds for true: its name may
+// be another directory's by now, and its PWD anything.
+func TestADirectoryIsEnteredAgain(t *testing.T) {
+	inAllShells(t, func(t *testing.T, s *session) {
+		root, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, link := filepath.Join(root, "at"), filepath.Join(root, "link")
+		in := func(dir string) func(*backends.Command) { return func(c *backends.Command) { c.Dir = dir } }
+		must := func(errs ...error) {
+			t.Helper()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(os.Mkdir(at, 0o700))
+		s.say("true", in(at))
+		must(os.Remove(at), os.Mkdir(at, 0o700))
+		if out, f := s.say("touch here; ls", in(at)); out != "here\n" || f.Status.Code != 0 {
+			t.Errorf("in a directory that was made anew: %q, %+v", out, f)
+		}
+		must(os.Symlink("/usr", link))
+		s.say("true", in(link))
+		must(os.Remove(link), os.Symlink(at, link))
+		if out, _ := s.say("/bin/pwd -P", in(link)); out != at+"\n" {
+			t.Errorf("behind a link that was turned: %q", out)
+		}
+		if s.shell == "fish" {
+			return // its PWD is read-only
+		}
+		s.say("PWD=/usr")
+		if out, _ := s.say("/bin/pwd", in("/usr")); out != "/usr\n" {
+			t.Errorf("where PWD is a lie: %q", out)
+		}
 	})
 }

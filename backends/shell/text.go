@@ -9,11 +9,12 @@ import (
 )
 
 // text is what the shell is to run: what the command wants before, then its text, all of
-// it from the first line on, so that the numbers of lines in messages are true. at is
-// where the shell is.
-func (d *driver) text(c backends.Command, at, prefix string) string {
+// it from the first line on, so that the numbers of lines in messages are true. The
+// directory is entered also where the shell is there already: it may have been made anew
+// under its name, or the shell may be wrong.
+func (d *driver) text(c backends.Command, prefix string) string {
 	var b strings.Builder
-	if c.Dir != "" && c.Dir != at {
+	if c.Dir != "" {
 		b.WriteString(d.cd(c.Dir))
 	}
 	for _, kv := range c.Env {
