@@ -66,3 +66,30 @@ func TestExportsAreKeptWhereWordsMayMeanAnything(t *testing.T) {
 		})
 	}
 }
+
+// The drivers split words of their own: by no IFS of the user's, which may be exported.
+func TestASuccessorUnderAnotherIFS(t *testing.T) {
+	inAllShells(t, func(t *testing.T, s *session) {
+		usual, _ := s.say(`printf %s "$IFS" | od -c`)
+		unset := func(name string) string {
+			if s.shell == "fish" {
+				return "set -e " + name
+			}
+			return "unset " + name
+		}
+		for _, ifs := range []string{"", "_E\n0123456789"} {
+			s.say(s.export("IFS", ifs))
+			s.say(s.export("KEPT_0", "a_0E") + "; " + s.export("GONE_1", "x"))
+			s.say(unset("GONE_1"))
+			s.say(die)
+			if out, _ := s.say(`echo "$KEPT_0|$GONE_1"; printf %s "$IFS"`); out != "a_0E|\n"+ifs {
+				t.Errorf("with %q the successor says %q", ifs, out)
+			}
+		}
+		s.say(unset("IFS"))
+		s.say(die)
+		if out, _ := s.say(`printf %s "$IFS" | od -c`); out != usual {
+			t.Errorf("without one it has %q, not %q", out, usual)
+		}
+	})
+}

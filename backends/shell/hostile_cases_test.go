@@ -115,6 +115,8 @@ func more() []trick {
 		{name: "a redefined dot", text: `.() { :; }; source() { :; }; echo hi`, out: "=hi\n", only: "b"},
 		{name: "aliases", text: "alias echo='echo A' read=false printf=false exec=false while=false builtin=false command=false cd=false; true", out: "=", only: "bzds", then: "A ALIVE\n"},
 		{name: "another IFS", text: "IFS=0123456789abcdef; echo hi", out: "=hi\n", only: "bzds"},
+		{name: "another IFS that splits words", text: "setopt shwordsplit globsubst; IFS=/; echo hi", out: "=hi\n", only: "z"},
+		{name: "another IFS that splits a status", text: "setopt shwordsplit; IFS=0123456789; false", out: "=", code: 1, only: "z"},
 		{name: "no IFS", text: "unset IFS; echo hi", out: "=hi\n", only: "bzds"},
 		{name: "TMOUT", text: "TMOUT=1; echo hi", out: "=hi\n", only: "bz"},
 		{name: "posix mode", text: "set -o posix; echo hi", out: "=hi\n", only: "b"},

@@ -9,9 +9,10 @@ if [[ ! ${__troupe_n+x} ]]; then
   builtin unset HISTFILE
   __troupe_n='' __troupe_l='' __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_e='' __troupe_f='' __troupe_g='' __troupe_h='' __troupe_z=18
   if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
-    __troupe_t=${TROUPE_TREE-}
+    __troupe_t=${TROUPE_TREE-} __troupe_o=$IFS
     # Of the two that were kept the newest counts that is whole.
     for __troupe_f in 0 1 0; do
+      IFS=$__troupe_o
       for __troupe_v in $(builtin compgen -e); do builtin unset "$__troupe_v"; done
       __troupe_w=0
       builtin . "@DIR@/kept$__troupe_f"
@@ -19,7 +20,8 @@ if [[ ! ${__troupe_n+x} ]]; then
       if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
     done
     if [[ $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
-    builtin unset __troupe_t __troupe_v __troupe_w
+    if [[ ! ${IFS+x} ]]; then IFS=$__troupe_o; fi
+    builtin unset __troupe_o __troupe_t __troupe_v __troupe_w
   fi 2>/dev/null
   if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 
@@ -30,7 +32,7 @@ if [[ ! ${__troupe_n+x} ]]; then
     if [[ $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m == 3 ]]; then
       builtin exit 125
       exit 125
-      command kill -KILL $$
+      command kill -KILL "$$"
     fi
     __troupe_m=$((__troupe_m + 1))
     if [[ -o posix ]]; then

@@ -24,17 +24,22 @@ function __troupe_do --no-scope-shadowing
     end
 end
 function __troupe_kept
+    set -l __troupe_o "$IFS"
+    set -l IFS \n # an empty one of the user's splits nothing
     for __troupe_v in (set -nx)
         builtin printf 'set -gx %s' $__troupe_v
         builtin printf ' %s' (builtin string escape -- $$__troupe_v)
         builtin echo
     end
+    set -qgx IFS; and builtin printf 'set -gx IFS %s\n' (builtin string escape -- $__troupe_o)
     builtin echo "set -g __troupe_w $__troupe_k; return 0"
 end
 if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
     set -g __troupe_t "$TROUPE_TREE"
+    set -g __troupe_o $IFS
     # Of the two that were kept the newest counts that is whole.
     for __troupe_f in 0 1 0
+        set -g IFS $__troupe_o
         for __troupe_v in (set -nx)
             set -e $__troupe_v
         end
@@ -48,6 +53,8 @@ if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
             break
         end
     end
+    set -q IFS; or set -g IFS $__troupe_o
+    set -e __troupe_o
     set -e __troupe_w
     if test -n "$__troupe_t"
         set -gx TROUPE_TREE "$__troupe_t"

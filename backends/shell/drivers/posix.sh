@@ -60,17 +60,19 @@ __troupe_turn() {
   __troupe_s=${__troupe_i:-$?}
 }
 if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
-  __troupe_t=${TROUPE_TREE-}
+  __troupe_t=${TROUPE_TREE-} __troupe_o=$IFS
   # Of the two that were kept the newest counts that is whole.
   for __troupe_f in 0 1 0; do
+    IFS=$__troupe_o
     for __troupe_v in $(export -p | command -p sed -n 's/^export \([A-Za-z_][A-Za-z0-9_]*\).*/\1/p'); do unset "$__troupe_v"; done
     __troupe_w=0
     command . "@DIR@/kept$__troupe_f"
-    if [ $__troupe_w -gt $__troupe_k ]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
+    if [ "$__troupe_w" -gt "$__troupe_k" ]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
     if [ "$__troupe_f$__troupe_c" = 11 ]; then break; fi
   done
   if [ -n "$__troupe_t" ]; then export TROUPE_TREE="$__troupe_t"; else unset TROUPE_TREE; fi
-  unset __troupe_t __troupe_v __troupe_w
+  if [ -z "${IFS+x}" ]; then IFS=$__troupe_o; fi
+  unset __troupe_o __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
 trap '__troupe_i=130; return 130' INT # the status of an interrupted text is not sure to be that

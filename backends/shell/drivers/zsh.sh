@@ -5,9 +5,9 @@
 # writing ("_" in place of the first byte): what is reported then is reported again.
 if [[ ! -v __troupe_u ]]; then
 typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g='' __troupe_i=''
-__troupe_r() { return $1; }
+__troupe_r() { return "$1"; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
-  typeset -g __troupe_t=${TROUPE_TREE-} __troupe_v
+  typeset -g __troupe_t=${TROUPE_TREE-} __troupe_o=$IFS __troupe_v
   # Of the two that were kept the newest counts that is whole.
   for __troupe_f in 0 1 0; do
     for __troupe_v in ${(k)parameters[(R)*export*]}; do builtin unset "$__troupe_v"; done
@@ -17,7 +17,8 @@ if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
     if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
   done
   if [[ -n $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
-  builtin unset __troupe_t __troupe_v __troupe_w
+  if [[ ! -v IFS ]]; then IFS=$__troupe_o; fi
+  builtin unset __troupe_o __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
 TRAPINT() { __troupe_i=1; if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
@@ -59,9 +60,9 @@ while [[ -n x ]]; do
         builtin exec 1>'@DIR@/out' 2>&1
       fi
       if [[ $__troupe_p == 0 ]]; then
-        builtin . $__troupe_f
+        builtin . "$__troupe_f"
       else
-        __troupe_r $__troupe_p || builtin . $__troupe_f
+        __troupe_r "$__troupe_p" || builtin . "$__troupe_f"
       fi
       __troupe_s=$?
     elif [[ -n $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m -gt 99 ]]; then
