@@ -103,13 +103,17 @@ func TestExitEndsTheShell(t *testing.T) {
 func TestFishRunsWhatItMayNotRead(t *testing.T) {
 	needShell(t, "fish")
 	s := newRig(t, shell.Options{}).open("fish")
-	s.say("set -g fish_read_limit 50; false")
+	s.say("set -gx KEPT " + strings.Repeat("k", 60) + "; set -g fish_read_limit 50; false")
 	if out, _ := s.say("echo $status; echo " + strings.Repeat("a", 60)); out != "1\n"+strings.Repeat("a", 60)+"\n" {
 		t.Errorf("a long one: %q", out)
 	}
 	s.say("false")
 	if out, _ := s.say("echo $status"); out != "1\n" {
 		t.Errorf("a short one: %q", out)
+	}
+	s.say(die)
+	if out, _ := s.say("echo $KEPT"); out != strings.Repeat("k", 60)+"\n" {
+		t.Errorf("its successor has %q", out)
 	}
 	s.close()
 }

@@ -93,6 +93,7 @@ if [[ ! ${__troupe_n+x} ]]; then
     if [[ $1 ]]; then __troupe_s=$1; fi
     if [[ $__troupe_g ]]; then __troupe_again; fi
     while [[ x ]]; do
+      builtin unset -f command # by a function the output would be lost
       command exec 1>&2 # which is /dev/null, as a rule
       if [[ $__troupe_n ]]; then
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
@@ -100,7 +101,7 @@ if [[ ! ${__troupe_n+x} ]]; then
         [[ ${__troupe_c-} == [ekEK] ]] || __troupe_keep
       fi
       command exec 0</dev/null 1>/dev/null 2>&1 # whatever the command made of them
-      [[ $PROMPT_COMMAND == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
+      [[ ${PROMPT_COMMAND-} == ". '@DIR@/driver'" ]] || PROMPT_COMMAND=". '@DIR@/driver'"
       __troupe_g=1
       builtin read -r -N "$__troupe_z" __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''

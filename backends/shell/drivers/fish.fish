@@ -20,10 +20,19 @@ function __troupe_do --no-scope-shadowing
         builtin eval $__troupe_x
     else
         __troupe_r $__troupe_s
-        source $__troupe_f
+        builtin source $__troupe_f
     end
 end
+# What is substituted is nothing if it is longer than the user's limit for that.
+function __troupe_cut
+    set -q fish_read_limit; and set -l fish_read_limit 0
+    set -g __troupe_c (builtin string sub -s 17 -- $__troupe_n)
+    set -g __troupe_n (builtin string sub -l 16 -- $__troupe_n)
+    set -g __troupe_k (builtin math $__troupe_k + 1)
+    set -g __troupe_h (builtin math $__troupe_k % 2)
+end
 function __troupe_kept
+    set -q fish_read_limit; and set -l fish_read_limit 0
     set -l __troupe_o "$IFS"
     set -l IFS \n # an empty one of the user's splits nothing
     for __troupe_v in (set -nx)
@@ -44,7 +53,7 @@ if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
             set -e $__troupe_v
         end
         set -g __troupe_w 0
-        source "@DIR@/kept$__troupe_f"
+        builtin source "@DIR@/kept$__troupe_f"
         if test $__troupe_w -gt $__troupe_k
             set -g __troupe_k $__troupe_w
             set -g __troupe_c $__troupe_f
@@ -64,30 +73,29 @@ if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
     set -e __troupe_t
 end 2>/dev/null
 if test -s '@DIR@/start'
-    source '@DIR@/start'
+    builtin source '@DIR@/start'
 end
 builtin printf '\0ready 0 %s\0' "$PWD" >>'@DIR@/st'
 while builtin true
     builtin read -g __troupe_n <'@DIR@/ctl'
     if test -z "$__troupe_n"; and test -p '@DIR@/ctl'; and test $__troupe_m -lt 99
-        set -g __troupe_m (math $__troupe_m + 1)
+        set -g __troupe_m (builtin math $__troupe_m + 1)
         continue
     end
     set -g __troupe_m 0
-    set -g __troupe_c (string sub -s 17 -- $__troupe_n)
-    set -g __troupe_n (string sub -l 16 -- $__troupe_n)
+    __troupe_cut
     set -g __troupe_f '@DIR@/text'
-    if contains -- $__troupe_c n t N T
+    if builtin contains -- $__troupe_c n t N T
         set -g __troupe_f "@DIR@/$__troupe_n"
     end
-    test -f $__troupe_f; or exit 125
+    test -f $__troupe_f; or builtin exit 125
     set -g __troupe_x ''
     builtin read -gz __troupe_x <$__troupe_f; or set -g __troupe_x ''
     set -g __troupe_i /dev/null
-    if contains -- $__troupe_c M S N T
+    if builtin contains -- $__troupe_c M S N T
         set -g __troupe_i "@DIR@/$__troupe_n.in"
     end
-    if contains -- $__troupe_c s t S T
+    if builtin contains -- $__troupe_c s t S T
         begin
             test $__troupe_i = /dev/null; or builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
             __troupe_do
@@ -101,6 +109,5 @@ while builtin true
         end <$__troupe_i >'@DIR@/out' 2>&1
     end
     builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "$PWD" >>'@DIR@/st'
-    set -g __troupe_k (math $__troupe_k + 1)
-    __troupe_kept >"@DIR@/kept"(math $__troupe_k % 2) 2>/dev/null
+    __troupe_kept >"@DIR@/kept$__troupe_h" 2>/dev/null
 end

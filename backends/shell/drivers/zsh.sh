@@ -27,6 +27,7 @@ __troupe_g=1 __troupe_u=1
 fi
 while [[ -n x ]]; do
   {
+    if (( ${+functions[builtin]} )); then unfunction builtin; fi
     builtin exec 0</dev/null 1>/dev/null 2>&1
     if [[ -n $__troupe_n ]]; then
       __troupe_i=1
@@ -67,6 +68,7 @@ while [[ -n x ]]; do
       __troupe_s=$?
     elif [[ -n $__troupe_n || ! -p '@DIR@/ctl' || $__troupe_m -gt 99 ]]; then
       builtin exit 125
+      exit 125 # builtin is a function, and unfunction another
     else
       __troupe_m=$((__troupe_m + 1))
     fi
