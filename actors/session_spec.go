@@ -19,11 +19,17 @@ func (s *session) spec(t *ticket) backends.Command {
 	return backends.Command{
 		ID: job.UID, Job: job.ID, Text: run.Text, Argv: run.Argv,
 		Shell: shell, Dir: dir, Env: env, Umask: run.Mask(),
-		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal},
+		Stdio:  backends.Stdio{Stdin: run.Stdin, Streams: run.Streams, Terminal: job.Terminal, Ended: nobodyTypes(run, job.Terminal)},
 		Grace:  lifecycle.Grace(run.Grace),
 		OnExit: run.OnExit, Detach: run.Detach,
 		Log: plan(run, job.Session),
 	}
+}
+
+// nobodyTypes reports whether nobody types at the terminal of a job: its client said that there
+// is nothing to read, and waits for the end.
+func nobodyTypes(run *messages.RunCommand, t messages.Terminal) bool {
+	return t != (messages.Terminal{}) && run.Stdin == messages.StdinNull && !run.Background && !run.Shown
 }
 
 // terminal is the size of a job's terminal: what was asked for, or, where every job is

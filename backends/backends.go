@@ -184,6 +184,7 @@ type Stdio struct {
 	Stdin    messages.StdinMode
 	Streams  messages.StreamMode
 	Terminal messages.Terminal // not zero: a PTY; then Streams is merged
+	Ended    bool              // on a PTY: nobody types, and the key for the end of the input is the first that comes
 }
 
 // Control is something a running process can be asked: the sealed set below.

@@ -127,7 +127,7 @@ type StdinMode string
 
 // The modes.
 const (
-	StdinNull StdinMode = "null" // /dev/null; the default
+	StdinNull StdinMode = "null" // /dev/null, which "" is, too; on a terminal its end is typed, unless somebody may come to type there
 	StdinPipe StdinMode = "pipe" // what WriteInput sends
 	StdinHost StdinMode = "host" // the host's own descriptor 0; in-process nodes only
 )

@@ -21,6 +21,7 @@ func terminalCases() []testCase {
 		{"keys that are signals", signalKeys, all | signals},
 		{"a key that stops", stopKey, all},
 		{"the end of what is typed", typedEnd, all},
+		{"nobody types", nobodyTypes, all},
 		{"a raw terminal", rawTerminal, all},
 		{"a terminal is reset", terminalReset, all},
 		{"a line that is too long", longLine, all},
@@ -133,6 +134,20 @@ func typedEnd(b *bench) {
 	r.wroteAll("up\r\n[one\r\ntwo]\r\nmore\r\n")
 	want := []messages.ProcessFact{messages.InputWritten{Through: 7}, messages.ControlDone{}, messages.InputWritten{Through: 12}}
 	if got := r.answers(3); !slices.Equal(got, want) {
+		b.Errorf("answered with %s", show(got))
+	}
+}
+
+// Where nobody types a read finds the end; what is typed all the same comes behind it, and
+// no control is answered for it.
+func nobodyTypes(b *bench) {
+	r := b.startAsIs(Program{Text: `cat; echo end $?; read y; echo "[$y]"`}, func(c *backends.Command) {
+		c.Stdio.Terminal, c.Stdio.Ended = messages.Terminal{Rows: 24, Cols: 80}, true
+	}).has("end 0")
+	r.types("more\n")
+	r.over()
+	r.wroteAll("end 0\r\nmore\r\n[more]\r\n")
+	if got := r.answers(1); !slices.Equal(got, []messages.ProcessFact{messages.InputWritten{Through: 5}}) {
 		b.Errorf("answered with %s", show(got))
 	}
 }

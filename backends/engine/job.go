@@ -98,6 +98,10 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 	j.credits.job = j
 	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
 		j.input = &input{typed: typed}
+		if typed && s.Stdio.Ended {
+			a := &answer{} // for nobody
+			j.controls = &controls{todo: []control{{backends.CloseInput{}, a}}, answers: []*answer{a}}
+		}
 	}
 	j.later = later{
 		grace: s.Grace, onExit: s.OnExit,

@@ -71,7 +71,7 @@ func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
 	}
 	if t := p.terminal(c); t != (messages.Terminal{}) {
-		s.Stdio, s.Env = backends.Stdio{Terminal: t}, withTerm(s.Env)
+		s.Stdio, s.Env = backends.Stdio{Terminal: t, Ended: s.Stdio.Ended}, withTerm(s.Env)
 	}
 	if len(c.Argv) > 0 {
 		return s, nil

@@ -90,7 +90,7 @@ func (p *place) stdio(c backends.Command) backends.Stdio {
 	if !p.backend.onTerminals() {
 		return c.Stdio
 	}
-	return backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: cmp.Or(c.Stdio.Terminal, p.size())}
+	return backends.Stdio{Stdin: messages.StdinNull, Streams: messages.MergedStreams, Terminal: cmp.Or(c.Stdio.Terminal, p.size()), Ended: c.Stdio.Ended}
 }
 
 // term is the kind of terminal that programs are told (package pipe).

@@ -75,7 +75,7 @@ func (g *foreground) sit(ctx context.Context) (pass func(), leave func(cut bool)
 	if !g.flags.json {
 		g.screen.follows(g.main)
 	}
-	if s.types() { // also if what it prints goes elsewhere: a password is not shown here either
+	if s.main.types(s.flags) { // also if what it prints goes elsewhere: a password is not shown here either
 		restore = g.main.rawKeyboard(g.screen)
 	}
 	left := false
@@ -106,9 +106,9 @@ func (g *foreground) comesBack(e *ended) bool {
 	return true
 }
 
-// types reports whether what is read here is for the command.
-func (s *seated) types() bool {
-	return !s.flags.noStdin && s.flags.file != "-" && !(s.flags.json && isTerminal(s.main.In))
+// types reports whether what is read here is for the terminal of the command.
+func (m *Main) types(f *runFlags) bool {
+	return !f.noStdin && f.file != "-" && !(f.json && isTerminal(m.In))
 }
 
 func (s *seated) pass(sizes <-chan os.Signal) {
@@ -116,7 +116,7 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 		return
 	}
 	go s.follow(sizes)
-	if !s.types() {
+	if !s.main.types(s.flags) {
 		return
 	}
 	left, err := s.copy()

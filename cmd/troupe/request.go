@@ -26,6 +26,9 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 	}
 	if f.pty {
 		r.Terminal, r.Stdin, r.Streams = m.terminalSize(), messages.StdinNull, messages.MergedStreams
+		if m.types(f) {
+			r.Stdin = "" // what is typed there
+		}
 		r.Shown = !f.json && !f.noStdin && isTerminal(m.Out) && isTerminal(m.In)
 	}
 	if f.grace.set && r.Grace == 0 {
