@@ -55,7 +55,8 @@ type Options struct {
 	Parallel int
 	// OwnProcess says that this process runs nothing but troupe: the node becomes
 	// the subreaper of its jobs and reaps every child, and the process collects its
-	// garbage as suits that, unless GOGC is set (docs/decisions/033). A library host
+	// garbage as suits that, unless GOGC is set (docs/decisions/033), and has its threads
+	// made beforehand (docs/decisions/037). A library host
 	// leaves it false, since its own children would be reaped, too.
 	OwnProcess bool
 	// NoCgroup keeps the node from using cgroups even where it could.

@@ -32,6 +32,7 @@ import (
 
 	"troupe/actors"
 	"troupe/backends/heap"
+	"troupe/backends/threads"
 	"troupe/messages"
 )
 
@@ -72,6 +73,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	}
 	if o.OwnProcess {
 		heap.Tend(heap.Floor)
+		threads.Reserve()
 	}
 	if p.past, err = o.before(ctx, p); err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())

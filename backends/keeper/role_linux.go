@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends/heap"
+	"troupe/backends/threads"
 	"troupe/messages"
 )
 
@@ -41,6 +42,7 @@ const (
 // descriptor of an inherited socket pair; negative: none. alone is as Options.Alone.
 func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
+	threads.Reserve()
 	debug.SetMemoryLimit(memoryLimit)
 	if alone {
 		debug.SetGCPercent(gcPercent)
