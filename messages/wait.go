@@ -31,6 +31,7 @@ const (
 	UntilPort    ConditionKind = "port"    // it listens on Port; with a Host, that does
 	UntilQuiet   ConditionKind = "quiet"   // it has written nothing for Quiet
 	UntilInput   ConditionKind = "input"   // it waits for input
+	UntilBlocked ConditionKind = "blocked" // its output waits for room, or has
 )
 
 // Condition is what a job must do for a wait to end. A job that finished
@@ -90,7 +91,7 @@ func (r AwaitJobs) Check() *Error {
 
 func (c Condition) check() *Error {
 	switch c.Kind {
-	case "", UntilExit, UntilInput:
+	case "", UntilExit, UntilInput, UntilBlocked:
 		return nil
 	case UntilPattern:
 		return c.checkPattern()
@@ -108,7 +109,7 @@ func (c Condition) check() *Error {
 		}
 		return nil
 	}
-	return Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, port, quiet or input", c.Kind))
+	return Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, port, quiet, input or blocked", c.Kind))
 }
 
 func (c Condition) checkPattern() *Error {

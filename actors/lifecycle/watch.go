@@ -96,6 +96,12 @@ func (w Watch) look(j messages.Job) Watch {
 		if j.State.Ended() {
 			w.met = add(w.met, j.ID)
 		}
+	case messages.UntilBlocked:
+		if j.HasFlag(messages.FlagLogBlocked) {
+			w.met = add(w.met, j.ID)
+		} else if j.State.Ended() {
+			w.hopeless = add(w.hopeless, j.ID)
+		}
 	case messages.UntilInput, messages.UntilPort: // met by what is seen of the job
 		if j.State.Ended() {
 			w.hopeless = add(w.hopeless, j.ID)

@@ -29,6 +29,11 @@ func awaiting(id messages.JobID) Changed {
 	return Changed{messages.Job{ID: id, State: messages.Running, WaitingForInput: true}}
 }
 
+// blocked is a job whose output has waited for room.
+func blocked(id messages.JobID) Changed {
+	return Changed{messages.Job{ID: id, State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}}}
+}
+
 func TestWatchTable(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -53,6 +58,9 @@ func TestWatchTable(t *testing.T) {
 		{"the other one may", messages.UntilInput, true, []any{done("a")}, ""},
 		{"none can", messages.UntilInput, true, []any{done("a"), done("b")}, "impossible []"},
 		{"a port of a job that ended", messages.UntilPort, false, []any{done("a")}, "impossible []"},
+		{"no room", messages.UntilBlocked, true, []any{done("b"), blocked("a")}, "satisfied [a]"},
+		{"no room for all", messages.UntilBlocked, false, []any{blocked("b"), blocked("a")}, "satisfied [b a]"},
+		{"room until the end", messages.UntilBlocked, false, []any{done("a")}, "impossible []"},
 		{"a pattern outlives the job", messages.UntilPattern, false, []any{done("a"), done("b")}, ""},
 		{"a pattern is found", messages.UntilPattern, false, []any{Met{"a"}, Met{"b"}}, "satisfied [a b]"},
 		{"a pattern cannot come", messages.UntilPattern, false, []any{Met{"a"}, Hopeless{"b"}}, "impossible [a]"},

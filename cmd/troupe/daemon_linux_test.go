@@ -231,3 +231,39 @@ func TestAHeldCommandInTheDaemonIsTold(t *testing.T) {
 	p.send(syscall.SIGINT)
 	p.ends(130)
 }
+
+// So is one that waits for room on the disk, which the journal of the daemon shares:
+// it can record nothing of it.
+func TestACommandHeldByAFullDiskInTheDaemonIsTold(t *testing.T) {
+	t.Parallel()
+	state := mounted(t, 24<<20)
+	t.Cleanup(func() { endKeeper(state) })
+	d := serves(t, []string{"TROUPE_STATE=" + state})
+	open := gate(t, d.file("gate"))
+	c, p := openTerminal(t), d.beside("run", "echo begun; read x < gate; seq 1 100000; echo over")
+	out := &lines{news: make(chan struct{}, 1)}
+	p.Stdout = out
+	p.at(c)
+	out.has(t, "begun")
+	full := filepath.Join(state, "full")
+	fill(t, full)
+	open()
+	c.shown.has(t, "troupe: the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
+	require.NoError(t, os.Remove(full))
+	p.ends(0)
+	require.True(t, strings.HasSuffix(out.String(), "\n99999\n100000\nover\n"))
+}
+
+// fill writes a file until nothing more fits.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer file.Close()
+	for piece := make([]byte, 64<<10); len(piece) > 0; {
+		if _, err := file.Write(piece); err != nil {
+			require.ErrorIs(t, err, unix.ENOSPC)
+			piece = piece[:len(piece)/2]
+		}
+	}
+}

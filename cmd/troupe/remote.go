@@ -146,20 +146,16 @@ func (h *remote) output(ctx context.Context, id messages.JobID, stream messages.
 	return &segments{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
 }
 
-// blocked asks only for a person: a subscription is a connection of the daemon.
+// blocked asks only for a person: a wait is a connection of the daemon. Events would
+// not tell: they come when the journal has them, whose disk may be the full one.
 func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
 	if !h.person || h.await(ctx) != nil {
 		return false
 	}
-	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
-		if err != nil {
-			return false
-		}
-		if e.Job != nil && e.Job.HasFlag(messages.FlagLogBlocked) {
-			return true
-		}
-	}
-	return false
+	end, err := h.client.Await(ctx, messages.AwaitJobs{
+		Jobs: []messages.JobID{h.name(id)}, Condition: messages.Condition{Kind: messages.UntilBlocked},
+	})
+	return err == nil && end.Satisfied
 }
 
 func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {

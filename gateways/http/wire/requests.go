@@ -154,7 +154,7 @@ type Await struct {
 	Timeout   *int64    `json:"timeout_ms,omitempty"`
 }
 
-// Condition is what a job must do: exit, pattern, port, quiet or input.
+// Condition is what a job must do: exit, pattern, port, quiet, input or blocked.
 type Condition struct {
 	Kind    string `json:"kind,omitempty"`
 	Pattern string `json:"pattern,omitempty"`
