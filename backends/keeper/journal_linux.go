@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -177,6 +178,17 @@ func (j *journal) reserve() {
 	if err == nil || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		j.room = j.size + journalReserve // where nothing can be reserved, nothing is lost by trying
 	}
+}
+
+// Needs is how much room on the disk a keeper of a directory asks for before it starts
+// anything, beyond what its journal has already.
+func Needs(dir string) int64 {
+	var st unix.Stat_t
+	if unix.Stat(filepath.Join(dir, journalName), &st) != nil {
+		return journalReserve
+	}
+	const block = 512 // of a stat, whatever those of the file system are
+	return max(0, st.Size+journalReserve-st.Blocks*block)
 }
 
 // loop syncs what was written, a while later, and looks after the room.

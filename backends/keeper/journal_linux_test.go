@@ -358,3 +358,20 @@ func TestALostJobIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The room that a journal has counts for the keeper that opens it again.
+func TestAKeeperNeedsTheRoomThatItsJournalLacks(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "k")
+	if got := Needs(dir); got != journalReserve {
+		t.Errorf("without a journal %d", got)
+	}
+	j := openTestJournal(t, dir)
+	j.append(history("A")[0])
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := Needs(dir); j.room > 0 && got > 1<<10 {
+		t.Errorf("with the room of one %d", got)
+	}
+}

@@ -97,3 +97,6 @@ func Detached(string) []messages.UID { return nil }
 
 // Sweep has nothing to do.
 func Sweep(string, time.Duration) {}
+
+// Needs is nothing.
+func Needs(string) int64 { return 0 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
+	"troupe/gateways/http"
 	"troupe/gateways/http/peer"
 	"troupe/messages"
 	"troupe/shell"
@@ -127,10 +128,14 @@ func (s *settings) ownState() error {
 // hasPlaces tries whether a daemon that begins would have its directories, and leaves
 // nothing behind.
 func (s *settings) hasPlaces() error {
+	var err error
 	if dir := filepath.Dir(s.Socket); !exists(dir) {
-		if err := makeable(dir, socketVar); err != nil {
-			return err
-		}
+		err = makeable(dir, socketVar)
+	} else if err = http.CheckPlace(s.Socket); err == nil {
+		err = cannotWrite(dir, probe(dir))
+	}
+	if err != nil {
+		return err
 	}
 	if s.State != "" && !exists(s.State) {
 		return makeable(s.State, stateVar)

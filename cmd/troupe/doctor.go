@@ -47,7 +47,7 @@ func (m *Main) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: "Say what this machine allows, and what is done where it does not", Args: noArgs,
 		Long: `Look at what the kernel and the user's rights give troupe, the limits that bound
 it, the directories it uses, and the daemon. The exit status is 1 if there is a problem: commands,
-or a daemon, cannot be run.`,
+or a daemon, cannot be run, or the daemon can start nothing.`,
 		RunE: func(*cobra.Command, []string) error {
 			c := m.examine()
 			show := c.print
@@ -92,7 +92,7 @@ func (m *Main) examine() *checkup {
 		c.Features = append(features(f), c.Features...)
 	}
 	c.Limits = limits()
-	c.Directories = c.directories(store)
+	c.Directories = append(c.directories(store), c.Directories...)
 	c.Shells = shells(snapshots)
 	if c.Shells[0].Path == "" {
 		c.problem("there is no bash: install it, or name a shell that is there with --shell")

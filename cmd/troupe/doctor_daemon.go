@@ -28,11 +28,11 @@ type daemonFound struct {
 const asked = 5 * time.Second
 
 // keeperText says who holds the jobs of a daemon.
-func keeperText(s *settings) string {
+func keeperText(state string) string {
 	if runtime.GOOS != "linux" {
 		return "none: jobs end with the daemon"
 	}
-	return "holds the jobs, at " + filepath.Join(s.State, keeperName) + "; the daemon starts it"
+	return "holds the jobs, at " + filepath.Join(state, keeperName) + "; the daemon starts it"
 }
 
 // daemon looks for it. A daemon that cannot be trusted or does not answer is a
@@ -45,7 +45,7 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 		c.problem("%v", err)
 		return d
 	}
-	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.file, keeperText(s)
+	d.Socket, d.State, d.Config, d.Keeper = s.Socket, s.State, s.file, keeperText(s.State)
 	ctx, cancel := context.WithTimeout(context.Background(), asked)
 	defer cancel()
 	at, err := connect(ctx, s.Socket)
@@ -53,13 +53,22 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 		if err := s.hasPlaces(); err != nil {
 			d.Why = "none, and none can begin, because of the problem below"
 			c.problem("no daemon can begin: %v", err)
+			if s.State != "" {
+				c.listState(s.State)
+			}
+			return d
 		}
+		c.state(s.State, false)
 		return d
 	}
 	if err == nil {
 		defer at.Close()
 		about, verr := at.Version(ctx)
 		d.Running, d.Version, d.PID, err = verr == nil, about.Version, about.PID, verr
+		if about.State != "" { // an older one does not tell
+			d.State, d.Keeper = about.State, keeperText(about.State)
+			c.state(d.State, true)
+		}
 		ails, herr := at.Ails(ctx)
 		if herr == nil && ails.Keeper != "" {
 			d.Keeper = ails.Keeper

@@ -20,6 +20,7 @@ type directory struct {
 	Mode  string `json:"mode,omitempty"`
 	Owner int    `json:"owner"`
 	Free  int64  `json:"free_bytes"`
+	Files int64  `json:"free_files"`    // how many more can be made; -1: there is no bound
 	Why   string `json:"why,omitempty"` // it is wrong
 }
 
@@ -30,7 +31,11 @@ func (d directory) text() string {
 	case d.State != "ok":
 		return d.Path + ": made when it is needed"
 	}
-	return fmt.Sprintf("%s (%s, uid %d, %s free)", d.Path, d.Mode, d.Owner, humanize.IBytes(uint64(d.Free)))
+	free := humanize.IBytes(uint64(d.Free))
+	if d.Files >= 0 {
+		free += ", " + plural(int(d.Files), "file")
+	}
+	return fmt.Sprintf("%s (%s, uid %d, %s free)", d.Path, d.Mode, d.Owner, free)
 }
 
 // directories makes the place for large outputs, as a command would, and looks
@@ -78,7 +83,10 @@ func inspect(use, path string) directory {
 	}
 	var free unix.Statfs_t
 	if unix.Statfs(path, &free) == nil {
-		d.Free = int64(free.Bavail) * int64(free.Bsize)
+		d.Free, d.Files = int64(free.Bavail)*int64(free.Bsize), -1
+		if free.Files > 0 {
+			d.Files = int64(free.Ffree)
+		}
 	}
 	return d
 }

@@ -133,11 +133,22 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// writable tries what a daemon does in its directory, for a file system that takes
-// nothing says so only then: make a file, rename it, remove it. One that is only full
-// will do where a daemon was before: what runs is to be reached all the more, if only to
-// make room, and what needs room says so itself.
+// writable says why nothing may be written in a directory of the daemon. One that is
+// only full will do where a daemon was before: what runs is to be reached all the more,
+// if only to make room, and what needs room says so itself.
 func writable(dir string) error {
+	err := probe(dir)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		if _, gone := os.Lstat(filepath.Join(dir, journalName)); gone == nil {
+			return nil
+		}
+	}
+	return cannotWrite(dir, err)
+}
+
+// probe tries what a daemon does in its directories, for a file system that takes
+// nothing says so only then: make a file, rename it, remove it.
+func probe(dir string) error {
 	file, err := os.CreateTemp(dir, "probe-*.new")
 	if err == nil {
 		name := strings.TrimSuffix(file.Name(), ".new")
@@ -145,13 +156,12 @@ func writable(dir string) error {
 		_, err = file.WriteString("x")
 		err = errors.Join(err, file.Close(), os.Rename(file.Name(), name), os.Remove(name))
 	}
+	return err
+}
+
+func cannotWrite(dir string, err error) error {
 	if err == nil {
 		return nil
-	}
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		if _, gone := os.Lstat(filepath.Join(dir, journalName)); gone == nil {
-			return nil
-		}
 	}
 	return &messages.Error{
 		Code: messages.Refused, Reason: "directory", Message: dir + " cannot be written: " + err.Error(), Hint: "make room and set its rights, or name another directory",

@@ -30,7 +30,7 @@ func (c *call) health() error {
 }
 
 func (c *call) version() error {
-	return c.reply(http.StatusOK, wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid()})
+	return c.reply(http.StatusOK, wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State})
 }
 
 // stats counts what there is.

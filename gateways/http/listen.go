@@ -46,6 +46,18 @@ func Listen(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
+// CheckPlace says why Listen would refuse a path in a directory that is there.
+func CheckPlace(path string) error {
+	if err := peer.CheckPath(path); err != nil {
+		return err
+	}
+	dir, err := ownDirectory(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return dir.Close()
+}
+
 // ownDirectory opens the directory of the socket if it is ours alone, and lies
 // where nobody else can put another in its place.
 func ownDirectory(path string) (*os.File, error) {

@@ -33,6 +33,8 @@ type Options struct {
 	Node Node
 	// Version is what GET /v1/version tells.
 	Version string
+	// State is the directory of the daemon, which it tells, too; "": there is none.
+	State string
 	// Token admits to a TCP listener; "": none is served. See Token.
 	Token string
 	// Shutdown ends the node, and later the server, when a client asks for it; nil:

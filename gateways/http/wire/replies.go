@@ -181,6 +181,7 @@ type About struct {
 	V       int    `json:"v"`
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
+	State   string `json:"state"` // the directory of the daemon; "": there is none
 }
 
 // Over answers POST /v1/shutdown.

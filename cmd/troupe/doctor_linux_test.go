@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Where nothing can be recorded nothing is started. Doctor says so, whether a daemon
+// runs there or is to begin.
+func TestDoctorSeesThatNothingCanBeStarted(t *testing.T) {
+	t.Parallel()
+	state := mounted(t, 24<<20)
+	t.Cleanup(func() { endKeeper(state) })
+	d := serves(t, []string{"TROUPE_STATE=" + state})
+	doctor := func(status int, says ...string) {
+		t.Helper()
+		p := d.beside("doctor").start()
+		text := p.rest()
+		p.ends(status)
+		for _, s := range says {
+			require.Regexp(t, s, text)
+		}
+	}
+	doctor(0, `\n  ok +state of the daemon +`+state+` \(0700, uid \d+, [\d.]+ MiB, \d+ files free\)\n`)
+	full := filepath.Join(state, "full")
+	fill(t, full)
+	doctor(1, `state of the daemon .* 0 B, `, `problem: the daemon can start nothing: `+state+` cannot be written: .*no space left on device \(make room`)
+	require.NoError(t, os.Remove(full))
+
+	d.Env = append(d.Env, "TROUPE_STATE="+d.file("other")) // it is the daemon's that counts
+	doctor(0, `\n  state +`+state+`\n`, `keeper +holds the jobs, at `+state)
+}
+
+// A state directory that is taken away while a daemon runs is missed.
+func TestDoctorMissesTheStateDirectory(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	state := d.file("troupe")
+	require.NoError(t, os.Rename(state, d.file("elsewhere")))
+	defer func() { require.NoError(t, os.Rename(d.file("elsewhere"), state)) }()
+	p := d.beside("doctor").start()
+	require.Contains(t, p.rest(), "\nproblem: the daemon can start nothing: "+state+": it is gone (put back what the daemon keeps there, or end the daemon")
+	p.ends(1)
+}
+
+// A keeper that is to begin needs room for its journal.
+func TestDoctorAsksForTheRoomOfAKeeper(t *testing.T) {
+	t.Parallel()
+	p := program(t, "doctor")
+	p.Env = append(p.Env, "TROUPE_STATE="+mounted(t, 4<<20))
+	p.start()
+	require.Regexp(t, `\nproblem: the daemon can start nothing: \S+ has [\d.]+ MiB free, and the journal of the keeper needs 8.0 MiB \(make room\)\n`, p.rest())
+	p.ends(1)
+}
