@@ -72,7 +72,8 @@ type Options struct {
 	// Log hears what the node has to say; the zero value says nothing.
 	Log zerolog.Logger
 
-	// Backends replace or add kinds of sessions, by name; there are pipe and pty. A node
+	// Backends replace or add kinds of sessions, by name; there are pipe, pty, shell and
+	// shell-pty. A node
 	// with a "pipe" of its own starts no engine. Logs must then be given, too; those of
 	// another process are asked less as an actors.ManyLogs.
 	Backends map[string]backends.Backend

@@ -31,7 +31,7 @@ func (r RunCommand) checkCommand() *Error {
 		return &Error{
 			Code: TooLarge, Reason: "command",
 			Message: fmt.Sprintf("the command has %d bytes; at most %d are allowed", len(r.Text), MaxText),
-			Hint:    "put it in a file and run that",
+			Hint:    "put it in a file and run that, as bash FILE",
 		}
 	case strings.ContainsRune(r.Text, 0):
 		return Invalid("command", "the command contains a NUL byte, which no shell can take")
@@ -85,7 +85,13 @@ func (r RunCommand) checkEnv() *Error {
 	}
 	for _, kv := range r.Env {
 		name, value, ok := strings.Cut(kv, "=")
-		if !ok || !ValidEnvName(name) {
+		if !ok {
+			return &Error{
+				Code: EnvRefused, Reason: "env", Message: fmt.Sprintf("the variable %.64q has no value: there is no = in it", name),
+				Hint: "use NAME=value, or NAME= for an empty one",
+			}
+		}
+		if !ValidEnvName(name) {
 			return &Error{
 				Code: EnvRefused, Reason: "env",
 				Message: fmt.Sprintf("%q is no environment variable's name", name),

@@ -75,7 +75,7 @@ type ResizeTerminal struct {
 	Size Terminal
 }
 
-// ChangeDeadline asks for another deadline: none, By more than now set, or
+// ChangeDeadline asks for another deadline: none, Extend more than now set, or
 // After from now (design.md 9.6).
 type ChangeDeadline struct {
 	quiet

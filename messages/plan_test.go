@@ -44,6 +44,7 @@ func TestBadInputOpen(t *testing.T) {
 		"NUL":                {run("s", messages.SessionPlan{Shell: "/a\x00"}), messages.InvalidParams, "shell"},
 		"a NUL of a kind":    {run("s", messages.SessionPlan{Backend: "a\x00"}), messages.InvalidParams, "backend"},
 		"no variable":        {run("s", messages.SessionPlan{Env: []string{"1=2"}}), messages.EnvRefused, "env"},
+		"no value":           {run("s", messages.SessionPlan{Env: []string{"A"}}), messages.EnvRefused, "env"},
 		"too many variables": {run("s", messages.SessionPlan{BaseEnv: make([]string, messages.MaxEnv+1)}), messages.TooLarge, "too_many"},
 		"no policy":          {run("s", messages.SessionPlan{EnvPolicy: "all"}), messages.InvalidParams, "env_policy"},
 		"no umask":           {run("s", messages.SessionPlan{Umask: "9"}), messages.InvalidParams, "umask"},

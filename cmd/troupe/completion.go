@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +75,36 @@ func (m *Main) completeFlags(verb *cobra.Command) {
 
 func completeDirs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// oneByOne completes each argument by its own, and what follows by nothing.
+func oneByOne(by ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(by) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return by[len(args)](cmd, args, typed)
+	}
+}
+
+// signalWords completes the signals that people send.
+func signalWords(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"}, cobra.ShellCompDirectiveNoFileComp
+}
+
+// flagName is where a flag is told of in a help.
+var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+
+// plainUsages takes the marks of values from the texts of flags, which a help reads and
+// the completion of cobra shows as they are.
+func plainUsages(root *cobra.Command) {
+	for _, verb := range append(root.Commands(), root) {
+		for _, m := range flagName.FindAllStringSubmatch(verb.Flags().FlagUsages(), -1) {
+			if f := verb.Flags().Lookup(m[1]); f != nil {
+				f.Usage = strings.ReplaceAll(f.Usage, "`", "")
+			}
+		}
+	}
 }
 
 // scopePaths completes the owners of jobs.

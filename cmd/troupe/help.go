@@ -79,6 +79,14 @@ const helpEnd = "help"
 func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [VERB]", Short: "Say how a verb is used", Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			for _, verb := range root.Commands() {
+				if len(args) == 0 && verb.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(verb.Name(), verb.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return m.help(root)

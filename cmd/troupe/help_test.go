@@ -117,6 +117,28 @@ func TestFlagsAreCompleted(t *testing.T) {
 	}
 }
 
+// What is known of an argument is completed, and no file where none is meant; the texts
+// of flags have no marks.
+func TestArgumentsAreCompleted(t *testing.T) {
+	for _, c := range []struct {
+		args      []string
+		has, ends string
+	}{
+		{[]string{"help", ""}, "run\tRun a command to its end\n", ":4"},
+		{[]string{"help", "run", ""}, "", ":4"},
+		{[]string{"scopes", ""}, "", ":4"},
+		{[]string{"signal", "j1", ""}, "\nTERM\n", ":4"},
+		{[]string{"handover", "j1", ""}, "", ":4"},
+		{[]string{"handover", "j1", "main", ""}, "", ":4"},
+		{[]string{"run", "--cw"}, "--cwd\trun in DIR\n", ":4"},
+	} {
+		got := printed(t, append([]string{"__complete"}, c.args...)...)
+		if !strings.Contains(got, c.has) || !strings.HasSuffix(strings.TrimSpace(got), c.ends) || strings.Contains(got, "`") {
+			t.Errorf("%v: %q", c.args, got)
+		}
+	}
+}
+
 // A paragraph is folded anew, and what is indented stays.
 func TestTextsAreFolded(t *testing.T) {
 	word := strings.Repeat("w", 39)

@@ -40,6 +40,11 @@ started when told to, and reports how it ended exactly once.`,
 	})
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.helped = m.help(cmd) })
 	root.SetHelpCommand(m.helpCommand(root))
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if cmd.Name() == cobra.ShellCompRequestCmd {
+			plainUsages(root)
+		}
+	}
 	root.Flags().BoolVar(&version, "version", false, "say which troupe this is")
 	root.Flags().SetInterspersed(false)
 	root.Flags().SortFlags = false

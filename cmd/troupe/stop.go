@@ -148,7 +148,7 @@ func survivorText(s messages.Survivor) string {
 func (m *Main) signalCommand() *cobra.Command {
 	var tree bool
 	cmd := &cobra.Command{
-		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "signal [flags] JOB SIGNAL", Short: "Send a signal to a job", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), signalWords),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SIGNAL") },
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func (m *Main) scopesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", Args: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "scopes [flags] [PATH]", Short: "List the owners of jobs", ValidArgsFunction: oneByOne(m.scopePaths), Args: func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
@@ -60,7 +60,7 @@ func quotaText(q messages.ScopeQuota) string {
 
 func (m *Main) handoverCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: m.jobIDs(false, 1),
+		Use: "handover [flags] JOB SCOPE", Short: "Give a live job to another owner", ValidArgsFunction: oneByOne(m.jobIDs(false, 1), m.scopePaths),
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
 		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
 	}
