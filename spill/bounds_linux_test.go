@@ -49,7 +49,7 @@ func TestFaultManyLogsHoldFewDescriptors(t *testing.T) {
 	}
 }
 
-// M4: beyond the bounds of memory a log is a file from its first byte.
+// M4: beyond the bounds of memory a log is a file from its first byte.
 func TestFaultMemoryIsBounded(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"logs":  {Memfds: 3},

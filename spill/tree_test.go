@@ -306,6 +306,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// What is kept of finished outputs is bounded, and the oldest go first.
 func TestFaultKeptFilesAreBounded(t *testing.T) {
 	d := newDisk(t)
 	w := create(t, d, "j1", Plan{})

@@ -188,7 +188,7 @@ func TestFaultCascadeNamesSurvivors(t *testing.T) {
 }
 
 // A session that is closed ends what its jobs left behind, but for what was
-// told to survive it; the record of that goes on with the node.
+// told to survive it; the record of that goes on with the node.
 func TestCascadeEndsLeftovers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, on := range []messages.OnExit{messages.AdoptChildren, messages.KeepChildren} {

@@ -49,7 +49,7 @@ func TestPromoteNotAfterTheEnd(t *testing.T) {
 }
 
 // Somebody may ask: both are answered, each once; asking again is harmless, and
-// the budget is not spent a second time.
+// the budget is not spent a second time.
 func TestPromoteByRequest(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "make", PromoteAfter: time.Minute})

@@ -24,15 +24,22 @@ const laterGroups = "M N O"
 func TestRequirementsHaveTests(t *testing.T) {
 	proofs := requirementTests(t)
 	var doc strings.Builder
-	doc.WriteString("# Requirements\n\nWhat troupe promises to the users of each dialect, by number, and the tests that hold it to that. Made from the tests by\n" +
-		"`go test ./supervision_test -run TestRequirementsHaveTests -update-requirements`; nobody edits it.\n\n| number | strength | dialect | what | tests |\n| --- | --- | --- | --- | --- |\n")
+	doc.WriteString("# Requirements\n\nWhat troupe promises to the users of each dialect, by number, and the tests that hold it to that: those that have its number in their\n" +
+		"name, or in parentheses in their comment. Where there is none, nothing holds troupe to it: \"not built yet\" is of front ends that are still to come, \"no test\"\n" +
+		"of what is not built, in part, or not shown. Made from the tests by\n`go test ./supervision_test -run TestRequirementsHaveTests -update-requirements`; nobody edits it.\n\n| number | strength | dialect | what | tests |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range requirements(t) {
 		tests := proofs[r.number]
-		must := r.strength == "MUST" && !slices.Contains(strings.Fields(laterGroups), r.group)
-		if must && len(tests) == 0 {
-			t.Errorf("R-%s must hold and has no test: %s", r.number, r.line)
-		}
 		delete(proofs, r.number)
+		if len(tests) == 0 {
+			later := slices.Contains(strings.Fields(laterGroups), r.group)
+			if r.strength == "MUST" && !later {
+				t.Errorf("R-%s must hold and has no test: %s", r.number, r.line)
+			}
+			tests = []string{"no test"}
+			if later {
+				tests = []string{"not built yet"}
+			}
+		}
 		fmt.Fprintf(&doc, "| R-%s | %s | %s | %s | %s |\n", r.number, r.strength, r.dialects, strings.ReplaceAll(r.line, "|", `\|`), strings.Join(tests, "<br>"))
 	}
 	for number, tests := range proofs {
@@ -65,17 +72,31 @@ func requirements(t *testing.T) []requirement {
 	return all
 }
 
-// requirementTests are the tests by the number that they are named after.
+// requirementTests are the tests by the number that they are named after, or that stands
+// in parentheses in their comment.
 func requirementTests(t *testing.T) map[string][]string {
 	t.Helper()
-	name := regexp.MustCompile(`(?m)^func (TestR(\d{3})_\w+)\(`)
+	test := regexp.MustCompile(`(?m)((?:^//.*\n)*)^func (Test(?:R(\d{3})_)?\w+)\(`)
+	cited := regexp.MustCompile(`\([^()]*\bR-\d{3}[^()]*\)`)
+	number := regexp.MustCompile(`\bR-(\d{3})`)
 	tests := map[string][]string{}
 	for _, f := range houseTree(t, "..") {
 		if !f.test {
 			continue
 		}
-		for _, m := range name.FindAllStringSubmatch(f.text, -1) {
-			tests[m[2]] = append(tests[m[2]], fmt.Sprintf("`%s` %s", f.folder, m[1]))
+		for _, m := range test.FindAllStringSubmatch(f.text, -1) {
+			numbers := map[string]bool{}
+			if m[3] != "" {
+				numbers[m[3]] = true
+			}
+			for _, in := range cited.FindAllString(m[1], -1) {
+				for _, n := range number.FindAllStringSubmatch(in, -1) {
+					numbers[n[1]] = true
+				}
+			}
+			for n := range numbers {
+				tests[n] = append(tests[n], fmt.Sprintf("`%s` %s", f.folder, m[2]))
+			}
 		}
 	}
 	for _, list := range tests {

@@ -13,7 +13,7 @@ import (
 )
 
 // The records of jobs that are over are kept within bounds of number, age and
-// output, also across a restart; never that of a job that is not over.
+// output, also across a restart; never that of a job that is not over.
 func TestRetention(t *testing.T) {
 	for _, one := range []struct {
 		name   string

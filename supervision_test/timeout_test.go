@@ -9,7 +9,7 @@ import (
 )
 
 // A stubborn command is promoted, asked to stop, killed after the grace, and
-// its end is told once.
+// its end is told once.
 func TestFaultTimeoutLadder(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "sleep 1h", PromoteAfter: time.Minute, Timeout: time.Hour})

@@ -251,7 +251,7 @@ func (j *judge) anything() (ended bool) {
 }
 
 // Whatever a command is told, in any order and how often: it ends at most once,
-// for good, and when the engine says so.
+// for good, and when the engine says so.
 func TestCommandOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := newJudge(t, drawCommand(t))

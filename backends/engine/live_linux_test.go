@@ -238,7 +238,7 @@ func (s liveFaults) Pwrite(fd int, p []byte) (int, error) {
 }
 
 // Whatever fails in making a shell or a command, the one fails and says why, and the
-// next succeeds.
+// next succeeds.
 func TestFaultInALiveShell(t *testing.T) {
 	for _, c := range []struct {
 		call string

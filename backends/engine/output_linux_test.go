@@ -65,7 +65,7 @@ func TestWatchIsOneCredit(t *testing.T) {
 	grew(e, 10, 20, 20, 25, 25)
 }
 
-// A flood is captured byte by byte, through memory, file and large pipe.
+// A flood is captured byte by byte, through memory, file and large pipe.
 func TestFaultFloodIsCaptured(t *testing.T) {
 	r := newRig(t)
 	const n = 3_000_000

@@ -299,7 +299,7 @@ func TestJobIsFoundWhereItWas(t *testing.T) {
 	}
 }
 
-// Completion is the exit of the main process, never the end of the output (F27).
+// Completion is the exit of the main process, never the end of the output (F27, R-265, R-266).
 func TestFaultJobIsDoneWhileItsOutputIsOpen(t *testing.T) {
 	r := newRig(t)
 	began := time.Now()

@@ -124,7 +124,7 @@ func TestFaultTreeOfAnObedientLeaderEnds(t *testing.T) {
 
 // The hostile tree (F17): whoever ignores, escapes, stops or multiplies is gone
 // when the result comes. A library's host without cgroups reaches the session
-// only, and says so.
+// only, and says so.
 func TestFaultHostileTreeEnds(t *testing.T) {
 	for _, grace := range []time.Duration{0, 300 * time.Millisecond} {
 		for _, leave := range []bool{false, true} {

@@ -229,7 +229,7 @@ func TestFaultTerminalFlood(t *testing.T) {
 	}
 }
 
-// What was left in a terminal of 19 KB when its job exited is in the log (F29).
+// What was left in a terminal of 19 KB when its job exited is in the log (F29, R-271).
 func TestFaultTerminalExitsWithoutWaiting(t *testing.T) {
 	r := newRig(t)
 	for range 30 {

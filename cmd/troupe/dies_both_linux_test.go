@@ -19,7 +19,7 @@ import (
 )
 
 // Daemon and keeper are killed together: a job has the exit that was recorded, or
-// is lost, once nothing of it is left; what was in a file is there (F13).
+// is lost, once nothing of it is left; what was in a file is there (F13, R-275).
 func TestFaultDaemonAndKeeperDie(t *testing.T) {
 	t.Parallel()
 	m := begins(t)

@@ -50,7 +50,7 @@ func leaveNothing(t *testing.T, pids []string) {
 	})
 }
 
-// Who cancels a call ends its command with all that it has started.
+// Who cancels a call ends its command with all that it has started.
 func TestMCPCancelEndsTheTree(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)

@@ -125,7 +125,7 @@ func TestSecurityMCPTokenFile(t *testing.T) {
 }
 
 // What a model starts has neither the secrets of the server's environment nor of the
-// daemon's, and cannot have itself preloaded.
+// daemon's, and cannot have itself preloaded.
 func TestSecurityMCPEnvironment(t *testing.T) {
 	t.Parallel()
 	d := serves(t, []string{"DAEMON_SECRET=hunter2", "OTHER_API_KEY=hunter3"})

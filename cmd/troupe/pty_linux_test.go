@@ -90,7 +90,7 @@ func TestPtyShowsWhatIsPainted(t *testing.T) {
 }
 
 // A troupe that is killed leaves the terminal as it was, too, also where a program has
-// painted it: the process beside it does that.
+// painted it: the process beside it does that.
 func TestFaultPtyOfAKilledClient(t *testing.T) {
 	t.Parallel()
 	paints := func(t *testing.T, p *process) {

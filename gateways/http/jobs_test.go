@@ -108,7 +108,7 @@ func (d *daemon) output(id messages.JobID, what client.Range) string {
 }
 
 // A job is answered for early when it is promoted, by its budget or by hand, and
-// lives on without its caller.
+// lives on without its caller.
 func TestRunPromoted(t *testing.T) {
 	d := start(t, nil)
 	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "read x; echo $x", Stdin: messages.StdinPipe, PromoteAfter: 10 * time.Millisecond})
@@ -196,7 +196,7 @@ func TestListAndRemove(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Two clients race a stop with the exit: one outcome, one cause, both answered.
+// Two clients race a stop with the exit: one outcome, one cause, both answered.
 func TestFaultStopRacesExit(t *testing.T) {
 	d := start(t, nil)
 	other, err := client.Dial(t.Context(), d.socket)

@@ -14,6 +14,7 @@ func clean(c Cleaner, pieces ...string) string {
 	return string(c.End(out))
 }
 
+// What a person or a model is shown has no control sequences of a terminal.
 func TestSecurityCleaner(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n":                      "plain\ttext\n",
