@@ -33,6 +33,7 @@ func TestKeysAreSentAsTheProgramAsksForThem(t *testing.T) {
 		{`\033[?2004h`, "--paste", "one\ntwo", "\x1b[200~one\rtwo\x1b[201~"},
 		{`\033[?1049h\033[>1u`, "--keys", "{ctrl+enter}", "\x1b[13;5u"},
 		{`\033[?1049l`, "--keys", "{up}", "\x1b[A"},
+		{"", "--", "a line", "a line\r"},
 	}
 	var modes strings.Builder
 	for _, s := range steps {

@@ -79,7 +79,7 @@ func (w *inputWriter) all(f *writeFlags) (err error) {
 		}
 		w.through, err = w.Paste(w.ctx, w.job, string(b))
 	case len(text) > 0:
-		err = w.write([]byte(text[0] + "\n"))
+		err = w.write([]byte(text[0] + w.endOfLine()))
 	case !isTerminal(w.main.In):
 		err = w.copy(w.main.In)
 	}
@@ -91,6 +91,16 @@ type inputWriter struct {
 	*asking
 	job     messages.JobID
 	through int64
+}
+
+// endOfLine is what the key enter sends: on a terminal CR, which becomes LF where the
+// program has not asked for keys as they are. If the job is not to be found, writing says
+// so.
+func (w *inputWriter) endOfLine() string {
+	if job, err := w.Job(w.ctx, w.job); err == nil && job.Terminal != (messages.Terminal{}) {
+		return "\r"
+	}
+	return "\n"
 }
 
 // write returns when the kernel has all of it.
