@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -13,13 +14,18 @@ const trimSpare = 128
 // trim forgets what is out of bounds. facts is how many were added.
 func (t *txn) trim(now time.Time, keep Retention, facts int) error {
 	budget := trimSpare + 2*facts
+	waiting, after := uint64(0), messages.Seq(0) // jobs whose end is to be told, and the newest of them
 	for ; budget > 0; budget-- {
-		r, err := t.oldestOver()
+		r, err := t.next(overBucket, after)
 		if err != nil {
 			return err
 		}
-		if r == nil || t.tally.over <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
+		if r == nil || t.tally.over-waiting <= uint64(keep.Jobs) && now.Sub(r.Job.Ended) <= keep.Age {
 			break
+		}
+		if waiting < uint64(keep.Jobs) && slices.ContainsFunc(r.Job.OnFinish, pending) {
+			waiting, after = waiting+1, r.Over
+			continue
 		}
 		if err := t.letGo(r); err != nil {
 			return err
@@ -57,6 +63,8 @@ func (t *txn) trimBytes(keep Retention, budget int) error {
 	return nil
 }
 
+func pending(n messages.Notice) bool { return n.State == messages.NoticePending }
+
 // letGo forgets a job that nobody asked to forget, and notes that.
 func (t *txn) letGo(r *record) error {
 	t.forgot = append(t.forgot, r.Job.UID)
@@ -66,8 +74,11 @@ func (t *txn) letGo(r *record) error {
 func (t *txn) oldestOver() (*record, error) { return t.front(overBucket) }
 
 // front gives the job that a bucket of numbers names first, nil if there is none.
-func (t *txn) front(bucket string) (*record, error) {
-	k, v := t.bucket(bucket).Cursor().First()
+func (t *txn) front(bucket string) (*record, error) { return t.next(bucket, 0) }
+
+// next gives the job that a bucket of numbers names behind one, nil if there is none.
+func (t *txn) next(bucket string, after messages.Seq) (*record, error) {
+	k, v := t.bucket(bucket).Cursor().Seek(seqKey(after + 1))
 	if k == nil {
 		return nil, nil
 	}

@@ -251,3 +251,52 @@ func TestBoltForgetsALittleAtATime(t *testing.T) {
 		next = lives(t, b, next, int(next), int(next))
 	}
 }
+
+// A job whose end is still to be told is passed over by those that came later, whether
+// they are too many or it is too old, up to as many as are kept otherwise.
+func TestBoltKeepsWhatIsToBeTold(t *testing.T) {
+	untold := func(n int, from messages.Seq, state messages.NoticeState) []messages.FactRecorded {
+		all := life(jobID(n), from)
+		for i, f := range all {
+			fact := f.Fact.(messages.CommandFact)
+			job := fact.Record()
+			job.OnFinish = []messages.Notice{{To: "tell", State: state, Seq: from + 1}}
+			all[i].Fact = fact.With(job).(messages.Fact)
+		}
+		return all
+	}
+	o := journal.BoltOptions{NoSync: true, Retention: journal.Retention{Jobs: 40}}
+	path := place(t)
+	b := bolt(t, path, o)
+	next := messages.Seq(1)
+	for n := range 30 {
+		state := messages.NoticePending
+		if n%2 == 1 {
+			state = messages.NoticeDelivered
+		}
+		must(t, b.Append(untold(n+1, next, state)))
+		next += 3
+	}
+	kept := func() string {
+		over, err := b.Over(0, 99)
+		return ids(t, over, err)
+	}
+	o.Retention.Jobs = 3
+	b = reopen(t, b, path, o)
+	if got := kept(); got != "[j30 j29 j28 j5 j3 j1]" {
+		t.Errorf("after a setting that keeps fewer: %s", got)
+	}
+	o.Retention.Age = time.Nanosecond
+	b = reopen(t, b, path, o)
+	if got := kept(); got != "[j5 j3 j1]" {
+		t.Errorf("after a bound of the age: %s", got)
+	}
+	for n, id := range []messages.JobID{"j1", "j3"} {
+		job := aJob(id)
+		job.State, job.OnFinish = messages.Retired, []messages.Notice{{To: "tell", State: messages.NoticeGivenUp, Seq: 2}}
+		must(t, b.Append(number(next+messages.Seq(n), messages.CommandNotified{Job: job})))
+	}
+	if got := kept(); got != "[j5]" {
+		t.Errorf("when they were told: %s", got)
+	}
+}
