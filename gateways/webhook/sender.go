@@ -90,6 +90,7 @@ func (s *Sender) try(ctx context.Context, d messages.Delivery, now time.Time) me
 		}}
 	}
 	defer answer.Body.Close()
+	defer context.AfterFunc(ctx, func() { _ = answer.Body.Close() })() // behind a 101 it is the connection, which ctx does not end
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // it was said with the status
 	return judge(answer, now)
 }

@@ -132,6 +132,20 @@ func TestFaultWebhookReceivers(t *testing.T) {
 	got := deliver(t, webhook.Options{Timeout: 50 * time.Millisecond}, serve(t, hangs))
 	require.Equal(t, "timeout", got.Err.Reason)
 
+	got = deliver(t, webhook.Options{Timeout: 50 * time.Millisecond}, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		c, line, err := http.NewResponseController(w).Hijack() // it speaks another protocol, and says nothing
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = line.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+		_ = line.Flush()
+		_, _ = line.ReadByte() // until the other end is closed
+	}))
+	require.Equal(t, "http_101", got.Err.Reason)
+
 	got = deliver(t, webhook.Options{Timeout: 10 * time.Second}, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for i := 0; i < 100 && r.Context().Err() == nil; i++ {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
