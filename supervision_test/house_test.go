@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"gateways/http/client":         {"messages", "gateways/http/wire", "gateways/http/peer", "github.com/coder/websocket"},
 	"gateways/http/peer":           {"messages", "golang.org/x/sys"},
 	"gateways/http/wire":           {"messages", "github.com/go-faster/jx", "golang.org/x/sys"},
-	"gateways/webhook":             {"messages", "gateways/http/wire"},
+	"gateways/webhook":             {"messages", "gateways/http/peer", "gateways/http/wire"},
 	"dialects":                     {"messages"},
 	"dialects/dialecttest":         {anything, "github.com/stretchr/testify"},
 	"dialects/core":                {"messages", "shell"},

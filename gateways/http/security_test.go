@@ -345,6 +345,7 @@ func TestSecurityTokenFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("short"), 0o600))
 	_, err = http.Token(path)
 	coded(t, err, messages.Refused, "token")
+	require.ErrorContains(t, err, path+" holds no token")
 	require.NoError(t, syscall.Mkfifo(path+"fifo", 0o600))
 	_, err = http.Token(path + "fifo")
 	coded(t, err, messages.Refused, "token")

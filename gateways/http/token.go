@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -35,16 +34,12 @@ func Token(path string) (string, error) {
 		return "", err
 	}
 	token := base64.RawURLEncoding.EncodeToString(made)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+	err := peer.MakeFile(path, token+"\n")
 	switch {
 	case errors.Is(err, os.ErrExist):
 		return readToken(path)
 	case err != nil:
 		return "", fmt.Errorf("the token cannot be stored: %w", err)
-	}
-	_, err = io.WriteString(file, token+"\n")
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("the token cannot be stored: %w", err), os.Remove(path))
 	}
 	return token, nil
 }
@@ -65,7 +60,7 @@ func readToken(path string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))
 	token := strings.TrimSpace(string(text))
 	if err == nil && len(token) < tokenLength {
-		err = refused("token", filepath.Base(path)+" holds no token", "remove it, and a new one is made")
+		err = refused("token", path+" holds no token", "remove it, and a new one is made")
 	}
 	return token, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"troupe/gateways/http/peer"
 	"troupe/messages"
 )
 
@@ -24,6 +25,11 @@ const (
 // Secret reads the secret that signs notices from a file of the user's own with
 // mode 0600. A file that others may read, or a symbolic link, is refused.
 func Secret(path string) ([]byte, error) {
+	return secretOf(path, "mend it, or leave notify.secret_file out and one is made")
+}
+
+// secretOf reads a secret; hint is what helps if it is none.
+func secretOf(path, hint string) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("the secret of notices cannot be read: %w", err)
@@ -35,7 +41,7 @@ func Secret(path string) ([]byte, error) {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.Mode().IsRegular() || !ok || int(stat.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return nil, badSecret(path, "must be a file of yours with mode 0600")
+		return nil, badSecret(path, "must be a file of yours with mode 0600", hint)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 1<<10))
 	if err != nil {
@@ -43,7 +49,7 @@ func Secret(path string) ([]byte, error) {
 	}
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(string(text)), secretMark))
 	if err != nil || len(secret) < leastSecret || len(secret) > mostSecret {
-		return nil, badSecret(path, "must hold whsec_ and the base64 of 24 to 64 bytes")
+		return nil, badSecret(path, "must hold whsec_ and the base64 of 24 to 64 bytes", hint)
 	}
 	return secret, nil
 }
@@ -54,23 +60,18 @@ func OwnSecret(path string) ([]byte, error) {
 	if _, err := rand.Read(made); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return Secret(path)
-	}
-	if err != nil {
+	err := peer.MakeFile(path, secretMark+base64.StdEncoding.EncodeToString(made)+"\n")
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return secretOf(path, "remove it, and a new one is made")
+	case err != nil:
 		return nil, fmt.Errorf("the secret of notices cannot be stored: %w", err)
-	}
-	_, err = io.WriteString(file, secretMark+base64.StdEncoding.EncodeToString(made)+"\n")
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("the secret of notices cannot be stored: %w", err), os.Remove(path))
 	}
 	return made, nil
 }
 
-func badSecret(path, must string) error {
+func badSecret(path, must, hint string) error {
 	return &messages.Error{
-		Code: messages.Refused, Reason: "secret", Message: fmt.Sprintf("the secret of notices, %s, %s", path, must),
-		Hint: "mend it, or leave notify.secret_file out and one is made",
+		Code: messages.Refused, Reason: "secret", Message: fmt.Sprintf("the secret of notices, %s, %s", path, must), Hint: hint,
 	}
 }

@@ -3,11 +3,13 @@ package webhook_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +207,32 @@ func TestSecurityWebhookSecret(t *testing.T) {
 		_, err = webhook.Secret(path)
 		require.ErrorIs(t, err, refused, "%q", bad)
 	}
+	_, err = webhook.OwnSecret(path)
+	require.ErrorContains(t, err, path)
+	require.ErrorContains(t, err, "remove it, and a new one is made")
 	_, err = webhook.Secret(filepath.Join(dir, "none"))
 	require.True(t, errors.Is(err, os.ErrNotExist))
+}
+
+// A secret is there whole or not at all: whoever comes while it is made has the same.
+func TestFaultWebhookSecretIsHalfMade(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 50 {
+		path := filepath.Join(dir, strconv.Itoa(n))
+		made := make(chan string, 8)
+		for range cap(made) {
+			go func() {
+				secret, err := webhook.OwnSecret(path)
+				made <- fmt.Sprintf("%x %v", secret, err)
+			}()
+		}
+		first := <-made
+		require.Contains(t, first, "<nil>")
+		for range cap(made) - 1 {
+			require.Equal(t, first, <-made)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 50)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,24 @@ func OwnDirectory(path, use string) (*os.File, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return dir, nil
+}
+
+// MakeFile makes a file of ours alone (0600) with a text. It is fs.ErrExist if there is
+// one. It is made beside its place and linked there when it is whole, so that no instant
+// leaves half a file.
+func MakeFile(path, text string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600, and of nobody else who makes it now
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Link(file.Name(), path)
+	}
+	return errors.Join(err, os.Remove(file.Name()))
 }
 
 // OwnerOf is the user to whom a file belongs; -1: that is not known.
