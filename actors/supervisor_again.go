@@ -1,9 +1,6 @@
 package actors
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -34,7 +31,7 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 	e := s.jobs[id]
 	switch {
 	case ctx.Sender() == nil: // nobody asks how it ends
-	case e.asked.digest != digest(r):
+	case r.Principal != errandPrincipal && !sameRequest(e.asked.digest, r): // the key of a notice says all of its request
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Conflict, Reason: "key",
 			Message: fmt.Sprintf("the key %q was used for another request: another command, or the same run otherwise", r.Key),
@@ -55,22 +52,6 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 		s.cameBack(ctx, e)
 	}
 	return true
-}
-
-// digest tells two requests apart.
-func digest(r messages.RunCommand) string {
-	r.BaseEnv, r.UID = nil, "" // they may be others at another try
-	if r.Open != nil {
-		plan := *r.Open
-		plan.BaseEnv = nil
-		r.Open = &plan
-	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Sprint(r)
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // comeBack is how long a job in the foreground that had a key goes on in a new node

@@ -415,6 +415,34 @@ func TestRestartJoinsTheCommandThatIsTold(t *testing.T) {
 	}, plan{})
 }
 
+// A command that an older version began to tell, which asked otherwise for it, is not run
+// again and not given up: the key of a notice says which it is.
+func TestRestartJoinsTheCommandOfAnOlderVersion(t *testing.T) {
+	inHouse(t, func(h *house) {
+		c, p := h.start(messages.RunCommand{Text: "make", UID: "01JD0000000000000000000000", OnFinish: []string{"tell"}})
+		last := func() messages.Seq {
+			n, err := h.ledger.Last()
+			if err != nil {
+				h.Fatal(err)
+			}
+			return n
+		}
+		seq := last() + 7 // behind its scope, its session and the four facts of the job that tells it
+		id := fmt.Sprintf("01JD0000000000000000000000.%d", seq)
+		h.ask(messages.RunCommand{
+			Key: id + " tell", Principal: "troupe:notice", Scope: messages.NoticeScope, Text: "tell", Tag: id, Description: "as it was said then",
+			Stdin: messages.StdinPipe, Background: true, Timeout: time.Minute, OnExit: messages.KillChildren,
+		})
+		h.told("tell").Exit(0)
+		h.after(0)
+		want(h, "seq", last()+1, seq)
+		p.Exit(0)
+		job := finished(c)
+		want(h, "seq", h.job(job.ID).OnFinish[0].Seq, seq)
+		h.wantNotices(job.ID, "delivered 1")
+	}, plan{})
+}
+
 // A command whose job ended before it began is told by another job, whichever node's
 // turn it is then: it runs once.
 func TestRestartTellsTheCommandThatNeverBegan(t *testing.T) {
