@@ -182,10 +182,14 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	select {
 	case err := <-heard:
 		var end status
-		s.screen.unpaint(!errors.As(err, &end)) // it goes on, as far as is known
+		s.screen.givesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
+		if signals.got != 0 {
+			return status(signalBase + int(signals.got)) // what it ended with nobody reads
+		}
 		return err
 	case err := <-left:
-		s.screen.unpaint(true)
+		signals.left.Store(true)
+		s.screen.givesBack(true, signals)
 		restore()
 		if err == nil {
 			s.screen.say("left job %s as it is", s.args[0])
@@ -193,7 +197,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 		return err
 	case sig := <-signals.heard:
 		signals.first(sig)
-		s.screen.unpaint(true)
+		s.screen.givesBack(true, signals)
 		return status(signalBase + int(signals.got))
 	}
 }

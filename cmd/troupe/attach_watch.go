@@ -72,7 +72,11 @@ func (m *Main) passiveScreen(s *screen) (restore func()) {
 			return
 		}
 		restore = func() {
-			_ = control(m.Out, func(fd int) { _ = unix.IoctlSetTermios(fd, forgetAndSetTermios, was) })
+			set := uint(forgetAndSetTermios)
+			if s.stuck.Load() {
+				set = setTermios // that one waits until all is shown
+			}
+			_ = control(m.Out, func(fd int) { _ = unix.IoctlSetTermios(fd, set, was) })
 			over()
 		}
 	})

@@ -45,43 +45,58 @@ func (g *guard) keep(text string) {
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
 func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) {
-	over = func() {}
-	self, err := os.Executable()
-	if err != nil {
-		return over
-	}
 	text, err := unnamedFile()
 	if err != nil {
-		return over
+		return func() {}
 	}
-	r, w, err := os.Pipe()
+	s.guardedBy(&guard{text})
+	process, w, err := startGuard(at, was, text)
 	if err != nil {
-		_ = text.Close()
-		return over
-	}
-	g := &guard{text}
-	s.guardedBy(g)
-	process := exec.Command(self, guardVerb)
-	process.Stdin, process.Env, process.ExtraFiles = at, []string{}, []*os.File{r, text}
-	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
-	err = process.Start()
-	_ = r.Close()
-	if err == nil {
-		err = binary.Write(w, binary.NativeEndian, was)
-	}
-	end := func() {
 		s.guardedBy(nil)
+		_ = text.Close()
+		return func() {}
+	}
+	return func() {
+		s.guardedBy(nil)
+		if s.stuck.Load() { // it has our end behind it, and waits for the terminal
+			s.again = func() { _, w, _ = startGuard(at, was, text) }
+			return
+		}
 		_, _ = w.Write([]byte{1})
 		_ = w.Close()
 		_ = text.Close()
+		_ = process.Wait()
+	}
+}
+
+// startGuard starts that process; w is what it hears us by.
+func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cmd, w *os.File, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	process = exec.Command(self, guardVerb)
+	process.Stdin, process.Env, process.ExtraFiles = at, []string{}, []*os.File{r, text}
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what is typed and shown there concerns it not
+	if err = process.Start(); err == nil {
+		err = binary.Write(w, binary.NativeEndian, was)
 	}
 	if err != nil {
-		end()
-		return over
+		_ = w.Close()
 	}
-	return func() {
-		end()
-		_ = process.Wait()
+	return process, w, err
+}
+
+// guardAgain starts the guard of a terminal that is stuck once more: the end of a node of
+// this process has ended all its children.
+func (s *screen) guardAgain() {
+	if s.again != nil {
+		s.again()
 	}
 }
 

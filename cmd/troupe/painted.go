@@ -24,6 +24,9 @@ func (s *screen) follows(m *Main) {
 
 // guardedBy says who takes back what is changed, should we be killed; nil: nobody.
 func (s *screen) guardedBy(g *guard) {
+	if s.stuck.Load() {
+		return // it is needed still
+	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if p := s.painted; p != nil {
@@ -40,14 +43,15 @@ func (p *painted) keep(c emulator.Changed) {
 	}
 }
 
-// shown shows b, and follows it: whoever kills us in the middle finds a guard who knows
+// shown shows b, and follows it; called with turn. Whoever kills us in the middle finds a guard who knows
 // of all that may have been shown of it.
-func (p *painted) shown(b []byte, show func([]byte) (int, error)) (int, error) {
-	if p.over {
+func (s *screen) shown(b []byte) (int, error) {
+	p := s.painted
+	if p.over || s.stuck.Load() {
 		return len(b), nil
 	}
 	p.keep(p.changes.Write(b))
-	n, err := show(b)
+	n, err := s.out.file.Write(b)
 	p.keep(p.changes.Now())
 	return n, err
 }
@@ -55,10 +59,13 @@ func (p *painted) shown(b []byte, show func([]byte) (int, error)) (int, error) {
 // unpaint takes back what is changed of our terminal, on which nothing more is shown then.
 // Where who paints it goes on, or was cut off, a line begins behind it.
 func (s *screen) unpaint(cut bool) {
+	if s.stuck.Load() {
+		return
+	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	p := s.painted
-	if p == nil || p.over {
+	if p == nil || p.over || s.stuck.Load() {
 		return
 	}
 	s.wipe()
@@ -71,7 +78,15 @@ func (s *screen) unpaint(cut bool) {
 		s.setOpen(false)
 	}
 	if text != "" {
-		_, _ = p.shown([]byte(text), s.out.file.Write)
+		_, _ = s.shown([]byte(text))
 	}
 	p.over = true
+}
+
+// givesBack is unpaint for a terminal that may take no more: there the guard does it, once
+// it takes something again.
+func (s *screen) givesBack(cut bool, signals *signals) {
+	if !signals.patiently(func() { s.unpaint(cut) }) {
+		s.stuck.Store(true)
+	}
 }

@@ -86,7 +86,7 @@ func (g *foreground) sit(ctx context.Context) (pass func(), leave func(cut bool)
 		left = true
 		cancel()
 		signal.Stop(sizes)
-		g.screen.unpaint(cut)
+		g.screen.givesBack(cut, g.signals)
 		restore()
 	}
 }
@@ -123,6 +123,7 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	switch {
 	case err != nil:
 	case left:
+		s.signals.left.Store(true)
 		_, err = s.host.(*remote).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
 	default:
 		err = s.CloseInput(s.ctx, s.job)

@@ -37,6 +37,9 @@ func (g *foreground) shutdown() error {
 	for {
 		select {
 		case err := <-end:
+			if g.host.ours() {
+				g.screen.guardAgain()
+			}
 			return err
 		case sig := <-g.signals.heard:
 			g.signals.first(sig)
@@ -60,14 +63,14 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 		g.tellGaps()
 	}
 	end := status(g.status(job))
-	g.patiently(g.screen.voice.wait)
+	g.signals.patiently(g.screen.voice.wait)
 	return end
 }
 
 // print writes the object, behind what was said.
 func (g *foreground) print(object *resultObject) {
 	written := make(chan error, 1)
-	read := g.patiently(func() {
+	read := g.signals.patiently(func() {
 		g.screen.voice.wait()
 		written <- writeJSON(g.main.Out, object)
 	})
@@ -76,23 +79,6 @@ func (g *foreground) print(object *resultObject) {
 		g.screen.say("nobody reads stdout: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
 		g.fault = &outputError{err}
-	}
-}
-
-// patiently waits for what is to be read, as any program does that writes. A
-// signal that came before leaves it little time: the one that would end us has
-// been heard already.
-func (g *foreground) patiently(write func()) bool {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		write()
-	}()
-	select {
-	case <-done:
-		return true
-	case <-g.late():
-		return false
 	}
 }
 

@@ -59,7 +59,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 			return bare(job)
 		}
 		cancel()
-		late = g.late()
+		late = g.signals.late()
 	}
 }
 

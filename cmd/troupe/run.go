@@ -75,7 +75,7 @@ func (g *foreground) run() error {
 		leave(g.comesBack(&e))
 		g.tellSurvivors(g.shutdown())
 		g.signals.release()
-		g.patiently(g.screen.voice.wait)
+		g.signals.patiently(g.screen.voice.wait)
 		return e.err
 	}
 	g.flush(e.job)
@@ -84,7 +84,7 @@ func (g *foreground) run() error {
 	if !e.job.State.Ended() {
 		err := g.tellGoesOn(e.job)
 		g.tellSurvivors(g.shutdown())
-		g.patiently(g.screen.voice.wait)
+		g.signals.patiently(g.screen.voice.wait)
 		return err
 	}
 	var object *resultObject
@@ -159,7 +159,7 @@ func (g *foreground) flush(job messages.Job) {
 	for _, relay := range g.relays {
 		relay.finish(sizes[relay.stream])
 	}
-	late := g.late()
+	late := g.signals.late()
 	for g.showing > 0 {
 		select {
 		case err := <-g.relayed:
@@ -172,19 +172,6 @@ func (g *foreground) flush(job messages.Job) {
 		g.screen.say("nobody reads the end of the output: it was not shown")
 		return
 	}
-}
-
-// readerPatience is how long a reader may take for the rest of what a command
-// has written that a signal ended: enough for one that reads, and none can hold
-// us.
-const readerPatience = 2 * time.Second
-
-// late comes when a reader has had its time; never without a signal.
-func (g *foreground) late() <-chan time.Time {
-	if g.signals.got == 0 {
-		return nil
-	}
-	return time.After(readerPatience)
 }
 
 // showed takes the end of a relay. Without a reader the command goes on for

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,9 @@ type screen struct {
 	turn  sync.Mutex // of who writes to a terminal
 	drawn bool       // the line is there; guarded by turn
 
-	painted *painted // nil: what is shown is not followed; guarded by turn
+	painted *painted    // nil: what is shown is not followed; guarded by turn
+	stuck   atomic.Bool // our terminal takes no more, and was left to the guard; whoever writes has turn
+	again   func()      // starts that guard; nil: it is not needed
 
 	mu   sync.Mutex // of what follows; held by nobody who writes
 	open bool       // the last line of where we speak is the command's and has no end
@@ -53,7 +56,7 @@ func (p *pane) Write(b []byte) (int, error) {
 		defer s.turn.Unlock()
 		s.wipe()
 		if p == &s.out && s.painted != nil {
-			show = func(b []byte) (int, error) { return s.painted.shown(b, p.file.Write) }
+			show = s.shown
 		}
 	}
 	n, err := show(b)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +15,7 @@ type signals struct {
 	heard chan os.Signal
 	pipe  chan os.Signal
 	got   unix.Signal // the first one; 0: none
+	left  atomic.Bool // who sits there has left the job: what is shown is as after a signal
 }
 
 // signalBacklog is how many signals wait while we are busy: the second one
@@ -40,6 +43,43 @@ func (s *signals) first(sig os.Signal) bool {
 	}
 	s.got, _ = sig.(unix.Signal)
 	return true
+}
+
+// readerPatience is how long a reader may take for the rest of what a command
+// has written that a signal ended: enough for one that reads, and none can hold
+// us.
+const readerPatience = 2 * time.Second
+
+// late comes when a reader has had its time; never without a signal.
+func (s *signals) late() <-chan time.Time {
+	if s.got == 0 && !s.left.Load() {
+		return nil
+	}
+	return time.After(readerPatience)
+}
+
+// patiently waits for what is to be read, as any program does that writes, and
+// says whether it was. A signal leaves it little time, and the second one none.
+func (s *signals) patiently(write func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		write()
+	}()
+	late := s.late()
+	for {
+		select {
+		case <-done:
+			return true
+		case <-late:
+			return false
+		case sig := <-s.heard:
+			if !s.first(sig) || sig == unix.SIGQUIT {
+				return false
+			}
+			late = s.late()
+		}
+	}
 }
 
 // release gives the signals back: when all that is left is to say what happened,

@@ -69,6 +69,15 @@ func (c *terminal) keys(t *testing.T, text string) {
 // elsewhere.
 func (p *process) at(c *terminal) *process {
 	p.t.Helper()
+	p.seen = c.reads()
+	p.unread(c)
+	_ = c.side.Close() // the program's is the last one: its end is the end of what is shown
+	return p
+}
+
+// unread is at for a terminal that nobody reads.
+func (p *process) unread(c *terminal) *process {
+	p.t.Helper()
 	if p.Stdin == nil {
 		p.Stdin = c.side
 	}
@@ -79,8 +88,12 @@ func (p *process) at(c *terminal) *process {
 		p.Stderr = c.side
 	}
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	return p.start()
+}
+
+// reads reads what is shown, to its end.
+func (c *terminal) reads() (seen <-chan struct{}) {
 	shown := make(chan struct{})
-	p.seen = shown
 	go func() {
 		defer close(shown)
 		buf := make([]byte, 4096)
@@ -92,9 +105,7 @@ func (p *process) at(c *terminal) *process {
 			}
 		}
 	}()
-	p.start()
-	_ = c.side.Close() // the program's is the last one: its end is the end of what is shown
-	return p
+	return shown
 }
 
 // What a command prints is there before it ends.

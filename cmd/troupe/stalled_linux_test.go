@@ -1,0 +1,64 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// stalls waits until a terminal that nobody reads takes no more.
+func (c *terminal) stalls(t *testing.T) {
+	t.Helper()
+	eventually(t, "the terminal takes more and more", func() bool {
+		n := 0
+		_ = control(c.side, func(fd int) { n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 0) })
+		return n == 0
+	})
+}
+
+// Whoever leaves or is told to end does so at a terminal that takes no more, too. What was
+// turned on there is taken back when it is read again.
+func TestAStalledTerminalIsLeft(t *testing.T) {
+	t.Parallel()
+	const floods = turnsOn + `while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done`
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "floods", "--max-output", "1MB", floods).start().ends(0)
+	term := func(_ *terminal, p *process) { p.send(unix.SIGTERM) }
+	keys := func(c *terminal, _ *process) { c.keys(t, "\x10\x11") }
+	for name, e := range map[string]struct {
+		p    *process
+		ends func(c *terminal, p *process)
+		code int
+	}{
+		"run here":          {program(t, "run", "--pty", floods), term, 143},
+		"run in the daemon": {d.beside("run", "--pty", floods), term, 143},
+		"run, left":         {d.beside("run", "--pty", floods), keys, 0},
+		"attach":            {d.beside("attach", "floods"), term, 143},
+		"attach, left":      {d.beside("attach", "floods"), keys, 0},
+		"attach, twice": {d.beside("attach", "floods"), func(_ *terminal, p *process) {
+			p.send(unix.SIGINT)
+			_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
+		}, 130},
+		"attach --watch": {d.beside("attach", "--watch", "floods"), term, 143},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := openTerminal(t)
+			before := c.modes(t)
+			p := e.p.unread(c)
+			c.stalls(t)
+			e.ends(c, p)
+			p.ends(e.code)
+			if after := c.modes(t); after != before {
+				t.Errorf("the terminal is left as %+v, it was %+v", after, before)
+			}
+			seen := c.reads()
+			_ = c.side.Close()
+			<-seen
+			if e.p.Args[1] == "run" { // who attaches has come behind what it turned on
+				c.shown.has(t, takesBack, cutOff)
+			}
+		})
+	}
+}
