@@ -10,6 +10,10 @@ import (
 // locks are the modifiers that only say which lamps are on.
 const locks = 64 | 128
 
+// otherKey is the number of a sequence in which xterm (modifyOtherKeys) says a key by its
+// code, which is the last parameter.
+const otherKey = 27
+
 // released is the event type of a key that goes up.
 const released = 3
 
@@ -33,8 +37,13 @@ func readSequence(sequence []byte) (s stroke, text string, ok bool) {
 	if fields.at(1, 1) == released {
 		return stroke{}, "", true
 	}
+	code := fields.at(0, 0)
+	if final == '~' && code == otherKey && len(fields) == maxParameters {
+		final, code = 'u', fields.at(2, 0)
+		fields = fields[:2]
+	}
 	if final != 'u' {
-		number := fields.at(0, 0)
+		number := code
 		s.key, ok = find(func(k *key) bool {
 			return final == '~' && k.number != 0 && k.number == number || k.letter != 0 && k.letter == final && number <= 1
 		})
@@ -43,7 +52,6 @@ func readSequence(sequence []byte) (s stroke, text string, ok bool) {
 		}
 		return s, "", ok
 	}
-	code := fields.at(0, 0)
 	if k, found := find(func(k *key) bool { return k.code != 0 && k.code == code }); found {
 		s.key = k
 		return s, "", true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -8,12 +9,25 @@ import (
 	"troupe/shell"
 )
 
-// leaver looks for the detach keys in what is typed. What may be their beginning waits
-// for the next key.
+// leaver looks for the detach keys in what is typed, however the terminal sends them: a
+// program may have asked for sequences (kitty's keyboard, xterm's modifyOtherKeys). What may
+// be their beginning waits for the next key. What is pasted is no key.
 type leaver struct {
 	keys  []byte // none: nothing leaves
 	begun int    // how many of them were typed
+	held  []byte // … as they were sent
+	rest  []byte // a sequence that has no end yet
+	last  []byte // what was typed last, in which a paste begins and ends
+	paste bool   // it has begun
 }
+
+const (
+	pasteBegins = "\x1b[200~"
+	pasteEnds   = "\x1b[201~"
+
+	// maxTyped is the longest sequence of a key that is looked at.
+	maxTyped = 64
+)
 
 // take gives what is to be passed on of what was typed, and says whether the keys were
 // all there: what is behind them is for nobody.
@@ -21,21 +35,95 @@ func (l *leaver) take(typed []byte) (pass []byte, left bool) {
 	if len(l.keys) == 0 {
 		return typed, false
 	}
-	for _, b := range typed {
-		if b == l.keys[l.begun] {
-			if l.begun++; l.begun == len(l.keys) {
-				return pass, true
-			}
+	typed = append(l.rest, typed...)
+	l.rest = nil
+	for len(typed) > 0 {
+		n := 1
+		if !l.paste {
+			n = keyLength(typed)
+		}
+		if n > len(typed) {
+			l.rest = bytes.Clone(typed)
+			return pass, false
+		}
+		key := typed[:n]
+		typed = typed[n:]
+		if l.pasted(key) {
+			pass = l.gives(pass, key)
 			continue
 		}
-		pass = append(pass, l.keys[:l.begun]...)
-		if l.begun = 0; b == l.keys[0] {
-			l.begun = 1
-			continue
+		if pass = l.key(pass, key); l.begun == len(l.keys) {
+			return pass, true
 		}
-		pass = append(pass, b)
 	}
 	return pass, false
+}
+
+// key takes one key, which waits if it may be one of those that leave.
+func (l *leaver) key(pass, key []byte) []byte {
+	means := key
+	if len(key) > 1 {
+		means = shell.Retype(key, shell.KeyMode{})
+	}
+	if l.begun > 0 && (len(means) == 0 || isModifier(key)) {
+		l.held = append(l.held, key...) // it goes up again, or Ctrl goes down: the next one counts
+		return pass
+	}
+	if !bytes.HasPrefix(l.keys[l.begun:], means) {
+		pass = l.gives(pass, nil)
+	}
+	if len(means) == 0 || !bytes.HasPrefix(l.keys[l.begun:], means) {
+		return append(pass, key...)
+	}
+	l.begun += len(means)
+	l.held = append(l.held, key...)
+	return pass
+}
+
+// gives passes on what has waited, and a key.
+func (l *leaver) gives(pass, key []byte) []byte {
+	pass = append(append(pass, l.held...), key...)
+	l.begun, l.held = 0, nil
+	return pass
+}
+
+// pasted reports whether a key belongs to a paste, with what begins and ends one.
+func (l *leaver) pasted(key []byte) bool {
+	was := l.paste
+	l.last = append(l.last, key...)
+	l.last = l.last[max(0, len(l.last)-len(pasteEnds)):]
+	switch string(l.last) {
+	case pasteBegins:
+		l.paste = true
+	case pasteEnds:
+		l.paste = false
+	}
+	return was || l.paste
+}
+
+// keyLength is how long the first key is: a byte, or a sequence, which may not all be
+// there yet. Escape, alone or before [, is a key that somebody may have typed so.
+func keyLength(typed []byte) int {
+	if !bytes.HasPrefix(typed, []byte("\x1b[")) {
+		return 1
+	}
+	for i := 2; i < min(len(typed), maxTyped); i++ {
+		if b := typed[i]; b < ' ' || b > '?' {
+			return i + 1
+		}
+	}
+	if len(typed) == 2 || len(typed) >= maxTyped {
+		return 1
+	}
+	return len(typed) + 1
+}
+
+// isModifier reports whether a key is Ctrl or another of its kind alone, which kitty's
+// keyboard has codes for.
+func isModifier(key []byte) bool {
+	code := 0
+	_, err := fmt.Sscanf(string(key), "\x1b[%d", &code)
+	return err == nil && key[len(key)-1] == 'u' && (code >= 57441 && code <= 57454 || code >= 57358 && code <= 57360)
 }
 
 // controlKeys are the characters of "ctrl-p,ctrl-q".
