@@ -147,7 +147,8 @@ func (sh *live) heard(r report) func() {
 		return nil
 	case r.about != s.nonce:
 		return nil
-	case r.runs:
+	case r.runs: // or the shell exits
+		sh.goTo(r.cwd)
 		return s.opened
 	}
 	sh.goTo(r.cwd)

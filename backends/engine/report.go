@@ -9,7 +9,7 @@ import (
 // begins with a NUL, too, so that no garbage before it becomes a part of it.
 type report struct {
 	about  string // the nonce of a command, or reportReady
-	runs   bool   // the command has opened its input, and goes on
+	runs   bool   // the command has opened its input, or exits: it says no more than where it is
 	status int
 	cwd    string // "": not known
 }

@@ -98,6 +98,34 @@ func TestExitEndsTheShell(t *testing.T) {
 	})
 }
 
+// What a command has changed before its exit is its successor's, too.
+func TestWhatAnExitLeaves(t *testing.T) {
+	for name, o := range map[string]shell.Options{"pipes": {}, "terminal": onTerminals} {
+		for _, sh := range allShells {
+			if o == onTerminals && sh == "fish" {
+				continue
+			}
+			t.Run(name+"/"+sh, func(t *testing.T) {
+				needShell(t, sh)
+				s := newRig(t, o).open(sh)
+				defer s.close()
+				for _, c := range []struct{ dir, exit string }{{"/usr", "exit 5"}, {"/", "(exit 5); exit"}, {"/usr", "f() { exit 5; }; f"}, {"/", "set -e; (exit 5)"}} {
+					if sh == "fish" {
+						c.exit = "exit 5"
+					}
+					out, f := s.say(s.export("KEPT", c.exit) + "; cd " + c.dir + "; echo out; " + c.exit)
+					if s.plain(out) != "out\n" || f.Status.Code != 5 || f.Dir != c.dir || !slices.Contains(f.Flags, messages.FlagSessionEnded) {
+						t.Errorf("%s: %q, %+v", c.exit, out, f)
+					}
+					if out, _ := s.say("pwd; echo \"$KEPT\""); s.plain(out) != c.dir+"\n"+c.exit+"\n" {
+						t.Errorf("behind %s: %q", c.exit, out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A text that is longer than what a fish may read is run all the same, and so is one of
 // which the user wants to know the status before.
 func TestFishRunsWhatItMayNotRead(t *testing.T) {

@@ -58,6 +58,15 @@ if [[ ! ${__troupe_n+x} ]]; then
     { builtin export -p; builtin printf '__troupe_w=%s; builtin return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))"
   }
 
+  # __troupe_bye is for an exit in a command: its successor is to have what that has changed.
+  __troupe_bye() {
+    if [[ $__troupe_n ]]; then
+      builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+      [[ ${__troupe_c-} == [ekEK] ]] || __troupe_keep
+    fi
+  } 2>/dev/null
+  builtin trap __troupe_bye EXIT
+
   # __troupe_seldom takes what is no short text without an input. It fails if there is
   # nothing to run.
   __troupe_seldom() {

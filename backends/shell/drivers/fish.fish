@@ -43,6 +43,13 @@ function __troupe_kept
     set -qgx IFS; and builtin printf 'set -gx IFS %s\n' (builtin string escape -- $__troupe_o)
     builtin echo "set -g __troupe_w $__troupe_k; return 0"
 end
+# An exit in a command tells where that is: its successor is to have what it has changed.
+function __troupe_bye --on-event fish_exit
+    begin
+        builtin printf '\0%s run %s\0' "$__troupe_n" "$PWD" >>'@DIR@/st'
+        __troupe_kept >"@DIR@/kept$__troupe_h"
+    end 2>/dev/null
+end
 if test -s '@DIR@/kept0'; or test -s '@DIR@/kept1'
     set -g __troupe_t "$TROUPE_TREE"
     set -g __troupe_o $IFS

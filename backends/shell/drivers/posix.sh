@@ -14,6 +14,17 @@ __troupe_run() {
     __troupe_r "$__troupe_p" || command . "$__troupe_f"
   fi
 }
+__troupe_keep() {
+  __troupe_k=$((__troupe_k + 1))
+  { export -p; command printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || :
+}
+# An exit in a command tells where that is: its successor is to have what it has changed.
+__troupe_bye() {
+  if [ -n "$__troupe_n" ]; then
+    command printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+    __troupe_keep
+  fi
+} 2>/dev/null
 __troupe_turn() {
   command exec 0</dev/null 1>/dev/null 2>&1
   \unset -f command printf read [ 2>/dev/null || :
@@ -24,8 +35,7 @@ __troupe_turn() {
   if [ -n "$__troupe_n" ]; then
     command printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || exit "$__troupe_s"
     __troupe_l=$__troupe_n __troupe_n='' __troupe_p=$__troupe_s
-    __troupe_k=$((__troupe_k + 1))
-    { export -p; command printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || :
+    __troupe_keep
   fi
   if __troupe_read; then
     if [ "${__troupe_n%?}" = "$__troupe_l" ]; then __troupe_n=''; fi # it was told twice
@@ -75,6 +85,7 @@ if [ -s '@DIR@/kept0' ] || [ -s '@DIR@/kept1' ]; then
   unset __troupe_o __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [ -s '@DIR@/start' ]; then command . '@DIR@/start'; fi
+trap __troupe_bye EXIT
 trap '__troupe_i=130; return 130' INT # the status of an interrupted text is not sure to be that
 command printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 __troupe_u=1

@@ -21,6 +21,18 @@ if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   builtin unset __troupe_o __troupe_t __troupe_v __troupe_w
 fi 2>/dev/null
 if [[ -s '@DIR@/start' ]]; then builtin . '@DIR@/start'; fi
+# An exit in a command tells where that is: its successor is to have what it has changed.
+__troupe_keep() {
+  __troupe_k=$((__troupe_k + 1))
+  { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
+}
+__troupe_bye() {
+  if [[ -n $__troupe_n ]]; then
+    builtin printf '\0%s run %s\0' "$__troupe_n" "${PWD-}" >>'@DIR@/st'
+    __troupe_keep
+  fi
+} 2>/dev/null
+builtin trap __troupe_bye EXIT
 TRAPINT() { __troupe_i=1; if [[ -n $__troupe_g ]]; then return 0; fi; return 130 }
 builtin printf '\0ready 0 %s\0' "${PWD-}" >>'@DIR@/st'
 __troupe_g=1 __troupe_u=1
@@ -36,8 +48,7 @@ while [[ -n x ]]; do
         builtin printf '\0%s %s %s\0' "$__troupe_n" "$__troupe_s" "${PWD-}" >>'@DIR@/st' || builtin exit "$__troupe_s"
       done
       __troupe_n='' __troupe_p=$__troupe_s
-      __troupe_k=$((__troupe_k + 1))
-      { builtin export -p; builtin printf '__troupe_w=%s; return 0\n' "$__troupe_k"; } 1<>"@DIR@/kept$((__troupe_k % 2))" || builtin true
+      __troupe_keep
     fi
     IFS= builtin read -r __troupe_n <'@DIR@/ctl' || __troupe_n=''
     __troupe_s=130 __troupe_c=${__troupe_n#????????????????} __troupe_n=${__troupe_n%?}
