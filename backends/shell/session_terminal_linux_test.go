@@ -265,3 +265,17 @@ func TestShellDiesAtAnyTimeOnATerminal(t *testing.T) {
 	}
 	t.Logf("%d commands ended with their shell", ended)
 }
+
+// What set -x tells of a bash is, on a terminal, too, what the user's commands do and a
+// few words around them; and it stays on.
+func TestTraceOnATerminal(t *testing.T) {
+	s := newRig(t, onTerminals).open("bash")
+	defer s.close()
+	s.say("set -x")
+	for range 2 {
+		out, _ := s.say("echo hi")
+		if !strings.Contains(out, "+ echo hi\r\nhi\r\n") || strings.Count(out, "\n") > 10 || strings.Contains(out, "printf") {
+			t.Errorf("it wrote %q", out)
+		}
+	}
+}

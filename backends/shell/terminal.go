@@ -31,6 +31,8 @@ var (
 		"*) command exec 1>'@DIR@/out' 2>&1 || exit 125 ;;", "*) ;;",
 		"builtin exec 1>'@DIR@/out' 2>&1\n", "builtin true\n",
 		` 2>"$__troupe_e"`, "",
+		// What set -x tells of the driver would be output of the command.
+		"  __troupe() {\n", "  __troupe() {\n    if [[ $- == *x* ]]; then builtin local - 2>/dev/null && builtin set +x; fi\n",
 		// No history, and no prompt where the shell looks for a command of its own.
 		"builtin unset HISTFILE\n", "builtin unset HISTFILE\n  PS1='' PS2=''\n",
 	)

@@ -135,4 +135,5 @@ while [[ x ]]; do
     builtin . "$__troupe_f" 2>"$__troupe_e"
   fi
   __troupe_s=$?
+  builtin trap - DEBUG # of the next file that is sourced it would tell nothing, and of this one all
 done
