@@ -4,10 +4,13 @@ import (
 	"container/list"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // Options says where the logs of a node live and how much they may take.
@@ -24,7 +27,9 @@ type Options struct {
 	Sys  Sys // nil: the kernel's
 }
 
-// Limits bound a store; a zero field is the default.
+// Limits bound a store; a zero field is the default. Memfds and Files are descriptors:
+// neither takes more than an eighth of those that the process may have when the store
+// is opened, or finished jobs would leave none for others to start with.
 type Limits struct {
 	Memfds   int   // logs in memory; a log beyond them is a file from its first byte
 	Memory   int64 // bytes of them
@@ -55,6 +60,25 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
+// within are the limits where each kind of descriptors may be so many.
+func (l Limits) within(most int) Limits {
+	l.Memfds, l.Files = min(l.Memfds, most), min(l.Files, most)
+	return l
+}
+
+// share is an eighth of the descriptors that this process may have.
+func share() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return math.MaxInt
+	}
+	return int(min(limit.Cur/8, math.MaxInt32))
+}
+
+// Spare closes the descriptors of files that can be opened again, for a process that has
+// none left, and says whether there were any.
+func (d *Disk) Spare() bool { return d.cache.shrink() }
+
 func or[N int | int64](n, otherwise N) N {
 	if n == 0 {
 		return otherwise
@@ -71,6 +95,7 @@ type Disk struct {
 	dead   func(node string) bool
 	tree   tree
 	cache  cache
+	most   int // logs in memory and descriptors of files, of each
 	spare  spares
 
 	memfds atomic.Int64 // logs in memory
@@ -110,7 +135,8 @@ func OpenStore(o Options) (*Disk, error) {
 	if d.sys == nil {
 		d.sys = kernel{}
 	}
-	limits := o.Limits.orDefault()
+	d.most = share()
+	limits := o.Limits.orDefault().within(d.most)
 	d.limits.Store(&limits)
 	d.tree = tree{sys: d.sys, given: o.Root, temp: os.TempDir(), node: o.Node}
 	d.cache = cache{sys: d.sys, limit: limits.Files}

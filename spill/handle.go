@@ -125,8 +125,8 @@ func (c *cache) drop(s *slot) {
 }
 
 // shrink closes every descriptor that can be opened again, when the process
-// has run out of them.
-func (c *cache) shrink() {
+// has run out of them, and says whether there were any.
+func (c *cache) shrink() bool {
 	c.mu.Lock()
 	var out []*handle
 	for e := c.list.Back(); e != nil; {
@@ -142,4 +142,5 @@ func (c *cache) shrink() {
 	for _, h := range out {
 		h.free()
 	}
+	return len(out) > 0
 }

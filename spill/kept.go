@@ -83,14 +83,19 @@ func (d *Disk) Persist(id string, above int64) error {
 	return errors.Join(errs...)
 }
 
-// toFile makes a file of a log that is in memory, unless it was removed.
+// toFile makes a file of a log that is in memory, unless it was removed. It has no
+// descriptor: most that are finished nobody reads, and whoever does opens it again.
 func (b *body) toFile() error {
 	b.turn.Lock()
 	defer b.turn.Unlock()
 	if b.removed || b.mem == nil {
 		return nil
 	}
-	return b.moveOut(place{group: b.group})
+	err := b.moveOut(place{group: b.group})
+	if err == nil {
+		b.file.rest()
+	}
+	return err
 }
 
 func (b *body) keep() (string, error) {

@@ -20,7 +20,7 @@ func (d *Disk) finish(j *job) {
 // Limit sets other bounds, but for Files. Finished jobs above them go at once, the
 // one used least first; a log that grows is bounded by its own plan.
 func (d *Disk) Limit(l Limits) {
-	l = l.orDefault()
+	l = l.orDefault().within(d.most)
 	d.mu.Lock()
 	l.Files = d.limits.Load().Files
 	d.limits.Store(&l)

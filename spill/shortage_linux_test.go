@@ -2,8 +2,10 @@ package spill
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +54,75 @@ func exhaust(t *testing.T) (free func()) {
 	})
 	t.Cleanup(free)
 	return free
+}
+
+// F33: the outputs of finished jobs, which nobody reads, leave most descriptors to
+// others, however few a process may have.
+func TestFaultFinishedLogsLeaveDescriptors(t *testing.T) {
+	few := room(t, 64)
+	jobs := few/4 + 100 // two logs each; fewer than are kept
+	var before unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
+	limit := func(n uint64) { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: before.Max})) }
+	for name, c := range map[string]struct {
+		plan    Plan
+		persist bool
+		most    int
+	}{"memory": {most: few / 4}, "files": {plan: Plan{Inline: -1}, most: few / 8}, "made files later": {persist: true, most: few / 8}} {
+		t.Run(name, func(t *testing.T) {
+			limit(uint64(few)) // as it is when the store is opened
+			d := newDisk(t)
+			limit(before.Cur) // others in this process may have more
+			began := descriptors(t)
+			for i := range jobs {
+				id := fmt.Sprint("j", i)
+				for _, stream := range []uint8{Stdout, Stderr} {
+					w, err := d.Create(id, stream, c.plan)
+					must(t, err)
+					_, err = w.Append([]byte("said"))
+					must(t, err)
+					must(t, w.Seal())
+				}
+				if c.persist {
+					must(t, d.Persist(id, 0))
+				}
+			}
+			if more := descriptors(t) - began; more > c.most {
+				t.Errorf("%d of %d descriptors are held for %d finished jobs", more, few, jobs)
+			}
+			log, err := d.Open("j0", Stderr)
+			must(t, err)
+			defer log.Close()
+			if got := readAll(t, log); string(got) != "said" {
+				t.Errorf("the first one says %q", got)
+			}
+		})
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	return len(names)
+}
+
+// room is the smallest limit of descriptors below which so many are free.
+func room(t *testing.T, free int) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	used := map[string]bool{}
+	for _, n := range names {
+		used[n.Name()] = true
+	}
+	limit := 0
+	for ; free > 0; limit++ {
+		if !used[strconv.Itoa(limit)] {
+			free--
+		}
+	}
+	return limit
 }
 
 // F39: a directory that may not be entered is refused by name at the start, and

@@ -99,6 +99,9 @@ func (o Options) complete() (Options, error) {
 	if o.Sys == nil {
 		o.Sys = kernel{}
 	}
+	if store, ok := o.Store.(sparer); ok {
+		o.Sys = sparing{o.Sys, store}
+	}
 	if o.PoolSize <= 0 {
 		o.PoolSize = DefaultPool
 	}

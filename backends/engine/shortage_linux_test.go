@@ -83,6 +83,30 @@ func TestFaultNoDescriptors(t *testing.T) {
 	up.over()
 }
 
+// What the store can open again keeps no job from its start.
+func TestFaultOutputsHoldTheDescriptors(t *testing.T) {
+	r := newRig(t)
+	for range 40 {
+		e, _ := r.run("head -c 200000 /dev/zero")
+		log := r.log(e, messages.Merged)
+		defer log.Close() // it stays in use
+		if _, err := log.ReadAt(make([]byte, 1), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken := allDescriptors(t)
+	e := r.start(r.spec("echo up; exit 7"))
+	if x := e.over(); x.Status.Code != 7 {
+		t.Errorf("%+v", e.all())
+	}
+	for _, fd := range taken {
+		unix.Close(fd)
+	}
+	if got := r.output(e, messages.Merged); got != "up\n" {
+		t.Errorf("it said %q", got)
+	}
+}
+
 // untilItStarts takes all descriptors of the process, and gives back one for each job that
 // is refused for want of them. It says how many were, and which are taken still.
 func untilItStarts(t *testing.T, start func() *ear) (refused int, taken []int) {

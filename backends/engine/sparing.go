@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sparer is a store that closes what descriptors it can open again, and says whether
+// there were any.
+type sparer interface{ Spare() bool }
+
+// sparing is a Sys that has the store spare descriptors when the process has none left,
+// and then tries once more: those of outputs that nobody reads would else keep every
+// job from its start.
+type sparing struct {
+	Sys
+	store sparer
+}
+
+// more reports whether a call is to be made again.
+func (s sparing) more(err error) bool {
+	return (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && s.store.Spare()
+}
+
+func (s sparing) Pipe() (r, w int, err error) {
+	if r, w, err = s.Sys.Pipe(); s.more(err) {
+		r, w, err = s.Sys.Pipe()
+	}
+	return r, w, err
+}
+
+func (s sparing) Fork(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	if pid, err = s.Sys.Fork(path, argv, attr); s.more(err) {
+		pid, err = s.Sys.Fork(path, argv, attr)
+	}
+	return pid, err
+}
+
+func (s sparing) OpenAt(dir int, path string, flags int) (fd int, err error) {
+	if fd, err = s.Sys.OpenAt(dir, path, flags); s.more(err) {
+		fd, err = s.Sys.OpenAt(dir, path, flags)
+	}
+	return fd, err
+}
+
+func (s sparing) OpenTerminal() (master, slave int, err error) {
+	if master, slave, err = s.Sys.OpenTerminal(); s.more(err) {
+		master, slave, err = s.Sys.OpenTerminal()
+	}
+	return master, slave, err
+}
