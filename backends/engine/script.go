@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"troupe/backends"
 	"troupe/messages"
 )
@@ -41,7 +43,11 @@ func (j *job) scriptDir() (dir, hint string, err error) {
 	dir, hint = os.TempDir(), ", or name another with TMPDIR"
 	if of := j.e.opt.ScriptDir; of != nil {
 		if dir, err = of(); err != nil {
-			return "", "see to it that the directory of this node can be made and entered", err
+			hint = "see to it that the directory of this node can be made and entered"
+			if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+				hint = "make room on the disk of this node's directory"
+			}
+			return "", hint, err
 		}
 		hint = ""
 	}

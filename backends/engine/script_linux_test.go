@@ -53,7 +53,7 @@ func TestFaultTextThatCannotBeWritten(t *testing.T) {
 	}{
 		{func() (string, error) { return "/nowhere", nil }, "ENOENT", "see to it that /nowhere can be written and has room"},
 		{func() (string, error) { return "", os.ErrPermission }, "", "see to it that the directory of this node can be made and entered"},
-		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC", "see to it that the directory of this node can be made and entered"},
+		{func() (string, error) { return "", errors.Join(unix.ENOSPC) }, "ENOSPC", "make room on the disk of this node's directory"},
 		{nil, "ENOENT", "see to it that /no/where can be written and has room, or name another with TMPDIR"},
 	} {
 		t.Run(c.hint, func(t *testing.T) {

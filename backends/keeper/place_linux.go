@@ -28,7 +28,7 @@ func openDir(path string, create bool) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		return nil, notOurs(path, err.Error())
+		return nil, notOpened(path, err)
 	}
 	dir := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
@@ -46,6 +46,21 @@ func openDir(path string, create bool) (*os.File, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// notOpened is a directory that could not be made or entered. Most often it is not the
+// directory that is wrong.
+func notOpened(path string, err error) error {
+	code, reason, hint := messages.Refused, "dir", "see to it that it can be made, entered and written by this user"
+	switch {
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
+		return notOurs(path, err.Error())
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		code, reason, hint = messages.ResourceExhausted, "descriptors", "end some jobs, or raise the limit of open files (ulimit -n)"
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		code, hint = messages.ResourceExhausted, "free some space, or files, then try again"
+	}
+	return refused(code, reason, path+" cannot be the place of a keeper: "+err.Error(), hint)
 }
 
 func notOurs(path, why string) error {

@@ -34,3 +34,20 @@ func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 		require.Equal(t, other, connected(other))
 	}
 }
+
+// A client that may open nothing more has not lost its daemon.
+func TestAClientWithoutDescriptorsSaysSo(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	said := ""
+	for n := 7; n < 12; n++ { // three are its own, some the runtime's
+		for _, verb := range []string{"ps", "run 'echo up'"} {
+			p := d.beside().bash(fmt.Sprintf("ulimit -n %d; troupe %s", n, verb)).start()
+			p.rest()
+			<-p.ended
+			require.NotContains(t, p.err.String(), "the daemon has left", "%d for %s", n, verb)
+			said += p.err.String()
+		}
+	}
+	require.Contains(t, said, "no connection to the daemon can be opened: too many open files (raise the limit of open files")
+}

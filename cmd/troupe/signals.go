@@ -23,8 +23,9 @@ type signals struct {
 const signalBacklog = 4
 
 // listen takes over the signals by which a terminal, a shell or a service
-// manager ends a program. One that is ignored (nohup, a background job of a
-// script) stays so. A write to a reader that has gone is an error from now on.
+// manager ends a program. INT and HUP stay ignored where they are (nohup, a background
+// job of a script); of others the runtime does not know it. A write to a reader that
+// has gone is an error from now on.
 func listen() *signals {
 	s := &signals{heard: make(chan os.Signal, signalBacklog), pipe: make(chan os.Signal, 1)}
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {

@@ -89,6 +89,11 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
 			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
 		}
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // it is we who lack something
+		return nil, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "no connection to the daemon can be opened: " + why.Error(),
+			Hint: "raise the limit of open files (ulimit -n) of this process",
+		}
 	case err != nil:
 		return nil, err
 	}
