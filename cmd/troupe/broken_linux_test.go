@@ -36,3 +36,19 @@ func TestFaultTheJournalBreaksUnderADaemon(t *testing.T) {
 	logs.rest()
 	d.err.has(t, "was not closed in order")
 }
+
+// A second daemon over the same state, which somebody has taken the lock away from, finds
+// the journal in use before it takes the keeper: the first one goes on.
+func TestFaultASecondDaemonWithoutTheLock(t *testing.T) {
+	t.Parallel()
+	d, keeper := servesLong(t)
+	require.NoError(t, os.Remove(filepath.Join(d.dir, "troupe", lockName)))
+	second := d.beside("serve", "--socket", d.file("troupe/second")).start()
+	second.err.has(t, "journal")
+	second.ends(statusOwn)
+	q := d.beside("run", "echo served").start()
+	require.Equal(t, "served\n", q.rest())
+	q.ends(0)
+	require.NotContains(t, d.err.String(), "the keeper")
+	require.Equal(t, keeper, keeperPID(t, filepath.Join(d.dir, "troupe")))
+}

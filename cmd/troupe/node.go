@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -38,18 +40,19 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	if o.Webhooks, err = d.webhooks(); err != nil {
 		return nil, err
 	}
-	fleet, err := d.openKeepers(ctx)
-	switch {
-	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
+	if runtime.GOOS != "linux" { // there are no keepers
 		return d.openAlone(ctx, o)
-	case err != nil:
-		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
 	}
 	o.Limits.Finished = cmp.Or(o.Limits.Finished, journalJobs)
-	if d.journal, err = openJournal(s.State, o.Limits.Finished, fleet.Remove); err != nil {
-		fleet.Close(true)
+	gone := &forgotten{}
+	if d.journal, err = openJournal(s.State, o.Limits.Finished, gone.add); err != nil { // before the keeper: who has it has the keeper, too
 		return nil, err
 	}
+	fleet, err := d.openKeepers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)
+	}
+	gone.removedBy(fleet.Remove)
 	d.keeper = fleet
 	d.numbers.watch(fleet)
 	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, keptLogs{fleet, d.journal}
@@ -64,15 +67,38 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 // openJournal opens the journal of a state directory. Its bounds are wider than those
 // of the node, which forgets a job with its outputs; of what the journal has to let go
 // all the same, since it was left alone for long or is too large, the outputs go, too.
-func openJournal(state string, jobs int, remove func(messages.UID)) (*journal.Bolt, error) {
+func openJournal(state string, jobs int, forgot func([]messages.UID)) (*journal.Bolt, error) {
 	return journal.OpenBolt(filepath.Join(state, journalName), journal.BoltOptions{
-		Retention: journal.Retention{Jobs: 2 * jobs, Age: journalAge + journalSpare},
-		Forgot: func(jobs []messages.UID) {
-			for _, job := range jobs {
-				remove(job)
-			}
-		},
+		Retention: journal.Retention{Jobs: 2 * jobs, Age: journalAge + journalSpare}, Forgot: forgot,
 	})
+}
+
+// forgotten has the outputs of jobs removed that the journal let go, once there is
+// somebody who can: the journal is opened first. It is safe for concurrent use.
+type forgotten struct {
+	mu     sync.Mutex
+	remove func(messages.UID)
+	early  []messages.UID
+}
+
+func (f *forgotten) add(jobs []messages.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.remove == nil {
+		f.early = append(f.early, jobs...)
+		return
+	}
+	for _, job := range jobs {
+		f.remove(job)
+	}
+}
+
+func (f *forgotten) removedBy(remove func(messages.UID)) {
+	f.mu.Lock()
+	early := f.early
+	f.remove, f.early = remove, nil
+	f.mu.Unlock()
+	f.add(early)
 }
 
 // webhooks tell URLs of the ends of jobs, signed with the secret of the settings, or
