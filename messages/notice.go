@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -130,8 +131,29 @@ func checkNotice(to string) *Error {
 	switch {
 	case strings.Trim(host, ":@") == "" || host[0] == ':' || strings.ContainsFunc(to, odd):
 		return Invalid("on_finish", "the URL that is to be told of the end cannot be read; give one like https://host/path")
+	case !strings.Contains(host, "@") && !hasPlace(host):
+		return Invalid("on_finish", "the host or the port of the URL that is to be told of the end cannot be read; give one like https://host:8080/path")
 	case strings.Contains(host, "@"):
 		return Invalid("on_finish", "a URL that is told of the end may hold no password: the record shows it; what is sent is signed instead")
 	}
 	return nil
+}
+
+// hasPlace says whether a host, perhaps with a port, can be one: a literal address of
+// IPv6 is in brackets, a port is a number.
+func hasPlace(host string) bool {
+	rest := host
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		address, behind, closed := strings.Cut(inner, "]")
+		if !closed || !strings.Contains(address, ":") || behind != "" && behind[0] != ':' {
+			return false
+		}
+		rest = behind
+	}
+	_, port, ok := strings.Cut(rest, ":")
+	if !ok || port == "" { // it is that of the scheme
+		return true
+	}
+	_, err := strconv.ParseUint(port, 10, 16)
+	return err == nil
 }
