@@ -70,6 +70,7 @@ type seat struct {
 	errors  *client.Output // the second stream; nil: there is one
 	lease   chan struct{}  // closed when we may type
 	held    bool           // it is; of the goroutine that hears
+	watches bool           // and was told that somebody else types; of that, too
 }
 
 func (f *attachFlags) check(a *asking) (err error) {
@@ -257,11 +258,16 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 			close(s.lease)
 		}
 		switch said.Reason {
+		case wire.LeaseGranted:
+			if s.watches {
+				s.screen.say("nobody else types any more: now you do")
+			}
 		case wire.LeaseTaken:
 			s.screen.say("somebody else types now; you watch")
 		case wire.LeaseRefused:
 			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
 		}
+		s.watches = !said.Held
 	case wire.AttachFailed:
 		s.window.give()
 		if !s.typed {

@@ -309,3 +309,25 @@ func TestPtyIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// Who comes second watches, and types when the first has left.
+func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "reads", `stty -echo; while read -r x; do echo "got $x."; done`).start().ends(0)
+	one, two := openTerminal(t), openTerminal(t)
+	p := d.beside("attach", "reads").at(one)
+	one.keys(t, "first\r")
+	one.shown.has(t, "got first.")
+	q := d.beside("attach", "reads").at(two)
+	two.shown.has(t, "somebody else types; you watch")
+	two.keys(t, "x")
+	two.shown.has(t, "another one writes to the job; you watch")
+	one.keys(t, "\x10\x11")
+	p.ends(0)
+	two.shown.has(t, "nobody else types any more: now you do")
+	two.keys(t, "second\r")
+	two.shown.has(t, "got second.")
+	two.keys(t, "\x10\x11")
+	q.ends(0)
+}

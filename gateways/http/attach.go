@@ -152,7 +152,7 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 // enqueue lets a request wait for its turn.
 func (a *attachment) enqueue(r messages.Refusable) *messages.Error {
 	if !a.holds(a) {
-		return noLease()
+		return a.noLease(a)
 	}
 	select {
 	case a.inputs <- r:

@@ -199,3 +199,28 @@ func TestSecurityWebSocketOrigin(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "HTTP/1.1 403", string(answer))
 }
+
+// Who was refused the lease, or has lost it, is given it when those before him have gone.
+func TestAttachLeaseIsGivenOn(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe})
+	one, watches := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk}), d.attach(job.ID, client.Attaching{})
+	require.True(t, one.said(wire.AttachLease).Held)
+	two := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk})
+	one.said(wire.AttachAsked)
+	one.says(wire.AttachRefuse)
+	require.Equal(t, wire.LeaseRefused, two.said(wire.AttachLease).Reason)
+	three := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
+	require.True(t, three.said(wire.AttachLease).Held)
+	require.Equal(t, wire.LeaseTaken, one.said(wire.AttachLease).Reason)
+	require.NoError(t, three.Close())
+	require.Equal(t, wire.AttachSaid{V: 1, Kind: wire.AttachLease, Held: true, Reason: wire.LeaseGranted}, one.said(wire.AttachLease))
+	require.NoError(t, one.Close())
+	require.True(t, two.said(wire.AttachLease).Held)
+	require.NoError(t, two.Write(t.Context(), []byte("two\n")))
+	two.said(wire.AttachWritten)
+	two.says(wire.AttachYield)
+	require.Equal(t, wire.LeaseYielded, two.said(wire.AttachLease).Reason)
+	require.NoError(t, watches.Write(t.Context(), []byte("intruder\n")))
+	require.Equal(t, "you only watch the job, and have not asked to write", watches.said(wire.AttachFailed).Error.Message)
+}

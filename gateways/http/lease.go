@@ -1,6 +1,8 @@
 package http
 
 import (
+	"slices"
+
 	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
@@ -9,6 +11,7 @@ import (
 // The server's lock guards it.
 type lease struct {
 	holder, asker *attachment
+	waiting       []*attachment // those who would write, too, and were refused or had it taken
 	attached      int
 	shown         int64 // what was sent to holders whose terminals answer
 }
@@ -28,9 +31,7 @@ func (s *Server) leave(a *attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leases[a.uid]
-	if l.asker == a {
-		l.asker = nil
-	}
+	l.forget(a)
 	if l.holder == a {
 		l.pass()
 	}
@@ -55,31 +56,48 @@ func (s *Server) change(a *attachment, kind string) {
 	switch {
 	case kind == wire.AttachAsk && l.holder != nil && !mine:
 		if l.asker != nil && l.asker != a {
-			l.asker.lease(false, wire.LeaseRefused) // one asks at a time
+			l.refuse() // one asks at a time
 		}
+		l.forget(a)
 		l.asker = a
 		l.holder.notice(wire.AttachSaid{Kind: wire.AttachAsked})
 	case kind == wire.AttachAsk || kind == wire.AttachTake:
 		if l.holder != nil && !mine {
 			l.holder.lease(false, wire.LeaseTaken)
+			l.waiting = slices.Insert(l.waiting, 0, l.holder)
 		}
-		if l.asker == a {
-			l.asker = nil
-		}
+		l.forget(a)
 		l.holder = a
 		a.lease(true, wire.LeaseGranted)
 	case kind == wire.AttachYield && mine:
 		a.lease(false, wire.LeaseYielded)
 		l.pass()
 	case kind == wire.AttachRefuse && mine && l.asker != nil:
-		l.asker.lease(false, wire.LeaseRefused)
-		l.asker = nil
+		l.refuse()
 	}
 }
 
-// pass gives the lease to whoever asked for it, or to nobody.
+// refuse tells who asks that the holder keeps it. He has it when it is free.
+func (l *lease) refuse() {
+	l.asker.lease(false, wire.LeaseRefused)
+	l.waiting = append(l.waiting, l.asker)
+	l.asker = nil
+}
+
+// forget lets an attachment ask, or wait, no more.
+func (l *lease) forget(a *attachment) {
+	if l.asker == a {
+		l.asker = nil
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(one *attachment) bool { return one == a })
+}
+
+// pass gives the lease to whoever asks for it, or has asked, or to nobody.
 func (l *lease) pass() {
 	l.holder, l.asker = l.asker, nil
+	if l.holder == nil && len(l.waiting) > 0 {
+		l.holder, l.waiting = l.waiting[0], l.waiting[1:]
+	}
 	if l.holder != nil {
 		l.holder.lease(true, wire.LeaseGranted)
 	}
@@ -91,6 +109,11 @@ func (a *attachment) lease(held bool, reason string) {
 }
 
 // noLease is for input of one who only watches.
-func noLease() *messages.Error {
+func (s *Server) noLease(a *attachment) *messages.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leases[a.uid].holder == nil {
+		return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "you only watch the job, and have not asked to write", Hint: "send ask or take"}
+	}
 	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another one writes to the job; you watch", Hint: "troupe attach --take takes the input from them; an attachment of your own sends ask or take"}
 }

@@ -11,7 +11,8 @@ import "troupe/messages"
 //
 // One attachment of a job holds the lease of its input; the others watch. ask
 // gets it if it is free; else its holder is told (asked) and yields or refuses.
-// take gets it at once, and its holder is told that he has lost it.
+// take gets it at once, and its holder is told that he has lost it. Who was refused,
+// or has lost it so, is given it when it is free.
 
 // Kinds of what the server says.
 const (
@@ -27,7 +28,7 @@ const (
 
 // Reasons of a lease that changes.
 const (
-	LeaseGranted = "granted"
+	LeaseGranted = "granted" // you asked for it, now or before
 	LeaseTaken   = "taken"   // somebody else took it
 	LeaseRefused = "refused" // its holder keeps it
 	LeaseYielded = "yielded" // you gave it away
