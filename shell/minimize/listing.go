@@ -13,7 +13,7 @@ var longLine = regexp.MustCompile(`^([-dlcbps][-rwxsStT]{9}[.+@]?) +\d+ (\S+ +\S
 // longListing takes the numbers of links out of ls -l, and the owner where it is the same in
 // all lines.
 func longListing(lines []string, c run) ([]string, bool) {
-	if !c.hasLetter("l") {
+	if !c.hasLetter("l") || c.hasLetter("o") || c.hasLetter("g") || c.hasLetter("G") || c.has("--no-group") {
 		return nil, false
 	}
 	owner, same := "", true
@@ -85,10 +85,12 @@ var matchLine = regexp.MustCompile(`^([^\x00:]+):(\d+):(.*)$`)
 
 // matches writes the path of a file once above what was found in it, and cuts lines that are
 // very long.
-func matches(lines []string, _ run) ([]string, bool) {
+func matches(lines []string, c run) ([]string, bool) {
+	numbers := c.hasLetter("n") || c.has("--line-number")
 	var kept []string
 	for i := 0; i < len(lines); {
 		name, text, numbered := matched(lines[i])
+		numbered = numbered && numbers
 		j := i + 1
 		for numbered && j < len(lines) {
 			if next, _, ok := matched(lines[j]); !ok || next != name {

@@ -423,3 +423,20 @@ func TestR106_AFileOfFiltersIsReadStrictly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Columns that are others than they look like stay as they are.
+func TestWhatOnlyLooksLikeItIsLeft(t *testing.T) {
+	var hours, sizes strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&hours, "logs/app.log:10:00:%02d ERROR it failed\n", i)
+		fmt.Fprintf(&sizes, "-rw-r--r-- 1 ada   %d Nov  3 10:00 file%d.go\n", 1000+i, i)
+	}
+	for command, raw := range map[string]string{
+		"grep -r ERROR logs": hours.String(), "rg ERROR logs": hours.String(),
+		"ls -lo": sizes.String(), "ls -lg": sizes.String(), "ls -lG": sizes.String(), "ls -l --no-group": sizes.String(),
+	} {
+		if text, _ := minimize.Minimize(command, raw, 0, minimize.Defaults()); text != raw {
+			t.Errorf("%s gives\n%s", command, text)
+		}
+	}
+}
