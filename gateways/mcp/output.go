@@ -1,11 +1,9 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"troupe/dialects/core"
 	"troupe/messages"
@@ -86,36 +84,92 @@ func (c *client) tail(ctx context.Context, job messages.Job, most int) (messages
 // behind shows what follows a byte; wait is how long to wait for it.
 func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.Shown, error) {
 	id := messages.JobID(job.UID)
-	b, err := c.options.Host.Bytes(ctx, id, stream, from, most, false)
-	if err == nil && len(b.Data) == 0 && wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		_, err = c.options.Host.Bytes(waiting, id, stream, from, 1, true)
-		cancel()
-		if err == nil || waiting.Err() != nil && ctx.Err() == nil {
-			b, err = c.options.Host.Bytes(ctx, id, stream, from, most, false)
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for size := most; ; {
+		b, err := c.options.Host.Bytes(ctx, id, stream, from, size, false)
+		if err != nil {
+			return core.Shown{}, err
+		}
+		more := b.Next < b.Size
+		s := shownBytes(b, stream, from, most, !more && job.State.Ended())
+		if s.Next == from && size > maxSequence {
+			s = shownBytes(b, stream, from, most, true)
+		}
+		switch {
+		case s.Next > from || wait == 0 && !more:
+			return s, nil
+		case more: // a sequence is longer than what was asked for
+			size = maxSequence + 1
+			continue
+		}
+		came, err := c.options.Host.Bytes(waiting, id, stream, b.Next, 1, true)
+		switch {
+		case ctx.Err() != nil:
+			return core.Shown{}, ctx.Err()
+		case err != nil && waiting.Err() == nil:
+			return core.Shown{}, err
+		case err != nil || len(came.Data) == 0: // the time is spent, or no byte follows
+			wait = 0
+		}
+		if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
+			return core.Shown{}, err
 		}
 	}
-	if err != nil {
-		return core.Shown{}, err
-	}
-	return shownBytes(b, stream, from, job.State.Ended() && b.Next >= b.Size), nil
 }
 
-// shownBytes is a part of a stream as text. What is not whole without what is still to
-// come is left to the next part.
-func shownBytes(b Bytes, stream messages.Stream, from int64, last bool) core.Shown {
-	data := b.Data
-	if !last {
-		data = whole(data)
+// maxSequence is more than a terminal's sequence has: what is longer is an accident.
+const maxSequence = 5 << 18
+
+// shownBytes is a part of a stream as text, at most so many bytes of it. What cannot
+// be told without what is still to come is left to the next part.
+func shownBytes(b Bytes, stream messages.Stream, from int64, most int, last bool) core.Shown {
+	text, n, cut := cleaned(b.Data, most, last)
+	s := core.Shown{Output: text, From: from, Next: b.Next, Bytes: b.Size, Truncated: cut || b.Next < b.Size}
+	if n < len(b.Data) {
+		s.Next = from + int64(n)
+		for _, g := range b.Gaps {
+			if n > 0 && g.From < s.Next {
+				s.Next += g.To - g.From
+			}
+		}
 	}
-	next := b.Next - int64(len(b.Data)-len(data))
-	var clean view.Cleaner
-	s := core.Shown{Output: string(clean.End(clean.Append(nil, data))), From: from, Next: next, Bytes: b.Size, Truncated: next < b.Size}
 	if stream != messages.Merged {
 		s.Stream = stream.String()
 	}
 	s.Missing = missing(b.Gaps)
 	return s
+}
+
+// cleaned is the text of the first n bytes of p. cut says that it would be longer
+// than asked for, which a single character may be.
+func cleaned(p []byte, most int, last bool) (text string, n int, cut bool) {
+	var ahead, whole view.Cleaner
+	ahead.Append(nil, p)
+	if n = len(p); !last {
+		n -= ahead.Held()
+	}
+	all := whole.End(whole.Append(nil, p[:n]))
+	if len(all) <= most {
+		return string(all), n, false
+	}
+	var c view.Cleaner
+	var out []byte
+	to, behind := 0, 0 // what is known of the text and of p
+	for i := range n {
+		out = c.Append(out, p[i:i+1])
+		if c.Held() > 0 {
+			continue
+		}
+		if len(out) > most && to > 0 {
+			break
+		}
+		to, behind = len(out), i+1
+	}
+	if to == 0 {
+		return string(all), n, false
+	}
+	return string(out[:to]), behind, behind < n
 }
 
 // missing are gaps as results have them.
@@ -124,42 +178,4 @@ func missing(gaps []messages.OutputGap) (out []core.Gap) {
 		out = append(out, core.Gap(g))
 	}
 	return out
-}
-
-// maxSequence is the longest end of an escape sequence that is waited for.
-const maxSequence = 32
-
-// whole is a part of a stream without the begin of a character or of an escape
-// sequence at its end, unless that is all there is.
-func whole(p []byte) []byte {
-	n := len(p)
-	for back := 1; back < utf8.UTFMax && back < n; back++ {
-		if utf8.RuneStart(p[n-back]) {
-			if !utf8.FullRune(p[n-back:]) {
-				n -= back
-			}
-			break
-		}
-	}
-	tail := p[max(1, n-maxSequence):max(1, n)]
-	if at := bytes.LastIndexByte(tail, 0x1b); at >= 0 && n > 1 && !ended(tail[at+1:]) {
-		return p[:max(1, n-maxSequence)+at]
-	}
-	return p[:n]
-}
-
-// ended says whether what follows an escape is all of its sequence.
-func ended(seq []byte) bool {
-	if len(seq) == 0 {
-		return false
-	}
-	if seq[0] != '[' {
-		return true // short, or a string whose end may be far
-	}
-	for _, b := range seq[1:] {
-		if b >= 0x40 && b <= 0x7e {
-			return true
-		}
-	}
-	return false
 }

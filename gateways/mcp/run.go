@@ -212,7 +212,8 @@ func waitsNote(job messages.Job) string {
 // shown is the result of a job and the end of its output, as the reply to its run had
 // it.
 func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int, note string) (answer, error) {
-	if text.Truncated && len(job.Output) == 1 { // the reply does not say from where
+	// Of what is not all there is, the reply does not say from where to where it is.
+	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
 		return c.tell(ctx, job, most, note)
 	}
 	out := &core.RunResult{Record: core.Tell(job, time.Now()), Told: core.Told{Note: note}}

@@ -40,44 +40,59 @@ type Cleaner struct {
 	inside int    // bytes of a string so far
 	part   []byte // of a rune that is not whole
 	cr     bool   // a CR was seen, its newline not yet written
+	held   int    // bytes behind the last of which all is known
 	styled bool
 }
 
 // Append adds the clean text of p to dst.
 func (c *Cleaner) Append(dst, p []byte) []byte {
 	if len(c.part) > 0 {
+		all := len(p)
 		dst, p = c.complete(dst, p)
+		c.took(all - len(p))
 	}
 	for len(p) > 0 {
-		if c.state != parser.GroundState {
-			n := 0
-			dst, n = c.escape(dst, p[0])
-			p = p[n:]
-			continue
-		}
-		if n := printable(p); n > 0 {
-			c.cr = c.cr && p[0] != '\n'
-			dst = append(c.newline(dst), p[:n]...)
-			p = p[n:]
-			continue
-		}
-		if !utf8.FullRune(p) {
-			c.part = append(c.part[:0], p...)
-			return dst
-		}
-		r, size := utf8.DecodeRune(p)
-		dst = c.rune(dst, r)
-		p = p[size:]
+		n := 0
+		dst, n = c.next(dst, p)
+		c.took(n)
+		p = p[n:]
 	}
 	return dst
 }
+
+// next adds what the first bytes of p are, and says how many.
+func (c *Cleaner) next(dst, p []byte) ([]byte, int) {
+	if c.state != parser.GroundState {
+		return c.escape(dst, p[0])
+	}
+	if n := printable(p); n > 0 {
+		c.cr = c.cr && p[0] != '\n'
+		return append(c.newline(dst), p[:n]...), n
+	}
+	if !utf8.FullRune(p) {
+		c.part = append(c.part[:0], p...)
+		return dst, len(p)
+	}
+	r, size := utf8.DecodeRune(p)
+	return c.rune(dst, r), size
+}
+
+func (c *Cleaner) took(n int) {
+	if c.held += n; c.state == parser.GroundState && !c.cr && len(c.part) == 0 {
+		c.held = 0
+	}
+}
+
+// Held is how many of the last bytes cannot be told without what follows them: a
+// CR, a part of a rune, or a sequence that has not ended.
+func (c *Cleaner) Held() int { return c.held }
 
 // End adds what was held back, when no byte follows.
 func (c *Cleaner) End(dst []byte) []byte {
 	for range c.part {
 		dst = utf8.AppendRune(c.newline(dst), utf8.RuneError)
 	}
-	c.part = nil
+	c.part, c.held = nil, 0
 	dst = c.newline(dst)
 	if c.styled {
 		dst = append(dst, resetSGR...)
@@ -87,7 +102,7 @@ func (c *Cleaner) End(dst []byte) []byte {
 }
 
 // resume forgets what was held back: it is not part of what is shown.
-func (c *Cleaner) resume() { c.part, c.cr, c.styled = nil, false, false }
+func (c *Cleaner) resume() { c.part, c.cr, c.held, c.styled = nil, false, 0, false }
 
 // complete goes on with a rune that the last piece began.
 func (c *Cleaner) complete(dst, p []byte) (out, rest []byte) {

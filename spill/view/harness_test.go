@@ -37,6 +37,20 @@ func (f *fake) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *fake) Close() error { return nil }
 
+// grows is empty when it is first looked at.
+type grows struct {
+	fake
+	looked bool
+}
+
+func (g *grows) State() spill.State {
+	st := g.fake.State()
+	if !g.looked {
+		st.Size, g.looked = 0, true
+	}
+	return st
+}
+
 func text(s string) *fake { return &fake{data: []byte(s)} }
 
 // counted is the line index of all of a log.

@@ -77,6 +77,7 @@ func joinEnds(log spill.Log, lines *spill.Lines, first, last []span, st spill.St
 	if len(first) > 0 {
 		v.Line = 1
 	}
+	v.toEnd = len(last) > 0 && last[len(last)-1].to >= st.Size
 	v.Cut = endsInLine(first, st) || len(last) > 0 && !last[0].gap && !beginsLine(log, last[0].from)
 	return v.finish(st), nil
 }

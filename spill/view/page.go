@@ -109,11 +109,12 @@ func pass(p []byte, n int64) (at int, left int64) {
 
 // forward shows limit lines from off.
 func forward(log spill.Log, off int64, limit int, o Options) (View, error) {
-	st := log.State()
-	spans, st, err := fetch(log, off, end(st, off, o.window()))
+	before := log.State()
+	spans, st, err := fetch(log, off, end(before, off, o.window()))
 	if err != nil {
 		return View{}, err
 	}
+	st = asOf(spans, before, st)
 	spans = firstLines(fitHead(spans, o), limit, st)
 	v, err := show(log, nil, spans, st, o)
 	v.Cut = v.Cut || endsInLine(spans, st)

@@ -29,9 +29,18 @@ func TailLines(log spill.Log, lines *spill.Lines, n int, o Options) (View, error
 }
 
 func tail(log spill.Log, o Options) ([]span, spill.State, error) {
-	st := log.State()
-	spans, st, err := fetch(log, start(st, o.window()), st.Size)
-	return fitTail(spans, o), st, err
+	before := log.State()
+	spans, st, err := fetch(log, start(before, o.window()), before.Size)
+	return fitTail(spans, o), asOf(spans, before, st), err
+}
+
+// asOf is the state of a log of which spans were read: what came meanwhile is not shown,
+// if nothing is.
+func asOf(spans []span, before, now spill.State) spill.State {
+	if len(spans) == 0 && now.Size > before.Size {
+		return before
+	}
+	return now
 }
 
 // show renders spans that were chosen.
@@ -44,6 +53,7 @@ func show(log spill.Log, lines *spill.Lines, spans []span, st spill.State, o Opt
 	if len(spans) > 0 {
 		v.Line = lineFromEnd(lines, spans)
 		v.Cut = !spans[0].gap && !beginsLine(log, spans[0].from)
+		v.toEnd = spans[len(spans)-1].to >= st.Size
 	} else {
 		v.From, v.To = st.Size, st.Size
 	}

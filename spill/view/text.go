@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"troupe/spill"
@@ -115,7 +116,8 @@ const leadIn = 4 << 10
 
 // render makes the text of spans that are read. Runes that a gap or the view's
 // own bounds cut are left out; only at the end of a log that is closed is a part
-// of a rune an error of the job's, and shown as U+FFFD.
+// of a rune an error of the job's, and shown as U+FFFD. What cannot be told without
+// the bytes that follow the view is left to the next one.
 func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, error) {
 	var c Cleaner
 	var out []Span
@@ -138,6 +140,9 @@ func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, e
 		s.from, s.data = s.from+int64(n), s.data[n:]
 		if last := i == len(spans)-1; !last || s.to < st.Size || !st.Closed {
 			n := wholeTo(s.data)
+			if style != Verbatim && last {
+				n -= c.holds(s.data[:n])
+			}
 			s.data, s.to = s.data[:n], s.from+int64(n)
 		}
 		out = append(out, Span{From: s.from, To: s.to, Text: c.text(s.data, style)})
@@ -150,6 +155,14 @@ func (c *Cleaner) text(p []byte, style Style) string {
 		return valid(p)
 	}
 	return string(c.End(c.Append(nil, p)))
+}
+
+// holds is how many of the last bytes of p c would hold back; c stays as it is.
+func (c *Cleaner) holds(p []byte) int {
+	try := *c
+	try.seq = bytes.Clone(c.seq)
+	try.Append(nil, p)
+	return try.Held()
 }
 
 // warm brings c into the state in which the bytes before from leave a terminal,

@@ -93,6 +93,8 @@ type View struct {
 	Truncated bool // something of the log is not shown
 	Cut       bool // the first or the last line shown is not whole
 	Closed    bool // no byte follows
+
+	toEnd bool // what follows To in the log is left to the next view
 }
 
 // Gaps are the ranges within the view that were not kept.
@@ -125,7 +127,7 @@ func (v View) finish(st spill.State) View {
 	if n := len(v.Spans); n > 0 {
 		v.From, v.To = v.Spans[0].From, v.Spans[n-1].To
 	}
-	end := v.To >= st.Size || !st.Closed && st.Size-v.To < maxPartial
+	end := v.To >= st.Size || v.toEnd || !st.Closed && st.Size-v.To < maxPartial
 	switch {
 	case v.From == 0 && end && !v.omits():
 		v.Part = All

@@ -201,6 +201,45 @@ func TestPageOverAGap(t *testing.T) {
 	}
 }
 
+// A view says that it goes to where it was looked, not to what came meanwhile.
+func TestViewOfALogThatGrows(t *testing.T) {
+	v, err := Tail(&grows{fake: fake{data: []byte("new"), open: true}}, Options{})
+	if v = must(t, v, err); v.Text != "" || v.To != 0 || v.Bytes != 0 {
+		t.Errorf("%q, to %d of %d", v.Text, v.To, v.Bytes)
+	}
+}
+
+// What cannot be told without what is to come is left to the next view.
+func TestViewOfWhatIsNotWhole(t *testing.T) {
+	for _, c := range []struct {
+		data, want string
+		to         int64
+	}{
+		{"a\r", "a", 1},
+		{"a\xe2\x82", "a", 1},
+		{"a\x1b[3", "a", 1},
+		{"a\x1b]0;title", "a", 1},
+		{"a\r\x1b[3\n1", "a", 1},
+		{"a\x1b[31m", "a", 6},
+		{"a\r\n", "a\n", 3},
+		{"\r", "", 0},
+	} {
+		o := Options{Style: Plain}
+		live := &fake{data: []byte(c.data), open: true}
+		tail, err := Tail(live, o)
+		page, err2 := Page(live, counted(t, live), 1, 0, o)
+		for _, v := range []View{must(t, tail, err), must(t, page, err2)} {
+			if v.Text != c.want || v.To != c.to || v.Part != All || v.Truncated {
+				t.Errorf("%q is %q to %d (%s)", c.data, v.Text, v.To, v.Part)
+			}
+		}
+		end, err := Tail(text(c.data), o)
+		if v := must(t, end, err); v.To != int64(len(c.data)) {
+			t.Errorf("%q, which is all, ends at %d", c.data, v.To)
+		}
+	}
+}
+
 func TestPageOfWhatIsNotCounted(t *testing.T) {
 	if _, err := Page(text("one\ntwo\n"), new(spill.Lines), 3, 1, Options{}); err != ErrUncounted {
 		t.Fatalf("got %v", err)

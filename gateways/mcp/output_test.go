@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"troupe/dialects/core"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// written is a host whose jobs have written data, and write later one after the other
+// when somebody waits for it.
+type written struct {
+	*node
+	data  map[messages.Stream]string
+	later []string
+}
+
+func (w *written) Bytes(_ context.Context, _ messages.JobID, stream messages.Stream, from int64, most int, wait bool) (Bytes, error) {
+	if wait && len(w.later) > 0 {
+		w.data[stream] += w.later[0]
+		w.later = w.later[1:]
+	}
+	size := int64(len(w.data[stream]))
+	b := Bytes{Next: from, Size: size}
+	if from < size {
+		b.Next = min(size, from+int64(most))
+		b.Data = []byte(w.data[stream])[from:b.Next]
+	}
+	return b, nil
+}
+
+func (w *written) View(_ context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+	text := w.data[r.Stream]
+	size := int64(len(text))
+	from := max(0, size-int64(r.View.Bytes))
+	return messages.OutputPage{Stream: r.Stream, Text: text[from:], From: from, To: size, Bytes: size, Truncated: from > 0}, nil
+}
+
+// writer is a client whose jobs have written data to stdout.
+func writer(t *testing.T, data string, later ...string) (*call, *written) {
+	t.Helper()
+	w := &written{node: newNode(), data: map[messages.Stream]string{messages.Merged: data}, later: later}
+	return enteredAt(t, w).calling(), w
+}
+
+// Read part by part, an output is what it is as a whole.
+func TestPartsOfAnMCPOutputAreAllOfIt(t *testing.T) {
+	bits := []string{
+		"text", "\n", "\r\n", "\r", "é", "漢", "\xe2\x82", "\xff", "\u202e", "\x00", "\x1b[31m", "\x1b[38;5;1m", "\x1b[3\n1m", "\x1b]0;title\a",
+		"\x1bP1$r0m\x1b\\", "\x1b[", "\x1b]", strings.Repeat("x", 50), "\x1b]8;;http://a.long.place/\x1b\\link",
+	}
+	c, w := writer(t, "")
+	rapid.Check(t, func(t *rapid.T) {
+		all := strings.Join(rapid.SliceOfN(rapid.SampledFrom(bits), 0, 40).Draw(t, "output"), "")
+		most := rapid.IntRange(1, 60).Draw(t, "most")
+		w.data[messages.Merged] = all
+		var whole view.Cleaner
+		want := string(whole.End(whole.Append(nil, []byte(all))))
+		got, from := "", int64(0)
+		for from < int64(len(all)) {
+			s, err := c.behind(context.Background(), messages.Job{State: messages.Finished}, messages.Merged, from, most, 0)
+			if err != nil || s.Next <= from || s.Truncated != (s.Next < int64(len(all))) {
+				t.Fatalf("from %d: %+v, %v", from, s, err)
+			}
+			if len(s.Output) > max(most, 12) {
+				t.Fatalf("%d bytes are %q", most, s.Output)
+			}
+			got, from = got+s.Output, s.Next
+		}
+		if got != want {
+			t.Fatalf("%q in parts of %d is %q, want %q", all, most, got, want)
+		}
+	})
+}
+
+// What cannot be told yet is left to the next part, and waited for.
+func TestAPartOfAnMCPOutputThatGoesOn(t *testing.T) {
+	for _, it := range []struct {
+		data  string
+		from  int64
+		later []string
+		want  string
+		next  int64
+	}{
+		{"a\r", 0, nil, "a", 1},
+		{"a\r", 1, nil, "", 1},
+		{"a\r", 1, []string{"\nb"}, "\nb", 4},
+		{"a\xe2", 1, []string{"\x82", "\xac"}, "€", 4},
+		{"a\x1b[3", 1, []string{"1mred"}, "red", 9},
+	} {
+		c, _ := writer(t, it.data, it.later...)
+		wait := time.Duration(len(it.later)) * time.Minute
+		s, err := c.behind(t.Context(), messages.Job{State: messages.Running}, messages.Merged, it.from, 99, wait)
+		require.NoError(t, err)
+		require.Equal(t, it.want, s.Output, "%q", it.data)
+		require.Equal(t, it.next, s.Next, "%q", it.data)
+		require.False(t, s.Truncated, "%q", it.data)
+	}
+}
+
+// A sequence that is longer than what was asked for is gone over.
+func TestALongSequenceInAnMCPOutput(t *testing.T) {
+	c, _ := writer(t, "\x1b]0;"+strings.Repeat("T", 5000)+"\adone")
+	s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 100, 0)
+	require.NoError(t, err)
+	require.Equal(t, "done", s.Output)
+	require.EqualValues(t, 5009, s.Next)
+}
+
+// The place behind a gap is not that of as many bytes.
+func TestAPartOfAnMCPOutputThatIsCutBehindAGap(t *testing.T) {
+	b := Bytes{Data: bytes.Repeat([]byte{'x'}, 20), Next: 120, Size: 200, Gaps: []messages.OutputGap{{From: 5, To: 105}}}
+	s := shownBytes(b, messages.Merged, 0, 10, false)
+	require.Equal(t, strings.Repeat("x", 10), s.Output)
+	require.EqualValues(t, 110, s.Next)
+}
+
+// What a run that goes on shows ends where its next begins, however old its reply is.
+func TestARunThatGoesOnSaysWhereToGoOn(t *testing.T) {
+	c, _ := writer(t, "one\ntwo\n")
+	job := messages.Job{State: messages.Running, Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 2}}}
+	a, err := c.shown(t.Context(), job, Text{Text: "one\n"}, 99, "")
+	require.NoError(t, err)
+	out := a.result.(*core.RunResult)
+	require.Equal(t, "one\ntwo\n", out.Output)
+	require.EqualValues(t, 8, out.Next)
+}
