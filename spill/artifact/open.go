@@ -3,6 +3,7 @@ package artifact
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,7 +53,37 @@ func OpenFile(path string) (*os.File, int64, error) {
 		f.Close()
 		return nil, 0, err
 	}
-	return f, info.Size(), nil
+	if info.Size() > 0 {
+		return f, info.Size(), nil
+	}
+	return ofNoSize(f)
+}
+
+// maxOfNoSize bounds what is taken of a file that says that it is empty: the kernel's
+// are some megabytes at most.
+const maxOfNoSize = 32 << 20
+
+// ofNoSize is a file that says that it is empty, or what it holds at this moment: those
+// of /proc say so, whatever they hold.
+func ofNoSize(f *os.File) (*os.File, int64, error) {
+	var one [1]byte
+	if n, err := f.ReadAt(one[:], 0); n == 0 && err == io.EOF {
+		return f, 0, nil
+	}
+	defer f.Close()
+	held, err := os.CreateTemp("", "troupe-view-")
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := io.Copy(held, io.LimitReader(f, maxOfNoSize))
+	if gone := os.Remove(held.Name()); err == nil {
+		err = gone
+	}
+	if err != nil {
+		held.Close()
+		return nil, 0, err
+	}
+	return held, size, nil
 }
 
 // similar are files beside path whose names have its name in them, or are in it.
@@ -65,6 +96,9 @@ func similar(path string) []string {
 	var out []string
 	for _, e := range entries {
 		is := strings.ToLower(e.Name())
+		if e.Name() == filepath.Base(path) { // a link to nothing
+			continue
+		}
 		if strings.Contains(is, want) || strings.Contains(want, is) {
 			if out = append(out, filepath.Join(filepath.Dir(path), e.Name())); len(out) == 3 {
 				break

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -57,6 +58,13 @@ func TestR185_WhatCannotBeViewedIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	is(t, "similar", len(missing.Similar), 3)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = OpenFile(link); !errors.As(err, &missing) || len(missing.Similar) != 0 {
+		t.Errorf("a link to nothing: %v, like %v", err, missing.Similar)
+	}
 	_, _, err = OpenFile(filepath.Join(dir, "none", "x"))
 	if !errors.As(err, &missing) || len(missing.Similar) != 0 {
 		t.Fatal(err)
