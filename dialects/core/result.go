@@ -53,7 +53,7 @@ type Shown struct {
 	Truncated bool   `json:"truncated,omitempty" jsonschema:"there is more of it than is shown"`
 	Stream    string `json:"stream,omitempty" jsonschema:"which; nothing: all there is"`
 	From      int64  `json:"from" jsonschema:"the first byte that is shown"`
-	Next      int64  `json:"next" jsonschema:"the byte behind the last one that is shown: from of a read that goes on"`
+	Next      int64  `json:"next" jsonschema:"the byte behind the last one that is shown: from of a read that goes on. 0 where two streams are shown together"`
 	Line      int64  `json:"line,omitempty" jsonschema:"number of the first line that is shown, where it is known"`
 	Bytes     int64  `json:"bytes" jsonschema:"of the whole output"`
 	Lines     int64  `json:"lines,omitempty" jsonschema:"of the whole output, where they are counted"`

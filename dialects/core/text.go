@@ -118,6 +118,9 @@ func (r RunResult) shown() string {
 	if r.From == 0 && r.Next == 0 && r.Output == "" {
 		return fmt.Sprintf("the output has %d bytes, of which nothing is shown", r.Bytes)
 	}
+	if r.Next == 0 {
+		return fmt.Sprintf("shown is some of both streams, which have %d bytes; the tool read shows the rest, with stream and from, or line and limit", r.Bytes)
+	}
 	where := fmt.Sprintf("bytes %d to %d of %d", r.From, r.Next, r.Bytes)
 	if r.Line > 0 {
 		where += fmt.Sprintf(", from line %d", r.Line)

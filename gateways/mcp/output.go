@@ -67,18 +67,49 @@ func streamOf(job messages.Job, name string) (messages.Stream, error) {
 }
 
 // tail is the end of what a job has written, at most so many bytes of it: nothing, if
-// there is nothing.
-func (c *client) tail(ctx context.Context, job messages.Job, most int) (messages.OutputPage, error) {
-	if len(job.Output) == 0 {
-		return messages.OutputPage{}, nil
+// there is nothing. sizes are those of its streams now. Of two streams both are shown,
+// and what is has no place in either.
+func (c *client) tail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, sizes []int64, err error) {
+	pages, err := c.tails(ctx, job, most)
+	if len(pages) == 2 && len(pages[0].Text)+len(pages[1].Text) > most {
+		pages, err = c.tails(ctx, job, max(1, most/2))
 	}
-	page, err := c.options.Host.View(ctx, messages.ReadOutput{
-		Job: messages.JobID(job.UID), Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
-	})
-	if isCode(err, messages.OutputUnavailable) {
-		err = nil
+	if err != nil {
+		return page, nil, err
 	}
-	return page, err
+	for i, p := range pages {
+		sizes = append(sizes, p.Bytes)
+		if i == 0 {
+			page = p
+			continue
+		}
+		page = messages.OutputPage{
+			Job: p.Job, Text: below(page.Text, p.Text), Bytes: page.Bytes + p.Bytes, Truncated: page.Truncated || p.Truncated,
+		}
+	}
+	return page, sizes, nil
+}
+
+// tails are the ends of the streams of a job.
+func (c *client) tails(ctx context.Context, job messages.Job, most int) (pages []messages.OutputPage, err error) {
+	for _, o := range job.Output {
+		page, err := c.options.Host.View(ctx, messages.ReadOutput{
+			Job: messages.JobID(job.UID), Stream: o.Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
+		})
+		if err != nil && !isCode(err, messages.OutputUnavailable) {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// below is a text and another one on the next line.
+func below(text, other string) string {
+	if text != "" && other != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + other
 }
 
 // behind shows what follows a byte; wait is how long to wait for it.

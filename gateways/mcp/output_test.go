@@ -133,3 +133,20 @@ func TestARunThatGoesOnSaysWhereToGoOn(t *testing.T) {
 	require.Equal(t, "one\ntwo\n", out.Output)
 	require.EqualValues(t, 8, out.Next)
 }
+
+// Where streams are apart, the end of a job is that of both.
+func TestTheEndOfBothStreams(t *testing.T) {
+	c, w := writer(t, "")
+	w.data[messages.Stdout], w.data[messages.Stderr] = "12345", "FATAL"
+	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
+	page, sizes, err := c.tail(t.Context(), job, 99)
+	require.NoError(t, err)
+	require.Equal(t, messages.OutputPage{Text: "12345\nFATAL", Bytes: 10}, page)
+	require.Equal(t, []int64{5, 5}, sizes)
+	page, _, err = c.tail(t.Context(), job, 6)
+	require.NoError(t, err)
+	require.Equal(t, messages.OutputPage{Text: "345\nTAL", Bytes: 10, Truncated: true}, page)
+	s, err := c.since(t.Context(), job, []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 3}, {Stream: messages.Stderr, Bytes: 4}}, 99)
+	require.NoError(t, err)
+	require.Equal(t, core.Shown{Output: "45\nL", Bytes: 10}, s)
+}

@@ -54,12 +54,14 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
 		seen := core.Seen{Record: core.Tell(job, time.Now()), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
-			page, err := c.tail(ctx, job, most)
+			page, sizes, err := c.tail(ctx, job, most)
 			if err != nil {
 				return answer{}, err
 			}
 			seen.Output = page.Text
-			seen.Outputs[0].Bytes = max(seen.Outputs[0].Bytes, page.Bytes) // the record is as it was when the wait began
+			for i, size := range sizes { // the record is as it was when the wait began
+				seen.Outputs[i].Bytes = max(seen.Outputs[i].Bytes, size)
+			}
 		}
 		out.Jobs = append(out.Jobs, seen)
 	}

@@ -36,7 +36,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 		if job.WaitingForInput {
 			quiet = core.QuietReader
 		}
-		c.answered(ctx, id, before[0], wait, quiet, in.EOF)
+		c.answered(ctx, id, before, wait, quiet, in.EOF)
 	}
 	if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
 		return answer{}, err
@@ -44,8 +44,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	out := &core.RunResult{}
 	if len(before) > 0 {
 		most, _ := core.Bytes(in.MaxBytes)
-		out.Shown, err = c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
-		if err != nil {
+		if out.Shown, err = c.since(ctx, job, before, most); err != nil {
 			return answer{}, err
 		}
 	}
@@ -54,6 +53,22 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 		out.Note = waitsNote(job)
 	}
 	return answer{result: out, jobs: []messages.Job{job}}, nil
+}
+
+// since shows what a job has written behind what it had.
+func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (s core.Shown, err error) {
+	for i, o := range before {
+		more, err := c.behind(ctx, job, o.Stream, o.Bytes, most, 0)
+		if err != nil {
+			return s, err
+		}
+		if i == 0 {
+			s = more
+			continue
+		}
+		s = core.Shown{Output: below(s.Output, more.Output), Truncated: s.Truncated || more.Truncated, Bytes: s.Bytes + more.Bytes}
+	}
+	return s, nil
 }
 
 func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error {
@@ -77,13 +92,13 @@ func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error 
 // seen of every program (docs/api.md), and that it is quiet says little: the first of
 // them counts. Behind the end of its input it waits for no more of it, whatever it is
 // seen to do; and that it never will, since it is about to end, is no answer.
-func (c *call) answered(ctx context.Context, id messages.JobID, before messages.StreamOutput, wait, quiet time.Duration, eof bool) {
+func (c *call) answered(ctx context.Context, id messages.JobID, before []messages.StreamOutput, wait, quiet time.Duration, eof bool) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	came := make(chan struct{}, 3)
+	came := make(chan struct{}, 2+len(before))
 	until := func(condition messages.Condition) {
 		end, err := c.options.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
 		if err == nil && end.Satisfied {
@@ -94,11 +109,13 @@ func (c *call) answered(ctx context.Context, id messages.JobID, before messages.
 	if !eof {
 		all.Go(func() { until(messages.Condition{Kind: messages.UntilInput}) })
 	}
-	all.Go(func() {
-		if _, err := c.options.Host.Bytes(ctx, id, before.Stream, before.Bytes, 1, true); err == nil {
-			until(messages.Condition{Kind: messages.UntilQuiet, Quiet: quiet})
-		}
-	})
+	for _, o := range before {
+		all.Go(func() {
+			if b, err := c.options.Host.Bytes(ctx, id, o.Stream, o.Bytes, 1, true); err == nil && (len(b.Data) > 0 || len(before) == 1) {
+				until(messages.Condition{Kind: messages.UntilQuiet, Quiet: quiet})
+			}
+		})
+	}
 	select {
 	case <-came:
 	case <-ctx.Done():
