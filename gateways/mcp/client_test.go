@@ -126,6 +126,35 @@ func TestBadInputPartOfAnMCPOutput(t *testing.T) {
 	}
 }
 
+// A part that nobody has bounded is text if the output is, and an output of nothing is
+// a text, too.
+func TestAPartOfAnMCPOutputIsText(t *testing.T) {
+	n := newNode()
+	c := entered(t, n)
+	for _, it := range []struct {
+		query string
+		bytes Bytes
+		text  string
+		blob  []byte
+		next  int64
+	}{
+		{"", Bytes{}, "", []byte{}, 0},
+		{"", Bytes{Data: []byte("é\xe2\x82"), Next: 4, Size: 9}, "é", nil, 2},
+		{"", Bytes{Data: []byte("é\xe2\x82"), Next: 4, Size: 4}, "", []byte("é\xe2\x82"), 4},
+		{"", Bytes{Data: []byte("\xe2\x82"), Next: 2, Size: 9}, "", []byte("\xe2\x82"), 2},
+		{"", Bytes{Data: []byte("a\xe2\x82"), Next: 9, Size: 10, Gaps: []messages.OutputGap{{From: 2, To: 8}}}, "", []byte("a\xe2\x82"), 9},
+		{"?limit=4", Bytes{Data: []byte("é\xe2\x82"), Next: 4, Size: 9}, "", []byte("é\xe2\x82"), 4},
+	} {
+		n.bytes = &it.bytes
+		r, err := c.readOutput(t.Context(), &sdk.ReadResourceRequest{Params: &sdk.ReadResourceParams{URI: "artifact://j1/merged" + it.query}})
+		require.NoError(t, err)
+		got := r.Contents[0]
+		require.Equal(t, it.text, got.Text, "%+v", it)
+		require.Equal(t, it.blob, got.Blob, "%+v", it)
+		require.Equal(t, it.next, got.Meta["troupe/next"], "%+v", it)
+	}
+}
+
 // What was not kept is told with a part of an output, and what is around it is no line
 // together.
 func TestAPartOfAnMCPOutputNamesItsGaps(t *testing.T) {

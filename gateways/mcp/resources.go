@@ -82,16 +82,36 @@ func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, err
 	}
+	if !u.Query().Has("limit") {
+		b = wholePart(b)
+	}
 	contents := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Meta: sdk.Meta{"troupe/next": b.Next, "troupe/size": b.Size}}
 	if len(b.Gaps) > 0 {
 		contents.Meta["troupe/missing"] = missing(b.Gaps)
 	}
 	if utf8.Valid(b.Data) {
 		contents.Text = withGaps(b, offset)
+		if contents.Text == "" {
+			contents.Blob = []byte{} // the SDK leaves out a text that is empty, and neither is no resource
+		}
 	} else {
 		contents.MIMEType, contents.Blob = "application/octet-stream", b.Data
 	}
 	return one(contents), nil
+}
+
+// wholePart is a part without the beginning of a character at its end, which the next
+// part has: text is not to come as bytes because of where it is cut.
+func wholePart(b Bytes) Bytes {
+	for cut := 1; cut < utf8.UTFMax && cut < len(b.Data) && b.Next < b.Size; cut++ {
+		if n := len(b.Data) - cut; utf8.RuneStart(b.Data[n]) {
+			if gaps := len(b.Gaps); !utf8.FullRune(b.Data[n:]) && (gaps == 0 || b.Gaps[gaps-1].To <= b.Next-int64(cut)) {
+				b.Data, b.Next = b.Data[:n], b.Next-int64(cut)
+			}
+			break
+		}
+	}
+	return b
 }
 
 // withGaps is the text of a part, in which a line stands for what was not kept: what is
