@@ -15,6 +15,7 @@ type Features struct {
 
 	Subreaper   bool // orphans of jobs come to this process
 	NoSubreaper string
+	NoProcesses string // why /proc does not show the processes of this namespace; "": it does
 	Pidfd       bool
 	GroupSignal bool // a pidfd can signal a process group
 	Inotify     bool

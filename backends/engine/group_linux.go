@@ -72,11 +72,30 @@ func (g *group) count(tell func(int, bool)) {
 	}
 	g.h.e.run(g.job, func() {
 		n := len(g.members())
+		if g.unseen() {
+			n = 1 // at least
+		}
 		tell(n, n == 0)
 	})
 }
 
-func (g *group) await(empty func()) { g.h.awaitProcs(g.job, g.members, empty) }
+// unseen reports whether no more is known of who lives than that some of the main
+// process's group do.
+func (g *group) unseen() bool { return g.h.found.NoProcesses != "" }
+
+func (g *group) await(empty func()) {
+	if !g.unseen() {
+		g.h.awaitProcs(g.job, g.members, empty)
+		return
+	}
+	g.h.poll(g.job, func() bool {
+		if g.alive() {
+			return false
+		}
+		empty()
+		return true
+	})
+}
 
 // awaitProcs calls empty when members gives none: it watches one of them, then the next.
 func (h *host) awaitProcs(j *job, members func() []proc, empty func()) {

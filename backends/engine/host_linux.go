@@ -32,6 +32,10 @@ type host struct {
 }
 
 func newHost(e *Local) (*host, error) {
+	unseen := noProcesses()
+	if unseen != "" {
+		e.opt.Sys = procless{e.opt.Sys}
+	}
 	h := &host{e: e, sys: e.opt.Sys}
 	var err error
 	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
@@ -39,7 +43,7 @@ func newHost(e *Local) (*host, error) {
 	}
 	h.self, _ = statProc(h.sys, os.Getpid())
 	h.self.pid, h.self.threads = os.Getpid(), 0
-	h.found = Features{Own: e.opt.Own, Isolation: messages.Group}
+	h.found = Features{Own: e.opt.Own, Isolation: messages.Group, NoProcesses: unseen}
 	h.pollset, h.census, h.forks = newPollset(h), &census{h: h}, newForks()
 	h.forkers, h.awaits = newForkers(h), newAwaits(h)
 	h.findCgroups()
@@ -49,7 +53,9 @@ func newHost(e *Local) (*host, error) {
 			h.found.NoSubreaper = err.Error()
 		} else {
 			h.found.Subreaper = true
-			h.walk = newWalker(h)
+			if unseen == "" {
+				h.walk = newWalker(h)
+			}
 		}
 		h.own = newOwnReaper(h)
 	}

@@ -24,6 +24,9 @@ func (e *Local) EndRemains(node string) (gone bool) {
 	if len(node) != ulidLen {
 		return true // no node that tags its jobs
 	}
+	if e.host.found.NoProcesses != "" {
+		return false // nobody can be seen
+	}
 	if isTagged([]byte(tagName+"="+os.Getenv(tagName)), node) {
 		return false
 	}

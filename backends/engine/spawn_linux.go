@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/messages"
 )
 
 // launch is one start on its way.
@@ -176,6 +177,9 @@ func (l *launch) try() error {
 	if l.cg != nil {
 		l.cg.held()
 		l.h.cgroups.forked(true)
+	}
+	if l.cg == nil && l.h.found.NoProcesses != "" {
+		l.io.flags = append(l.io.flags, messages.FlagTreeUnverified)
 	}
 	l.j.pass(pointBorn)
 	l.j.born(child{

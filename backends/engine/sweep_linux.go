@@ -11,6 +11,9 @@ import (
 // nothing of a lost job may go on (R3). An engine of another pid namespace is
 // let alone: whether it lives cannot be seen from here.
 func (c *cgroups) sweep() {
+	if c.h.found.NoProcesses != "" {
+		return
+	}
 	names, _ := listDir(c.h.sys, c.parent, ".")
 	_, _, space := ownerOf(c.name)
 	for _, n := range names {

@@ -89,6 +89,9 @@ func (m *Main) examine() *checkup {
 		snapshots = m.snapshots(e, store)
 		e.Close(false)
 		c.Isolation = string(f.Isolation)
+		if f.NoProcesses != "" {
+			c.problem("%s: what commands leave behind cannot be seen or ended; mount it (mount -t proc proc /proc, or unshare with --mount-proc)", f.NoProcesses)
+		}
 		c.Features = append(features(f), c.Features...)
 	}
 	c.Limits = limits()

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// procless is a Sys for a process whose /proc is that of other processes than the kernel
+// gives it by the same numbers, as in a pid namespace without a mount of its own, or that
+// has none. No process is looked at there: whoever is found would be a stranger, or
+// somebody else with his number.
+type procless struct{ Sys }
+
+func (s procless) OpenAt(dir int, path string, flags int) (int, error) {
+	if below, ok := strings.CutPrefix(path, "/proc"); ok && flags&unix.O_PATH == 0 && isTable(below) {
+		return -1, unix.ENOENT
+	}
+	return s.Sys.OpenAt(dir, path, flags)
+}
+
+// isTable reports whether a path below /proc is that of processes.
+func isTable(path string) bool {
+	return path == "" || len(path) > 1 && path[1] >= '0' && path[1] <= '9'
+}
+
+// noProcesses says why /proc shows others than our processes; "": it shows them.
+func noProcesses() string {
+	self, err := os.Readlink("/proc/self")
+	switch {
+	case err != nil:
+		return "no proc is mounted on /proc"
+	case self != strconv.Itoa(os.Getpid()):
+		return "the proc on /proc is that of another pid namespace"
+	}
+	return ""
+}

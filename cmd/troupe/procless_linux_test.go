@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/supervision_test/need"
+)
+
+// apart runs a text of a shell in a pid namespace of its own, beside a /proc that is not
+// that namespace's.
+func apart(t *testing.T, text string, flags ...string) string {
+	t.Helper()
+	flags = append(flags, "--pid", "--fork", "bash", "-c")
+	need.Feature(t, exec.Command("unshare", append(flags, "true")...).Run() == nil, "a pid namespace of our own")
+	p := program(t)
+	p.Path, p.Args = "", append([]string{"unshare"}, append(flags, text)...)
+	p.Path, p.Err = exec.LookPath("unshare")
+	p.start()
+	out := p.rest()
+	<-p.ended
+	return out
+}
+
+// Whoever has in this pid namespace the number of somebody that /proc shows below our own
+// number in another is a stranger, and lives on.
+func TestFaultProcOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	out := apart(t, "troupe doctor | cat; echo ${PIPESTATUS[*]}; troupe run --no-daemon 'echo ran' | cat; echo ${PIPESTATUS[*]}")
+	require.Contains(t, out, "problem: the proc on /proc is that of another pid namespace")
+	require.Contains(t, out, "\n1 0\nran\n0 0\n", "the problem is told by the status, and nobody was killed")
+}
+
+// Where no process can be seen at all, a result says that nothing is known of who is left.
+func TestFaultNoProc(t *testing.T) {
+	t.Parallel()
+	out := apart(t, "mount -t tmpfs none /proc; troupe run --no-daemon --json 'echo ran'; troupe doctor", "--mount")
+	require.Contains(t, out, `"flags":["stdin_inherited","tree_unverified"]`)
+	require.Contains(t, out, "problem: no proc is mounted on /proc")
+}
