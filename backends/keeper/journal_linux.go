@@ -312,7 +312,7 @@ func (j *journal) compact() error {
 	return withFd(j.dir, unix.Fsync)
 }
 
-// close syncs and closes the file.
+// close syncs and closes the file, and gives back what was reserved.
 func (j *journal) close() error {
 	close(j.stop)
 	<-j.done
@@ -328,5 +328,13 @@ func (j *journal) close() error {
 		}
 	}
 	err := j.sync()
+	if err == nil {
+		err = giveBack(j.file, j.size)
+	}
 	return errors.Join(err, j.file.Close())
+}
+
+// giveBack frees what is reserved behind the end of a journal.
+func giveBack(f *os.File, size int64) error {
+	return withFd(f, func(fd int) error { return unix.Ftruncate(fd, size) })
 }

@@ -15,6 +15,7 @@ import (
 	"troupe/backends/engine"
 	"troupe/messages"
 	"troupe/spill"
+	"troupe/supervision_test/need"
 )
 
 func openTestJournal(t testing.TB, path string) *journal {
@@ -43,6 +44,52 @@ func history(id messages.UID) []entry {
 		{Kind: string(engine.RecordDrained), Job: id, Status: messages.ExitStatus{Code: 3}, Sizes: messages.Sizes{9}, Seq: 11},
 		{Kind: entrySettled, Job: id, Seq: 11},
 		{Kind: string(engine.RecordForgotten), Job: id},
+	}
+}
+
+// What a journal reserves on the disk is free again when its keeper has ended, and when
+// one that was killed is found.
+func TestJournalGivesBack(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	blocks := func() int64 {
+		var st unix.Stat_t
+		if err := unix.Stat(filepath.Join(path, journalName), &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Blocks * 512
+	}
+	j := openTestJournal(t, path)
+	for _, e := range history("A")[:4] {
+		j.append(e)
+	}
+	had := blocks()
+	need.Feature(t, had >= journalReserve, "a file system that reserves")
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := blocks(); left > journalLow {
+		t.Errorf("%d bytes are taken behind the end, %d before", left, had)
+	}
+
+	if err := os.WriteFile(filepath.Join(path, lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = openTestJournal(t, path)
+	had = blocks()
+	Sweep(root, time.Hour)
+	if left := blocks(); had < journalReserve || left > journalLow {
+		t.Errorf("%d bytes are taken behind a death, %d before", left, had)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	j = openTestJournal(t, path)
+	if got := j.table.entries(); len(got) == 0 {
+		t.Error("what was recorded is lost")
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -144,14 +145,51 @@ func Forget(root string, id messages.UID) error {
 	return at.RemoveAll(string(id))
 }
 
-// Sweep forgets the detached jobs that have been over for an age.
+// Sweep forgets the detached jobs that have been over for an age, and frees what the
+// journals of keepers that were killed have reserved.
 func Sweep(root string, age time.Duration) {
 	for _, id := range Detached(root) {
 		seen, err := Look(filepath.Join(root, string(id)))
 		if err == nil && !seen.Kept && (seen.Over || seen.Collected || !seen.Known) && time.Since(seen.Changed) > age {
 			_ = Forget(root, id)
+			continue
+		}
+		if err == nil && !seen.Kept {
+			freeJournal(filepath.Join(root, string(id)))
 		}
 	}
+}
+
+// freeJournal gives back what the journal of a dead keeper has reserved, unless a keeper
+// has begun meanwhile. It is no error if that fails: it is tried again.
+func freeJournal(path string) {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	lease, err := openIn(dir, lockName, unix.O_RDWR)
+	if err != nil {
+		return
+	}
+	defer lease.Close()
+	if withFd(lease, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) }) != nil {
+		return
+	}
+	f, err := openIn(dir, journalName, unix.O_RDWR)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && reserved(info) {
+		_ = giveBack(f, info.Size())
+	}
+}
+
+// reserved reports whether a file has much more on disk than is in it.
+func reserved(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Blocks*512 > info.Size()+journalLow
 }
 
 // takeTurn makes a guest the only one of its job.
