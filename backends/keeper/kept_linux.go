@@ -48,8 +48,12 @@ func (s *server) persist(over <-chan struct{}) {
 }
 
 // persistRest makes files of what the jobs have in memory that nobody has settled: this
-// process holds it, and ends.
+// process holds it, and ends. Without a directory there is no place for them: by that
+// name there may be another keeper's.
 func (s *server) persistRest() {
+	if s.placeGone() {
+		return
+	}
 	s.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.jobs))
 	s.mu.Unlock()

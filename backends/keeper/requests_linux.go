@@ -104,6 +104,9 @@ func (s *server) start(l *line, m message) error {
 		s.adopt(l, m)
 		return nil
 	}
+	if s.placeGone() {
+		return errPlaceGone
+	}
 	if full := s.journal.full(); full != nil {
 		return full
 	}

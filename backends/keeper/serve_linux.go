@@ -159,6 +159,7 @@ func (s *server) left(c *conn) {
 	}
 	s.mu.Unlock()
 	s.maybeEnd()
+	s.maybeGiveUp()
 }
 
 // unbind lets go of what the former client had: its facts are told to nobody,

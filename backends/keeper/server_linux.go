@@ -33,6 +33,7 @@ type server struct {
 	spare   *spareFiles
 	ended   chan struct{} // closed when a client has ended all, or the one job is over
 	end     sync.Once
+	giveUp  context.CancelFunc // ends the jobs and the keeper: nobody finds them any more
 
 	turn sync.Mutex // of what a client asks, and of taking over
 
@@ -67,7 +68,9 @@ type charge struct {
 // Serve runs a keeper until ctx ends or a client ends it. Then every job is
 // ended, within the grace, and recorded. The process must be the keeper's alone.
 func Serve(ctx context.Context, o Options) error {
-	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), spare: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), giveUp: giveUp, spare: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)
@@ -361,40 +364,3 @@ const (
 	acceptFirst = 10 * time.Millisecond
 	acceptLast  = time.Second
 )
-
-// spareFiles are descriptors that are held so that they can be given away.
-type spareFiles struct {
-	mu    sync.Mutex
-	files []*os.File
-}
-
-// spareCount is how many a keeper holds back from its jobs.
-const spareCount = 16
-
-func newSpareFiles() *spareFiles {
-	s := &spareFiles{}
-	s.refill()
-	return s
-}
-
-func (s *spareFiles) refill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.files) < spareCount {
-		f, err := os.Open(os.DevNull)
-		if err != nil {
-			return
-		}
-		s.files = append(s.files, f)
-	}
-}
-
-func (s *spareFiles) lend() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for range min(4, len(s.files)) {
-		last := len(s.files) - 1
-		_ = s.files[last].Close()
-		s.files = s.files[:last]
-	}
-}
