@@ -18,8 +18,18 @@ import (
 func TestR015_ATrailingLimitIsTakenOutOfTheCommand(t *testing.T) {
 	r := newRig(t)
 	require.True(t, strings.HasPrefix(r.run("  seq 10 | head -n 3  "), "1\n2\n3\n\n"))
-	require.Equal(t, "seq 10", r.ran()[0].Command, "it runs without the pipe")
+	require.Equal(t, "( seq 10\n)", r.ran()[0].Command, "it runs without the pipe, in a copy of the shell as the pipe had it")
 	require.True(t, strings.HasPrefix(r.run("seq 10 | tail -2"), "9\n10\n\n"))
+}
+
+// What stood before a pipe changes and ends a copy of the shell, not the shell.
+func TestATakenPipeLeavesTheShellAsItIs(t *testing.T) {
+	r := newRig(t)
+	r.run("f() { Z=1; echo f; }; k() { exit 3; }; X=kept")
+	for _, command := range []string{"f | head -1", "for Z in 1; do echo $Z; done | tail -1", "echo ${Z:=1} | head -1", "k | head -1", "(k; true) | head -1"} {
+		r.run(command)
+		require.Contains(t, r.run("echo $X and $Z."), "kept and .\n", command)
+	}
 }
 
 func TestR017_GivenLimitsOverrideTakenOnes(t *testing.T) {

@@ -61,6 +61,9 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 		l.alone(choice)
 		return l, nil
 	}
+	if c.piped { // the pipe had it run in a copy of the shell
+		l.req.Text = "( " + text + "\n)"
+	}
 	l.req.Session, l.req.BaseEnv, l.notes = l.live.id, nil, l.live.notes
 	l.req.EnvPolicy = ""
 	l.req.Open = &messages.SessionPlan{Backend: messages.OfShell, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Shell: choice.Path}

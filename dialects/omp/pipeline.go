@@ -15,7 +15,8 @@ type call struct {
 	original string // the command as it was given
 	command  string // and as it is to be run
 	limits   limits
-	stopAt   int // lines behind which the command is ended; 0: it ends by itself
+	piped    bool // its output went through a pipe, which was taken out
+	stopAt   int  // lines behind which the command is ended; 0: it ends by itself
 	dir      string
 	timeout  Timeout
 	pty      bool
@@ -112,7 +113,7 @@ func (s *Session) takeLimits(c *call) error {
 	if !ok {
 		return nil
 	}
-	c.command, c.limits = merged.Command, limits{head: merged.Head, tail: merged.Tail}
+	c.command, c.limits, c.piped = merged.Command, limits{head: merged.Head, tail: merged.Tail}, true
 	if taken.Head > 0 {
 		c.stopAt = merged.Head
 	}

@@ -20,7 +20,7 @@ import (
 func TestR018_MergedErrorsStayMerged(t *testing.T) {
 	r := newRig(t)
 	require.True(t, strings.HasPrefix(r.run("{ echo out; echo err >&2; } 2>&1 | tail -n 1"), "err\n\nWall"))
-	require.Equal(t, "{ echo out; echo err >&2; } 2>&1", r.ran()[0].Command)
+	require.Equal(t, "( { echo out; echo err >&2; } 2>&1\n)", r.ran()[0].Command)
 }
 
 func TestR031_ARuleBlocksOnlyWhereItsToolIsThere(t *testing.T) {
