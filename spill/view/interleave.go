@@ -103,7 +103,7 @@ func (m *mixer) add(p spill.Piece) error {
 			continue
 		}
 		if !m.warm[i] && s.from > 0 {
-			before, err := m.clean[i].warm(log, s.from)
+			before, err := m.clean[i].warm(log, s.from, m.style)
 			if err != nil {
 				return err
 			}

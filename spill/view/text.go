@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"io"
 	"unicode/utf8"
 
 	"troupe/spill"
@@ -110,10 +111,6 @@ func valid(p []byte) string {
 	return string(out)
 }
 
-// leadIn is how far before a view a terminal's sequence may begin that ends in
-// it (an OSC is at most so long, reliability.md 5.4).
-const leadIn = 4 << 10
-
 // render makes the text of spans that are read. Runes that a gap or the view's
 // own bounds cut are left out; only at the end of a log that is closed is a part
 // of a rune an error of the job's, and shown as U+FFFD. What cannot be told without
@@ -131,7 +128,7 @@ func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, e
 		if i > 0 {
 			n = afterGap(s.data)
 		} else if s.from > 0 {
-			before, err := c.warm(log, s.from)
+			before, err := c.warm(log, s.from, style)
 			if err != nil {
 				return nil, err
 			}
@@ -166,14 +163,47 @@ func (c *Cleaner) holds(p []byte) int {
 }
 
 // warm brings c into the state in which the bytes before from leave a terminal,
-// and returns them.
-func (c *Cleaner) warm(log spill.Log, from int64) ([]byte, error) {
-	spans, _, err := fetch(log, max(0, from-leadIn), from)
+// and returns the last of them.
+func (c *Cleaner) warm(log spill.Log, from int64, style Style) (before []byte, err error) {
+	at := max(0, from-maxPartial)
+	if style != Verbatim {
+		if at, err = lastEscape(log, from); err != nil {
+			return nil, err
+		}
+	}
+	spans, _, err := fetch(log, at, from)
 	if err != nil || len(spans) == 0 || spans[len(spans)-1].gap {
 		return nil, err
 	}
-	before := spans[len(spans)-1].data
+	before = spans[len(spans)-1].data
 	c.Append(nil, before)
 	c.resume()
 	return before, nil
+}
+
+// lastEscape is where the last sequence before a byte begins: no other can go on
+// behind it, and none is longer than a picture. It is never so near that a rune
+// would not be whole.
+func lastEscape(log spill.Log, from int64) (int64, error) {
+	near := max(0, from-maxPartial)
+	first := max(0, from-maxDCS)
+	buf := make([]byte, min(pageChunk, from-first))
+	for to := from; to > first; to = max(first, to-pageChunk) {
+		spans := split(log.State(), max(first, to-pageChunk), to)
+		if len(spans) == 0 || spans[len(spans)-1].gap {
+			break
+		}
+		last := spans[len(spans)-1]
+		n, err := log.ReadAt(buf[:last.to-last.from], last.from)
+		if err != nil && err != io.EOF {
+			return near, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], 0x1b); i >= 0 {
+			return min(near, last.from+int64(i)), nil
+		}
+		if len(spans) > 1 {
+			break
+		}
+	}
+	return near, nil
 }

@@ -209,6 +209,19 @@ func TestViewOfALogThatGrows(t *testing.T) {
 	}
 }
 
+// A view that begins within a long sequence shows nothing of it.
+func TestViewWithinALongSequence(t *testing.T) {
+	for name, data := range map[string]string{
+		"picture": "start\n\x1bPq" + strings.Repeat("~", 60_000) + "\x1b\\done\n",
+		"title":   strings.Repeat("a", 9000) + "\n\x1b]0;" + strings.Repeat("T", 7000) + "\adone\n",
+	} {
+		v, err := Tail(text(data), Options{Style: Plain, Bytes: 1000})
+		if v = must(t, v, err); v.Text != "done\n" {
+			t.Errorf("of a %s %.40q is shown", name, v.Text)
+		}
+	}
+}
+
 // What cannot be told without what is to come is left to the next view.
 func TestViewOfWhatIsNotWhole(t *testing.T) {
 	for _, c := range []struct {
