@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,13 +94,28 @@ func (d *daemon) alone() error {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the state directory cannot be locked: %w", err)
 	case !ok:
-		return &messages.Error{
-			Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + d.settings.State,
-			Hint: "use it, end it with troupe shutdown, or name another directory with --state",
-		}
+		return heldBy(d.settings.State, path)
 	}
 	d.lock = lock
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil { // for heldBy
+		d.log.Warn().Err(err).Msg("the lock does not tell who has it")
+	}
 	return nil
+}
+
+// heldBy is the error of a state directory that another daemon holds. Its process is named:
+// one whose socket was removed hears of no other way to end it.
+func heldBy(state, lock string) error {
+	err := &messages.Error{
+		Code: messages.Conflict, Reason: "state", Message: "another daemon holds the state directory " + state,
+		Hint: "use it, end it with troupe shutdown, or name another directory with --state",
+	}
+	text, rerr := os.ReadFile(lock)
+	if pid, perr := strconv.Atoi(strings.TrimSpace(string(text))); rerr == nil && perr == nil && pid > 1 {
+		err.Message = fmt.Sprintf("another daemon, process %d, holds the state directory %s", pid, state)
+		err.Hint = fmt.Sprintf("use it, end it with troupe shutdown or, if its socket is gone, with kill %d, or name another directory with --state", pid)
+	}
+	return err
 }
 
 // listen opens the doors: those that a service manager handed over, or else the

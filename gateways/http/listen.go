@@ -20,7 +20,7 @@ import (
 //
 // The umask of the process is changed for a moment: call it before anything else
 // of the process makes files.
-func Listen(path string) (*net.UnixListener, error) {
+func Listen(path string) (net.Listener, error) {
 	if err := peer.CheckPath(path); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,27 @@ func Listen(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no socket can be opened at %s: %w", path, err)
 	}
-	return l, nil
+	l.SetUnlinkOnClose(false) // it would remove what another daemon has put there
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the socket at %s is gone: %w", path, err), l.Close())
+	}
+	return &ownSocket{UnixListener: l, path: path, made: info}, nil
+}
+
+// ownSocket is one that removes its file when it is closed, if that is still its own.
+type ownSocket struct {
+	*net.UnixListener
+	path string
+	made os.FileInfo
+}
+
+// Close implements net.Listener.
+func (d *ownSocket) Close() error {
+	if info, err := os.Lstat(d.path); err == nil && os.SameFile(info, d.made) {
+		_ = os.Remove(d.path)
+	}
+	return d.UnixListener.Close()
 }
 
 // CheckPlace says why Listen would refuse a path in a directory that is there.

@@ -189,6 +189,22 @@ func TestListenAgain(t *testing.T) {
 	require.NoError(t, l.Close())
 	_, err = client.Dial(t.Context(), socket)
 	require.ErrorIs(t, err, client.ErrNoDaemon)
+	require.NoFileExists(t, socket)
+}
+
+// A socket that somebody removed, and another daemon has made since, is left to that.
+func TestListenLeavesTheSocketOfAnother(t *testing.T) {
+	socket := filepath.Join(shortDir(t), "s")
+	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o700))
+	first, err := http.Listen(socket)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(socket))
+	second, err := http.Listen(socket)
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	require.FileExists(t, socket)
+	require.NoError(t, second.Close())
+	require.NoFileExists(t, socket)
 }
 
 // B74: a path that no socket can have is refused by name, on both sides.
