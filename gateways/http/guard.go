@@ -102,6 +102,9 @@ func ourHost(at net.Addr, host string) bool {
 		return false
 	}
 	port := strconv.Itoa(tcp.Port)
+	if tcp.Port == 80 && strings.LastIndexByte(host, ':') <= strings.LastIndexByte(host, ']') { // a client leaves out what http means
+		host += ":80"
+	}
 	return slices.Contains([]string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}, strings.ToLower(host))
 }
 

@@ -82,7 +82,7 @@ func ListenTCP(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address with a port; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+	if ip := net.ParseIP(host); host != "127.0.0.1" && !ip.Equal(net.IPv6loopback) { // what a Host may name: see ourHost
 		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {

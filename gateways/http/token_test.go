@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,20 @@ func TestSecurityTokenComparison(t *testing.T) {
 		require.Equal(t, c.want, tokenMatches("secret", c.given), "%q", c.given)
 	}
 	require.False(t, tokenMatches("", []string{"Bearer "}), "no token admits nobody")
+}
+
+// A Host names the address and its port, which a client leaves out if it is that of http;
+// an address that no Host may name is not listened on.
+func TestSecurityHostOfAPort(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "localhost": true, "[::1]": true, "127.0.0.1:80": true, "[::1]:80": true,
+		"": false, "127.0.0.2": false, "127.0.0.1:81": false, "evil": false, "::1": false,
+	} {
+		require.Equal(t, want, ourHost(&net.TCPAddr{Port: 80}, host), host)
+		require.False(t, ourHost(&net.TCPAddr{Port: 8080}, host), host)
+	}
+	for _, address := range []string{"127.0.0.2:0", "[::ffff:127.0.0.1]:0", "0.0.0.0:0", "localhost:0"} {
+		_, err := ListenTCP(address)
+		require.ErrorContains(t, err, "no loopback address", address)
+	}
 }
