@@ -258,9 +258,27 @@ func (s *stream) seal() {
 	if err := s.log.Seal(); err != nil {
 		s.job.fault(err)
 	}
+	s.tellFlags()
 	s.sealed.Store(true)
 	close(s.ended.channel())
 	s.resume() // a pump that pauses has to close the pipe
+}
+
+// tellFlags says what befell the file of the log, from outside. Called with mu.
+func (s *stream) tellFlags() {
+	flags := s.log.State().Flags
+	for _, f := range []struct {
+		is   spill.Flags
+		flag messages.Flag
+	}{{spill.Tampered, messages.FlagLogTampered}, {spill.Unlinked, messages.FlagLogUnlinked}} {
+		if flags&f.is == 0 {
+			continue
+		}
+		s.job.mu.Lock()
+		s.job.flag(f.flag)
+		s.job.mu.Unlock()
+		s.job.say(messages.LogFlagged{Stream: s.which, Flag: f.flag})
+	}
 }
 
 func (s *stream) sealOnce() {

@@ -246,6 +246,10 @@ func (r *reel) lost(gaps []messages.OutputGap) {
 		lost += g.To - g.From
 	}
 	if lost > 0 {
-		r.complain(fmt.Errorf("%s of the output were not kept, because of its limit", humanize.IBytes(uint64(lost))))
+		why := ""
+		if job, err := r.Job(r.ctx, r.job); err == nil {
+			why = whyLost(job)
+		}
+		r.complain(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
 	}
 }

@@ -60,7 +60,7 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 		g.print(object)
 	} else {
 		g.tellEnd(job)
-		g.tellGaps()
+		g.tellGaps(job)
 	}
 	end := status(g.status(job))
 	g.signals.patiently(g.screen.voice.wait)
@@ -140,18 +140,32 @@ func (g *foreground) tellEnd(job messages.Job) {
 var flagTexts = map[messages.Flag]string{
 	messages.FlagTreeUnverified: "only its process groups could be reached: what left them may still run",
 	messages.FlagLogTampered:    "its log was changed from outside: some of the output may be wrong",
+	messages.FlagLogUnlinked:    "its log was deleted while it ran: some of the output may be missing",
 	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
 }
 
-// tellGaps says what was not shown because a quota took it first.
-func (g *foreground) tellGaps() {
+// tellGaps says what was not shown because it was gone first.
+func (g *foreground) tellGaps(job messages.Job) {
 	lost := int64(0)
 	for _, relay := range g.relays {
 		lost += relay.lost.Load()
 	}
 	if lost > 0 {
-		g.screen.say("%s of the output were left out, because of its limit", humanize.IBytes(uint64(lost)))
+		g.screen.say("%s of the output were left out%s", humanize.IBytes(uint64(lost)), whyLost(job))
 	}
+}
+
+// whyLost is why some of an output is not there, as far as the record tells it. A limit
+// leaves the beginning.
+func whyLost(job messages.Job) string {
+	outside := job.HasFlag(messages.FlagLogTampered) || job.HasFlag(messages.FlagLogUnlinked)
+	for _, out := range job.Output {
+		outside = outside || len(out.Elided) > 0 && out.Elided[0].From == 0
+	}
+	if outside {
+		return ": its file was changed or removed"
+	}
+	return ", because of its limit"
 }
 
 // tellSurvivors names what could not be ended.

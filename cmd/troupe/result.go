@@ -89,7 +89,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 		g.screen.say("the output cannot be read: %v", err)
 		shown.Truncated = wrote(job)
 	}
-	file := ""
+	file, whole := "", "all of it"
 	for i := range object.job.Output {
 		out := &object.job.Output[i]
 		g.count(ctx, out)
@@ -97,11 +97,14 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 			g.keep(job, out)
 		}
 		file = out.File
+		if len(out.Elided) > 0 {
+			whole = "what is left of it"
+		}
 	}
 	if len(object.job.Output) > 1 {
 		file = "the files of stdout and stderr"
 	}
-	object.more = resultText{Text: marker(shown, file) + shown.Text, Truncated: shown.Truncated}
+	object.more = resultText{Text: marker(shown, whole, file) + shown.Text, Truncated: shown.Truncated}
 	return object
 }
 
@@ -134,7 +137,7 @@ func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 }
 
 // marker is a line that says what the text leaves out in front.
-func marker(v view.View, file string) string {
+func marker(v view.View, whole, file string) string {
 	left := v.Bytes
 	for _, s := range v.Spans {
 		left -= s.To - s.From
@@ -145,5 +148,5 @@ func marker(v view.View, file string) string {
 	case file == "":
 		return fmt.Sprintf("[%d bytes left out]\n", left)
 	}
-	return fmt.Sprintf("[%d bytes left out; all of it is in %s]\n", left, file)
+	return fmt.Sprintf("[%d bytes left out; %s is in %s]\n", left, whole, file)
 }
