@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 	"github.com/spf13/cobra"
@@ -71,6 +72,8 @@ type seat struct {
 	lease   chan struct{}  // closed when we may type
 	held    bool           // it is; of the goroutine that hears
 	watches bool           // and was told that somebody else types; of that, too
+	types   atomic.Bool    // we may now
+	granted chan struct{}  // … since a moment ago
 }
 
 func (f *attachFlags) check(a *asking) (err error) {
@@ -94,10 +97,10 @@ func (a *asking) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{})}
+	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	if s.typed && !f.watch {
 		s.enters(uid(job))
-		if s.pty = s.fits(uid(job)) == nil; s.pty {
+		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
 			s.screen.follows(a.main)
 		}
 	}
@@ -253,6 +256,12 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 	case wire.AttachWritten:
 		s.window.give()
 	case wire.AttachLease:
+		if s.types.Store(said.Held); said.Held {
+			select {
+			case s.granted <- struct{}{}:
+			default:
+			}
+		}
 		if said.Held && !s.held {
 			s.held = true
 			close(s.lease)
@@ -266,6 +275,7 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 			s.screen.say("somebody else types now; you watch")
 		case wire.LeaseRefused:
 			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
+			s.refused(ctx)
 		}
 		s.watches = !said.Held
 	case wire.AttachFailed:

@@ -13,18 +13,15 @@ import (
 	"troupe/messages"
 )
 
-// fits gives the terminal of the job the size of ours. Where it has it already it is
-// changed and changed back: what paints the terminal does so again then, and is seen by
-// who has just come. It is an error if the job has no terminal.
-func (s *seat) fits(job messages.JobID) error {
-	size := s.main.terminalSize()
-	s.size = size
+// fits gives the terminal of the job a size. Where it has it already it is changed and
+// changed back: what paints the terminal does so again then, and is seen by who has just
+// come.
+func (s *seat) fits(ctx context.Context, job messages.JobID, size messages.Terminal) {
 	for _, rows := range []int{size.Rows + 1, size.Rows} {
-		if err := s.Resize(s.ctx, messages.ResizeTerminal{Job: job, Size: messages.Terminal{Rows: rows, Cols: size.Cols}}); err != nil {
-			return err
+		if s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: messages.Terminal{Rows: rows, Cols: size.Cols}}) != nil {
+			return // it has ended
 		}
 	}
-	return nil
 }
 
 // enters makes our terminal what the job's is now, whose program said so before we came:
@@ -59,7 +56,15 @@ func (s *seat) enters(job messages.JobID) {
 	}
 }
 
-// resizes gives it the size of ours whenever that changes.
+// refused has what is on the terminal painted for who only watches, in the size that it has.
+func (s *seat) refused(ctx context.Context) {
+	if job, err := s.Job(ctx, messages.JobID(s.args[0])); s.pty && err == nil {
+		s.fits(ctx, uid(job), job.Terminal)
+	}
+}
+
+// resizes gives it the size of ours when we may type, and whenever that changes while we
+// may: who watches leaves it to whoever sits there.
 func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 	if !s.pty {
 		return
@@ -68,12 +73,15 @@ func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 	signal.Notify(sizes, unix.SIGWINCH)
 	defer signal.Stop(sizes)
 	for {
-		if now := s.main.terminalSize(); now != s.size { // at first, too: it may have changed meanwhile
-			s.size = now
-			_ = s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: now}) // refused: it has ended
-		}
 		select {
+		case <-s.granted:
+			s.size = s.main.terminalSize()
+			s.fits(ctx, job, s.size)
 		case <-sizes:
+			if now := s.main.terminalSize(); now != s.size && s.types.Load() {
+				s.size = now
+				_ = s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: now}) // refused: it has ended
+			}
 		case <-ctx.Done():
 			return
 		}

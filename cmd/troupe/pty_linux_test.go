@@ -310,24 +310,57 @@ func TestPtyIsGivenBack(t *testing.T) {
 	})
 }
 
-// Who comes second watches, and types when the first has left.
+// Who comes second watches, and types when the first has left: by then the terminal has
+// the size of his.
 func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
-	d.beside("run", "--pty", "-b", "--name", "reads", `stty -echo; while read -r x; do echo "got $x."; done`).start().ends(0)
+	d.beside("run", "--pty", "-b", "--name", "reads", `stty -echo; while read -r x; do echo "got $x.$(stty size)"; done`).start().ends(0)
 	one, two := openTerminal(t), openTerminal(t)
 	p := d.beside("attach", "reads").at(one)
 	one.keys(t, "first\r")
 	one.shown.has(t, "got first.")
+	two.resize(t, 10, 40)
 	q := d.beside("attach", "reads").at(two)
 	two.shown.has(t, "somebody else types; you watch")
+	two.resize(t, 11, 41)
 	two.keys(t, "x")
 	two.shown.has(t, "another one writes to the job; you watch")
+	one.keys(t, "size\r")
+	one.shown.has(t, "got size.24 80")
 	one.keys(t, "\x10\x11")
 	p.ends(0)
 	two.shown.has(t, "nobody else types any more: now you do")
+	sized := func(size string) func() bool {
+		return func() bool { return fmt.Sprint(d.record("reads")["terminal"]) == size }
+	}
+	eventually(t, "the terminal is not as large as his", sized("map[cols:41 rows:11]"))
 	two.keys(t, "second\r")
-	two.shown.has(t, "got second.")
+	two.shown.has(t, "got second.11 41")
 	two.keys(t, "\x10\x11")
 	q.ends(0)
+}
+
+// Who watches beside one who types sees what is on the terminal at once, and leaves it as
+// large as it is.
+func TestAttachBesideOneWhoTypes(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.writes("paints", paintsAgain)
+	d.beside("run", "--pty", "-b", "--name", "paints", paintsHere).start().ends(0)
+	one, two := openTerminal(t), openTerminal(t)
+	p := d.beside("attach", "paints").at(one)
+	one.shown.has(t, "[24 80]")
+	two.resize(t, 10, 40)
+	q := d.beside("attach", "paints").at(two)
+	two.shown.has(t, "[24 80]")
+	two.keys(t, "\x10\x11")
+	q.ends(0)
+	one.keys(t, "\x10\x11")
+	p.ends(0)
+	for _, c := range []*terminal{one, two} {
+		if shown := c.shown.String(); strings.Contains(shown, " 40]") {
+			t.Errorf("it showed %q", shown)
+		}
+	}
 }
