@@ -14,9 +14,8 @@ import (
 )
 
 // quickJournal is a journal that never waits. The supervisor writes it itself,
-// when it has dealt with a message: all that was told of in that turn at one go,
-// and behind the replies to those who wait. A recorder costs each fact two
-// messages, which are more than the writing.
+// when it has dealt with a message: all that was told of in that turn at one go.
+// A recorder costs each fact two messages, which are more than the writing.
 //
 // A call that panics has failed, as one that returns an error: both are tried
 // again later, and no new work is taken until one has gone well.
