@@ -198,7 +198,9 @@ func (m *Main) rawKeyboard(s *screen) (restore func()) {
 			over()
 			return
 		}
+		s.raw.Store(s.out.terminal)
 		restore = func() {
+			s.raw.Store(false)
 			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
 			over()
 		}

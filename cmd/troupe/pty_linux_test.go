@@ -330,7 +330,7 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	one.shown.has(t, "got size.24 80")
 	one.keys(t, "\x10\x11")
 	p.ends(0)
-	two.shown.has(t, "nobody else types any more: now you do")
+	two.shown.has(t, "nobody else types any more: now you do\r\n") // our terminal makes none of a LF now
 	sized := func(size string) func() bool {
 		return func() bool { return fmt.Sprint(d.record("reads")["terminal"]) == size }
 	}

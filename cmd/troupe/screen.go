@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type screen struct {
 	painted *painted    // nil: what is shown is not followed; guarded by turn
 	stuck   atomic.Bool // our terminal takes no more, and was left to the guard; whoever writes has turn
 	again   func()      // starts that guard; nil: it is not needed
+	raw     atomic.Bool // our terminal makes no CRLF of a LF
 
 	mu   sync.Mutex // of what follows; held by nobody who writes
 	open bool       // the last line of where we speak is the command's and has no end
@@ -80,6 +82,9 @@ func (s *screen) say(format string, args ...any) {
 		}
 		if s.setOpen(false) {
 			text = "\n" + text
+		}
+		if s.raw.Load() && s.err.terminal {
+			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
 		_, _ = s.err.file.WriteString(text)
 	})
