@@ -6,7 +6,12 @@
 // is how they fail (errors.go) and how they speak on a terminal (screen.go).
 package main
 
-import "os"
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // version is set by the linker (see the Makefile); "" is a plain go build.
 var version string
@@ -17,14 +22,28 @@ type Main struct {
 	Env          []string // as os.Environ
 	Version      string
 
-	misread bool  // the flags could not be read
-	client  bool  // the verb asks a daemon
-	helped  error // what became of the help that was asked for
+	mask    string // the caller's umask, where it is not ours; see keepOwnBits
+	misread bool   // the flags could not be read
+	client  bool   // the verb asks a daemon
+	helped  error  // what became of the help that was asked for
 }
 
 func main() {
 	m := &Main{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Version: version}
+	m.keepOwnBits()
 	os.Exit(m.Run(os.Args[1:]))
+}
+
+// keepOwnBits has what this process makes be its user's, whatever umask it was given:
+// without the bits of their owner directories and files could not be used by who made
+// them. Commands have the umask as it was.
+func (m *Main) keepOwnBits() {
+	const own = 0o700
+	was := unix.Umask(0o077)
+	if was&own != 0 {
+		m.mask = fmt.Sprintf("%04o", was)
+	}
+	unix.Umask(was &^ own)
 }
 
 // Run does what the arguments say and returns the exit status.

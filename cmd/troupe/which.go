@@ -39,6 +39,7 @@ func (g *foreground) findHost() error {
 	if err := f.checkLocal(); err != nil {
 		return err
 	}
+	g.request.Umask = g.main.mask
 	if f.promoteAfter.set {
 		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
 	}
@@ -83,7 +84,7 @@ func (g *foreground) forDaemon() error {
 		}
 		r.Dir = dir
 	}
-	r.Umask = umask()
+	r.Umask = g.main.umask()
 	// What marks the processes of another node must not mark this job: that node
 	// would end it with its own.
 	r.BaseEnv = slices.DeleteFunc(slices.Clone(r.BaseEnv), func(kv string) bool { return strings.HasPrefix(kv, "TROUPE_TREE=") })
@@ -109,9 +110,12 @@ func isNull(f *os.File) bool {
 	return err == nil && ferr == nil && os.SameFile(null, info)
 }
 
-// umask is the mask of this process, in octal; "" where it cannot be seen
+// umask is the mask that this process was given, in octal; "" where it cannot be seen
 // without changing it.
-func umask() string {
+func (m *Main) umask() string {
+	if m.mask != "" {
+		return m.mask
+	}
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return ""
