@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,18 +33,24 @@ func TestAskedOfAJobThatIsRefused(t *testing.T) {
 
 // A hand-over that meets no session ends with the refusal of its job: nothing waits for it.
 func TestHandoverOfAJobThatIsRefused(t *testing.T) {
-	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "b", Text: "other", Background: true})
-		c := h.send(messages.RunCommand{UID: uid(1), Text: "make", Session: "s", Open: &messages.SessionPlan{Backend: "nonsense"}})
-		move := h.send(messages.HandOver{Job: messages.JobID(uid(1)), To: "b"})
-		stop := h.send(messages.StopCommand{Job: messages.JobID(uid(1))})
-		h.after(time.Minute)
-		refused(c, messages.Unsupported)
-		refused(move, messages.Unsupported)
-		refused(stop, messages.NotFound)
-		p.Exit(0)
-		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "b"}))
-	})
+	for range 20 { // the two race
+		inHouse(t, func(h *house) {
+			_, p := h.start(messages.RunCommand{Scope: "b", Text: "other", Background: true})
+			c := h.send(messages.RunCommand{UID: uid(1), Text: "make", Session: "s", Open: &messages.SessionPlan{Backend: "nonsense"}})
+			move := h.send(messages.HandOver{Job: messages.JobID(uid(1)), To: "b"})
+			stop := h.send(messages.StopCommand{Job: messages.JobID(uid(1))})
+			h.after(time.Minute)
+			refused(c, messages.Unsupported)
+			for _, late := range []*client{move, stop} {
+				want(h, "answers", len(late.heard()), 1)
+				if err := messages.Refusal(late.heard()[0]); !errors.Is(err, &messages.Error{Code: messages.Unsupported}) && !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+					h.Errorf("it was answered %v", late.heard()[0])
+				}
+			}
+			p.Exit(0)
+			reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "b"}))
+		})
+	}
 }
 
 // A job that is held without a place is handed over, and can be stopped there.

@@ -38,6 +38,7 @@ const (
 type journal struct {
 	dir   *os.File // of the file
 	fault func(error)
+	last  bool // no other keeper goes on with it: its room is given back at the end
 
 	mu      sync.Mutex
 	file    *os.File
@@ -312,7 +313,8 @@ func (j *journal) compact() error {
 	return withFd(j.dir, unix.Fsync)
 }
 
-// close syncs and closes the file, and gives back what was reserved.
+// close syncs and closes the file. What was reserved stays for the next keeper, who may
+// begin on a full disk, if there is to be one.
 func (j *journal) close() error {
 	close(j.stop)
 	<-j.done
@@ -328,7 +330,7 @@ func (j *journal) close() error {
 		}
 	}
 	err := j.sync()
-	if err == nil {
+	if err == nil && j.last {
 		err = giveBack(j.file, j.size)
 	}
 	return errors.Join(err, j.file.Close())

@@ -147,6 +147,7 @@ func (s *server) open() (first *conn, err error) {
 	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
 		return nil, err
 	}
+	s.journal.last = s.o.Alone
 	if last := s.journal.limits(); last != nil {
 		s.limits = *last // before what is left is counted
 	}

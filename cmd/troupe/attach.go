@@ -187,7 +187,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	case err := <-heard:
 		var end status
 		s.screen.givesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
-		if signals.got != 0 {
+		if signals.hungUp(err) || signals.got != 0 {
 			return status(signalBase + int(signals.got)) // what it ended with nobody reads
 		}
 		return err

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
@@ -38,15 +41,29 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF) && !s.typed:
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
 			ctx, done := s.main.whileRead(ctx)
 			defer done()
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)
 		case err != nil:
+			awaitHangup(ctx, err)
 			return unreadable("input", "the input", err)
 		}
+	}
+}
+
+// awaitHangup gives the signal time that says why our terminal cannot be read any more:
+// it comes a moment later, and ends ctx. The key for the end of the input is none to a
+// terminal that is raw, whose end is a hang-up.
+func awaitHangup(ctx context.Context, err error) {
+	if !errors.Is(err, unix.EIO) && !errors.Is(err, io.EOF) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(readerPatience):
 	}
 }
 

@@ -137,8 +137,8 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 // copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
 func (s *seated) copy() (left bool, err error) {
-	keys := leaver{}
-	if _, away := s.host.(*remote); away && isTerminal(s.main.In) {
+	keys, sits := leaver{}, isTerminal(s.main.In)
+	if _, away := s.host.(*remote); away && sits {
 		keys.keys = s.flags.leave
 	}
 	buf := make([]byte, copyBuffer)
@@ -153,9 +153,10 @@ func (s *seated) copy() (left bool, err error) {
 		switch {
 		case left:
 			return true, nil
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF) && !sits:
 			return false, nil
 		case err != nil:
+			awaitHangup(s.ctx, err)
 			return false, unreadable("input", "the input", err)
 		}
 	}

@@ -310,6 +310,29 @@ func TestPtyIsGivenBack(t *testing.T) {
 	})
 }
 
+// Whoever loses their terminal leaves as by a hang-up, however soon the end of what could
+// be typed is seen.
+func TestAHangUpIsOne(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "sits", "cat").start().ends(0)
+	for _, words := range [][]string{{"attach", "sits"}, {"run", "--pty", "cat"}, {"run", "--no-daemon", "--pty", "cat"}} {
+		t.Run(strings.Join(words, " "), func(t *testing.T) {
+			for range 5 {
+				c, p := openTerminal(t), d.beside(words...)
+				p.t = t
+				p.at(c)
+				c.keys(t, "here\r")
+				c.shown.has(t, "here\r\nhere\r\n")
+				if err := c.user.Close(); err != nil {
+					t.Fatal(err)
+				}
+				p.ends(129)
+			}
+		})
+	}
+}
+
 // Who comes second watches, and types when the first has left: by then the terminal has
 // the size of his.
 func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {

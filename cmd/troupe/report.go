@@ -87,6 +87,8 @@ func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
 		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
+	case g.signals.hungUp(errors.Join(g.fault, g.cut)):
+		return signalBase + int(unix.SIGHUP)
 	case g.cut != nil && job.Outcome != messages.Cancelled:
 		g.screen.say("the output was not shown to its end: %v", g.cut)
 		return statusOwn

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"strconv"
@@ -44,6 +45,22 @@ func (s *signals) first(sig os.Signal) bool {
 	}
 	s.got, _ = sig.(unix.Signal)
 	return true
+}
+
+// hungUp reports whether what could not be shown was for a terminal that is gone: the
+// signal that says so may come behind the error.
+func (s *signals) hungUp(err error) bool {
+	if !errors.Is(err, unix.EIO) {
+		return false
+	}
+	if s.got == 0 {
+		select {
+		case sig := <-s.heard:
+			s.first(sig)
+		case <-time.After(readerPatience):
+		}
+	}
+	return s.got == unix.SIGHUP
 }
 
 // readerPatience is how long a reader may take for the rest of what a command
