@@ -25,28 +25,29 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 	d := serves(t, nil)
 	d.beside("run", "--pty", "-b", "--name", "floods", "--max-output", "1MB", floods).start().ends(0)
 	term := func(_ *terminal, p *process) { p.send(unix.SIGTERM) }
-	keys := func(c *terminal, _ *process) { c.keys(t, "\x10\x11") }
+	keys := func(c *terminal, p *process) { c.keys(p.t, "\x10\x11") }
+	twice := func(_ *terminal, p *process) {
+		p.send(unix.SIGINT)
+		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
 	for name, e := range map[string]struct {
-		p    *process
-		ends func(c *terminal, p *process)
-		code int
+		words []string
+		ends  func(c *terminal, p *process)
+		code  int
 	}{
-		"run here":          {program(t, "run", "--pty", floods), term, 143},
-		"run in the daemon": {d.beside("run", "--pty", floods), term, 143},
-		"run, left":         {d.beside("run", "--pty", floods), keys, 0},
-		"attach":            {d.beside("attach", "floods"), term, 143},
-		"attach, left":      {d.beside("attach", "floods"), keys, 0},
-		"attach, twice": {d.beside("attach", "floods"), func(_ *terminal, p *process) {
-			p.send(unix.SIGINT)
-			_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
-		}, 130},
-		"attach --watch": {d.beside("attach", "--watch", "floods"), term, 143},
+		"run here":          {[]string{"run", "--no-daemon", "--pty", floods}, term, 143},
+		"run in the daemon": {[]string{"run", "--pty", floods}, term, 143},
+		"run, left":         {[]string{"run", "--pty", floods}, keys, 0},
+		"attach":            {[]string{"attach", "floods"}, term, 143},
+		"attach, left":      {[]string{"attach", "floods"}, keys, 0},
+		"attach, twice":     {[]string{"attach", "floods"}, twice, 130},
+		"attach --watch":    {[]string{"attach", "--watch", "floods"}, term, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := openTerminal(t)
+			c, p := openTerminal(t), d.beside(e.words...)
+			p.t = t
 			before := c.modes(t)
-			p := e.p.unread(c)
+			p.unread(c)
 			c.stalls(t)
 			e.ends(c, p)
 			p.ends(e.code)
@@ -56,7 +57,7 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 			seen := c.reads()
 			_ = c.side.Close()
 			<-seen
-			if e.p.Args[1] == "run" { // who attaches has come behind what it turned on
+			if e.words[0] == "run" { // who attaches has come behind what it turned on
 				c.shown.has(t, takesBack, cutOff)
 			}
 		})
