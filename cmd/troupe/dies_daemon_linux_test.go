@@ -319,6 +319,7 @@ func TestFaultDaemonsLeaveNothing(t *testing.T) {
 	now, err := m.client.Job(t.Context(), messages.JobID(job.UID))
 	require.NoError(t, err)
 	require.Equal(t, messages.Running, now.State)
+	defer func() { _ = syscall.Kill(now.PID, syscall.SIGKILL) }() // its keeper dies without a successor
 	require.Less(t, m.goroutines(keeper), 60)
 }
 
