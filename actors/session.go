@@ -20,7 +20,7 @@ type session struct {
 	open messages.OpenSession
 	held []backends.Held
 	bare bool // without a place: it failed too often
-	// tentative is one that was not asked for but by a command
+	// tentative says that nobody but a command has asked for it (docs/decisions/038).
 	tentative bool
 	up        bool // the node was told that it is open
 
@@ -185,7 +185,7 @@ func (s *session) accept(ctx actor.Context, t *ticket) {
 			return
 		}
 	}
-	s.isUp(ctx)
+	s.comeUp(ctx)
 	s.jobs[id], s.began, s.vain = t, true, false
 	s.perform(ctx, todo)
 	s.spawn(ctx, t) // with its turn, if it has one by now

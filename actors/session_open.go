@@ -63,8 +63,8 @@ func (s *session) tellUp(ctx actor.Context) {
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// isUp tells it the node if that does not know.
-func (s *session) isUp(ctx actor.Context) {
+// comeUp tells it once, when the first command can run or somebody asks for the session.
+func (s *session) comeUp(ctx actor.Context) {
 	if !s.up && s.shell != nil {
 		s.tellUp(ctx)
 	}
@@ -156,7 +156,7 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	case clash != nil:
 		refuse(ctx, r, clash)
 	default:
-		s.isUp(ctx)
+		s.comeUp(ctx)
 		ctx.Respond(messages.SessionOpened{Info: s.describe()})
 	}
 }
