@@ -90,7 +90,7 @@ func (m *Main) examine() *checkup {
 		e.Close(false)
 		c.Isolation = string(f.Isolation)
 		if f.NoProcesses != "" {
-			c.problem("%s: what commands leave behind cannot be seen or ended; mount it (mount -t proc proc /proc, or unshare with --mount-proc)", f.NoProcesses)
+			c.problem("%s: without a cgroup, what commands leave behind cannot be seen or ended; mount it (mount -t proc proc /proc, or unshare with --mount-proc)", f.NoProcesses)
 		}
 		c.Features = append(features(f), c.Features...)
 	}

@@ -18,7 +18,7 @@ func features(f engine.Features) []feature {
 		{"cgroup.kill", f.CgroupKill, "", "processes are ended one by one, in rounds"},
 		{"cgroup memory events", f.Memory, "", "the end of a command for want of memory is told as signal KILL"},
 		{"subreaper", f.Subreaper, f.NoSubreaper, "orphans of a command escape when there is no cgroup"},
-		{"processes of this namespace in /proc", f.NoProcesses == "", f.NoProcesses, "only process groups are ended, and what has left them is not seen"},
+		{"processes of this namespace in /proc", f.NoProcesses == "", f.NoProcesses, "without a cgroup only process groups are ended, and what has left them is not seen"},
 		{"pidfd", f.Pidfd, "", "signals go by process id, while the process is ours"},
 		{"pidfd signals groups", f.GroupSignal, "", "signals go to the group by its id, while its leader is ours"},
 		{"names of children in /proc", f.Children, "", "descent is found by reading all of /proc"},
