@@ -48,6 +48,9 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	if d.journal, err = openJournal(s.State, o.Limits.Finished, gone.add); err != nil { // before the keeper: who has it has the keeper, too
 		return nil, err
 	}
+	if err := d.numbers.since(d.journal); err != nil {
+		return nil, fmt.Errorf("the journal cannot be read: %w", err)
+	}
 	fleet, err := d.openKeepers(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the keeper cannot be reached: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"troupe"
 	"troupe/backends"
+	"troupe/journal"
 	"troupe/messages"
 )
 
@@ -26,7 +27,8 @@ type numbers struct {
 	failures            *prometheus.CounterVec
 	jobs                *prometheus.Desc
 
-	told map[messages.UID]int64 // output that was counted, of jobs that may still write; of one goroutine
+	from messages.Seq           // all up to here was counted by the daemons before
+	told map[messages.UID]int64 // output that was counted, of jobs that have ended and may still write; of one goroutine
 }
 
 // maxTold bounds them: of more jobs than that, late output is not counted.
@@ -68,10 +70,25 @@ func (n *numbers) watch(client backends.Apart) {
 	}))
 }
 
+// since goes on where the daemons before have stopped: with what their journal tells
+// next, and of a job that they have told the end of with what it has written since.
+func (n *numbers) since(j *journal.Bolt) (err error) {
+	if n.from, err = j.Last(); err != nil {
+		return err
+	}
+	live, err := j.Live()
+	for _, e := range live {
+		if e.Job.State.Ended() {
+			n.remember(e.Job)
+		}
+	}
+	return err
+}
+
 // follow counts what happens in a node until close.
 func (n *numbers) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	facts, err := node.Subscribe(ctx, messages.Subscribe{Now: true})
+	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from})
 	if err != nil {
 		cancel()
 		return err
@@ -113,26 +130,37 @@ func (n *numbers) count(m any) {
 			}
 		case messages.CommandFinished:
 			n.ends.WithLabelValues(n.scopes.of(f.Job.Scope), string(f.Job.Outcome)).Inc()
-			n.wrote(f.Job)
+			n.wrote(f.Job, 0)
+			n.remember(f.Job)
 		case messages.CommandRetired:
-			n.wrote(f.Job)
-			delete(n.told, f.Job.UID)
+			if before, ok := n.told[f.Job.UID]; ok {
+				n.wrote(f.Job, before)
+				delete(n.told, f.Job.UID)
+			}
 		}
 	}
 }
 
 // wrote counts what a job has written since it was last counted.
-func (n *numbers) wrote(job messages.Job) {
-	sum := int64(0)
+func (n *numbers) wrote(job messages.Job, before int64) {
+	if more := written(job) - before; more > 0 {
+		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
+	}
+}
+
+// remember keeps what was counted of a job until its last word.
+func (n *numbers) remember(job messages.Job) {
+	if len(n.told) < maxTold {
+		n.told[job.UID] = written(job)
+	}
+}
+
+// written is what a job has written on all its streams.
+func written(job messages.Job) (sum int64) {
 	for _, out := range job.Output {
 		sum += out.Bytes
 	}
-	if more := sum - n.told[job.UID]; more > 0 {
-		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
-	}
-	if len(n.told) < maxTold {
-		n.told[job.UID] = sum
-	}
+	return sum
 }
 
 // Describe implements prometheus.Collector.
