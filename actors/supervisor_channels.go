@@ -32,6 +32,7 @@ type subscription struct {
 	acked   messages.Seq // all up to here was acknowledged, as far as the channel knows
 	crashes crashes
 	notice  *recipient // it is ours, and no client's
+	own     bool       // it is the host's
 }
 
 func newChannels() channels {
@@ -85,7 +86,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		refuse(ctx, r, &messages.Error{Code: messages.Conflict, Reason: "channel", Message: fmt.Sprintf("the channel %s is the node's own", id), Hint: "use another name"})
 		return
 	}
-	if !known && s.channelsFull(ctx) {
+	if !known && !r.Own && s.channelsFull(ctx) {
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "channels",
 			Message: fmt.Sprintf("%d channels are open, which is all the node takes", s.limit.Channels), Hint: "unsubscribe one",
@@ -112,7 +113,7 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	delete(s.channels.past, id)
 	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
 	s.beside(Entry{Channels: []Follower{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
-	s.channels.byID[id] = &subscription{spec: spec, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
+	s.channels.byID[id] = &subscription{spec: spec, own: r.Own, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }
 
 // unused makes a name that no channel has, nor has had.
@@ -245,11 +246,11 @@ func (c *channels) remove(who *actor.PID) messages.ChannelID {
 	return ""
 }
 
-// clients is how many channels are those of clients.
+// clients is how many channels are those of clients: what the limit speaks of.
 func (c *channels) clients() int {
 	n := 0
 	for _, sub := range c.byID {
-		if sub.notice == nil {
+		if sub.notice == nil && !sub.own {
 			n++
 		}
 	}

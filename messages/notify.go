@@ -23,6 +23,7 @@ type Subscribe struct {
 	Resume  bool      // after the last acknowledged number, whatever After says
 	After   Seq
 	Now     bool // only what is recorded from now on
+	Own     bool // of the host of the node: none of those that there may be
 	Window  int  // 0: DefaultWindow; at most MaxOutbox
 	Filter  Filter
 }

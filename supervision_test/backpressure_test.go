@@ -40,9 +40,11 @@ func TestFaultBackpressureOfASlowSubscriber(t *testing.T) {
 	})
 }
 
-// The window is bounded whatever a client asks for, and so are the channels.
+// The window is bounded whatever a client asks for, and so are the channels, beside
+// those of the host.
 func TestFaultBackpressureBounds(t *testing.T) {
 	inHouse(t, func(h *house) {
+		h.subscribe(messages.Subscribe{Own: true}, true)
 		greedy := h.subscribe(messages.Subscribe{Window: 1 << 30}, false)
 		usual := h.subscribe(messages.Subscribe{}, false)
 		h.runMany(messages.MaxOutbox/2, "job")
@@ -50,6 +52,7 @@ func TestFaultBackpressureBounds(t *testing.T) {
 		want(h, "usual", len(usual.told()), messages.DefaultWindow)
 		h.subscribe(messages.Subscribe{Channel: "third"}, true)
 		refused(h.ask(messages.Subscribe{}), messages.ResourceExhausted)
+		h.subscribe(messages.Subscribe{Own: true}, true)
 		h.subscribe(messages.Subscribe{Channel: "third", Resume: true}, true) // one that comes back is none more
 	}, plan{limits: actors.Limits{Channels: 3}})
 }

@@ -88,7 +88,7 @@ func (n *numbers) since(j *journal.Bolt) (err error) {
 // follow counts what happens in a node until close.
 func (n *numbers) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
-	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from})
+	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
 	if err != nil {
 		cancel()
 		return err

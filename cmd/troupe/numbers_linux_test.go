@@ -54,6 +54,19 @@ func TestTheNextDaemonCountsTheRestAlone(t *testing.T) {
 	d.looks(`troupe_output_bytes_total{scope="main"} 14`)
 }
 
+// The limit of subscribers is that of clients: the daemon's own numbers take none.
+func TestTheNumbersAreNoSubscriber(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(config, []byte("[limits]\nchannels = 1\n"), 0o600))
+	d := serves(t, []string{"TROUPE_CONFIG=" + config})
+	d.beside("run", "-b", "exit 3").start().ends(0)
+	p := d.beside("events", "-f", "--after", "0", "--ends").start()
+	require.Contains(t, p.line(), "exited 3")
+	p.send(syscall.SIGINT)
+	<-p.ended
+}
+
 // Of more jobs that may still write than are remembered the late output is not counted,
 // and what was counted at their ends is not either.
 func TestLateOutputIsCountedWithinABound(t *testing.T) {
