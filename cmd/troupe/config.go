@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -89,10 +90,11 @@ const maxConfig = 1 << 20
 
 // settings reads them. A file that is named must be there.
 func (m *Main) settings() (*settings, error) {
-	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true, Socket: m.defaultSocket()}
+	s := &settings{Log: logLevel{zerolog.InfoLevel}, Snapshot: true}
 	if err := s.read(m); err != nil {
 		return nil, err
 	}
+	s.Socket = cmp.Or(s.Socket, m.defaultSocket())
 	if path, ok := m.getenv(socketVar); ok && path != "" {
 		s.Socket = path
 	}
@@ -172,6 +174,9 @@ func (s *settings) read(m *Main) error {
 		return err
 	}
 	s.file, s.text = path, text
+	if setting, ours := otherCase(text); setting != "" {
+		return settingError(path, text, setting, fmt.Sprintf("there is no setting %s; write %s", setting, ours))
+	}
 	d := toml.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
@@ -185,8 +190,17 @@ func (s *settings) read(m *Main) error {
 	if err := shell.CheckPrefix(s.Prefix, "prefix"); err != nil {
 		return settingError(path, text, "prefix", err.Message)
 	}
-	if s.Shell != "" && !filepath.IsAbs(s.Shell) {
-		return settingError(path, text, "shell", fmt.Sprintf("shell is %q; write an absolute path", s.Shell))
+	return s.absolute()
+}
+
+// absolute refuses paths of the file that mean another place for each who reads it.
+func (s *settings) absolute() error {
+	for _, of := range []struct{ setting, path string }{
+		{"socket", s.Socket}, {"state", s.State}, {"shell", s.Shell}, {"notify.secret_file", s.Notify.SecretFile},
+	} {
+		if of.path != "" && !filepath.IsAbs(of.path) {
+			return settingError(s.file, s.text, of.setting, fmt.Sprintf("%s is %q; write an absolute path", of.setting, of.path))
+		}
 	}
 	return nil
 }

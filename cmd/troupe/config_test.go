@@ -39,6 +39,11 @@ func TestSettingsAreLaidOverEachOther(t *testing.T) {
 	require.Equal(t, "/b/s", s.Socket)
 	require.Equal(t, "/b/state", s.State)
 	require.True(t, s.Snapshot)
+	s, err = configured(t, "socket = ''\nstate = ''\n[shells]\nRC = ['/bin/rc']\n", "XDG_RUNTIME_DIR=/r", "XDG_STATE_HOME=/s")
+	require.NoError(t, err)
+	require.Equal(t, "/r/troupe/daemon.sock", s.Socket)
+	require.Equal(t, "/s/troupe", s.State)
+	require.Contains(t, s.Shells, "RC")
 	s, err = configured(t, "snapshot = false\nshell = '/bin/dash'\n")
 	require.NoError(t, err)
 	require.False(t, s.Snapshot)
@@ -95,6 +100,16 @@ func TestBadInputConfig(t *testing.T) {
 		{"# prefix\n[omp]\nshell = 'x'\n[mcp]\n[[omp.rules]]\ntool = 'x'\n\n[limits]\nstarts = []\n", "line 9: limits.starts must be"},
 		{"log = 'info'\nshell = 'bash'\n", "line 2: shell is \"bash\"; write an absolute path"},
 		{"log = 'info'\nprefix = \"a\\nb\"\n", "line 2: the prefix of commands is more than one line"},
+		{"Log = 'info'\n", "line 1: there is no setting Log; write log ("},
+		{"log = 'info'\nLOG = 'info'\n", "line 2: there is no setting LOG; write log ("},
+		{"\n[Limits]\nstarts = 1\n", "line 2: there is no setting Limits; write limits ("},
+		{"[limits]\nstarts = 1\nShell_Idle = 'soon'\n", "line 3: there is no setting limits.Shell_Idle; write limits.shell_idle ("},
+		{"limits = { Starts = 1 }\n", "line 1: there is no setting limits.Starts; write limits.starts ("},
+		{"[[omp.rules]]\ntool = 'x'\n[[omp.rules]]\nTool = 'x'\n", "line 4: there is no setting omp.rules.Tool; write omp.rules.tool ("},
+		{"[omp]\nrules = [{Tool = 'x'}]\n", "there is no setting omp.rules.Tool; write omp.rules.tool ("},
+		{"log = 'info'\nsocket = 'run/s'\n", "line 2: socket is \"run/s\"; write an absolute path"},
+		{"state = '~/state'\n", "line 1: state is \"~/state\"; write an absolute path"},
+		{"[notify]\nsecret_file = 'secret'\n", "line 2: notify.secret_file is \"secret\"; write an absolute path"},
 		{"snapshot = 'yes'\n", "line 1: snapshot must be true or false"},
 		{"snapshot = 1\n", "line 1: snapshot must be true or false"},
 		{"shell = true\n", "line 1: shell must be a text in quotes"},

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -93,4 +95,64 @@ func wrongIn(table reflect.Type, given map[string]any, prefix string) (setting, 
 		}
 	}
 	return "", ""
+}
+
+// otherCase finds a setting whose name differs from ours in its capital letters, for
+// which the decoder would take it. "" is none.
+func otherCase(text string) (setting, ours string) {
+	var given map[string]any
+	if toml.Unmarshal([]byte(text), &given) != nil {
+		return "", ""
+	}
+	return otherCaseIn(reflect.TypeFor[settings](), given, "")
+}
+
+func otherCaseIn(t reflect.Type, value any, prefix string) (setting, ours string) {
+	switch given := value.(type) {
+	case []any:
+		for _, one := range given {
+			if setting, ours = otherCaseIn(elemOf(t), one, prefix); setting != "" {
+				break
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			field, known := foldedField(t, name)
+			if !known {
+				continue
+			}
+			if tag := field.Tag.Get("toml"); tag != name {
+				return prefix + name, prefix + tag
+			}
+			if setting, ours = otherCaseIn(field.Type, given[name], prefix+name+"."); setting != "" {
+				break
+			}
+		}
+	}
+	return setting, ours
+}
+
+// elemOf is the type of what is in a list.
+func elemOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Slice {
+		return t.Elem()
+	}
+	return t
+}
+
+// foldedField finds the field of a table that has a name in the file, whatever its case;
+// the one that has it as it is goes before another.
+func foldedField(t reflect.Type, name string) (reflect.StructField, bool) {
+	if t.Kind() != reflect.Struct || name == "" {
+		return reflect.StructField{}, false
+	}
+	if f, ok := fieldOf(t, name); ok {
+		return f, true
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); strings.EqualFold(f.Tag.Get("toml"), name) {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
 }
