@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe"
+	"troupe/gateways/http"
 	"troupe/messages"
 )
 
@@ -18,7 +19,8 @@ import (
 // over sockets, and hears that the daemon is ready, lives, and ends.
 type service struct{}
 
-// listeners are the sockets that were handed over (LISTEN_FDS).
+// listeners are the sockets that were handed over (LISTEN_FDS), if all can be served:
+// the manager is not to hear that the daemon is ready and then that it is not.
 func (service) listeners() ([]net.Listener, error) {
 	all, err := activation.Listeners()
 	if err != nil {
@@ -28,6 +30,9 @@ func (service) listeners() ([]net.Listener, error) {
 	for _, l := range all {
 		if l == nil {
 			return nil, messages.Invalid("listen_fds", "the service manager handed over something that is no listening socket; name sockets only (ListenStream=)")
+		}
+		if err := http.Servable(l); err != nil {
+			return nil, err
 		}
 		doors = append(doors, l)
 	}

@@ -71,19 +71,17 @@ type doorKey struct{}
 func (s *Server) gate(l net.Listener) (*gate, error) {
 	g := &gate{Listener: l, server: s, callers: map[int]*caller{}}
 	files := descriptors()
-	switch at := l.Addr().(type) {
+	if err := Servable(l); err != nil {
+		return nil, err
+	}
+	switch l.Addr().(type) {
 	case *net.UnixAddr:
 		g.most = min(maxLocal, files/4)
 	case *net.TCPAddr:
-		if !at.IP.IsLoopback() {
-			return nil, messages.Invalid("http", fmt.Sprintf("%s is no loopback address; use 127.0.0.1 or [::1]", at))
-		}
 		if len(s.options.Token) < tokenLength {
 			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "without a token nothing is served on TCP", Hint: "make one (Token)"}
 		}
 		g.token, g.most = true, min(maxConnections, files/16)
-	default:
-		return nil, fmt.Errorf("%s is no listener that can be served", l.Addr())
 	}
 	g.told = min(maxTurnedAway, files/16)
 	g.room = make(room, g.most-g.most/roomShare)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -64,6 +65,46 @@ func (d *ownSocket) Close() error {
 		_ = os.Remove(d.path)
 	}
 	return d.UnixListener.Close()
+}
+
+// Servable says why a listener that somebody else has made cannot be served: it is no
+// stream, nobody listens on it, or others than this machine would reach it.
+func Servable(l net.Listener) error {
+	switch at := l.Addr().(type) {
+	case *net.UnixAddr:
+		if at.Net != "unix" {
+			return messages.Invalid("socket", fmt.Sprintf("the socket at %s is no stream (%s); make it one (ListenStream=)", at, at.Net))
+		}
+	case *net.TCPAddr:
+		if at.IP.String() != "127.0.0.1" && !at.IP.Equal(net.IPv6loopback) { // what a Host may name: see ourHost
+			return messages.Invalid("http", fmt.Sprintf("%s is no loopback address; use 127.0.0.1 or [::1]", at))
+		}
+	default:
+		return fmt.Errorf("%s is no listener that can be served", l.Addr())
+	}
+	if listens(l) {
+		return nil
+	}
+	return messages.Invalid("socket", fmt.Sprintf("nobody listens on the socket at %s; let who makes it listen (ListenStream=)", l.Addr()))
+}
+
+// listens says whether connections can be taken, as far as that can be seen.
+func listens(l net.Listener) bool {
+	of, ok := l.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := of.SyscallConn()
+	if err != nil {
+		return false
+	}
+	taking := 1
+	err = raw.Control(func(fd uintptr) {
+		if n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil {
+			taking = n
+		}
+	})
+	return err == nil && taking != 0
 }
 
 // CheckPlace says why Listen would refuse a path in a directory that is there.
