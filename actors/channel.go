@@ -18,6 +18,7 @@ type channelSpec struct {
 	last       messages.Seq // the newest fact in the journal; newer ones are delivered
 	newest     messages.Seq // the newest fact that has a number
 	resumed    bool         // the subscriber knows of the channel already
+	beyond     messages.Seq // the subscriber has come so far in another journal than ours; 0: it has not
 }
 
 // windowOf is how many facts a subscriber is told of ahead of what it has
@@ -88,6 +89,9 @@ func (c *channel) Receive(ctx actor.Context) {
 func (c *channel) start(ctx actor.Context) {
 	if !c.spec.resumed && c.listens(ctx) {
 		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told, Newest: c.spec.newest})
+		if c.spec.beyond > 0 {
+			ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.spec.beyond + 1, To: c.told})
+		}
 	}
 	c.proceed(ctx)
 }

@@ -111,7 +111,9 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 		spec.after = before.Acked
 	}
 	delete(s.channels.past, id)
-	spec.after = min(spec.after, spec.last) // a number of another node's is none of ours
+	if spec.after > spec.last { // a number of another journal's, all of ours is new to its subscriber
+		spec.beyond, spec.after = spec.after, 0
+	}
 	s.beside(Entry{Channels: []Follower{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
 	s.channels.byID[id] = &subscription{spec: spec, own: r.Own, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }

@@ -96,7 +96,9 @@ type Notification struct {
 	Fact    Fact
 }
 
-// FactsDropped reports that the facts numbered From to To are no longer held.
+// FactsDropped reports that the facts numbered From to To are no longer held. With a
+// From above To the numbers have begun anew: those from From on are not the journal's,
+// and what it holds follows behind To.
 type FactsDropped struct {
 	quiet
 	Channel  ChannelID

@@ -57,7 +57,9 @@ func TestNotifyFrom(t *testing.T) {
 		wantList(h, "from the beginning", all.numbers(), through(1, end)...)
 		wantList(h, "after a number", some.numbers(), through(last-2, end)...)
 		wantList(h, "from now on", now.numbers(), through(last+1, end)...)
-		wantList(h, "after what never was", far.numbers(), through(last+1, end)...)
+		wantList(h, "after what never was", far.numbers(), through(1, end)...)
+		dropped, _ := far.said.all()[1].(messages.FactsDropped)
+		want(h, "what never was", dropped, messages.FactsDropped{Channel: far.channel(), From: last + 1001})
 	})
 }
 

@@ -101,6 +101,8 @@ func eventText(e wire.Event, now time.Time) string {
 		return what + " " + string(e.Session.Scope) + " " + string(e.Session.Session) + prefixed(": ", e.Session.Reason)
 	case e.Scope != nil:
 		return what + " " + string(e.Scope.Path) + prefixed(": ", e.Scope.Reason)
+	case e.Kind == wire.FactsDropped && e.Seq < e.From:
+		return fmt.Sprintf("the numbers begin anew: what happened behind %d is not known", e.From-1)
 	case e.Kind == wire.FactsDropped:
 		return fmt.Sprintf("those from %d on are no longer held", e.From)
 	}

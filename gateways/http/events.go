@@ -60,6 +60,9 @@ func (c *call) events() error {
 		w.last = sub.Newest()
 	}
 	if past && sub.After() >= w.last {
+		if r.After > sub.After() { // nothing has happened yet in the journal that follows the reader's
+			_ = w.send(dropped(r.After+1, sub.After()))
+		}
 		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
 		return nil
 	}
@@ -171,9 +174,13 @@ func (w eventWriter) event(heard any) (over bool, err error) {
 		}
 		return w.ends(h.Seq), w.send(e)
 	case messages.FactsDropped:
-		return w.ends(h.To), w.send(wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: h.From, Seq: h.To})
+		return w.ends(h.To), w.send(dropped(h.From, h.To))
 	}
 	return false, nil
+}
+
+func dropped(from, to messages.Seq) wire.Event {
+	return wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: from, Seq: to}
 }
 
 func (w eventWriter) behind(seq messages.Seq) bool { return w.last > 0 && seq > w.last }

@@ -272,6 +272,32 @@ func TestFaultEventsDropped(t *testing.T) {
 	}
 }
 
+// A number that the journal has not given yet is another's: that is told, and all that
+// this one holds, also where that is nothing.
+func TestFaultEventsOfAnotherJournal(t *testing.T) {
+	d := start(t, nil)
+	anew := func(e wire.Event) {
+		require.Equal(t, wire.Event{V: 1, Kind: wire.FactsDropped, From: 100}, e)
+	}
+	nothing := d.past(messages.Subscribe{After: 99})
+	require.Len(t, nothing, 1)
+	anew(nothing[0])
+	d.run("true")
+	next, stop := pull(t.Context(), d.client, messages.Subscribe{After: 99})
+	defer stop()
+	for i := range 3 {
+		e, err := next()
+		require.NoError(t, err)
+		if i == 0 {
+			anew(e)
+		}
+		require.Equal(t, messages.Seq(i), e.Seq)
+	}
+	past := d.past(messages.Subscribe{After: 99, Filter: messages.Filter{Scope: "nowhere"}})
+	require.Len(t, past, 1)
+	anew(past[0])
+}
+
 // What was recorded by now ends by itself, whatever the filter lets through, and
 // with what happened to sessions and scopes.
 func TestEventsOfThePast(t *testing.T) {

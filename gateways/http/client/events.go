@@ -28,8 +28,8 @@ const (
 
 // Events are the facts of the daemon, with their numbers, each once and in order.
 // A connection that breaks, or that a daemon ends in order, is made again, and goes
-// on behind the last event; facts that are no longer held then are told as an event
-// of the kind facts_dropped. It ends with an error when ctx ends, when the daemon was
+// on behind the last event; facts that are no longer held then, and numbers that begin
+// anew, are told as an event of the kind facts_dropped. It ends with an error when ctx ends, when the daemon was
 // not there, refuses or does not come back within half a minute, or with the loop.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
@@ -170,7 +170,7 @@ func (s *stream) read(from io.Reader) error {
 			return e.Error
 		}
 		s.heard = true
-		if e.Seq <= s.ask.After {
+		if anew := e.Kind == wire.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
 			continue // told before the connection broke
 		}
 		s.ask.After = e.Seq

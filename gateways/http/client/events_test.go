@@ -107,6 +107,22 @@ func TestEventsOutliveADaemon(t *testing.T) {
 	})
 }
 
+// A daemon whose journal has begun anew is heard from its beginning, and that is told: its
+// numbers are those of others.
+func TestEventsOfAnotherJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		anew := "event: facts_dropped\ndata: {\"v\":1,\"event\":\"facts_dropped\",\"seq\":0,\"from\":9}\n\n"
+		c, _ := lives(t,
+			life{"", begins(6) + tells(7) + tells(8) + "\n", 0},
+			life{"8", begins(0) + anew + tells(1) + "\n", 0},
+			life{"1", begins(1) + tells(2) + "\n", 0},
+		)
+		seqs, err := heard(t, c)
+		require.Equal(t, []messages.Seq{7, 8, 0, 1, 2}, seqs)
+		require.ErrorIs(t, err, ErrNoDaemon)
+	})
+}
+
 // Who waits gives up after a while, also where a daemon goes on saying that it shuts down.
 func TestEventsAreNotWaitedForForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

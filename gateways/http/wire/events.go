@@ -15,7 +15,7 @@ type Event struct {
 	Job     *Job            `json:"job,omitempty"`
 	Session *SessionEvent   `json:"session,omitempty"`
 	Scope   *ScopeEvent     `json:"scope,omitempty"`
-	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
+	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is not held
 	Error   *messages.Error `json:"error,omitempty"`
 }
 
@@ -29,7 +29,7 @@ const (
 	SessionClosed   = "session_closed"
 	ScopeOpened     = "scope_opened"
 	ScopeClosed     = "scope_closed"
-	FactsDropped    = "facts_dropped" // the facts from From to Seq are no longer held
+	FactsDropped    = "facts_dropped" // the facts from From to Seq are no longer held; where From is above Seq the numbers begin anew, behind Seq
 	StreamEnded     = "stream_ended"  // nothing follows; Error says why, if it was not asked for
 )
 
