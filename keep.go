@@ -48,6 +48,12 @@ func hasStream(job messages.Job, stream messages.Stream) error {
 // View shows the end of what a job has written, as text: at most o.Bytes of it.
 // Streams that were kept apart come in the order in which they arrived.
 func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
+	return n.ViewBehind(job, [2]int64{}, o)
+}
+
+// ViewBehind is View of what is behind a byte of stdout and one of stderr, for a job
+// that keeps them apart.
+func (n *Node) ViewBehind(job messages.Job, behind [2]int64, o view.Options) (view.View, error) {
 	logs := make([]spill.Log, 0, len(job.Output))
 	defer func() {
 		for _, l := range logs {
@@ -75,7 +81,7 @@ func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
 		return view.View{}, err
 	}
 	defer func() { _ = order.Close() }()
-	return view.Interleave(order.Pieces(), logs[0], logs[1], o)
+	return view.Interleave(order.Pieces(), logs[0], logs[1], behind, o)
 }
 
 // order is how the streams of a job arrived. Where that is not known they are shown

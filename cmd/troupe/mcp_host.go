@@ -206,6 +206,14 @@ func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.Out
 	})
 }
 
+// Both implements mcp.Host.
+func (h *mcpHost) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.OutputPage, error) {
+		p, err := c.Text(ctx, id, client.Look{Both: true, Behind: behind, Bytes: int64(most)})
+		return messages.OutputPage{Job: p.Job, Text: p.Text, To: p.To, Bytes: p.Bytes, Truncated: p.Truncated, Closed: p.Closed}, err
+	})
+}
+
 // Bytes implements mcp.Host.
 func (h *mcpHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (mcp.Bytes, error) {
 	return askHost(ctx, h, always, func(c *client.Client) (mcp.Bytes, error) {

@@ -72,12 +72,9 @@ type mixed struct {
 
 // mixed is the mix that the request asks for.
 func (c *call) mixed(follow bool) (*mix, error) {
-	job, err := c.node.Job(c.ctx, c.id())
+	job, err := c.separate()
 	if err != nil {
 		return nil, err
-	}
-	if len(job.Output) != 2 {
-		return nil, messages.Invalid("stream", fmt.Sprintf("job %s has not both streams; it has %s", job.ID, streamNames(job)))
 	}
 	m := &mix{call: c, job: job, news: true}
 	for _, out := range job.Output {
@@ -94,6 +91,15 @@ func (c *call) mixed(follow bool) (*mix, error) {
 		m.streams = append(m.streams, s)
 	}
 	return m, nil
+}
+
+// separate is the job of the path, which keeps its streams apart.
+func (c *call) separate() (messages.Job, error) {
+	job, err := c.node.Job(c.ctx, c.id())
+	if err == nil && len(job.Output) != 2 {
+		err = messages.Invalid("stream", fmt.Sprintf("job %s has not both streams; it has %s", job.ID, streamNames(job)))
+	}
+	return job, err
 }
 
 // check says that an output was forgotten, as long as that can be told.

@@ -32,6 +32,7 @@ type node interface {
 	Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)
+	ViewBehind(job messages.Job, behind [2]int64, o view.Options) (view.View, error)
 	Err() error
 }
 

@@ -139,6 +139,44 @@ func TestText(t *testing.T) {
 	require.Contains(t, body, `"unsupported"`)
 }
 
+// The end of both streams is in the order in which they arrived.
+func TestTextOfBothStreams(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{
+		Text: `while read x; do echo "$x"; read x; printf '\033[31m%s\n' "$x" >&2; done`, Stdin: messages.StdinPipe, Streams: messages.SeparateStreams,
+	})
+	for _, line := range []string{"a", "b", "c", "d"} {
+		_, err := d.client.Input(t.Context(), messages.WriteInput{Job: job.ID, Data: []byte(line + "\n")})
+		require.NoError(t, err)
+		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: line})
+	}
+	for _, c := range []struct {
+		look      client.Look
+		text      string
+		truncated bool
+	}{
+		{client.Look{Both: true}, "a\nb\nc\nd\n", false},
+		{client.Look{Both: true, Behind: [2]int64{2, 7}}, "c\nd\n", false},
+		{client.Look{Both: true, Behind: [2]int64{4, 7}}, "d\n", false},
+		{client.Look{Both: true, Bytes: 9}, "c\nd\n", true},
+		{client.Look{Both: true, Bytes: 4, Raw: true}, "1md\n", true},
+	} {
+		page, err := d.client.Text(t.Context(), job.ID, c.look)
+		require.NoError(t, err)
+		require.Equal(t, c.text, page.Text, "%+v", c.look)
+		require.Equal(t, c.truncated, page.Truncated, "%+v", c.look)
+		require.Equal(t, "both", page.Stream)
+		require.Equal(t, []int64{0, 18, 18}, []int64{page.From, page.To, page.Bytes})
+		require.False(t, page.Closed)
+	}
+	_, err := d.client.Text(t.Context(), job.ID, client.Look{Both: true, Tail: 1})
+	coded(t, err, messages.Unsupported, "stream")
+	_, err = d.client.Text(t.Context(), job.ID, client.Look{Stream: messages.Stdout, Behind: [2]int64{1, 0}})
+	coded(t, err, messages.InvalidParams, "offset_stdout")
+	_, err = d.client.Text(t.Context(), d.run("echo merged").ID, client.Look{Both: true})
+	coded(t, err, messages.InvalidParams, "stream")
+}
+
 // F43: a client that stops reading costs nobody anything: not the job, not the
 // others, and no memory.
 func TestFaultReaderStops(t *testing.T) {

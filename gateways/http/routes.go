@@ -31,7 +31,7 @@ func table() []route {
 		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).show},
 		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).remove},
 		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow", "since", "offset_stdout", "offset_stderr"}, nil, "application/octet-stream", ok, lasting((*call).output)},
-		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw"}, nil, wire.Page{}, ok, (*call).read},
+		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw", "offset_stdout", "offset_stderr"}, nil, wire.Page{}, ok, (*call).read},
 		{"GET", "/v1/jobs/{id}/screen", nil, nil, wire.Screen{}, ok, (*call).screen},
 		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stop},
 		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*call).signal},

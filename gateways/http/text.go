@@ -6,6 +6,7 @@ import (
 
 	"troupe/gateways/http/wire"
 	"troupe/messages"
+	"troupe/spill/view"
 )
 
 // read sends one bounded view as text: a page of lines from 1 (line, limit), the
@@ -26,6 +27,15 @@ func (c *call) read() error {
 	if err != nil {
 		return err
 	}
+	both := c.text("stream") == wire.BothStreams
+	for _, name := range []string{"offset_stdout", "offset_stderr"} {
+		if !both && c.r.URL.Query().Has(name) {
+			return messages.Invalid(name, name+" is of stream=both")
+		}
+	}
+	if both {
+		return c.readBoth(v, raw)
+	}
 	job, out, err := c.wanted()
 	if err != nil {
 		return err
@@ -40,6 +50,47 @@ func (c *call) read() error {
 	return c.reply(http.StatusOK, wire.Page{
 		V: wire.Version, Job: job.ID, Stream: page.Stream.String(), Text: page.Text, From: page.From, To: page.To, Line: page.Line,
 		Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact, Truncated: page.Truncated, Gaps: wire.List(page.Gaps), Closed: page.Closed,
+	})
+}
+
+// readBoth sends the end of stdout and stderr in the order in which they arrived.
+func (c *call) readBoth(v messages.View, raw bool) error {
+	if v.Kind != messages.ViewTail {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "stream", Message: "lines are those of one stream: of both there is the end of the output",
+			Hint: "leave line, limit, head and tail out, or ask for stdout or stderr",
+		}
+	}
+	job, err := c.separate()
+	if err != nil {
+		return err
+	}
+	var behind [2]int64
+	wrote := int64(0)
+	for i, out := range job.Output {
+		if behind[i], err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
+			return err
+		}
+		wrote += out.Bytes
+	}
+	o := view.Options{Bytes: v.Bytes, Style: view.Plain}
+	if raw {
+		o.Style = view.Verbatim
+	}
+	seen, err := c.node.ViewBehind(job, behind, o)
+	if err != nil {
+		return err
+	}
+	lost := int64(0)
+	for _, g := range seen.Gaps() {
+		lost += g.To - g.From
+	}
+	if seen.Bytes < wrote || wrote > 0 && lost == seen.Bytes {
+		return forgotten()
+	}
+	return c.reply(http.StatusOK, wire.Page{
+		V: wire.Version, Job: job.ID, Stream: wire.BothStreams, Text: seen.Text, To: seen.Bytes, Bytes: seen.Bytes, Truncated: seen.Truncated,
+		Gaps: []messages.OutputGap{}, Closed: seen.Closed,
 	})
 }
 

@@ -94,7 +94,7 @@ func (c *call) canAsk() bool {
 
 // form asks for one line.
 func (c *call) form(ctx context.Context, job messages.Job) *sdk.ElicitParams {
-	page, _, _ := c.tail(ctx, job, maxAsked) // if it cannot be shown, the command must do
+	page, _ := c.tail(ctx, job, maxAsked) // if it cannot be shown, the command must do
 	return &sdk.ElicitParams{
 		Mode: "form", Message: "The command `" + core.Preview(job.Command) + "` waits for a line of input. It has written:\n" + strings.TrimRight(page.Text, "\n"),
 		RequestedSchema: map[string]any{

@@ -14,6 +14,9 @@ type Host interface {
 	// For is a context in which the host is asked for one client of many: its bounds
 	// are those of that client.
 	For(ctx context.Context, client string) context.Context
+	// Both is the end of what stdout and stderr of a job have behind a byte of each, in
+	// the order in which it arrived, at most so many bytes of it.
+	Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error)
 	OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error
 	// Lease opens a scope, and holds it open: when the lease breaks, because its
 	// holder has died, the scope ends with what is in it, but for jobs that were

@@ -28,6 +28,10 @@ func newNode() *node {
 
 func (*node) For(ctx context.Context, _ string) context.Context { return ctx }
 
+func (*node) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
+	return messages.OutputPage{}, nil
+}
+
 func (*node) OpenScope(context.Context, messages.ScopePath, messages.ScopeQuota) error { return nil }
 
 func (*node) Leave(context.Context, messages.ScopePath) error { return nil }

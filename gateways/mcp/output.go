@@ -67,49 +67,30 @@ func streamOf(job messages.Job, name string) (messages.Stream, error) {
 }
 
 // tail is the end of what a job has written, at most so many bytes of it: nothing, if
-// there is nothing. sizes are those of its streams now. Of two streams both are shown,
-// and what is has no place in either.
-func (c *client) tail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, sizes []int64, err error) {
-	pages, err := c.tails(ctx, job, most)
-	if len(pages) == 2 && len(pages[0].Text)+len(pages[1].Text) > most {
-		pages, err = c.tails(ctx, job, max(1, most/2))
-	}
-	if err != nil {
-		return page, nil, err
-	}
-	for i, p := range pages {
-		sizes = append(sizes, p.Bytes)
-		if i == 0 {
-			page = p
-			continue
-		}
-		page = messages.OutputPage{
-			Job: p.Job, Text: below(page.Text, p.Text), Bytes: page.Bytes + p.Bytes, Truncated: page.Truncated || p.Truncated,
-		}
-	}
-	return page, sizes, nil
-}
-
-// tails are the ends of the streams of a job.
-func (c *client) tails(ctx context.Context, job messages.Job, most int) (pages []messages.OutputPage, err error) {
-	for _, o := range job.Output {
-		page, err := c.options.Host.View(ctx, messages.ReadOutput{
-			Job: messages.JobID(job.UID), Stream: o.Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
+// there is nothing. Of two streams both are shown, in the order in which they arrived,
+// and what is shown has no place in either.
+func (c *client) tail(ctx context.Context, job messages.Job, most int) (page messages.OutputPage, err error) {
+	id := messages.JobID(job.UID)
+	switch len(job.Output) {
+	case 0:
+	case 1:
+		page, err = c.options.Host.View(ctx, messages.ReadOutput{
+			Job: id, Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTail, Bytes: most}, Plain: true,
 		})
-		if err != nil && !isCode(err, messages.OutputUnavailable) {
-			return nil, err
-		}
-		pages = append(pages, page)
+	default:
+		page, err = c.both(ctx, id, [2]int64{}, most)
 	}
-	return pages, nil
+	if isCode(err, messages.OutputUnavailable) {
+		return messages.OutputPage{}, nil
+	}
+	return page, err
 }
 
-// below is a text and another one on the next line.
-func below(text, other string) string {
-	if text != "" && other != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return text + other
+// both is the end of what two streams have behind a byte of each.
+func (c *client) both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
+	page, err := c.options.Host.Both(ctx, id, behind, most)
+	page.From, page.To = 0, 0 // of no single stream
+	return page, err
 }
 
 // behind shows what follows a byte; wait is how long to wait for it.

@@ -44,6 +44,23 @@ func (w *written) View(_ context.Context, r messages.ReadOutput) (messages.Outpu
 	return messages.OutputPage{Stream: r.Stream, Text: text[from:], From: from, To: size, Bytes: size, Truncated: from > 0}, nil
 }
 
+// Both shows stdout and stderr in turn, a byte of each: the order in which they arrived.
+func (w *written) Both(_ context.Context, _ messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
+	out, err := w.data[messages.Stdout], w.data[messages.Stderr]
+	page := messages.OutputPage{To: int64(len(out) + len(err)), Bytes: int64(len(out) + len(err))}
+	for i := range max(len(out), len(err)) {
+		for k, text := range []string{out, err} {
+			if i < len(text) && int64(i) >= behind[k] {
+				page.Text += text[i : i+1]
+			}
+		}
+	}
+	if cut := len(page.Text) - most; cut > 0 {
+		page.Text, page.Truncated = page.Text[cut:], true
+	}
+	return page, nil
+}
+
 // writer is a client whose jobs have written data to stdout.
 func writer(t *testing.T, data string, later ...string) (*call, *written) {
 	t.Helper()
@@ -134,19 +151,19 @@ func TestARunThatGoesOnSaysWhereToGoOn(t *testing.T) {
 	require.EqualValues(t, 8, out.Next)
 }
 
-// Where streams are apart, the end of a job is that of both.
+// Where streams are apart, the end of a job is that of both, in the order in which they
+// arrived, and so is what it answers.
 func TestTheEndOfBothStreams(t *testing.T) {
 	c, w := writer(t, "")
 	w.data[messages.Stdout], w.data[messages.Stderr] = "12345", "FATAL"
 	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout}, {Stream: messages.Stderr}}}
-	page, sizes, err := c.tail(t.Context(), job, 99)
+	page, err := c.tail(t.Context(), job, 99)
 	require.NoError(t, err)
-	require.Equal(t, messages.OutputPage{Text: "12345\nFATAL", Bytes: 10}, page)
-	require.Equal(t, []int64{5, 5}, sizes)
-	page, _, err = c.tail(t.Context(), job, 6)
+	require.Equal(t, messages.OutputPage{Text: "1F2A3T4A5L", Bytes: 10}, page)
+	page, err = c.tail(t.Context(), job, 6)
 	require.NoError(t, err)
-	require.Equal(t, messages.OutputPage{Text: "345\nTAL", Bytes: 10, Truncated: true}, page)
+	require.Equal(t, messages.OutputPage{Text: "3T4A5L", Bytes: 10, Truncated: true}, page)
 	s, err := c.since(t.Context(), job, []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 3}, {Stream: messages.Stderr, Bytes: 4}}, 99)
 	require.NoError(t, err)
-	require.Equal(t, core.Shown{Output: "45\nL", Bytes: 10}, s)
+	require.Equal(t, core.Shown{Output: "45L", Bytes: 10}, s)
 }

@@ -57,9 +57,7 @@ func (c *call) lastLine(ctx context.Context, f *flight) string {
 	if err != nil || len(job.Output) == 0 {
 		return ""
 	}
-	page, err := c.options.Host.View(ctx, messages.ReadOutput{
-		Job: messages.JobID(f.uid), Stream: job.Output[0].Stream, View: messages.View{Kind: messages.ViewTailLine, Lines: 3, Bytes: maxProgress}, Plain: true,
-	})
+	page, err := c.tail(ctx, job, maxProgress)
 	if err != nil {
 		return ""
 	}

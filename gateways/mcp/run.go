@@ -232,7 +232,7 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 
 // tell is the result of a job with the end of its output.
 func (c *call) tell(ctx context.Context, job messages.Job, most int, note string) (answer, error) {
-	page, _, err := c.tail(ctx, job, most)
+	page, err := c.tail(ctx, job, most)
 	if err != nil {
 		return answer{}, err
 	}

@@ -54,18 +54,32 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
 		seen := core.Seen{Record: core.Tell(job, time.Now()), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
-			page, sizes, err := c.tail(ctx, job, most)
+			page, err := c.tail(ctx, job, most)
 			if err != nil {
 				return answer{}, err
 			}
 			seen.Output = page.Text
-			for i, size := range sizes { // the record is as it was when the wait began
-				seen.Outputs[i].Bytes = max(seen.Outputs[i].Bytes, size)
+			if err := c.grow(ctx, seen.Outputs, job, page); err != nil {
+				return answer{}, err
 			}
 		}
 		out.Jobs = append(out.Jobs, seen)
 	}
 	return answer{result: out, jobs: end.Jobs}, nil
+}
+
+// grow brings the sizes of outputs up to what is shown of them: a record is as it was
+// when the wait began.
+func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Job, page messages.OutputPage) error {
+	if len(outputs) == 1 {
+		outputs[0].Bytes = max(outputs[0].Bytes, page.Bytes)
+		return nil
+	}
+	job, err := c.options.Host.Job(ctx, messages.JobID(job.UID))
+	for i, o := range job.Output {
+		outputs[i].Bytes = max(outputs[i].Bytes, o.Bytes)
+	}
+	return err
 }
 
 // awaitTelling waits, and tells that it does.

@@ -56,19 +56,12 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 }
 
 // since shows what a job has written behind what it had.
-func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (s core.Shown, err error) {
-	for i, o := range before {
-		more, err := c.behind(ctx, job, o.Stream, o.Bytes, most, 0)
-		if err != nil {
-			return s, err
-		}
-		if i == 0 {
-			s = more
-			continue
-		}
-		s = core.Shown{Output: below(s.Output, more.Output), Truncated: s.Truncated || more.Truncated, Bytes: s.Bytes + more.Bytes}
+func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.Shown, error) {
+	if len(before) == 1 {
+		return c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
 	}
-	return s, nil
+	page, err := c.both(ctx, messages.JobID(job.UID), [2]int64{before[0].Bytes, before[1].Bytes}, most)
+	return core.Page(page), err
 }
 
 func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error {

@@ -10,11 +10,11 @@ import (
 const maxPieces = 1 << 16
 
 // Interleave shows the end of two streams that were kept apart, in the order in
-// which they arrived, within the bytes of the options. Each stream is decoded and
-// cleaned by itself. What arrived after the order was taken, or was not recorded,
-// comes last: first stdout, then stderr.
-func Interleave(order iter.Seq[spill.Piece], stdout, stderr spill.Log, o Options) (View, error) {
-	m := mixer{logs: [2]spill.Log{stdout, stderr}, style: o.Style}
+// which they arrived, within the bytes of the options: of each what is behind a byte.
+// Each stream is decoded and cleaned by itself. What arrived after the order was taken,
+// or was not recorded, comes last: first stdout, then stderr.
+func Interleave(order iter.Seq[spill.Piece], stdout, stderr spill.Log, behind [2]int64, o Options) (View, error) {
+	m := mixer{logs: [2]spill.Log{stdout, stderr}, behind: behind, style: o.Style}
 	for i, log := range m.logs {
 		m.states[i] = log.State()
 	}
@@ -33,6 +33,7 @@ func Interleave(order iter.Seq[spill.Piece], stdout, stderr spill.Log, o Options
 type mixer struct {
 	logs    [2]spill.Log
 	states  [2]spill.State
+	behind  [2]int64
 	style   Style
 	clean   [2]Cleaner
 	warm    [2]bool
@@ -45,10 +46,13 @@ type mixer struct {
 // of them cut to fit.
 func (m *mixer) lastPieces(order iter.Seq[spill.Piece], n int64) []spill.Piece {
 	var out []spill.Piece
-	var ends [2]int64
+	ends := m.behind
 	total := int64(0)
 	add := func(p spill.Piece) {
 		i := p.Stream - spill.Stdout
+		if early := m.behind[i] - p.Offset; early > 0 {
+			p.Offset, p.Length = p.Offset+early, p.Length-early
+		}
 		p.Length = min(p.Length, m.states[i].Size-p.Offset)
 		if p.Length <= 0 {
 			return

@@ -54,12 +54,42 @@ func TestInterleave(t *testing.T) {
 				c.change(logs)
 			}
 			order = order[:len(order)-c.unknown]
-			v, err := Interleave(slices.Values(order), logs[0], logs[1], Options{Bytes: c.bytes, Style: c.style})
+			v, err := Interleave(slices.Values(order), logs[0], logs[1], [2]int64{}, Options{Bytes: c.bytes, Style: c.style})
 			v = must(t, v, err)
 			if v.Text != c.want || v.Part != c.part {
 				t.Errorf("got %q (%s), want %q (%s)", v.Text, v.Part, c.want, c.part)
 			}
 		})
+	}
+}
+
+// What is behind a byte of each stream is all there is; a rune or a sequence that this
+// byte is within belongs to what is not shown.
+func TestInterleaveBehind(t *testing.T) {
+	order, logs := arrive("1out\n", "2err\n", "1\xe2\x82\xac more\n", "2\x1b[31mred\n", "1end\n")
+	for name, c := range map[string]struct {
+		behind [2]int64
+		known  int // pieces that the order has
+		want   string
+	}{
+		"nothing yet":      {[2]int64{0, 0}, 5, "out\nerr\n€ more\nred\nend\n"},
+		"the first":        {[2]int64{4, 4}, 5, "€ more\nred\nend\n"},
+		"within":           {[2]int64{5, 6}, 5, " more\nred\nend\n"},
+		"not in the order": {[2]int64{4, 4}, 0, "€ more\nend\nred\n"},
+		"all":              {[2]int64{17, 13}, 5, ""},
+		"more than all":    {[2]int64{99, 99}, 5, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := Interleave(slices.Values(order[:c.known]), logs[0], logs[1], c.behind, Options{Style: Plain})
+			v = must(t, v, err)
+			if v.Text != c.want || v.Truncated || v.Bytes != 30 {
+				t.Errorf("got %q of %d bytes (%v), want %q", v.Text, v.Bytes, v.Truncated, c.want)
+			}
+		})
+	}
+	v, err := Interleave(slices.Values(order), logs[0], logs[1], [2]int64{4, 4}, Options{Bytes: 8})
+	if v = must(t, v, err); v.Text != "red\nend\n" || !v.Truncated {
+		t.Errorf("got %q (%v)", v.Text, v.Truncated)
 	}
 }
 
@@ -70,7 +100,7 @@ func TestFaultInterleaveIsBounded(t *testing.T) {
 		texts = append(texts, "1a", "2\xff")
 	}
 	order, logs := arrive(texts...)
-	v, err := Interleave(slices.Values(order), logs[0], logs[1], Options{Bytes: 1000})
+	v, err := Interleave(slices.Values(order), logs[0], logs[1], [2]int64{}, Options{Bytes: 1000})
 	v = must(t, v, err)
 	if len(v.Text) > 1000 || !strings.HasSuffix(v.Text, "a\uFFFDa\uFFFD") || v.Part != End || !v.Truncated {
 		t.Errorf("%d bytes of text (%s), ending %q", len(v.Text), v.Part, v.Text[max(0, len(v.Text)-9):])

@@ -150,9 +150,12 @@ func sinceQuery(query url.Values, since time.Time) {
 
 // Look says which bounded view of an output is wanted, as text: a page of Limit
 // lines from Line, the first Head lines, the last Tail lines, as many of both, or
-// with none of these the end of it.
+// with none of these the end of it. Of Both streams there is the end of what is behind
+// a byte of stdout and one of stderr, in the order in which it arrived.
 type Look struct {
 	Stream      messages.Stream
+	Both        bool
+	Behind      [2]int64
 	Line, Limit int64
 	Head, Tail  int64
 	Bytes       int64
@@ -162,7 +165,13 @@ type Look struct {
 // Text reads a view.
 func (c *Client) Text(ctx context.Context, id messages.JobID, what Look) (wire.Page, error) {
 	query := url.Values{"stream": {what.Stream.String()}}
-	for name, n := range map[string]int64{"line": what.Line, "limit": what.Limit, "head": what.Head, "tail": what.Tail, "bytes": what.Bytes} {
+	if what.Both {
+		query.Set("stream", wire.BothStreams)
+	}
+	for name, n := range map[string]int64{
+		"line": what.Line, "limit": what.Limit, "head": what.Head, "tail": what.Tail, "bytes": what.Bytes,
+		"offset_stdout": what.Behind[0], "offset_stderr": what.Behind[1],
+	} {
 		if n != 0 {
 			query.Set(name, strconv.FormatInt(n, 10))
 		}
