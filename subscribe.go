@@ -25,9 +25,11 @@ type Subscription struct {
 	unacked         messages.Seq // the last that was returned
 	returned, share int          // so many since the last acknowledgement, of at most so many
 
-	mu   sync.Mutex
-	left bool // it was given up before it was open
-	over bool // its channel has ended, or is another's
+	mu     sync.Mutex
+	left   bool // it was given up before it was open
+	over   bool // its channel has ended, or is another's
+	closed chan struct{}
+	once   sync.Once // closes closed
 }
 
 // inboxSlack is what a channel may say beside the notifications of its window:
@@ -47,7 +49,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		r.Window = messages.DefaultWindow
 	}
 	r.Window = min(r.Window, messages.MaxOutbox)
-	s := &Subscription{node: n, share: max(r.Window/2, 1), heard: make(chan any, r.Window+inboxSlack)}
+	s := &Subscription{node: n, share: max(r.Window/2, 1), heard: make(chan any, r.Window+inboxSlack), closed: make(chan struct{})}
 	s.pid, _ = n.system.ProcessRegistry.Add((*inbox)(s), "subscriber"+n.system.ProcessRegistry.NextId())
 	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.pid)
 	first, err := s.next(ctx)
@@ -94,8 +96,14 @@ func (s *Subscription) Newest() messages.Seq { return s.newest }
 
 // Next returns a Notification or FactsDropped. The call acknowledges what those
 // before it returned if it has to wait, or they are half of the window: who comes
-// back before that hears them again. It is ErrClosed when the channel has ended.
+// back before that hears them again. It is ErrClosed when the channel has ended, and
+// behind Close.
 func (s *Subscription) Next(ctx context.Context) (any, error) {
+	select {
+	case <-s.closed:
+		return nil, s.wasClosed()
+	default:
+	}
 	if s.returned >= s.share || s.returned > 0 && len(s.heard) == 0 {
 		s.node.tell(messages.Acknowledge{Channel: s.channel, Seq: s.unacked})
 		s.returned = 0
@@ -125,6 +133,8 @@ func (s *Subscription) next(ctx context.Context) (any, error) {
 		return m, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-s.closed:
+		return nil, s.wasClosed()
 	case <-s.node.over:
 		select { // what was told before the end is heard
 		case m := <-s.heard:
@@ -136,16 +146,24 @@ func (s *Subscription) next(ctx context.Context) (any, error) {
 }
 
 // Close ends the channel; what is not acknowledged is forgotten with it. To
-// come back later, leave it open and subscribe again with its Channel.
+// come back later, leave it open and subscribe again with its Channel. A Next that
+// waits is let go. Closing again does nothing: the channel may be another's by then.
 func (s *Subscription) Close() error {
-	s.mu.Lock()
-	over := s.over
-	s.mu.Unlock()
-	if !over {
-		s.node.tell(messages.Unsubscribe{Channel: s.channel})
-	}
-	s.forget()
+	s.once.Do(func() {
+		close(s.closed)
+		s.mu.Lock()
+		over := s.over
+		s.mu.Unlock()
+		if !over {
+			s.node.tell(messages.Unsubscribe{Channel: s.channel})
+		}
+		s.forget()
+	})
 	return nil
+}
+
+func (s *Subscription) wasClosed() error {
+	return &channelEnded{messages.Unsubscribed{Channel: s.channel, Reason: "unsubscribed"}}
 }
 
 // giveUp leaves a channel that may be on its way: its first word ends it.
