@@ -180,6 +180,9 @@ func (o Options) build() (parts, error) {
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
 		ScriptDir: p.store.Dir, Workers: p.workers,
 		Claim: func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
+		Fault: func(job messages.UID, fault error) {
+			o.Log.Error().Str("job", string(job)).Err(fault).Msg("a fault of the engine, which it survives")
+		},
 	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
