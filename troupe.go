@@ -18,7 +18,9 @@
 // the same Options.Dir ends what is left of them, if they had cgroups or the
 // process was the node's own. Without a writable cgroup a library host reaches
 // only the process groups of a job, and says so (the flag tree_unverified);
-// processes that outlive the host are then not found again.
+// processes that outlive the host are then not found again. A host that waits for all
+// its children, or ignores SIGCHLD, takes the exit status of a job: before Linux 6.15,
+// which tells it again, that job is exited with 255, and has the flag keeper_fault.
 package troupe
 
 import (

@@ -32,7 +32,7 @@ func rusageOf(u *unix.Rusage) messages.Rusage {
 
 // reap takes the main process out of the process table; the host calls it when
 // the exit was seen and the process is a zombie still. A status that somebody
-// else has taken is not made up.
+// else has taken is asked for again; one that nobody knows is not made up in silence.
 func (j *job) reap() {
 	now := time.Now()
 	j.pass(pointExit)
@@ -44,6 +44,9 @@ func (j *job) reap() {
 	var usage unix.Rusage
 	err := j.root.reap(func() error {
 		_, err := j.e.opt.Sys.Wait4(j.root.pid, &ws, 0, &usage)
+		if err != nil && j.root.recall(&ws) {
+			err = nil
+		}
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,4 +27,26 @@ func (j *job) peek(end *ending) bool {
 		end.status = messages.ExitStatus{Signal: signalName(syscall.Signal(n)), Number: n}
 	}
 	return true
+}
+
+// reapedWithin bounds the wait for a process that somebody else is reaping at this
+// moment: the kernel has little left to do for it.
+const reapedWithin = 100 * time.Millisecond
+
+// recall asks for the status of a main process that somebody else has reaped: the
+// kernel tells it to who has a pidfd of it (Linux 6.15). It reports whether it did.
+func (r *root) recall(ws *unix.WaitStatus) bool {
+	sys := r.e.opt.Sys
+	for range 2 {
+		info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+		if r.pidfd < 0 || sys.PidfdInfo(int(r.pidfd), &info) != nil {
+			return false
+		}
+		if info.Mask&unix.PIDFD_INFO_EXIT != 0 {
+			*ws = unix.WaitStatus(info.Exit_code)
+			return true
+		}
+		_ = sys.PidfdReaped(int(r.pidfd), reapedWithin)
+	}
+	return false
 }

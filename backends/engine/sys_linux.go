@@ -21,6 +21,8 @@ type Sys interface {
 	Kill(pid int, sig syscall.Signal) error // 0 and negative as kill(2)
 	PidfdOpen(pid int) (int, error)
 	PidfdSignal(pidfd int, sig syscall.Signal, flags int) error
+	PidfdInfo(pidfd int, info *unix.PidfdInfo) error
+	PidfdReaped(pidfd int, within time.Duration) error // waits until somebody has
 
 	OpenAt(dir int, path string, flags int) (int, error) // close-on-exec
 	Create(path string) (int, error)                     // a file (0600) that was not there, to be written; close-on-exec
@@ -147,6 +149,16 @@ func (kernel) PidfdOpen(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
 
 func (kernel) PidfdSignal(pidfd int, sig syscall.Signal, flags int) error {
 	return unix.PidfdSendSignal(pidfd, sig, nil, flags)
+}
+
+func (kernel) PidfdInfo(pidfd int, info *unix.PidfdInfo) error {
+	return again(func() error { return unix.IoctlPidfdInfo(pidfd, info) })
+}
+
+func (kernel) PidfdReaped(pidfd int, within time.Duration) error {
+	p := []unix.PollFd{{Fd: int32(pidfd)}}
+	_, err := againN(func() (int, error) { return unix.Poll(p, int(within.Milliseconds())) })
+	return err
 }
 
 func (kernel) OpenAt(dir int, path string, flags int) (int, error) {
