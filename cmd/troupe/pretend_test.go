@@ -17,8 +17,8 @@ import (
 )
 
 // pretends is a daemon that answers as the test says: what no daemon can be made
-// to say on every machine.
-func pretends(t *testing.T, routes map[string]any) *process {
+// to say on every machine. What a first one takes is not answered by its routes.
+func pretends(t *testing.T, routes map[string]any, first ...func(http.ResponseWriter, *http.Request) bool) *process {
 	t.Helper()
 	p := program(t)
 	l, err := net.Listen("unix", filepath.Join(p.dir, "s"))
@@ -35,7 +35,14 @@ func pretends(t *testing.T, routes map[string]any) *process {
 			_ = json.NewEncoder(w).Encode(said)
 		})
 	}
-	s := &http.Server{Handler: mux}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, takes := range first {
+			if takes(w, r) {
+				return
+			}
+		}
+		mux.ServeHTTP(w, r)
+	})}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
 	p.Env = append(p.Env, "TROUPE_SOCKET="+filepath.Join(p.dir, "s"))

@@ -57,12 +57,19 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 		}
 		h.mu.Unlock()
 		var coded *messages.Error
-		if err != nil && !errors.As(err, &coded) {
-			return result.Job, brokenOff(err)
+		switch {
+		case err == nil || errors.As(err, &coded):
+		case ctx.Err() != nil:
+			err = givenUp
+		default:
+			err = brokenOff(err)
 		}
 		return result.Job, err
 	}
 }
+
+// givenUp is a run that was stopped before the daemon had said that it knows it.
+var givenUp = errors.New("the run was given up")
 
 // daemonLeft is a connection that broke.
 var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}

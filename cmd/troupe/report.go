@@ -67,8 +67,35 @@ func (g *foreground) report(job messages.Job, object *resultObject, left int, sh
 	return end
 }
 
+// unknown is how a run ends of which no record came.
+func (g *foreground) unknown(err error) error {
+	switch {
+	case !errors.Is(err, givenUp):
+	case g.fault != nil:
+		err = g.fault
+	default:
+		return g.givenUp("the command was given up before the daemon had said that it has it")
+	}
+	g.signals.release()
+	g.signals.patiently(g.screen.voice.wait)
+	return err
+}
+
+// givenUp says what a signal has ended before there was a record, and is its status.
+func (g *foreground) givenUp(what string) error {
+	g.signals.release()
+	why := what + ": interrupted by " + signalName(g.signals.got)
+	if g.flags.json {
+		g.print(errorObject{V: messages.JSONVersion, Error: messages.Error{Code: messages.Internal, Reason: "interrupted", Message: why}})
+	} else {
+		g.screen.say("%s", why)
+	}
+	g.signals.patiently(g.screen.voice.wait)
+	return status(signalBase + int(g.signals.got))
+}
+
 // print writes the object, behind what was said.
-func (g *foreground) print(object *resultObject) {
+func (g *foreground) print(object any) {
 	written := make(chan error, 1)
 	read := g.signals.patiently(func() {
 		g.screen.voice.wait()

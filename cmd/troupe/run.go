@@ -50,7 +50,7 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 	}
 	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), homeless: make(chan error, 1)}
 	defer g.signals.close()
-	if err := g.findHost(); err != nil {
+	if err := g.look(); err != nil {
 		return err
 	}
 	return g.run()
@@ -74,9 +74,7 @@ func (g *foreground) run() error {
 		cancel()
 		leave(g.comesBack(&e))
 		g.tellSurvivors(g.shutdown())
-		g.signals.release()
-		g.signals.patiently(g.screen.voice.wait)
-		return e.err
+		return g.unknown(e.err)
 	}
 	g.flush(e.job)
 	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)

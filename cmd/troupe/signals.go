@@ -47,6 +47,18 @@ func (s *signals) first(sig os.Signal) bool {
 	return true
 }
 
+// came reports whether one has come by now, and notes it.
+func (s *signals) came() bool {
+	if s.got == 0 {
+		select {
+		case sig := <-s.heard:
+			s.first(sig)
+		default:
+		}
+	}
+	return s.got != 0
+}
+
 // hungUp reports whether what could not be shown was for a terminal that is gone: the
 // signal that says so may come behind the error.
 func (s *signals) hungUp(err error) bool {

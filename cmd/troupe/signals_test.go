@@ -2,12 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
 )
 
 // deaf is a command that notices TERM and does not end of it, with a child that
@@ -78,6 +84,44 @@ func TestQuitKillsAtOnce(t *testing.T) {
 	p.send(syscall.SIGQUIT)
 	p.ends(131)
 	gone(t, tree...)
+}
+
+// A daemon that says nothing holds nobody who interrupts a run: neither where it is looked
+// for, nor where it has the request. It is not said to have left.
+func TestASignalEndsTheWaitForTheDaemon(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"-n"}, {"-b"}, {"--json"}, {"--pty"}, {"-b", "--json"}} {
+		for route, told := range map[string]string{
+			"GET /v1/version": "the command was not started",
+			"POST /v1/jobs":   "the command was given up before the daemon had said that it has it",
+		} {
+			t.Run(strings.Join(flags, " ")+" "+route, func(t *testing.T) {
+				t.Parallel()
+				asked := make(chan struct{}, 1)
+				d := pretends(t, map[string]any{}, func(w http.ResponseWriter, r *http.Request) bool {
+					if r.Method+" "+r.URL.Path != route {
+						return false
+					}
+					asked <- struct{}{}
+					_, _ = io.Copy(io.Discard, r.Body)
+					<-r.Context().Done()
+					return true
+				})
+				p := d.beside(append(append([]string{"run"}, flags...), "true")...).start()
+				<-asked
+				p.send(syscall.SIGINT)
+				p.ends(130)
+				want := told + ": interrupted by SIGINT"
+				if strings.Contains(strings.Join(flags, " "), "--json") {
+					var said errorObject
+					require.NoError(t, json.Unmarshal([]byte(p.rest()), &said))
+					require.Equal(t, messages.Error{Code: messages.Internal, Reason: "interrupted", Message: want}, said.Error)
+					return
+				}
+				require.Equal(t, "troupe: "+want+"\n", p.err.String())
+			})
+		}
+	}
 }
 
 // A command that ends when it is asked is one line, whatever status it chose.

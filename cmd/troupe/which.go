@@ -51,6 +51,23 @@ func (g *foreground) findHost() error {
 	return nil
 }
 
+// look finds the host, unless a signal comes first: that a daemon is silent, or takes its
+// time to start, holds nobody who wants to leave. One that was started is left alone.
+func (g *foreground) look() error {
+	found := make(chan error, 1)
+	go func() { found <- g.findHost() }()
+	select {
+	case err := <-found:
+		if err == nil || !g.signals.came() {
+			return err // a signal that comes now is for the command
+		}
+	case sig := <-g.signals.heard:
+		g.signals.first(sig)
+	}
+	g.screen.echoed(g.signals.got)
+	return g.givenUp("the command was not started")
+}
+
 // find connects to the daemon, starts it if it is needed, and is nil where there
 // is none and none is needed.
 func (m *Main) find(needed bool, s *screen) (*client.Client, error) {
