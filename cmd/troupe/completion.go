@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -25,7 +27,7 @@ own, as long as it answers at once.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(m.Out, true)
+				return errors.Join(root.GenBashCompletionV2(m.Out, true), written(m.Out, bashWords))
 			case "zsh":
 				return root.GenZshCompletion(m.Out)
 			case "fish":
@@ -38,6 +40,41 @@ own, as long as it answers at once.`,
 			return e
 		},
 	}
+}
+
+// bashWords takes the place of what cobra's script for bash finds the words of a line with:
+// that needs the package bash-completion, and each press of the key said so where it is not
+// installed. bash breaks words at = and :, which are put together again.
+const bashWords = `
+__troupe_init_completion()
+{
+    COMPREPLY=()
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local i word line=$COMP_LINE broken=
+    words=()
+    for i in "${!COMP_WORDS[@]}"; do
+        word=${COMP_WORDS[i]}
+        if [[ $i -gt 0 && $line != [[:blank:]]* && ( -n $broken || $word == [=:]* ) ]]; then
+            words[${#words[@]}-1]+=$word
+        else
+            words+=("$word")
+        fi
+        broken=
+        [[ $word == [=:]* ]] && broken=yes
+        line=${line#"${line%%[![:blank:]]*}"}
+        line=${line#"$word"}
+        [[ $i -eq $COMP_CWORD ]] && cword=$((${#words[@]} - 1))
+    done
+    cur=${words[cword]} prev=${words[cword > 0 ? cword - 1 : 0]}
+}
+`
+
+func written(to io.Writer, text string) error {
+	_, err := io.WriteString(to, text)
+	return err
 }
 
 // flagWords are what the flags take that take one of some words.
