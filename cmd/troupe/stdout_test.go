@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
 
@@ -62,6 +63,32 @@ func TestAFullStdoutIsTold(t *testing.T) {
 			}
 			gone(t, strings.TrimSpace(string(pid)))
 		})
+	}
+}
+
+// A command that goes on has its id told elsewhere where stdout does not take it: nobody
+// would find it again.
+func TestTheIDOfACommandThatGoesOnIsNotLost(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	left, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	require.NoError(t, left.Close())
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	for i, flags := range [][]string{{"-b"}, {"-b", "--json"}, {"--detach"}, {"--detach", "--json"}, {"--promote-after", "1ms", "--json"}} {
+		for to, status := range map[*os.File]int{w: 128 + int(unix.SIGPIPE), full: statusOwn} {
+			name := fmt.Sprintf("%d-%d", i, status)
+			p := d.beside(append(append([]string{"run", "--name", name}, flags...), "sleep 600")...)
+			p.Stdout = to
+			p.start().ends(status)
+			job := d.record(name)
+			require.Equal(t, "running", job["state"])
+			require.Contains(t, p.err.String(), fmt.Sprintf("troupe: job %s ", job["id"]), flags)
+			require.Equal(t, to == full, strings.Contains(p.err.String(), "stdout cannot be written: there is no space left"), p.err)
+		}
 	}
 }
 

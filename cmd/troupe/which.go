@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"troupe"
 	"troupe/gateways/http/client"
 	"troupe/messages"
@@ -160,18 +162,23 @@ func (g *foreground) feed(ctx context.Context) {
 }
 
 // tellGoesOn says that the command has not ended: its id is all that a program
-// wants, the rest is for people.
+// wants, the rest is for people, and where no program takes the id.
 func (g *foreground) tellGoesOn(job messages.Job) error {
-	if g.flags.json {
-		return writeJSON(g.main.Out, job)
+	var err error
+	switch {
+	case g.flags.json:
+		err = writeJSON(g.main.Out, job)
+	case g.request.Background:
+		_, err = fmt.Fprintln(g.main.Out, job.ID)
 	}
-	if g.request.Detach {
+	switch {
+	case g.request.Detach && (err != nil || !g.flags.json):
 		g.tellDetached(job)
+	case err != nil || !g.flags.json && !g.request.Background:
+		g.screen.say("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
 	}
-	if g.request.Background {
-		_, err := fmt.Fprintln(g.main.Out, job.ID)
-		return err
+	if errors.Is(err, unix.EPIPE) {
+		return status(signalBase + int(unix.SIGPIPE))
 	}
-	g.screen.say("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
-	return nil
+	return err
 }
