@@ -16,6 +16,7 @@ import (
 // logFlags are the flags of logs as they were typed.
 type logFlags struct {
 	follow, raw                 bool
+	news                        bool // nothing of what is there
 	lines, offset, limit, first int64
 	stream, sinceText           string
 	since                       time.Time
@@ -33,12 +34,12 @@ left out; elsewhere every byte passes as it is.`,
 	}
 	set := cmd.Flags()
 	set.BoolVarP(&f.follow, "follow", "f", false, "go on until nobody can write any more")
-	set.Int64VarP(&f.lines, "lines", "n", 0, "only the last `N` lines")
+	set.Int64VarP(&f.lines, "lines", "n", 0, "only the last `N` lines; 0 with -f: only what comes")
 	set.StringVar(&f.stream, "stream", "", "only the stream `S`: merged, stdout or stderr")
 	set.Int64Var(&f.offset, "offset", 0, "from line `N`; the first is 1")
 	set.Int64Var(&f.limit, "limit", 0, "at most `N` lines")
 	set.Int64Var(&f.first, "head", 0, "only the first `N` lines")
-	set.StringVar(&f.sinceText, "since", "", "only what was printed in the last `D` (10m), or since a moment (RFC 3339)")
+	set.StringVar(&f.sinceText, "since", "", "only what was printed in the last `D` (10m), or since a moment (RFC 3339, or as troupe show has it)")
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	byPidFile(cmd)
 	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
@@ -51,8 +52,9 @@ left out; elsewhere every byte passes as it is.`,
 }
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
+	f.news = f.follow && given("lines") && f.lines == 0
 	for name, n := range map[string]int64{"lines": f.lines, "offset": f.offset, "limit": f.limit, "head": f.first} {
-		if given(name) && n < 1 {
+		if given(name) && n < 1 && !(f.news && name == "lines") {
 			return messages.Invalid(name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", name, n))
 		}
 	}
@@ -79,19 +81,23 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 	return nil
 }
 
-// moment takes --since as docker has it: how long ago, or when.
+// moment takes --since as docker has it: how long ago, or when; without a zone that is the
+// time here, as other verbs show it.
 func (f *logFlags) moment(now time.Time) error {
 	if d, err := time.ParseDuration(f.sinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
 		f.since = now.Add(-d)
 		return nil
 	}
-	var err error
-	if f.since, err = time.Parse(time.RFC3339, f.sinceText); err != nil {
-		e := messages.Invalid("since", "--since "+quoted(f.sinceText)+" is no time")
-		e.Hint = "write how long ago, like 90s or 10m, or when, like 2026-01-02T15:04:05Z"
-		return e
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
+		at, err := time.ParseInLocation(form, f.sinceText, time.Local)
+		if err == nil {
+			f.since = at
+			return nil
+		}
 	}
-	return nil
+	e := messages.Invalid("since", "--since "+quoted(f.sinceText)+" is no time")
+	e.Hint = "write how long ago, like 90s or 10m, or when, like 2026-01-02T15:04:05Z or '2026-01-02 15:04:05'"
+	return e
 }
 
 func (a *asking) logs(f *logFlags) error {

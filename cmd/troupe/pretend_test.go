@@ -107,6 +107,25 @@ func TestMissingLinesAreTold(t *testing.T) {
 	}
 }
 
+// Who follows without any lines of what is there begins behind it.
+func TestOnlyWhatComesIsFollowed(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	d := pretends(t, map[string]any{
+		"GET /v1/jobs/{id}":      wire.Job{Job: messages.Job{ID: "j1", UID: "U1", Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 9999}}}},
+		"GET /v1/jobs/{id}/text": wire.Page{V: wire.Version, Text: "y\n", From: 9997, To: 9999, Bytes: 9999, Lines: 90, Truncated: true},
+	}, func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/output") {
+			return false
+		}
+		asked <- r.URL.Query().Get("offset")
+		w.WriteHeader(http.StatusNotFound)
+		return true
+	})
+	d.beside("logs", "-f", "-n", "0", "j1").start()
+	require.Equal(t, "9999", <-asked)
+}
+
 // A shell that asks for the ids of jobs is answered within 200 ms, even if the
 // daemon takes the question and is silent.
 func TestCompletionGivesUp(t *testing.T) {

@@ -42,15 +42,20 @@ func (r *reel) show() error {
 // begin is the byte that the flags begin with.
 func (r *reel) begin() (int64, error) {
 	f := r.flags
-	if f.lines == 0 && f.offset == 0 {
+	if f.lines == 0 && f.offset == 0 && !f.news {
 		return 0, nil
 	}
 	look := f.look(r.stream)
+	if f.news {
+		look.Tail = 1
+	}
 	look.Raw = true // the lines of the log, not those that a terminal would make of it
 	page, err := r.Text(r.ctx, r.job, look)
 	switch {
 	case err != nil:
 		return 0, err
+	case f.news:
+		return page.To, nil
 	case f.lines > 0 && page.From > 0 && linesOf(page) < max(f.lines, 2): // a line alone may be the end of one
 		return r.before(page)
 	case f.offset > 0 && page.To == page.From:

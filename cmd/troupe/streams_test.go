@@ -89,6 +89,20 @@ func TestLogsSince(t *testing.T) {
 		p := d.beside().bash("exec troupe logs --since " + later.Format(time.RFC3339Nano) + " " + id + " 2>&1").start()
 		require.Equal(t, "half a line\nnew\nerr\n", p.rest(), streams)
 		p.ends(0)
+		zone := "Asia/Kolkata"
+		at, err := time.LoadLocation(zone)
+		require.NoError(t, err)
+		for _, form := range []string{time.DateTime, "2006-01-02T15:04:05.000"} { // the time there
+			p = d.beside().bash("TZ=" + zone + " exec troupe logs --since '" + later.In(at).Format(form) + "' " + id + " 2>&1").start()
+			require.Equal(t, "half a line\nnew\nerr\n", p.rest(), form)
+			p.ends(0)
+		}
+		p = d.beside("logs", "--since", time.Now().Add(-48*time.Hour).Format(time.DateOnly), id).start()
+		require.Contains(t, p.rest(), "old\n")
+		p.ends(0)
+		p = d.beside("logs", "-f", "-n", "0", id).start()
+		require.Empty(t, p.rest())
+		p.ends(0)
 		p = d.beside("logs", "-f", "--stream", map[string]string{"merged": "merged", "separate": "stdout"}[streams], "--since", "10m", id).start()
 		require.Contains(t, p.rest(), "old\nhalf a line\nnew\n", streams)
 		p.ends(0)
