@@ -150,7 +150,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
 		c.spec = nil // of many jobs that run it is a good part
 	case lifecycle.Do:
-		c.proc.Do(control(e.Request))
+		c.proc.Do(backends.Numbered{Control: control(e.Request), Nth: e.Nth})
 		if r, is := e.Request.(messages.ResizeTerminal); is {
 			c.resized(ctx, r.Size)
 		}

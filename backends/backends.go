@@ -72,8 +72,9 @@ type Process interface {
 	// an error with the code output_unavailable when there is none.
 	Output(messages.Stream) (spill.Log, error)
 
-	// Do asks for a Control. Each is answered by one fact, in order; after an
-	// Adopt by another, answers that are still due are not told.
+	// Do asks for a Control. They take effect in their order, and each is answered by
+	// one fact: a Numbered one as soon as its answer is known, the others in their
+	// order. After an Adopt by another, answers that are still due are not told.
 	Do(Control)
 
 	// Stop ends the tree by the ladder of reliability.md 2.2: TERM, after grace
@@ -219,6 +220,12 @@ type (
 	Pause struct{}
 	// Resume goes on with it.
 	Resume struct{}
+	// Numbered is any of these, whose answer has the number Nth, which is not 0: it waits
+	// for no other, as a signal need not wait for input that the job does not read.
+	Numbered struct {
+		Control
+		Nth uint64
+	}
 )
 
 func (Input) control()         {}

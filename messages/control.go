@@ -118,6 +118,7 @@ type CommandStopped struct {
 type InputWritten struct {
 	quiet
 	Through int64
+	Nth     uint64 // of the process, as ControlDone has it; a client gets none
 }
 
 // ControlReply is what a client may receive in answer to a control request.

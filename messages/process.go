@@ -189,15 +189,51 @@ type LogFlagged struct {
 	Flag   Flag
 }
 
-// ControlDone reports that a control took effect. Controls of one job are
-// answered one by one in their order: with ControlDone, ControlRefused or, for
-// input, InputWritten.
-type ControlDone struct{ quiet }
+// ControlDone reports that a control took effect. Each control of a job is answered
+// once: with ControlDone, ControlRefused or, for input, InputWritten. Nth is the number
+// that it was asked with; 0: it had none, and is the first of those that are not answered.
+type ControlDone struct {
+	quiet
+	Nth uint64
+}
 
 // ControlRefused reports that a control could not be done; nothing changed.
 type ControlRefused struct {
 	quiet
 	Err Error
+	Nth uint64
+}
+
+// ControlAnswer is a fact that answers a control.
+type ControlAnswer interface {
+	ProcessFact
+	// Answers is the number of the control.
+	Answers() uint64
+	// Answering is the same answer to another control.
+	Answering(nth uint64) ControlAnswer
+}
+
+// Answers implements ControlAnswer.
+func (f ControlDone) Answers() uint64    { return f.Nth }
+func (f ControlRefused) Answers() uint64 { return f.Nth }
+func (f InputWritten) Answers() uint64   { return f.Nth }
+
+// Answering implements ControlAnswer.
+func (f ControlDone) Answering(nth uint64) ControlAnswer {
+	f.Nth = nth
+	return f
+}
+
+// Answering implements ControlAnswer.
+func (f ControlRefused) Answering(nth uint64) ControlAnswer {
+	f.Nth = nth
+	return f
+}
+
+// Answering implements ControlAnswer.
+func (f InputWritten) Answering(nth uint64) ControlAnswer {
+	f.Nth = nth
+	return f
 }
 
 // ProcessFact is what an engine may report about a process.

@@ -15,10 +15,11 @@ type Command struct {
 	Limits Limits
 
 	stoppers []Ticket  // wait for the end of the tree
-	controls []control // wait for the answer of the process, in order
+	controls []control // wait for the answer of the process
+	asks     uint64    // how often it was asked for something
 	result   uint64    // the engine's number of the result
 	seq      uint64    // the engine's last number
-	gens     [timers]int
+	gens     [timers]int32
 	own      bool // Job was made in this step, and nobody was told of it
 	closed   bool // OutputClosed was heard
 	ended    bool // TreeEnded was heard
@@ -43,7 +44,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 		return c.asked(now, e)
 	case Recorded:
 		return c.recorded(e)
-	case messages.InputWritten, messages.ControlDone, messages.ControlRefused:
+	case messages.ControlAnswer:
 		return c.answered(e)
 	case messages.InputAwaited, messages.LogBlocked, messages.LogFlagged:
 		return c.noticed(e)
@@ -118,7 +119,7 @@ func (c Command) In(dir string) Command {
 
 func (c *Command) arm(t Timer, after time.Duration) Effect {
 	c.gens[t]++
-	return Arm{Timer: t, After: max(after, 0), Gen: c.gens[t]}
+	return Arm{Timer: t, After: max(after, 0), Gen: int(c.gens[t])}
 }
 
 func (c *Command) disarm(t Timer) Effect {
@@ -170,7 +171,7 @@ func (c Command) promote(todo []Effect) (Command, []Effect) {
 }
 
 func (c Command) expired(e Expired) (Command, []Effect) {
-	if e.Gen != c.gens[e.Timer] {
+	if e.Gen != int(c.gens[e.Timer]) {
 		return c, nil
 	}
 	switch {

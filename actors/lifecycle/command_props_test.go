@@ -79,7 +79,7 @@ func (j *judge) ask(request any) []Effect {
 func (j *judge) expire(t Timer, old bool) {
 	gen, runs := j.armed[t]
 	if old || !runs {
-		gen, runs = j.c.gens[t]-1, false
+		gen, runs = int(j.c.gens[t])-1, false
 	}
 	if todo := j.take(Expired{Timer: t, Gen: gen}); !runs && len(todo) > 0 {
 		j.fail("a stale timer did %v", todo)

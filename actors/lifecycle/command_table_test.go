@@ -91,7 +91,7 @@ func subject() Command {
 // step takes an event, or the expiry of a timer.
 func step(c Command, event any) (Command, []Effect) {
 	if t, timer := event.(Timer); timer {
-		event = Expired{Timer: t, Gen: c.gens[t]}
+		event = Expired{Timer: t, Gen: int(c.gens[t])}
 	}
 	return c.Step(noon, event)
 }
@@ -160,6 +160,48 @@ func TestCommandTable(t *testing.T) {
 			if want, ok := commandTable[e.name][p.name]; got != want || !ok && got != "" {
 				t.Errorf("%-14s in %-10s: %q, want %q", e.name, p.name, got, want)
 			}
+		}
+	}
+}
+
+// Whoever asked hears the answer of the number that the process was asked with,
+// whatever it has answered before.
+func TestAnswersAreKnownByTheirNumbers(t *testing.T) {
+	c := subject()
+	for _, e := range []any{Granted{}, messages.ProcessStarted{PID: 42, At: noon}} {
+		c, _ = step(c, e)
+	}
+	nth := map[Ticket]uint64{}
+	for i, r := range []any{messages.WriteInput{}, messages.ChangeDeadline{None: true}, messages.SignalCommand{}, messages.ResizeTerminal{}} {
+		var todo []Effect
+		c, todo = step(c, Asked{By: Ticket(i + 1), Request: r})
+		for _, e := range todo {
+			if do, is := e.(Do); is {
+				nth[Ticket(i+1)] = do.Nth
+			}
+		}
+	}
+	for _, x := range []struct {
+		fact messages.ControlAnswer
+		want string
+	}{
+		{messages.ControlDone{Nth: nth[3]}, "3:Acknowledged"},
+		{messages.ControlDone{Nth: 99}, ""},
+		{messages.ControlDone{Nth: nth[2]}, ""}, // told before
+		{messages.ControlRefused{Nth: nth[4], Err: messages.Error{Code: messages.Unsupported}}, "4:unsupported"},
+		{messages.InputWritten{Nth: nth[1], Through: 3}, "1:InputWritten"},
+	} {
+		var todo []Effect
+		c, todo = step(c, x.fact)
+		got := ""
+		for _, e := range todo {
+			got += short(e)
+			if r := e.(Reply); r.To == 1 && r.Reply != any(messages.InputWritten{Through: 3}) {
+				t.Errorf("the client hears %+v", r.Reply)
+			}
+		}
+		if got != x.want {
+			t.Errorf("%+v: %q, want %q", x.fact, got, x.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 // control is a request that the process answers.
 type control struct {
+	nth  uint64
 	to   Ticket
 	look bool // it asks whether the job waits for input
 }
@@ -41,18 +42,26 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
-	if _, pace := e.Request.(messages.PaceOutput); pace { // it holds at once; its answer waits behind input that a held job does not take
-		c.controls = append(slices.Clip(c.controls), control{})
-		return c, []Effect{Do{e.Request}, Reply{e.By, messages.Acknowledged{}}}
+	if _, pace := e.Request.(messages.PaceOutput); pace { // it holds at once; a keeper of an older build answers behind input that a held job does not take
+		c, do := c.ask(control{}, e.Request)
+		return c, []Effect{do, Reply{e.By, messages.Acknowledged{}}}
 	}
 	_, look := e.Request.(messages.AwaitInput)
-	c.controls = append(slices.Clip(c.controls), control{e.By, look})
+	c, do := c.ask(control{to: e.By, look: look}, e.Request)
 	was := c.Job.Terminal
 	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
 		c.edit().Terminal = r.Size
-		return c, []Effect{Do{e.Request}, c.tell(messages.CommandChanged{})}
+		return c, []Effect{do, c.tell(messages.CommandChanged{})}
 	}
-	return c, []Effect{Do{e.Request}}
+	return c, []Effect{do}
+}
+
+// ask asks the process, and has whoever waits for the answer wait.
+func (c Command) ask(by control, request any) (Command, Do) {
+	c.asks++
+	by.nth = c.asks
+	c.controls = append(slices.Clip(c.controls), by)
+	return c, Do{request, by.nth}
 }
 
 func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (Command, []Effect) {
@@ -144,10 +153,10 @@ func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDea
 		timer = c.arm(Deadline, left)
 	}
 	c.Limits.Timeout = c.Job.Timeout
-	c.controls = append(slices.Clip(c.controls), control{}) // the engine's answer is nobody's
+	c, do := c.ask(control{}, messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}) // the engine's answer is nobody's
 	return c, []Effect{
 		timer,
-		Do{messages.ChangeDeadline{Job: c.Job.ID, None: r.None, After: left}},
+		do,
 		c.tell(messages.CommandChanged{}),
 		Reply{by, messages.Acknowledged{}},
 	}
@@ -195,19 +204,22 @@ func after(r messages.ChangeDeadline, left time.Duration) time.Duration {
 	return r.After
 }
 
-// answered passes the process's answer to the client whose turn it is.
-func (c Command) answered(fact any) (Command, []Effect) {
-	if len(c.controls) == 0 {
+// answered passes the process's answer to the client that asked; one without a number
+// is of the first.
+func (c Command) answered(fact messages.ControlAnswer) (Command, []Effect) {
+	nth := fact.Answers()
+	i := slices.IndexFunc(c.controls, func(w control) bool { return nth == 0 || w.nth == nth })
+	if i < 0 {
 		return c, nil // asked by a former actor: its clients were told
 	}
-	by := c.controls[0]
-	c.controls = c.controls[1:]
+	by := c.controls[i]
+	c.controls = slices.Delete(slices.Clone(c.controls), i, i+1)
 	if by.to == 0 {
 		return c, nil
 	}
 	switch f := fact.(type) {
 	case messages.InputWritten:
-		return c, []Effect{Reply{by.to, f}}
+		return c, []Effect{Reply{by.to, messages.InputWritten{Through: f.Through}}}
 	case messages.ControlRefused:
 		return c, []Effect{Reply{by.to, messages.CommandRejected{Err: f.Err}}}
 	}

@@ -73,8 +73,11 @@ type (
 	Disarm struct{ Timer Timer }
 	// Start asks the shell to start the job, with what is left of its deadline.
 	Start struct{ Deadline time.Duration }
-	// Do asks the process for what Request says; it answers by a fact.
-	Do struct{ Request any }
+	// Do asks the process for what Request says; it answers by a fact with the number Nth.
+	Do struct {
+		Request any
+		Nth     uint64
+	}
 	// Stop asks the engine to end the tree.
 	Stop struct {
 		Cause messages.Cause

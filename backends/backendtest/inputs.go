@@ -18,6 +18,7 @@ func inputCases() []testCase {
 		{"input is never awaited", neverAwaited, pipes},
 		{"signals", someSignals, signals | ownProcess},
 		{"controls are answered in order", answersInOrder, input | signals},
+		{"numbered controls wait for no input", numberedAnswers, input | signals | pipes},
 		{"controls behind the exit", controlsAfterExit, ownProcess},
 	}
 }
@@ -171,6 +172,25 @@ func answersInOrder(b *bench) {
 		b.Errorf("answered with %s", show(found))
 	}
 	r.over()
+}
+
+// A signal is answered at once, though input that was given before it is not read.
+func numberedAnswers(b *bench) {
+	r := b.start("sleep", withInput).ready()
+	r.process.Do(backends.Numbered{Control: backends.Input{Data: make([]byte, 200_000)}, Nth: 7})
+	r.process.Do(backends.Numbered{Control: backends.Signal{Name: "CONT"}, Nth: 9})
+	r.until("the answer to the signal", func(heard []messages.ProcessFact) bool {
+		return slices.Contains(heard, messages.ProcessFact(messages.ControlDone{Nth: 9}))
+	})
+	r.process.Stop(messages.Cause{By: messages.ByClient}, 0)
+	r.over()
+	nths := map[uint64]int{}
+	for _, f := range r.answers(2) {
+		nths[f.(messages.ControlAnswer).Answers()]++
+	}
+	if len(nths) != 2 || nths[7] != 1 || nths[9] != 1 {
+		b.Errorf("answered with %s", show(r.all()))
+	}
 }
 
 func controlsAfterExit(b *bench) {

@@ -12,9 +12,9 @@ import (
 )
 
 // controls are what a job was asked and not yet answered for. They take effect
-// one by one, in a goroutine of the engine, and are answered in their order;
-// input is answered when the kernel has taken it, and holds back the answers
-// behind it, though not their effect. Guarded by job.mu.
+// one by one, in a goroutine of the engine; input is answered when the kernel has
+// taken it, and holds back the answers behind it that have no number. Guarded by
+// job.mu.
 type controls struct {
 	todo    []control
 	answers []*answer
@@ -31,6 +31,7 @@ type control struct {
 // answer is one that is due; fact is nil until it is known.
 type answer struct {
 	by   *backends.Binding
+	nth  uint64 // of the control; 0: it is answered in its order
 	fact messages.ProcessFact
 	acts bool // nothing refuses it any more: the job may see its effect, and exit of it
 }
@@ -81,6 +82,7 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 		j.controls = &controls{}
 	}
 	a := &answer{by: by}
+	c, a.nth = backends.Number(c)
 	j.controls.answers = append(j.controls.answers, a)
 	switch in := c.(type) {
 	case backends.Input:
@@ -171,7 +173,7 @@ func (j *job) performOne(c control) {
 // held reports whether capture is paused.
 func (j *job) held() bool { return j.paused.Load() }
 
-// answer says what is known, in the order in which it was asked.
+// answer takes what is known, and says what can be told.
 func (j *job) answer(a *answer, fact messages.ProcessFact) {
 	j.update(func() {
 		if a.fact == nil {
@@ -187,14 +189,19 @@ func (j *job) sayAnswers() {
 		return
 	}
 	owner := j.owner()
-	for len(j.controls.answers) > 0 && j.controls.answers[0].fact != nil {
-		a := j.controls.answers[0]
-		j.controls.answers = j.controls.answers[1:]
-		if a.by != nil && a.by == owner && j.phase != over {
-			j.say(a.fact)
+	j.controls.answers = backends.SayKnown(j.controls.answers, (*answer).known, func(a *answer) {
+		if a.by == nil || a.by != owner || j.phase == over {
+			return
 		}
-	}
+		fact := a.fact
+		if f, is := fact.(messages.ControlAnswer); is {
+			fact = f.Answering(a.nth)
+		}
+		j.say(fact)
+	})
 }
+
+func (a *answer) known() (nth uint64, known bool) { return a.nth, a.fact != nil }
 
 // signal sends one signal to the main process or to the whole tree. A KILL for the tree
 // misses nobody who forks meanwhile, nor who executes (docs/decisions/034).

@@ -74,6 +74,48 @@ func TestBadInputIsBounded(t *testing.T) {
 	}
 }
 
+// What has a number is answered when its answer is known: of input that waits for the
+// job only that itself, and what is to be behind it.
+func TestInputHoldsBackNoAnswerWithANumber(t *testing.T) {
+	r := newRig(t)
+	e := r.fed("echo up; sleep 100")
+	e.grown(messages.Merged, 0)
+	for i, c := range []backends.Control{
+		backends.Input{Data: make([]byte, 200_000)},
+		backends.Input{Data: make([]byte, 100_000)},
+		backends.Signal{Name: "CONT"},
+		backends.Signal{Name: "NOSUCH"},
+		backends.Deadline{After: time.Hour},
+		backends.Pause{},
+		backends.Resume{},
+		backends.Resize{},
+		backends.CloseInput{},
+	} {
+		e.proc.Do(backends.Numbered{Control: c, Nth: uint64(i + 1)})
+	}
+	numbers := func() (list []uint64) {
+		for _, f := range e.all() {
+			if a, is := f.(messages.ControlAnswer); is {
+				list = append(list, a.Answers())
+			}
+		}
+		return list
+	}
+	e.hears("seven answers", func([]messages.ProcessFact) bool { return len(numbers()) == 7 })
+	if got := numbers(); !slices.Equal(got, []uint64{2, 3, 4, 5, 6, 7, 8}) {
+		t.Errorf("%v", got)
+	}
+	e.proc.Stop(client(), 0)
+	e.over()
+	want := []string{
+		"refused resource_exhausted", "done", "refused invalid_params", "done", "done", "done", "refused unsupported",
+		"refused job_finished",
+	}
+	if got := answers(e); !slices.Equal(got[:8], want) {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestBadInputOfAJobWithoutAny(t *testing.T) {
 	r := newRig(t)
 	e := r.up("echo up; sleep 100")

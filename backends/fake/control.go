@@ -19,12 +19,15 @@ type due struct {
 // answer is what a control is answered with, as soon as that is known.
 type answer struct {
 	by    *binding
+	nth   uint64 // of the control; 0: it is answered in its turn
 	ready bool
 	fact  messages.ProcessFact
 	end   int64 // of the input that waits
 }
 
 func (a *answer) is(fact messages.ProcessFact) { a.ready, a.fact = true, fact }
+
+func (a *answer) known() (nth uint64, known bool) { return a.nth, a.ready }
 
 func (p *Process) do(by *binding, c backends.Control) {
 	p.mu.Lock()
@@ -47,9 +50,10 @@ func (p *Process) doDue() {
 	}
 }
 
-// perform does one control and answers it in its turn.
+// perform does one control and answers it, in its turn if it has no number.
 func (p *Process) perform(by *binding, c backends.Control) {
 	a := &answer{by: by}
+	c, a.nth = backends.Number(c)
 	p.answers = append(p.answers, a)
 	if p.phase != running {
 		a.is(refused(messages.JobFinished, "the process has exited"))
@@ -86,15 +90,18 @@ func (p *Process) perform(by *binding, c backends.Control) {
 	p.answer()
 }
 
-// answer tells what is ready, in the order in which it was asked.
+// answer tells what is ready.
 func (p *Process) answer() {
-	for len(p.answers) > 0 && p.answers[0].ready {
-		a := p.answers[0]
-		p.answers = p.answers[1:]
-		if a.by == p.owner {
-			p.say(a.fact)
+	p.answers = backends.SayKnown(p.answers, (*answer).known, func(a *answer) {
+		if a.by != p.owner {
+			return
 		}
-	}
+		fact := a.fact
+		if f, is := fact.(messages.ControlAnswer); is {
+			fact = f.Answering(a.nth)
+		}
+		p.say(fact)
+	})
 }
 
 // refuseAnswers answers what a process that has exited can do no more.

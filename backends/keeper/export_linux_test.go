@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"troupe/backends"
 	"troupe/messages"
 )
 
@@ -141,4 +142,22 @@ func (c *Client) Bound(requests int) {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
 	c.line.limit = requests
+}
+
+// Unnumbered plays a keeper that gives answers no numbers to a job that is asked for as
+// many things, the first of which is refused before; it returns what the owner hears.
+func Unnumbered(t *testing.T, answers ...messages.ProcessFact) (heard []messages.ProcessFact) {
+	t.Helper()
+	j := newJob(&Client{}, "J", false)
+	j.bound = backends.Bind(func(f messages.ProcessFact) { heard = append(heard, f) })
+	for i := range answers {
+		if i == 1 {
+			j.unheard(&messages.Error{})
+		}
+		j.due = append(j.due, &due{nth: uint64(i + 1)})
+	}
+	for _, f := range answers {
+		j.hear(0, f)
+	}
+	return heard
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -32,10 +33,10 @@ type job struct {
 	done  bool // and all of it is settled: the keeper forgets the job
 	said  said // to the owner
 	exit  messages.Sizes
-	heard uint64 // highest number of a fact the keeper told
-	told  uint64 // and that the owner was told
-	due   []*due // controls that are not answered yet
-	stale int    // and how many answers are to come to some that were refused
+	heard uint64   // highest number of a fact the keeper told
+	told  uint64   // and that the owner was told
+	due   []*due   // controls that are not answered yet
+	stale []uint64 // the numbers of some that were refused, and whose answers are to come
 	outs  [3]*outlog
 	order []byte // of two small ones
 
@@ -56,7 +57,12 @@ type job struct {
 type said struct{ started, main, result, closed, ended bool }
 
 // due is one control whose answer the owner waits for.
-type due struct{ fact messages.ProcessFact }
+type due struct {
+	nth  uint64 // its number; 0: it has none, and is answered in its order
+	fact messages.ProcessFact
+}
+
+func (d *due) known() (nth uint64, known bool) { return d.nth, d.fact != nil }
 
 func newJob(c *Client, id messages.UID, separate bool) *job {
 	return &job{c: c, id: id, separate: separate}
@@ -129,7 +135,7 @@ func (j *job) take(f messages.ProcessFact) {
 		j.takeClosed(f)
 	case messages.TreeEnded:
 		j.takeEnded(f)
-	case messages.ControlDone, messages.ControlRefused, messages.InputWritten:
+	case messages.ControlAnswer:
 		j.answer(f)
 	case messages.OutputGrew:
 		j.credit[f.Stream%3] = nil
@@ -229,14 +235,17 @@ func (j *job) settleRest() {
 	}
 }
 
-// answer answers the first control that is due. Called with mu.
-func (j *job) answer(f messages.ProcessFact) {
-	if j.stale > 0 {
-		j.stale--
+// answer answers a control that is due: the one of its number, or the first, for a
+// keeper of an older build gives none, and answers in the order in which it was asked.
+// Called with mu.
+func (j *job) answer(f messages.ControlAnswer) {
+	nth := f.Answers()
+	if i := slices.IndexFunc(j.stale, func(n uint64) bool { return nth == 0 || n == nth }); i >= 0 {
+		j.stale = slices.Delete(j.stale, i, i+1)
 		return
 	}
 	for _, d := range j.due {
-		if d.fact == nil {
+		if d.fact == nil && (nth == 0 || d.nth == nth) {
 			d.fact = f
 			break
 		}
@@ -244,12 +253,15 @@ func (j *job) answer(f messages.ProcessFact) {
 	j.sayAnswers()
 }
 
-// sayAnswers says what is known, in the order in which it was asked. Called with mu.
+// sayAnswers says what is known. Called with mu.
 func (j *job) sayAnswers() {
-	for len(j.due) > 0 && j.due[0].fact != nil {
-		j.say(j.due[0].fact)
-		j.due = j.due[1:]
-	}
+	j.due = backends.SayKnown(j.due, (*due).known, func(d *due) {
+		fact := d.fact
+		if f, is := fact.(messages.ControlAnswer); is {
+			fact = f.Answering(d.nth)
+		}
+		j.say(fact)
+	})
 }
 
 // refuseDue answers everything that is not. Called with mu.

@@ -108,11 +108,19 @@ type (
 		Name  string
 		Tree  bool
 		After time.Duration
+		Nth   uint64 // its answer has it; 0: an older client, which hears answers in the order of its questions
 	}
 )
 
 // wireControl is a control as it travels.
 func wireControl(c backends.Control) control {
+	plain, nth := backends.Number(c)
+	w := wireOf(plain)
+	w.Nth = nth
+	return w
+}
+
+func wireOf(c backends.Control) control {
 	switch c := c.(type) {
 	case backends.Input:
 		return control{Kind: "input", Data: c.Data, Raw: c.Raw}
@@ -138,6 +146,14 @@ func wireControl(c backends.Control) control {
 
 // engineControl takes it back; nil is one that is not known.
 func (c control) engineControl() backends.Control {
+	plain := c.plain()
+	if plain == nil || c.Nth == 0 {
+		return plain
+	}
+	return backends.Numbered{Control: plain, Nth: c.Nth}
+}
+
+func (c control) plain() backends.Control {
 	switch c.Kind {
 	case "input":
 		return backends.Input{Data: c.Data, Raw: c.Raw}

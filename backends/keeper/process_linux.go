@@ -184,7 +184,7 @@ func (j *job) newGen() {
 	j.c.gen++
 	j.gen = j.c.gen
 	j.c.mu.Unlock()
-	j.stale = 0 // answers to the former are not heard
+	j.stale = nil // answers to the former are not heard
 }
 
 // do takes a control.
@@ -194,7 +194,8 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 	if j.over || j.bound != by {
 		return // nothing follows the last word, and nobody would hear it
 	}
-	d := &due{}
+	_, nth := backends.Number(c)
+	d := &due{nth: nth}
 	j.due = append(j.due, d)
 	mute := j.c.Health()
 	m, err := (message{kind: askDo, gen: j.gen, job: j.id, body: encode(wireControl(c))}).pack()

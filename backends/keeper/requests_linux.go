@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -26,7 +27,8 @@ func (s *server) answer(l *line, m message) {
 	case m.kind == askStart: // its owner waits for a fact, and so does that of a control
 		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *asError(err), Shell: cannotRun, At: time.Now()})})
 	case m.kind == askDo:
-		s.say(l, message{kind: factRefused, gen: m.gen, job: m.job, body: encode(messages.ControlRefused{Err: *asError(err)})})
+		w, _ := decode[control](m.body)
+		s.say(l, message{kind: factRefused, gen: m.gen, job: m.job, body: encode(messages.ControlRefused{Err: *asError(err), Nth: w.Nth})})
 	default:
 		s.say(l, message{kind: sayRefused, gen: m.gen, job: m.job, body: encode(asError(err))})
 	}
@@ -211,7 +213,8 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 func (s *server) paced(c *charge, what backends.Control) backends.Control {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch what.(type) {
+	plain, _ := backends.Number(what)
+	switch plain.(type) {
 	case backends.Pause:
 		c.paused = true
 	case backends.Resume:
@@ -219,6 +222,9 @@ func (s *server) paced(c *charge, what backends.Control) backends.Control {
 	}
 	return what
 }
+
+// nobodys is the number of a control that no client has asked for.
+const nobodys = math.MaxUint64
 
 // unpause lets jobs go on whose reader is gone.
 func (s *server) unpause() {
@@ -232,7 +238,7 @@ func (s *server) unpause() {
 	}
 	s.mu.Unlock()
 	for _, proc := range paused {
-		proc.Do(backends.Resume{})
+		proc.Do(backends.Numbered{Control: backends.Resume{}, Nth: nobodys})
 	}
 }
 

@@ -215,6 +215,9 @@ func (e *ear) hear(f messages.ProcessFact) {
 	if k == 0 || e.all && (k == factClosed || k == factEnded) {
 		return // the client knows
 	}
+	if a, is := f.(messages.ControlAnswer); is && a.Answers() == nobodys {
+		return // it would take it for one of its own
+	}
 	m := message{kind: k, gen: e.gen, job: e.id, safe: e.job.safely && k == factExited}
 	m.body = encode(f)
 	m, err := m.pack()

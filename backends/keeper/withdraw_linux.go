@@ -13,7 +13,7 @@ func (j *job) unheard(why *messages.Error) {
 	for _, d := range j.due {
 		if d.fact == nil {
 			d.fact = messages.ControlRefused{Err: *why}
-			j.stale++
+			j.stale = append(j.stale, d.nth)
 		}
 	}
 	j.sayAnswers()

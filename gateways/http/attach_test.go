@@ -154,6 +154,20 @@ func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	require.NotEmpty(t, b.said(wire.AttachLease).Reason)
 }
 
+// The size of a terminal changes though its job reads nothing of what is typed.
+func TestFaultAttachedTerminalIsFull(t *testing.T) {
+	d := start(t, nil)
+	job := d.background(messages.RunCommand{
+		Text: "trap 'stty size' WINCH; stty raw -echo; echo up; while :; do sleep 60 & wait; done", Terminal: messages.Terminal{Rows: 24, Cols: 80},
+	})
+	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "up"})
+	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
+	require.True(t, a.said(wire.AttachLease).Held)
+	require.NoError(t, a.Write(t.Context(), make([]byte, 2*wire.MaxAttachInput)))
+	require.NoError(t, a.Say(t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: 33, Cols: 66}))
+	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "33 66"})
+}
+
 // The server ends those who are attached; the job goes on.
 func TestAttachedUntilTheServerEnds(t *testing.T) {
 	d := start(t, nil)
