@@ -27,7 +27,7 @@ own, as long as it answers at once.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return errors.Join(root.GenBashCompletionV2(m.Out, true), written(m.Out, bashWords))
+				return errors.Join(root.GenBashCompletionV2(m.Out, true), writeText(m.Out, bashWords))
 			case "zsh":
 				return root.GenZshCompletion(m.Out)
 			case "fish":
@@ -72,7 +72,7 @@ __troupe_init_completion()
 }
 `
 
-func written(to io.Writer, text string) error {
+func writeText(to io.Writer, text string) error {
 	_, err := io.WriteString(to, text)
 	return err
 }
