@@ -69,6 +69,59 @@ func (s *server) maybeEnd() {
 	})
 }
 
+// leaveNothing removes the directory of a keeper that ends and of whose job nothing is
+// known, since it was not started: nobody would ever ask for it.
+func (s *server) leaveNothing() {
+	if !s.o.Alone || s.lease == nil || s.journal == nil || len(s.journal.past().jobs) > 0 {
+		return
+	}
+	if err := removeUnborn(s.dir); err != nil {
+		s.fault("", err)
+	}
+}
+
+// forgetUnborn does so for a keeper that could not begin, and has told why: else that is
+// in a file of the directory.
+func (c *Client) forgetUnborn(why error) {
+	seen, err := Look(c.o.Dir)
+	if err != nil || seen.Known || errors.Is(why, errHungUp) || errors.Is(why, errNoHello) {
+		return
+	}
+	dir, err := openDir(c.o.Dir, false)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	lease, err := takeLease(dir, leaseBound) // it may be about to end
+	switch {
+	case err == nil:
+		defer lease.Close()
+	case !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT): // else nobody has it
+		return
+	}
+	if seen, err = Look(c.o.Dir); err == nil && !seen.Known {
+		c.fault(removeUnborn(dir))
+	}
+}
+
+// removeUnborn removes the directory of a detached job, if it is where it was.
+func removeUnborn(dir *os.File) error {
+	now, err := os.Lstat(dir.Name())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	was, serr := dir.Stat()
+	if err = errors.Join(err, serr); err != nil || !os.SameFile(now, was) {
+		return err
+	}
+	at, err := os.OpenRoot(filepath.Dir(dir.Name()))
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	return at.RemoveAll(filepath.Base(dir.Name()))
+}
+
 // give takes the places that a job is to have for its log and its pid. Nothing is
 // written where something is already.
 func (s *server) give(spec *backends.Spec, c *charge) *messages.Error {

@@ -33,14 +33,9 @@ type finder struct {
 
 // connect gives a connection on which both sides have said hello.
 func (f *finder) connect(me hello) (*conn, hello, error) {
-	dir, err := openDir(f.o.Dir, len(f.o.Program) > 0)
-	if err != nil {
-		return nil, hello{}, err
-	}
-	defer dir.Close()
 	woken := false
 	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
-		c, h, err := f.once(dir, me)
+		c, h, err := f.once(me)
 		if silent := (*silentError)(nil); errors.As(err, &silent) {
 			if !woken && !f.o.leave && stoppedNow(silent.pid) {
 				woken = true
@@ -59,8 +54,13 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 // greetTries at doubling distances from findFirst on are five seconds.
 const greetTries = 10
 
-// once is one try.
-func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
+// once is one try. A keeper that could not begin may have taken its directory along.
+func (f *finder) once(me hello) (*conn, hello, error) {
+	dir, err := openDir(f.o.Dir, len(f.o.Program) > 0)
+	if err != nil {
+		return nil, hello{}, err
+	}
+	defer dir.Close()
 	c, err := dial(dir, socketName)
 	if err == nil {
 		h, err := f.greetListener(c, me)
@@ -81,7 +81,7 @@ func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
 	}
 	h, err := greet(c, me, startBound)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = refused(messages.Internal, "keeper", "the keeper that was started did not say hello", "what it says is in "+errorsName+" of its directory")
+		err = errNoHello
 	}
 	if errors.Is(err, errRunning) { // somebody else was faster
 		if c, err = dial(dir, socketName); err == nil {
@@ -90,6 +90,9 @@ func (f *finder) once(dir *os.File, me hello) (*conn, hello, error) {
 	}
 	return c, h, err
 }
+
+// errNoHello is a keeper that was started and says nothing.
+var errNoHello = refused(messages.Internal, "hello", "the keeper that was started did not say hello", "what it says is in "+errorsName+" of its directory")
 
 // silentError is a keeper that lives and does not say hello.
 type silentError struct{ pid int }
@@ -126,6 +129,10 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 	c.setReadDeadline(time.Now().Add(bound))
 	p, files, err := c.recv()
 	closeAll(files)
+	if errors.Is(err, unix.ECONNRESET) { // it has not read our hello: why may come behind that
+		p, files, err = c.recv()
+		closeAll(files)
+	}
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
 			return h, errHungUp

@@ -193,6 +193,7 @@ func (c *Client) begin() {
 		jobs = append(jobs, j)
 	}
 	c.mu.Unlock()
+	c.forgetUnborn(err)
 	close(c.done)
 	for _, j := range jobs {
 		j.fail(*asError(err))

@@ -195,8 +195,44 @@ func TestFleetKeeperWithoutAJobEnds(t *testing.T) {
 	c := open(t, dir, roleArg, "--alone")
 	_, pid := c.Keeper()
 	c.Close(true)
-	ended(t, dir)
 	until(t, "the end of the keeper", func() bool { return startTime(pid) == "" })
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it left its directory: %v", err)
+	}
+}
+
+// Of a detached job that is not started nothing is left: it could not be, or its keeper
+// could not begin, or there is none.
+func TestFleetLeavesNothingOfWhatDidNotStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*keeper.FleetOptions)
+		spec   func(*backends.Spec)
+	}{
+		"no program of the job":    {spec: func(s *backends.Spec) { s.Argv = []string{"/nonexistent/program"} }},
+		"no place for its log":     {spec: func(s *backends.Spec) { s.Log.File = "/nonexistent/log" }},
+		"no program of the keeper": {change: func(o *keeper.FleetOptions) { o.Program = []string{"/nonexistent/keeper"} }},
+		"its keeper writes nothing": {change: func(o *keeper.FleetOptions) {
+			o.Program = []string{"/bin/sh", "-c", `ulimit -f 0; exec "$0" "$@"`, self(t), roleArg}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "detached")
+			f := openFleet(t, root, func(o *keeper.FleetOptions) {
+				if c.change != nil {
+					c.change(o)
+				}
+			})
+			e := newEar(t)
+			p := f.Start(shell(newUID(), "", detached, func(s *backends.Spec) {
+				if c.spec != nil {
+					c.spec(s)
+				}
+			}), e.facts)
+			p.Settle(await[messages.ProcessFailed](e, 1).Seq)
+			f.Close(true)
+			until(t, "the end of its directory", func() bool { return len(keeper.Detached(root)) == 0 })
+		})
+	}
 }
 
 // parentOf is the parent of a process, 0 of one that has gone.

@@ -74,14 +74,17 @@ func Serve(ctx context.Context, o Options) error {
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)
+		s.leaveNothing()
 		return err
 	}
 	var serving sync.WaitGroup
 	listener, err := listen(s.dir, socketName)
 	if err != nil {
 		s.engine.Close(false)
+		err = errors.Join(err, s.journal.close())
 		s.tellFailure(err)
-		return errors.Join(err, s.journal.close())
+		s.leaveNothing()
+		return err
 	}
 	if first != nil {
 		serving.Go(func() { s.serve(first) })
@@ -107,11 +110,12 @@ func Serve(ctx context.Context, o Options) error {
 	s.mu.Unlock()
 	close(over)
 	serving.Wait()
-	path, err := inDir(s.dir, socketName)
-	if err == nil {
+	if path, err := inDir(s.dir, socketName); err == nil {
 		_ = unix.Unlink(path)
 	}
-	return s.journal.close()
+	err = s.journal.close()
+	s.leaveNothing()
+	return err
 }
 
 // tellFailure tells whoever started the keeper why there is none.
