@@ -86,7 +86,7 @@ func (s *screen) unpaint(cut bool) {
 // givesBack is unpaint for a terminal that may take no more: there the guard does it, once
 // it takes something again.
 func (s *screen) givesBack(cut bool, signals *signals) {
-	if !signals.patiently(func() { s.unpaint(cut) }) {
+	if !signals.soon(func() { s.unpaint(cut) }) {
 		s.stuck.Store(true)
 	}
 }

@@ -80,6 +80,10 @@ func (s *signals) hungUp(err error) bool {
 // us.
 const readerPatience = 2 * time.Second
 
+// quitPatience is how long it may take who is in a hurry: as long as what is read at all
+// takes for a few bytes.
+const quitPatience = 100 * time.Millisecond
+
 // late comes when a reader has had its time; never without a signal.
 func (s *signals) late() <-chan time.Time {
 	if s.got == 0 && !s.left.Load() {
@@ -90,13 +94,23 @@ func (s *signals) late() <-chan time.Time {
 
 // patiently waits for what is to be read, as any program does that writes, and
 // says whether it was. A signal leaves it little time, and the second one none.
-func (s *signals) patiently(write func()) bool {
+func (s *signals) patiently(write func()) bool { return s.until(s.late(), write) }
+
+// soon is patiently for what waits elsewhere if it cannot be done: QUIT leaves it next to no
+// time.
+func (s *signals) soon(write func()) bool {
+	if s.got == unix.SIGQUIT {
+		return s.until(time.After(quitPatience), write)
+	}
+	return s.patiently(write)
+}
+
+func (s *signals) until(late <-chan time.Time, write func()) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		write()
 	}()
-	late := s.late()
 	for {
 		select {
 		case <-done:

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +29,7 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 	d.beside("run", "--pty", "-b", "--name", "floods", "--max-output", "1MB", floods).start().ends(0)
 	term := func(_ *terminal, p *process) { p.send(unix.SIGTERM) }
 	keys := func(c *terminal, p *process) { c.keys(p.t, "\x10\x11") }
+	quit := func(_ *terminal, p *process) { p.send(unix.SIGQUIT) }
 	twice := func(_ *terminal, p *process) {
 		p.send(unix.SIGINT)
 		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
@@ -39,6 +43,7 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 		"run in the daemon": {[]string{"run", "--pty", floods}, term, 143},
 		"run, left":         {[]string{"run", "--pty", floods}, keys, 0},
 		"attach":            {[]string{"attach", "floods"}, term, 143},
+		"attach, quit":      {[]string{"attach", "floods"}, quit, 131},
 		"attach, left":      {[]string{"attach", "floods"}, keys, 0},
 		"attach, twice":     {[]string{"attach", "floods"}, twice, 130},
 		"attach --watch":    {[]string{"attach", "--watch", "floods"}, term, 143},
@@ -62,4 +67,25 @@ func TestAStalledTerminalIsLeft(t *testing.T) {
 			}
 		})
 	}
+}
+
+// QUIT leaves a terminal that takes no more next to no time, as the first signal, too; one
+// that takes it is given back in any case.
+func TestQuitDoesNotWaitForATerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, never := time.Now(), make(chan struct{})
+		s := &signals{heard: make(chan os.Signal)}
+		s.first(unix.SIGQUIT)
+		if s.soon(func() { <-never }) {
+			t.Error("it says that all was shown")
+		}
+		if waited := time.Since(began); waited != quitPatience {
+			t.Errorf("it waited %v", waited)
+		}
+		if !s.soon(func() {}) {
+			t.Error("it says that nothing was shown")
+		}
+		close(never)
+	})
 }
