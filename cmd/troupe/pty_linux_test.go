@@ -333,6 +333,25 @@ func TestAHangUpIsOne(t *testing.T) {
 	}
 }
 
+// It is one, too, where the command does not end for long.
+func TestAHangUpOfAStubbornCommand(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	for _, where := range []string{"--pty", "--no-daemon"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			c, p := openTerminal(t), d.beside("run", where, "--pty", "--grace", "3s", `trap '' HUP TERM; printf on; while :; do sleep 0.1; done`)
+			p.t = t
+			p.at(c)
+			c.shown.has(t, "on")
+			if err := c.user.Close(); err != nil {
+				t.Fatal(err)
+			}
+			p.ends(129)
+		})
+	}
+}
+
 // Who comes second watches, and types when the first has left: by then the terminal has
 // the size of his.
 func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {

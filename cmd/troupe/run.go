@@ -141,6 +141,9 @@ func (g *foreground) wait(end <-chan ended) ended {
 		case err := <-g.relayed:
 			g.showed(err)
 		case err := <-g.homeless:
+			if g.signals.got == unix.SIGHUP {
+				continue // what was read went with the terminal, and the command is told to end
+			}
 			g.fail(err, err.Error())
 		}
 	}
