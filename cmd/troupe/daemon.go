@@ -103,6 +103,24 @@ func (d *daemon) alone() error {
 	return nil
 }
 
+// heldByAnother says which daemon holds a state directory whose socket nobody answers at: it was
+// removed, or is another. One that begins or ends is given the time in which that is over.
+func heldByAnother(ctx context.Context, state string) error {
+	path := filepath.Join(state, lockName)
+	if state == "" || !exists(path) {
+		return nil
+	}
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	ok, err := lock.TryRLockContext(ctx, lockPatience/20)
+	if !ok && errors.Is(err, context.DeadlineExceeded) {
+		return heldBy(state, path)
+	}
+	_ = lock.Close()
+	return nil
+}
+
 // heldBy is the error of a state directory that another daemon holds. Its process is named:
 // one whose socket was removed hears of no other way to end it.
 func heldBy(state, lock string) error {

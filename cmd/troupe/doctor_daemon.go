@@ -50,6 +50,12 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 	defer cancel()
 	at, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
+		if err := heldByAnother(ctx, s.State); err != nil {
+			d.Why = "nobody listens at its socket, and none can begin, because of the problem below"
+			c.problem("no daemon can begin: %v", err)
+			c.state(s.State, true)
+			return d
+		}
 		if err := s.hasPlaces(); err != nil {
 			d.Why = "none, and none can begin, because of the problem below"
 			c.problem("no daemon can begin: %v", err)

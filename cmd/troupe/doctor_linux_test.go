@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +46,23 @@ func TestDoctorMissesTheStateDirectory(t *testing.T) {
 	p := d.beside("doctor").start()
 	require.Contains(t, p.rest(), "\nproblem: the daemon can start nothing: "+state+": it is gone (put back what the daemon keeps there, or end the daemon")
 	p.ends(1)
+}
+
+// A daemon whose socket was removed holds its state all the same: doctor names it, and
+// finds nothing wrong when it has gone.
+func TestDoctorFindsTheDaemonWithoutASocket(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	require.NoError(t, os.Remove(d.told(`"address":"`, `"`)))
+	p := d.beside("doctor").start()
+	require.Contains(t, p.rest(), fmt.Sprintf("\nproblem: no daemon can begin: another daemon, process %d, holds the state directory %s (", d.Process.Pid, d.file("troupe")))
+	p.ends(1)
+	d.send(syscall.SIGTERM)
+	d.ends(0)
+	p = d.beside("doctor").start()
+	require.Contains(t, p.rest(), "daemon         not running")
+	p.ends(0)
+	d.beside("serve").start().err.has(t, `"message":"ready"`) // whose end takes the keeper along
 }
 
 // A keeper that is to begin needs room for its journal.
