@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"troupe/dialects/core"
 	"troupe/messages"
@@ -93,20 +94,25 @@ func (c *client) both(ctx context.Context, id messages.JobID, behind [2]int64, m
 	return page, err
 }
 
-// behind shows what follows a byte; wait is how long to wait for it.
+// behind shows what follows a byte; wait is how long to wait for it. The byte may be
+// within a character or a sequence: the rest of that is not shown.
 func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.Shown, error) {
 	id := messages.JobID(job.UID)
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	for size := most; ; {
+	before, err := c.before(ctx, id, stream, from)
+	if err != nil {
+		return core.Shown{}, err
+	}
+	for size := max(most, utf8.UTFMax); ; {
 		b, err := c.options.Host.Bytes(ctx, id, stream, from, size, false)
 		if err != nil {
 			return core.Shown{}, err
 		}
 		more := b.Next < b.Size
-		s := shownBytes(b, stream, from, most, !more && job.State.Ended())
+		s := shownBytes(before, b, stream, from, most, !more && job.State.Ended())
 		if s.Next == from && size > maxSequence {
-			s = shownBytes(b, stream, from, most, true)
+			s = shownBytes(before, b, stream, from, most, true)
 		}
 		switch {
 		case s.Next > from || wait == 0 && !more:
@@ -130,14 +136,34 @@ func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Str
 	}
 }
 
+// before are the last bytes in front of one, as many as tell what a terminal makes of it.
+func (c *call) before(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) ([]byte, error) {
+	if from == 0 {
+		return nil, nil
+	}
+	b, err := c.options.Host.Bytes(ctx, id, stream, max(0, from-view.MaxString), int(min(from, view.MaxString)), false)
+	if err != nil || b.Next != from { // it is behind the end, or there is a gap
+		return nil, err
+	}
+	if gaps := len(b.Gaps); gaps > 0 {
+		b.Data = b.Data[len(b.Data)-int(from-b.Gaps[gaps-1].To):]
+	}
+	return b.Data, nil
+}
+
 // maxSequence is more than a terminal's sequence has: what is longer is an accident.
 const maxSequence = 5 << 18
 
 // shownBytes is a part of a stream as text, at most so many bytes of it. What cannot
-// be told without what is still to come is left to the next part.
-func shownBytes(b Bytes, stream messages.Stream, from int64, most int, last bool) core.Shown {
-	text, n, cut := cleaned(b.Data, most, last)
+// be told without what is still to come is left to the next part, and what is the rest
+// of what is before is left out.
+func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most int, last bool) core.Shown {
+	rest := new(view.Cleaner).Begin(before, b.Data)
+	text, n, cut := cleaned(before, b.Data[rest:], most, last)
 	s := core.Shown{Output: text, From: from, Next: b.Next, Bytes: b.Size, Truncated: cut || b.Next < b.Size}
+	if n > 0 || last {
+		n, s.From = rest+n, from+int64(rest)
+	}
 	if n < len(b.Data) {
 		s.Next = from + int64(n)
 		for _, g := range b.Gaps {
@@ -153,10 +179,13 @@ func shownBytes(b Bytes, stream messages.Stream, from int64, most int, last bool
 	return s
 }
 
-// cleaned is the text of the first n bytes of p. cut says that it would be longer
-// than asked for, which a single character may be.
-func cleaned(p []byte, most int, last bool) (text string, n int, cut bool) {
-	var ahead, whole view.Cleaner
+// cleaned is the text of the first n bytes of p, which follow what is before. cut says
+// that it would be longer than asked for, which a single character may be.
+func cleaned(before, p []byte, most int, last bool) (text string, n int, cut bool) {
+	var ahead, whole, c view.Cleaner
+	for _, each := range []*view.Cleaner{&ahead, &whole, &c} {
+		each.Begin(before, p)
+	}
 	ahead.Append(nil, p)
 	if n = len(p); !last {
 		n -= ahead.Held()
@@ -165,18 +194,18 @@ func cleaned(p []byte, most int, last bool) (text string, n int, cut bool) {
 	if len(all) <= most {
 		return string(all), n, false
 	}
-	var c view.Cleaner
 	var out []byte
 	to, behind := 0, 0 // what is known of the text and of p
 	for i := range n {
 		out = c.Append(out, p[i:i+1])
-		if c.Held() > 0 {
+		known := i + 1 - c.Held() // all in front of this byte, too, if it alone is held
+		if c.Held() > 1 || known == behind {
 			continue
 		}
 		if len(out) > most && to > 0 {
 			break
 		}
-		to, behind = len(out), i+1
+		to, behind = len(out), known
 	}
 	if to == 0 {
 		return string(all), n, false

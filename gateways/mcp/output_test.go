@@ -123,6 +123,56 @@ func TestAPartOfAnMCPOutputThatGoesOn(t *testing.T) {
 	}
 }
 
+// A byte may be within a character or a sequence: what is left of that is no text.
+func TestAnMCPOutputFromWithin(t *testing.T) {
+	const all = "a\x1b[31mred\x1b]0;a title\ahé漢"
+	for _, it := range []struct {
+		from  int64
+		want  string
+		begin int64
+	}{
+		{1, "redhé漢", 1},
+		{2, "redhé漢", 2},
+		{5, "redhé漢", 5},
+		{6, "redhé漢", 6},
+		{7, "edhé漢", 7},
+		{12, "hé漢", 12},
+		{22, "é漢", 22},
+		{23, "漢", 24},
+		{25, "", 27},
+		{26, "", 27},
+		{27, "", 27},
+	} {
+		for _, most := range []int{99, 1} {
+			c, _ := writer(t, all)
+			got, begin, next := "", int64(-1), it.from
+			for done := false; !done; done = next == int64(len(all)) {
+				s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, next, most, 0)
+				require.NoError(t, err)
+				if begin < 0 {
+					begin = s.From
+				}
+				got, next = got+s.Output, s.Next
+			}
+			require.Equal(t, it.want, got, "from %d, at most %d", it.from, most)
+			require.Equal(t, it.begin, begin, "from %d, at most %d", it.from, most)
+		}
+	}
+	c, _ := writer(t, "a\x1b[3", "1mred")
+	s, err := c.behind(t.Context(), messages.Job{State: messages.Running}, messages.Merged, 3, 99, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, "red", s.Output)
+}
+
+// However often a character is broken off, no part is longer than was asked for.
+func TestAnMCPOutputOfBrokenCharacters(t *testing.T) {
+	c, _ := writer(t, "\r"+strings.Repeat("\xe2\x82", 50))
+	s, err := c.behind(t.Context(), messages.Job{State: messages.Finished}, messages.Merged, 0, 12, 0)
+	require.NoError(t, err)
+	require.Equal(t, "\n\uFFFD\uFFFD", s.Output)
+	require.EqualValues(t, 3, s.Next)
+}
+
 // A sequence that is longer than what was asked for is gone over.
 func TestALongSequenceInAnMCPOutput(t *testing.T) {
 	c, _ := writer(t, "\x1b]0;"+strings.Repeat("T", 5000)+"\adone")
@@ -135,7 +185,7 @@ func TestALongSequenceInAnMCPOutput(t *testing.T) {
 // The place behind a gap is not that of as many bytes.
 func TestAPartOfAnMCPOutputThatIsCutBehindAGap(t *testing.T) {
 	b := Bytes{Data: bytes.Repeat([]byte{'x'}, 20), Next: 120, Size: 200, Gaps: []messages.OutputGap{{From: 5, To: 105}}}
-	s := shownBytes(b, messages.Merged, 0, 10, false)
+	s := shownBytes(nil, b, messages.Merged, 0, 10, false)
 	require.Equal(t, strings.Repeat("x", 10), s.Output)
 	require.EqualValues(t, 110, s.Next)
 }

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxString is how much an OSC, APC, PM or SOS swallows before it is taken for
+	// MaxString is how much an OSC, APC, PM or SOS swallows before it is taken for
 	// an accident: binary output must not hide what follows it (reliability.md 5.4).
-	maxString = 8 << 10
+	MaxString = 8 << 10
 
 	// maxDCS is the same for pictures.
 	maxDCS = 1 << 20
@@ -99,6 +99,19 @@ func (c *Cleaner) End(dst []byte) []byte {
 	}
 	c.styled = false
 	return dst
+}
+
+// Begin brings a Cleaner into the state in which the bytes before a part of a stream
+// leave a terminal, and is how many of the first bytes of the part are the rest of a
+// character that begins in them. MaxString of them tell it, but of a picture.
+func (c *Cleaner) Begin(before, part []byte) int {
+	at := max(0, len(before)-maxPartial)
+	if i := bytes.LastIndexByte(before, 0x1b); i >= 0 {
+		at = min(at, i) // no sequence goes on behind another
+	}
+	c.Append(nil, before[at:])
+	c.resume()
+	return wholeFrom(before, part)
 }
 
 // resume forgets what was held back: it is not part of what is shown.
@@ -199,7 +212,7 @@ func (c *Cleaner) tooLong() bool {
 	if c.state == parser.DcsStringState {
 		return c.inside > maxDCS
 	}
-	return c.inside > maxString
+	return c.inside > MaxString
 }
 
 // control handles a control character within a sequence.

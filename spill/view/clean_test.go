@@ -40,7 +40,7 @@ func TestSecurityCleaner(t *testing.T) {
 		"a\x1b[31":                           "a",
 		"héllo, wörld €":                     "héllo, wörld €",
 		"👩‍🚀":                                "👩‍🚀",
-		"a\x1b]" + strings.Repeat("x", 9000): "a" + strings.Repeat("x", 9000-maxString),
+		"a\x1b]" + strings.Repeat("x", 9000): "a" + strings.Repeat("x", 9000-MaxString),
 	} {
 		if got := clean(Cleaner{}, in); got != want {
 			t.Errorf("%.60q becomes %.60q, want %.60q", in, got, want)
