@@ -128,7 +128,8 @@ func (a *askers) close() {
 // not that it is no, and when the node fails or is shut down. With a ctx that
 // has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
 // what the tree does not know of, and knows whether jobs can be kept. What is no request
-// of package messages, as a pointer to one is not, is invalid_params.
+// of package messages, as a pointer to one is not, is invalid_params. What a request
+// refers to is the caller's again when Ask returns, as it is behind Submit.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
 	if err := checkRequest(request); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 		return nil, err
 	}
 	k := n.askers.take()
-	n.system.Root.RequestWithCustomSender(n.supervisor, request, k.pid)
+	n.system.Root.RequestWithCustomSender(n.supervisor, owned(request), k.pid)
 	engine, waits := n.waitsForEngine(request)
 	var silent <-chan struct{}
 	if waits {

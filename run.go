@@ -50,7 +50,7 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if n.Err() == nil { // else Wait says why not
 		n.parts.workers.Join()
 		defer n.parts.workers.Leave()
-		n.system.Root.RequestWithCustomSender(n.supervisor, r, s.asker.pid)
+		n.system.Root.RequestWithCustomSender(n.supervisor, ownedRun(r), s.asker.pid)
 	}
 	return s
 }

@@ -1,0 +1,45 @@
+package troupe
+
+import (
+	"bytes"
+	"slices"
+
+	"troupe/messages"
+)
+
+// owned is a request of which nothing is its caller's any more: who is answered, or
+// gives up, may use his slices again, while the tree works on what he asked for, or
+// keeps it in a record.
+func owned(request messages.Refusable) messages.Refusable {
+	switch r := request.(type) {
+	case messages.RunCommand:
+		return ownedRun(r)
+	case messages.WriteInput:
+		r.Data = bytes.Clone(r.Data)
+		return r
+	case messages.AwaitJobs:
+		r.Jobs = slices.Clone(r.Jobs)
+		return r
+	case messages.OpenSession:
+		r.SessionPlan = ownedPlan(r.SessionPlan)
+		return r
+	case messages.ListJobs:
+		r.States = slices.Clone(r.States)
+		return r
+	}
+	return request
+}
+
+func ownedRun(r messages.RunCommand) messages.RunCommand {
+	r.Argv, r.Env, r.BaseEnv, r.OnFinish = slices.Clone(r.Argv), slices.Clone(r.Env), slices.Clone(r.BaseEnv), slices.Clone(r.OnFinish)
+	if r.Open != nil {
+		plan := ownedPlan(*r.Open)
+		r.Open = &plan
+	}
+	return r
+}
+
+func ownedPlan(p messages.SessionPlan) messages.SessionPlan {
+	p.Env, p.BaseEnv = slices.Clone(p.Env), slices.Clone(p.BaseEnv)
+	return p
+}
