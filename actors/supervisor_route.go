@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -86,6 +87,9 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 // stopMany stops all jobs of a session, or of a scope with its sub-scopes: those
 // that are there now.
 func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
+	if r.Session != "" {
+		r.Scope = cmp.Or(r.Scope, messages.MainScope)
+	}
 	if r.Scope == "" {
 		refuse(ctx, r, messages.Invalid("job", "name a job, a session or a scope to be stopped"))
 		return

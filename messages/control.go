@@ -11,7 +11,7 @@ import "time"
 // job_finished, but StopCommand, which is idempotent, answers CommandStopped.
 
 // StopCommand asks for jobs to be ended, politely at first: one job, or all of
-// a session, or all of a scope and its sub-scopes. The reply comes when nothing
+// a session (of main, if no scope is named), or all of a scope and its sub-scopes. The reply comes when nothing
 // of their trees is left, or says what is.
 type StopCommand struct {
 	quiet

@@ -159,8 +159,9 @@ func TestCascadeStopOfASession(t *testing.T) {
 		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j1"}...)
 		want(h, "outcome", finished(a).Outcome, messages.Cancelled)
 		h.wantSignals(q)
-		q.Exit(0)
-		finished(b)
+		stopped = reply[messages.CommandStopped](h.ask(messages.StopCommand{Session: "t", Grace: -1})) // of main
+		wantList(h, "stopped", stopped.Jobs, []messages.JobID{"j2"}...)
+		want(h, "outcome", finished(b).Outcome, messages.Cancelled)
 	})
 }
 
