@@ -36,7 +36,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 	case messages.OpenSession:
 		s.openSession(ctx, r)
 	case messages.OpenScope:
-		if err := cmp.Or(r.Path.Check(), s.isClosing(messages.Address{Scope: r.Path})); err != nil {
+		if err := cmp.Or(r.Check(), s.isClosing(messages.Address{Scope: r.Path})); err != nil {
 			refuse(ctx, r, err)
 			return
 		}

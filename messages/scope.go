@@ -1,6 +1,9 @@
 package messages
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The scope conversation: who owns what.
 //
@@ -23,6 +26,17 @@ type OpenScope struct {
 type ScopeQuota struct {
 	Jobs     int // live jobs
 	Sessions int
+}
+
+// Check says what is wrong with the request, before anything of it exists.
+func (r OpenScope) Check() *Error {
+	if err := r.Path.Check(); err != nil {
+		return err
+	}
+	if r.Quota.Jobs < 0 || r.Quota.Sessions < 0 {
+		return Invalid("quota", fmt.Sprintf("the quota of scope %s is negative; give a number of jobs and of sessions, or 0 for no bound", r.Path))
+	}
+	return nil
 }
 
 // CloseScope asks for the end of a scope and everything in it.

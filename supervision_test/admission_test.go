@@ -178,6 +178,19 @@ func TestAdmissionQuotas(t *testing.T) {
 	})
 }
 
+// A quota below nothing is refused, and changes none.
+func TestBadInputAdmissionQuota(t *testing.T) {
+	inHouse(t, func(h *house) {
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 1}}))
+		for _, bad := range []messages.ScopeQuota{{Jobs: -1}, {Sessions: -1}} {
+			want(h, "names", refused(h.ask(messages.OpenScope{Path: "a", Quota: bad}), messages.InvalidParams).Reason, "quota")
+			refused(h.ask(messages.OpenScope{Path: "new", Quota: bad}), messages.InvalidParams)
+		}
+		list := reply[messages.ScopeList](h.ask(messages.ListScopes{}))
+		wantList(h, "scopes", list.Scopes, messages.ScopeInfo{Path: "a", Quota: messages.ScopeQuota{Jobs: 1}})
+	})
+}
+
 // A quota survives the failure of the scope that keeps it, and counts what was
 // there.
 func TestFaultAdmissionQuotaSurvivesACrash(t *testing.T) {
