@@ -139,8 +139,10 @@ func (n *Node) cause() error {
 // Shutdown ends the node in order: no new work, every job stopped (its own
 // grace, or r.Grace), every reply and notice given. It returns what could not
 // be ended, as an error that names the processes. When ctx ends first, what is
-// left is killed at once, and jobs may be without an outcome. A Journal that
-// hangs delays the return by one second. It is safe to call again: no call
+// left is killed at once, and jobs may be without an outcome. A Journal that hangs
+// delays the return by one second behind the end of ctx, and by some twenty where ctx has
+// no end: both are errors. A Subscription that is not closed and has facts unread delays
+// it by two. It is safe to call again: no call
 // returns nil before the node has ended. If the engine lives in this process, what was
 // to survive its session (KeepChildren) is ended, too, and KeepJobs is refused with the
 // code unsupported: the node goes on.
@@ -174,20 +176,29 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 	return errors.Join(err, hung, n.parts.close(), survivorsError(left))
 }
 
-// lastTurn is how long actors may take to end behind the end of a ctx. They wait
-// for nothing and need only their turn, unless code that was given to them hangs.
-const lastTurn = time.Second
+// How long actors may take to end: at all, and behind the end of a ctx. They wait
+// for nothing and need only their turn, unless code that was given to them hangs; of
+// thousands on a busy machine the last has it after seconds.
+const (
+	anyTurn  = 10 * time.Second
+	lastTurn = time.Second
+)
 
-// awaitActors waits until no actor is left, or until ctx has ended and they had
-// their turn.
+// awaitActors waits until no actor is left, or until they had their turn.
 func (n *Node) awaitActors(ctx context.Context) error {
+	late := time.NewTimer(anyTurn)
+	defer late.Stop()
 	select {
 	case <-n.gone:
 		return nil
+	case <-late.C:
+		return &messages.Error{
+			Code: messages.Internal, Reason: "hangs", Message: "the node's actors have not ended: something that was given to the node hangs",
+			Hint: "look at its Journal, Webhooks and Middleware",
+		}
 	case <-ctx.Done():
+		late.Reset(lastTurn)
 	}
-	late := time.NewTimer(lastTurn)
-	defer late.Stop()
 	select {
 	case <-n.gone:
 		return nil

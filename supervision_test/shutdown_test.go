@@ -339,3 +339,25 @@ func TestShutdownWithAJournalThatHangs(t *testing.T) {
 		h.engine.Close(false)
 	}, plan{slow: true})
 }
+
+// It does not hold the end for ever either, where nobody has set a bound.
+func TestShutdownWithoutABoundWithAJournalThatHangs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.start(messages.RunCommand{Text: "a"})
+		release := make(chan struct{})
+		h.ledger.hold(release)
+		h.cut, h.left = true, true
+		err := <-h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		if !errors.Is(err, &messages.Error{Code: messages.Internal, Reason: "hangs"}) {
+			h.Errorf("the end of a node that hangs: %v", err)
+		}
+		if h.since() > 30*time.Second {
+			h.Errorf("took %s", h.since())
+		}
+		want(h, "the end of one that has ended", h.node.Shutdown(context.Background(), messages.ShutDown{}), nil)
+		close(release)
+		h.left = true
+		h.after(time.Second)
+		h.engine.Close(false)
+	}, plan{slow: true})
+}
