@@ -200,7 +200,7 @@ func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.Out
 		}
 		p, err := c.Text(ctx, r.Job, look)
 		return messages.OutputPage{
-			Job: p.Job, Stream: r.Stream, Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes, Lines: p.Lines, LinesExact: p.LinesExact,
+			Job: p.Job, Stream: r.Stream, Text: p.Text, From: p.From, To: p.To, Line: p.Line, Bytes: p.Bytes, Lines: p.Counted(), LinesExact: p.LinesExact,
 			Truncated: p.Truncated, Gaps: p.Gaps, Closed: p.Closed,
 		}, err
 	})

@@ -77,7 +77,7 @@ func linesOf(page wire.Page) int64 {
 // before is the byte that the last lines begin with, where the page of the end may not
 // have all of them. If it cannot be found, because of a gap, that is told.
 func (r *reel) before(end wire.Page) (int64, error) {
-	first := max(1, end.Lines-r.flags.lines+1)
+	first := max(1, end.Counted()-r.flags.lines+1)
 	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
 		return page.From, err

@@ -169,7 +169,7 @@ func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.S
 	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
 		return h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
 	})
-	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact}, err
+	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
 }
 
 // view is the end of the one stream there is, or of both, as the reply had it.

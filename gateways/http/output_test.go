@@ -101,6 +101,22 @@ func TestOutputGaps(t *testing.T) {
 	require.Equal(t, int64(size), int64(len(b))+missing)
 }
 
+// Lines that nobody has counted are not said to be none.
+func TestLinesAreToldOnceTheyAreCounted(t *testing.T) {
+	d := start(t, nil)
+	id := d.run(`echo a; echo b`).ID
+	page, err := d.client.Text(t.Context(), id, client.Look{})
+	require.NoError(t, err)
+	require.Equal(t, "a\nb\n", page.Text)
+	require.Nil(t, page.Lines)
+	page, err = d.client.Text(t.Context(), id, client.Look{Tail: 1})
+	require.NoError(t, err)
+	require.Equal(t, new(int64(2)), page.Lines)
+	page, err = d.client.Text(t.Context(), d.run(`true`).ID, client.Look{})
+	require.NoError(t, err)
+	require.Equal(t, new(int64(0)), page.Lines)
+}
+
 // The bounded views.
 func TestText(t *testing.T) {
 	d := start(t, nil)
@@ -128,7 +144,7 @@ func TestText(t *testing.T) {
 		if c.line > 0 {
 			require.Equal(t, c.line, page.Line, "%+v", c.look)
 			require.Equal(t, c.text, page.Text, "%+v", c.look)
-			require.Equal(t, int64(101), page.Lines)
+			require.Equal(t, int64(101), page.Counted())
 		}
 	}
 	page, err := d.client.Text(t.Context(), id, client.Look{Head: 1, Tail: 1})

@@ -47,9 +47,13 @@ func (c *call) read() error {
 	if page.Bytes < out.Bytes || page.Bytes > 0 && len(page.Gaps) == 1 && page.Gaps[0] == (messages.OutputGap{To: page.Bytes}) {
 		return forgotten()
 	}
+	lines := &page.Lines
+	if page.Lines == 0 && !page.LinesExact { // a view of the end in bytes needs no count
+		lines = nil
+	}
 	return c.reply(http.StatusOK, wire.Page{
 		V: wire.Version, Job: job.ID, Stream: page.Stream.String(), Text: page.Text, From: page.From, To: page.To, Line: page.Line,
-		Bytes: page.Bytes, Lines: page.Lines, LinesExact: page.LinesExact, Truncated: page.Truncated, Gaps: wire.List(page.Gaps), Closed: page.Closed,
+		Bytes: page.Bytes, Lines: lines, LinesExact: page.LinesExact, Truncated: page.Truncated, Gaps: wire.List(page.Gaps), Closed: page.Closed,
 	})
 }
 

@@ -84,11 +84,19 @@ type Page struct {
 	To         int64                `json:"to"`
 	Line       int64                `json:"line"`
 	Bytes      int64                `json:"bytes"`
-	Lines      int64                `json:"lines"`
+	Lines      *int64               `json:"lines"` // nil: nobody has counted them
 	LinesExact bool                 `json:"lines_exact"`
 	Truncated  bool                 `json:"truncated"`
 	Gaps       []messages.OutputGap `json:"gaps"`
 	Closed     bool                 `json:"closed"`
+}
+
+// Counted is how many lines were counted.
+func (p Page) Counted() int64 {
+	if p.Lines == nil {
+		return 0
+	}
+	return *p.Lines
 }
 
 // Ended answers a wait.
