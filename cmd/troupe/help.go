@@ -92,7 +92,7 @@ func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
 				return m.help(root)
 			}
 			if len(args) > 1 {
-				return noArgs(cmd, args[1:])
+				return exactly(cmd, args, "VERB")
 			}
 			for _, verb := range root.Commands() {
 				switch {

@@ -31,7 +31,12 @@ func byPidFile(cmd *cobra.Command) {
 		if pidFileOf(cmd) == "" {
 			return messages.Invalid(pidFlag, "--pid-file is empty; leave it out or name a file")
 		}
-		return noArgs(cmd, given)
+		if len(given) > 0 {
+			e := messages.Invalid("arguments", "--pid-file names the job, so "+quoted(given[0])+" is too much")
+			e.Hint = "give one of them"
+			return e
+		}
+		return nil
 	}
 }
 
