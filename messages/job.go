@@ -116,7 +116,7 @@ func (j Job) ExitCode() int {
 	case Lost:
 		return 125
 	case FailedToStart:
-		if j.Err.Code == KeeperUnresponsive || j.Err.Code == Internal {
+		if j.Err.Code != SpawnFailed {
 			return 125
 		}
 		return j.Shell

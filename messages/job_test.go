@@ -9,7 +9,10 @@ import (
 // A command that could not be started has the status of a shell, but where that
 // was no fault of the command's: then it is that of troupe's own errors.
 func TestExitCodeOfWhatDidNotStart(t *testing.T) {
-	for code, want := range map[messages.Code]int{messages.SpawnFailed: 126, messages.KeeperUnresponsive: 125, messages.Internal: 125} {
+	for code, want := range map[messages.Code]int{
+		messages.SpawnFailed: 126, messages.KeeperUnresponsive: 125, messages.Internal: 125,
+		messages.ResourceExhausted: 125, messages.CwdNotFound: 125, messages.CwdNotDir: 125, messages.Refused: 125,
+	} {
 		job := messages.Job{Outcome: messages.FailedToStart, Shell: 126, Err: messages.Error{Code: code}}
 		if got := job.ExitCode(); got != want {
 			t.Errorf("%s: %d, want %d", code, got, want)
