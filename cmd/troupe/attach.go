@@ -180,7 +180,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	}()
 	left := make(chan error, 1)
 	if types {
-		go s.resizes(ctx, job)
+		go s.resizes(ctx)
 		go func() { left <- s.typing(ctx, job) }()
 	}
 	select {

@@ -16,12 +16,16 @@ import (
 // fits gives the terminal of the job a size. Where it has it already it is changed and
 // changed back: what paints the terminal does so again then, and is seen by who has just
 // come.
-func (s *seat) fits(ctx context.Context, job messages.JobID, size messages.Terminal) {
+func (s *seat) fits(ctx context.Context, size messages.Terminal) {
 	for _, rows := range []int{size.Rows + 1, size.Rows} {
-		if s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: messages.Terminal{Rows: rows, Cols: size.Cols}}) != nil {
-			return // it has ended
-		}
+		s.resize(ctx, messages.Terminal{Rows: rows, Cols: size.Cols})
 	}
+}
+
+// resize asks for a size as who is attached: when he leaves, whoever else sits there has
+// his own again.
+func (s *seat) resize(ctx context.Context, size messages.Terminal) {
+	_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
 
 // enters makes our terminal what the job's is now, whose program said so before we came:
@@ -58,14 +62,14 @@ func (s *seat) enters(job messages.JobID) {
 
 // refused has what is on the terminal painted for who only watches, in the size that it has.
 func (s *seat) refused(ctx context.Context) {
-	if job, err := s.Job(ctx, messages.JobID(s.args[0])); s.pty && err == nil {
-		s.fits(ctx, uid(job), job.Terminal)
+	if s.pty {
+		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRepaint})
 	}
 }
 
 // resizes gives it the size of ours when we may type, and whenever that changes while we
 // may: who watches leaves it to whoever sits there.
-func (s *seat) resizes(ctx context.Context, job messages.JobID) {
+func (s *seat) resizes(ctx context.Context) {
 	if !s.pty {
 		return
 	}
@@ -76,11 +80,11 @@ func (s *seat) resizes(ctx context.Context, job messages.JobID) {
 		select {
 		case <-s.granted:
 			s.size = s.main.terminalSize()
-			s.fits(ctx, job, s.size)
+			s.fits(ctx, s.size)
 		case <-sizes:
 			if now := s.main.terminalSize(); now != s.size && s.types.Load() {
 				s.size = now
-				_ = s.Resize(ctx, messages.ResizeTerminal{Job: job, Size: now}) // refused: it has ended
+				s.resize(ctx, now)
 			}
 		case <-ctx.Done():
 			return

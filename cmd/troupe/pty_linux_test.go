@@ -406,3 +406,39 @@ func TestAttachBesideOneWhoTypes(t *testing.T) {
 		}
 	}
 }
+
+// A command that is run at a terminal has the size of that again when whoever has sat down
+// at it elsewhere leaves, however he does, and as it is by then.
+func TestPtyTakesItsSizeBack(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.writes("paints", paintsAgain)
+	first := openTerminal(t)
+	p := d.beside("run", "--pty", "--name", "paints", paintsHere).at(first)
+	first.shown.has(t, "begun")
+	for i, leaves := range []func(c *terminal, q *process){
+		func(c *terminal, q *process) { c.keys(t, "\x10\x11"); q.ends(0) },
+		func(_ *terminal, q *process) { q.send(unix.SIGKILL); q.ends(137) },
+	} {
+		second := openTerminal(t)
+		second.resize(t, 10, 40+uint16(i))
+		q := d.beside("attach", "paints").at(second)
+		second.shown.has(t, fmt.Sprintf("[10 %d]", 40+i))
+		first.resize(t, 30, 100+uint16(i))
+		first.shown.has(t, fmt.Sprintf("[30 %d]", 100+i))
+		second.resize(t, 11, 50+uint16(i))
+		first.shown.has(t, fmt.Sprintf("[11 %d]", 50+i))
+		leaves(second, q)
+		first.shown.has(t, fmt.Sprintf("[11 %d]\x1b[?1049h[30 %d]", 50+i, 100+i))
+	}
+	first.keys(t, "\x10\x11") // who leaves it to the background needs no size
+	p.ends(0)
+	third := openTerminal(t)
+	r := d.beside("attach", "paints").at(third)
+	third.shown.has(t, "[24 80]")
+	third.keys(t, "\x10\x11")
+	r.ends(0)
+	if size := fmt.Sprint(d.record("paints")["terminal"]); size != "map[cols:80 rows:24]" {
+		t.Errorf("its record has a terminal of %s", size)
+	}
+}

@@ -17,7 +17,8 @@ import (
 const (
 	maxNotices = 16 // that wait to be sent; one that takes no more has gone
 	maxAnswers = 8  // of these, to what the client has said; it is not listened to until they are sent
-	maxInputs  = 16 // messages that wait for the job to read, and sizes that wait for each other
+	maxInputs  = 16 // messages that wait for the job to read
+	maxSizes   = 4  // sizes that wait for the job to take them: of more the last count
 )
 
 // attachment is one client at a job's terminal, or at its pipes.
@@ -25,7 +26,8 @@ const (
 //	handler    reads what the client says
 //	output     sends the log from an offset as it grows
 //	tell       sends notices: of the lease, of input
-//	each       writes to the job, in order; and gives its terminal its sizes
+//	input      writes to the job, in order
+//	size       changes the size of its terminal
 type attachment struct {
 	*call
 	conn    *websocket.Conn
@@ -35,8 +37,8 @@ type attachment struct {
 	notices chan wire.AttachSaid
 	answers chan struct{} // a place for each answer among the notices
 	inputs  chan turn
-	sizes   chan turn     // these wait for no input
-	sized   chan struct{} // of the last one; only of listen
+	sizes   chan sizing   // these wait for no input
+	sized   chan struct{} // closed when the last one is given; only of listen
 	cancel  context.CancelFunc
 	shown   shown
 }
@@ -45,7 +47,6 @@ type attachment struct {
 type turn struct {
 	request messages.Refusable
 	behind  chan struct{} // not nil: closed when the size that was given before it is that of the terminal
-	done    chan struct{} // not nil: to be closed
 }
 
 // attach answers with a WebSocket.
@@ -87,11 +88,12 @@ func (c *call) attach() error {
 	conn.SetReadLimit(wire.MaxAttachInput)
 	a := &attachment{
 		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
-		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan turn, maxInputs), sizes: make(chan turn, maxInputs),
-		shown: newShown(terminal),
+		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan turn, maxInputs),
+		sizes: make(chan sizing, maxSizes), shown: newShown(terminal),
 	}
 	a.join(a)
 	defer a.leave(a)
+	defer a.givesBack()
 	if err := a.say(ctx, wire.AttachSaid{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
 		return errAnswered
 	}
@@ -105,7 +107,7 @@ func (c *call) attach() error {
 // serve ends when the client, the output or the server does.
 func (a *attachment) serve(ctx context.Context) {
 	done := make(chan struct{}, 4)
-	for _, part := range []func(context.Context){a.output, a.tell, a.each(a.inputs), a.each(a.sizes)} {
+	for _, part := range []func(context.Context){a.output, a.tell, a.input, a.size} {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			part(ctx)
@@ -136,71 +138,64 @@ func (a *attachment) listen(ctx context.Context) {
 func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error {
 	job := messages.JobID(a.uid)
 	if kind == websocket.MessageBinary {
-		return a.enqueue(a.inputs, turn{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
+		return a.enqueue(turn{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
 	}
 	var r wire.AttachRequest
 	if err := wire.Decode(b, &r); err != nil {
 		return err
 	}
 	switch r.Kind {
-	case wire.AttachAsk, wire.AttachTake, wire.AttachYield, wire.AttachRefuse:
+	case wire.AttachYield:
+		a.givesBack()
+		a.change(a, r.Kind)
+		return nil
+	case wire.AttachAsk, wire.AttachTake, wire.AttachRefuse:
 		a.change(a, r.Kind)
 		return nil
 	case wire.AttachCloseInput:
-		return a.enqueue(a.inputs, turn{request: messages.CloseInput{Job: job}, behind: a.sized})
+		return a.enqueue(turn{request: messages.CloseInput{Job: job}, behind: a.sized})
 	case wire.AttachResize:
 		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
 		if err != nil {
 			return err
 		}
-		r := turn{request: messages.ResizeTerminal{Job: job, Size: size}, done: make(chan struct{})}
-		if err := a.enqueue(a.sizes, r); err != nil {
-			return err
-		}
-		a.sized = r.done
-		return nil
+		return a.wantsSize(size)
+	case wire.AttachRepaint:
+		return a.wantsSize(messages.Terminal{})
 	}
-	return messages.Invalid("type", "there is no such message; use close_input, resize, ask, take, yield or refuse")
+	return messages.Invalid("type", "there is no such message; use close_input, resize, repaint, ask, take, yield or refuse")
 }
 
 // enqueue lets a request wait for its turn.
-func (a *attachment) enqueue(turns chan<- turn, r turn) *messages.Error {
+func (a *attachment) enqueue(r turn) *messages.Error {
 	if !a.holds(a) {
 		return a.noLease(a)
 	}
 	select {
-	case turns <- r:
+	case a.inputs <- r:
 		return nil
 	default:
 		return &messages.Error{Code: messages.ResourceExhausted, Reason: "input", Message: "the job does not read, and no more input is kept for it", Hint: "wait for written, then send it again"}
 	}
 }
 
-// each asks the job, one request after the other.
-func (a *attachment) each(turns <-chan turn) func(context.Context) {
-	return func(ctx context.Context) {
-		for {
-			select {
-			case r := <-turns:
-				a.inTurn(ctx, r)
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}
-
-func (a *attachment) inTurn(ctx context.Context, r turn) {
-	if r.behind != nil {
+// input writes to the job, one request after the other, and behind the sizes that were
+// asked for before.
+func (a *attachment) input(ctx context.Context) {
+	for {
 		select {
-		case <-r.behind:
+		case r := <-a.inputs:
+			if r.behind != nil {
+				select {
+				case <-r.behind:
+				case <-ctx.Done():
+					return
+				}
+			}
+			a.perform(ctx, r.request)
 		case <-ctx.Done():
 			return
 		}
-	}
-	a.perform(ctx, r.request)
-	if r.done != nil {
-		close(r.done)
 	}
 }
 

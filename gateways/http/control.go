@@ -155,7 +155,13 @@ func (c *call) resize() error {
 	if refusal != nil {
 		return refusal
 	}
-	return c.done(messages.ResizeTerminal{Job: c.id(), Size: size})
+	if _, err := ask[messages.Acknowledged](c, messages.ResizeTerminal{Job: c.id(), Size: size}); err != nil {
+		return err
+	}
+	if job, err := c.node.Job(c.ctx, c.id()); err == nil {
+		c.resized(job.UID, size)
+	}
+	return c.reply(http.StatusOK, wire.Done{V: wire.Version})
 }
 
 // handOver moves a live job to another scope.

@@ -13,7 +13,8 @@ type lease struct {
 	holder, asker *attachment
 	waiting       []*attachment // those who would write, too, and were refused or had it taken
 	attached      int
-	shown         int64 // what was sent to holders whose terminals answer
+	shown         int64             // what was sent to holders whose terminals answer
+	before        messages.Terminal // the size of the terminal before one of them changed it
 }
 
 // join makes an attachment one of its job's.
@@ -100,7 +101,9 @@ func (l *lease) pass() {
 	}
 	if l.holder != nil {
 		l.holder.lease(true, wire.LeaseGranted)
+		return
 	}
+	l.before = messages.Terminal{}
 }
 
 // lease tells an attachment what it may do now.

@@ -7,7 +7,7 @@ import "troupe/messages"
 // client. Its text messages are these.
 //
 //	server: hello, then output, gap, lease, answers, asked, written, failed in any order, then ended
-//	client: input, close_input, resize, ask, take, yield, refuse
+//	client: input, close_input, resize, repaint, ask, take, yield, refuse
 //
 // One attachment of a job holds the lease of its input; the others watch. ask
 // gets it if it is free; else its holder is told (asked) and yields or refuses.
@@ -52,7 +52,8 @@ type AttachSaid struct {
 // Kinds of what the client says.
 const (
 	AttachCloseInput = "close_input"
-	AttachResize     = "resize" // Rows, Cols
+	AttachResize     = "resize"  // Rows, Cols: who holds the lease
+	AttachRepaint    = "repaint" // what paints the terminal does so again: its size is changed and changed back
 	AttachAsk        = "ask"
 	AttachTake       = "take"
 	AttachYield      = "yield"
