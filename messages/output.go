@@ -107,8 +107,9 @@ type ScreenText struct {
 	Alternate bool // the alternate screen is shown, as by an editor
 	Title     string
 	Keys      KeyModes
-	At        int64 // the byte of the output up to which it is drawn
-	Bytes     int64 // of the whole output
+	Modes     string // what another terminal is told to be one of these modes: its screen, its keys, its mouse
+	At        int64  // the byte of the output up to which it is drawn
+	Bytes     int64  // of the whole output
 }
 
 // KeyModes are what a program has told its terminal about keys: they decide which

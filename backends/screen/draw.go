@@ -132,6 +132,7 @@ func (t *term) csi(c sequence) {
 		t.reply(t.modes.report(c.param(0, 0), c.prefix == '?'))
 	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
 		t.softReset()
+	case t.modes.foreignTo(c):
 	case c.inter != 0:
 	case c.final == 'u' && c.prefix != 0:
 		t.modes.keyboard(c)

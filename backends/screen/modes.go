@@ -1,6 +1,9 @@
 package screen
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/charmbracelet/x/ansi"
 
 	"troupe/messages"
@@ -20,6 +23,8 @@ type modes struct {
 	sets        [2]byte
 	shifted     int      // which of sets is used
 	kitty       [2][]int // flags that programs have pushed, of either screen
+	otherKeys   int      // xterm's modifyOtherKeys
+	shape       int      // of the cursor
 }
 
 // maxKitty bounds the flags that are pushed and never popped.
@@ -45,6 +50,69 @@ var known = map[int]bool{
 	cursorKeys: true, originMode: true, autoWrap: true, cursorVisible: true, numericKeypad: true, altScreen47: true, altScreen: true,
 	savedCursor: true, altScreenSaved: true, bracketedPaste: true,
 	9: true, 1000: true, 1002: true, 1003: true, 1004: true, 1005: true, 1006: true, 1015: true, 2026: true,
+}
+
+// foreign are those that a terminal may have and ours has not: they are kept for one that
+// shows the job later, and not recognised.
+var foreign = map[int]bool{5: true, 1016: true, 2031: true, 2048: true}
+
+// replayed are the DEC modes that another terminal is told, in the order in which it is:
+// each changes what it sends or looks like, and nothing that is on it.
+var replayed = []int{cursorKeys, 5, 9, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, bracketedPaste, 2031, 2048}
+
+// replay is what makes another terminal so, which is as it was switched on, but for what is
+// written on it and where: which screen is shown, what keys and the mouse send, how the
+// cursor looks.
+func (m *modes) replay() string {
+	var b strings.Builder
+	flags := func(screen int) {
+		if stack := m.kitty[screen]; len(stack) > 0 && stack[len(stack)-1] != 0 {
+			fmt.Fprintf(&b, "\x1b[=%du", stack[len(stack)-1])
+		}
+	}
+	flags(0)
+	if m.alt {
+		b.WriteString("\x1b[?1049h\x1b[H\x1b[2J")
+		flags(1)
+	}
+	for _, mode := range replayed {
+		if m.set[mode] {
+			fmt.Fprintf(&b, "\x1b[?%dh", mode)
+		}
+	}
+	for _, one := range []struct {
+		on   bool
+		sets string
+	}{
+		{m.keypad, "\x1b="},
+		{m.insert, "\x1b[4h"},
+		{m.newline, "\x1b[20h"},
+		{m.otherKeys > 0, fmt.Sprintf("\x1b[>4;%dm", m.otherKeys)},
+		{m.shape > 0, fmt.Sprintf("\x1b[%d q", m.shape)},
+		{!m.set[autoWrap], "\x1b[?7l"},
+		{!m.visible, "\x1b[?25l"},
+	} {
+		if one.on {
+			b.WriteString(one.sets)
+		}
+	}
+	return b.String()
+}
+
+// foreignTo takes what a terminal may have and ours has not: modifyOtherKeys, and the
+// shape of the cursor.
+func (m *modes) foreignTo(c sequence) bool {
+	switch {
+	case c.inter == ' ' && c.final == 'q' && c.prefix == 0:
+		m.shape = c.param(0, 0)
+	case c.inter == 0 && c.final == 'm' && c.prefix == '>':
+		if which := c.param(0, 0); which == 0 || which == 4 {
+			m.otherKeys = c.param(1, 0)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // reset makes them those of a terminal that was just switched on.
@@ -108,6 +176,8 @@ func (m *modes) change(mode int, prefix byte, on bool) bool {
 		m.insert = on
 	case prefix == 0 && mode == newlineMode:
 		m.newline = on
+	case prefix == '?' && foreign[mode]:
+		m.set[mode] = on
 	case prefix != '?' || !known[mode]:
 		return false
 	default:
@@ -147,11 +217,17 @@ func (m *modes) margins(top, bottom int) {
 	}
 }
 
-// softReset is DECSTR: what most programs leave behind is made good.
+// softReset is DECSTR: what most programs leave behind is made good. It leaves the mouse,
+// what is pasted, the other keys and the screens.
 func (m *modes) softReset() {
-	kitty, alt := m.kitty, m.alt
+	was := *m
 	m.reset()
-	m.kitty, m.alt = kitty, alt
+	for mode, on := range was.set {
+		if mode != cursorKeys && mode != originMode && mode != numericKeypad && mode != autoWrap && mode != cursorVisible {
+			m.set[mode] = on
+		}
+	}
+	m.kitty, m.alt, m.otherKeys, m.shape = was.kitty, was.alt, was.otherKeys, was.shape
 }
 
 // report answers whether a mode is set.

@@ -181,6 +181,7 @@ func (k *skim) csi(c sequence) {
 	switch {
 	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
 		k.modes.softReset()
+	case k.modes.foreignTo(c):
 	case c.inter != 0:
 	case c.final == 'u' && c.prefix != 0:
 		k.modes.keyboard(c)

@@ -38,6 +38,8 @@ type Screen interface {
 	Title() string
 	// Keys are the modes that decide what a key sends.
 	Keys() messages.KeyModes
+	// Modes is what makes another terminal one of these modes.
+	Modes() string
 	// Scrollback are the lines that went out at the top, oldest first, as many as are
 	// kept.
 	Scrollback() []string
@@ -230,6 +232,9 @@ func (t *term) Title() string { return t.name }
 
 // Keys implements Screen.
 func (t *term) Keys() messages.KeyModes { return t.modes.keys() }
+
+// Modes implements Screen.
+func (t *term) Modes() string { return t.modes.replay() }
 
 // Scrollback implements Screen.
 func (t *term) Scrollback() []string {

@@ -254,3 +254,39 @@ func FuzzScreen(f *testing.F) {
 		}
 	})
 }
+
+// Another terminal is made one of the same modes by what is told it, and is as it was when
+// that is taken back.
+func TestScreenModesAreReplayed(t *testing.T) {
+	for in, want := range map[string]string{
+		"text\x1b[31mred\x1b[2;4r":                                      "",
+		"\x1b[?1h\x1b=\x1b[?2004h":                                      "\x1b[?1h\x1b[?2004h\x1b=",
+		"\x1b[?1000;1002;1006h":                                         "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
+		"\x1b[?1004h\x1b[?1016h\x1b[?2031h":                             "\x1b[?1004h\x1b[?1016h\x1b[?2031h",
+		"\x1b[?1003h\x1b[?1003l":                                        "",
+		"\x1b[>4;2m\x1b[4 q":                                            "\x1b[>4;2m\x1b[4 q",
+		"\x1b[>4;2m\x1b[>4m\x1b[4 q\x1b[0 q":                            "",
+		"\x1b[>4;1m\x1b[>m\x1b[2 q\x1bc":                                "",
+		"\x1b[?25l\x1b[?7l":                                             "\x1b[?7l\x1b[?25l",
+		"\x1b[>1u\x1b[?1049h\x1b[>5u":                                   "\x1b[=1u\x1b[?1049h\x1b[H\x1b[2J\x1b[=5u",
+		"\x1b[>1u\x1b[?47h":                                             "\x1b[=1u\x1b[?1049h\x1b[H\x1b[2J",
+		"\x1b[?1049h\x1b[?1000h\x1b[?1049l":                             "\x1b[?1000h",
+		"\x1b[?1000h\x1b[?2004h\x1b[?1h\x1b[>4;2m\x1b[?25l\x1b=\x1b[!p": "\x1b[?1000h\x1b[?2004h\x1b[>4;2m",
+		"\x1b[?2026h\x1b[?69h\x1b[?9999h":                               "",
+	} {
+		s := drawn(t, small, in)
+		require.Equal(t, want, s.Modes(), "%q", in)
+		require.Equal(t, want, drawn(t, small, want).Modes(), "%q", in)
+		changes := &Changes{}
+		_ = changes.Write([]byte(want))
+		back := drawn(t, small, want, changes.Now().Undo(small.Rows))
+		require.Empty(t, back.Modes(), "%q is not taken back", want)
+	}
+}
+
+// What a long output has turned on in its beginning is replayed, too.
+func TestScreenModesOfALongOutput(t *testing.T) {
+	s, b := newScreens(t), &book{}
+	b.add("\x1b[?1049h\x1b[?1002h\x1b[>4;2m\x1b[6 q" + strings.Repeat("0123456789abcde\n", window/8))
+	require.Equal(t, "\x1b[?1049h\x1b[H\x1b[2J\x1b[?1002h\x1b[>4;2m\x1b[6 q", see(t, s, b.terminal("long", small)).Modes)
+}

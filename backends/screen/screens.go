@@ -235,7 +235,7 @@ func (s *Screens) drop(id messages.UID) {
 func (d *drawing) text(size int64) messages.ScreenText {
 	at := d.term.Cursor()
 	return messages.ScreenText{
-		Lines: d.term.Text(), Row: at.Row, Col: at.Col, Visible: at.Visible, Size: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(),
+		Lines: d.term.Text(), Row: at.Row, Col: at.Col, Visible: at.Visible, Size: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(), Modes: d.term.Modes(),
 		At: d.term.sieve.at, Bytes: max(size, d.term.sieve.at),
 	}
 }

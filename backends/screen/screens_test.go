@@ -137,7 +137,7 @@ func TestScreensDrawWhatTheLogHas(t *testing.T) {
 	b.add("one\r\n\x1b]0;name\x07\x1b[?1h")
 	text := see(t, s, of)
 	require.Equal(t, messages.ScreenText{
-		Lines: []string{"one", "", "", "", "", ""}, Row: 1, Visible: true, Size: small, Title: "name", Keys: messages.KeyModes{Cursor: true}, At: 19, Bytes: 19,
+		Lines: []string{"one", "", "", "", "", ""}, Row: 1, Visible: true, Size: small, Title: "name", Keys: messages.KeyModes{Cursor: true}, Modes: "\x1b[?1h", At: 19, Bytes: 19,
 	}, text)
 
 	b.add("two")

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,7 +27,7 @@ func (s *seat) resize(ctx context.Context, size messages.Terminal) {
 }
 
 // enters makes our terminal what the job's is now, whose program said so before we came:
-// which screen is shown, and what keys send. It paints it anew itself (fits).
+// which screen is shown, what keys and the mouse send. It paints it anew itself (fits).
 func (s *seat) enters(job messages.JobID) {
 	if !s.screen.out.terminal {
 		return
@@ -39,24 +37,8 @@ func (s *seat) enters(job messages.JobID) {
 		return // it has none, or can be sat at all the same
 	}
 	s.screen.follows(s.main)
-	var modes strings.Builder
-	for _, m := range []struct {
-		on   bool
-		sets string
-	}{
-		{now.Alternate, "\x1b[?1049h\x1b[H\x1b[2J"},
-		{now.Keys.Cursor, "\x1b[?1h"},
-		{now.Keys.Keypad, "\x1b="},
-		{now.Keys.Paste, "\x1b[?2004h"},
-		{now.Keys.Kitty != 0, fmt.Sprintf("\x1b[=%du", now.Keys.Kitty)},
-		{!now.Cursor.Visible, "\x1b[?25l"},
-	} {
-		if m.on {
-			modes.WriteString(m.sets)
-		}
-	}
-	if modes.Len() > 0 {
-		_, _ = s.screen.out.Write([]byte(modes.String()))
+	if now.Modes != "" {
+		_, _ = s.screen.out.Write([]byte(now.Modes))
 	}
 }
 

@@ -175,7 +175,7 @@ func (h *mcpHost) Screen(ctx context.Context, id messages.JobID) (messages.Scree
 		s, err := c.Screen(ctx, id)
 		return messages.ScreenText{
 			Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
-			Alternate: s.Alternate, Title: s.Title, Keys: messages.KeyModes(s.Keys), At: s.At, Bytes: s.Bytes,
+			Alternate: s.Alternate, Title: s.Title, Keys: messages.KeyModes(s.Keys), Modes: s.Modes, At: s.At, Bytes: s.Bytes,
 		}, err
 	})
 }

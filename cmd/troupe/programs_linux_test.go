@@ -231,3 +231,34 @@ func (s *sitting) kills(file string) {
 	require.NoError(s.t, err)
 	require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
 }
+
+// Who comes back to an editor has the mouse there, and keys as it wants them; his terminal
+// is as it was when he leaves it, again.
+func TestAProgramsModesAreThereAgain(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	x := newTmux(t, serves(t, nil).Env)
+	modes := func(s *sitting) string { _, at, _ := strings.Cut(s.state(), ", insert"); return at }
+	bare := x.sits("bare", "true")
+	bare.over()
+	first := x.sits("first", "troupe run --pty --name ed vim -u NONE -i NONE -N -c 'set mouse=a ttymouse=sgr'")
+	first.has("~")
+	settles(t, "mouse modes that are off", 0, func() int { return strings.Count(first.state(), "mouse 0") })
+	wanted := modes(first)
+	first.keys("C-p", "C-q")
+	first.over()
+	for _, name := range []string{"second", "third"} {
+		s := x.sits(name, "troupe attach ed")
+		s.has("~")
+		settles(t, "modes that are not there", 0, func() int {
+			if modes(s) == wanted {
+				return 0
+			}
+			t.Logf("it has %s, want %s", modes(s), wanted)
+			return 1
+		})
+		s.keys("C-p", "C-q")
+		s.over()
+		require.Equal(t, modes(bare), modes(s))
+	}
+}

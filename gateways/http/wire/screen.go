@@ -13,6 +13,7 @@ type Screen struct {
 	Title     string         `json:"title"`
 	Lines     []string       `json:"lines"`
 	Keys      Keys           `json:"keys"`
+	Modes     string         `json:"modes"`
 	At        int64          `json:"at"`
 	Bytes     int64          `json:"bytes"`
 }
