@@ -248,6 +248,7 @@ func TestBadInputElsewhere(t *testing.T) {
 	head := d.reply("HEAD", "/v1/jobs", "")
 	defer head.Body.Close()
 	require.Equal(t, 405, head.StatusCode)
+	require.Equal(t, "GET, POST", head.Header.Get("Allow"))
 }
 
 // A body that ends early is no request (its client has gone), and one that is too large closes the

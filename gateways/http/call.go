@@ -62,11 +62,39 @@ func (c *call) checkType() *messages.Error {
 	return nil
 }
 
+// unread takes a body that the request has and its route does not: what is left of it
+// would hold up the reply, and the deadline of it end one that lasts.
+func (c *call) unread() error {
+	if c.r.ContentLength == 0 {
+		return nil
+	}
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(patience))
+	_, err := io.Copy(io.Discard, http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	return c.taken(err)
+}
+
+// taken says what became of reading a body. One that did not come in its time is refused
+// here: to the server its sender has gone, and it would wait for the rest before it replies.
+func (c *call) taken(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+		return nil
+	case errors.As(err, &large):
+		return c.tooLarge(large.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.w.Header().Set("Connection", "close")
+		fail(c.w, messages.Invalid("body", "the body did not come in its time"))
+		return errAnswered
+	}
+	return messages.Invalid("body", "the body ends early: "+err.Error())
+}
+
 // body reads a request of at most a number of bytes.
 func (c *call) body(into any, most int64) error {
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Now().Add(patience))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	if c.r.ContentLength > most {
 		return c.tooLarge(most)
 	}
@@ -84,14 +112,8 @@ func (c *call) body(into any, most int64) error {
 		rest, err = io.ReadAll(from)
 		b = append(b, rest...)
 	}
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return c.tooLarge(most)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return messages.Invalid("body", "the body did not come in its time")
-	case err != nil:
-		return messages.Invalid("body", "the body ends early: "+err.Error())
+	if err := c.taken(err); err != nil {
+		return err
 	}
 	if err := wire.Decode(b, into); err != nil {
 		return err

@@ -24,7 +24,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if !ok {
 			panic(http.ErrAbortHandler) // a listener that Serve did not see
 		}
-		replyInTime(w) // the server says "100 Continue" before there is a reply
+		replyInTime(w)            // the server says "100 Continue" before there is a reply
+		if r.ContentLength != 0 { // it waits for a body that nobody reads before it replies
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience))
+		}
 		err := watch.refusal(w.Header(), r)
 		switch {
 		case d.full:
@@ -39,7 +42,6 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			if d.gate.token && err.Code == messages.Refused {
 				w.Header().Set("Connection", "close") // a stranger holds none
 			}
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience)) // of a body that nobody reads
 			fail(w, err)
 			return
 		}

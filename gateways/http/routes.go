@@ -62,6 +62,16 @@ func table() []route {
 	}
 }
 
+// handle answers a request, whose body is read first.
+func (c *call) handle(r route) error {
+	if r.body == nil {
+		if err := c.unread(); err != nil {
+			return err
+		}
+	}
+	return r.handle(c)
+}
+
 // lasting answers a request that may be open for long, as one of those that there
 // may be.
 func lasting(handle func(*call) error) func(*call) error {
@@ -80,8 +90,10 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range table() {
-		mux.Handle(r.method+" "+r.path, s.serve(r))
 		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for _, r := range table() {
+		mux.Handle(r.method+" "+r.path, s.serve(r, methods[r.path]))
 	}
 	for path, allowed := range methods {
 		slices.Sort(allowed)
@@ -97,11 +109,12 @@ func (s *Server) wrongMethod(w http.ResponseWriter, allowed []string) {
 	fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
 }
 
-// serve checks what every request of a route must be, and answers it.
-func (s *Server) serve(route route) http.Handler {
+// serve checks what every request of a route must be, and answers it; allowed are all
+// methods of its path.
+func (s *Server) serve(route route, allowed []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != route.method { // HEAD, which the mux takes for GET
-			s.wrongMethod(w, []string{route.method})
+			s.wrongMethod(w, allowed)
 			return
 		}
 		c := &call{Server: s, w: w, r: r, ctx: r.Context()}
@@ -113,7 +126,7 @@ func (s *Server) serve(route route) http.Handler {
 			fail(w, err)
 			return
 		}
-		if err := route.handle(c); err != nil && !errors.Is(err, errAnswered) {
+		if err := c.handle(route); err != nil && !errors.Is(err, errAnswered) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // nobody reads a reply
 			}
