@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -26,6 +27,7 @@ type Bolt struct {
 	keep   Retention
 	forgot func(jobs []messages.UID)
 	db     *bbolt.DB
+	file   *os.File // of db, which closes it
 
 	mu      sync.Mutex
 	queue   []*waiting // who waits for the next commit; each is a blocked caller
@@ -81,12 +83,12 @@ func OpenBolt(path string, o BoltOptions) (*Bolt, error) {
 	if err := verify(path, o.Timeout); err != nil {
 		return nil, err
 	}
-	db, err := openFile(path, openFlags, bbolt.Options{Timeout: o.Timeout, NoSync: o.NoSync})
+	db, file, err := openFile(path, openFlags, bbolt.Options{Timeout: o.Timeout, NoSync: o.NoSync})
 	if err != nil {
 		return nil, err
 	}
-	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db}
-	err = b.fault(guarded(func() error { return db.Update(mark) }))
+	b := &Bolt{path: path, keep: o.Retention.withDefaults(), forgot: o.Forgot, db: db, file: file}
+	err = b.fault(guarded(func() error { return b.update(mark) }))
 	if errors.Is(err, errUnchanged) {
 		err = nil
 	}

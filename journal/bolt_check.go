@@ -41,7 +41,7 @@ const (
 // verify looks at a file that is not open yet, under a lock that it shares with
 // other readers.
 func verify(path string, timeout time.Duration) error {
-	db, opening := openFile(path, lookFlags, bbolt.Options{Timeout: timeout})
+	db, _, opening := openFile(path, lookFlags, bbolt.Options{Timeout: timeout})
 	if opening == nil {
 		defer db.Close()
 	} else if !errors.Is(opening, ErrDamaged) {

@@ -56,7 +56,7 @@ func prepare(path string, timeout time.Duration) error {
 }
 
 func makeEmpty(path string, timeout time.Duration) error {
-	db, err := openFile(path, makeFlags, bbolt.Options{Timeout: timeout})
+	db, _, err := openFile(path, makeFlags, bbolt.Options{Timeout: timeout})
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func own(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// openFile opens the file with bbolt.
-func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, error) {
+// openFile opens the file with bbolt, which closes it.
+func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, *os.File, error) {
 	o.FreelistType, o.NoFreelistSync, o.NoStatistics = bbolt.FreelistMapType, true, true
 	o.PageSize = pageSize
 	o.ReadOnly = flag == lookFlags
@@ -148,14 +148,14 @@ func openFile(path string, flag int, o bbolt.Options) (*bbolt.DB, error) {
 	}
 	switch {
 	case refused != nil:
-		return nil, refused
+		return nil, nil, refused
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, inUse(path)
+		return nil, nil, inUse(path)
 	case err != nil:
-		return nil, damaged(path, err)
+		return nil, nil, damaged(path, err)
 	}
 	db.AllocSize = growth
-	return db, nil
+	return db, file, nil
 }
 
 func unsafe(path, what, hint string) error {

@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -85,7 +86,7 @@ func (b *Bolt) commit(round []*waiting) {
 	err := b.usable()
 	if err == nil {
 		err = b.fault(guarded(func() error {
-			return b.db.Update(func(tx *bbolt.Tx) (err error) {
+			return b.update(func(tx *bbolt.Tx) (err error) {
 				forgot, err = b.apply(tx, round, &done)
 				return err
 			})
@@ -116,6 +117,41 @@ func (b *Bolt) commit(round []*waiting) {
 	b.stats.Writes += done.Writes
 	b.stats.Facts += done.Facts
 	b.stats.Trimmed += done.Trimmed
+}
+
+// update is that of bbolt, which undoes what was not done: it reads the whole file for
+// that in a goroutine of its own, where what the file lacks is the end of this process.
+// So nothing is undone in a file that was cut, nor behind a panic: it is left as it is.
+func (b *Bolt) update(change func(*bbolt.Tx) error) error {
+	tx, err := b.db.Begin(true)
+	if err != nil {
+		return err
+	}
+	least := tx.Size()
+	if err = b.whole(least); err != nil {
+		return err
+	}
+	err = change(tx)
+	if cut := b.whole(least); cut != nil {
+		return cut
+	}
+	if err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// whole reports whether the file has all that is in use of it.
+func (b *Bolt) whole(least int64) error {
+	info, err := b.file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errPanic, err)
+	case info.Size() < least:
+		return fmt.Errorf("%w: it was cut off after %d bytes of %d", errPanic, info.Size(), least)
+	}
+	return nil
 }
 
 // begins is the number of the first fact of a batch; one without facts may
