@@ -24,6 +24,9 @@ type Options struct {
 	// Dead is asked by Sweep whether nothing is left of a dead node: else its directory
 	// stays for the sweep of a later one. nil: nothing is.
 	Dead func(node string) (gone bool)
+	// Gone is asked when no file can be made: nothing leads to the place of this store any
+	// more, and nobody will make it again. nil: there is hope.
+	Gone func() bool
 	Sys  Sys // nil: the kernel's
 }
 
@@ -93,6 +96,7 @@ type Disk struct {
 	sys    Sys
 	limits atomic.Pointer[Limits]
 	dead   func(node string) bool
+	isGone func() bool
 	tree   tree
 	cache  cache
 	most   int // logs in memory and descriptors of files, of each
@@ -131,7 +135,7 @@ func OpenStore(o Options) (*Disk, error) {
 	if o.Root != "" && !filepath.IsAbs(o.Root) {
 		return nil, fmt.Errorf("the directory for outputs is not an absolute path: %q", o.Root)
 	}
-	d := &Disk{sys: o.Sys, dead: o.Dead, jobs: make(map[string]*job)}
+	d := &Disk{sys: o.Sys, dead: o.Dead, isGone: o.Gone, jobs: make(map[string]*job)}
 	if d.sys == nil {
 		d.sys = kernel{}
 	}

@@ -220,7 +220,7 @@ func (w *writer) Sync() error {
 }
 
 func (w *writer) sync() error {
-	if w.mem != nil {
+	if w.mem != nil && !w.adrift {
 		if err := w.moveOut(place{group: w.group}); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func (b *body) markAt(of place, name string, open bool) error {
 	if slices.Equal(now, b.marked) {
 		return nil
 	}
-	if err := b.disk.writeMark(p, name, now, b.plan.Durability != Memory); err != nil {
+	if err := b.disk.writeMark(p, name, now, b.plan.Durability != Memory); err != nil && !b.disk.gone() { // else no later store takes it over
 		return err
 	}
 	b.marked = now

@@ -10,6 +10,9 @@ import (
 // room says how many of the next bytes the plan's quota lets in, making room
 // if the policy does; 0 says that they are dropped.
 func (w *writer) room(src source, most int64) (int64, error) {
+	if w.sinks() {
+		return 0, nil
+	}
 	if w.mem == nil && w.file == nil {
 		return min(most, w.plan.Quota), nil
 	}
@@ -96,6 +99,12 @@ func (w *writer) punch(h *handle) error {
 		return err
 	}
 	w.punched = w.elided
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if less := w.held - w.kept(); w.mem != nil && less > 0 {
+		w.held -= less
+		w.disk.memory.Add(-less)
+	}
 	return nil
 }
 

@@ -9,6 +9,13 @@ import (
 // target returns where the next bytes go, held for the caller, and how many of
 // them: from memory to a file as the log grows.
 func (w *writer) target(src source, room int64) (*handle, int64, error) {
+	if w.adrift {
+		h, room, ok := w.afloat(room)
+		if !ok {
+			return nil, 0, errNoPlace
+		}
+		return h, room, nil
+	}
 	if w.mem != nil && !w.outgrown() {
 		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one more tells that it has outgrown
 	}
@@ -40,6 +47,9 @@ func (w *writer) inline() int64 { return w.plan.Inline }
 
 // outgrown reports whether a log in memory must become a file.
 func (w *writer) outgrown() bool {
+	if w.adrift {
+		return false
+	}
 	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Load().Memory
 }
 

@@ -30,6 +30,7 @@ type writer struct {
 	probed   bool // that the file system can free what is punched
 	told     bool // ErrQuota was returned
 	noMemory bool // memory failed: go to a file
+	adrift   bool // there will be no file
 	flows    bool // much comes at a time
 	terminal bool // bytes come from one
 }
@@ -54,8 +55,11 @@ func newWriter(b *body, o *order) *writer {
 
 // policy is the plan's, or KeepHead.
 func (w *writer) policy() Policy {
-	if w.keepHead {
+	switch {
+	case w.keepHead:
 		return KeepHead
+	case w.adrift && w.plan.Policy != KeepHead: // its quota is ours, which ends nothing
+		return Elide
 	}
 	return w.plan.Policy
 }
@@ -130,7 +134,10 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 		return w.discard(src, most)
 	}
 	h, room, err := w.target(src, room)
-	if err != nil {
+	switch {
+	case w.drifts(err) || err == errNoPlace:
+		return 0, true, nil
+	case err != nil:
 		return 0, false, w.refuse(src, err)
 	}
 	defer h.free()

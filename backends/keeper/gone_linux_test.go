@@ -3,8 +3,10 @@ package keeper_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"troupe/backends"
 	"troupe/backends/keeper"
 	"troupe/messages"
 )
@@ -44,6 +46,33 @@ func TestAKeeperWhoseDirectoryWasRemoved(t *testing.T) {
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		t.Errorf("it has made its directory again: %v", err)
 	}
+}
+
+// What runs there ends as it ends, however much it writes: what of its output no file can
+// hold any more is told to be missing.
+func TestAJobOfAKeeperWhoseDirectoryWasRemovedGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := keeperDir(t)
+	c := open(t, dir)
+	e := newEar(t)
+	p := c.Start(shell(newUID(), "read x; head -c 300000 /dev/zero; echo end; exit 3", func(s *backends.Spec) { s.Stdio.Stdin = messages.StdinPipe }), e.facts)
+	await[messages.ProcessStarted](e, 1)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(backends.Input{Data: []byte("\n")})
+	f := await[messages.ProcessExited](e, 1)
+	if f.Status.Code != 3 || f.Sizes[messages.Merged] != 300_004 || len(f.Outputs) != 1 || len(f.Outputs[0].Elided) != 1 {
+		t.Errorf("ended with %+v", f)
+	}
+	if text := read(t, p, messages.Merged); !strings.HasSuffix(text, "end\n") {
+		t.Errorf("the end of its output is missing")
+	}
+	await[messages.TreeEnded](e, 1)
+	if f := await[messages.LogFlagged](e, 1); f.Flag != messages.FlagLogUnlinked {
+		t.Errorf("told %+v", f)
+	}
+	c.Close(false)
 }
 
 // A keeper whose directory was moved, or has lost its lease alone, can be found again:

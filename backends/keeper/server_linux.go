@@ -155,7 +155,7 @@ func (s *server) open() (first *conn, err error) {
 	if last := s.journal.limits(); last != nil {
 		s.limits = *last // before what is left is counted
 	}
-	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits)})
+	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits), Gone: s.placeGone})
 	if err != nil {
 		return nil, err
 	}

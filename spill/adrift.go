@@ -1,0 +1,49 @@
+package spill
+
+import "errors"
+
+// A log is adrift when it needs a file and there is no place for one, nor will be: to
+// wait for that would be to wait for ever. It stays in memory then, its head and its
+// tail, within adriftQuota and the bounds of the store; what is between is a gap, and
+// what had its file in a place that is lost is one from there on.
+
+// errNoPlace says that a log that is adrift has no memory either.
+var errNoPlace = errors.New("there is no place for the log")
+
+// adriftQuota is what such a log keeps (reliability.md 4).
+const adriftQuota = 64 << 10
+
+// gone says that there is no place for files, and will be none.
+func (d *Disk) gone() bool { return d.isGone != nil && d.isGone() }
+
+// drifts reports whether an error is one of a place that is gone: then the log is adrift.
+func (w *writer) drifts(err error) bool {
+	if err == nil || w.adrift || w.removed || !w.disk.gone() {
+		return false
+	}
+	w.adrift = true
+	w.flag(Unlinked)
+	p := *w.plan
+	p.Quota = min(p.Quota, adriftQuota)
+	w.plan = &p
+	if len(w.gaps) == 0 {
+		w.elided, w.punched = p.head(), p.head()
+	}
+	return true
+}
+
+// sinks reports whether a log that is adrift keeps nothing more.
+func (w *writer) sinks() bool {
+	return w.adrift && (w.file != nil || w.noMemory || w.mem == nil && !w.disk.admits() ||
+		w.disk.memory.Load() > w.disk.limits.Load().Memory)
+}
+
+// afloat is target of a log that is adrift. Without memory it keeps nothing.
+func (w *writer) afloat(room int64) (*handle, int64, bool) {
+	if w.mem != nil {
+		return w.mem.hold(), room, true
+	}
+	h, err := w.disk.spare.take()
+	w.noMemory = err != nil
+	return h, room, err == nil
+}
