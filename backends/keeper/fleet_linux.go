@@ -105,6 +105,9 @@ func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 	f.mu.Lock()
 	f.own[id] = c
 	f.mu.Unlock()
+	if f.o.Only == "" {
+		f.part(id, c) // without a job: who started it has died, and it would wait for one as long as we are there
+	}
 	return nil
 }
 
@@ -358,14 +361,6 @@ func (f *Fleet) openPast(id messages.UID) (spill.Log, error) {
 		return nil, refused(messages.OutputUnavailable, "log", "the log cannot be read: "+err.Error(), "it was in "+file)
 	}
 	return f.past.Open(string(id), spill.Merged)
-}
-
-// Order is as Client's.
-func (f *Fleet) Order(id messages.UID) (*spill.Order, error) {
-	if f.main == nil || f.of(id) != nil {
-		return nil, spill.ErrNotFound
-	}
-	return f.main.Order(id)
 }
 
 // Remove frees the logs of a job that is over. A log whose place was given by its

@@ -201,6 +201,19 @@ func TestFleetKeeperWithoutAJobEnds(t *testing.T) {
 	}
 }
 
+// A keeper whose client has asked for no job yet is not held by a fleet that takes it
+// over: the client is dead, as a rule.
+func TestFleetLetsAKeeperWithoutAJobEnd(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "detached")
+	dir := filepath.Join(root, string(newUID()))
+	c := open(t, dir, roleArg, "--alone")
+	_, pid := c.Keeper()
+	defer c.Close(true)
+	f := openFleet(t, root)
+	defer f.Close(true)
+	until(t, "the end of the keeper", func() bool { return startTime(pid) == "" && len(keeper.Detached(root)) == 0 })
+}
+
 // Of a detached job that is not started nothing is left: it could not be, or its keeper
 // could not begin, or there is none.
 func TestFleetLeavesNothingOfWhatDidNotStart(t *testing.T) {

@@ -3,6 +3,7 @@ package keeper
 import (
 	"troupe/backends"
 	"troupe/messages"
+	"troupe/spill"
 )
 
 var _ backends.Apart = (*Fleet)(nil)
@@ -37,4 +38,12 @@ func (f *Fleet) Recorded(id messages.UID) {
 	if f.main != nil && f.of(id) == nil {
 		f.main.Recorded(id)
 	}
+}
+
+// Order is as Client's.
+func (f *Fleet) Order(id messages.UID) (*spill.Order, error) {
+	if f.main == nil || f.of(id) != nil {
+		return nil, spill.ErrNotFound
+	}
+	return f.main.Order(id)
 }
