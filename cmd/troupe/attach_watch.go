@@ -55,7 +55,7 @@ func (m *Main) foremost() bool {
 
 // passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
 // until the function that it returns is called: Ctrl-C is a signal still, and what else was
-// typed, or the mouse has told, is for nobody.
+// typed, Ctrl-Z too, or the mouse has told, is for nobody.
 func (m *Main) passiveScreen(s *screen) (restore func()) {
 	restore = func() {}
 	_ = control(m.Out, func(fd int) {
@@ -66,8 +66,10 @@ func (m *Main) passiveScreen(s *screen) (restore func()) {
 		now := *was
 		now.Oflag &^= unix.OPOST
 		now.Lflag &^= unix.ECHO | unix.ECHONL
-		over := m.guarded(m.Out, was, s)
+		now.Cc[unix.VSUSP] = noKey
+		over, stays := m.guarded(m.Out, was, s), unstopped()
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			stays()
 			over()
 			return
 		}
@@ -77,6 +79,7 @@ func (m *Main) passiveScreen(s *screen) (restore func()) {
 				set = setTermios // that one waits until all is shown
 			}
 			_ = control(m.Out, func(fd int) { _ = unix.IoctlSetTermios(fd, set, was) })
+			stays()
 			over()
 		}
 	})

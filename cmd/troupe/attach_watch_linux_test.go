@@ -1,6 +1,7 @@
 package main
 
 import (
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -95,4 +96,31 @@ func TestWatchProgram(t *testing.T) {
 	require.Contains(t, watches.shows(), "begun\nended 130")
 	sits.keys(":q!", "Enter")
 	sits.over()
+}
+
+// Who is asked to stop at a terminal that he has changed does not: the shell would have it
+// as it is. That is so by the key where that is a signal, and by the signal.
+func TestWhoHasChangedATerminalIsNotStopped(t *testing.T) {
+	t.Parallel()
+	need.Program(t, "vim")
+	d := serves(t, nil)
+	x := newTmux(t, d.Env)
+	d.beside("run", "--pty", "-b", "--name", "ed", "vim", "-u", "NONE", "-i", "NONE", "-N", "text").start().ends(0)
+	d.beside("wait", "--match", "text", "ed").start().ends(0)
+	watches := x.sits("watches", "set -m; troupe attach --watch ed")
+	watches.has("~\n~")
+	watches.keys("C-z")
+	sits := x.sits("sits", "set -m; (echo $BASHPID > pid; exec troupe attach ed)")
+	sits.has("~\n~")
+	sits.signals("pid", syscall.SIGTSTP)
+	sits.keys("i", "here")
+	for _, s := range []*sitting{watches, sits} {
+		s.has("here\n~")
+	}
+	watches.keys("C-c")
+	sits.keys("Escape", ":q!", "Enter")
+	for s, end := range map[*sitting]string{watches: "ended 130", sits: "ended 0"} {
+		s.over()
+		require.Contains(t, s.shows(), end)
+	}
 }

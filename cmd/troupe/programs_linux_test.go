@@ -225,11 +225,13 @@ func TestFaultProgramsGiveTheTerminalBack(t *testing.T) {
 }
 
 // kills kills the process whose id is in a file.
-func (s *sitting) kills(file string) {
+func (s *sitting) kills(file string) { s.t.Helper(); s.signals(file, syscall.SIGKILL) }
+
+func (s *sitting) signals(file string, sig syscall.Signal) {
 	s.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(s.reads(file)))
 	require.NoError(s.t, err)
-	require.NoError(s.t, syscall.Kill(pid, syscall.SIGKILL))
+	require.NoError(s.t, syscall.Kill(pid, sig))
 }
 
 // Who comes back to an editor has the mouse there, and keys as it wants them; his terminal

@@ -194,8 +194,9 @@ func (m *Main) rawKeyboard(s *screen) (restore func()) {
 		}
 		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		over := m.guarded(m.In, was, s)
+		over, stays := m.guarded(m.In, was, s), unstopped()
 		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			stays()
 			over()
 			return
 		}
@@ -203,6 +204,7 @@ func (m *Main) rawKeyboard(s *screen) (restore func()) {
 		restore = func() {
 			s.raw.Store(false)
 			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
+			stays()
 			over()
 		}
 	})

@@ -160,6 +160,15 @@ func endOnQuit() {
 	}()
 }
 
+// unstopped has TSTP do nothing until the function that it returns is called: who is stopped
+// at a terminal that he has changed leaves it so to the shell. It is no signal that is
+// ignored, which the commands that we start would have from us.
+func unstopped() (over func()) {
+	nobody := make(chan os.Signal, 1)
+	signal.Notify(nobody, unix.SIGTSTP)
+	return func() { signal.Stop(nobody) }
+}
+
 // signalName is the name as kill(1) knows it: SIGINT.
 func signalName(sig os.Signal) string {
 	if n, ok := sig.(unix.Signal); ok {
