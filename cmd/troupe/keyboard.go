@@ -47,10 +47,10 @@ func (k *lineKeys) take(typed []byte) []keyAct {
 			continue
 		}
 		meant := append(bytes.Clone(k.leave[:k.begun]), b)
-		if k.begun = 0; len(k.leave) > 0 && b == k.leave[0] {
-			k.begun, meant = 1, meant[:len(meant)-1]
+		for k.begun > 0 && !bytes.HasSuffix(meant, k.leave[:k.begun]) { // the end of it may be their beginning
+			k.begun--
 		}
-		for _, b := range meant {
+		for _, b := range meant[:len(meant)-k.begun] {
 			if act, ok := k.key(b); ok {
 				acts = append(acts, act)
 			}

@@ -13,12 +13,12 @@ import (
 // program may have asked for sequences (kitty's keyboard, xterm's modifyOtherKeys). What may
 // be their beginning waits for the next key. What is pasted is no key.
 type leaver struct {
-	keys  []byte // none: nothing leaves
-	begun int    // how many of them were typed
-	held  []byte // … as they were sent
-	rest  []byte // a sequence that has no end yet
-	last  []byte // what was typed last, in which a paste begins and ends
-	paste bool   // it has begun
+	keys  []byte   // none: nothing leaves
+	begun int      // how many of them were typed
+	held  [][]byte // … as they were sent
+	rest  []byte   // a sequence that has no end yet
+	last  []byte   // what was typed last, in which a paste begins and ends
+	paste bool     // it has begun
 }
 
 const (
@@ -66,25 +66,33 @@ func (l *leaver) key(pass, key []byte) []byte {
 		means = shell.Retype(key, shell.KeyMode{})
 	}
 	if l.begun > 0 && (len(means) == 0 || isModifier(key)) {
-		l.held = append(l.held, key...) // it goes up again, or Ctrl goes down: the next one counts
+		l.held = append(l.held, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
 		return pass
 	}
-	if !bytes.HasPrefix(l.keys[l.begun:], means) {
-		pass = l.gives(pass, nil)
+	if len(means) > 0 && bytes.HasPrefix(l.keys[l.begun:], means) {
+		l.begun += len(means)
+		l.held = append(l.held, bytes.Clone(key))
+		return pass
 	}
-	if len(means) == 0 || !bytes.HasPrefix(l.keys[l.begun:], means) {
+	if l.begun == 0 {
 		return append(pass, key...)
 	}
-	l.begun += len(means)
-	l.held = append(l.held, key...)
+	again := append(l.held[1:], key) // those behind the first may be the beginning of them still
+	pass = append(pass, l.held[0]...)
+	l.begun, l.held = 0, nil
+	for _, key := range again {
+		pass = l.key(pass, key)
+	}
 	return pass
 }
 
 // gives passes on what has waited, and a key.
 func (l *leaver) gives(pass, key []byte) []byte {
-	pass = append(append(pass, l.held...), key...)
+	for _, held := range l.held {
+		pass = append(pass, held...)
+	}
 	l.begun, l.held = 0, nil
-	return pass
+	return append(pass, key...)
 }
 
 // pasted reports whether a key belongs to a paste, with what begins and ends one.

@@ -17,6 +17,10 @@ func TestDetachKeys(t *testing.T) {
 		"bytes":                   {"ctrl-p,ctrl-q", "a\x10\x11b", "a", true},
 		"the first alone":         {"ctrl-p,ctrl-q", "\x10b", "\x10b", false},
 		"the first again":         {"ctrl-p,ctrl-q", "\x10\x10\x11", "\x10", true},
+		"one of them twice":       {"ctrl-a,ctrl-a,d", "\x01\x01\x01d", "\x01", true},
+		"some of them again":      {"a,b,a,c", "ababac", "ab", true},
+		"some of them, and more":  {"a,b,a,c", "abab", "ab", false},
+		"twice, by kitty":         {"q,q,x", "\x1b[113u\x1b[113;1:3u\x1b[113u\x1b[113u\x1b[120u", "\x1b[113u\x1b[113;1:3u", true},
 		"kitty":                   {"ctrl-p,ctrl-q", "a\x1b[112;5u\x1b[113;5u", "a", true},
 		"kitty, with lamps":       {"ctrl-p,ctrl-q", "\x1b[112;69u\x1b[113;69u", "", true},
 		"kitty, the first alone":  {"ctrl-p,ctrl-q", "\x1b[112;5ub", "\x1b[112;5ub", false},
@@ -54,6 +58,21 @@ func TestDetachKeys(t *testing.T) {
 				require.Equal(t, c.pass, all, "%s, cut at %d", name, cut)
 			}
 		}
+	}
+}
+
+// At a job on pipes it is the same.
+func TestDetachKeysOfLines(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string][]keyAct{
+		"aaad\r":  {{leave: true}},
+		"aad":     {{leave: true}},
+		"aab\r":   {{bytes: []byte("aab\n")}},
+		"ab\raad": {{bytes: []byte("ab\n")}, {leave: true}},
+		"aaab\r":  {{bytes: []byte("aaab\n")}},
+	} {
+		k := lineKeys{leave: []byte("aad"), echo: func(string) {}}
+		require.Equal(t, want, k.take([]byte(typed)), typed)
 	}
 }
 
