@@ -72,6 +72,7 @@ type seat struct {
 	lease   chan struct{}  // closed when we may type
 	held    bool           // it is; of the goroutine that hears
 	watches bool           // and was told that somebody else types; of that, too
+	noted   bool           // … and has typed all the same, and was told again
 	types   atomic.Bool    // we may now
 	granted chan struct{}  // … since a moment ago
 }
@@ -277,11 +278,17 @@ func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
 			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
 			s.refused(ctx)
 		}
-		s.watches = !said.Held
+		s.watches, s.noted = !said.Held, false
 	case wire.AttachFailed:
 		s.window.give()
 		if !s.typed {
 			s.window.refuse()
+		}
+		if s.typed && said.Error != nil && said.Error.Code == messages.Refused && said.Error.Reason == "lease" {
+			if s.noted {
+				return // each key, and each move of a mouse, is another one
+			}
+			s.noted = true
 		}
 		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // that its reader has ended, a pipe does not say either
 			s.screen.say("%v", said.Error)

@@ -368,6 +368,9 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	two.resize(t, 11, 41)
 	two.keys(t, "x")
 	two.shown.has(t, "another one writes to the job; you watch")
+	two.keys(t, "y")
+	one.keys(t, "behind\r")
+	two.shown.has(t, "got behind.")
 	one.keys(t, "size\r")
 	one.shown.has(t, "got size.24 80")
 	one.keys(t, "\x10\x11")
@@ -379,6 +382,9 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	eventually(t, "the terminal is not as large as his", sized("map[cols:41 rows:11]"))
 	two.keys(t, "second\r")
 	two.shown.has(t, "got second.11 41")
+	if n := strings.Count(two.shown.String(), "another one writes"); n != 1 {
+		t.Errorf("it was told %d times that he watches", n)
+	}
 	two.keys(t, "\x10\x11")
 	q.ends(0)
 }
