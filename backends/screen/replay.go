@@ -54,9 +54,14 @@ func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fres
 	}
 	from = max(from, begin)
 	d.sizes = nil
+	was := d.term
 	d.term = fresh(sizeAt(t.Sizes, from))
 	k := &skim{modes: d.term.modes}
 	s := sieve{to: k, at: begin}
+	if was != nil && was.sieve.at >= begin && was.sieve.at <= from { // what it knows is not looked for again
+		k.modes, k.name, s = was.modes, was.name, was.sieve
+		s.to = k
+	}
 	for s.at < from && more() {
 		p, err := read(log, s.at, min(from, s.at+readSize))
 		if err != nil {

@@ -283,10 +283,3 @@ func TestScreenModesAreReplayed(t *testing.T) {
 		require.Empty(t, back.Modes(), "%q is not taken back", want)
 	}
 }
-
-// What a long output has turned on in its beginning is replayed, too.
-func TestScreenModesOfALongOutput(t *testing.T) {
-	s, b := newScreens(t), &book{}
-	b.add("\x1b[?1049h\x1b[?1002h\x1b[>4;2m\x1b[6 q" + strings.Repeat("0123456789abcde\n", window/8))
-	require.Equal(t, "\x1b[?1049h\x1b[H\x1b[2J\x1b[?1002h\x1b[>4;2m\x1b[6 q", see(t, s, b.terminal("long", small)).Modes)
-}

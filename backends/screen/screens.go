@@ -27,9 +27,10 @@ const (
 	// budget is how long one request may draw; what is left is drawn for the next one.
 	budget = time.Second
 	// window is how far behind the end of a log a screen is drawn from; before it only
-	// the modes are looked for, in the last maxSkim bytes.
+	// the modes are looked for, in the last maxSkim bytes: some hours of a program that
+	// paints each second, of which that takes 0.1 to 0.3 s.
 	window  = 512 << 10
-	maxSkim = 4 << 20
+	maxSkim = 32 << 20
 	// maxAsking is how much of the end of a log is looked at for questions: whoever
 	// has written more since he asked does not wait for an answer.
 	maxAsking = 64 << 10

@@ -27,6 +27,7 @@ type book struct {
 	gaps []spill.Gap
 	err  error
 	open int
+	from int64 // the first byte that was read since it was set
 }
 
 func (b *book) add(s string) {
@@ -38,6 +39,7 @@ func (b *book) add(s string) {
 func (b *book) ReadAt(p []byte, off int64) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.from = min(b.from, off)
 	if b.err != nil {
 		return 0, b.err
 	}
@@ -346,4 +348,24 @@ func TestScreensRefuseTooMany(t *testing.T) {
 	for range maxWaiting {
 		require.Nil(t, <-told)
 	}
+}
+
+// What a program has told its terminal long ago is known: one that paints each second has
+// done so at its beginning, and not since. What was drawn once is not read again for that.
+func TestScreensKnowModesOfLongAgo(t *testing.T) {
+	s, b := newScreens(t), &book{}
+	hour := strings.Repeat("0123456789abcde\n", 1<<20)
+	b.add("\x1b[?1049h\x1b[?1002h\x1b[>4;2m\x1b[6 q" + hour)
+	of := b.terminal("long", small)
+	const want = "\x1b[?1049h\x1b[H\x1b[2J\x1b[?1002h\x1b[>4;2m\x1b[6 q"
+	require.Equal(t, want, see(t, s, of).Modes)
+
+	b.add(hour[:2*window] + "\x1b[?1006h")
+	b.mu.Lock()
+	b.from = int64(len(b.data))
+	b.mu.Unlock()
+	require.Equal(t, "\x1b[?1049h\x1b[H\x1b[2J\x1b[?1002h\x1b[?1006h\x1b[>4;2m\x1b[6 q", see(t, s, of).Modes)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.GreaterOrEqual(t, b.from, int64(len(hour)))
 }
