@@ -62,6 +62,7 @@ type seat struct {
 	cleaner *view.Cleaner     // of a terminal
 	size    messages.Terminal // that of the job has had last
 	pty     bool              // the job has a terminal, at which we sit: ours only passes on
+	modes   string            // what ours is told to be as the job's is
 	raw     bool              // our terminal is shown what that of the job is
 	mute    view.Mute         // … and is not asked what others answer
 	answers int64             // it answers from this byte on; negative: nothing
@@ -100,9 +101,9 @@ func (a *asking) attach(f *attachFlags) error {
 	}
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	if s.typed && !f.watch {
-		s.enters(uid(job))
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
 			s.screen.follows(a.main)
+			s.asksModes(uid(job))
 		}
 	}
 	from := job.Output[0].Bytes
@@ -163,6 +164,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	if types { // before anything is shown: whoever sees it may type
 		if s.pty {
 			restore = s.main.rawKeyboard(s.screen)
+			s.enters()
 		} else {
 			restore = s.main.keyboard()
 		}

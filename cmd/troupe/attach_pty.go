@@ -26,19 +26,22 @@ func (s *seat) resize(ctx context.Context, size messages.Terminal) {
 	_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
 
-// enters makes our terminal what the job's is now, whose program said so before we came:
-// which screen is shown, what keys and the mouse send. It paints it anew itself (fits).
-func (s *seat) enters(job messages.JobID) {
+// asksModes finds out what our terminal is to be told to be what the job's is now, whose
+// program said so before we came: which screen is shown, what keys and the mouse send.
+func (s *seat) asksModes(job messages.JobID) {
 	if !s.screen.out.terminal {
 		return
 	}
-	now, err := s.Screen(s.ctx, job)
-	if err != nil {
-		return // it has none, or can be sat at all the same
+	if now, err := s.Screen(s.ctx, job); err == nil { // else it has none, or can be sat at all the same
+		s.modes = now.Modes
 	}
-	s.screen.follows(s.main)
-	if now.Modes != "" {
-		_, _ = s.screen.out.Write([]byte(now.Modes))
+}
+
+// enters makes our terminal so, when it passes on what is typed. The program paints it anew
+// itself (fits).
+func (s *seat) enters() {
+	if s.modes != "" {
+		_, _ = s.screen.out.Write([]byte(s.modes))
 	}
 }
 

@@ -206,6 +206,19 @@ func TestAttachHasTheKeysBeforeItShows(t *testing.T) {
 		c.keys(t, "\x10\x11")
 		p.ends(0)
 	}
+
+	d.beside("run", "-b", "--pty", "--name", "painted", `printf '\033[?1049h\033[?1000hpainted'; exec sleep 600`).start().ends(0)
+	d.beside("wait", "--match", "painted", "painted").start().ends(0)
+	for range 5 { // what its terminal was told before is told ours then, too
+		c := openTerminal(t)
+		p := d.beside("attach", "painted").at(c)
+		c.shown.has(t, "\x1b[?1049h")
+		if on := c.modes(t).Lflag & (unix.ECHO | unix.ICANON); on != 0 {
+			t.Fatalf("the other screen is shown, and the terminal has the modes %#x", on)
+		}
+		c.keys(t, "\x10\x11")
+		p.ends(0)
+	}
 }
 
 // What is typed at our terminal is not shown there by that, also where what the command
