@@ -251,6 +251,23 @@ func TestBadInputElsewhere(t *testing.T) {
 	require.Equal(t, "GET, POST", head.Header.Get("Allow"))
 }
 
+// A key that is none is no run without one: whoever sends it takes it for his protection.
+func TestBadInputKey(t *testing.T) {
+	d := start(t, nil)
+	for _, headers := range [][]string{
+		{"Idempotency-Key", ""},
+		{"Idempotency-Key", strings.Repeat("k", 257)},
+		{"Idempotency-Key", "one", "Idempotency-Key", "two"},
+	} {
+		status, body := d.raw("POST", "/v1/jobs", `{"command":"true"}`, headers...)
+		require.Equal(t, 400, status, body)
+		require.Contains(t, body, `"reason":"key"`)
+	}
+	jobs, err := d.client.Jobs(t.Context(), messages.ListJobs{Finished: true})
+	require.NoError(t, err)
+	require.Empty(t, jobs.Jobs)
+}
+
 // A body that ends early is no request (its client has gone), and one that is too large closes the
 // connection (B09, B11).
 func TestBadInputBodies(t *testing.T) {

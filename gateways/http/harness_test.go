@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -146,8 +147,11 @@ func (d *daemon) reply(method, path, body string, header ...string) *nethttp.Res
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	if slices.Contains(header, "Content-Type") { // another one
+		r.Header.Del("Content-Type")
+	}
 	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+		r.Header.Add(header[i], header[i+1])
 	}
 	reply, err := c.Do(r)
 	require.NoError(d.t, err)

@@ -27,8 +27,8 @@ func (c *call) run() error {
 	if refusal != nil {
 		return refusal
 	}
-	if r.Key = c.r.Header.Get(wire.KeyHeader); len(r.Key) > maxKey {
-		return messages.Invalid("key", "the Idempotency-Key is longer than 256 bytes")
+	if r.Key, err = c.key(); err != nil {
+		return err
 	}
 	r.Principal = c.principal()
 	if r.UID == "" {
@@ -51,6 +51,23 @@ func (c *call) run() error {
 		status = http.StatusAccepted
 	}
 	return c.reply(status, wire.Result{Job: job, Text: c.shown(job, int(most))})
+}
+
+// key is the idempotency key of the request, "" if it has none. An empty one is an
+// error: its sender takes the run for one that is not run twice.
+func (c *call) key() (string, error) {
+	switch given := c.r.Header.Values(wire.KeyHeader); {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1:
+		return "", messages.Invalid("key", "the Idempotency-Key is there twice")
+	case given[0] == "":
+		return "", messages.Invalid("key", "the Idempotency-Key is empty; give a value or leave it out")
+	case len(given[0]) > maxKey:
+		return "", messages.Invalid("key", "the Idempotency-Key is longer than 256 bytes")
+	default:
+		return given[0], nil
+	}
 }
 
 // announce names the job to its caller while it runs. Of a run that was refused,
