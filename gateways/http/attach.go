@@ -2,10 +2,10 @@ package http
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/coder/websocket"
 
@@ -67,9 +67,10 @@ func (c *call) attach() error {
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(c.r.Header.Get("Upgrade"), "websocket") {
+	if err := c.upgrades(); err != nil {
 		c.w.Header().Set("Upgrade", "websocket")
-		return messages.Invalid("upgrade", "this is a WebSocket; ask for an upgrade to it")
+		c.w.Header().Set("Sec-WebSocket-Version", "13")
+		return err
 	}
 	ctx, cancel := c.stream()
 	defer cancel()
@@ -102,6 +103,22 @@ func (c *call) attach() error {
 	}
 	a.serve(ctx)
 	return errAnswered
+}
+
+// upgrades says what keeps a request from becoming a WebSocket: who accepts it would say
+// that in plain text.
+func (c *call) upgrades() error {
+	h := c.r.Header
+	key, err := base64.StdEncoding.DecodeString(h.Get("Sec-WebSocket-Key"))
+	switch {
+	case !c.r.ProtoAtLeast(1, 1), !lists(h.Values("Connection"), "Upgrade"), !lists(h.Values("Upgrade"), "websocket"):
+		return messages.Invalid("upgrade", "this is a WebSocket; ask for an upgrade to it")
+	case h.Get("Sec-WebSocket-Version") != "13":
+		return messages.Invalid("upgrade", "a WebSocket is of the version 13 here; say so: Sec-WebSocket-Version: 13")
+	case err != nil, len(key) != 16, len(h.Values("Sec-WebSocket-Key")) != 1:
+		return messages.Invalid("upgrade", "the Sec-WebSocket-Key must be the base64 of 16 bytes")
+	}
+	return nil
 }
 
 // serve ends when the client, the output or the server does.

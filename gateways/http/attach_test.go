@@ -192,6 +192,21 @@ func TestBadInputAttach(t *testing.T) {
 	d.refused(t, "GET", at+"?stream=stdout", "", 400, messages.InvalidParams, "stream")
 	d.refused(t, "GET", "/v1/jobs/j99/attach", "", 404, messages.NotFound, "")
 	d.refused(t, "GET", at, "", 426, messages.InvalidParams, "upgrade")
+	good := map[string]string{"Connection": "keep-alive, Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+	for name, bad := range map[string]string{"Connection": "close", "Upgrade": "h2c", "Sec-WebSocket-Version": "8", "Sec-WebSocket-Key": "short"} {
+		var headers []string
+		for of, value := range good {
+			if of == name {
+				value = bad
+			}
+			headers = append(headers, of, value)
+		}
+		reply := d.reply("GET", at, "", headers...)
+		require.Equal(t, 426, reply.StatusCode, name)
+		require.Equal(t, "application/json", reply.Header.Get("Content-Type"), name)
+		require.Equal(t, "13", reply.Header.Get("Sec-WebSocket-Version"), name)
+		require.NoError(t, reply.Body.Close())
+	}
 	_, err := d.client.Attach(t.Context(), "j99", client.Attaching{})
 	coded(t, err, messages.NotFound, "")
 }

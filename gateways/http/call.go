@@ -290,9 +290,14 @@ func ask[T any](c *call, request messages.Refusable) (T, error) {
 
 // prefers reports whether the request has a preference (RFC 7240).
 func (c *call) prefers(what string) bool {
-	for _, line := range c.r.Header.Values("Prefer") {
+	return lists(c.r.Header.Values("Prefer"), what)
+}
+
+// lists says whether one of the lists in some headers has a word, whatever its case.
+func lists(headers []string, word string) bool {
+	for _, line := range headers {
 		for _, one := range strings.Split(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(one), what) {
+			if strings.EqualFold(strings.TrimSpace(one), word) {
 				return true
 			}
 		}
