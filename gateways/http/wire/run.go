@@ -255,10 +255,15 @@ func span(field string, ms *int64) (time.Duration, *messages.Error) {
 
 // GraceOf is a grace as the tree knows it: absent is the default, 0 none.
 func GraceOf(ms *int64) (time.Duration, *messages.Error) {
-	if ms != nil && *ms == 0 {
+	switch {
+	case ms == nil:
+		return 0, nil
+	case *ms == 0:
 		return -1, nil
+	case *ms < 0 || *ms > int64(messages.MaxDuration/time.Millisecond):
+		return 0, messages.Invalid("grace_ms", "grace_ms must be a number of milliseconds, 0 to kill at once, at most ten years; leave it out for the usual grace")
 	}
-	return span("grace_ms", ms)
+	return time.Duration(*ms) * time.Millisecond, nil
 }
 
 // GraceMS is a grace on the wire.

@@ -216,3 +216,21 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A grace may be none, and its refusal does not say otherwise.
+func TestGrace(t *testing.T) {
+	none, usual, wrong := int64(0), int64(1500), int64(-1)
+	for _, c := range []struct {
+		ms   *int64
+		want time.Duration
+	}{{nil, 0}, {&none, -1}, {&usual, 1500 * time.Millisecond}} {
+		got, err := wire.GraceOf(c.ms)
+		if err != nil || got != c.want {
+			t.Errorf("got %v and %v, want %v", got, err, c.want)
+		}
+	}
+	_, err := wire.GraceOf(&wrong)
+	if err == nil || err.Reason != "grace_ms" || !strings.Contains(err.Message, "0 to kill at once") {
+		t.Errorf("got %v", err)
+	}
+}
