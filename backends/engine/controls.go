@@ -208,7 +208,7 @@ func (a *answer) known() (nth uint64, known bool) { return a.nth, a.fact != nil 
 func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	sig := SignalNumber(s.Name)
 	if sig == 0 {
-		return refusal(messages.InvalidParams, strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")
+		return messages.ControlRefused{Err: *messages.Invalid("signal", strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")}
 	}
 	if j.in != nil {
 		return j.in.signal(sig)
