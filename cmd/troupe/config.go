@@ -183,6 +183,9 @@ func (s *settings) read(m *Main) error {
 		return decodeError(path, text, err)
 	}
 	for name, argv := range s.Shells {
+		if name == "" {
+			return settingError(path, text, "shells.", "a shell has no name; give it the one that --shell is to mean")
+		}
 		if len(argv) == 0 || argv[0] == "" {
 			return settingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
 		}

@@ -96,6 +96,7 @@ func TestBadInputConfig(t *testing.T) {
 		{"[storage]\nstored = 'much'\n", "line 2: "},
 		{"log = 'loud'\n", "line 1: "},
 		{"socket = '/s'\nsocket = '/t'\n", "line 2: "},
+		{"[shells]\n\"\" = ['/bin/sh']\n", "line 2: a shell has no name"},
 		{"[shells]\nrc = []\n", "line 2: shells.rc names no program; write rc = "},
 		{"# prefix\n[omp]\nshell = 'x'\n[mcp]\n[[omp.rules]]\ntool = 'x'\n\n[limits]\nstarts = []\n", "line 9: limits.starts must be"},
 		{"log = 'info'\nshell = 'bash'\n", "line 2: shell is \"bash\"; write an absolute path"},
