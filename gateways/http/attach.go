@@ -306,6 +306,9 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if err != nil {
+			if ctx.Err() == nil { // the node ends: else that looked like a line that broke
+				_ = a.conn.Close(websocket.StatusGoingAway, "the output is followed no more here; attach again")
+			}
 			return
 		}
 	}

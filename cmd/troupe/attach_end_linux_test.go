@@ -1,0 +1,37 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"troupe/gateways/http/client"
+	"troupe/messages"
+)
+
+// A daemon that ends in order says so to who is attached to a job that lives on: it is
+// no line that broke.
+func TestTheEndOfTheDaemonIsToldToWhoIsAttached(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	c, err := client.Dial(t.Context(), d.told(`"address":"`, `"`))
+	require.NoError(t, err)
+	defer c.Close()
+	ran, err := c.Run(t.Context(), messages.RunCommand{Text: "echo up; exec sleep 600", Background: true})
+	require.NoError(t, err)
+	at, err := c.Attach(t.Context(), ran.Job.ID, client.Attaching{})
+	require.NoError(t, err)
+	defer at.Close()
+	for shown := ""; shown != "up\n"; {
+		h, err := at.Next(t.Context())
+		require.NoError(t, err)
+		shown += string(h.Data)
+	}
+	d.send(syscall.SIGTERM)
+	_, err = at.Next(t.Context())
+	require.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(err), "%v", err)
+	d.ends(0)
+	d.beside("serve").start().err.has(t, `"message":"ready"`) // whose end takes the job along
+}
