@@ -271,20 +271,26 @@ func TestTheUnitKeepsItsPromises(t *testing.T) {
 	require.Contains(t, string(socket), "\nSocketMode=0600\n")
 }
 
-// A log that is a file does not grow for ever.
+// A log that is a file does not grow for ever, and begins anew when it is too large,
+// whether it is appended to or written on.
 func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
-	file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	require.NoError(t, err)
-	defer file.Close()
-	log := &boundedLog{file: file}
-	line := []byte(strings.Repeat("x", 1<<20) + "\n")
-	for range 16 {
-		_, err := log.Write(line)
+	for _, how := range []int{os.O_APPEND, 0} {
+		file, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_RDWR|how, 0o600)
 		require.NoError(t, err)
-		info, err := file.Stat()
+		defer file.Close()
+		log := &boundedLog{file: file}
+		line := []byte(strings.Repeat("x", 1<<20) + "\n")
+		for i := range 16 {
+			_, err := log.Write(line)
+			require.NoError(t, err)
+			info, err := file.Stat()
+			require.NoError(t, err)
+			require.Equal(t, int64((i%4+1)*len(line)), info.Size())
+		}
+		text, err := os.ReadFile(file.Name())
 		require.NoError(t, err)
-		require.LessOrEqual(t, info.Size(), int64(maxLog+len(line)))
+		require.Equal(t, strings.Repeat(string(line), 4), string(text))
 	}
 }
 

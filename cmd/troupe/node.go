@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -285,6 +286,7 @@ type boundedLog struct{ file *os.File }
 func (b *boundedLog) Write(p []byte) (int, error) {
 	if info, err := b.file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
 		_ = b.file.Truncate(0)
+		_, _ = b.file.Seek(0, io.SeekStart) // one that is not appended to would go on behind a hole, and be too large at once
 	}
 	return b.file.Write(p)
 }
