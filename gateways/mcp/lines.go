@@ -43,6 +43,7 @@ type spoken struct {
 	heard  chan heard
 	closed chan struct{}
 	close  sync.Once
+	owed   owed
 
 	writing sync.Mutex
 }
@@ -74,7 +75,7 @@ func (c *spoken) Write(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	line, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
+	if err != nil || !c.owed.sends(m) {
 		return err
 	}
 	return c.write(line)
@@ -116,6 +117,7 @@ func (c *spoken) listen() {
 			line, err = nil, io.ErrUnexpectedEOF
 		}
 		for _, m := range c.messages(line) {
+			c.owed.hears(m)
 			if !c.pass(heard{message: m}) {
 				return
 			}

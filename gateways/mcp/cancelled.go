@@ -1,0 +1,61 @@
+package mcp
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// What a client says, and cancels.
+const (
+	initialize = "initialize" // which cannot be cancelled
+	cancelled  = "notifications/cancelled"
+)
+
+// owed are the requests that have no response yet. One that its client has cancelled
+// gets none: he has forgotten its id, or has given it to another.
+type owed struct {
+	mu   sync.Mutex
+	open map[jsonrpc.ID]bool // false: it was cancelled
+}
+
+// hears takes notice of a message of the client.
+func (o *owed) hears(m jsonrpc.Message) {
+	r, ok := m.(*jsonrpc.Request)
+	if !ok || r.Method == initialize {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.IsCall() {
+		if o.open == nil {
+			o.open = map[jsonrpc.ID]bool{}
+		}
+		o.open[r.ID] = true
+		return
+	}
+	var what struct {
+		ID any `json:"requestId"`
+	}
+	if r.Method != cancelled || json.Unmarshal(r.Params, &what) != nil {
+		return
+	}
+	if id, err := jsonrpc.MakeID(what.ID); err == nil && o.open[id] {
+		o.open[id] = false
+	}
+}
+
+// sends reports whether a message is sent to the client: any but the response to a
+// request that was cancelled.
+func (o *owed) sends(m jsonrpc.Message) bool {
+	r, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	wanted, open := o.open[r.ID]
+	delete(o.open, r.ID)
+	return wanted || !open
+}
