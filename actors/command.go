@@ -281,6 +281,9 @@ func (c *command) askSink(ctx actor.Context) {
 		})
 		return
 	}
+	if c.machine.Job.State == messages.Queued && c.readEarly(ctx) {
+		return
+	}
 	if c.sink == nil {
 		deps, id := c.deps, c.machine.Job.ID
 		c.sink = ctx.SpawnPrefix(sinkProps(deps, id), kindSink+string(id))

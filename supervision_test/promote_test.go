@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -89,6 +90,32 @@ func TestPromoteWhileQueued(t *testing.T) {
 		}
 		h.wantFacts("j2", "queued promoted started finished:exited retired")
 		h.wantFacts("j3", "queued promoted started finished:exited retired")
+	}, plan{fake: serial})
+}
+
+// Who looks at a job that waits for its turn sees that there is nothing yet; who follows
+// it waits with it.
+func TestLooksAtAJobThatWaits(t *testing.T) {
+	inHouse(t, func(h *house) {
+		first, p := h.start(messages.RunCommand{Text: "first"})
+		second := h.run(messages.RunCommand{Text: "second"})
+		for _, kind := range []messages.ViewKind{messages.ViewTail, messages.ViewTailLine, messages.ViewPage, messages.ViewRange, messages.ViewSize} {
+			page := reply[messages.OutputPage](h.ask(messages.ReadOutput{Job: "j2", View: messages.View{Kind: kind}}))
+			want(h, "what there is", fmt.Sprintf("%+v", page), fmt.Sprintf("%+v", messages.OutputPage{Job: "j2", LinesExact: true}))
+		}
+		refused(h.ask(messages.ReadOutput{Job: "j2", Stream: messages.Stderr, View: messages.View{Kind: messages.ViewTail}}), messages.InvalidParams)
+		refused(h.ask(messages.ReadOutput{Job: "j2", View: messages.View{Kind: "none"}}), messages.InvalidParams)
+		refused(h.ask(messages.ReadScreen{Job: "j2"}), messages.Unsupported)
+		follower := h.follow("j2", messages.Merged, 0)
+		p.Exit(0)
+		finished(first)
+		q := h.proc("second")
+		q.Begin()
+		q.Write(messages.Merged, "hi")
+		q.Exit(0)
+		finished(second)
+		q.EndTree()
+		want(h, "what it has written", <-follower, "hi")
 	}, plan{fake: serial})
 }
 
