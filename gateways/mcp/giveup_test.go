@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,4 +81,39 @@ func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// waiting is a host whose runs wait for their turn until they are told to go on in the
+// background.
+type waiting struct {
+	*node
+	promoted chan messages.JobID
+}
+
+func (w *waiting) Run(ctx context.Context, r messages.RunCommand, _ int, _ func(messages.JobID)) (messages.Job, Text, error) {
+	select {
+	case id := <-w.promoted:
+		return messages.Job{ID: "j1", UID: messages.UID(id), State: messages.Queued, Background: true}, Text{}, nil
+	case <-ctx.Done():
+		return messages.Job{}, Text{}, ctx.Err()
+	}
+}
+
+func (w *waiting) Promote(_ context.Context, id messages.JobID) (messages.Job, error) {
+	w.promoted <- id
+	return messages.Job{}, nil
+}
+
+// A run in the background that does not begin is no call that does not end.
+func TestABackgroundRunThatWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &waiting{newNode(), make(chan messages.JobID, 1)}
+		began := time.Now()
+		a, err := enteredAt(t, w).calling().run(t.Context(), core.Run{Command: "serve", Background: true})
+		require.NoError(t, err)
+		require.Equal(t, startsWithin, time.Since(began))
+		out := a.result.(*core.RunResult)
+		require.Equal(t, "queued", out.State)
+		require.Contains(t, out.Note, "it waits for its turn behind other jobs of yours")
+	})
 }

@@ -99,11 +99,19 @@ func (c *call) await(ctx context.Context, f *flight) (answer, error) {
 	defer stop()
 	beat := time.NewTicker(progressEvery)
 	defer beat.Stop()
+	var late <-chan time.Time
+	if f.background {
+		start := time.NewTimer(startsWithin)
+		defer start.Stop()
+		late = start.C
+	}
 	for {
 		select {
 		case <-f.done:
 			f.cancel()
 			return c.landed(ctx, f)
+		case <-late: // it waits for its turn; if it is told to go on in the background, its reply comes
+			_, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid))
 		case <-beat.C:
 			c.progress(ctx, f)
 		case job, ok := <-waits:
@@ -121,6 +129,10 @@ func (c *call) await(ctx context.Context, f *flight) (answer, error) {
 		}
 	}
 }
+
+// startsWithin is how long the call of a run in the background waits for its start. Behind
+// others it may take hours, and clients give up on a call after a minute.
+const startsWithin = 5 * time.Second
 
 // giveUp ends the job of a call that was cancelled. That end is told like any, once: the
 // client has no result that tells of it. A job that never began is forgotten.
@@ -164,6 +176,8 @@ func (c *call) landed(ctx context.Context, f *flight) (a answer, err error) {
 	note := ""
 	switch {
 	case f.job.State.Ended():
+	case f.job.State == messages.Queued:
+		note = "it waits for its turn behind other jobs of yours, and begins by itself: do something else meanwhile, or wait for it with wait. Its end will be told"
 	case f.background:
 		note = "it runs in the background; its end will be told, and wait waits for it"
 	case f.job.HasFlag(messages.FlagKept):
