@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"troupe/messages"
 )
 
 // Text is the result as a text: what was shown, and behind it in brackets all else.
@@ -48,6 +50,8 @@ func (r Record) status() string {
 	}
 	took := duration(time.Duration(r.DurationMS) * time.Millisecond)
 	switch {
+	case r.Running && r.State == string(messages.Queued):
+		return fmt.Sprintf("job %s is queued, and has not begun", name)
 	case r.Running && r.Waiting == "secret":
 		return fmt.Sprintf("job %s waits for a password or another secret, after %s", name, took)
 	case r.Running && r.Waiting != "":

@@ -118,3 +118,8 @@ func TestPreview(t *testing.T) {
 	require.NotContains(t, Notice{Command: "a\nb\nc"}.line(), "\n")
 	require.Equal(t, []string{"0.25 s", "2m0s"}, []string{duration(250e6), duration(120e9)}, "durations")
 }
+
+// A job that waits for its turn has not run for any time.
+func TestTheTextOfAJobThatWaitsForItsTurn(t *testing.T) {
+	require.Equal(t, "job j1 is queued, and has not begun: make\n", Record{JobID: "j1", Command: "make", State: "queued", Running: true, Background: true}.row())
+}
