@@ -11,13 +11,14 @@ import (
 // A session whose place, or whose jobs, make it fail every time would be made
 // anew without end. When it has failed too often it is made without its place: it
 // holds its jobs by their engine, marks them unsupervised and can only stop them.
-// Should even that fail as often, nobody is put in its place.
+// Should even that fail as often, nobody is put in its place, as nobody is in that of
+// a scope that fails as often.
 
 // sessionFalls is how many failures of a session within crashWindow are made good.
 const sessionFalls = 5
 
-// fell counts a failure of a session: whether it is to be made without its place,
-// or not at all.
+// fell counts a failure of a session or scope: whether a session is to be made without
+// its place, or nothing at all.
 func (s *supervisor) fell(lost orphaned) (bare, given bool) {
 	at := messages.Address{Scope: lost.scope, Session: lost.session}
 	c := s.falls[at]
@@ -26,37 +27,65 @@ func (s *supervisor) fell(lost orphaned) (bare, given bool) {
 		s.falls[at] = c
 	}
 	n := c.count(clock())
-	return n > sessionFalls, n > 2*sessionFalls
+	return n > sessionFalls && lost.session != "", n > 2*sessionFalls
 }
 
-// giveUp leaves a session without an actor. What runs in it runs on, and ends with
-// the node.
+// holds says whether the dead actor held what is at an address.
+func (o orphaned) holds(at messages.Address) bool {
+	if o.session != "" {
+		return at.Scope == o.scope && at.Session == o.session
+	}
+	return o.scope.Contains(at.Scope)
+}
+
+// giveUp leaves a session, or a scope with all in it, without an actor. What runs in it
+// runs on, and ends with the node.
 func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
-	at := messages.Address{Scope: lost.scope, Session: lost.session}
-	delete(s.sessions, at)
-	delete(s.asks, at)
-	delete(s.shells.known, at)
-	s.leaveUnsettled(at)
+	for at := range s.sessions {
+		if lost.holds(at) {
+			delete(s.sessions, at)
+			delete(s.asks, at)
+			delete(s.shells.known, at)
+			s.leaveUnsettled(at)
+		}
+	}
+	if lost.session == "" {
+		for path := range s.known {
+			if lost.scope.Contains(path) {
+				delete(s.known, path)
+				delete(s.told, path)
+			}
+		}
+	}
 	for _, e := range s.sorted() {
-		if e.over || e.job.Scope != at.Scope || e.job.Session != at.Session {
+		if !e.over && lost.holds(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+			s.giveUpJob(ctx, e)
+		}
+	}
+	for at, o := range s.closings {
+		if !lost.holds(at) {
 			continue
 		}
-		s.give(ctx, s.admission.Done(e.job.ID))
-		e.given = true
-		s.endMove(ctx, e.job.ID, unsupervised(e.job.ID))
-		if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
-			e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
-			s.record(ctx, e, messages.CommandChanged{})
-		}
-		s.pay(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
-	}
-	if o, ok := s.closings[at]; ok {
 		delete(s.closings, at)
 		for _, client := range o.clients {
 			ctx.Send(client, messages.RequestRejected{Err: *internalError()})
 		}
 	}
-	s.send(ctx, messages.Address{Scope: lost.scope}, rebuilt{}, nil)
+	if above := lost.above(); above != "" {
+		s.send(ctx, messages.Address{Scope: above}, rebuilt{}, nil)
+	}
+	s.shutdownStep(ctx)
+}
+
+func (s *supervisor) giveUpJob(ctx actor.Context, e *entry) {
+	s.give(ctx, s.admission.Done(e.job.ID))
+	e.given = true
+	s.endMove(ctx, e.job.ID, unsupervised(e.job.ID))
+	if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
+		e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
+		s.record(ctx, e, messages.CommandChanged{})
+	}
+	s.pay(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
 }
 
 // unsupervised refuses what nobody is left to do for a job.

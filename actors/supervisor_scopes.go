@@ -143,6 +143,7 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	case messages.ScopeClosed:
 		delete(s.known, f.Path)
 		delete(s.told, f.Path)
+		delete(s.falls, messages.Address{Scope: f.Path})
 		s.payClosing(ctx, messages.Address{Scope: f.Path}, f)
 	}
 	s.note(ctx, fact)
@@ -216,20 +217,12 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 	if s.letting() {
 		return
 	}
-	bare := false
-	if lost.session != "" {
-		var given bool
-		if bare, given = s.fell(lost); given {
-			s.giveUp(ctx, lost)
-			return
-		}
+	bare, given := s.fell(lost)
+	if given {
+		s.giveUp(ctx, lost)
+		return
 	}
-	inside := func(at messages.Address) bool {
-		if lost.session != "" {
-			return at.Scope == lost.scope && at.Session == lost.session
-		}
-		return lost.scope.Contains(at.Scope)
-	}
+	inside := lost.holds
 	if lost.session == "" {
 		for _, path := range slices.Sorted(maps.Keys(s.known)) {
 			if lost.scope.Contains(path) {

@@ -67,3 +67,24 @@ func TestFaultSessionThatFailsEveryTime(t *testing.T) {
 		h.left = true
 	})
 }
+
+// Nor is a scope made anew without end: what is in it is given up, and the node ends.
+func TestFaultScopeThatFailsEveryTime(t *testing.T) {
+	for _, scope := range []messages.ScopePath{"a", "a/b"} {
+		inHouse(t, func(h *house) {
+			c, p := h.start(messages.RunCommand{Scope: scope, Session: "s", Text: "a"})
+			h.stage.fail(fault{point: point{kind: "scope"}, nth: 1, times: 1000})
+			h.crash("scope")
+			want(h, "failures were ended", h.stage.fired < 100, true)
+			want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
+			refused(c, messages.Internal)
+			refused(h.ask(messages.StopCommand{Job: "j1"}), messages.Internal)
+			h.wantSignals(p)
+			if err := h.shutdown(messages.ShutDown{}); err != nil {
+				h.Error(err)
+			}
+			h.engine.Close(false)
+			h.left = true
+		})
+	}
+}
