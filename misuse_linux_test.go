@@ -15,6 +15,8 @@ import (
 
 	"troupe"
 	"troupe/actors"
+	"troupe/backends"
+	"troupe/backends/pipe"
 	"troupe/messages"
 	"troupe/spill/view"
 )
@@ -146,6 +148,9 @@ func TestANodeFailsThoughItsRefusalDoes(t *testing.T) {
 	_ = node.Shutdown(context.Background(), messages.ShutDown{})
 }
 
+// nobodys are logs without an engine that would write them.
+type nobodys struct{ actors.Logs }
+
 // Options by which every job would fail are refused when the node is opened.
 func TestOptionsAreChecked(t *testing.T) {
 	for name, o := range map[string]troupe.Options{
@@ -156,6 +161,12 @@ func TestOptionsAreChecked(t *testing.T) {
 		"a shell without a word":  {Shells: map[string][]string{"x": nil}},
 		"a shell without a name":  {Shells: map[string][]string{"": {"sh", "-c"}}},
 		"a shell without program": {Shells: map[string][]string{"x": {"", "-c"}}},
+		"a WorkDir with a NUL":    {WorkDir: "/tmp/\x00"},
+		"a Socket with a NUL":     {Socket: "/tmp/\x00"},
+		"a State with a NUL":      {State: "/tmp/\x00"},
+		"a backend that is none":  {Backends: map[string]backends.Backend{"x": nil}},
+		"a pipe without Logs":     {Backends: map[string]backends.Backend{"pipe": pipe.New(nil, pipe.Options{})}},
+		"Logs of nobody":          {Logs: nobodys{}},
 	} {
 		node, err := troupe.Open(context.Background(), o)
 		var coded *messages.Error

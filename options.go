@@ -74,8 +74,8 @@ type Options struct {
 
 	// Backends replace or add kinds of sessions, by name; there are pipe, pty, shell and
 	// shell-pty. A node
-	// with a "pipe" of its own starts no engine. Logs must then be given, too; those of
-	// another process are asked less as an actors.ManyLogs.
+	// with a "pipe" of its own starts no engine. Logs must then be given, too, and only
+	// then; those of another process are asked less as an actors.ManyLogs.
 	Backends map[string]backends.Backend
 	Logs     actors.Logs
 	// Engine owns the processes, instead of one in this process: then Logs must be
@@ -156,9 +156,6 @@ func (o Options) build() (parts, error) {
 		o.standOn(p)
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
-		if p.logs == nil {
-			return p, errors.New("a node with an engine or a pipe backend of its own needs its Logs, too")
-		}
 		return p, nil
 	}
 	var local *engine.Local
