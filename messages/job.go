@@ -31,7 +31,8 @@ const (
 
 // Job is the record of a job: the same in the CLI, HTTP, events and the
 // library. Every fact about a job carries it, so that no one has to ask again.
-// Slices are never changed once the record was sent.
+// Slices are never changed once the record was sent, and others have the same ones:
+// who gets a record and wants another clones them.
 type Job struct {
 	ID          JobID
 	UID         UID
