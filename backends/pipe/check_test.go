@@ -146,6 +146,22 @@ func TestArgv(t *testing.T) {
 	}
 }
 
+// A text that begins as an option does is a text: to shells whose -c takes none it stands
+// behind the end of the options.
+func TestATextIsNoOption(t *testing.T) {
+	o := pipe.Options{Shells: map[string][]string{"mine": {"bash", "-O", "extglob", "-c"}, "rc": {"bash", "--text"}}}
+	for shell, want := range map[string][]string{
+		"bash": {"--norc", "--noprofile", "-c", "--"}, "sh": {"-c", "--"}, "mine": {"-O", "extglob", "-c", "--"}, "rc": {"--text"},
+	} {
+		for _, text := range []string{"-x", "-", "+e; true", "--version", "-- echo"} {
+			s := started(t, o, backends.Place{}, backends.Command{Text: text, Shell: shell})
+			if !slices.Equal(s.Argv[1:], append(slices.Clip(want), text)) {
+				t.Errorf("%s: %q", shell, s.Argv)
+			}
+		}
+	}
+}
+
 // A prefix stands before a text, and not before argv; with it a text may be too long for
 // a word.
 func TestPrefixIsRunWithTheText(t *testing.T) {

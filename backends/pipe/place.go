@@ -82,7 +82,7 @@ func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	}
 	s.Program = file
 	if text := p.text(c); len(text) <= MaxWord {
-		s.Argv = append(words, text)
+		s.Argv = append(before(words, text), text)
 	} else {
 		s.Argv, s.Script = words[:len(words)-1], text
 	}

@@ -33,6 +33,19 @@ func known() map[string][]string {
 // textFlag says to a shell that its next word is the text.
 const textFlag = "-c"
 
+// before gives the words before a text. One that begins as an option is none to the shells
+// that take their text behind all options; what fish and others have behind -c is the text.
+func before(words []string, text string) []string {
+	if !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || words[len(words)-1] != textFlag {
+		return words
+	}
+	switch filepath.Base(words[0]) {
+	case "bash", "sh", "dash", "zsh":
+		return append(words, "--")
+	}
+	return words
+}
+
 // usual are the directories in which a shell is looked for when the job's PATH
 // has none, as in an empty environment.
 func usual() []string {
