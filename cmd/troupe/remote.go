@@ -69,7 +69,7 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 }
 
 // givenUp is a run that was stopped before the daemon had said that it knows it.
-var givenUp = errors.New("the run was given up")
+var givenUp = &messages.Error{Code: messages.Internal, Reason: "interrupted"}
 
 // daemonLeft is a connection that broke.
 var daemonLeft = &messages.Error{Code: messages.Internal, Reason: "daemon"}

@@ -84,11 +84,12 @@ func (g *foreground) unknown(err error) error {
 // givenUp says what a signal has ended before there was a record, and is its status.
 func (g *foreground) givenUp(what string) error {
 	g.signals.release()
-	why := what + ": interrupted by " + signalName(g.signals.got)
+	why := *givenUp
+	why.Message = what + ": interrupted by " + signalName(g.signals.got)
 	if g.flags.json {
-		g.print(errorObject{V: messages.JSONVersion, Error: messages.Error{Code: messages.Internal, Reason: "interrupted", Message: why}})
+		g.print(errorObject{V: messages.JSONVersion, Error: why})
 	} else {
-		g.screen.say("%s", why)
+		g.screen.say("%s", why.Message)
 	}
 	g.signals.patiently(g.screen.voice.wait)
 	return status(signalBase + int(g.signals.got))
