@@ -31,7 +31,7 @@ func logFile(r *messages.RunCommand, f *runFlags) error {
 	}
 	path, err := filepath.Abs(f.log)
 	if err != nil {
-		return err
+		return noDirectory(err)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -97,9 +97,7 @@ func (g *foreground) forDaemon() error {
 	if r.Dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return &messages.Error{
-				Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
-			}
+			return noDirectory(err)
 		}
 		r.Dir = dir
 	}
@@ -120,6 +118,13 @@ func (g *foreground) forDaemon() error {
 	}
 	r.Background, r.PromoteAfter = g.flags.background || g.flags.detach, g.flags.promoteAfter.d
 	return nil
+}
+
+// noDirectory is the error of a directory that was removed under who is in it.
+func noDirectory(err error) error {
+	return &messages.Error{
+		Code: messages.CwdNotFound, Message: "the current directory cannot be found: " + err.Error(), Hint: "change to one that exists",
+	}
 }
 
 // isNull says whether a file is the one that is always at its end.
