@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func TestFaultAStatusIsTakenByTheHost(t *testing.T) {
 // pidfd of it.
 func tellsAgain(t *testing.T) (tells bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
