@@ -172,6 +172,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
 	}
 	s.broken = broken
+	s.removeRecorded(ctx)
 }
 
 // recorderLost is the end of new work: the recorder failed too often. What waits

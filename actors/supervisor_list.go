@@ -113,6 +113,12 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 	switch {
 	case !ok:
 		ctx.Respond(s.missing(r.Job))
+	case !e.over && e.job.State == messages.Retired && s.broken == nil && len(s.removers) < maxEarly:
+		s.removers = append(s.removers, early{r, ctx.Sender()})
+	case !e.over && e.job.State == messages.Retired:
+		refuse(ctx, r, cmp.Or(s.broken, &messages.Error{
+			Code: messages.Busy, Message: fmt.Sprintf("the end of job %s is not recorded yet", e.job.ID), Hint: "try again soon",
+		}))
 	case !e.over:
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s is not over yet", e.job.ID),
@@ -136,6 +142,15 @@ func (s *supervisor) retire(ctx actor.Context, e *entry) {
 	e.slim()
 	s.keepRecord(e)
 	s.trim(ctx)
+	s.removeRecorded(ctx)
+}
+
+// removeRecorded asks again for the removal of jobs whose end was not recorded.
+func (s *supervisor) removeRecorded(ctx actor.Context) {
+	for _, r := range s.removers {
+		ctx.RequestWithCustomSender(ctx.Self(), r.request, r.sender)
+	}
+	s.removers = nil
 }
 
 // removeSoon removes the outputs of forgotten jobs, some at a time.
@@ -252,7 +267,7 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 	for _, e := range s.jobs {
 		info, ok := found[messages.Address{Scope: e.job.Scope, Session: e.job.Session}]
 		switch {
-		case !ok || e.over:
+		case !ok || e.over || e.job.State == messages.Retired: // over, and not recorded yet
 		case e.job.State == messages.Queued:
 			info.Queued++
 		case e.job.State == messages.Finished:

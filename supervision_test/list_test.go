@@ -108,6 +108,32 @@ func TestListRemoves(t *testing.T) {
 	})
 }
 
+// A job that is over runs no more for who asks while its end is being recorded, and is
+// removed behind that.
+func TestListWhileAnEndIsRecorded(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "a"})
+		until := make(chan struct{})
+		h.ledger.hold(until)
+		p.Exit(0)
+		h.after(0)
+		s := reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions[0]
+		want(h, "idle", s.Idle(), true)
+		removal := h.ask(messages.RemoveJob{Job: "j1"})
+		want(h, "answers before", len(removal.heard()), 0)
+		close(until)
+		h.after(0)
+		want(h, "removed", reply[messages.JobFound](removal).Job.ID, "j1")
+
+		_, p = h.start(messages.RunCommand{Text: "b"})
+		h.ledger.fail(errJournal)
+		p.Exit(0)
+		h.after(0)
+		want(h, "reason", refused(h.ask(messages.RemoveJob{Job: "j2"}), messages.ResourceExhausted).Reason, "journal")
+		h.ledger.fail(nil)
+	}, plan{slow: true})
+}
+
 // Of the jobs that are over, so many are kept as the limit says, with their
 // output; those that live are none of them.
 func TestListKeepsTheYoungest(t *testing.T) {
