@@ -233,14 +233,6 @@ func (kernel) Hung(fd int) (bool, error) {
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0, err
 }
 
-func (kernel) Peer(master int) (int, error) {
-	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(fd), nil
-}
-
 func (kernel) Readable(fd int) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
