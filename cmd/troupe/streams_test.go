@@ -80,7 +80,7 @@ func TestLogsSince(t *testing.T) {
 		open := gate(t, d.file(streams))
 		id := d.beside("run", "-b", "--streams", streams, "exec 3<>"+streams+"; echo old; printf half; read x <&3; echo ' a line'; echo new; read x <&3; echo err >&2").start().line()
 		d.beside("wait", "--match", "half", id).start().ends(0)
-		later := time.Now().Add(1500 * time.Millisecond) // what came before is told to a second
+		later := time.Now().Add(2100 * time.Millisecond) // what came before is told to a second, and a time may be given to one
 		<-time.After(time.Until(later) + 100*time.Millisecond)
 		open()
 		d.beside("wait", "--match", "new", id).start().ends(0)
