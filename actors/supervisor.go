@@ -55,12 +55,12 @@ type supervisor struct {
 	watches    map[string]*watched // by PID
 	tasks      map[messages.TaskID]messages.Task
 
-	logBytes int64   // that archived jobs have written
-	aside    Entry   // to be recorded beside the facts
-	acks     Entry   // … with the next of them, or soon
-	removers []early // removals of jobs whose end is being recorded
-	early    []early // requests that came before the journal was read, or the ends that are due
-	due      int     // ends that the engine has and the node has not heard
+	logBytes int64     // that archived jobs have written
+	aside    Entry     // to be recorded beside the facts
+	acks     Entry     // … with the next of them, or soon
+	removers []removal // of jobs whose end is being recorded
+	early    []early   // requests that came before the journal was read, or the ends that are due
+	due      int       // ends that the engine has and the node has not heard
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
 

@@ -172,7 +172,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
 	}
 	s.broken = broken
-	s.removeRecorded(ctx)
+	s.removeAgain(ctx, func(messages.JobID) bool { return true })
 }
 
 // recorderLost is the end of new work: the recorder failed too often. What waits

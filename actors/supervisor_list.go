@@ -114,7 +114,7 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 	case !ok:
 		ctx.Respond(s.missing(r.Job))
 	case !e.over && e.job.State == messages.Retired && s.broken == nil && len(s.removers) < maxEarly:
-		s.removers = append(s.removers, early{r, ctx.Sender()})
+		s.removers = append(s.removers, removal{e.job.ID, early{r, ctx.Sender()}})
 	case !e.over && e.job.State == messages.Retired:
 		refuse(ctx, r, cmp.Or(s.broken, &messages.Error{
 			Code: messages.Busy, Message: fmt.Sprintf("the end of job %s is not recorded yet", e.job.ID), Hint: "try again soon",
@@ -142,15 +142,24 @@ func (s *supervisor) retire(ctx actor.Context, e *entry) {
 	e.slim()
 	s.keepRecord(e)
 	s.trim(ctx)
-	s.removeRecorded(ctx)
+	s.removeAgain(ctx, func(of messages.JobID) bool { return of == e.job.ID })
 }
 
-// removeRecorded asks again for the removal of jobs whose end was not recorded.
-func (s *supervisor) removeRecorded(ctx actor.Context) {
-	for _, r := range s.removers {
+// removal is one that waits until the end of its job is recorded.
+type removal struct {
+	of messages.JobID
+	early
+}
+
+// removeAgain asks again for removals that have waited.
+func (s *supervisor) removeAgain(ctx actor.Context, which func(of messages.JobID) bool) {
+	s.removers = slices.DeleteFunc(s.removers, func(r removal) bool {
+		if !which(r.of) {
+			return false
+		}
 		ctx.RequestWithCustomSender(ctx.Self(), r.request, r.sender)
-	}
-	s.removers = nil
+		return true
+	})
 }
 
 // removeSoon removes the outputs of forgotten jobs, some at a time.

@@ -323,6 +323,15 @@ func TestPtyIsGivenBack(t *testing.T) {
 	})
 }
 
+// hangsUp takes the terminal away, of which its process ends.
+func (c *terminal) hangsUp(p *process) {
+	p.t.Helper()
+	if err := c.user.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.ends(129)
+}
+
 // Whoever loses their terminal leaves as by a hang-up, however soon the end of what could
 // be typed is seen.
 func TestAHangUpIsOne(t *testing.T) {
@@ -337,10 +346,7 @@ func TestAHangUpIsOne(t *testing.T) {
 				p.at(c)
 				c.keys(t, "here\r")
 				c.shown.has(t, "here\r\nhere\r\n")
-				if err := c.user.Close(); err != nil {
-					t.Fatal(err)
-				}
-				p.ends(129)
+				c.hangsUp(p)
 			}
 		})
 	}
@@ -357,10 +363,7 @@ func TestAHangUpOfAStubbornCommand(t *testing.T) {
 			p.t = t
 			p.at(c)
 			c.shown.has(t, "on")
-			if err := c.user.Close(); err != nil {
-				t.Fatal(err)
-			}
-			p.ends(129)
+			c.hangsUp(p)
 		})
 	}
 }

@@ -13,8 +13,8 @@ import (
 // job in the foreground, at a terminal of his own, it was of his before, and is so again
 // when nobody else writes any more.
 
-// giveBackFor is how long the answer to that is waited for: a job that does not take its
-// input answers nothing behind it, and has its size all the same.
+// giveBackFor is how long the answer to that is waited for: a keeper of an older build
+// gives none before the job has taken its input, and the size is given all the same.
 const giveBackFor = time.Second
 
 // sizing is a size that is to be given.
