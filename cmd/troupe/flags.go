@@ -98,7 +98,7 @@ func (f *runFlags) define() {
 	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
 	set.BoolVarP(&f.pty, "pty", "t", false, "run it on a terminal of its own, of the size of ours, and pass on each key")
-	set.Var(&f.timeout, "timeout", "end it after D, like 90s, 10m or 1h30m")
+	set.Var(&f.timeout, "timeout", "end it after D: seconds, or with a unit, like 500ms, 10m or 1h30m")
 	set.Var(&f.grace, "grace", "from TERM to KILL when it is ended (default 5s)")
 	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep is the daemon's (default adopt)")
 	set.Var(&f.streams, "streams", "one pipe in true order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")

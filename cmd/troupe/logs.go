@@ -84,6 +84,11 @@ func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 // moment takes --since as docker has it: how long ago, or when; without a zone that is the
 // time here, as other verbs show it.
 func (f *logFlags) moment(now time.Time) error {
+	if seconds.MatchString(f.sinceText) && f.sinceText[0] != '-' { // docker takes it for a moment
+		e := messages.Invalid("since", "--since "+quoted(f.sinceText)+" may be seconds, or a moment")
+		e.Hint = fmt.Sprintf("write %ss for so many seconds ago; or when, like 2026-01-02T15:04:05Z", f.sinceText)
+		return e
+	}
 	if d, err := time.ParseDuration(f.sinceText); err == nil && d >= 0 && d <= messages.MaxDuration {
 		f.since = now.Add(-d)
 		return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -11,7 +12,11 @@ import (
 	"troupe/messages"
 )
 
-// duration is a flag whose value is a time like 90s or 1h30m.
+// seconds is a time without a unit, as those of timeout, sleep and systemd may be. What a
+// number could mean otherwise, such as an exponent, is none.
+var seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
+
+// duration is a flag whose value is a time like 90, 1.5s or 1h30m.
 type duration struct {
 	name string
 	zero bool // 0 makes sense
@@ -34,10 +39,15 @@ func (*duration) Type() string { return "D" }
 // Set implements pflag.Value.
 func (d *duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
+	if seconds.MatchString(s) {
+		if v, err = time.ParseDuration(s + "s"); err != nil { // it does not fit
+			v, err = messages.MaxDuration+1, nil
+		}
+	}
 	switch {
 	case err != nil:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %q is no duration", d.label(), s))
-		e.Hint = "write a number and its unit: 500ms, 90s, 10m, 1h30m"
+		e.Hint = "write seconds, or a number and its unit: 90, 500ms, 10m, 1h30m"
 		return e
 	case v < 0:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is negative", d.label(), s))

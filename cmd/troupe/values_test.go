@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// A number alone is seconds, as it is of timeout and sleep; what could mean something else
+// is refused, and by what it is.
+func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"5": 5 * time.Second, "1.5": 1500 * time.Millisecond, ".25": 250 * time.Millisecond, "3.": 3 * time.Second, "+7": 7 * time.Second,
+		"08": 8 * time.Second, "0": 0, "0.0": 0, "315360000": messages.MaxDuration, "500ms": 500 * time.Millisecond, "1h30m": 90 * time.Minute,
+	} {
+		d := duration{name: "grace", zero: true}
+		require.NoError(t, d.Set(text), text)
+		require.Equal(t, want, d.d, text)
+		require.True(t, d.set)
+	}
+	for text, says := range map[string]string{
+		"": "is no duration", "1e3": "is no duration", "0x10": "is no duration", "1_000": "is no duration", "1,5": "is no duration", "1 ": "is no duration",
+		"1m30": "is no duration", "inf": "is no duration", "1.2.3": "is no duration", ".": "is no duration", "5 s": "is no duration", "\u0665": "is no duration",
+		"-5": "is negative", "-1s": "is negative", "0": "would be over before it begins", "315360001": "is more than ten years",
+		"99999999999999999999": "is more than ten years",
+	} {
+		d := duration{name: "timeout"}
+		require.ErrorContains(t, d.Set(text), says, text)
+	}
+	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
+		f := logFlags{sinceText: text}
+		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
+	}
+}
