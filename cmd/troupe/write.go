@@ -74,8 +74,11 @@ func (w *inputWriter) all(f *writeFlags) (err error) {
 		w.through, err = w.Paste(w.ctx, w.job, text[0])
 	case f.paste:
 		b, rerr := io.ReadAll(io.LimitReader(w.main.In, messages.MaxInput+1))
-		if rerr != nil {
+		switch {
+		case rerr != nil:
 			return unreadable("input", "the input", rerr)
+		case len(b) > messages.MaxInput: // the body of a request may be less than it is in JSON
+			return &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "what is to be pasted is over 256 KiB", Hint: "write it without --paste, or paste it in parts"}
 		}
 		w.through, err = w.Paste(w.ctx, w.job, string(b))
 	case len(text) > 0:

@@ -141,14 +141,21 @@ func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error
 // Type types keys (docs/commands.md) at a job, as its program expects them then, and
 // returns what Input does.
 func (c *Client) Type(ctx context.Context, id messages.JobID, keys string) (int64, error) {
-	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, wire.Input{Keys: &keys})
-	return out.Through, err
+	return c.encode(ctx, id, wire.Input{Keys: &keys})
 }
 
 // Paste pastes a text into a job, in brackets where its program asks for them, and
 // returns what Input does.
 func (c *Client) Paste(ctx context.Context, id messages.JobID, text string) (int64, error) {
-	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, wire.Input{Paste: &text})
+	return c.encode(ctx, id, wire.Input{Paste: &text})
+}
+
+// encode has the daemon make the bytes of a text that JSON can carry.
+func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input) (int64, error) {
+	if err := body.Encodable(); err != nil {
+		return 0, err
+	}
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, body)
 	return out.Through, err
 }
 

@@ -95,6 +95,18 @@ func (w Input) Bytes() ([]byte, *messages.Error) {
 	return b, nil
 }
 
+// Encodable is as that of a run.
+func (w Input) Encodable() error {
+	for _, text := range []*string{w.Keys, w.Paste} {
+		if text != nil && !utf8.ValidString(*text) {
+			e := noText(*text)
+			e.Hint = "write it as data, of which each byte is passed on: troupe write without --paste and --keys"
+			return e
+		}
+	}
+	return nil
+}
+
 // NewInput is the body for some bytes.
 func NewInput(b []byte, raw bool) Input {
 	text := string(b)

@@ -86,6 +86,11 @@ func TestBadInputNotEncodable(t *testing.T) {
 	} {
 		require.ErrorIs(t, wire.NewRun(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
 	}
+	for text, fits := range map[string]bool{"\u00ff\x00": true, "a\xffb": false} {
+		for _, in := range []wire.Input{{Paste: &text}, {Keys: &text}} {
+			require.Equal(t, fits, in.Encodable() == nil, text)
+		}
+	}
 }
 
 // So is a request for a session, which is the plan of a run with a name.
