@@ -119,7 +119,9 @@ func (in *input) admit(n int) messages.ProcessFact {
 }
 
 func noInput() messages.ProcessFact {
-	return refusal(messages.NoInput, "the job has no standard input; start it with stdin pipe")
+	return messages.ControlRefused{Err: messages.Error{
+		Code: messages.NoInput, Message: "the job has no standard input", Hint: "start one with stdin pipe, as troupe run -b -i does",
+	}}
 }
 
 // shut takes the pipe away: nothing more can be written.

@@ -80,11 +80,27 @@ func coded(err error) *messages.Error {
 	var at *fs.PathError
 	switch {
 	case errors.As(err, &e):
-		return e
+		return inVerbs(e)
 	case errors.As(err, &at) && at.Op == "write":
 		err = &outputError{err}
 	}
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
+}
+
+// listing are the verbs that show what there is where something is not.
+var listing = map[string]string{
+	"job": "troupe ps -a lists the jobs", "session": "troupe sessions lists them", "scope": "troupe scopes lists them",
+}
+
+// inVerbs says what to do next in the words of who types, which the tree does not know.
+func inVerbs(e *messages.Error) *messages.Error {
+	verb := listing[e.Reason]
+	if e.Code != messages.NotFound || e.Hint == "" || verb == "" {
+		return e
+	}
+	told := *e
+	told.Hint = verb
+	return &told
 }
 
 // errorObject is what --json prints in place of a result.

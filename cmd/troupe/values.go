@@ -55,15 +55,23 @@ func (d *duration) Set(s string) error {
 		return e
 	case v == 0 && !d.zero:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s 0 would be over before it begins", d.label()))
-		e.Hint = "leave it out for none"
+		e.Hint = d.none()
 		return e
 	case v > messages.MaxDuration:
 		e := messages.Invalid(d.reason(), fmt.Sprintf("%s %s is more than ten years", d.label(), s))
-		e.Hint = "leave it out for none"
+		e.Hint = d.none()
 		return e
 	}
 	d.d, d.set = v, true
 	return nil
+}
+
+// none is how to have no such time.
+func (d *duration) none() string {
+	if d.bare {
+		return "write none for no " + d.name
+	}
+	return "leave it out for none"
 }
 
 // label is how it is called where it is typed.
