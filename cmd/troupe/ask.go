@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,22 +179,47 @@ func scoped(path *string) func(*asking) error {
 // completing is how long a shell waits for the ids of jobs: nobody notices it.
 const completing = 150 * time.Millisecond
 
-// jobIDs completes the ids of jobs that live, and of finished ones where a verb
-// is for those.
+// jobIDs completes the jobs that live, and finished ones where a verb is for those: by
+// their ids or, once something is typed, by whatever of theirs begins so.
 func (m *Main) jobIDs(finished bool, most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return m.completed(func(ctx context.Context, c *client.Client) (ids []string) {
+		return m.completed(func(ctx context.Context, c *client.Client) (words []string) {
 			list, _ := c.Jobs(ctx, messages.ListJobs{Finished: finished})
-			for _, job := range list.Jobs {
-				ids = append(ids, cobra.CompletionWithDesc(string(job.ID), clean(shorten(job.Command, completionWidth))))
+			named := map[string]bool{}
+			for _, job := range slices.Backward(list.Jobs) { // of one name the youngest is meant
+				words = append(words, jobWords(job, typed, named)...)
 			}
-			return ids
+			slices.Reverse(words)
+			return words
 		})
 	}
 }
+
+// jobWords are the words for a job that begin as what is typed: its id, its name unless a
+// younger one has it, and its ULID where that is typed.
+func jobWords(job messages.Job, typed string, named map[string]bool) (words []string) {
+	about := clean(shorten(job.Command, completionWidth))
+	name, uid := job.Name, string(job.UID)
+	if typed == "" || named[name] {
+		name = ""
+	}
+	named[job.Name] = true
+	if len(typed) < uidTyped {
+		uid = ""
+	}
+	for _, word := range []string{uid, name, string(job.ID)} {
+		if word != "" && strings.HasPrefix(word, typed) {
+			words = append(words, cobra.CompletionWithDesc(word, about))
+		}
+	}
+	return words
+}
+
+// uidTyped is how much is typed of a ULID by who means one: less is that of any job.
+const uidTyped = 3
 
 // completionWidth is how much of a command is shown beside its id.
 const completionWidth = 40

@@ -18,8 +18,9 @@ func (m *Main) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion [flags] SHELL", Short: "Print what makes a shell complete verbs, flags and ids of jobs", ValidArgs: shells,
-		Long: `Print a script for bash, zsh, fish or powershell. Ids of jobs are the daemon's
-own, as long as it answers at once.`,
+		Long: `Print a script for bash, zsh, fish or powershell. Jobs are the daemon's, as
+long as it answers at once: their ids, and names and ULIDs that begin as what is
+typed.`,
 		Example: `  . <(troupe completion bash)
   troupe completion zsh > "${fpath[1]}/_troupe"`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SHELL") },
