@@ -79,7 +79,7 @@ func (g *foreground) run() error {
 	g.flush(e.job)
 	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
 	cancel()
-	if !e.job.State.Ended() {
+	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
 		g.tellSurvivors(g.shutdown())
 		g.signals.patiently(g.screen.voice.wait)
@@ -92,6 +92,12 @@ func (g *foreground) run() error {
 	left := g.leftovers(e.job)
 	g.unset = g.whyUnset(e.job)
 	return g.report(e.job, object, left, g.shutdown())
+}
+
+// begunBefore says whether all that was asked for has happened: a command for the background has
+// started. It is over already where an earlier run with the same key has started it.
+func (g *foreground) begunBefore(job messages.Job) bool {
+	return g.request.Background && !job.Started.IsZero() && g.signals.got == 0 && g.fault == nil
 }
 
 // ended is the reply to the run.
