@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -83,22 +84,37 @@ func noDaemon(socket string) *messages.Error {
 // object prints a reply as one object.
 func (a *asking) object(v any) error { return writeJSON(a.main.Out, v) }
 
-// each does something with each job that the arguments name, several at a time,
-// and tells what went wrong with which. done says in order what was done.
-func (a *asking) each(do func(messages.JobID) error, done func(messages.JobID)) error {
-	_, errs := inParallel(a.args, func(id string) (struct{}, error) { return struct{}{}, do(messages.JobID(id)) })
-	var first error
-	for i, err := range errs {
-		switch {
-		case err == nil:
-			done(messages.JobID(a.args[i]))
-		case first == nil:
-			first = err
-		default:
-			a.complain(err)
+// failures are what went wrong with some of the jobs that a verb was given. The first is its
+// error, as of any verb.
+type failures struct {
+	Error  *messages.Error  `json:"error,omitempty"`
+	Errors []messages.Error `json:"errors,omitempty"`
+}
+
+func (f *failures) add(err error) {
+	e := coded(err)
+	f.Errors = append(f.Errors, *e)
+	f.Error = cmp.Or(f.Error, e)
+}
+
+// together ends a verb for several jobs: with its object, which what went wrong with some
+// does not hide, or with a line for each of those, in their order.
+func (a *asking) together(object any, f failures) error {
+	switch {
+	case a.json && f.Error != nil && len(a.args) < 2:
+		return f.Error
+	case a.json:
+		if err := a.object(object); err != nil {
+			return err
 		}
 	}
-	return first
+	for i := range f.Errors {
+		a.complain(&f.Errors[i])
+	}
+	if f.Error == nil {
+		return nil
+	}
+	return status(a.main.exitStatus(f.Error))
 }
 
 // inParallel asks the daemon one question for each of some things, several at a time,

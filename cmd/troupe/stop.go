@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func (m *Main) killCommand() *cobra.Command {
 // of what was done with the others.
 type stopped struct {
 	wire.Stopped
-	Errors []messages.Error `json:"errors,omitempty"`
+	failures
 }
 
 // stop ends the jobs of the arguments, or of a scope.
@@ -89,35 +88,29 @@ func (a *asking) stop(scope string, grace time.Duration) error {
 	}
 	all := stopped{Stopped: wire.Stopped{V: wire.Version, Jobs: []messages.JobID{}, Survivors: []messages.Survivor{}, Already: len(a.args) > 0}}
 	replies, errs := inParallel(requests, func(r messages.StopCommand) (messages.CommandStopped, error) { return a.Stop(a.ctx, r) })
-	var first error
 	for i, s := range replies {
 		if errs[i] != nil {
-			all.Errors = append(all.Errors, *coded(errs[i]))
-			first = cmp.Or(first, errs[i])
+			all.add(errs[i])
 			continue
 		}
 		all.Jobs = append(all.Jobs, s.Jobs...)
 		all.Survivors = append(all.Survivors, s.Survivors...)
 		all.Already = all.Already && s.Already
 	}
+	all.Already = all.Already && len(all.Jobs) > 0
 	if len(all.Survivors) > 0 {
 		return a.survived(all)
 	}
-	for _, e := range all.Errors[min(1, len(all.Errors)):] {
-		a.complain(&e)
-	}
-	if first == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
+	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
 		a.complain(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
 	}
-	if first == nil && a.json {
-		return a.object(all)
-	}
-	return first
+	return a.together(all, all.failures)
 }
 
 // survived tells of processes that could not be ended, which is the worst that can
 // have happened, and of what else went wrong.
 func (a *asking) survived(all stopped) error {
+	all.Error = nil
 	if a.json {
 		if err := a.object(all); err != nil {
 			return err

@@ -75,29 +75,23 @@ func (m *Main) rmCommand() *cobra.Command {
 		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
 	}
 	return m.asks(cmd, nil, func(a *asking) error {
-		removed := map[messages.JobID]messages.Job{}
-		records := make(chan messages.Job, len(a.args))
-		err := a.each(func(id messages.JobID) error {
-			job, err := a.Remove(a.ctx, id)
-			if err == nil {
-				records <- job
+		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: []wire.Job{}, Tasks: []messages.Task{}}}
+		records, errs := inParallel(a.args, func(id string) (messages.Job, error) { return a.Remove(a.ctx, messages.JobID(id)) })
+		for i, job := range records {
+			if errs[i] != nil {
+				all.add(errs[i])
+				continue
 			}
-			return err
-		}, func(messages.JobID) {})
-		close(records)
-		for job := range records {
-			removed[job.ID] = job
+			all.Jobs = append(all.Jobs, wire.Job{Job: job})
 		}
-		if err == nil && a.json {
-			ids := slices.Sorted(maps.Keys(removed))
-			list := wire.JobList{V: wire.Version, Jobs: []wire.Job{}, Tasks: []messages.Task{}}
-			for _, id := range ids {
-				list.Jobs = append(list.Jobs, wire.Job{Job: removed[id]})
-			}
-			return a.object(list)
-		}
-		return err
+		return a.together(all, all.failures)
 	})
+}
+
+// removed is what was forgotten of several jobs, in their order.
+type removed struct {
+	wire.JobList
+	failures
 }
 
 func (m *Main) statsCommand() *cobra.Command {
