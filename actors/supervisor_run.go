@@ -11,13 +11,25 @@ import (
 	"troupe/messages"
 )
 
+// mayName refuses a name that is, or will be, the id of another job: that would be meant,
+// and once it is forgotten whoever has the id would mean this one.
+func (s *supervisor) mayName(name string) *messages.Error {
+	number, has := strings.CutPrefix(name, s.deps.prefix())
+	if !has || number == "" || strings.Trim(number, "0123456789") != "" {
+		return nil
+	}
+	return &messages.Error{
+		Code: messages.InvalidParams, Reason: "name", Message: fmt.Sprintf("%q cannot name a job: it has the form of an id", name), Hint: "use another name",
+	}
+}
+
 // run admits a request and places its job, or answers why not.
 func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 	if err := s.mayRun(); err != nil {
 		refuse(ctx, r, err)
 		return
 	}
-	if err := r.Check(); err != nil {
+	if err := cmp.Or(r.Check(), s.mayName(r.Name)); err != nil {
 		refuse(ctx, r, err)
 		return
 	}

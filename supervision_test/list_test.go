@@ -83,6 +83,21 @@ func TestListFindsOne(t *testing.T) {
 	})
 }
 
+// What has the form of an id never names another job, neither one that is to come nor one
+// that was forgotten.
+func TestListIsNotMistakenByANameLikeAnID(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for _, name := range []string{"j1", "j0", "j01", "j123456789012345678901"} {
+			err := refused(h.ask(messages.RunCommand{Text: "a", Name: name}), messages.InvalidParams)
+			want(h, name, err.Reason, "name")
+		}
+		for _, name := range []string{"j", "J1", "j1a", "j-1", "1", "job1", "local-1"} {
+			h.ended(messages.RunCommand{Text: "a", Name: name})
+			want(h, name, h.job(messages.JobID(name)).Name, name)
+		}
+	})
+}
+
 // A job that is over can be forgotten with its output; one that is not cannot.
 func TestListRemoves(t *testing.T) {
 	inHouse(t, func(h *house) {
