@@ -139,6 +139,19 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	}
 }
 
+// Each verb of another program is none of ours, and is answered with one that is.
+func TestVerbsOfOthersAreAnsweredWithOurs(t *testing.T) {
+	ours := map[string]bool{}
+	for _, verb := range (&Main{}).root().Commands() {
+		ours[verb.Name()] = verb.IsAvailableCommand()
+	}
+	for other, verb := range elsewhere {
+		if _, is := ours[other]; is || !ours[verb] {
+			t.Errorf("%s is answered with %s", other, verb)
+		}
+	}
+}
+
 // A paragraph is folded anew, and what is indented stays.
 func TestTextsAreFolded(t *testing.T) {
 	word := strings.Repeat("w", 39)
