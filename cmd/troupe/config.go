@@ -168,7 +168,12 @@ func (s *settings) read(m *Main) error {
 	}
 	var coded *messages.Error
 	if err != nil && !errors.As(err, &coded) {
-		return configError(path, 0, "cannot be read: "+err.Error())
+		coded = configError(path, 0, "cannot be read: "+err.Error())
+		coded.Hint = "name a file that is there and may be read in " + configVar + ", or leave that out"
+		if !named { // as of who is somebody else in the home of root
+			coded.Hint = "set HOME or XDG_CONFIG_HOME to a directory of yours: another user's may stay set after su, or in a container"
+		}
+		return coded
 	}
 	if err != nil {
 		return err

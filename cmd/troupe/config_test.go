@@ -127,6 +127,10 @@ func TestBadInputConfig(t *testing.T) {
 	}
 	_, err := configured(t, "", "TROUPE_CONFIG=/nowhere")
 	require.ErrorContains(t, err, "/nowhere cannot be read")
+	require.ErrorContains(t, err, "in TROUPE_CONFIG, or leave that out")
+	_, err = (&Main{Env: []string{"XDG_CONFIG_HOME=/dev/null"}}).settings()
+	require.ErrorContains(t, err, "/dev/null/troupe/config.toml cannot be read")
+	require.ErrorContains(t, err, "set HOME or XDG_CONFIG_HOME to a directory of yours")
 }
 
 // B73: what everybody may write is not obeyed.
