@@ -143,14 +143,15 @@ func wantedOf(e *strconv.NumError) string {
 // the flags could not be read, as far as they can be guessed.
 func (m *Main) asJSON(cmd *cobra.Command, args []string) bool {
 	if m.misread || cmd.DisableFlagParsing {
-		return wantsJSON(args)
+		return wantsJSON(args, cmd.HasParent() && cmd.Name() != "run")
 	}
 	flag := cmd.Flags().Lookup("json")
 	return flag != nil && flag.Value.String() == "true"
 }
 
-// wantsJSON looks for --json among flags that may be wrong themselves.
-func wantsJSON(args []string) bool {
+// wantsJSON looks for --json among flags that may be wrong themselves: of most verbs they
+// stand anywhere, of run and without a verb before the words.
+func wantsJSON(args []string, anywhere bool) bool {
 	if len(args) > 0 {
 		args = args[1:] // the verb
 	}
@@ -162,7 +163,7 @@ func wantsJSON(args []string) bool {
 		switch {
 		case a == "--json" || a == "--json=true":
 			return true
-		case !strings.HasPrefix(a, "-") && !strings.HasPrefix(last, "-"):
+		case !anywhere && !strings.HasPrefix(a, "-") && !strings.HasPrefix(last, "-"):
 			return false // a word behind a word: the flags are over
 		}
 		last = a
