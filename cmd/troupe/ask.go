@@ -203,7 +203,12 @@ func (m *Main) jobIDs(finished bool, most int) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return m.completed(func(ctx context.Context, c *client.Client) (words []string) {
-			list, _ := c.Jobs(ctx, messages.ListJobs{Finished: finished})
+			list, _ := c.Jobs(ctx, messages.ListJobs{})
+			if finished { // of which there may be more than are told in that time
+				if all, err := c.Jobs(ctx, messages.ListJobs{Finished: true}); err == nil {
+					list = all
+				}
+			}
 			named := map[string]bool{}
 			for _, job := range slices.Backward(list.Jobs) { // of one name the youngest is meant
 				words = append(words, jobWords(job, typed, named)...)

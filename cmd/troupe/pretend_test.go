@@ -166,3 +166,21 @@ func TestCompletionGivesUp(t *testing.T) {
 	require.Less(t, least, 10*200*time.Millisecond) // the bound is the benchmark's; ours is ten times that
 	t.Logf("the fastest took %v", least)
 }
+
+// Where the finished jobs are too many to be told in the time that a shell waits, those
+// that live are completed.
+func TestCompletionHasTheLivingFirst(t *testing.T) {
+	t.Parallel()
+	d := pretends(t, map[string]any{
+		"GET /v1/jobs": wire.JobList{V: wire.Version, Jobs: []wire.Job{{Job: messages.Job{ID: "j7", Name: "web", Command: "serve"}}}},
+	}, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("finished") == "" {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	})
+	p := d.beside("__complete", "logs", "w").start()
+	require.Equal(t, "web\tserve\n:4\n", p.rest())
+	p.ends(0)
+}
