@@ -30,7 +30,7 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	}
 	set := cmd.Flags()
 	set.BoolVarP(&f.follow, "follow", "f", false, "go on with what happens; without --after only with that")
-	set.Uint64Var(&f.after, "after", 0, "what has a number above `SEQ`")
+	set.Var((*seqNumber)(&f.after), "after", "what has a number above `SEQ`")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.job, "job", "", "only of `JOB`")
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,6 +84,51 @@ func (d *duration) label() string {
 }
 
 func (d *duration) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
+
+// lineNumber is a flag whose value is a number of lines, or of one: 010 is ten.
+type lineNumber struct {
+	name string
+	n    *int64
+}
+
+// String implements pflag.Value; the default is none.
+func (l *lineNumber) String() string {
+	if l.n == nil || *l.n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(*l.n, 10)
+}
+
+// Type implements pflag.Value.
+func (*lineNumber) Type() string { return "N" }
+
+// Set implements pflag.Value.
+func (l *lineNumber) Set(s string) error {
+	if strings.HasPrefix(s, "+") {
+		e := messages.Invalid(l.name, fmt.Sprintf("--%s %s may be a number, or from that line on, as tail has it", l.name, s))
+		e.Hint = "--offset N shows what is from line N on; a number is written without a sign"
+		return e
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	*l.n = n
+	return err
+}
+
+// seqNumber is a flag whose value is the number of an event.
+type seqNumber uint64
+
+// String implements pflag.Value.
+func (n *seqNumber) String() string { return strconv.FormatUint(uint64(*n), 10) }
+
+// Type implements pflag.Value.
+func (*seqNumber) Type() string { return "SEQ" }
+
+// Set implements pflag.Value.
+func (n *seqNumber) Set(s string) error {
+	v, err := strconv.ParseUint(s, 10, 64)
+	*n = seqNumber(v)
+	return err
+}
 
 // word is a flag whose value is one of a few words, which the help shows. It is
 // checked with the request.

@@ -35,3 +35,22 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		require.ErrorContains(t, f.moment(time.Now()), "write "+text+"s for so many seconds ago")
 	}
 }
+
+// Numbers of lines and events are decimal, also with the zeros in front that scripts print.
+func TestNumbersAreDecimal(t *testing.T) {
+	var lines int64
+	var seq uint64
+	l, n := lineNumber{"lines", &lines}, (*seqNumber)(&seq)
+	for text, want := range map[string]int64{"10": 10, "010": 10, "0": 0, "08": 8, "-5": -5} {
+		require.NoError(t, l.Set(text), text)
+		require.Equal(t, want, lines, text)
+		if want >= 0 {
+			require.NoError(t, n.Set(text), text)
+			require.EqualValues(t, want, seq, text)
+		}
+	}
+	for _, text := range []string{"", "0x10", "1_0", "1e3", "0b1", "+3", " 3", "99999999999999999999"} {
+		require.Error(t, l.Set(text), text)
+		require.Error(t, n.Set(text), text)
+	}
+}
