@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
@@ -318,7 +317,7 @@ type size uint64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *size) UnmarshalText(text []byte) error {
-	n, err := humanize.ParseBytes(string(text))
+	n, err := bytesOf(string(text))
 	if err != nil || n > 1<<62 {
 		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
 	}

@@ -163,7 +163,7 @@ func (*quota) Type() string { return "N[:POLICY]" }
 // Set implements pflag.Value. The policy is checked with the request.
 func (q *quota) Set(s string) error {
 	size, policy, named := strings.Cut(s, ":")
-	n, err := humanize.ParseBytes(size)
+	n, err := bytesOf(size)
 	bad := messages.Invalid("max_output", fmt.Sprintf("--max-output %q is no size", s))
 	bad.Hint = "write a number of bytes, and what to do there: 100MB, 64MiB:keep_head, 1GB:pause"
 	switch {
@@ -175,4 +175,13 @@ func (q *quota) Set(s string) error {
 	}
 	q.Quota = messages.Quota{Bytes: int64(n), Policy: policy}
 	return nil
+}
+
+// bytesOf reads a size. A comma is refused: to some it is a point, and the library leaves
+// it out.
+func bytesOf(size string) (uint64, error) {
+	if strings.Contains(size, ",") {
+		return 0, strconv.ErrSyntax
+	}
+	return humanize.ParseBytes(size)
 }

@@ -54,3 +54,17 @@ func TestNumbersAreDecimal(t *testing.T) {
 		require.Error(t, n.Set(text), text)
 	}
 }
+
+// A comma in a size may be a point: it is refused in flags and settings.
+func TestSizesHaveNoCommas(t *testing.T) {
+	var q quota
+	var s size
+	for _, text := range []string{"1,5GB", "1,000", "5,MB", ",5"} {
+		require.ErrorContains(t, q.Set(text), "is no size", text)
+		require.Error(t, s.UnmarshalText([]byte(text)), text)
+	}
+	require.NoError(t, q.Set("1.5GB:pause"))
+	require.Equal(t, messages.Quota{Bytes: 1_500_000_000, Policy: "pause"}, q.Quota)
+	require.NoError(t, s.UnmarshalText([]byte("1.5 KiB")))
+	require.EqualValues(t, 1536, s)
+}
