@@ -65,12 +65,14 @@ func readToken(path string) (string, error) {
 	return token, err
 }
 
-// tokenMatches compares in a time that tells nothing of the token.
+// tokenMatches compares in a time that tells nothing of the token. The name of the scheme
+// may be in any case, and one space or more follows it (RFC 9110, 11.1 and 11.4).
 func tokenMatches(token string, given []string) bool {
 	if len(given) != 1 {
 		return false
 	}
-	got, ok := strings.CutPrefix(given[0], "Bearer ")
+	scheme, got, ok := strings.Cut(given[0], " ")
+	ok, got = ok && strings.EqualFold(scheme, "Bearer"), strings.TrimLeft(got, " ")
 	want, have := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(got))
 	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && token != ""
 }

@@ -47,7 +47,12 @@ func TestSecurityTokenComparison(t *testing.T) {
 		{[]string{"Bearer secre"}, false},
 		{[]string{"Bearer secret "}, false},
 		{[]string{"secret"}, false},
-		{[]string{"bearer secret"}, false},
+		{[]string{"bearer secret"}, true},
+		{[]string{"BEARER  secret"}, true},
+		{[]string{"Bearersecret"}, false},
+		{[]string{"Bearer"}, false},
+		{[]string{"Basic secret"}, false},
+		{[]string{" Bearer secret"}, false},
 		{[]string{"Bearer secret", "Bearer secret"}, false},
 	} {
 		require.Equal(t, c.want, tokenMatches("secret", c.given), "%q", c.given)
