@@ -206,10 +206,17 @@ func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.Out
 	})
 }
 
-// Both implements mcp.Host.
+// Both implements mcp.Host. A daemon that does not know what it is asked is an older one,
+// which goes on when another troupe was installed.
 func (h *mcpHost) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
 	return askHost(ctx, h, always, func(c *client.Client) (messages.OutputPage, error) {
 		p, err := c.Text(ctx, id, client.Look{Both: true, Behind: behind, Bytes: int64(most)})
+		if errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
+			err = &messages.Error{
+				Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe, and does not show two streams together",
+				Hint: "read shows each of them; behind troupe shutdown, which the jobs outlive, the next daemon can",
+			}
+		}
 		return messages.OutputPage{Job: p.Job, Text: p.Text, To: p.To, Bytes: p.Bytes, Truncated: p.Truncated, Closed: p.Closed}, err
 	})
 }

@@ -94,6 +94,20 @@ func (c *client) both(ctx context.Context, id messages.JobID, behind [2]int64, m
 	return page, err
 }
 
+// instead has a sentence stand for what the host cannot show, an older daemon: whatever
+// else the call was for is done, and an error would hide that.
+func instead(job messages.Job, page messages.OutputPage, err error) (messages.OutputPage, error) {
+	if !isCode(err, messages.Unsupported) {
+		return page, err
+	}
+	e := coded(err)
+	page = messages.OutputPage{Text: "[" + e.Message + ": " + e.Hint + "]\n", Truncated: true}
+	for _, o := range job.Output {
+		page.Bytes += o.Bytes
+	}
+	return page, nil
+}
+
 // behind shows what follows a byte; wait is how long to wait for it. The byte may be
 // within a character or a sequence: the rest of that is not shown.
 func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.Shown, error) {

@@ -217,3 +217,24 @@ func TestTheEndOfBothStreams(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, core.Shown{Output: "45L", Bytes: 10}, s)
 }
+
+// older is a host that is older than who asks it.
+type older struct{ *written }
+
+func (older) Both(context.Context, messages.JobID, [2]int64, int) (messages.OutputPage, error) {
+	return messages.OutputPage{}, &messages.Error{Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older", Hint: "read shows each"}
+}
+
+// What a host cannot show does not undo what was done: a result says so in its place.
+func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
+	c := enteredAt(t, older{&written{node: newNode()}}).calling()
+	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 2}, {Stream: messages.Stderr, Bytes: 3}}}
+	s, err := c.since(t.Context(), job, job.Output, 99)
+	require.NoError(t, err)
+	require.Equal(t, core.Shown{Output: "[the daemon is older: read shows each]\n", Bytes: 5, Truncated: true}, s)
+	a, err := c.tell(t.Context(), job, 99, "")
+	require.NoError(t, err)
+	require.Equal(t, s, a.result.(*core.RunResult).Shown)
+	_, err = c.tail(t.Context(), job, 99)
+	require.Error(t, err, "who needs no result is shown nothing")
+}

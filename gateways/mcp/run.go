@@ -247,7 +247,7 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 // tell is the result of a job with the end of its output.
 func (c *call) tell(ctx context.Context, job messages.Job, most int, note string) (answer, error) {
 	page, err := c.tail(ctx, job, most)
-	if err != nil {
+	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
 	out := &core.RunResult{Record: core.Tell(job, time.Now()), Shown: core.Page(page), Told: core.Told{Note: note}}

@@ -55,7 +55,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		seen := core.Seen{Record: core.Tell(job, time.Now()), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
 			page, err := c.tail(ctx, job, most)
-			if err != nil {
+			if page, err = instead(job, page, err); err != nil {
 				return answer{}, err
 			}
 			seen.Output = page.Text

@@ -61,6 +61,7 @@ func (c *call) since(ctx context.Context, job messages.Job, before []messages.St
 		return c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
 	}
 	page, err := c.both(ctx, messages.JobID(job.UID), [2]int64{before[0].Bytes, before[1].Bytes}, most)
+	page, err = instead(job, page, err)
 	return core.Page(page), err
 }
 
