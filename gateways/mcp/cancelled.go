@@ -20,30 +20,35 @@ type owed struct {
 	open map[jsonrpc.ID]bool // false: it was cancelled
 }
 
-// hears takes notice of a message of the client.
-func (o *owed) hears(m jsonrpc.Message) {
+// hears takes notice of a message of the client, and reports whether it can be answered:
+// a request cannot whose id another one has that is under way, cancelled or not.
+func (o *owed) hears(m jsonrpc.Message) bool {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok || r.Method == initialize {
-		return
+		return true
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if r.IsCall() {
+		if _, open := o.open[r.ID]; open {
+			return false
+		}
 		if o.open == nil {
 			o.open = map[jsonrpc.ID]bool{}
 		}
 		o.open[r.ID] = true
-		return
+		return true
 	}
 	var what struct {
 		ID any `json:"requestId"`
 	}
 	if r.Method != cancelled || json.Unmarshal(r.Params, &what) != nil {
-		return
+		return true
 	}
 	if id, err := jsonrpc.MakeID(what.ID); err == nil && o.open[id] {
 		o.open[id] = false
 	}
+	return true
 }
 
 // sends reports whether a message is sent to the client: any but the response to a

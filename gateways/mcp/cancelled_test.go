@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,37 @@ func TestACancelledRequestHasNoResponse(t *testing.T) {
 	cancels("8")
 	answers(7.)
 	tells(7.)
+}
+
+// A request with the id of one that is under way is refused, also if that was cancelled:
+// nobody would answer it. Behind the response the id is free.
+func TestAnIDIsUsedOnceAtATime(t *testing.T) {
+	fromClient, in, err := os.Pipe()
+	require.NoError(t, err)
+	out, toClient, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, out.SetReadDeadline(time.Now().Add(tooLong)))
+	c, err := (&lines{fromClient, toClient}).Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _, _ = in.Close(), out.Close(), c.Close() })
+	said := bufio.NewScanner(out)
+	for _, id := range []string{"7", `"x"`} {
+		ask := `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` + "\n"
+		for _, cancel := range []string{"", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}` + "\n"} {
+			_, err := in.WriteString(ask + cancel + ask + ask)
+			require.NoError(t, err)
+			asked, err := c.Read(t.Context())
+			require.NoError(t, err)
+			if cancel != "" {
+				_, err = c.Read(t.Context())
+				require.NoError(t, err)
+			}
+			for range 2 {
+				require.True(t, said.Scan())
+				require.JSONEq(t, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32600,"message":"a request with this id is under way; give each one of its own"}}`, said.Text())
+			}
+			require.NoError(t, c.Write(t.Context(), &jsonrpc.Response{ID: asked.(*jsonrpc.Request).ID, Result: json.RawMessage("{}")}))
+			require.True(t, cancel != "" || said.Scan())
+		}
+	}
 }

@@ -108,6 +108,14 @@ func (c *spoken) answer(id json.RawMessage, why *jsonrpc.Error) {
 	}
 }
 
+// taken refuses a request whose id is in use, under that id: the SDK would pass it over,
+// and its sender wait for ever.
+func (c *spoken) taken(m jsonrpc.Message) {
+	if id, err := json.Marshal(m.(*jsonrpc.Request).ID.Raw()); err == nil {
+		c.answer(id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is under way; give each one of its own"})
+	}
+}
+
 // listen reads until the stream ends.
 func (c *spoken) listen() {
 	in := bufio.NewReaderSize(c.in, 64<<10)
@@ -117,8 +125,9 @@ func (c *spoken) listen() {
 			line, err = nil, io.ErrUnexpectedEOF
 		}
 		for _, m := range c.messages(line) {
-			c.owed.hears(m)
-			if !c.pass(heard{message: m}) {
+			if !c.owed.hears(m) {
+				c.taken(m)
+			} else if !c.pass(heard{message: m}) {
 				return
 			}
 		}
