@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"troupe/dialects/core"
+	"troupe/gateways/mcp/web"
 )
 
 // maxBatch bounds the messages of one line.
@@ -219,21 +219,15 @@ func decode(line []byte) ([]jsonrpc.Message, error) {
 // idError refuses a request that could not be answered under its own id.
 type idError struct{ id json.RawMessage }
 
-func (e *idError) Error() string {
-	return fmt.Sprintf("the id %s is no whole number of at most 2^53, and would not come back as it was; take one, or a string", e.id)
-}
+func (e *idError) Error() string { return web.Inexact(e.id) }
 
-// decodeOne takes a message, unless its id would be changed: the SDK keeps a number as
-// a float, then as an integer.
+// decodeOne takes a message, unless its id would be changed.
 func decodeOne(m []byte) (jsonrpc.Message, error) {
 	var head struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(m, &head) == nil && len(head.ID) > 0 && (head.ID[0] == '-' || head.ID[0] >= '0' && head.ID[0] <= '9') {
-		const exact = 1 << 53
-		if n, err := strconv.ParseInt(string(head.ID), 10, 64); err != nil || n < -exact || n > exact {
-			return nil, &idError{id: head.ID}
-		}
+	if json.Unmarshal(m, &head) == nil && !web.Exact(head.ID) {
+		return nil, &idError{id: head.ID}
 	}
 	return jsonrpc.DecodeMessage(m)
 }

@@ -88,6 +88,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		refuseBody(w, err)
+	case said.inexact != nil:
+		refuse(w, http.StatusBadRequest, codeInvalid, said.inexact, Inexact(said.inexact))
 	case said.stateless():
 		r = r.WithContext(context.WithValue(r.Context(), statelessKey{}, true))
 		e.stateless.ServeHTTP(w, choose(r, e.server(r)))

@@ -134,6 +134,29 @@ func TestBadInputLongMCPBody(t *testing.T) {
 	}
 }
 
+// An id that would not come back as it was is refused under that id, of every revision and
+// in a batch, too: its response would be nobody's.
+func TestBadInputMCPIDs(t *testing.T) {
+	_, url := serve(t, newShop(), Options{})
+	id := begin(t, url)
+	for version, session := range map[string]string{"": "", "2025-06-18": id, "2025-03-26": id, firstStateless: ""} {
+		for _, bad := range []string{"1795714103123456789", "-9007199254740993", "1.5", "1e3"} {
+			one := `{"jsonrpc":"2.0","id":` + bad + `,"method":"ping"}`
+			for _, body := range []string{one, `[{"jsonrpc":"2.0","id":1,"method":"ping"},` + one + `]`} {
+				status, text := post(t, url, session, body, version)
+				require.Equal(t, http.StatusBadRequest, status, text)
+				require.Contains(t, text, `"id":`+bad+`,`)
+				require.Contains(t, text, "-32600")
+			}
+		}
+	}
+	for _, good := range []string{"9007199254740992", "-7", `"1.5"`} {
+		status, text := post(t, url, id, `{"jsonrpc":"2.0","id":`+good+`,"method":"ping"}`, "2025-06-18")
+		require.Equal(t, http.StatusOK, status, text)
+		require.Contains(t, text, `"id":`+good+`,`)
+	}
+}
+
 // A Host of another name is refused on a loopback address, for every revision.
 func TestSecurityMCPHost(t *testing.T) {
 	_, url := serve(t, newShop(), Options{})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -21,6 +22,7 @@ type said struct {
 	session string
 	method  string
 	id      json.RawMessage
+	inexact json.RawMessage // an id that could not be answered
 }
 
 // stateless reports whether the request is of a revision without sessions. The
@@ -33,15 +35,15 @@ func (s said) stateless() bool {
 // any message without a session, and ends it when it was no initialize.
 func (s said) opens() bool { return s.post && s.session == "" }
 
-// look reads what the request says. It reads the body only of a message that
-// has no session and no revision in its headers, and puts it back.
+// look reads what the request says, and puts its body back. The revision is looked for
+// there if neither a session nor a header tells it.
 func look(r *http.Request) (said, error) {
 	s := said{
 		post:    r.Method == http.MethodPost,
 		version: r.Header.Get("Mcp-Protocol-Version"),
 		session: r.Header.Get("Mcp-Session-Id"),
 	}
-	if !s.post || s.session != "" || s.version >= firstStateless {
+	if !s.post {
 		return s, nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -49,6 +51,9 @@ func look(r *http.Request) (said, error) {
 		return s, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if s.inexact = inexact(body); s.inexact != nil || s.session != "" || s.version >= firstStateless {
+		return s, nil
+	}
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -66,6 +71,40 @@ func look(r *http.Request) (said, error) {
 	return s, nil
 }
 
+// inexact is the first id in a body that a response would not have as it was, nil if
+// there is none.
+func inexact(body []byte) json.RawMessage {
+	type head struct {
+		ID json.RawMessage `json:"id"`
+	}
+	all := make([]head, 1)
+	if json.Unmarshal(body, &all[0]) != nil && json.Unmarshal(body, &all) != nil {
+		return nil // the SDK says what is wrong with it
+	}
+	for _, m := range all {
+		if !Exact(m.ID) {
+			return m.ID
+		}
+	}
+	return nil
+}
+
+// Exact says whether the id of a message comes back as it was: the SDK keeps a number as
+// a float, then as an integer.
+func Exact(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+		return true
+	}
+	const exact = 1 << 53
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && n >= -exact && n <= exact
+}
+
+// Inexact says what is wrong with an id that is not exact.
+func Inexact(id json.RawMessage) string {
+	return fmt.Sprintf("the id %s is no whole number of at most 2^53, and would not come back as it was; take one, or a string", id)
+}
+
 // refuseBody answers a request whose body could not be read.
 func refuseBody(w http.ResponseWriter, err error) {
 	var big *http.MaxBytesError
@@ -77,12 +116,12 @@ func refuseBody(w http.ResponseWriter, err error) {
 }
 
 // refuse answers a message with a JSON-RPC error.
-func refuse(w http.ResponseWriter, status int, id json.RawMessage, message string) {
+func refuse(w http.ResponseWriter, status int, code int64, id json.RawMessage, message string) {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
 	body, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": codeRefused, "message": message},
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 	if err != nil {
 		http.Error(w, message, status)
@@ -93,5 +132,8 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, message strin
 	_, _ = w.Write(body) // nobody to tell
 }
 
-// codeRefused is the first code that JSON-RPC leaves to servers.
-const codeRefused = -32000
+// Codes of JSON-RPC: what is no request, and the first one that it leaves to servers.
+const (
+	codeInvalid = -32600
+	codeRefused = -32000
+)

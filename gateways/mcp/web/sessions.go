@@ -45,7 +45,7 @@ func newSessions(limit int, idle time.Duration) *sessions {
 func (s *sessions) begin(w http.ResponseWriter, r *http.Request, said said, server func(*http.Request) *mcp.Server, next http.Handler) {
 	if !s.reserve() {
 		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusServiceUnavailable, said.id, "too many sessions are open: end one with DELETE, then try again")
+		refuse(w, http.StatusServiceUnavailable, codeRefused, said.id, "too many sessions are open: end one with DELETE, then try again")
 		return
 	}
 	its := server(r)
