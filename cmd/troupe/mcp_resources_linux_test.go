@@ -86,7 +86,10 @@ func TestMCPResources(t *testing.T) {
 			listed, err := a.ListResources(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, listed.Resources, 2)
-			for _, never := range []string{"job://long", "job://j9999", "log://" + long.JobID, "job:"} {
+			for _, never := range []string{
+				"job://long", "job://j9999", "log://" + long.JobID, "job:", "artifact://" + long.JobID, "artifact://" + long.JobID + "/stdout",
+				"artifact://" + long.JobID + "/merged?offset=3", "job://" + long.JobID + "/", "job://" + long.JobID + "?a", "job://" + long.JobID + "#a",
+			} {
 				err := a.Subscribe(t.Context(), &sdk.SubscribeParams{URI: never}) // the newer revision has no answer to it
 				require.Equal(t, revision == withSessions, err != nil, "nobody would be told of %s", never)
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strings"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -28,22 +28,40 @@ func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) erro
 	}
 	uri := req.Params.URI
 	u, err := url.Parse(uri)
-	if err != nil || !strings.HasPrefix(jobTemplate, u.Scheme+":") && !strings.HasPrefix(artifactTemplate, u.Scheme+":") {
+	if err != nil {
 		return sdk.ResourceNotFoundError(uri)
 	}
 	job, err := c.own(ctx, u.Host)
+	told := u.Scheme + "://" + string(job.ID) + u.Path
 	switch {
 	case isCode(err, messages.NotFound) || isCode(err, messages.InvalidParams):
 		return sdk.ResourceNotFoundError(uri)
 	case err != nil:
 		return err
-	case string(job.ID) != u.Host:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s is told of by its id: subscribe to %s", core.Preview(uri), core.Resource(job.ID))}
+	case !slices.Contains(uris(job), told):
+		return sdk.ResourceNotFoundError(uri)
+	case uri != told:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("changes of %s are told by the id of the job, and of the whole: subscribe to %s", core.Preview(uri), told)}
 	}
 	c.mu.Lock()
 	c.fresh = append(c.fresh, req.Params.URI)
 	c.mu.Unlock()
 	return c.listen(ctx, true)
+}
+
+// uris are the resources of a job. Whether its streams will be apart is not known before
+// it begins.
+func uris(job messages.Job) []string {
+	all := []string{core.Resource(job.ID)}
+	for _, o := range job.Output {
+		all = append(all, core.Artifact(job.ID, o.Stream))
+	}
+	if len(job.Output) == 0 && !job.State.Ended() {
+		for _, stream := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
+			all = append(all, core.Artifact(job.ID, stream))
+		}
+	}
+	return all
 }
 
 // behindReply and behindAck tell of a job that has ended before it was subscribed to:
