@@ -3,8 +3,11 @@ package http_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -302,4 +305,20 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 		again = len(list.Jobs[0].Output) == 0
 	}
 	require.Equal(t, int64(2), s.asked.Load())
+}
+
+// A client of HTTP/1.0, such as a proxy that speaks it, knows one reply: it takes an
+// announcement for that, and never sees the result.
+func TestRunOverHTTP10HasOneReply(t *testing.T) {
+	d := start(t, nil)
+	conn, err := net.Dial("unix", d.socket)
+	require.NoError(t, err)
+	defer conn.Close()
+	const body = `{"command":"echo hi"}`
+	_, err = fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.0\r\nContent-Type: application/json\r\nPrefer: processing\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	require.NoError(t, err)
+	got, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(got), "HTTP/1.0 200 "), "%s", got)
+	require.Equal(t, 1, strings.Count(string(got), "HTTP/1.0"))
 }

@@ -38,7 +38,7 @@ func (c *call) run() error {
 	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
 		return err
 	}
-	if c.prefers(wire.Processing) {
+	if c.prefers(wire.Processing) && c.r.ProtoAtLeast(1, 1) { // a client of HTTP/1.0 takes it for the reply (RFC 9110, 15.2)
 		c.announce(r.UID)
 	}
 	job, err := submitted.Wait(c.ctx)
