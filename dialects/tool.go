@@ -75,13 +75,30 @@ func Decode(arguments json.RawMessage, into any) *messages.Error {
 		return messages.Invalid("arguments", "there is more behind the arguments; send one JSON object")
 	}
 	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" {
-		return messages.Invalid(kind.Field, fmt.Sprintf("%s is %s; it must be %s", kind.Field, given(kind.Value), wanted(kind.Type.Kind())))
-	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+	var syntax *json.SyntaxError
+	name, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return messages.Invalid("arguments", "the arguments are "+given(kind.Value)+"; they must be an object")
+	case errors.As(err, &kind):
+		return messages.Invalid(kind.Field, fmt.Sprintf("%s is %s; it must be %s", misfit(into, kind), given(kind.Value), wanted(kind.Type.Kind())))
+	case unknown:
 		return messages.Invalid(strings.Trim(name, `"`), "there is no parameter "+name)
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return messages.Invalid("arguments", "the arguments are no JSON object: "+err.Error())
 	}
-	return messages.Invalid("arguments", "the arguments are no JSON object: "+err.Error())
+	return messages.Invalid("arguments", err.Error()) // of a type that reads itself
+}
+
+// misfit names what is of another type than it must be: a field, or an element of it.
+func misfit(into any, kind *json.UnmarshalTypeError) string {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if of := f.Type.Kind(); name == kind.Field && (of == reflect.Slice || of == reflect.Map) && f.Type != kind.Type {
+			return "an element of " + name
+		}
+	}
+	return kind.Field
 }
 
 // given names a value of JSON, as its decoder does.
