@@ -214,9 +214,9 @@ func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *m
 	handler, endpoint := server.Handler(web.Options{Log: slogger(m.newLog(at))})
 	defer endpoint.Close()
 	mux := stdhttp.NewServeMux()
-	mux.Handle(mcpPath, http.Guard(token, handler))
+	mux.Handle(mcpPath, handler)
 	m.newScreen().say("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
-	return serveUntil(ctx, http.Few(l, mcpDoors), mux)
+	return serveUntil(ctx, http.Few(l, mcpDoors), http.Guard(token, mux))
 }
 
 // serveUntil serves a handler on a listener until ctx ends.

@@ -153,8 +153,8 @@ func TestSecurityMCPEnvironment(t *testing.T) {
 	}
 }
 
-// Who has no token takes connections of this address alone, and not many: those above
-// the bound are hung up on, and clients get in again when they have gone.
+// Connections take this address alone, and not many: those above the bound are hung up
+// on, and clients get in again when others have gone.
 func TestSecurityMCPConnections(t *testing.T) {
 	t.Parallel()
 	d := serves(t, nil)
@@ -181,13 +181,13 @@ func TestSecurityMCPConnections(t *testing.T) {
 	require.Equal(t, "in\n", web.agent("late", withRounds, nil).run(params{"command": "echo in"}).Output)
 }
 
-// knocks asks without a token, and keeps the connection; nil: it was hung up on.
+// knocks asks for nothing that there is, and keeps the connection; nil: it was hung up on.
 func (p *port) knocks() net.Conn {
 	p.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp"))
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = c.Close() })
-	_, _ = io.WriteString(c, "GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") // it may be closed already
+	_, _ = fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", c.RemoteAddr(), p.token) // it may be closed already
 	if _, err := io.ReadFull(c, make([]byte, len("HTTP/1.1 4"))); err != nil {
 		return nil
 	}

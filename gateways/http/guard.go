@@ -1,6 +1,8 @@
 package http
 
 import (
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -50,16 +52,42 @@ func (s *Server) guard(next http.Handler) http.Handler {
 }
 
 // Guard admits to a handler on a loopback address what Server admits there: who
-// has the token, with a Host that is the server's, and no page of another site.
+// has the token, with a Host that is the server's, and no page of another site. Who is
+// not admitted holds no connection, and nobody one with a body that does not come.
 func Guard(token string, next http.Handler) http.Handler {
 	watch := newWatch(token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc, body := http.NewResponseController(w), r.ContentLength != 0
+		if body { // the server waits for it before it replies
+			_ = rc.SetReadDeadline(time.Now().Add(strangerPatience))
+		}
 		if err := watch.refusal(w.Header(), r); err != nil {
+			w.Header().Set("Connection", "close")
 			fail(w, err)
 			return
 		}
+		if body {
+			_ = rc.SetReadDeadline(time.Now().Add(patience))
+			r = r.WithContext(r.Context()) // a copy: the body is the server's
+			r.Body = &awaited{r.Body, rc}
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// awaited is a body that has its time to come; what is heard behind it has any.
+type awaited struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (a *awaited) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = a.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // watch knows what a request must show.
