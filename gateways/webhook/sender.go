@@ -138,7 +138,7 @@ func judge(answer *http.Response, now time.Time) messages.Delivered {
 
 // retryAfter is how long a receiver wants to be left alone: seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) { // which gives the largest
 		return time.Duration(min(max(seconds, 0), int64(messages.MaxDuration/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {

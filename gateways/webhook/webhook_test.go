@@ -99,7 +99,8 @@ func TestWebhookAnswers(t *testing.T) {
 		410: {gone: true},
 		429: {after: "120", least: 2 * time.Minute, most: 2 * time.Minute},
 		503: {after: time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), least: 59 * time.Minute, most: time.Hour},
-		502: {after: "soon"}, 504: {after: "-5"},
+		502: {after: "soon"}, 504: {after: "-5"}, 507: {after: "-99999999999999999999"},
+		508: {after: "99999999999999999999", least: messages.MaxDuration, most: messages.MaxDuration},
 	} {
 		hits := 0
 		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
