@@ -75,7 +75,7 @@ func ofNoSize(f *os.File) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	size, err := io.Copy(held, io.LimitReader(f, maxOfNoSize))
+	size, err := io.Copy(held, io.LimitReader(present{f}, maxOfNoSize))
 	if gone := os.Remove(held.Name()); err == nil {
 		err = gone
 	}
@@ -84,6 +84,35 @@ func ofNoSize(f *os.File) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	return held, size, nil
+}
+
+// present reads what a file holds now. Some of the kernel's, such as the one of its
+// messages, would let a reader wait for more, and with it a call, and the end of its process.
+type present struct{ *os.File }
+
+// Read implements io.Reader.
+func (p present) Read(b []byte) (n int, err error) {
+	raw, err := p.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			if n, failed = unix.Read(int(fd), b); failed != unix.EINTR {
+				return true
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case failed == unix.EAGAIN, failed == nil && n == 0:
+		return 0, io.EOF
+	case failed != nil:
+		return 0, &fs.PathError{Op: "read", Path: p.Name(), Err: failed}
+	}
+	return n, nil
 }
 
 // similar are files beside path whose names have its name in them, or are in it.
