@@ -40,6 +40,10 @@ type door struct {
 	full   bool // it is one too many
 	once   sync.Once
 	until  atomic.Int64 // the deadline of a write, in Unix nanoseconds; 0: none
+
+	looking sync.Mutex
+	behind  bool   // something was sent behind a request
+	look    func() // what to do when it is; nil: nothing
 }
 
 // SetDeadline implements net.Conn.

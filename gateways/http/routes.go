@@ -81,7 +81,15 @@ func lasting(handle func(*call) error) func(*call) error {
 			return err
 		}
 		defer leave()
-		return handle(c)
+		all := c.ctx
+		there, end := c.door().present(all)
+		defer end()
+		c.ctx = there
+		fault := handle(c)
+		if there.Err() == nil {
+			c.ctx = all // it has not ended with the client
+		}
+		return fault
 	}
 }
 
@@ -127,7 +135,7 @@ func (s *Server) serve(route route, allowed []string) http.Handler {
 			return
 		}
 		if err := c.handle(route); err != nil && !errors.Is(err, errAnswered) {
-			if r.Context().Err() != nil {
+			if c.ctx.Err() != nil {
 				panic(http.ErrAbortHandler) // nobody reads a reply
 			}
 			fail(w, s.coded(err))
