@@ -56,14 +56,19 @@ func AwaitEnd(ctx context.Context, path string) error {
 	}
 }
 
-// watchFile tells of each change of a file: a read returns behind one.
+// watchFile tells of each change of a file.
 func watchFile(path string) (*os.File, error) {
+	return watchPath(path, unix.IN_MODIFY|unix.IN_MOVE_SELF|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
+}
+
+// watchPath tells of some events of a path: a read returns behind one.
+func watchPath(path string, events uint32) (*os.File, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), "inotify")
-	_, err = unix.InotifyAddWatch(fd, path, unix.IN_MODIFY|unix.IN_MOVE_SELF|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
+	_, err = unix.InotifyAddWatch(fd, path, events)
 	if err != nil {
 		return nil, errors.Join(&os.PathError{Op: "watch", Path: path, Err: err}, f.Close())
 	}

@@ -2,6 +2,8 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -27,16 +29,55 @@ func (s *server) placeGone() bool {
 	return err == nil && st.Nlink == 0
 }
 
-// maybeGiveUp ends the jobs, and the keeper, when its client has gone and no other can
+// maybeGiveUp ends the jobs, and the keeper, when it has no client and none can
 // come: they would live on for ever, and no one could stop them. A detached job has its
 // end without a client, and is left to it.
 func (s *server) maybeGiveUp() {
 	s.mu.Lock()
-	stays := s.o.Alone || !s.came || s.conn != nil || s.ending
+	stays := s.o.Alone || s.conn != nil || s.ending
 	s.mu.Unlock()
 	if stays || !s.placeGone() {
 		return
 	}
 	s.fault("", errPlaceGone)
 	s.giveUp()
+}
+
+// watchPlace sees to it that a keeper that nobody is connected to notices when its
+// directory is removed. The function that it returns is called when the keeper ends.
+// Where the kernel has no watch to give, it is noticed when the next client leaves.
+func (s *server) watchPlace() func() {
+	if s.o.Alone {
+		return func() {}
+	}
+	path, err := inDir(s.dir, ".") // this one, wherever it was moved
+	if err != nil {
+		return func() {}
+	}
+	removed, err := watchPath(path, unix.IN_DELETE|unix.IN_MOVED_FROM)
+	if err != nil {
+		s.fault("", fmt.Errorf("a removal of %s would not be noticed: %w", s.o.Dir, err))
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.heedRemovals(removed)
+	}()
+	return func() {
+		_ = removed.Close()
+		<-ended
+	}
+}
+
+// heedRemovals looks behind each name that has gone: the last one may go before the
+// directory, or long after others.
+func (s *server) heedRemovals(removed *os.File) {
+	events := make([]byte, 4096)
+	for {
+		s.maybeGiveUp() // also for what went before there was a watch
+		if _, err := removed.Read(events); err != nil {
+			return
+		}
+	}
 }

@@ -48,6 +48,35 @@ func TestAKeeperWhoseDirectoryWasRemoved(t *testing.T) {
 	}
 }
 
+// So does one whose directory is removed when its client has gone already: there is no
+// client to leave any more.
+func TestAKeeperWhoseDirectoryIsRemovedBehindItsClient(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"without jobs": false, "with a job": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := keeperDir(t)
+			c := open(t, dir)
+			_, pid := c.Keeper()
+			job := 0
+			if busy {
+				job = sleeper(t, c)
+			}
+			c.Abandon()
+			if err := os.Rename(dir, dir+"-away"); err != nil { // it can come back
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(dir + "-away"); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the end of the keeper", func() bool { return startTime(pid) == "" })
+			if busy && startTime(job) != "" {
+				t.Error("its job lives on")
+			}
+		})
+	}
+}
+
 // What runs there ends as it ends, however much it writes: what of its output no file can
 // hold any more is told to be missing.
 func TestAJobOfAKeeperWhoseDirectoryWasRemovedGoesOn(t *testing.T) {

@@ -91,6 +91,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	serving.Go(func() { s.accept(listener, &serving) })
 	defer s.expect()()
+	defer s.watchPlace()()
 	over := make(chan struct{})
 	serving.Go(func() { s.persist(over) })
 	select {
