@@ -75,14 +75,17 @@ func (m *Main) rmCommand() *cobra.Command {
 		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
 	}
 	return m.asks(cmd, nil, func(a *asking) error {
-		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: []wire.Job{}, Tasks: []messages.Task{}}}
-		records, errs := inParallel(a.args, func(id string) (messages.Job, error) { return a.Remove(a.ctx, messages.JobID(id)) })
-		for i, job := range records {
-			if errs[i] != nil {
-				all.add(errs[i])
-				continue
-			}
-			all.Jobs = append(all.Jobs, wire.Job{Job: job})
+		ids := make([]messages.JobID, len(a.args))
+		for i, id := range a.args {
+			ids[i] = messages.JobID(id)
+		}
+		gone, refused, err := a.RemoveAll(a.ctx, ids)
+		all := removed{JobList: wire.JobList{V: wire.Version, Jobs: wire.Jobs(gone), Tasks: []messages.Task{}}}
+		for _, e := range refused {
+			all.add(e)
+		}
+		if err != nil {
+			all.add(connected(err))
 		}
 		return a.together(all, all.failures)
 	})

@@ -223,6 +223,8 @@ func TestBadInputElsewhere(t *testing.T) {
 		{"GET", "/v1/jobs?finished=true;scope=a", ``, bad, messages.InvalidParams, "query"},
 		{"GET", "/v1/jobs?%zz", ``, bad, messages.InvalidParams, "query"},
 		{"POST", "/v1/stop", `{}`, bad, messages.InvalidParams, "scope"},
+		{"POST", "/v1/remove", `{"jobs":[]}`, bad, messages.InvalidParams, "jobs"},
+		{"POST", "/v1/remove", `{"jobs":["a"` + strings.Repeat(`,"a"`, wire.MaxRemoved) + `]}`, bad, messages.InvalidParams, "jobs"},
 		{"POST", "/v1/wait", `{"jobs":[]}`, bad, messages.InvalidParams, "jobs"},
 		{"POST", "/v1/wait", `{"jobs":[null]}`, bad, messages.InvalidParams, "jobs"},
 		{"POST", "/v1/sessions", `{"session":"a","env":{"A":null}}`, bad, messages.InvalidParams, "env"},

@@ -1,6 +1,8 @@
 package http
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -156,4 +158,29 @@ func (c *call) remove() error {
 		return err
 	}
 	return c.reply(http.StatusOK, wire.Job{Job: gone.Job})
+}
+
+// removeAll does so for each of some jobs: one that is refused hinders no other.
+func (c *call) removeAll() error {
+	var body wire.Remove
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	if n := len(body.Jobs); n == 0 || n > wire.MaxRemoved {
+		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name one at least, and at most %d", n, wire.MaxRemoved))
+	}
+	out := wire.Removed{V: wire.Version, Jobs: []wire.Job{}, Refused: []wire.Refused{}}
+	for _, id := range body.Jobs {
+		gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: messages.JobID(id)})
+		var refused *messages.Error
+		switch {
+		case err == nil:
+			out.Jobs = append(out.Jobs, wire.Job{Job: gone.Job})
+		case errors.As(err, &refused):
+			out.Refused = append(out.Refused, wire.Refused{Job: id, Error: *refused})
+		default:
+			return err
+		}
+	}
+	return c.reply(http.StatusOK, out)
 }

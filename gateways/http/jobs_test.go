@@ -16,6 +16,7 @@ import (
 
 	"troupe/gateways/http"
 	"troupe/gateways/http/client"
+	"troupe/gateways/http/wire"
 	"troupe/messages"
 )
 
@@ -197,6 +198,32 @@ func TestListAndRemove(t *testing.T) {
 	coded(t, err, messages.NotFound, "")
 	_, err = d.client.Remove(t.Context(), two.ID)
 	require.Error(t, err)
+}
+
+// Many jobs are removed by few requests: one that cannot be hinders no other.
+func TestRemoveAll(t *testing.T) {
+	d := start(t, nil)
+	var ids []messages.JobID
+	for range 3 {
+		job := d.run("true")
+		d.retired(job.ID)
+		ids = append(ids, job.ID)
+	}
+	live := d.background(messages.RunCommand{Text: "sleep 60"})
+	for len(ids) < wire.MaxRemoved { // more than may be asked at once
+		ids = append(ids, "none")
+	}
+	ids = append(ids, live.ID)
+	gone, refused, err := d.client.RemoveAll(t.Context(), ids)
+	require.NoError(t, err)
+	require.Len(t, gone, 3)
+	require.Equal(t, ids[0], gone[0].ID)
+	require.Len(t, refused, len(ids)-3)
+	coded(t, refused[0], messages.NotFound, "")
+	coded(t, refused[len(refused)-1], messages.Refused, "running")
+	list, err := d.client.Jobs(t.Context(), messages.ListJobs{Finished: true})
+	require.NoError(t, err)
+	require.Len(t, list.Jobs, 1)
 }
 
 // Two clients race a stop with the exit: one outcome, one cause, both answered.

@@ -43,6 +43,7 @@ func table() []route {
 		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
 		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
 		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
+		{"POST", "/v1/remove", nil, wire.Remove{}, wire.Removed{}, ok, (*call).removeAll},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
 		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*call).wait)},
 		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*call).sessions},

@@ -79,6 +79,7 @@ func TestOpenAPIIsWhatIsServed(t *testing.T) {
 		{"/v1/jobs/{id}/handover", "POST", l + "/handover", `{"to":"heir"}`},
 		{"/v1/jobs/{id}/stop", "POST", l + "/stop", `{"grace_ms":0}`},
 		{"/v1/jobs/{id}", "DELETE", o, ``},
+		{"/v1/remove", "POST", "/v1/remove", `{"jobs":["none"]}`},
 		{"/v1/wait", "POST", "/v1/wait", `{"jobs":["` + string(live.ID) + `"]}`},
 		{"/v1/stop", "POST", "/v1/stop", `{"scope":"main"}`},
 		{"/v1/sessions", "POST", "/v1/sessions", `{"session":"s","scope":"x"}`},

@@ -2,11 +2,13 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -100,6 +102,45 @@ func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobLis
 func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	job, err := ask[wire.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
 	return job.Job, err
+}
+
+// RemoveAll forgets finished jobs and their output: it returns the records of those
+// that were, and why others were not. An error is what ended it.
+func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed []messages.Job, refused []error, err error) {
+	for some := range slices.Chunk(ids, wire.MaxRemoved) {
+		out, err := ask[wire.Removed](ctx, c, http.MethodPost, "/v1/remove", nil, wire.NewRemove(some))
+		if errors.Is(err, noRoute) {
+			out, err = c.removeEach(ctx, some)
+		}
+		removed = append(removed, wire.Records(out.Jobs)...)
+		for i := range out.Refused {
+			refused = append(refused, &out.Refused[i].Error)
+		}
+		if err != nil {
+			return removed, refused, err
+		}
+	}
+	return removed, refused, nil
+}
+
+// noRoute is what a daemon says of which it does not know the route, as an older one does.
+var noRoute = &messages.Error{Code: messages.NotFound, Reason: "route"}
+
+// removeEach asks a daemon that removes one job at a time.
+func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out wire.Removed, err error) {
+	for _, id := range ids {
+		job, err := c.Remove(ctx, id)
+		var refused *messages.Error
+		switch {
+		case err == nil:
+			out.Jobs = append(out.Jobs, wire.Job{Job: job})
+		case errors.As(err, &refused):
+			out.Refused = append(out.Refused, wire.Refused{Job: string(id), Error: *refused})
+		default:
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // Stop ends a job, or with a scope all jobs of it or of one of its sessions. It

@@ -54,6 +54,19 @@ type JobList struct {
 	Tasks []messages.Task `json:"tasks"`
 }
 
+// Removed answers POST /v1/remove: each job that was named is in one of the two.
+type Removed struct {
+	V       int       `json:"v"`
+	Jobs    []Job     `json:"jobs"` // as they were
+	Refused []Refused `json:"refused"`
+}
+
+// Refused is why a job was not removed.
+type Refused struct {
+	Job   string         `json:"job"` // as it was named
+	Error messages.Error `json:"error"`
+}
+
 // Stopped answers a stop.
 type Stopped struct {
 	V         int                 `json:"v"`

@@ -27,6 +27,23 @@ type Promote struct {
 	Keep *bool `json:"keep,omitempty"` // it stays when the client of its scope leaves; absent: it does
 }
 
+// Remove is the body of POST /v1/remove.
+type Remove struct {
+	Jobs []string `json:"jobs"`
+}
+
+// NewRemove is the body of a request.
+func NewRemove(jobs []messages.JobID) Remove {
+	w := Remove{Jobs: []string{}}
+	for _, id := range jobs {
+		w.Jobs = append(w.Jobs, string(id))
+	}
+	return w
+}
+
+// MaxRemoved is how many jobs one request removes.
+const MaxRemoved = 1000
+
 // Nothing is the body of a request that says all in its path: {}.
 type Nothing struct{}
 

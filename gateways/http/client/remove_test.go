@@ -1,0 +1,56 @@
+package client
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// reply is one with a body.
+func reply(status int, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+}
+
+func clientOf(tr *transport) *Client {
+	c := &Client{base: "http://troupe"}
+	c.http.dial = tr.dial
+	return c
+}
+
+const (
+	unknownJob   = `{"code":"not_found","reason":"","message":"there is no job"}`
+	unknownRoute = `{"code":"not_found","reason":"route","message":"there is nothing of this name"}`
+)
+
+// A request is asked for each thousand jobs, not for each job: a daemon takes a hundred
+// requests a second.
+func TestManyAreRemovedByFewRequests(t *testing.T) {
+	c := clientOf(daemon(t, reads(t,
+		reply(200, `{"v":1,"jobs":[{"id":"j1"}],"refused":[{"job":"j2","error":`+unknownJob+`}]}`),
+		reply(200, `{"v":1,"jobs":[{"id":"j3"}],"refused":[]}`),
+	)))
+	gone, refused, err := c.RemoveAll(t.Context(), make([]messages.JobID, 1001))
+	require.NoError(t, err)
+	require.Len(t, gone, 2)
+	require.Equal(t, messages.JobID("j3"), gone[1].ID)
+	require.Len(t, refused, 1)
+	require.ErrorIs(t, refused[0], &messages.Error{Code: messages.NotFound})
+}
+
+// A daemon of an older build, which a newer command may find, is asked for one job at a time.
+func TestAnOlderDaemonRemovesOneAtATime(t *testing.T) {
+	c := clientOf(daemon(t, reads(t,
+		reply(404, `{"v":1,"error":`+unknownRoute+`}`),
+		reply(404, `{"v":1,"error":`+unknownJob+`}`),
+		reply(200, `{"v":1,"id":"j2"}`),
+	)))
+	gone, refused, err := c.RemoveAll(t.Context(), []messages.JobID{"j1", "j2"})
+	require.NoError(t, err)
+	require.Len(t, gone, 1)
+	require.Equal(t, messages.JobID("j2"), gone[0].ID)
+	require.Len(t, refused, 1)
+	require.ErrorIs(t, refused[0], &messages.Error{Code: messages.NotFound})
+}
