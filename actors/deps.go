@@ -112,7 +112,8 @@ type Ports interface {
 }
 
 // Journal keeps the numbered facts. Its calls may wait for a disk; only the
-// recorder makes them, or, of one that is Quick, the supervisor.
+// recorder makes them, or, of one that is Quick, the supervisor. An error that is a
+// *messages.Error with a hint is its last word: nobody tries again.
 type Journal interface {
 	// Last is the number of the newest fact, 0 if there is none.
 	Last() (messages.Seq, error)

@@ -203,10 +203,12 @@ type (
 		entry Entry // without facts and keys
 	}
 	// recordFailed says that the journal does not take facts; the recorder tries
-	// again by itself. A nil error says that it does again.
+	// again by itself, unless it says that it never will. A nil error says that it
+	// does again.
 	recordFailed struct {
 		quiet
-		err error
+		err   error
+		never bool
 	}
 	// readFacts is asked by a channel through the supervisor; the recorder
 	// answers its sender with factsRead.

@@ -178,13 +178,26 @@ func (r *recorder) keep(outputs []SmallOutput) {
 }
 
 // fail tells that the journal takes nothing, keeps what is pending and tries
-// again later.
+// again later, unless no other try helps.
 func (r *recorder) fail(ctx actor.Context, err error) {
-	ctx.Send(ctx.Parent(), recordFailed{err: err})
+	never := lastWord(err) != nil
+	ctx.Send(ctx.Parent(), recordFailed{err: err, never: never})
 	r.failing, r.armed = true, true
+	if never {
+		return
+	}
 	r.wait = min(max(2*r.wait, recordRetryFirst), recordRetryMost)
 	r.gen++
 	r.cancel = later(ctx, r.wait, commit{gen: r.gen})
+}
+
+// lastWord is the error of a journal that knows what helps, and that no other try does.
+func lastWord(err error) *messages.Error {
+	var coded *messages.Error
+	if errors.As(err, &coded) && coded.Hint != "" {
+		return coded
+	}
+	return nil
 }
 
 // works tells that the journal takes facts again.

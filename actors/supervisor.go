@@ -49,6 +49,7 @@ type supervisor struct {
 	unwritten []messages.FactRecorded
 	owed      []payment       // in this turn
 	broken    *messages.Error // the journal takes no facts: no new work
+	hopeless  bool            // nor will it ever, though its recorder lives
 	channels  channels
 	// recipients are the commands and URLs that are told of ends, or will be.
 	recipients map[string]*recipient

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"errors"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -35,7 +34,7 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 }
 
 // unwritable says whether nobody writes the journal any more.
-func (s *supervisor) unwritable() bool { return s.recorder == nil && s.quick == nil }
+func (s *supervisor) unwritable() bool { return s.quick == nil && (s.recorder == nil || s.hopeless) }
 
 // ready begins the node's work, or goes on with a recorder that was restarted:
 // what it has not confirmed is given to it again under the same numbers.
@@ -151,7 +150,7 @@ func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
 // nothing start that waits: what cannot be recorded must not begin.
 func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
-		if s.broken != nil {
+		if s.broken != nil && !s.hopeless {
 			s.broken = nil
 			s.deps.Log.Info("the journal is written again")
 			s.tellChanges(ctx)
@@ -164,8 +163,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal cannot be written: " + m.err.Error(), Hint: "make room for it; it is tried again by itself",
 	}
-	var coded *messages.Error
-	if errors.As(m.err, &coded) && coded.Hint != "" { // it knows what helps, and that no other try does
+	if coded := lastWord(m.err); coded != nil {
 		broken.Message, broken.Hint = "the journal cannot be written: "+coded.Message, coded.Hint+"; then restart the node"
 	}
 	if s.broken == nil {
@@ -173,18 +171,27 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	}
 	s.broken = broken
 	s.removeAgain(ctx, func(messages.JobID) bool { return true })
+	if m.never {
+		s.hopeless = true
+		s.nothingRecorded(ctx)
+	}
 }
 
-// recorderLost is the end of new work: the recorder failed too often. What waits
-// for its start would wait for ever, and is ended; what has ended may go.
+// recorderLost hears that the recorder failed too often.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
-	s.admission.Hold(true)
-	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
 	s.broken = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal's writer failed too often, so no new work is taken", Hint: "look at the log and restart the node",
 	}
+	s.nothingRecorded(ctx)
+}
+
+// nothingRecorded is the end of new work: the journal will never take anything. What
+// waits for its start would wait for ever, and is ended; what has ended may go.
+func (s *supervisor) nothingRecorded(ctx actor.Context) {
+	s.admission.Hold(true)
+	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
 	for _, e := range s.early {
 		if r, ok := e.request.(messages.Refusable); ok && e.sender != nil {
 			ctx.Send(e.sender, r.Refuse(s.broken))

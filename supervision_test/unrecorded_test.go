@@ -80,11 +80,17 @@ var unwritten = []struct {
 	waits time.Duration
 }{
 	{"nobody writes it", true, (*house).loseRecorder, 0},
+	{"it is damaged", true, damageJournal, 0},
 	{"it fails", true, failJournal, recordPatience},
 	{"it fails, and never waits", false, failJournal, recordPatience},
 }
 
 func failJournal(h *house) { h.ledger.fail(errJournal) }
+
+// damageJournal has it say that no other try helps: nobody waits for that.
+func damageJournal(h *house) {
+	h.ledger.fail(&messages.Error{Code: messages.Refused, Reason: "journal_damaged", Message: "the journal is damaged", Hint: "move it away"})
+}
 
 // A session and a scope can be closed while their ends cannot be recorded: what
 // is there may end, and its end stays with the engine.
@@ -268,19 +274,25 @@ func TestFaultNothingStartsWithoutAJournal(t *testing.T) {
 	}, plan{fake: serial})
 }
 
-// Who waits for a turn is ended if nobody writes the journal any more.
+// Who waits for a turn is ended if nobody writes the journal any more. A damage is
+// found when something is written.
 func TestFaultNothingStartsWithoutARecorder(t *testing.T) {
-	inHouse(t, func(h *house) {
-		first, p := h.start(messages.RunCommand{Text: "first"})
-		second := h.run(messages.RunCommand{Text: "second"})
-		h.loseRecorder()
-		silent(first)
-		job := finished(second)
-		want(h, "second", job.Outcome, messages.Cancelled)
-		want(h, "by", job.Cause.By, messages.BySystem)
-		p.Exit(3)
-		want(h, "first", finished(first).Shell, 3)
-		want(h, "processes", len(h.engine.Ever()), 1)
-		h.endUnrecorded()
-	}, plan{fake: serial, slow: true})
+	for _, j := range unwritten[:2] {
+		t.Run(j.name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				first, p := h.start(messages.RunCommand{Text: "first"})
+				second := h.run(messages.RunCommand{Text: "second"})
+				j.begin(h)
+				h.ask(messages.OpenScope{Path: "other"})
+				silent(first)
+				job := finished(second)
+				want(h, "second", job.Outcome, messages.Cancelled)
+				want(h, "by", job.Cause.By, messages.BySystem)
+				p.Exit(3)
+				want(h, "first", finished(first).Shell, 3)
+				want(h, "processes", len(h.engine.Ever()), 1)
+				h.endUnrecorded()
+			}, plan{fake: serial, slow: true})
+		})
+	}
 }
