@@ -26,7 +26,7 @@ type Fleet struct {
 	mu      sync.Mutex
 	own     map[messages.UID]*Client
 	closed  bool
-	guest   *os.File // its turn
+	turn    *os.File // of a guest, or of who starts jobs
 	parting sync.WaitGroup
 }
 
@@ -44,6 +44,7 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 	if err := f.takeTurn(ctx); err != nil {
 		return nil, err
 	}
+	f.meetStarts(ctx)
 	if err := f.meetAll(ctx); err != nil {
 		f.Close(true)
 		return nil, err
@@ -320,9 +321,7 @@ func (f *Fleet) Close(keep bool) []messages.Survivor {
 	closing.Wait()
 	f.parting.Wait()
 	f.fault(f.past.Close())
-	if f.guest != nil {
-		_ = f.guest.Close()
-	}
+	closeFile(f.turn)
 	return left
 }
 

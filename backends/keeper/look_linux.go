@@ -208,24 +208,18 @@ func (f *Fleet) takeTurn(ctx context.Context) error {
 	}
 	if f.o.Urgent {
 		_ = withFd(lock, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
-		f.guest = lock
+		f.turn = lock
 		return nil
 	}
 	got := make(chan error, 1)
 	go func() {
-		got <- withFd(lock, func(fd int) error {
-			for {
-				if err := unix.Flock(fd, unix.LOCK_EX); err != unix.EINTR {
-					return err
-				}
-			}
-		})
+		got <- withFd(lock, func(fd int) error { return flockWhole(fd, unix.LOCK_EX) })
 	}()
 	select {
 	case err = <-got:
 	case <-ctx.Done(): // the descriptor stays with the wait, which this process does not outlive
 		return fmt.Errorf("somebody else asks the keeper of the detached job: %w", ctx.Err())
 	}
-	f.guest = lock
+	f.turn = lock
 	return err
 }

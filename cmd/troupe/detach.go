@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -46,6 +47,9 @@ func logFile(r *messages.RunCommand, f *runFlags) error {
 // findDetached gives a detached command to the daemon, if one runs; else it is started
 // from here, in a keeper of its own all the same.
 func (g *foreground) findDetached() error {
+	if err := g.forDaemon(); err != nil { // its keeper is another process, too
+		return err
+	}
 	if !g.flags.noDaemon {
 		c, err := g.main.find(false, g.screen)
 		if err != nil {
@@ -53,11 +57,8 @@ func (g *foreground) findDetached() error {
 		}
 		if c != nil {
 			g.host = newRemote(c, g.flags.json, g.screen.err.terminal)
-			return g.forDaemon()
+			return nil
 		}
-	}
-	if err := g.forDaemon(); err != nil { // its keeper is another process, too
-		return err
 	}
 	at, err := g.main.settings()
 	if err != nil {
@@ -76,6 +77,10 @@ func (g *foreground) findDetached() error {
 	if err != nil {
 		return err
 	}
+	if !g.flags.noDaemon && listensAt(at.Socket) { // it may have looked for detached jobs before; one that begins from now on waits
+		fleet.Close(true)
+		return g.findDetached()
+	}
 	node, err := troupe.Open(context.Background(), troupe.Options{
 		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: keptLogs{keeper: fleet},
 	})
@@ -85,6 +90,16 @@ func (g *foreground) findDetached() error {
 	}
 	g.host = leaving{local{node}}
 	return nil
+}
+
+// listensAt says whether a daemon has begun to listen; it may not answer yet.
+func listensAt(socket string) bool {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 // freshPrefix begins the id of a job that no daemon has given an id: no other has it.
