@@ -50,7 +50,7 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 		return nil, err
 	}
 	if o.Main.Dir != "" {
-		if f.main, err = Open(ctx, o.Main); err != nil {
+		if f.main, err = openRenewed(ctx, o.Main); err != nil {
 			f.Close(true)
 			return nil, err
 		}

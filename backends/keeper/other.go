@@ -77,6 +77,9 @@ func (*Client) Recorded(messages.UID) {}
 // Order has nobody to ask.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
 
+// Build is that of nobody.
+func (*Client) Build() string { return "" }
+
 // Fleet is an engine of many keepers.
 type Fleet struct{ *Client }
 

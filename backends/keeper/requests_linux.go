@@ -337,6 +337,9 @@ func (s *server) list(l *line, m message) error {
 func (s *server) close(l *line, m message) {
 	go s.end.Do(func() {
 		left := s.engine.Close(false)
+		s.mu.Lock()
+		s.ending = true // who comes behind our answer is for the next keeper
+		s.mu.Unlock()
 		s.say(l, message{kind: sayClosed, gen: m.gen, body: encode(left)})
 		close(s.ended)
 	})

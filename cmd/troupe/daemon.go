@@ -182,7 +182,7 @@ func (d *daemon) openNode() error {
 		d.numbers.serve(d.meter, d.token)
 	}
 	d.server = http.New(http.Options{
-		Node: http.Over(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Journal: d.journalHealth, Log: slogger(d.log),
+		Node: http.Over(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.doors))
 	for _, l := range d.doors {

@@ -21,6 +21,7 @@ type daemonFound struct {
 	Version string `json:"version,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	Keeper  string `json:"keeper"` // what holds its jobs
+	Holder  string `json:"keeper_version,omitempty"`
 	Why     string `json:"why,omitempty"`
 }
 
@@ -74,6 +75,9 @@ func (m *Main) daemon(c *checkup) *daemonFound {
 		if about.State != "" { // an older one does not tell
 			d.State, d.Keeper = about.State, keeperText(about.State)
 			c.state(d.State, true)
+		}
+		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
+			d.Keeper = fmt.Sprintf("of another build than the daemon, troupe %s, since it had jobs when that began: what is newer it cannot do; the daemon that starts when no job runs replaces it, or troupe shutdown --stop-jobs ends both", d.Holder)
 		}
 		ails, herr := at.Ails(ctx)
 		if herr == nil && ails.Keeper != "" {

@@ -58,6 +58,9 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 	}
 	gone.removedBy(fleet.Remove)
 	d.keeper = fleet
+	if build, own := fleet.Build(), d.main.describe().Version; build != own {
+		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build, and goes on with its jobs: the daemon that starts when it has none replaces it")
+	}
 	d.numbers.watch(fleet)
 	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, keptLogs{fleet, d.journal}
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
@@ -150,6 +153,15 @@ func (d *daemon) keeperHealth() *messages.Error {
 		return nil
 	}
 	return d.keeper.Health()
+}
+
+// keeperBuild is the version of the keeper, which goes on with its jobs when the daemon
+// is replaced by one of another build.
+func (d *daemon) keeperBuild() string {
+	if d.keeper == nil {
+		return ""
+	}
+	return d.keeper.Build()
 }
 
 // journalHealth is why nothing can be recorded, or nil.

@@ -30,7 +30,11 @@ func (c *call) health() error {
 }
 
 func (c *call) version() error {
-	return c.reply(http.StatusOK, wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State})
+	about := wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
+	if c.options.Holder != nil {
+		about.Keeper = c.options.Holder()
+	}
+	return c.reply(http.StatusOK, about)
 }
 
 // stats counts what there is.

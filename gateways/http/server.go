@@ -43,6 +43,8 @@ type Options struct {
 	// Keeper says why the keeper of the jobs does not answer; nil: it does, or there
 	// is none.
 	Keeper func() *messages.Error
+	// Holder is the version of that keeper, "" if there is none; nil: there is none.
+	Holder func() string
 	// Journal says why nothing can be recorded; nil: it can, or there is no journal.
 	Journal func() error
 	// Log hears of connections that were turned away and of faults; nil: nobody.

@@ -202,7 +202,8 @@ type About struct {
 	V       int    `json:"v"`
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
-	State   string `json:"state"` // the directory of the daemon; "": there is none
+	State   string `json:"state"`  // the directory of the daemon; "": there is none
+	Keeper  string `json:"keeper"` // the version of what holds the jobs; "": there is none
 }
 
 // Over answers POST /v1/shutdown.

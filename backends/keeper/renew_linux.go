@@ -1,0 +1,52 @@
+package keeper
+
+import "context"
+
+// openRenewed opens the keeper of a directory. One of another build that has no job is
+// ended, and its successor is of ours: nobody else would ever replace it, and it cannot
+// do what is newer than it is. One that has jobs stays with them.
+func openRenewed(ctx context.Context, o ClientOptions) (*Client, error) {
+	c, err := Open(ctx, o)
+	if err != nil || len(o.Program) == 0 || !c.idleStranger() {
+		return c, err
+	}
+	c.Close(false)
+	awaitGone(o.Dir)
+	return Open(ctx, o)
+}
+
+// awaitGone waits until a keeper that has said that it ends has let go of its directory:
+// one of an older build would still let a client in.
+func awaitGone(path string) {
+	dir, err := openDir(path, false)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if lease, err := takeLease(dir, leaseBound); err == nil {
+		_ = lease.Close()
+	}
+}
+
+// idleStranger reports whether the keeper is of another build, and has no job, nor the
+// end of one that was not heard.
+func (c *Client) idleStranger() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper.Build != c.o.Build && len(c.jobs) == 0
+}
+
+// Build is that of the keeper, as its jobs find it.
+func (c *Client) Build() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keeper.Build
+}
+
+// Build is that of the keeper of all jobs but the detached; "": there is none.
+func (f *Fleet) Build() string {
+	if f.main == nil {
+		return ""
+	}
+	return f.main.Build()
+}

@@ -1,0 +1,85 @@
+package keeper_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"troupe/backends/keeper"
+	"troupe/messages"
+)
+
+// newer opens a fleet of a build that is not that of the keepers it finds.
+func newer(t *testing.T, dir string) *keeper.Fleet {
+	t.Helper()
+	return openFleet(t, filepath.Join(t.TempDir(), "detached"), func(o *keeper.FleetOptions) {
+		o.Main = keeper.ClientOptions{Dir: dir, Build: "newer", Program: o.Program, Env: o.Env, Fault: o.Fault}
+	})
+}
+
+// A daemon of another build replaces the keeper when that has nothing to keep, with all
+// outputs, and leaves it while it has a job: it would stay for ever, and lacks what is new.
+func TestAKeeperOfAnotherBuildIsReplacedWhenItHasNoJob(t *testing.T) {
+	t.Parallel()
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := open(t, dir)
+	e := newEar(t)
+	id := newUID()
+	p := c.Start(shell(id, "head -c 20000 /dev/zero"), e.facts)
+	await[messages.TreeEnded](e, 1)
+	p.Settle(lastNumber(e))
+	job := sleeper(t, c)
+	_, was := c.Keeper()
+	c.Close(true)
+
+	f := newer(t, dir)
+	if startTime(was) == "" || startTime(job) == "" {
+		t.Error("the keeper was replaced that has a job")
+	}
+	if f.Build() != "test" {
+		t.Errorf("its build is %q", f.Build())
+	}
+	held, err := f.Inventory(t.Context())
+	if err != nil || len(held) != 1 {
+		t.Fatalf("held: %+v, %v", held, err)
+	}
+	e = newEar(t)
+	q, err := f.Adopt(held[0].ID, e.facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Stop(messages.Cause{By: messages.ByClient}, 0)
+	await[messages.TreeEnded](e, 1)
+	q.Settle(lastNumber(e))
+	f.Close(true)
+
+	f = newer(t, dir)
+	defer f.Close(true)
+	until(t, "the end of the keeper that has no job", func() bool { return startTime(was) == "" })
+	log, err := f.Open(id, messages.Merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if size := log.State().Size; size != 20000 {
+		t.Errorf("of an output %d bytes are left", size)
+	}
+}
+
+// Who comes while a keeper ends, behind its last word, is for the next one.
+func TestAKeeperThatHasEndedAllLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	dir := keeperDir(t)
+	endAll(t, dir)
+	c := open(t, dir)
+	for range 10 {
+		_, was := c.Keeper()
+		c.Close(true)
+		open(t, dir).Close(false) // it has not started it, and does not wait for its end
+		c = open(t, dir)
+		if _, now := c.Keeper(); now == was {
+			t.Fatal("the keeper that ends has let a client in")
+		}
+	}
+	c.Close(true)
+}
