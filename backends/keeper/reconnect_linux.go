@@ -148,6 +148,9 @@ func (c *Client) handle(l *line, m message) {
 			c.fault(err)
 			return
 		}
+		if failed, is := fact.(messages.ProcessFailed); is {
+			fact = c.explained(failed)
+		}
 		j.hear(m.gen, fact)
 	}
 }

@@ -1,6 +1,11 @@
 package keeper
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"troupe/messages"
+)
 
 // openRenewed opens the keeper of a directory. One of another build that has no job is
 // ended, and its successor is of ours: nobody else would ever replace it, and it cannot
@@ -34,6 +39,17 @@ func (c *Client) idleStranger() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.keeper.Build != c.o.Build && len(c.jobs) == 0
+}
+
+// explained has a start that a keeper of another build does not understand say so: what
+// is wrong with it was looked at before it came here.
+func (c *Client) explained(f messages.ProcessFailed) messages.ProcessFailed {
+	if build := c.Build(); build != c.o.Build && (f.Err.Code == messages.InvalidParams || f.Err.Code == messages.Unsupported) {
+		f.Err.Code, f.Err.Reason = messages.Unsupported, "keeper"
+		f.Err.Message = fmt.Sprintf("the keeper of the jobs, troupe %s, is of another build than the daemon and cannot start this: %s", build, f.Err.Message)
+		f.Err.Hint = "restart the daemon when no job runs, or end it with its jobs by troupe shutdown --stop-jobs: the next one has a keeper of its own build"
+	}
+	return f
 }
 
 // Build is that of the keeper, as its jobs find it.

@@ -2,8 +2,10 @@ package keeper_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"troupe/backends"
 	"troupe/backends/keeper"
 	"troupe/messages"
 )
@@ -39,6 +41,12 @@ func TestAKeeperOfAnotherBuildIsReplacedWhenItHasNoJob(t *testing.T) {
 	if f.Build() != "test" {
 		t.Errorf("its build is %q", f.Build())
 	}
+	e = newEar(t)
+	r := f.Start(backends.Spec{ID: newUID(), Env: []string{}, Dir: "/", Umask: -1}, e.facts) // to it there is no program
+	if failed := await[messages.ProcessFailed](e, 1); failed.Err.Reason != "keeper" || !strings.Contains(failed.Err.Message, "troupe test, is of another build") {
+		t.Errorf("what it does not understand is %+v", failed.Err)
+	}
+	r.Settle(lastNumber(e))
 	held, err := f.Inventory(t.Context())
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held: %+v, %v", held, err)

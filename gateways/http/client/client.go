@@ -38,6 +38,8 @@ type Client struct {
 	http  transport
 	base  string
 	token string
+
+	daemon string // its version
 }
 
 // Dial connects to the daemon of a socket and asks whether it is well. A socket
@@ -49,9 +51,11 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	}
 	c := &Client{base: "http://troupe"}
 	c.http.dial = func(ctx context.Context) (net.Conn, error) { return connect(ctx, socket) }
-	if _, err := c.Version(ctx); err != nil {
+	about, err := c.Version(ctx)
+	if err != nil {
 		return nil, err
 	}
+	c.daemon = about.Version
 	return c, nil
 }
 
@@ -62,9 +66,11 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", address)
 	}
-	if _, err := c.Version(ctx); err != nil {
+	about, err := c.Version(ctx)
+	if err != nil {
 		return nil, err
 	}
+	c.daemon = about.Version
 	return c, nil
 }
 
@@ -158,7 +164,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 		if reply.StatusCode < http.StatusBadRequest {
 			return reply, nil
 		}
-		err = refusal(reply)
+		err = c.explained(refusal(reply))
 		_ = reply.Body.Close()
 		again := retryAfter(reply)
 		if !errors.Is(err, tooOften) || again == 0 {
@@ -176,6 +182,24 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+}
+
+// explained has a refusal of what a daemon does not know say why it does not: all that
+// we ask is known to one of our own build.
+func (c *Client) explained(err error) error {
+	var e *messages.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	unknown := e.Code == messages.InvalidParams && (strings.HasSuffix(e.Message, " is no field of this request") || strings.HasSuffix(e.Message, " is no parameter of this request"))
+	if unknown {
+		e.Code = messages.Unsupported // nobody has typed that
+	}
+	if unknown || errors.Is(e, noRoute) {
+		e.Message = fmt.Sprintf("the daemon, troupe %s, is of an older build and does not know this: %s", c.daemon, e.Message)
+		e.Hint = "restart it: troupe shutdown ends it, its jobs go on, and the next one is of this build"
+	}
+	return err
 }
 
 var tooOften = &messages.Error{Code: messages.ResourceExhausted, Reason: "rate"}

@@ -40,6 +40,20 @@ func TestManyAreRemovedByFewRequests(t *testing.T) {
 	require.ErrorIs(t, refused[0], &messages.Error{Code: messages.NotFound})
 }
 
+// What a daemon of an older build does not know is told so, and not as a fault of who asks.
+func TestAnOlderDaemonIsTold(t *testing.T) {
+	c := clientOf(daemon(t, reads(t,
+		reply(404, `{"v":1,"error":`+unknownRoute+`}`),
+		reply(400, `{"v":1,"error":{"code":"invalid_params","reason":"open","message":"\"open\" is no field of this request"}}`),
+		reply(400, `{"v":1,"error":{"code":"invalid_params","reason":"open","message":"wrong"}}`),
+	)))
+	c.daemon = "v0"
+	for _, told := range []string{"troupe v0, is of an older build", "troupe v0, is of an older build", "wrong"} {
+		_, err := c.Screen(t.Context(), "j1")
+		require.ErrorContains(t, err, told)
+	}
+}
+
 // A daemon of an older build, which a newer command may find, is asked for one job at a time.
 func TestAnOlderDaemonRemovesOneAtATime(t *testing.T) {
 	c := clientOf(daemon(t, reads(t,
