@@ -36,6 +36,37 @@ func TestDoctorSeesThatNothingCanBeStarted(t *testing.T) {
 	doctor(0, `\n  state +`+state+`\n`, `keeper +holds the jobs, at `+state)
 }
 
+// Where there is room and no file can be made, commands still start: doctor says what
+// does not work.
+func TestDoctorSeesThatNoFileCanBeMade(t *testing.T) {
+	t.Parallel()
+	state := mounted(t, 24<<20, "nr_inodes=40")
+	t.Cleanup(func() { endKeeper(state) })
+	d := serves(t, []string{"TROUPE_STATE=" + state})
+	made := []string{}
+	for {
+		name := filepath.Join(state, fmt.Sprint("file", len(made)))
+		if os.WriteFile(name, nil, 0o600) != nil {
+			break
+		}
+		made = append(made, name)
+	}
+	p := d.beside("run", "echo runs").start()
+	require.Equal(t, "runs\n", p.rest())
+	p.ends(0)
+	p = d.beside("doctor").start()
+	text := p.rest()
+	p.ends(1)
+	require.Contains(t, text, "problem: the daemon can make no file: a command waits")
+	require.Contains(t, text, ", 0 files free)")
+	for _, name := range made {
+		require.NoError(t, os.Remove(name))
+	}
+	p = d.beside("doctor").start()
+	p.rest()
+	p.ends(0)
+}
+
 // A state directory that is taken away while a daemon runs is missed.
 func TestDoctorMissesTheStateDirectory(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,12 @@ func (c *checkup) state(path string, running bool) {
 	if running && d.State == "absent" {
 		d.State, d.Why = "wrong", "it is gone"
 	}
-	if err := takesWork(*d); err != nil {
+	err := takesWork(*d)
+	switch {
+	case err == nil:
+	case running && d.Files == 0 && d.Free >= keeper.Needs(filepath.Join(d.Path, keeperName)): // what it writes to is there
+		c.problem("the daemon can make no file: a command waits as soon as its output needs one, and sessions with a shell, terminals and detached commands may be refused: %v", err)
+	default:
 		c.problem("the daemon can start nothing: %v", err)
 	}
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // mounted is a file system of so many bytes, for a TMPDIR.
-func mounted(t *testing.T, size int) string {
+func mounted(t *testing.T, size int, more ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size))
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, strings.Join(append(more, fmt.Sprintf("size=%d,mode=0700", size)), ","))
 	need.Feature(t, err == nil, "the right to mount a file system")
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir
