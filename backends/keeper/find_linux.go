@@ -70,6 +70,13 @@ func (f *finder) once(me hello) (*conn, hello, error) {
 		return nil, hello{}, &silentError{}
 	}
 	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
+	if absent {
+		if c, err = callFor(dir, err); err == nil {
+			h, err := f.greetListener(c, me)
+			return c, h, err
+		}
+		absent = errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
+	}
 	if !absent || len(f.o.Program) == 0 {
 		if absent {
 			err = refused(messages.NotFound, "keeper", "there is no keeper in "+f.o.Dir, "start one")
@@ -86,9 +93,17 @@ func (f *finder) once(me hello) (*conn, hello, error) {
 	if errors.Is(err, errRunning) { // somebody else was faster
 		if c, err = dial(dir, socketName); err == nil {
 			h, err = f.greetListener(c, me)
+		} else if errors.Is(err, unix.ENOENT) {
+			err = errNoSocket(f.o.Dir)
 		}
 	}
 	return c, h, err
+}
+
+// errNoSocket is a keeper that lives, has lost its socket, and does not make another.
+func errNoSocket(dir string) error {
+	return refused(messages.Refused, "socket", "a keeper of "+dir+" lives, and its socket was removed",
+		"fuser "+filepath.Join(dir, lockName)+" names its process: kill (TERM) ends it and its jobs, and the next daemon begins with another")
 }
 
 // errNoHello is a keeper that was started and says nothing.

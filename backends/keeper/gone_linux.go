@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -25,8 +26,7 @@ func (s *server) placeGone() bool {
 			return false
 		}
 	}
-	err := withFd(s.lease, func(fd int) error { return unix.Fstat(fd, &st) })
-	return err == nil && st.Nlink == 0
+	return s.unlinked()
 }
 
 // maybeGiveUp ends the jobs, and the keeper, when it has no client and none can
@@ -44,9 +44,10 @@ func (s *server) maybeGiveUp() {
 }
 
 // watchPlace sees to it that a keeper that nobody is connected to notices when its
-// directory is removed. The function that it returns is called when the keeper ends.
-// Where the kernel has no watch to give, it is noticed when the next client leaves.
-func (s *server) watchPlace() func() {
+// directory is removed, and any when it is called. The function that it returns is called
+// when the keeper ends. Where the kernel has no watch to give, a removal is noticed when
+// the next client leaves.
+func (s *server) watchPlace(serving *sync.WaitGroup) func() {
 	if s.o.Alone {
 		return func() {}
 	}
@@ -54,7 +55,7 @@ func (s *server) watchPlace() func() {
 	if err != nil {
 		return func() {}
 	}
-	removed, err := watchPath(path, unix.IN_DELETE|unix.IN_MOVED_FROM)
+	removed, err := watchPath(path, unix.IN_DELETE|unix.IN_MOVED_FROM|unix.IN_CREATE)
 	if err != nil {
 		s.fault("", fmt.Errorf("a removal of %s would not be noticed: %w", s.o.Dir, err))
 		return func() {}
@@ -62,7 +63,7 @@ func (s *server) watchPlace() func() {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.heedRemovals(removed)
+		s.heedRemovals(removed, serving)
 	}()
 	return func() {
 		_ = removed.Close()
@@ -72,12 +73,43 @@ func (s *server) watchPlace() func() {
 
 // heedRemovals looks behind each name that has gone: the last one may go before the
 // directory, or long after others.
-func (s *server) heedRemovals(removed *os.File) {
+func (s *server) heedRemovals(removed *os.File, serving *sync.WaitGroup) {
 	events := make([]byte, 4096)
 	for {
 		s.maybeGiveUp() // also for what went before there was a watch
+		s.answerCall(serving)
 		if _, err := removed.Read(events); err != nil {
 			return
 		}
 	}
+}
+
+// answerCall makes the socket anew when a client that found none has called: it may have
+// been removed alone. It is not made sooner, where it may just be the first to go of all.
+func (s *server) answerCall(serving *sync.WaitGroup) {
+	err := withFd(s.dir, func(fd int) error { return unix.Unlinkat(fd, callName, 0) })
+	if err != nil || s.unlinked() {
+		return
+	}
+	fresh, err := listen(s.dir, socketName)
+	if err != nil {
+		s.fault("", fmt.Errorf("its socket has gone, and no other can be made: %w", err))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		_ = fresh.Close()
+		return
+	}
+	_ = s.listener.Close()
+	s.listener = fresh
+	serving.Go(func() { s.accept(fresh, serving) })
+}
+
+// unlinked reports whether the lease was removed, as with all of the directory.
+func (s *server) unlinked() bool {
+	var st unix.Stat_t
+	err := withFd(s.lease, func(fd int) error { return unix.Fstat(fd, &st) })
+	return err != nil || st.Nlink == 0
 }

@@ -41,13 +41,14 @@ type server struct {
 	limiting sync.Mutex        // one at a time
 	limits   spill.Limits      // as the last client has set them; guarded by turn and limiting
 
-	mu     sync.Mutex
-	jobs   map[messages.UID]*charge
-	ending bool   // nobody is let in any more
-	came   bool   // somebody was
-	client string // who is served; its line stays for its return
-	line   *line
-	conn   *conn
+	mu       sync.Mutex
+	jobs     map[messages.UID]*charge
+	ending   bool // nobody is let in any more
+	came     bool // somebody was
+	listener *net.UnixListener
+	client   string // who is served; its line stays for its return
+	line     *line
+	conn     *conn
 }
 
 // charge is a job of the engine as the keeper serves it.
@@ -78,8 +79,7 @@ func Serve(ctx context.Context, o Options) error {
 		return err
 	}
 	var serving sync.WaitGroup
-	listener, err := listen(s.dir, socketName)
-	if err != nil {
+	if s.listener, err = listen(s.dir, socketName); err != nil {
 		s.engine.Close(false)
 		err = errors.Join(err, s.journal.close())
 		s.tellFailure(err)
@@ -89,9 +89,10 @@ func Serve(ctx context.Context, o Options) error {
 	if first != nil {
 		serving.Go(func() { s.serve(first) })
 	}
+	listener := s.listener
 	serving.Go(func() { s.accept(listener, &serving) })
 	defer s.expect()()
-	defer s.watchPlace()()
+	unwatch := s.watchPlace(&serving)
 	over := make(chan struct{})
 	serving.Go(func() { s.persist(over) })
 	select {
@@ -102,8 +103,9 @@ func Serve(ctx context.Context, o Options) error {
 	case <-s.ended:
 	}
 	s.flush()
-	_ = listener.Close()
+	unwatch()
 	s.mu.Lock()
+	_ = s.listener.Close()
 	s.ending = true
 	if s.conn != nil {
 		s.conn.close()
