@@ -115,7 +115,7 @@ func statusText(j messages.Job, now time.Time) string {
 	case j.WaitingForInput:
 		text += ", waits for input"
 	case j.HasFlag(messages.FlagLogBlocked):
-		text += ", output blocked"
+		text += ", output was blocked" // or is: the flag says that it has waited for room
 	case !j.Background && j.State == messages.Running:
 		text += ", foreground"
 	}

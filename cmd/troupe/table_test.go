@@ -76,17 +76,17 @@ func TestStatusTexts(t *testing.T) {
 		return j
 	}
 	for want, j := range map[string]messages.Job{
-		"running 3s":                  {State: messages.Running, Background: true, Started: now.Add(-3 * time.Second)},
-		"running 3s, foreground":      {State: messages.Running, Started: now.Add(-3 * time.Second)},
-		"queued 1m":                   {State: messages.Queued, Created: now.Add(-time.Minute)},
-		"running 3s, waits for input": {State: messages.Running, WaitingForInput: true, Started: now.Add(-3 * time.Second)},
-		"exited 7, 2m ago":            ended(messages.Job{Outcome: messages.Exited, Status: messages.ExitStatus{Code: 7}}),
-		"signal KILL, 2m ago":         ended(messages.Job{Outcome: messages.Signaled, Status: messages.ExitStatus{Signal: "KILL"}}),
-		"timed out, 2m ago":           ended(messages.Job{Outcome: messages.TimedOut}),
-		"cancelled, 2m ago":           ended(messages.Job{Outcome: messages.Cancelled}),
-		"failed to start, 2m ago":     ended(messages.Job{Outcome: messages.FailedToStart}),
-		"lost, 2m ago":                ended(messages.Job{Outcome: messages.Lost}),
-		"running 3s, output blocked":  {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
+		"running 3s":                     {State: messages.Running, Background: true, Started: now.Add(-3 * time.Second)},
+		"running 3s, foreground":         {State: messages.Running, Started: now.Add(-3 * time.Second)},
+		"queued 1m":                      {State: messages.Queued, Created: now.Add(-time.Minute)},
+		"running 3s, waits for input":    {State: messages.Running, WaitingForInput: true, Started: now.Add(-3 * time.Second)},
+		"exited 7, 2m ago":               ended(messages.Job{Outcome: messages.Exited, Status: messages.ExitStatus{Code: 7}}),
+		"signal KILL, 2m ago":            ended(messages.Job{Outcome: messages.Signaled, Status: messages.ExitStatus{Signal: "KILL"}}),
+		"timed out, 2m ago":              ended(messages.Job{Outcome: messages.TimedOut}),
+		"cancelled, 2m ago":              ended(messages.Job{Outcome: messages.Cancelled}),
+		"failed to start, 2m ago":        ended(messages.Job{Outcome: messages.FailedToStart}),
+		"lost, 2m ago":                   ended(messages.Job{Outcome: messages.Lost}),
+		"running 3s, output was blocked": {State: messages.Running, Flags: []messages.Flag{messages.FlagLogBlocked}, Started: now.Add(-3 * time.Second)},
 	} {
 		require.Equal(t, want, statusText(j, now))
 	}
