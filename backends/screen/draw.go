@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -24,7 +23,7 @@ func (t *term) text(p []byte) {
 	t.scrolls += len(p)/t.size.Cols + 1
 	if t.modes.insert {
 		for _, b := range p {
-			t.shift(1)
+			t.insert(1)
 			t.out = append(t.out, b)
 		}
 	} else {
@@ -56,7 +55,7 @@ func (t *term) char(r rune, joins bool) {
 		}
 	}
 	if t.modes.insert {
-		t.shift(width)
+		t.insert(width)
 	}
 	t.scrolls++
 	t.last = len(t.out)
@@ -323,28 +322,6 @@ func (t *term) within(n int, final byte) int {
 		return min(n, t.modes.bottom-1-at)
 	}
 	return n
-}
-
-// shift is ICH, or of a negative number DCH, which vt does within the scrolling region
-// only.
-func (t *term) shift(n int) {
-	t.look()
-	at := t.vt.CursorPosition()
-	cells := make([]*uv.Cell, t.size.Cols)
-	for x := range cells {
-		if c := t.vt.CellAt(x, at.Y); c != nil {
-			cells[x] = c.Clone()
-		}
-	}
-	for x := at.X; x < t.size.Cols; x++ {
-		t.vt.SetCell(x, at.Y, nil)
-	}
-	for x := at.X; x < t.size.Cols; x++ {
-		if to := x + n; to >= at.X && to < t.size.Cols && cells[x] != nil && cells[x].Width > 0 {
-			t.vt.SetCell(to, at.Y, cells[x])
-		}
-	}
-	t.put(csi(0, 'A'))
 }
 
 // repeat is REP, which vt does for ASCII only, and as often as it is told to. n is at
