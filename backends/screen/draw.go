@@ -99,14 +99,26 @@ func (t *term) escape(inter, final byte) {
 	case final == 'D':
 		t.scrolls++
 		t.put("\x1bD")
-	case final == '7' || final == 'H' || final == 'M':
+	case final == '7':
+		t.save()
+	case final == 'H' || final == 'M':
 		t.put("\x1b" + string(final))
 	}
 }
 
+// save is DECSC. What vt does not save with the cursor the modes do.
+func (t *term) save() {
+	t.modes.save()
+	t.put("\x1b7")
+}
+
 // restore is DECRC. In vt a line that was full stays so behind it, until the cursor
 // moves.
-func (t *term) restore() { t.put("\x1b8" + csi(0, 'A')) }
+func (t *term) restore() {
+	t.modes.restore()
+	t.put("\x1b8" + csi(0, 'A'))
+	t.charset()
+}
 
 // reset is RIS.
 func (t *term) reset() {
@@ -176,14 +188,16 @@ func (t *term) setModes(c sequence) {
 		switch mode {
 		case savedCursor:
 			if on {
-				t.put("\x1b7")
+				t.save()
 			} else {
 				t.restore()
 			}
 		case altScreen47, altScreen, altScreenSaved:
 			t.alternate(on, mode == altScreenSaved)
-		case originMode, autoWrap:
+		case autoWrap:
 			t.put(fmt.Sprintf("\x1b[?%d%c", mode, c.final))
+		case originMode:
+			t.put(t.home())
 		}
 	}
 }
@@ -194,6 +208,9 @@ func (t *term) alternate(on, saved bool) {
 	if on == t.modes.alt {
 		return
 	}
+	if on && saved {
+		t.save()
+	}
 	t.look()
 	at := t.vt.CursorPosition()
 	t.modes.alt = on
@@ -203,7 +220,9 @@ func (t *term) alternate(on, saved bool) {
 	} else {
 		t.trim()
 		t.put("\x1b[?1047l")
-		if t.look(); saved {
+		if saved {
+			t.restore()
+			t.look()
 			at = t.vt.CursorPosition()
 		}
 	}
@@ -212,16 +231,19 @@ func (t *term) alternate(on, saved bool) {
 	} else {
 		t.put("\x1b[r")
 	}
-	t.put(t.place(at.Y, at.X))
+	t.put(cup(at.Y, at.X))
 }
 
-// place puts the cursor to where it is to be, whatever the origin is.
-func (t *term) place(row, col int) string {
+// row is where a line is whose number, from 1, the program has told. Of the origin vt hears
+// nothing: it counts from there for some of what moves the cursor, and for CR.
+func (t *term) row(n int) int {
 	if t.modes.region && t.modes.set[originMode] {
-		row -= t.modes.top
+		return min(t.modes.top+n, t.modes.bottom) - 1
 	}
-	return cup(row, col)
+	return min(n, t.size.Rows) - 1
 }
+
+func (t *term) home() string { return cup(t.row(1), 0) }
 
 // move passes on what moves the cursor and what changes the screen.
 func (t *term) move(c sequence) {
@@ -229,7 +251,9 @@ func (t *term) move(c sequence) {
 	switch c.final {
 	case 'A', 'B', 'E', 'F':
 		t.put(csi(t.within(min(c.param(0, 1), rows), c.final), c.final))
-	case 'T', 'e', 'd':
+	case 'd':
+		t.put(csi(t.row(c.param(0, 1))+1, 'd'))
+	case 'T', 'e':
 		t.put(csi(min(c.param(0, 1), rows), c.final))
 	case 'C', 'D', 'G', 'I', 'X', 'Z', '`', 'a':
 		t.put(csi(min(c.param(0, 1), cols), c.final))
@@ -244,7 +268,7 @@ func (t *term) move(c sequence) {
 	case 'L', 'M':
 		t.lines(min(c.param(0, 1), rows), c.final)
 	case 'H', 'f':
-		t.put(cup(min(c.param(0, 1), rows)-1, min(c.param(1, 1), cols)-1))
+		t.put(cup(t.row(c.param(0, 1)), min(c.param(1, 1), cols)-1))
 	case 'J':
 		t.erase(c.param(0, 0))
 	case 'K':
@@ -259,7 +283,7 @@ func (t *term) move(c sequence) {
 	case 'r':
 		t.margins(c.param(0, 1), min(c.param(1, rows), rows))
 	case 's':
-		t.put("\x1b7")
+		t.save()
 	case 'u':
 		t.restore()
 	}
@@ -270,7 +294,7 @@ func (t *term) margins(top, bottom int) {
 	if top < bottom {
 		t.modes.margins(top, bottom)
 		t.modes.region = top > 1 || bottom < t.size.Rows
-		t.put(fmt.Sprintf("\x1b[%d;%dr", top, bottom))
+		t.put(fmt.Sprintf("\x1b[%d;%dr", top, bottom) + t.home())
 	}
 }
 
@@ -303,7 +327,7 @@ func (t *term) lines(n int, final byte) {
 	t.scrolls += n
 	t.put(csi(n, final))
 	if t.modes.region && at.Y >= t.modes.top && at.Y < t.modes.bottom {
-		t.put(t.place(at.Y, 0))
+		t.put(cup(at.Y, 0))
 	}
 }
 

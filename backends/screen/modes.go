@@ -22,9 +22,17 @@ type modes struct {
 	top, bottom int  // … if it is
 	sets        [2]byte
 	shifted     int      // which of sets is used
+	saved       [2]saved // with the cursor, of either screen
 	kitty       [2][]int // flags that programs have pushed, of either screen
 	otherKeys   int      // xterm's modifyOtherKeys
 	shape       int      // of the cursor
+}
+
+// saved is what is saved with the cursor, beside what the emulator saves.
+type saved struct {
+	origin  bool
+	sets    [2]byte
+	shifted int
 }
 
 // maxKitty bounds the flags that are pushed and never popped.
@@ -117,7 +125,20 @@ func (m *modes) foreignTo(c sequence) bool {
 
 // reset makes them those of a terminal that was just switched on.
 func (m *modes) reset() {
-	*m = modes{set: map[int]bool{autoWrap: true, cursorVisible: true}, visible: true, sets: [2]byte{'B', 'B'}}
+	*m = modes{set: map[int]bool{autoWrap: true, cursorVisible: true}, visible: true, sets: latin}
+	m.saved = [2]saved{{sets: latin}, {sets: latin}}
+}
+
+// latin are the sets of a terminal that was just switched on.
+var latin = [2]byte{'B', 'B'}
+
+// save is DECSC.
+func (m *modes) save() { m.saved[m.screen()] = saved{m.set[originMode], m.sets, m.shifted} }
+
+// restore is DECRC.
+func (m *modes) restore() {
+	s := m.saved[m.screen()]
+	m.set[originMode], m.sets, m.shifted = s.origin, s.sets, s.shifted
 }
 
 func (m *modes) keys() messages.KeyModes {
@@ -192,7 +213,7 @@ func (m *modes) change(mode int, prefix byte, on bool) bool {
 	return true
 }
 
-// escape is DECKPAM, DECKPNM, and the choice of a character set.
+// escape is DECKPAM, DECKPNM, DECSC, DECRC, and the choice of a character set.
 func (m *modes) escape(inter, final byte) {
 	switch {
 	case (inter == '(' || inter == ')') && (final == '0' || final == 'A' || final == 'B'):
@@ -200,6 +221,10 @@ func (m *modes) escape(inter, final byte) {
 	case inter == 0 && (final == '=' || final == '>'):
 		m.keypad = final == '='
 		m.set[numericKeypad] = m.keypad
+	case inter == 0 && final == '7':
+		m.save()
+	case inter == 0 && final == '8':
+		m.restore()
 	}
 }
 

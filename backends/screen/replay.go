@@ -152,9 +152,6 @@ func (t *term) adopt(k *skim) {
 	if t.modes.region = t.modes.region && t.modes.bottom <= t.size.Rows; t.modes.region {
 		t.put(fmt.Sprintf("\x1b[%d;%dr", t.modes.top+1, t.modes.bottom))
 	}
-	if t.modes.set[originMode] {
-		t.put("\x1b[?6h")
-	}
 	if !t.modes.set[autoWrap] {
 		t.put("\x1b[?7l")
 	}
@@ -192,13 +189,31 @@ func (k *skim) csi(c sequence) {
 		k.modes.keyboard(c)
 	case c.final == 'r' && c.prefix == 0:
 		k.modes.margins(c.param(0, 1), c.param(1, maxNumber))
+	case c.final == 's' && c.prefix == 0:
+		k.modes.save()
+	case c.final == 'u':
+		k.modes.restore()
 	case c.final == 'h' || c.final == 'l':
 		for _, mode := range c.params {
 			k.modes.change(mode, c.prefix, c.final == 'h')
-			if c.prefix == '?' && (mode == altScreen47 || mode == altScreen || mode == altScreenSaved) {
-				k.modes.alt = c.final == 'h'
+			if c.prefix == '?' {
+				k.screen(mode, c.final == 'h')
 			}
 		}
+	}
+}
+
+// screen is what changes the screen, and saves the cursor before or restores it behind.
+func (k *skim) screen(mode int, on bool) {
+	saves := mode == savedCursor || mode == altScreenSaved && on != k.modes.alt
+	if on && saves {
+		k.modes.save()
+	}
+	if mode == altScreen47 || mode == altScreen || mode == altScreenSaved {
+		k.modes.alt = on
+	}
+	if !on && saves {
+		k.modes.restore()
 	}
 }
 

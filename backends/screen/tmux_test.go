@@ -98,6 +98,10 @@ var corpus = map[string]string{
 	"region":          lines(8) + "\x1b[3;6r\x1b[6;1H\n\n\nx\x1b[3;1H\x1bM\x1bMy\x1b[r",
 	"region odd":      lines(8) + "\x1b[6;3r\x1b[2;99r\x1b[0;0rx",
 	"origin":          "\x1b[3;6r\x1b[?6h\x1b[1;1Ha\x1b[9;1Hb\x1b[?6l\x1b[1;1Hc",
+	"origin at once":  lines(8) + "\x1b[3;6r\x1b[5;5H\x1b[?6hx",
+	"origin gone":     lines(8) + "\x1b[3;6r\x1b[5;5H\x1b[?6h\n\x1b[?6lx",
+	"origin and cr":   lines(8) + "\x1b[3;6r\x1b[?6h\x1b[2;9Ha\rb\x1b[3dc\x1b[9`d\x1b[Ee\x1bEf\x1b[2Fg",
+	"origin saved":    "\x1b[3;6r\x1b[?6h\x1b[2;9H\x1b7\x1b[?6l\x1b8\x1b[1;1Hx",
 	"ri at top":       lines(4) + "\x1b[H\x1bMtop",
 	"ind nel":         "ab\x1bDc\x1bEd",
 	"save restore":    "ab\x1b7\x1b[5;5Hc\x1b8d\x1b[s\x1b[9;9He\x1b[uf",
@@ -110,6 +114,7 @@ var corpus = map[string]string{
 	"insert at full":  "\r\n\r\nnext\x1b[H" + strings.Repeat("x", 40) + "\x1b[4hYZ\u00e9",
 	"insert at end":   lines(11) + strings.Repeat("x", 40) + "\x1b[4hYZ\x1b[4l",
 	"insert no wrap":  "\x1b[?7l" + strings.Repeat("x", 40) + "\x1b[4hYZ\x1b[?7h",
+	"saved sets":      "\x1b7\x1b)0\x0e\x1b8qq",
 	"alternate":       "main\x1b[?1049halt\x1b[2;2Hx\x1b[?1049lback",
 	"alternate stays": "main\x1b[?1049h\x1b[Halt\r\nsecond",
 	"alternate 47":    "main\x1b[?47h\x1b[Halt\x1b[?47lback",
@@ -247,4 +252,25 @@ func mixture(r *rand.Rand, n int) string {
 		}
 	}
 	return b.String()
+}
+
+// Of a long log only the modes are taken from all but its end: they are those that drawing
+// it leaves behind.
+func TestSkimKnowsTheModes(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var b strings.Builder
+		for range 30 {
+			b.WriteString([]string{
+				"\x1b7", "\x1b8", "\x1b[s", "\x1b[u", "\x1b[?1048h", "\x1b[?1048l", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?47h", "\x1b[?1047l",
+				"\x1b[?6h", "\x1b[?6l", "\x1b(0", "\x1b(B", "\x1b)0", "\x0e", "\x0f", "\x1b[4h", "\x1b[!p", "\x1bc", "text",
+			}[r.IntN(21)])
+		}
+		drawn, skimmed := newTerm(small, 0), &skim{}
+		_, _ = drawn.Write([]byte(b.String()))
+		skimmed.modes.reset()
+		s := sieve{to: skimmed}
+		s.take([]byte(b.String()))
+		require.Equal(t, drawn.modes, skimmed.modes, "seed %d: %q", seed, b.String())
+	}
 }
