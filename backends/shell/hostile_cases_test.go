@@ -175,7 +175,10 @@ func more() []trick {
 		{name: "too few descriptors", text: "ulimit -n 3; echo hi", out: "hi\n", code: anyCode, only: "bds"},
 		{name: "no files", text: "ulimit -f 0; echo hi", out: "=hi\n", code: anyCode, only: "bds", last: true},
 		{name: "positional parameters", text: "set -- a b c; echo $#", out: "=3\n", only: "bzds"},
-		{name: "break and continue", text: "break; continue; break 5; echo hi", code: anyCode, only: "bzds"},
+		{name: "break and continue", text: "break; continue; break 5; echo hi", code: anyCode, only: "zds"},
+		{name: "break in no loop", text: "echo hi; break; echo no", out: "=hi\nbash: break: " + noLoop, code: 1, only: "b"},
+		{name: "break of more loops than there are", text: "for i in 1 2; do echo $i; break 5; done; echo no", out: "=1\nbash: break: " + noLoop, code: 1, only: "b"},
+		{name: "continue in no loop", text: "echo hi; continue; echo no", out: "=hi\nbash: continue: " + noLoop, code: 1, only: "b"},
 		{name: "break and continue in fish", text: "break; continue; echo hi", out: "hi\n", only: "f"},
 		{name: "return in a block", text: "if true; return 3; end; echo no", out: "=", code: 3, only: "f"},
 		{name: "another IFS in fish", text: "set -g IFS e; echo hi", out: "=hi\n", only: "f"},
@@ -186,6 +189,8 @@ func more() []trick {
 		{name: "HUP to itself", text: "kill -HUP $$; sleep 60", code: anyFailure, ends: true, only: "bzds"},
 	}
 }
+
+const noLoop = "only meaningful in a loop: what stands behind it was not run\n"
 
 // stubborn is a child that only a KILL ends.
 const stubborn = `sh -c 'trap "" INT TERM; echo ready; sleep 60; sleep 60'`

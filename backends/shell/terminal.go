@@ -56,8 +56,6 @@ func (d *driver) onTerminal() *driver {
 	t.script = reported.ReplaceAllString(toTerminal.Replace(d.script),
 		`${1}${2} printf '\033]133;D;%s;%s\a' "$$__troupe_s" "$$__troupe_n"`+"\n"+`$0`)
 	switch d.words[0] {
-	case "bash": // ^Z ends every loop that it is in
-		t.script += sourced + "\n"
 	case "zsh": // what became of a job in the background is not told in the middle of another command
 		t.script = "setopt no_notify\n" + t.script
 	}

@@ -97,9 +97,23 @@ if [[ ! ${__troupe_n+x} ]]; then
     fi
   }
 
+  # __troupe_loose is for a break or continue that is in no loop of its text: it has gone
+  # on with ours, and the rest of the text was not run.
+  __troupe_loose() {
+    if [[ $2 != 0 ]]; then builtin return "$2"; fi
+    builtin trap - DEBUG
+    __troupe_s=1
+    { builtin printf 'bash: %s: only meaningful in a loop: what stands behind it was not run\n' "$1" >&2; } 2>"$__troupe_e"
+    builtin return 1
+  }
+
   # __troupe reports the last command and waits for the next. It succeeds if the last did.
   __troupe() {
-    if [[ $1 ]]; then __troupe_s=$1; fi
+    if [[ $1 ]]; then
+      __troupe_s=$1
+    elif [[ $__troupe_n ]]; then
+      __troupe_loose continue 0
+    fi
     if [[ $__troupe_g ]]; then __troupe_again; fi
     while [[ x ]]; do
       builtin unset -f command # by a function the output would be lost
@@ -117,7 +131,7 @@ if [[ ! ${__troupe_n+x} ]]; then
         if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
       }
       __troupe_n=$__troupe_h$__troupe_n __troupe_h='' __troupe_z=18
-      __troupe_c=${__troupe_n:16} __troupe_c=${__troupe_c%$'\n'} __troupe_n=${__troupe_n:0:16} __troupe_s=130 __troupe_g='' __troupe_f='@DIR@/text'
+      __troupe_c=${__troupe_n:16} __troupe_c=${__troupe_c%$'\n'} __troupe_n=${__troupe_n:0:16} __troupe_s='' __troupe_g='' __troupe_f='@DIR@/text'
       # == is blind to capitals under nocasematch; what ends a word is not.
       if [[ $__troupe_c && ! ${__troupe_c#[ekms]} && $__troupe_n != "$__troupe_l" && -f $__troupe_f ]] || __troupe_seldom; then break; fi
     done
@@ -137,3 +151,5 @@ while [[ x ]]; do
   __troupe_s=$?
   builtin trap - DEBUG # of the next file that is sourced it would tell nothing, and of this one all
 done
+__troupe_loose break "$?" # or ^Z, on a terminal: it ends every loop that it is in
+. '@DIR@/driver'
