@@ -100,13 +100,13 @@ func (a *asking) attach(f *attachFlags) error {
 		}
 	}
 	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	from := job.Output[0].Bytes
 	if s.typed && !f.watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
 			s.screen.follows(a.main)
-			s.asksModes(uid(job))
+			from = s.asksModes(job)
 		}
 	}
-	from := job.Output[0].Bytes
 	if s.raw = s.pty && s.screen.out.terminal; f.watch {
 		begin, leave := s.looksOn(job)
 		defer leave()

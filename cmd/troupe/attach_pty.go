@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 
@@ -27,14 +28,44 @@ func (s *seat) resize(ctx context.Context, size messages.Terminal) {
 }
 
 // asksModes finds out what our terminal is to be told to be what the job's is now, whose
-// program said so before we came: which screen is shown, what keys and the mouse send.
-func (s *seat) asksModes(job messages.JobID) {
+// program said so before we came: which screen is shown, what keys and the mouse send, the
+// line that the cursor is in. What the job writes from byte from on is shown behind that.
+func (s *seat) asksModes(job messages.Job) (from int64) {
+	from = job.Output[0].Bytes
 	if !s.screen.out.terminal {
-		return
+		return from
 	}
-	if now, err := s.Screen(s.ctx, job); err == nil { // else it has none, or can be sat at all the same
-		s.modes = now.Modes
+	now, err := s.Screen(s.ctx, uid(job))
+	if err != nil {
+		return from // it has none, or can be sat at all the same
 	}
+	s.modes = now.Modes
+	if line := cursorLine(now, s.main.terminalSize().Cols); line != "" {
+		s.modes += line
+		from = now.At
+	}
+	return from
+}
+
+// cursorLine is what shows the line that the cursor is in, where it is a prompt or the
+// beginning of what comes: who reads or writes lines does not write them anew for who has
+// just come. It is empty of another screen, which is painted whole, and if there is no room.
+func cursorLine(now wire.Screen, cols int) string {
+	row, col := now.Cursor.Row, now.Cursor.Col
+	if now.Alternate || row >= len(now.Lines) || col >= cols || cells(now.Lines[row]) >= cols {
+		return ""
+	}
+	line := now.Lines[row]
+	if col == cells(line) {
+		return line
+	}
+	if line != "" {
+		line += "\r"
+	}
+	if col > 0 {
+		line += fmt.Sprintf("\x1b[%dC", col)
+	}
+	return line
 }
 
 // enters makes our terminal so, when it passes on what is typed. The program paints it anew

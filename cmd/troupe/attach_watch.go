@@ -14,7 +14,7 @@ import (
 
 // looksOn has our terminal show that of the job, if it has one and so have we, and is the
 // byte of its output from which on it is shown. What has a screen of its own has painted
-// that already: it is drawn first, as text. leave gives our terminal back.
+// that already: it is drawn first, as text; else the line of the cursor is. leave gives our terminal back.
 func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
 	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.foremost() {
@@ -35,6 +35,11 @@ func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
 		restore()
 	}
 	if !now.Alternate {
+		line := cursorLine(now, s.main.terminalSize().Cols)
+		if line != "" {
+			from = now.At
+		}
+		_, _ = s.screen.out.Write([]byte(line))
 		return from, leave
 	}
 	text := "\x1b[?1049h\x1b[H\x1b[2J" + strings.TrimRight(strings.Join(now.Lines, "\r\n"), "\r\n") + fmt.Sprintf("\x1b[%d;%dH", now.Cursor.Row+1, now.Cursor.Col+1)

@@ -59,6 +59,29 @@ func TestWatchShowsATerminal(t *testing.T) {
 	}
 }
 
+// Who comes while a prompt stands there sees it, with the cursor behind it, also of one who
+// does not write it anew: what he types comes behind it.
+func TestAttachShowsThePrompt(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "--pty", "-b", "--name", "asks", `echo before; printf '\033[31mname> \033[0m'; read x; echo "is:$x"; exit 4`).start().ends(0)
+	d.beside("wait", "--match", "name> ", "asks").start().ends(0)
+
+	sits, watches := openTerminal(t), openTerminal(t)
+	w, p := d.beside("attach", "--watch", "asks").at(watches), d.beside("attach", "asks").at(sits)
+	for _, c := range []*terminal{sits, watches} {
+		c.shown.has(t, "name>\r\x1b[6C")
+	}
+	sits.keys(t, "me\r")
+	p.ends(4)
+	w.ends(4)
+	for _, c := range []*terminal{sits, watches} {
+		if got, want := c.shown.String(), "name>\r\x1b[6Cme\r\nis:me\r\n"; got != want {
+			t.Errorf("it showed %q, want %q", got, want)
+		}
+	}
+}
+
 // Where nothing is shown at a terminal, the output of one is text.
 func TestWatchPrintsText(t *testing.T) {
 	t.Parallel()
