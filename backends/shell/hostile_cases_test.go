@@ -108,6 +108,7 @@ func more() []trick {
 		{name: "closed streams", text: "exec >&- 2>&- <&-", out: "=", only: "bzds"},
 		{name: "closed high descriptors", text: `for i in 10 11 12 63 250 251 252 255; do eval "exec $i>&-"; done 2>/dev/null; echo hi`, out: "hi\n", only: "b"},
 		{name: "redefined words", text: `printf() { :; }; echo() { :; }; read() { :; }; cd() { :; }; test() { return 0; }; true() { return 1; }; kill() { :; }; command echo hi; unset -f echo`, out: "=hi\n", only: "bd"},
+		{name: "redefined words of loops", text: `break() { :; }; continue() { :; }; echo hi`, out: "=hi\n", only: "bz"},
 		{name: "redefined exec", text: `exec() { :; }; export() { :; }; trap() { :; }; builtin echo hi`, out: "=hi\n", only: "b"},
 		{name: "redefined builtin", text: `builtin() { :; }; command() { :; }; echo hi`, out: "=hi\n", only: "b"},
 		{name: "redefined unset", text: `builtin() { :; }; unset() { :; }; command() { :; }; echo hi`, out: "=hi\n", only: "b"},

@@ -17,7 +17,7 @@ if [[ ! ${__troupe_n+x} ]]; then
       __troupe_w=0
       builtin . "@DIR@/kept$__troupe_f"
       if [[ $__troupe_w -gt $__troupe_k ]]; then __troupe_k=$__troupe_w __troupe_c=$__troupe_f; fi
-      if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then break; fi
+      if [[ $__troupe_f == 1 && $__troupe_c == 1 ]]; then builtin break; fi
     done
     if [[ $__troupe_t ]]; then builtin export TROUPE_TREE="$__troupe_t"; else builtin unset TROUPE_TREE; fi
     if [[ ! ${IFS+x} ]]; then IFS=$__troupe_o; fi
@@ -128,12 +128,12 @@ if [[ ! ${__troupe_n+x} ]]; then
       __troupe_g=1
       builtin read -r -N "$__troupe_z" __troupe_n <'@DIR@/ctl' || {
         __troupe_s=$? __troupe_n=''
-        if [[ $__troupe_s -gt 128 ]]; then continue; fi # TMOUT
+        if [[ $__troupe_s -gt 128 ]]; then builtin continue; fi # TMOUT
       }
       __troupe_n=$__troupe_h$__troupe_n __troupe_h='' __troupe_z=18
       __troupe_c=${__troupe_n:16} __troupe_c=${__troupe_c%$'\n'} __troupe_n=${__troupe_n:0:16} __troupe_s='' __troupe_g='' __troupe_f='@DIR@/text'
       # == is blind to capitals under nocasematch; what ends a word is not.
-      if [[ $__troupe_c && ! ${__troupe_c#[ekms]} && $__troupe_n != "$__troupe_l" && -f $__troupe_f ]] || __troupe_seldom; then break; fi
+      if [[ $__troupe_c && ! ${__troupe_c#[ekms]} && $__troupe_n != "$__troupe_l" && -f $__troupe_f ]] || __troupe_seldom; then builtin break; fi
     done
     if [[ $__troupe_c == [kstKST] ]]; then __troupe_e='@DIR@/err' __troupe_m=0; else __troupe_e='@DIR@/out' __troupe_m=0; fi
     command exec 1>'@DIR@/out' || builtin exit 125
