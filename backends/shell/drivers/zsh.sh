@@ -5,7 +5,7 @@
 # writing ("_" in place of the first byte): what is reported then is reported again.
 if [[ ! -v __troupe_u ]]; then
 typeset -g __troupe_n='' __troupe_s=0 __troupe_p=0 __troupe_k=0 __troupe_m=0 __troupe_c='' __troupe_f='' __troupe_g='' __troupe_i=''
-__troupe_r() { return "$1"; }
+__troupe_r() { builtin return "$1"; }
 if [[ -s '@DIR@/kept0' || -s '@DIR@/kept1' ]]; then
   typeset -g __troupe_t=${TROUPE_TREE-} __troupe_o=$IFS __troupe_v
   # Of the two that were kept the newest counts that is whole.
