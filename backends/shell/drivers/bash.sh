@@ -151,5 +151,10 @@ while [[ x ]]; do
   __troupe_s=$?
   builtin trap - DEBUG # of the next file that is sourced it would tell nothing, and of this one all
 done
-__troupe_loose break "$?" # or ^Z, on a terminal: it ends every loop that it is in
-. '@DIR@/driver'
+case $__troupe_s in
+'') # a break in a text has ended the loop, or ^Z on a terminal
+  __troupe_loose break "$?"
+  builtin . '@DIR@/driver'
+  ;;
+*) builtin exit "$__troupe_s" ;; # it cannot be run: a word of it is something else now
+esac
