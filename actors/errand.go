@@ -26,6 +26,7 @@ type errand struct {
 	notice notice
 	job    messages.JobID   // that was started for it
 	record []byte           // its input
+	given  int64            // of that: what was handed out since the job was asked how much it has had
 	lost   bool             // the directory of the job that ended is no more
 	never  []messages.JobID // those for this notice that ended before they began
 }
@@ -130,19 +131,26 @@ func (e *errand) started(ctx actor.Context, job messages.Job) {
 	if e.job != "" || job.Tag != e.notice.now.ID() {
 		return
 	}
-	e.job = job.ID
+	e.job, e.given = job.ID, 0
 	ctx.Request(ctx.Parent(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: job.ID})
 }
 
-// feed gives the job its next piece of input, or the end of it.
+// feed gives the job its next piece of input, or the end of it. It may have been asked how
+// much it has had while a piece waited to be taken: then two answers say the same, and the
+// second is behind what was given for the first.
 func (e *errand) feed(ctx actor.Context, through int64) {
+	if e.job == "" || through < e.given {
+		return
+	}
 	rest := e.record[min(max(through, 0), int64(len(e.record))):]
 	if len(rest) == 0 {
 		ctx.Request(ctx.Parent(), messages.CloseInput{Job: e.job})
 		return
 	}
-	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: rest[:min(len(rest), errandPiece)]})
+	piece := rest[:min(len(rest), errandPiece)]
+	e.given = through + int64(len(piece))
+	ctx.Request(ctx.Parent(), messages.WriteInput{Job: e.job, Data: piece})
 }
 
 // refused hears that the job cannot be run, now or ever. That it takes no input any
