@@ -373,7 +373,7 @@ func (s *session) abandon(ctx actor.Context) {
 	}
 	for _, t := range s.jobs {
 		if t.lone != nil {
-			t.lone.release()
+			t.lone.abandon(ctx, internalError())
 		}
 	}
 	if s.closing != nil && s.closing.look != nil {

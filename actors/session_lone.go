@@ -41,9 +41,16 @@ type lone struct {
 	clients clients
 }
 
-func (l *lone) release() {
+// abandon lets go, as a command does: nobody waits for an answer, and the process stays
+// with the engine.
+func (l *lone) abandon(ctx actor.Context, why *messages.Error) {
 	if l.proc != nil {
 		l.proc.Release()
+	}
+	for _, effect := range l.machine.Abandon(why) {
+		if reply, is := effect.(lifecycle.Reply); is {
+			l.clients.answer(ctx, reply)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func (s *session) letGo(ctx actor.Context, t *ticket) {
 		t.leaving = true
 		ctx.Send(t.pid, yield{})
 	default:
-		t.lone.release()
+		t.lone.abandon(ctx, isMoving(t.place.job.ID))
 		s.letGone(ctx, t)
 	}
 }

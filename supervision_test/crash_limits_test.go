@@ -202,6 +202,32 @@ func TestFaultCrashRefusesWhatItHeld(t *testing.T) {
 	})
 }
 
+// Who waits for the end of a job that has no actor of its own is refused, too, when that
+// goes elsewhere, or its session fails.
+func TestFaultCrashRefusesWhoWaitsForAJobWithoutAnActor(t *testing.T) {
+	for name, why := range map[string]struct {
+		happens func(h *house)
+		code    messages.Code
+	}{
+		"its session fails": {func(h *house) { h.crash("session") }, messages.Internal},
+		"it is handed over": {func(h *house) { reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"})) }, messages.Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+				for range 4 {
+					h.crash("command")
+				}
+				stop := h.ask(messages.StopCommand{Job: "j1", Grace: time.Hour})
+				silent(stop)
+				why.happens(h)
+				refused(stop, why.code)
+				p.Exit(0)
+			})
+		})
+	}
+}
+
 // A sink that fails too often is given up: reads say so, the job does not care.
 func TestFaultCrashOfASinkTooOften(t *testing.T) {
 	inHouse(t, func(h *house) {
