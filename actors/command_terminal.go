@@ -116,10 +116,10 @@ func (c *command) written() int64 {
 	return log.State().Size
 }
 
-// resized remembers that the terminal has another size from here on.
+// resized remembers that the terminal has another size from here on, if it has.
 func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 	t := c.terminal
-	if t == nil || c.proc == nil || c.machine.Job.Terminal != size {
+	if t == nil || c.proc == nil || c.machine.Job.Terminal != size || t.sizes[len(t.sizes)-1].Size == size {
 		return
 	}
 	if len(t.sizes) == maxSizes {

@@ -75,6 +75,26 @@ func TestScreenIsResized(t *testing.T) {
 	})
 }
 
+// A client that sits down says how large its terminal is, whether or not that is news: only
+// what is news takes the place of an older size.
+func TestScreenRemembersSizesThatDiffer(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(onTerminal)
+		p.Write(messages.Merged, strings.Repeat("x", 25)+"\r\n")
+		h.after(0)
+		sitDown := func() {
+			reply[messages.Acknowledged](h.ask(messages.ResizeTerminal{Job: "j1", Size: messages.Terminal{Rows: 4, Cols: 30}}))
+		}
+		sitDown()
+		p.Write(messages.Merged, strings.Repeat("y", 25))
+		h.after(0)
+		for range 20 {
+			sitDown()
+		}
+		h.wantScreen("j1", strings.Repeat("x", 20)+"\nxxxxx\n"+strings.Repeat("y", 25))
+	})
+}
+
 func TestBadInputScreenOfAJobWithoutATerminal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "plain", Background: true})
