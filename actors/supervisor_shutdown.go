@@ -65,7 +65,7 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 // most patient of the jobs, and to what is left in the sessions behind them.
 func (s *supervisor) longest(asked time.Duration) time.Duration {
 	if asked != 0 {
-		return 2 * max(asked, 0)
+		return 2 * min(max(asked, 0), messages.MaxDuration) // a library may ask for all the time there is
 	}
 	most := time.Duration(0)
 	for _, e := range s.jobs {

@@ -3,6 +3,7 @@ package supervision_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,6 +274,20 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 			want(h, "took", h.since(), long)
 		})
 	}
+}
+
+// A grace without an end in sight is as long as it says.
+func TestShutdownGivesAllTheTimeThereIs(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
+		done := h.ending(context.Background(), messages.ShutDown{Grace: math.MaxInt64})
+		h.after(24 * time.Hour)
+		h.wantSignals(p, "TERM")
+		p.Exit(0)
+		if err := <-done; err != nil {
+			h.Error(err)
+		}
+	})
 }
 
 // A job that has not ended when its time is over, and some more, is still waited
