@@ -158,6 +158,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"a relative Dir":          {Dir: "x/y"},
 		"a relative WorkDir":      {WorkDir: "x"},
 		"a prefix that is none":   {JobPrefix: "a/b c"},
+		"a prefix with a number":  {JobPrefix: "node1"},
 		"a shell without a word":  {Shells: map[string][]string{"x": nil}},
 		"a shell without a name":  {Shells: map[string][]string{"": {"sh", "-c"}}},
 		"a shell without program": {Shells: map[string][]string{"x": {"", "-c"}}},

@@ -37,7 +37,7 @@ type Options struct {
 	// WorkDir is where jobs run that name no directory, an absolute path; "": the
 	// process's own. That it is there is seen when a job runs in it.
 	WorkDir string
-	// JobPrefix begins the short ids of jobs; "": "j".
+	// JobPrefix begins the short ids of jobs, and ends with no digit; "": "j".
 	JobPrefix string
 	// Shells are the shells that commands may name, beside the known ones: the program
 	// and the words that stand before a command's text, the last mostly -c.

@@ -24,6 +24,9 @@ func (o Options) check() error {
 	if o.JobPrefix != "" && messages.SessionID(o.JobPrefix).Check() != nil {
 		return messages.Invalid("options", fmt.Sprintf("Options.JobPrefix %q cannot begin an id; use letters, digits, '.', '_' and '-'", o.JobPrefix))
 	}
+	if n := len(o.JobPrefix); n > 0 && o.JobPrefix[n-1] >= '0' && o.JobPrefix[n-1] <= '9' { // the next node could not tell the number of a job
+		return messages.Invalid("options", fmt.Sprintf("Options.JobPrefix %q ends with a digit, which would be one of the number behind it; end it with another character, such as '-'", o.JobPrefix))
+	}
 	for _, told := range []struct{ of, text string }{{"WorkDir", o.WorkDir}, {"Socket", o.Socket}, {"State", o.State}} {
 		if strings.ContainsRune(told.text, 0) {
 			return messages.Invalid("options", fmt.Sprintf("Options.%s %q contains a NUL byte, which no job can be given", told.of, told.text))
