@@ -124,7 +124,7 @@ func removeUnborn(dir *os.File) error {
 
 // give takes the places that a job is to have for its log and its pid. Nothing is
 // written where something is already.
-func (s *server) give(spec *backends.Spec, c *charge) *messages.Error {
+func (s *server) give(spec *backends.Spec, c *charge) error {
 	file := spec.Log.File
 	if file == "" || !spec.Detach {
 		return nil

@@ -123,8 +123,7 @@ func (s *server) start(l *line, m message) error {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
 	if err := s.give(&spec.Spec, c); err != nil {
-		s.say(l, message{kind: factFailed, gen: m.gen, job: m.job, body: encode(messages.ProcessFailed{Err: *err, Shell: cannotRun})})
-		return nil
+		return err
 	}
 	s.mu.Lock()
 	s.jobs[m.job] = c

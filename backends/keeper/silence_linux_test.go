@@ -226,3 +226,20 @@ func TestNoRoomForADescriptor(t *testing.T) {
 	}
 	open(t, dir).Close(false)
 }
+
+// A start whose log another has made meanwhile failed at a time, as any start that
+// fails: by its age the record of the job is forgotten.
+func TestStartOverALogFailedAtATime(t *testing.T) {
+	c := open(t, keeperDir(t))
+	defer c.Close(false)
+	file := filepath.Join(t.TempDir(), "out.log")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := newEar(t)
+	c.Start(shell(newUID(), "", detached, func(s *backends.Spec) { s.Log.File = file }), e.facts)
+	f := await[messages.ProcessFailed](e, 1)
+	if f.Err.Code != messages.InvalidParams || f.At.IsZero() {
+		t.Errorf("the start heard %+v", f)
+	}
+}
