@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"cmp"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/scheduler"
 
@@ -54,7 +56,7 @@ func (c *command) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		c.sinkLost(ctx)
 	case commandGranted:
-		c.machine = c.machine.In(first(msg.dir, c.machine.Job.Dir))
+		c.machine = c.machine.In(cmp.Or(msg.dir, c.machine.Job.Dir))
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired, Unwritten: msg.unwritten})

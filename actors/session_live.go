@@ -63,7 +63,7 @@ func (s *session) where(p place) string {
 	if p.run != nil {
 		asked = p.run.Dir
 	}
-	return first(p.job.Dir, asked, s.open.Dir, s.deps.Dir)
+	return cmp.Or(p.job.Dir, asked, s.open.Dir, s.deps.Dir)
 }
 
 // begins gives a job of a live shell the directory in which the shell is now.
@@ -72,7 +72,7 @@ func (s *session) begins(t *ticket) string {
 		return ""
 	}
 	job := *t.place.job // the node may have this one
-	job.Dir = first(s.open.Dir, s.deps.Dir)
+	job.Dir = cmp.Or(s.open.Dir, s.deps.Dir)
 	t.place.job = &job
 	return job.Dir
 }
@@ -160,7 +160,7 @@ func (s *session) describe() messages.SessionInfo {
 	}
 	if s.can.Keeps {
 		info.Snapshot, info.SnapshotError = s.snapshot.use, s.snapshot.why
-		info.Shell, info.Dir = cmp.Or(s.open.Shell, usualShell), first(s.open.Dir, s.deps.Dir)
+		info.Shell, info.Dir = cmp.Or(s.open.Shell, usualShell), cmp.Or(s.open.Dir, s.deps.Dir)
 	}
 	return info
 }

@@ -25,7 +25,7 @@ func (s *session) start(ctx actor.Context) {
 		s.tellUp(ctx)
 		return
 	}
-	name := first(s.open.Backend, DefaultBackend)
+	name := cmp.Or(s.open.Backend, DefaultBackend)
 	backend, ok := s.deps.Backends[name]
 	if !ok {
 		s.cannotOpen(ctx, &messages.Error{
@@ -43,7 +43,7 @@ func (s *session) start(ctx actor.Context) {
 	}
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	shell, err := backend.Open(backends.Place{
-		Scope: s.open.Scope, Session: s.open.Session, Dir: first(s.open.Dir, s.deps.Dir), Env: env, OwnPath: s.ownPath(), Umask: s.open.Mask(),
+		Scope: s.open.Scope, Session: s.open.Session, Dir: cmp.Or(s.open.Dir, s.deps.Dir), Env: env, OwnPath: s.ownPath(), Umask: s.open.Mask(),
 		Shell: s.open.Shell, Terminal: s.open.Terminal,
 	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // spec is the command of a ticket as the shell is to run it.
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
-	dir, env, shell := job.Dir, t.place.env, first(run.Shell, s.open.Shell)
+	dir, env, shell := job.Dir, t.place.env, cmp.Or(run.Shell, s.open.Shell)
 	if s.can.Keeps { // it is somewhere, and has an environment: these are what changes
 		dir, env, shell = run.Dir, run.Env, s.open.Shell
 	}
@@ -70,13 +70,4 @@ func plan(run *messages.RunCommand, session messages.SessionID) spill.Plan {
 		p.File = run.LogFile
 	}
 	return p
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

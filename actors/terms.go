@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"time"
 
 	"troupe/messages"
@@ -41,9 +42,9 @@ func (t *terms) plan() messages.SessionPlan {
 		return messages.SessionPlan{}
 	}
 	plan := *t.open
-	plan.Backend = first(plan.Backend, messages.OfShell)
+	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
 	if plan.Live() {
-		plan.Shell = first(plan.Shell, t.shell)
+		plan.Shell = cmp.Or(plan.Shell, t.shell)
 	}
 	return plan
 }
