@@ -2,7 +2,6 @@ package troupe
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"troupe/actors"
@@ -42,7 +41,7 @@ func hasStream(job messages.Job, stream messages.Stream) error {
 	if slices.ContainsFunc(job.Output, func(o messages.StreamOutput) bool { return o.Stream == stream }) {
 		return nil
 	}
-	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, stream))
+	return messages.NoSuchStream(job.ID, stream)
 }
 
 // View shows the end of what a job has written, as text: at most o.Bytes of it.

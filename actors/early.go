@@ -18,7 +18,7 @@ func (c *command) readEarly(ctx actor.Context) bool {
 	case messages.ReadOutput:
 		seen = messages.OutputPage{Job: job.ID, Stream: r.Stream, LinesExact: true}
 		if err = checkView(r.View); err == nil && !slices.ContainsFunc(job.Output, func(o messages.StreamOutput) bool { return o.Stream == r.Stream }) {
-			err = noStream(job.ID, r.Stream)
+			err = messages.NoSuchStream(job.ID, r.Stream)
 		}
 	case messages.ReadScreen:
 		seen = messages.ScreenText{Job: job.ID, Lines: make([]string, job.Terminal.Rows), Visible: true, Size: job.Terminal}

@@ -206,11 +206,7 @@ func (s *sink) book(stream messages.Stream) (*book, *messages.Error) {
 	if stream > messages.Stderr {
 		return nil, messages.Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", stream))
 	}
-	return nil, noStream(s.job, stream)
-}
-
-func noStream(job messages.JobID, stream messages.Stream) *messages.Error {
-	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job, stream))
+	return nil, messages.NoSuchStream(s.job, stream)
 }
 
 // seal hears that no byte follows.

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -91,7 +90,7 @@ func (w *watch) start(ctx actor.Context) {
 	for _, job := range w.jobs {
 		streams := streamsOf(job, w.ask.Condition.Stream)
 		if len(streams) == 0 {
-			w.answer(ctx, messages.RequestRejected{Err: *noSuchStream(job, w.ask.Condition.Stream)})
+			w.answer(ctx, messages.RequestRejected{Err: *messages.NoSuchStream(job.ID, w.ask.Condition.Stream)})
 			return
 		}
 		w.tails[job.ID] = ctx.SpawnPrefix(tailProps(w.deps, job.ID, streams, w.ask.Condition), kindTail+string(job.ID))
@@ -202,8 +201,4 @@ func streamsOf(job messages.Job, want messages.Stream) []messages.Stream {
 		return all
 	}
 	return nil
-}
-
-func noSuchStream(job messages.Job, want messages.Stream) *messages.Error {
-	return messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s: its streams were fixed at its start", job.ID, want))
 }

@@ -83,6 +83,11 @@ func Invalid(reason, message string) *Error {
 	return &Error{Code: InvalidParams, Reason: reason, Message: message}
 }
 
+// NoSuchStream is the answer to a request about a stream that a job does not have.
+func NoSuchStream(job JobID, stream Stream) *Error {
+	return Invalid("stream", "job "+string(job)+" has no stream "+stream.String()+": its streams were fixed at its start")
+}
+
 // NoSuchJob is the answer to a request about a job that is not there.
 func NoSuchJob(id JobID) *Error {
 	return &Error{Code: NotFound, Reason: "job", Message: "there is no job " + string(id), Hint: "list the jobs to see what there is"}
