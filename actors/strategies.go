@@ -17,6 +17,7 @@ const (
 	kindChannel    = "channel-"
 	kindRecorder   = "recorder-"
 	kindWatch      = "watch-"
+	kindTail       = "tail-"
 	kindGather     = "gather-"
 	kindParting    = "parting-"
 	kindNotice     = "notice-"

@@ -10,9 +10,6 @@ import (
 	"troupe/messages"
 )
 
-// kindTail begins the names of tails.
-const kindTail = "tail-"
-
 // tail follows the output of one job for a watch (parent), through which it
 // asks the job's sink: by the byte for a pattern, by the size for silence. It
 // says Met or Hopeless once.
