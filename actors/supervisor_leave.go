@@ -1,9 +1,9 @@
 package actors
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -82,7 +82,7 @@ func (s *supervisor) parts(root messages.ScopePath) parts {
 		}
 	}
 	slices.SortFunc(p.sessions, func(a, b messages.Address) int {
-		return strings.Compare(string(a.Scope)+" "+string(a.Session), string(b.Scope)+" "+string(b.Session))
+		return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Session, b.Session))
 	})
 	for _, id := range p.ended {
 		job := s.jobs[id].job
