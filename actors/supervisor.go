@@ -188,7 +188,7 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	case letGone:
 		s.letGone(ctx, m)
 	case stays:
-		s.stays(ctx, m)
+		s.endMove(ctx, m.job, &m.err)
 	case unopened:
 		s.unopened(m.at)
 	case orphaned:

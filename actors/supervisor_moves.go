@@ -82,7 +82,8 @@ func (s *supervisor) movesNoMore(ctx actor.Context, id messages.JobID) {
 	s.endMove(ctx, id, lifecycle.JobFinished(id))
 }
 
-// endMove tells them why it does not move.
+// endMove tells those who wait for a job to be handed over why it does not move, and
+// takes up what was asked of it meanwhile.
 func (s *supervisor) endMove(ctx actor.Context, id messages.JobID, err *messages.Error) {
 	m, moving := s.moves[id]
 	if !moving {

@@ -195,9 +195,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 	s.unexpect(ctx, e)
 	s.endMove(ctx, m.job, &m.err)
 	s.refuseWaits(ctx, m)
-	for _, client := range e.debts {
-		ctx.Send(client, messages.CommandRejected{Err: m.err})
-	}
+	s.pay(e, messages.CommandRejected{Err: m.err})
 	s.give(ctx, s.admission.Done(m.job))
 }
 

@@ -256,19 +256,3 @@ func (s *supervisor) idle(ctx actor.Context) {
 	}
 	s.idleSoon(ctx)
 }
-
-// stays ends the hand-over of a job that does not move.
-func (s *supervisor) stays(ctx actor.Context, m stays) {
-	to, moving := s.moves[m.job]
-	e := s.jobs[m.job]
-	if !moving || e == nil {
-		return
-	}
-	s.arrived(ctx, m.job)
-	for _, client := range to.clients {
-		ctx.Send(client, messages.RequestRejected{Err: m.err})
-	}
-	for _, q := range to.early {
-		ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
-	}
-}
