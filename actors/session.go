@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"errors"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -89,6 +88,12 @@ func (s *session) Receive(ctx actor.Context) {
 		s.heard(ctx, msg)
 	case shellAt:
 		s.moved(ctx, msg.dir)
+	case messages.SessionReplaced:
+		s.replaced(ctx, msg)
+	case messages.SnapshotTried:
+		s.tried(ctx, msg)
+	case messages.ShellClosed:
+		s.shellClosed(ctx, msg)
 	case unsettled:
 		s.unsettled(ctx, msg)
 	case ended:
@@ -386,13 +391,4 @@ func (s *session) release() {
 	if s.shell != nil {
 		s.shell.Release()
 	}
-}
-
-// asError is the coded error in err, or one of the given code.
-func asError(err error, code messages.Code) *messages.Error {
-	var coded *messages.Error
-	if errors.As(err, &coded) {
-		return coded
-	}
-	return &messages.Error{Code: code, Message: err.Error()}
 }

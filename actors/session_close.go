@@ -119,11 +119,9 @@ func (s *session) closeStep(ctx actor.Context) {
 	}
 }
 
-// closingStep hears what concerns the end of the session.
+// closingStep hears what concerns the end of the session; nothing else is left to hear.
 func (s *session) closingStep(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case messages.ShellClosed:
-		s.shellClosed(ctx, m)
 	case heardThat:
 		if s.closing != nil {
 			s.closing.awaiting[m.who.Id] = false
@@ -132,10 +130,6 @@ func (s *session) closingStep(ctx actor.Context, msg any) {
 	case closeLook:
 		s.closing.look = nil
 		s.closeStep(ctx)
-	case messages.SessionReplaced:
-		s.replaced(ctx, m)
-	case messages.SnapshotTried:
-		s.tried(ctx, m)
 	case messages.CommandStopped, messages.CommandRejected:
 		// answers to stops of our own
 	default:

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -300,4 +301,13 @@ func (s *sink) tell(ctx actor.Context, to *actor.PID, message any) {
 	if reachable(ctx, to) {
 		ctx.Send(to, message)
 	}
+}
+
+// asError is the coded error in err, or one of the given code.
+func asError(err error, code messages.Code) *messages.Error {
+	var coded *messages.Error
+	if errors.As(err, &coded) {
+		return coded
+	}
+	return &messages.Error{Code: code, Message: err.Error()}
 }
