@@ -46,9 +46,6 @@ func ExitSignal(after time.Duration, name string) Step {
 // EndTree is a step that ends the children.
 func EndTree(after time.Duration) Step { return Step{after, (*Process).EndTree} }
 
-// CloseOutput is a step in which the last writer closes the output.
-func CloseOutput(after time.Duration) Step { return Step{after, (*Process).CloseOutput} }
-
 func (s *Script) play(p *Process) {
 	p.SetNature(s.Nature)
 	p.Leave(s.Leave)

@@ -2,7 +2,6 @@ package omp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"sync"
@@ -180,9 +179,3 @@ func (e *AbortError) Error() string { return e.Text }
 
 // Unwrap is why the context of the call ended.
 func (e *AbortError) Unwrap() error { return e.Cause }
-
-// Arguments are a call as its parameters have it, for front ends that show one.
-func Arguments(p Params) json.RawMessage {
-	text, _ := json.Marshal(p) // of strings, numbers and a map
-	return text
-}
