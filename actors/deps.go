@@ -34,8 +34,8 @@ type Deps struct {
 
 	// NewUID makes the ULID of a job.
 	NewUID func() messages.UID
-	// Environment makes the whole environment of a job, and names what it left
-	// out. scope, session and job are what the job is told of itself.
+	// Environment makes the whole environment of a job, in which it finds self, and names
+	// what it left out.
 	Environment func(r messages.RunCommand, self Self) (env, dropped []string, err *messages.Error)
 
 	// Dir is where a job runs when neither it nor its session says.

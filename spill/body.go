@@ -88,8 +88,9 @@ func (b *body) lose(f *file) {
 // readAt reads what may be seen of p at off.
 func (b *body) readAt(p []byte, off int64) (int, error) { return b.readUpTo(p, off, true) }
 
-// readUpTo reads what there is of p at off, or what of that may be seen. A file that is shorter than the log
-// was truncated by somebody: what it lacks becomes a gap, and reads as zeros.
+// readUpTo reads what there is of p at off, or, if seen, what of that may be seen. A file
+// that is shorter than the log was truncated by somebody: what it lacks becomes a gap, and
+// reads as zeros.
 func (b *body) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL

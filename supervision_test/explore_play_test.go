@@ -98,8 +98,8 @@ func looksTwice(backends.Command) *messages.Error { return nil }
 
 // pardon lets be what is told to a client that went away (an asker of the node goes only
 // when its caller has given up, maybe in the instant of the reply), what a look has found for
-// a session that has just gone, what is asked of a node that is over, and, where a node is not given the time to end in order, what its
-// parts told one another.
+// a session that has just gone, what is asked of a node that is over, and, where a node is
+// not given the time to end in order, what its parts told one another.
 func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
 	if _, late := dead.Message.(boom); late || fmt.Sprintf("%T", dead.Message) == "actors.looked" {
 		return true

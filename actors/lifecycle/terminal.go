@@ -67,8 +67,9 @@ type (
 const (
 	answerRest = 20 * time.Millisecond
 	// floodRest is that of a job that has written more than flood since it was looked at
-	// last, of which no more is looked at, either (screen.maxAsking): it does not wait for answers, and looking at what it writes, with a screen for
-	// what happens to be a question in it, took a third of a processor from it.
+	// last: it does not wait for answers. To look at all it writes, with a screen for what
+	// happens to be a question in it, took a third of a processor from it; a look sees no
+	// more than flood of it, either (screen.maxAsking).
 	floodRest = 250 * time.Millisecond
 	flood     = 64 << 10
 )

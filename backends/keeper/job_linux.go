@@ -40,7 +40,7 @@ type job struct {
 	outs  [3]*outlog
 	order []byte // of two small ones
 
-	recorded bool // the journal of the owner has them: the keeper need not
+	recorded bool // the journal of the owner has them: the keeper need not. Under Client.mu
 
 	note    []byte
 	noted   bool
