@@ -122,6 +122,7 @@ func (f *waitFlags) check(a *asking) error {
 }
 
 func (a *asking) wait(f *waitFlags) error {
+	f.request.Timeout = f.timeout.d // what is left of it, where it was waited without a daemon
 	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
 		return err

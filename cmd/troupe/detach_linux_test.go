@@ -118,6 +118,21 @@ func TestDetachedWithoutADaemon(t *testing.T) {
 	q.ends(0)
 }
 
+// A wait without a daemon takes as long as it may, and no longer: what is asked of the
+// keeper behind it does not wait once more.
+func TestDetachedWaitKeepsToItsTimeout(t *testing.T) {
+	t.Parallel()
+	const timeout = 2 * time.Second
+	p := program(t)
+	p.detaches("exec sleep 600")
+	begun := time.Now()
+	q := p.beside("wait", "--pid-file", "out.pid", "--timeout", timeout.String()).start()
+	q.ends(statusTimeout)
+	require.Less(t, time.Since(begun), 2*timeout)
+	q = p.beside("kill", "--pid-file", "out.pid").start()
+	q.ends(0)
+}
+
 // A detached command and all that it has started are ended by its pid file.
 func TestDetachedIsStoppedByItsPidFile(t *testing.T) {
 	t.Parallel()

@@ -259,8 +259,9 @@ func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PidFile) error
 	}
 	limit, cancel := ctx, context.CancelFunc(func() {})
 	if d, ok := cmd.Flags().Lookup("timeout").Value.(*duration); ok && d.set {
-		limit, cancel = context.WithTimeout(ctx, d.d)
-		d.d = time.Millisecond // what is left for the last question
+		over := time.Now().Add(d.d)
+		limit, cancel = context.WithDeadline(ctx, over)
+		defer func() { d.d = max(time.Until(over), time.Millisecond) }() // what is left for the last question
 	}
 	defer cancel()
 	err := keeper.AwaitEnd(limit, p.Dir)
