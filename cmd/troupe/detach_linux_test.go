@@ -133,6 +133,19 @@ func TestDetachedWaitKeepsToItsTimeout(t *testing.T) {
 	q.ends(0)
 }
 
+// Who names a scope and a pid file means one of both, and which is not guessed.
+func TestStopOfAScopeOrAPidFile(t *testing.T) {
+	t.Parallel()
+	p := program(t)
+	file := p.detaches("exec sleep 600")
+	q := p.beside("stop", "--scope", "main/ci", "--pid-file", "out.pid").start()
+	q.ends(statusUsage)
+	q.err.has(t, "give one of them")
+	require.True(t, alive(strconv.Itoa(file.PID)))
+	q = p.beside("kill", "--pid-file", "out.pid").start()
+	q.ends(0)
+}
+
 // A detached command and all that it has started are ended by its pid file.
 func TestDetachedIsStoppedByItsPidFile(t *testing.T) {
 	t.Parallel()

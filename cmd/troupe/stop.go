@@ -48,6 +48,9 @@ return when nothing of them is left. A job that has ended already is no error.`,
 		if f.force && f.grace.set && f.grace.d > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
+		if pidFileOf(cmd) != "" && cmd.Flags().Changed("scope") {
+			return messages.Invalid("arguments", "--pid-file names one job, and --scope all of a scope; give one of them")
+		}
 		return checkScope(a, "scope", f.scope)
 	}
 	return m.asks(cmd, check, func(a *asking) error { return a.stop(f.scope, f.span()) })
