@@ -166,7 +166,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 			restore = s.main.rawKeyboard(s.screen)
 			s.enters()
 		} else {
-			restore = s.main.keyboard()
+			restore = s.main.keyboard(s.screen)
 		}
 		defer restore()
 	}

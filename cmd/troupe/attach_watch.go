@@ -62,31 +62,15 @@ func (m *Main) foremost() bool {
 // until the function that it returns is called: Ctrl-C is a signal still, and what else was
 // typed, Ctrl-Z too, or the mouse has told, is for nobody.
 func (m *Main) passiveScreen(s *screen) (restore func()) {
-	restore = func() {}
-	_ = control(m.Out, func(fd int) {
-		was, err := unix.IoctlGetTermios(fd, getTermios)
-		if err != nil {
-			return
+	restore, _ = m.changes(m.Out, s, func(modes *unix.Termios) {
+		modes.Oflag &^= unix.OPOST
+		modes.Lflag &^= unix.ECHO | unix.ECHONL
+		modes.Cc[unix.VSUSP] = noKey
+	}, func() uint {
+		if s.stuck.Load() {
+			return setTermios // the other one waits until all is shown
 		}
-		now := *was
-		now.Oflag &^= unix.OPOST
-		now.Lflag &^= unix.ECHO | unix.ECHONL
-		now.Cc[unix.VSUSP] = noKey
-		over, stays := m.guarded(m.Out, was, s), unstopped()
-		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
-			stays()
-			over()
-			return
-		}
-		restore = func() {
-			set := uint(forgetAndSetTermios)
-			if s.stuck.Load() {
-				set = setTermios // that one waits until all is shown
-			}
-			_ = control(m.Out, func(fd int) { _ = unix.IoctlSetTermios(fd, set, was) })
-			stays()
-			over()
-		}
+		return forgetAndSetTermios
 	})
 	return restore
 }

@@ -69,6 +69,37 @@ func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) 
 	}
 }
 
+// changes has our terminal have other modes until the function that it returns is called,
+// or until we are killed. done: it is one, and has them. how says in the end with which
+// request it gets back those that it had.
+func (m *Main) changes(at *os.File, s *screen, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
+	restore = func() {}
+	_ = control(at, func(fd int) {
+		was, err := unix.IoctlGetTermios(fd, getTermios)
+		if err != nil {
+			return
+		}
+		now := *was
+		change(&now)
+		over, stays := m.guarded(at, was, s), unstopped()
+		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
+			stays()
+			over()
+			return
+		}
+		done = true
+		restore = func() {
+			_ = control(at, func(fd int) { _ = unix.IoctlSetTermios(fd, how(), was) })
+			stays()
+			over()
+		}
+	})
+	return restore, done
+}
+
+// plainly gives a terminal back with what was typed at it and not read.
+func plainly() uint { return setTermios }
+
 // startGuard starts that process; w is what it hears us by.
 func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cmd, w *os.File, err error) {
 	self, err := os.Executable()

@@ -114,23 +114,11 @@ func (k *lineKeys) rubOut() {
 
 // keyboard makes our terminal give each key at once, until the function that it
 // returns is called. Elsewhere it does nothing.
-func (m *Main) keyboard() (restore func()) {
-	restore = func() {}
-	_ = control(m.In, func(fd int) {
-		was, err := unix.IoctlGetTermios(fd, getTermios)
-		if err != nil {
-			return
-		}
-		now := *was
-		now.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
-		now.Iflag &^= unix.IXON | unix.ICRNL
-		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
-			return
-		}
-		restore = func() {
-			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
-		}
-	})
+func (m *Main) keyboard(s *screen) (restore func()) {
+	restore, _ = m.changes(m.In, s, func(modes *unix.Termios) {
+		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
+		modes.Iflag &^= unix.IXON | unix.ICRNL
+		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+	}, plainly)
 	return restore
 }

@@ -181,34 +181,19 @@ func (s *seated) follow(sizes <-chan os.Signal) {
 // rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
 // if it is only ours, what is shown. Others expect lines of it that are ended by LF.
 func (m *Main) rawKeyboard(s *screen) (restore func()) {
-	restore = func() {}
-	_ = control(m.In, func(fd int) {
-		was, err := unix.IoctlGetTermios(fd, getTermios)
-		if err != nil {
-			return
-		}
-		now := *was
-		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	back, done := m.changes(m.In, s, func(modes *unix.Termios) {
+		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 		if s.out.terminal {
-			now.Oflag &^= unix.OPOST
+			modes.Oflag &^= unix.OPOST
 		}
-		now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-		now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-		over, stays := m.guarded(m.In, was, s), unstopped()
-		if unix.IoctlSetTermios(fd, setTermios, &now) != nil {
-			stays()
-			over()
-			return
-		}
-		s.raw.Store(s.out.terminal)
-		restore = func() {
-			s.raw.Store(false)
-			_ = control(m.In, func(fd int) { _ = unix.IoctlSetTermios(fd, setTermios, was) })
-			stays()
-			over()
-		}
-	})
-	return restore
+		modes.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+		modes.Cc[unix.VMIN], modes.Cc[unix.VTIME] = 1, 0
+	}, plainly)
+	s.raw.Store(done && s.out.terminal)
+	return func() {
+		s.raw.Store(false)
+		back()
+	}
 }
 
 // remoteTypist asks the daemon.

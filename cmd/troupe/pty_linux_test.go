@@ -368,6 +368,29 @@ func TestAHangUpOfAStubbornCommand(t *testing.T) {
 	}
 }
 
+// Attached to a job on pipes our terminal makes no lines, and it does so again when we
+// leave, and when we are killed.
+func TestAttachGivesTheTerminalOfLinesBack(t *testing.T) {
+	t.Parallel()
+	d := serves(t, nil)
+	d.beside("run", "-b", "-i", "--name", "reads", `while read -r x; do echo "got $x."; done`).start().ends(0)
+	for how, leave := range map[string]func(*terminal, *process){
+		"left":   func(c *terminal, p *process) { c.keys(t, "\x10\x11"); p.ends(0) },
+		"killed": func(_ *terminal, p *process) { p.send(unix.SIGKILL); p.ends(137) },
+	} {
+		c := openTerminal(t)
+		before := c.modes(t)
+		p := d.beside("attach", "reads").at(c)
+		c.keys(t, how+"\r")
+		c.shown.has(t, "got "+how+".")
+		if c.modes(t) == before {
+			t.Error("the terminal makes lines")
+		}
+		leave(c, p)
+		eventually(t, "the terminal of one that was "+how+" is not as it was", func() bool { return c.modes(t) == before })
+	}
+}
+
 // Who comes second watches, and types when the first has left: by then the terminal has
 // the size of his.
 func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
