@@ -6,28 +6,23 @@ import (
 	"troupe/messages"
 )
 
-// What the verbs that are not there yet wait for.
-const (
-	needsInit    = "the role of a container's first process is not there yet"
-	needsGateway = "the protocols for agents are not there yet"
-	needsConsole = "the console is not there yet"
-	needsChaos   = "fault plans can only be used in tests so far"
-)
-
-// missingVerbs are the verbs of the design without their parts.
-var missingVerbs = map[string]string{
-	"init": needsInit,
-	"rpc":  needsGateway, "console": needsConsole, "chaos": needsChaos,
+// missingVerbs are the verbs of the design without their parts: what each waits for, and
+// what does something like it meanwhile.
+var missingVerbs = map[string]struct{ waits, instead string }{
+	"init":    {"the role of a container's first process is not there yet", "troupe run works without it"},
+	"rpc":     {"the protocols of agents but MCP are not there yet", "troupe mcp serves agents that speak that"},
+	"console": {"the console is not there yet", "troupe ps, logs and attach show what there is"},
+	"chaos":   {"fault plans can only be used in tests so far", "troupe run works without them"},
 }
 
 // missing are commands that say why they do nothing. The help does not list them.
 func (m *Main) missing() []*cobra.Command {
 	var verbs []*cobra.Command
-	for name, why := range missingVerbs {
+	for name, of := range missingVerbs {
 		verbs = append(verbs, &cobra.Command{
 			Use: name, Hidden: true, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error {
-				return unsupported(name, "troupe "+name+" does nothing yet: "+why, "troupe run works without it")
+				return unsupported(name, "troupe "+name+" does nothing yet: "+of.waits, of.instead)
 			},
 		})
 	}
