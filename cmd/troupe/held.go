@@ -53,7 +53,7 @@ func atLimit(q messages.Quota, job messages.Job) bool {
 // tellNoRoom says that the output waits for room, or that there will be none.
 func (g *foreground) tellNoRoom() {
 	if err := homeless(); err != nil {
-		g.homeless <- err
+		g.cannot(err)
 		return
 	}
 	g.screen.say("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())

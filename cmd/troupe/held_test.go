@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -28,6 +29,19 @@ func TestACommandThatWaitsForRoomSaysSo(t *testing.T) {
 			p.send(syscall.SIGINT)
 			p.ends(130)
 		})
+	}
+}
+
+// Who finds something else that ends the command waits for nobody: it may be over, and
+// who waits for it waits for him.
+func TestWhatEndsACommandWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	g := &foreground{useless: make(chan error, 1)}
+	first := errors.New("first")
+	g.cannot(first)
+	g.cannot(errors.New("second"))
+	if got := <-g.useless; got != first {
+		t.Errorf("heard %v", got)
 	}
 }
 

@@ -130,7 +130,7 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	}
 	var coded *messages.Error
 	if s.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != messages.JobFinished && coded.Code != messages.NoInput {
-		s.homeless <- fmt.Errorf("the input cannot be passed on: %w", err)
+		s.cannot(fmt.Errorf("the input cannot be passed on: %w", err))
 	}
 }
 

@@ -32,10 +32,10 @@ type foreground struct {
 	asked   <-chan time.Time // the command was asked to end a while ago
 	hurried bool             // a signal has cost some of the object
 
-	homeless chan error // why its output can never be stored
-	fed      bool       // our input is passed on
-	cut      error      // why the output was not shown to its end
-	unset    string     // why the shell of the session began without what is set up for it
+	useless chan error // why it must end: its output can never be stored, or our input not be passed on
+	fed     bool       // our input is passed on
+	cut     error      // why the output was not shown to its end
+	unset   string     // why the shell of the session began without what is set up for it
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -48,7 +48,7 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 	if err != nil {
 		return err
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), homeless: make(chan error, 1)}
+	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), useless: make(chan error, 1)}
 	defer g.signals.close()
 	if err := g.look(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (g *foreground) wait(end <-chan ended) ended {
 			g.screen.say("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
 		case err := <-g.relayed:
 			g.showed(err)
-		case err := <-g.homeless:
+		case err := <-g.useless:
 			if g.signals.got == unix.SIGHUP {
 				continue // what was read went with the terminal, and the command is told to end
 			}
@@ -191,6 +191,15 @@ func (g *foreground) showed(err error) {
 	}
 	if err != nil {
 		g.fail(err, "what it prints can no longer be shown: "+err.Error())
+	}
+}
+
+// cannot has the command ended for what troupe cannot do, by who waits for its end. The
+// first one is enough: nobody may be left to hear of the second.
+func (g *foreground) cannot(err error) {
+	select {
+	case g.useless <- err:
+	default:
 	}
 }
 

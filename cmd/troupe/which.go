@@ -161,7 +161,7 @@ func (g *foreground) feed(ctx context.Context) {
 	}
 	go func() {
 		if err := h.feed(ctx, g.job, g.main.In); err != nil {
-			g.homeless <- err
+			g.cannot(err)
 		}
 	}()
 }
