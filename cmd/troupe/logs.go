@@ -53,9 +53,12 @@ left out; elsewhere every byte passes as it is.`,
 
 func (f *logFlags) check(given func(string) bool, asJSON bool) error {
 	f.news = f.follow && given("lines") && f.lines == 0
-	for name, n := range map[string]int64{"lines": f.lines, "offset": f.offset, "limit": f.limit, "head": f.first} {
-		if given(name) && n < 1 && !(f.news && name == "lines") {
-			return messages.Invalid(name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", name, n))
+	for _, of := range []struct {
+		name  string
+		lines int64
+	}{{"lines", f.lines}, {"offset", f.offset}, {"limit", f.limit}, {"head", f.first}} {
+		if given(of.name) && of.lines < 1 && !(f.news && of.name == "lines") {
+			return messages.Invalid(of.name, fmt.Sprintf("--%s %d shows nothing; give a number of lines, from 1", of.name, of.lines))
 		}
 	}
 	views := 0

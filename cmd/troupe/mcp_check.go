@@ -108,11 +108,11 @@ func (c *checker) omp(s *ompSettings) {
 		c.rule("omp.rules", i+1, r)
 	}
 	c.path("omp.minimize_filters", s.MinimizeFilters)
-	for setting, paths := range map[string][]string{
-		"omp.skills": s.Skills, "omp.agents": s.Agents, "omp.plans": s.Plans, "omp.memories": s.Memories, "omp.rule_files": s.RulesOf,
-	} {
-		c.directories(setting, paths)
-	}
+	c.directories("omp.skills", s.Skills)
+	c.directories("omp.agents", s.Agents)
+	c.directories("omp.plans", s.Plans)
+	c.directories("omp.memories", s.Memories)
+	c.directories("omp.rule_files", s.RulesOf)
 }
 
 // rule checks one that is typed: the host's own may be void, and are then skipped

@@ -28,8 +28,12 @@ func (c *call) output() error {
 		return err
 	}
 	both := c.text("stream") == wire.BothStreams
-	for name, ofBoth := range map[string]bool{"offset": false, "limit": false, "offset_stdout": true, "offset_stderr": true} {
-		if ofBoth != both && c.r.URL.Query().Has(name) {
+	others := []string{"offset_stdout", "offset_stderr"}
+	if both {
+		others = []string{"offset", "limit"}
+	}
+	for _, name := range others {
+		if c.r.URL.Query().Has(name) {
 			return messages.Invalid(name, name+" makes no sense there: both streams have offset_stdout and offset_stderr, one has offset and limit")
 		}
 	}
