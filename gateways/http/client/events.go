@@ -29,40 +29,23 @@ const (
 // Events are the facts of the daemon, with their numbers, each once and in order.
 // A connection that breaks, or that a daemon ends in order, is made again, and goes
 // on behind the last event; facts that are no longer held then, and numbers that begin
-// anew, are told as an event of the kind facts_dropped. It ends with an error when ctx ends, when the daemon was
-// not there, refuses or does not come back within half a minute, or with the loop.
+// anew, are told as an event of the kind facts_dropped. It ends with the loop, or with
+// an error when ctx ends or the daemon was not there, refuses, or does not come back
+// within half a minute.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) {
-		s := stream{client: c, ask: r, yield: yield}
-		err := s.run(ctx)
-		if err != nil && !s.over {
-			yield(wire.Event{}, err)
-		}
-	}
+	return stream{client: c, ask: r}.events(ctx)
 }
 
 // NewEvents are the facts from now on, as Events tells them; begun is called once, when
 // none that follows can be missed any more.
 func (c *Client) NewEvents(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) {
-		s := stream{client: c, ask: messages.Subscribe{Filter: filter, Now: true}, begun: begun, yield: yield}
-		err := s.run(ctx)
-		if err != nil && !s.over {
-			yield(wire.Event{}, err)
-		}
-	}
+	return stream{client: c, ask: messages.Subscribe{Filter: filter, Now: true}, begun: begun}.events(ctx)
 }
 
 // PastEvents are the facts that the daemon has recorded by now, as Events tells
 // them, and no more: it ends without an error behind the last of them.
 func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) {
-		s := stream{client: c, ask: r, past: true, yield: yield}
-		err := s.run(ctx)
-		if err != nil && !s.over {
-			yield(wire.Event{}, err)
-		}
-	}
+	return stream{client: c, ask: r, past: true}.events(ctx)
 }
 
 // stream is one loop over events.
@@ -75,6 +58,17 @@ type stream struct {
 	over   bool // the loop was left
 	heard  bool // something since the last connection was made
 	resume bool // behind ask.After
+}
+
+// events are those that the stream tells. Each loop over them begins anew.
+func (s stream) events(ctx context.Context) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		one := s
+		one.yield = yield
+		if err := one.run(ctx); err != nil && !one.over {
+			yield(wire.Event{}, err)
+		}
+	}
 }
 
 var errLeft = errors.New("the loop was left")
