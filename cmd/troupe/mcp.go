@@ -127,10 +127,10 @@ func (m *Main) mcp(f *mcpFlags) error {
 }
 
 func (f *mcpFlags) check() error {
-	switch {
-	case checkDialect(f.dialect) != nil:
-		return checkDialect(f.dialect)
-	case f.keep && f.noDaemon:
+	if err := checkDialect(f.dialect); err != nil {
+		return err
+	}
+	if f.keep && f.noDaemon {
 		return messages.Invalid("keep", "without a daemon no job outlives this process; leave out --keep or --no-daemon")
 	}
 	for _, tool := range f.tools {
