@@ -42,6 +42,7 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 		return nil, err
 	}
 	if err := f.takeTurn(ctx); err != nil {
+		f.Close(true)
 		return nil, err
 	}
 	f.meetStarts(ctx)
