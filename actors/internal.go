@@ -182,6 +182,12 @@ type orphaned struct {
 // was placed again.
 type rebuilt struct{ quiet }
 
+// uncounted says to a scope that a job of it is over which no child of it will tell of.
+type uncounted struct {
+	quiet
+	job messages.JobID
+}
+
 // The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
 // A journal that never waits is written without it: quickJournal.
 type (

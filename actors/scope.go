@@ -80,6 +80,8 @@ func (s *scope) route(ctx actor.Context, msg routed) {
 	case rebuilt:
 		s.missing = max(s.missing-1, 0)
 		s.closeStep(ctx)
+	case uncounted:
+		s.left(r.job)
 	default:
 		s.toSession(ctx, msg)
 	}

@@ -39,7 +39,7 @@ func (o orphaned) holds(at messages.Address) bool {
 }
 
 // giveUp leaves a session, or a scope with all in it, without an actor. What runs in it
-// runs on, and ends with the node.
+// runs on, and ends with the node; what waits in it ends now.
 func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	for at := range s.sessions {
 		if lost.holds(at) {
@@ -59,7 +59,7 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	}
 	for _, e := range s.sorted() {
 		if !e.over && lost.holds(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
-			s.giveUpJob(ctx, e)
+			s.giveUpJob(ctx, e, lost)
 		}
 	}
 	for at, o := range s.closings {
@@ -77,7 +77,16 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	s.shutdownStep(ctx)
 }
 
-func (s *supervisor) giveUpJob(ctx actor.Context, e *entry) {
+func (s *supervisor) giveUpJob(ctx actor.Context, e *entry, lost orphaned) {
+	if e.waits() { // nothing of it runs, and nobody is left to let it begin
+		for _, path := range waysTo(e.job.Scope) {
+			if !lost.holds(messages.Address{Scope: path}) {
+				s.send(ctx, messages.Address{Scope: path}, uncounted{job: e.job.ID}, nil)
+			}
+		}
+		s.unplaced(ctx, unplaced{job: e.job.ID, err: *neverBegins(e.job.ID)})
+		return
+	}
 	s.give(ctx, s.admission.Done(e.job.ID))
 	e.given = true
 	s.endMove(ctx, e.job.ID, unsupervised(e.job.ID))
@@ -86,6 +95,14 @@ func (s *supervisor) giveUpJob(ctx actor.Context, e *entry) {
 		s.record(ctx, e, messages.CommandChanged{})
 	}
 	s.pay(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
+}
+
+// neverBegins is why a job has ended that waited in a session which was given up.
+func neverBegins(id messages.JobID) *messages.Error {
+	return &messages.Error{
+		Code: messages.Internal, Reason: "unsupervised",
+		Message: "the session of job " + string(id) + " failed too often before the job could start; nothing of it has run", Hint: "run it again, in another session",
+	}
 }
 
 // unsupervised refuses what nobody is left to do for a job.

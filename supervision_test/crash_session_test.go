@@ -68,6 +68,45 @@ func TestFaultSessionThatFailsEveryTime(t *testing.T) {
 	})
 }
 
+// What waits in a session that is given up can never begin: it ends, and says why, and
+// does not count any more.
+func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
+	waits := fake.Options{Can: backends.Capabilities{Parallel: 1, Queue: 8, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true}}
+	inHouse(t, func(h *house) {
+		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Jobs: 3}}))
+		at := messages.RunCommand{Scope: "a/b", Session: "s", Text: "a", Background: true}
+		_, p := h.start(at)
+		at.Text = "b"
+		behind := h.run(at)
+		at.Background = false
+		front := h.run(at)
+		end := h.await(false, messages.Condition{}, "j2", "j3")
+		h.stage.fail(fault{point: point{kind: "session"}, nth: 1, times: 1000})
+		h.crash("session")
+		want(h, "sessions", len(h.stage.all("session")), 0)
+		for _, c := range []*client{behind, front} {
+			job := reply[messages.CommandFinished](c).Job
+			want(h, "outcome", job.Outcome, messages.FailedToStart)
+			want(h, "code", job.Err.Code, messages.Internal)
+			want(h, "status", job.ExitCode(), 125)
+		}
+		want(h, "awaited", reply[messages.AwaitEnded](end).Satisfied, true)
+		want(h, "state", h.job("j2").State, messages.Retired)
+		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
+		h.stage.fail(fault{})
+		_, q := h.start(messages.RunCommand{Scope: "a", Session: "t", Text: "another", Background: true})
+		_, r := h.start(messages.RunCommand{Scope: "a", Session: "u", Text: "one more", Background: true})
+		q.Exit(0)
+		r.Exit(0)
+		h.wantSignals(p)
+		if err := h.shutdown(messages.ShutDown{}); err != nil {
+			h.Error(err)
+		}
+		h.engine.Close(false)
+		h.left = true
+	}, plan{fake: waits})
+}
+
 // Nor is a scope made anew without end: what is in it is given up, and the node ends.
 func TestFaultScopeThatFailsEveryTime(t *testing.T) {
 	for _, scope := range []messages.ScopePath{"a", "a/b"} {
