@@ -21,6 +21,10 @@
 // processes that outlive the host are then not found again. A host that waits for all
 // its children, or ignores SIGCHLD, takes the exit status of a job: before Linux 6.15,
 // which tells it again, that job is exited with 255, and has the flag keeper_fault.
+//
+// A job has none of the descriptors that the host has inherited. The host keeps them as
+// they are, but for those from 1024 on, or near its limit and above: they become
+// close-on-exec.
 package troupe
 
 import (

@@ -10,7 +10,7 @@ import (
 func (h *host) probe() {
 	f := &h.found
 	f.Umask = true // any kernel with cgroup v2 can; one that cannot says so at the start
-	f.Inherited = max(h.leaks-3, 0)
+	f.Inherited = h.closed() - 3
 	switch {
 	case h.cgroups != nil:
 		f.Isolation = messages.InCgroup

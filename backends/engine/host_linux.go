@@ -2,6 +2,7 @@ package engine
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ type host struct {
 	found   Features
 	claim   sync.Once // of Options.Claim
 	forks   *forks
-	leaks   int // descriptors below it that no job may inherit are closed one by one
+	leaks   []int // descriptors that a child would inherit, the lowest first
 }
 
 func newHost(e *Local) (*host, error) {
@@ -91,17 +92,46 @@ func (h *host) shutOut() {
 	}
 	for _, n := range names {
 		fd, err := strconv.Atoi(n)
-		if err != nil || fd < 3 || fd >= maxLeaks {
+		if err != nil || fd < 3 {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			h.leaks = max(h.leaks, fd+1)
+			h.leaks = append(h.leaks, fd)
 		}
 	}
+	slices.Sort(h.leaks)
 }
 
-// maxLeaks bounds the descriptors that are closed one by one in each child.
-const maxLeaks = 256
+const (
+	// maxClosed bounds the descriptors that are closed one by one in each child.
+	maxClosed = 1024
+	// forkRoom is how many numbers a child needs behind those: the Go runtime moves
+	// what it is given out of the way.
+	forkRoom = 8
+)
+
+// closed is below which descriptors a child closes all but its own. Those that it cannot
+// reach, since there are too many before them, or its limit is below them, become
+// close-on-exec in the host, too: better than that jobs have them, or that none starts.
+func (h *host) closed() int {
+	below := 3
+	if len(h.leaks) == 0 {
+		return below
+	}
+	most := maxClosed
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		most = int(min(limit.Cur-min(limit.Cur, forkRoom), maxClosed))
+	}
+	for _, fd := range h.leaks {
+		if fd < most {
+			below = fd + 1
+			continue
+		}
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
+	}
+	return below
+}
 
 // hasExited reports whether the main process is a zombie that nobody reaped.
 func (h *host) hasExited(r *root) bool {

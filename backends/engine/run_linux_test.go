@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,6 +158,30 @@ func TestSecurityJobInheritsNothing(t *testing.T) {
 		defer closeLeak(leak())
 	}
 	e := r.start(r.spec("echo up; sleep 100; :")) // the shell stays: a program that begins opens its libraries
+	e.grown(messages.Merged, 0)
+	names, err := listDir(kernel{}, unix.AT_FDCWD, procPath(await[messages.ProcessStarted](e).PID, "fd"))
+	if slices.Sort(names); err != nil || strings.Join(names, " ") != "0 1 2" {
+		t.Errorf("descriptors %v, %v", names, err)
+	}
+}
+
+// A host may have inherited what is above its limit, or so much that not all can be closed
+// in each child: jobs start, and have nothing of it.
+func TestSecurityJobInheritsNothingAboveTheLimit(t *testing.T) {
+	const inherits = "TROUPE_TEST_INHERITS"
+	if os.Getenv(inherits) == "" {
+		for _, limit := range []string{"96", "$(ulimit -n)"} {
+			run := exec.Command("bash", "-c", `for fd in 87 88 200 900 1023 1024 3000; do eval "exec $fd</dev/null" || exit; done
+				ulimit -n `+limit+`; exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$")
+			run.Env = append(os.Environ(), inherits+"=1")
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Errorf("with the limit %s: %v\n%s", limit, err, out)
+			}
+		}
+		return
+	}
+	r := newRig(t)
+	e := r.start(r.spec("echo up; sleep 100; :"))
 	e.grown(messages.Merged, 0)
 	names, err := listDir(kernel{}, unix.AT_FDCWD, procPath(await[messages.ProcessStarted](e).PID, "fd"))
 	if slices.Sort(names); err != nil || strings.Join(names, " ") != "0 1 2" {

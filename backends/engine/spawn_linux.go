@@ -248,9 +248,10 @@ func (l *launch) attr() *syscall.ProcAttr {
 	if l.cg != nil {
 		sys.UseCgroupFD, sys.CgroupFD = true, l.cg.fd
 	}
-	files := make([]uintptr, 3, max(3, l.h.leaks))
+	closed := l.h.closed()
+	files := make([]uintptr, 3, closed)
 	copy(files, l.io.files[:])
-	for len(files) < l.h.leaks {
+	for len(files) < closed {
 		files = append(files, ^uintptr(0)) // closed in the child
 	}
 	return &syscall.ProcAttr{Dir: l.spec.Dir, Env: l.h.env(l.spec), Files: files, Sys: sys}
