@@ -179,3 +179,46 @@ func TestScreenOfAResizedTerminal(t *testing.T) {
 	p.types("\r")
 	p.ends()
 }
+
+// A job that never began has a terminal all the same, on which nothing is to be seen; it
+// has written nothing, which is no error.
+func TestScreenOfAJobThatNeverBegan(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), screenPatience)
+	defer cancel()
+	node, err := troupe.Open(ctx, troupe.Options{Dir: private(t), Parallel: 1})
+	require.NoError(t, err)
+	defer shut(t, node)
+	size := messages.Terminal{Rows: 4, Cols: 20}
+	failed, err := node.Run(ctx, messages.RunCommand{Argv: []string{"/no/such/program"}, Terminal: size})
+	require.NoError(t, err)
+	require.Equal(t, messages.FailedToStart, failed.Outcome)
+	_, err = node.Ask(ctx, messages.OpenSession{Session: "one"})
+	require.NoError(t, err)
+	_, err = node.Run(ctx, messages.RunCommand{Session: "one", Text: "exec sleep 600", Background: true})
+	require.NoError(t, err)
+	waits := node.Submit(messages.RunCommand{Session: "one", Text: "echo never", Terminal: size})
+	_, err = node.Stop(ctx, messages.JobID(waits.UID), 0)
+	require.NoError(t, err)
+	stopped, err := waits.Wait(ctx)
+	require.NoError(t, err)
+	require.Equal(t, messages.Cancelled, stopped.Outcome)
+	for _, job := range []messages.Job{failed, stopped} {
+		screen, err := node.Screen(ctx, job.ID)
+		require.NoError(t, err, job.Outcome)
+		require.Equal(t, size, screen.Size, job.Outcome)
+		require.Empty(t, strings.Join(screen.Lines, ""), job.Outcome)
+		keys, err := node.Keys(ctx, job.ID, "{up}")
+		require.NoError(t, err, job.Outcome)
+		require.Equal(t, "\x1b[A", string(keys), job.Outcome)
+		page, err := node.Read(ctx, messages.ReadOutput{Job: job.ID, View: messages.View{Kind: messages.ViewTail}})
+		require.NoError(t, err, job.Outcome)
+		require.Zero(t, page.Bytes, job.Outcome)
+		out, err := node.Output(ctx, job.ID, messages.Merged, 0)
+		require.NoError(t, err, job.Outcome)
+		text, err := io.ReadAll(out)
+		require.NoError(t, err, job.Outcome)
+		require.Empty(t, text, job.Outcome)
+		require.False(t, out.Forgotten(), job.Outcome)
+		require.NoError(t, out.Close(), job.Outcome)
+	}
+}

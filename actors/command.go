@@ -333,7 +333,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 // outputs tells the sink how to open the logs of the job's streams.
 func (c *command) outputs() outputs {
 	if c.failed {
-		return outputs{closed: true}
+		return outputs{closed: true, terminal: c.terminal.of(c.machine.Job.UID, unwritten)}
 	}
 	return outputs{open: c.proc.Output, of: streams(*c.machine.Job), closed: c.closed, terminal: c.terminal.of(c.machine.Job.UID, c.proc.Output)}
 }

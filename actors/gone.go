@@ -27,7 +27,13 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 			err = spill.ErrNotFound
 		}
 	}
-	if job.Started.IsZero() || !Evicted(err) {
+	if !Evicted(err) {
+		return nil, err
+	}
+	if job.Started.IsZero() {
+		if job.State.Ended() && job.Outcome != messages.Lost { // it never began
+			return unwritten(stream)
+		}
 		return nil, err
 	}
 	if lost := LostOutput(job, stream); lost != nil {
@@ -35,6 +41,9 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 	}
 	return spill.Missing(bytesOf(job, stream)), nil
 }
+
+// unwritten opens the log of a stream that nobody has written to.
+func unwritten(messages.Stream) (spill.Log, error) { return spill.Missing(0), nil }
 
 // LostOutput is the error of an output whose size is not known, since its log went
 // with who held the job: it is not one that is empty. Else it is nil.

@@ -151,7 +151,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 func (s *supervisor) archivedOutputs(e *entry) outputs {
 	logs, job := s.deps.Logs, *e.job
 	if job.Outcome == messages.FailedToStart {
-		return outputs{closed: true} // as its command answered
+		return outputs{closed: true, terminal: newTerminal(job, 0).of(job.UID, unwritten)} // as its command answered
 	}
 	open := func(stream messages.Stream) (spill.Log, error) { return OpenArchived(logs, job, stream) }
 	return outputs{

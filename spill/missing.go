@@ -3,13 +3,13 @@ package spill
 import "io"
 
 // Missing is the log of an output that was written and is not kept any more: all
-// of its size bytes are a gap.
+// of its size bytes are a gap. Of size 0 it is that of an output which nobody wrote.
 func Missing(size int64) Log { return missing(size) }
 
 // IsMissing reports whether a log is a Missing one.
 func IsMissing(l Log) bool {
-	_, is := l.(missing)
-	return is
+	m, is := l.(missing)
+	return is && m > 0
 }
 
 type missing int64
