@@ -228,13 +228,17 @@ func (n *Node) lastAnswer(ctx context.Context, k *asker, request messages.Refusa
 	return nil, n.cause()
 }
 
-// answer is the reply of a request, also of one that met nobody.
+// answer is the reply of a request, also of one that met nobody. Of a node that has ended
+// nothing is being made anew, and it is wrong to say so.
 func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
-	if reply != (unheard{}) {
-		return reply, nil
+	lost := reply == (unheard{})
+	if lost || passing(messages.Refusal(reply)) {
+		if err := n.Err(); err != nil {
+			return nil, err
+		}
 	}
-	if err := n.Err(); err != nil {
-		return nil, err
+	if !lost {
+		return reply, nil
 	}
 	return request.Refuse(&messages.Error{
 		Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",

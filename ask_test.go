@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,4 +102,24 @@ func TestASecondReplyIsNobodys(t *testing.T) {
 	system.Root.Send(k.pid, "another")
 	require.Equal(t, "another", <-k.reply)
 	edge.give(k)
+}
+
+// A node that has ended does not say of a request that it lost with an actor that the job
+// is unharmed and that it be asked again: nobody will answer.
+func TestTheLastRefusalsAreOfAClosedNode(t *testing.T) {
+	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
+	require.NoError(t, err)
+	request := messages.WriteInput{Job: "j1"}
+	lost, final := request.Refuse(&messages.Error{Code: messages.Internal, Reason: "actor_failed"}), request.Refuse(messages.NoSuchJob("j1"))
+	for _, refusal := range []any{lost, final} {
+		reply, err := node.answer(refusal, request)
+		require.NoError(t, err)
+		require.Equal(t, refusal, reply)
+	}
+	require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{}))
+	_, err = node.answer(lost, request)
+	require.ErrorIs(t, err, ErrClosed)
+	reply, err := node.answer(final, request)
+	require.NoError(t, err)
+	require.Equal(t, final, reply)
 }
