@@ -56,12 +56,13 @@ type supervisor struct {
 	watches    map[string]*watched // by PID
 	tasks      map[messages.TaskID]messages.Task
 
-	logBytes int64     // that archived jobs have written
-	aside    Entry     // to be recorded beside the facts
-	acks     Entry     // … with the next of them, or soon
-	removers []removal // of jobs whose end is being recorded
-	early    []early   // requests that came before the journal was read, or the ends that are due
-	due      int       // ends that the engine has and the node has not heard
+	logBytes int64                                   // that archived jobs have written
+	aside    Entry                                   // to be recorded beside the facts
+	acks     Entry                                   // … with the next of them, or soon
+	removers []removal                               // of jobs whose end is being recorded
+	early    []early                                 // requests that came before the journal was read, or the ends that are due
+	due      int                                     // ends that the engine has and the node has not heard
+	unheard  map[messages.JobID]messages.StopCommand // stops that nobody waits for
 	shutdown *shutdown
 	cancels  []scheduler.CancelFunc
 
@@ -69,6 +70,7 @@ type supervisor struct {
 	removing   scheduler.CancelFunc // of the removal of forgotten outputs
 	aging      scheduler.CancelFunc // of the next look at how old records are
 	acking     scheduler.CancelFunc // of the recording of acknowledgements
+	unhearing  scheduler.CancelFunc // of the next look at stops that nobody waits for
 }
 
 // phase is where the node stands.
@@ -232,6 +234,8 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.clientLate(ctx, m.job)
 	case budgetLate:
 		s.budgetLate(ctx, m.job)
+	case unheardLate:
+		s.unheardLate(ctx)
 	case idleLate:
 		s.idle(ctx)
 	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run

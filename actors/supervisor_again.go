@@ -106,7 +106,7 @@ func (s *supervisor) clientLate(ctx actor.Context, id messages.JobID) {
 
 // stopUnclaimed ends a job that belonged to a connection.
 func (s *supervisor) stopUnclaimed(ctx actor.Context, e *entry) {
-	ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
+	s.stopUnheard(ctx, messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 }
 
 // budgetLate promotes a job, if it is still in the foreground.

@@ -99,7 +99,7 @@ func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
 	if len(e.debts) == owed || len(e.debts) > 0 {
 		return // it has had its reply, or others wait for theirs
 	}
-	ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true}) // nobody hears of it
+	s.stopUnheard(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
 }
 
 // admit makes the record of a job that may wait for its start.
@@ -283,6 +283,7 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *me
 		e.change(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
 	}
 	e.slim()
+	s.heardOf(job.ID)
 	fact = s.record(ctx, e, fact)
 	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {

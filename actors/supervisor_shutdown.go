@@ -47,6 +47,7 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	}
 	if !joins {
 		s.phase = closingScopes
+		s.unhearNone()
 		s.cancels = append(s.cancels, later(ctx, s.longest(r.Grace)+shutdownPatience, shutdownLate{phase: closingScopes}))
 		if r.KeepJobs {
 			s.letAllGo(ctx)
@@ -228,7 +229,7 @@ func (s *supervisor) stopTimers() {
 	if s.quick != nil && s.quick.cancel != nil {
 		s.quick.cancel()
 	}
-	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking} {
+	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking, s.unhearing} {
 		if cancel != nil {
 			cancel()
 		}

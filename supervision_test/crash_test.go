@@ -1,6 +1,8 @@
 package supervision_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -202,4 +204,31 @@ func (h *house) signalled(text string) int {
 		return len(p.Signalled())
 	}
 	return 0
+}
+
+// The job of a caller who has gone is stopped also if that is lost with whoever was to do
+// it: nobody else would ask again.
+func TestFaultStopOfWhoGaveUpIsLost(t *testing.T) {
+	for _, at := range []point{
+		{"scope", "routed:messages.StopCommand"}, {"session", "routed:messages.StopCommand"}, {"command", "messages.StopCommand"},
+	} {
+		for _, behind := range []bool{false, true} {
+			inHouse(t, func(h *house) {
+				c := h.call(messages.RunCommand{Text: "a"}, time.Second)
+				p := h.proc("a")
+				p.Begin()
+				h.stage.fail(fault{at, 1, behind, 1})
+				want(h, "given up", errors.Is((<-c).err, context.DeadlineExceeded), true)
+				h.after(0)
+				want(h, "failures", h.stage.fired, 1)
+				h.after(2 * time.Second)
+				h.wantSignals(p, "TERM")
+				p.Exit(143)
+				h.after(0)
+				job := h.job("j1")
+				want(h, "outcome", job.Outcome, messages.Cancelled)
+				want(h, "gone", job.HasFlag(messages.FlagClientGone), true)
+			})
+		}
+	}
 }
