@@ -173,6 +173,9 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 		n.askers.give(k)
 		return n.answer(reply, request)
 	case <-ctx.Done():
+		if _, waits := request.(messages.AwaitJobs); waits && n.Err() == nil {
+			n.system.Root.RequestWithCustomSender(n.supervisor, messages.WithdrawWait{}, k.pid)
+		}
 		n.askers.drop(k)
 		return nil, ctx.Err()
 	case <-silent:

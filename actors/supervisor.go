@@ -242,6 +242,8 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.withAcks()
 	case messages.WithdrawRun:
 		s.withdraw(ctx, m)
+	case messages.WithdrawWait:
+		s.withdrawWait(ctx)
 	case noticed:
 		s.noticed(ctx, m)
 	case noticesDropped:

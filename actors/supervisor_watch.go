@@ -61,6 +61,17 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 	s.watches[w.pid.Id] = w
 }
 
+// withdrawWait ends the wait of a client who waits no longer: it would go on looking, for
+// as long as its jobs live.
+func (s *supervisor) withdrawWait(ctx actor.Context) {
+	for _, w := range s.watches {
+		if _, wait := w.request.(messages.AwaitJobs); wait && ctx.Sender() != nil && ctx.Sender().Equal(w.client) {
+			ctx.Send(w.pid, quit{})
+			return
+		}
+	}
+}
+
 func noPorts() *messages.Error {
 	return &messages.Error{
 		Code: messages.Unsupported, Reason: "port", Message: "this node cannot wait for a port",
@@ -68,7 +79,7 @@ func noPorts() *messages.Error {
 	}
 }
 
-// watchesFull says whether no further wait is taken. Clients leave without a
+// watchesFull says whether no further wait is taken. Clients may leave without a
 // word: at the limit, waits whose client has gone are ended, and do not count.
 // A gather goes on for nobody, too, since what it asks for is to happen.
 func (s *supervisor) watchesFull(ctx actor.Context) bool {

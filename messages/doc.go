@@ -25,7 +25,7 @@
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
 //	notify.go   client ↔ channel              Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
 //	notice.go   channel → webhook, errand     Delivery → Delivered; CommandNotified is the last word about a notice
-//	wait.go     client ↔ watch                AwaitJobs → AwaitEnded | RequestRejected
+//	wait.go     client ↔ watch                AwaitJobs → AwaitEnded | RequestRejected; WithdrawWait
 //	node.go     the root ↔ supervisor         ShutDown → ShutdownEnded
 //
 // job.go holds the one record of a job that all of them show; outcome.go how a

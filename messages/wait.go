@@ -11,6 +11,7 @@ import (
 //
 //	client --AwaitJobs--> supervisor (spawns a watch)
 //	client <--AwaitEnded | RequestRejected-- watch
+//	client --WithdrawWait--> supervisor
 
 // AwaitJobs asks to be told when any or all of Jobs meet Condition.
 type AwaitJobs struct {
@@ -20,6 +21,11 @@ type AwaitJobs struct {
 	Condition Condition
 	Timeout   time.Duration // 0: none
 }
+
+// WithdrawWait says that its sender waits no longer for the AwaitJobs that it sent: the
+// jobs are not looked at for it any more. It has no answer; one to the wait may still be
+// on its way.
+type WithdrawWait struct{ quiet }
 
 // ConditionKind chooses what is waited for.
 type ConditionKind string

@@ -332,3 +332,25 @@ func TestWaitOfAStopThatIsRefused(t *testing.T) {
 		}, plan{limits: actors.Limits{Watches: 1}})
 	}
 }
+
+// Nothing goes on looking at a job for a caller of the door who has given up.
+func TestWaitOfWhoGivesUpEnds(t *testing.T) {
+	for _, until := range []messages.Condition{
+		{}, {Kind: messages.UntilPattern, Pattern: "x"}, {Kind: messages.UntilQuiet, Quiet: time.Hour}, {Kind: messages.UntilInput}, {Kind: messages.UntilPort, Port: 1},
+	} {
+		inHouse(t, func(h *house) {
+			_, p := h.start(messages.RunCommand{Text: "a", Stdin: messages.StdinPipe, Background: true})
+			stays := h.await(false, until, "j1")
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, err := h.node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: until})
+			want(h, "given up", errors.Is(err, context.DeadlineExceeded), true)
+			h.after(0)
+			want(h, "waits", len(h.stage.all("watch")), 1)
+			silent(stays)
+			p.Exit(0)
+			h.after(0)
+			reply[messages.AwaitEnded](stays)
+		})
+	}
+}
