@@ -142,6 +142,27 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 	return n.ask(ctx, request)
 }
 
+// AskFor asks as Ask does, for the reply that grants what was asked for, whose type is the
+// caller's to know (package messages lists them): a refusal is its error.
+//
+//	list, err := troupe.AskFor[messages.ScopeList](ctx, node, messages.ListScopes{})
+func AskFor[T any](ctx context.Context, n *Node, request messages.Refusable) (T, error) {
+	var none T
+	answer, err := n.Ask(ctx, request)
+	if err != nil {
+		return none, err
+	}
+	if granted, ok := answer.(T); ok {
+		return granted, nil
+	}
+	if err := messages.Refusal(answer); err != nil {
+		return none, err
+	}
+	wrong := messages.Invalid("reply", fmt.Sprintf("%T was answered by %T, which is no %T", request, answer, none))
+	wrong.Hint = "it was done; ask for that reply"
+	return none, wrong
+}
+
 // checkRequest refuses what the tree would not know: a pointer to a request has its
 // methods, too, and nobody would act on it.
 func checkRequest(request messages.Refusable) error {

@@ -52,10 +52,7 @@ func ExampleNode_Subscribe() {
 	job, err := node.Run(ctx, messages.RunCommand{Text: "read -r line; exit 7", Stdin: messages.StdinPipe, Background: true})
 	fmt.Println(job.State, job.Background, err)
 
-	reply, err := node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
-	if err == nil {
-		err = messages.Refusal(reply) // a refusal is a reply
-	}
+	_, err = troupe.AskFor[messages.InputWritten](ctx, node, messages.WriteInput{Job: job.ID, Data: []byte("go on\n")})
 	if err != nil {
 		fmt.Println(err)
 		return

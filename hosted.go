@@ -50,49 +50,49 @@ func wrote(job messages.Job) bool {
 
 // Jobs implements dialects.Host.
 func (h hosted) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
-	list, err := reply[messages.JobList](ctx, h.Node, r)
+	list, err := AskFor[messages.JobList](ctx, h.Node, r)
 	h.measureAll(list.Jobs)
 	return list.Jobs, err
 }
 
 // Sessions implements dialects.Host.
 func (h hosted) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
-	list, err := reply[messages.SessionList](ctx, h.Node, messages.ListSessions{Scope: scope})
+	list, err := AskFor[messages.SessionList](ctx, h.Node, messages.ListSessions{Scope: scope})
 	return list.Sessions, err
 }
 
 // Await implements dialects.Host.
 func (h hosted) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
-	end, err := reply[messages.AwaitEnded](ctx, h.Node, r)
+	end, err := AskFor[messages.AwaitEnded](ctx, h.Node, r)
 	h.measureAll(end.Jobs)
 	return end, err
 }
 
 // Stop implements dialects.Host.
 func (h hosted) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	return reply[messages.CommandStopped](ctx, h.Node, r)
+	return AskFor[messages.CommandStopped](ctx, h.Node, r)
 }
 
 // CloseSession implements dialects.Host.
 func (h hosted) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	return reply[messages.SessionClosed](ctx, h.Node, r)
+	return AskFor[messages.SessionClosed](ctx, h.Node, r)
 }
 
 // Signal implements dialects.Host.
 func (h hosted) Signal(ctx context.Context, r messages.SignalCommand) error {
-	_, err := reply[messages.Acknowledged](ctx, h.Node, r)
+	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
 // Promote implements dialects.Host.
 func (h hosted) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	promoted, err := reply[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
+	promoted, err := AskFor[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
 	return h.measured(promoted.Job), err
 }
 
 // Input implements dialects.Host.
 func (h hosted) Input(ctx context.Context, r messages.WriteInput) error {
-	_, err := reply[messages.InputWritten](ctx, h.Node, r)
+	_, err := AskFor[messages.InputWritten](ctx, h.Node, r)
 	return err
 }
 
@@ -116,13 +116,13 @@ func (h hosted) Paste(ctx context.Context, id messages.JobID, text string) error
 
 // CloseInput implements dialects.Host.
 func (h hosted) CloseInput(ctx context.Context, id messages.JobID) error {
-	_, err := reply[messages.Acknowledged](ctx, h.Node, messages.CloseInput{Job: id})
+	_, err := AskFor[messages.Acknowledged](ctx, h.Node, messages.CloseInput{Job: id})
 	return err
 }
 
 // Resize implements dialects.Host.
 func (h hosted) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	_, err := reply[messages.Acknowledged](ctx, h.Node, r)
+	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
@@ -201,17 +201,4 @@ func (h hosted) Events(ctx context.Context, filter messages.Filter, begun func()
 			}
 		}
 	}
-}
-
-// reply asks for something, and takes the one reply that is no refusal.
-func reply[T any](ctx context.Context, n *Node, request messages.Refusable) (T, error) {
-	var none T
-	answer, err := n.Ask(ctx, request)
-	if err != nil {
-		return none, err
-	}
-	if t, ok := answer.(T); ok {
-		return t, nil
-	}
-	return none, messages.Refusal(answer)
 }

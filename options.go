@@ -28,7 +28,8 @@ import (
 )
 
 // Options say how a node is made. The zero value is a library node: outputs in
-// the user's temporary directory, commands by bash, no log.
+// the user's temporary directory, commands by bash, no log. What jobs have of the
+// process, its environment and directory, they have as it was when the node was opened.
 type Options struct {
 	// Dir is where outputs live that outgrow memory, an absolute path; "":
 	// <tmp>/troupe-<uid>. It must be this user's alone (0700), or not be there yet: Open
