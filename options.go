@@ -58,7 +58,8 @@ type Options struct {
 	// the subreaper of its jobs and reaps every child, and the process collects its
 	// garbage as suits that, unless GOGC is set (docs/decisions/033), and has its threads
 	// made beforehand (docs/decisions/037). A library host
-	// leaves it false, since its own children would be reaped, too.
+	// leaves it false, since its own children would be reaped, too. So would those of
+	// another node: there must be none beside it that has its engine in this process.
 	OwnProcess bool
 	// NoCgroup keeps the node from using cgroups even where it could.
 	NoCgroup bool
