@@ -3,8 +3,11 @@ package troupe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"troupe/actors"
+	"troupe/backends"
 	"troupe/journal"
 	"troupe/messages"
 )
@@ -102,5 +105,37 @@ func (o Options) before(ctx context.Context, p parts) (past actors.Past, err err
 		return past, fmt.Errorf("the engine does not say which jobs it has: %w", err)
 	}
 	past.Held = p.withoutSnapshots(past.Held)
+	past.Held = p.withoutRemains(past)
 	return past, nil
+}
+
+// withoutRemains takes out of an inventory what belongs to nobody any more: jobs whose last
+// fact the journal has, and shells of sessions that were closed. An engine hears a little
+// later than the journal that it may forget them; where the last node died in between, their
+// sessions and scopes would be there again.
+func (p parts) withoutRemains(past actors.Past) []backends.Held {
+	retired := map[messages.UID]bool{}
+	for _, r := range past.Over {
+		retired[r.Job.UID] = r.Job.State == messages.Retired
+	}
+	closed := map[messages.Address]time.Time{}
+	for _, end := range slices.Backward(past.Ends) { // the last one is the first
+		if end.Closed {
+			closed[messages.Address{Scope: end.Scope, Session: end.Session}] = end.At
+		}
+	}
+	var remains []messages.UID
+	held := slices.DeleteFunc(past.Held, func(h backends.Held) bool {
+		is := retired[h.ID] && !h.Live
+		if at, _, shell := backends.ReadShellMeta(h.Meta); shell {
+			made, end := h.ID.Made(), closed[messages.Address{Scope: at.Scope, Session: at.Session}]
+			is = h.Ended && (h.Closed || !made.IsZero() && made.Before(end.Truncate(time.Millisecond)))
+		}
+		if is {
+			remains = append(remains, h.ID)
+		}
+		return is
+	})
+	backends.SettleRemains(p.engine, remains)
+	return held
 }

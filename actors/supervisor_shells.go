@@ -199,7 +199,9 @@ func (s *supervisor) shellGone(m messages.SessionClosed) {
 	if m.By == messages.BySystem && m.Reason == messages.AutoCleanup {
 		why = messages.EndCleanup
 	}
-	s.ended(last.end(m.Scope, m.Session, s.sessions[at].Backend, why))
+	end := last.end(m.Scope, m.Session, s.sessions[at].Backend, why)
+	end.Closed = true
+	s.ended(end)
 }
 
 // ended keeps an end, also for the node that follows.

@@ -247,6 +247,8 @@ type Held struct {
 	Ended bool `json:",omitempty"`
 	// Dir is where a live shell is, or was at its end; "": it is none, or not known.
 	Dir string `json:",omitempty"`
+	// Closed: it is a live shell that was ended with its session.
+	Closed bool `json:",omitempty"`
 
 	// What the tree adds, for Backend.Open: an engine says it no more.
 	Keep   bool `json:"-"` // it was started with KeepChildren

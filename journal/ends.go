@@ -53,6 +53,7 @@ func endFields(f *fields, e *messages.SessionEnd) {
 	}
 	text(f, 8, &e.Hash)
 	integer(f, 9, &e.Length)
+	flag(f, 10, &e.Closed)
 }
 
 // ends takes what a batch says of ends.

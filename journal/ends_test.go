@@ -14,7 +14,7 @@ import (
 func anEnd(session messages.SessionID, second int, code *int) messages.SessionEnd {
 	return messages.SessionEnd{
 		Scope: "main/ci", Session: session, Backend: messages.OfShell, Reason: messages.EndError, At: began.Add(time.Duration(second) * time.Second),
-		ExitCode: code, Hash: "ab", Length: 7,
+		ExitCode: code, Hash: "ab", Length: 7, Closed: code == nil,
 	}
 }
 

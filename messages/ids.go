@@ -3,6 +3,7 @@ package messages
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // quiet keeps a message out of the dead-letter log, which prints whole
@@ -25,7 +26,21 @@ func (u UID) valid() bool {
 	if len(u) != 26 || u[0] > '7' {
 		return false
 	}
-	return strings.Trim(string(u), "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
+	return strings.Trim(string(u), ulidDigits) == ""
+}
+
+const ulidDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// Made is when a ULID was made, to a millisecond; the zero time if it is none.
+func (u UID) Made() time.Time {
+	if !u.valid() {
+		return time.Time{}
+	}
+	var ms int64
+	for _, digit := range u[:10] {
+		ms = ms<<5 | int64(strings.IndexRune(ulidDigits, digit))
+	}
+	return time.UnixMilli(ms)
 }
 
 // SessionID names a session within its scope; the client chooses it.

@@ -102,6 +102,7 @@ type SessionEnd struct {
 	ExitCode *int   `json:"exit_code"`
 	Hash     string `json:"command_hash"`
 	Length   int    `json:"command_length"`
+	Closed   bool   `json:"-"` // the session is gone, not its shell alone
 }
 
 // EndReason is why a session or its shell ended.

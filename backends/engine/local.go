@@ -130,7 +130,7 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
 		j.mu.Lock()
 		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
 		if j.live != nil {
-			h.Dir = j.cwd()
+			h.Dir, h.Closed = j.cwd(), j.stoppedFor().By == messages.ByScope
 		}
 		held = append(held, h)
 		j.mu.Unlock()
