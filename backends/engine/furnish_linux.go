@@ -20,8 +20,9 @@ const (
 	ctlName   = "ctl"
 	stName    = "st"
 	dirMark   = "@DIR@"
-	ttyMark   = "@TTY@" // and for the path of its terminal
-	keptStart = "kept"  // of the names of the files that the next shell takes over
+	ttyMark   = "@TTY@"         // and for the path of its terminal
+	keptStart = "kept"          // of the names of the files that the next shell takes over
+	shellDir  = "troupe-shell-" // and the shell's ID, of the name of its directory
 )
 
 // furnish makes the directory of a live shell and what is in it. A second try of the
@@ -42,7 +43,7 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 		f.err.Hint = "have the files of the node, which are in " + dir + ", in another directory: TROUPE_STATE names that of a daemon, TMPDIR that of a library"
 		return f
 	}
-	if sh.dir, err = os.MkdirTemp(dir, "troupe-shell-"); err != nil {
+	if sh.dir, err = os.MkdirTemp(dir, shellDir+string(j.id)+"-"); err != nil {
 		return unwritten(err, hint)
 	}
 	sh.made = true

@@ -11,6 +11,9 @@ import (
 	"troupe/messages"
 )
 
+// scriptFile begins the names of scripts.
+const scriptFile = "troupe-script-"
+
 // write puts the script of a job into a file that only this user can read, and
 // names it as the last word. It may have megabytes, which is why it is the work
 // of who forks. A second try of the fork finds it done.
@@ -22,7 +25,7 @@ func (j *job) write(spec *backends.Spec) *failure {
 	if err != nil {
 		return unwritten(err, hint)
 	}
-	f, err := os.CreateTemp(dir, "troupe-script-") // 0600
+	f, err := os.CreateTemp(dir, scriptFile) // 0600
 	if err != nil {
 		return unwritten(err, hint)
 	}

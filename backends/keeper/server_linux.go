@@ -204,6 +204,11 @@ func (s *server) openEngine() error {
 	survivors := s.endRemains(left, boot)
 	s.journal.append(entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after})
 	s.restore(left, boot, survivors)
+	if left.opened != nil {
+		if err := s.engine.TakeOver(); err != nil {
+			s.fault("", err)
+		}
+	}
 	features, err := json.Marshal(found)
 	s.me = hello{Proto: protocol, Build: s.o.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features}
 	return err

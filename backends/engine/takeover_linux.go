@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"troupe/backends"
+	"troupe/messages"
+)
+
+// TakeOver clears up what a dead engine has left in the directory of scripts: what holds
+// the texts of commands and the variables of shells. Only what a shell that was restored
+// has kept stays, for the next one of its session, until it is settled. The caller knows
+// that nothing of that engine lives, and that nobody asks anything of this one yet.
+func (e *Local) TakeOver() error {
+	dir, err := e.opt.ScriptDir()
+	if err != nil {
+		return err
+	}
+	files, err := os.ReadDir(dir)
+	for _, file := range files {
+		path := filepath.Join(dir, file.Name())
+		switch rest, shell := strings.CutPrefix(file.Name(), shellDir); {
+		case shell && !e.restoreLive(path, rest), strings.HasPrefix(file.Name(), scriptFile):
+			_ = os.RemoveAll(path) // the next one tries again
+		}
+	}
+	return err
+}
+
+// restoreLive gives a restored shell its directory, with what it kept.
+func (e *Local) restoreLive(path, name string) bool {
+	id, _, _ := strings.Cut(name, "-")
+	j := e.find(messages.UID(id))
+	if j == nil || j.live != nil {
+		return false
+	}
+	sh := newLive(j, &backends.Live{})
+	sh.dir, sh.made, sh.born, sh.up, sh.gone = path, true, true, true, true
+	j.live = sh
+	files, _ := os.ReadDir(path)
+	for _, file := range files {
+		if !strings.HasPrefix(file.Name(), keptStart) {
+			_ = os.Remove(filepath.Join(path, file.Name()))
+		}
+	}
+	return true
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// kept counts the files of a keeper's shells and scripts, and of the outputs of a session.
+func (m *mortal) kept(pattern string) int {
+	names, err := filepath.Glob(filepath.Join(m.state, "keeper", "logs", "keeper", pattern))
+	require.NoError(m.t, err)
+	return len(names)
+}
+
+// inShell runs a text in a live shell.
+func (m *mortal) inShell(session messages.SessionID, backend, text string) messages.Job {
+	m.t.Helper()
+	result, err := m.client.Run(m.t.Context(), messages.RunCommand{
+		Session: session, Text: text, Env: []string{"PATH=/usr/bin:/bin"}, Open: &messages.SessionPlan{Backend: backend, Shell: "bash", Dir: "/"},
+	})
+	require.NoError(m.t, err)
+	return result.Job
+}
+
+// A keeper that is killed costs the session its shell, not what that had exported, and
+// leaves nothing behind for ever: the next one has what the next shell takes over until
+// it did, and no text of a command.
+func TestKilledKeepersShells(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	m.inShell("s", messages.OfShell, "export KNOWN=1; cd /tmp")
+	m.inShell("closed", messages.OfShell, "export KNOWN=1")
+	long := m.run(messages.RunCommand{Text: "sleep 600 #" + strings.Repeat("x", 200<<10)})
+	require.Equal(t, []int{2, 1}, []int{m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
+	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
+	require.Equal(t, messages.Lost, m.over(long.ID).Outcome)
+	require.Equal(t, []int{2, 0, 0}, []int{m.kept("troupe-shell-*/kept0"), m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
+	require.Equal(t, 0, m.inShell("s", messages.OfShell, `test "$KNOWN" = 1`).Shell)
+	for _, session := range []messages.SessionID{"s", "closed"} {
+		_, err := m.client.CloseSession(t.Context(), messages.CloseSession{Session: session})
+		require.NoError(t, err)
+	}
+	settles(t, "directories of shells", 0, func() int { return m.kept("troupe-shell-*") })
+}
