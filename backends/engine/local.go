@@ -163,7 +163,8 @@ func (e *Local) all() []*job {
 // forget drops a job that is over and settled.
 func (e *Local) forget(j *job) {
 	if j.live != nil {
-		j.live.remove() // as long as Close knows the job
+		j.live.remove()                      // as long as Close knows the job
+		_ = e.opt.Store.Remove(string(j.id)) // what a shell says itself is nobody's output; it may have said nothing
 	}
 	e.mu.Lock()
 	known := e.jobs[j.id] == j

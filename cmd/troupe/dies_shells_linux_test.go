@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -47,4 +48,24 @@ func TestKilledKeepersShells(t *testing.T) {
 		require.NoError(t, err)
 	}
 	settles(t, "directories of shells", 0, func() int { return m.kept("troupe-shell-*") })
+}
+
+// What a shell on a terminal shows between commands is no output of a job: it goes with
+// the shell, however much it was. That of the commands stays.
+func TestAShellsOwnOutputGoesWithIt(t *testing.T) {
+	t.Parallel()
+	m := begins(t)
+	begin, done := m.file("begin"), m.file("done")
+	require.NoError(t, syscall.Mkfifo(begin, 0o600))
+	require.NoError(t, syscall.Mkfifo(done, 0o600))
+	job := m.inShell("s", messages.OfShellOnTerminal,
+		"head -c 100000 /dev/zero | tr '\\0' x; (read x < "+begin+"; head -c 100000 /dev/zero | tr '\\0' y; echo > "+done+") &")
+	require.Equal(t, int64(100000), job.Output[0].Bytes)
+	require.NoError(t, os.WriteFile(begin, []byte("\n"), 0o600))
+	_, err := os.ReadFile(done)
+	require.NoError(t, err)
+	_, err = m.client.CloseSession(t.Context(), messages.CloseSession{Session: "s"})
+	require.NoError(t, err)
+	settles(t, "outputs of the session", 1, func() int { return m.kept("sessions/s/*") })
+	require.Equal(t, 1, m.kept("sessions/s/"+string(job.UID)+"*"))
 }
