@@ -256,17 +256,23 @@ func (n *Node) lastAnswer(ctx context.Context, k *asker, request messages.Refusa
 // nothing is being made anew, and it is wrong to say so.
 func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	lost := reply == (unheard{})
-	if lost || passing(messages.Refusal(reply)) {
+	refusal := messages.Refusal(reply)
+	if lost || passing(refusal) {
 		if err := n.Err(); err != nil {
 			return nil, err
 		}
 	}
-	if !lost {
-		return reply, nil
+	switch {
+	case lost:
+		return request.Refuse(&messages.Error{
+			Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
+		}), nil
+	case n.leaving.Load() && errors.Is(refusal, &messages.Error{Code: messages.Internal}): // who held it did not fail, but was let go
+		return request.Refuse(&messages.Error{
+			Code: messages.ShuttingDown, Message: "the node is shutting down, and did not wait for what was asked: it may have been done or not", Hint: "ask the next one",
+		}), nil
 	}
-	return request.Refuse(&messages.Error{
-		Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
-	}), nil
+	return reply, nil
 }
 
 // A part of the node that is being made anew refuses what it would do a moment

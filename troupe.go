@@ -32,6 +32,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -55,6 +56,9 @@ type Node struct {
 	ended  chan struct{} // closed when all is taken apart
 	once   sync.Once     // closes over
 	ending sync.Once     // picks who takes all apart
+
+	leaving atomic.Bool // Shutdown was asked for
+
 	mu     sync.Mutex
 	failed error
 }
@@ -157,6 +161,7 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 			Hint: "shut it down without keeping them, or wait for them first",
 		}
 	}
+	n.leaving.Store(true)
 	reply, err := n.ask(ctx, r)
 	if errors.Is(err, ErrClosed) {
 		return n.awaitEnd(ctx)

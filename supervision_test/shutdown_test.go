@@ -376,3 +376,28 @@ func TestShutdownWithoutABoundWithAJournalThatHangs(t *testing.T) {
 		h.engine.Close(false)
 	}, plan{slow: true})
 }
+
+// Whoever waits for a stop when the node ends without its jobs is told that it ends, not
+// that something has failed.
+func TestShutdownAnswersWhoWaitsForAStop(t *testing.T) {
+	inHouse(t, func(h *house) {
+		_, p := h.start(messages.RunCommand{Text: "stubborn", Background: true})
+		stopped := make(chan any, 1)
+		go func() {
+			reply, err := h.node.Ask(context.Background(), messages.StopCommand{Job: "j1", Grace: time.Minute})
+			if err != nil {
+				reply = err
+			}
+			stopped <- reply
+		}()
+		synctest.Wait()
+		h.wantSignals(p, "TERM")
+		if err := <-h.ending(context.Background(), messages.ShutDown{KeepJobs: true}); err != nil {
+			h.Error(err)
+		}
+		got := <-stopped
+		if no, is := got.(messages.CommandRejected); !is || no.Err.Code != messages.ShuttingDown {
+			h.Errorf("the answer is %T %v", got, got)
+		}
+	})
+}
