@@ -124,15 +124,15 @@ func (p parts) withoutRemains(past actors.Past) []backends.Held {
 			closed[messages.Address{Scope: end.Scope, Session: end.Session}] = end.At
 		}
 	}
-	var remains []messages.UID
+	var remains []backends.Held
 	held := slices.DeleteFunc(past.Held, func(h backends.Held) bool {
-		is := retired[h.ID] && !h.Live
+		is := retired[h.ID] && h.Last > 0
 		if at, _, shell := backends.ReadShellMeta(h.Meta); shell {
 			made, end := h.ID.Made(), closed[messages.Address{Scope: at.Scope, Session: at.Session}]
 			is = h.Ended && (h.Closed || !made.IsZero() && made.Before(end.Truncate(time.Millisecond)))
 		}
 		if is {
-			remains = append(remains, h.ID)
+			remains = append(remains, h)
 		}
 		return is
 	})

@@ -249,6 +249,8 @@ type Held struct {
 	Dir string `json:",omitempty"`
 	// Closed: it is a live shell that was ended with its session.
 	Closed bool `json:",omitempty"`
+	// Last is the number of the last fact of a job that is over; 0: it is not, or not known.
+	Last uint64 `json:",omitempty"`
 
 	// What the tree adds, for Backend.Open: an engine says it no more.
 	Keep   bool `json:"-"` // it was started with KeepChildren

@@ -12,20 +12,20 @@ const remainsPatience = 10 * time.Second
 
 // SettleRemains has an engine forget jobs that are over and of which nobody waits for
 // anything: who was to say so died before the engine had heard it. It is not waited for.
-func SettleRemains(e Engine, jobs []messages.UID) {
+func SettleRemains(e Engine, jobs []Held) {
 	if len(jobs) == 0 {
 		return
 	}
 	go func() {
-		for _, id := range jobs {
-			settleRemains(e, id)
+		for _, h := range jobs {
+			settleRemains(e, h)
 		}
 	}()
 }
 
-func settleRemains(e Engine, id messages.UID) {
-	w := &lastWord{over: make(chan uint64, 1)}
-	proc, err := e.Adopt(id, w.hear)
+func settleRemains(e Engine, h Held) {
+	w := &lastWord{over: make(chan uint64, 1), number: h.Last}
+	proc, err := e.Adopt(h.ID, w.hear)
 	if err != nil {
 		return // it has heard so
 	}
@@ -39,9 +39,11 @@ func settleRemains(e Engine, id messages.UID) {
 	proc.Release()
 }
 
-// lastWord waits for the last fact of a job.
+// lastWord waits for the last fact of a job. Some before it may have been settled: they
+// are not told again.
 type lastWord struct {
-	over chan uint64 // its number
+	over   chan uint64 // its number
+	number uint64      // that, if it is known
 
 	mu                          sync.Mutex
 	last                        uint64
@@ -66,7 +68,7 @@ func (w *lastWord) hear(fact messages.ProcessFact) {
 	case messages.TreeEnded:
 		w.ended, w.last = true, max(w.last, f.Seq)
 	}
-	if w.exited && w.closed && w.ended && !w.said {
+	if (w.exited && w.closed && w.ended || w.number > 0 && w.last >= w.number) && !w.said {
 		w.said = true
 		w.over <- w.last
 	}

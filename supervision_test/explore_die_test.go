@@ -2,6 +2,7 @@ package supervision_test
 
 import (
 	"slices"
+	"time"
 
 	"troupe/backends/fake"
 	"troupe/messages"
@@ -15,6 +16,7 @@ func (x *explorer) daemonDies() {
 		return // it is about to end
 	}
 	x.note("the daemon dies")
+	known := x.knows()
 	for _, s := range x.subs {
 		s.replaced = true
 	}
@@ -29,6 +31,7 @@ func (x *explorer) daemonDies() {
 	}
 	x.setClosing(true)
 	x.die()
+	x.engine.LoseSettled()
 	if down := x.while(); x.chance(50) {
 		x.note("… for %s", down)
 		x.after(down)
@@ -45,6 +48,67 @@ func (x *explorer) daemonDies() {
 	x.setClosing(false)
 	x.begin()
 	x.look()
+	x.knowsNoMore(known)
+}
+
+// knowledge is what a node tells of sessions and of jobs that are over.
+type knowledge struct {
+	sessions map[messages.Address]bool
+	jobs     map[messages.UID]messages.Job // nil: nobody asked
+}
+
+// knows asks a node that stands still what it knows, sometimes: one that is asked dies
+// with nothing on its way.
+func (x *explorer) knows() (k knowledge) {
+	if x.chance(50) {
+		return k
+	}
+	x.after(time.Second) // what is told is recorded by then
+	if x.journalFails() {
+		return k
+	}
+	k.sessions, k.jobs = map[messages.Address]bool{}, map[messages.UID]messages.Job{}
+	for _, m := range x.ask(messages.ListSessions{}).heard() {
+		for _, s := range m.(messages.SessionList).Sessions {
+			k.sessions[messages.Address{Scope: s.Scope, Session: s.Session}] = true
+		}
+	}
+	for _, m := range x.ask(messages.ListJobs{Finished: true}).heard() {
+		for _, job := range m.(messages.JobList).Jobs {
+			k.jobs[job.UID] = job
+		}
+	}
+	return k
+}
+
+// knowsNoMore holds what the next node knows to that: what was closed or removed is not
+// there again, and an end is what it was.
+func (x *explorer) knowsNoMore(before knowledge) {
+	if before.jobs == nil || x.journalFails() {
+		return
+	}
+	for _, job := range before.jobs { // what outlived its session has it again
+		if job.State != messages.Retired {
+			before.sessions[messages.Address{Scope: job.Scope, Session: job.Session}] = true
+		}
+	}
+	for _, m := range x.ask(messages.ListSessions{}).heard() {
+		for _, s := range m.(messages.SessionList).Sessions {
+			if at := (messages.Address{Scope: s.Scope, Session: s.Session}); !before.sessions[at] {
+				x.Errorf("%s: session %s of %s is there again", x.since(), at.Session, at.Scope)
+			}
+		}
+	}
+	for _, m := range x.ask(messages.ListJobs{Finished: true}).heard() {
+		for _, job := range m.(messages.JobList).Jobs {
+			was, known := before.jobs[job.UID]
+			if !known {
+				x.Errorf("%s: job %s (%s) is there again", x.since(), job.ID, job.State)
+			} else if was.State.Ended() && (job.Outcome != was.Outcome || job.Shell != was.Shell || !job.Ended.Equal(was.Ended)) {
+				x.Errorf("%s: job %s has ended as %s %d, and before as %s %d", x.since(), job.ID, job.Outcome, job.Shell, was.Outcome, was.Shell)
+			}
+		}
+	}
 }
 
 func (x *explorer) setClosing(is bool) {

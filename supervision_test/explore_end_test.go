@@ -41,7 +41,33 @@ func (x *explorer) playOn() {
 	x.after(untilAllIsDone)
 	x.look()
 	x.checkRecords()
+	x.checkSessions()
 	x.shutDown(messages.ShutDown{})
+}
+
+// checkSessions sees to it that each session that is open takes a command and runs it.
+func (x *explorer) checkSessions() {
+	for _, m := range x.ask(messages.ListSessions{}).heard() {
+		for _, s := range m.(messages.SessionList).Sessions {
+			r := messages.RunCommand{UID: uid(len(x.runs) + 1), Scope: s.Scope, Session: s.Session, Text: x.born()}
+			x.lives[r.Text] = (&course{}).then(0, "exit 0", func(p *fake.Process) { p.Exit(0) })
+			c := x.request(r)
+			x.runs = append(x.runs, c)
+			x.after(time.Minute)
+			for _, m := range c.heard() {
+				if end, is := m.(messages.CommandFinished); is && end.Job.Outcome == messages.Exited {
+					continue
+				}
+				if no, is := m.(messages.CommandRejected); is && no.Err.Code == messages.ResourceExhausted {
+					continue
+				}
+				x.Errorf("session %s of %s does not run a command: %T %s", s.Session, s.Scope, m, brief(m))
+			}
+			if len(c.heard()) == 0 {
+				x.Errorf("session %s of %s does not run a command: %+v", s.Session, s.Scope, s)
+			}
+		}
+	}
 }
 
 // shutDown ends the node.

@@ -69,7 +69,7 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 	x.house = open(n, plan{
 		fake: fake.Options{Auto: x.life, Check: pick(x, nil, looksTwice), Can: backends.Capabilities{
 			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
-		}},
+		}, SettleAfter: pick(x, 0, 0, time.Second, 5*time.Second)},
 		limits: actors.Limits{
 			Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8,
 			Shells: pick(x, 0, 1, 3), ShellIdle: pick(x, 0, time.Minute, time.Hour),

@@ -33,12 +33,13 @@ type course struct {
 	words []string
 }
 
-func (l *course) then(after time.Duration, what string, play func(p *fake.Process)) {
+func (l *course) then(after time.Duration, what string, play func(p *fake.Process)) *course {
 	l.words = append(l.words, fmt.Sprintf("%s: %s", after, what))
 	l.Steps = append(l.Steps, fake.Step{After: after, Play: func(p *fake.Process) bool {
 		play(p)
 		return true
 	}})
+	return l
 }
 
 // writes has it write to what it has.

@@ -98,6 +98,18 @@ type lasting struct{ *fake.Engine }
 // Close implements backends.Engine.
 func (lasting) Close(bool) []messages.Survivor { return nil }
 
+// logs are those that the engine holds, too: who has one removed speaks with it.
+type logs struct {
+	*fake.Store
+	engine *fake.Engine
+}
+
+// Remove implements spill.Store.
+func (l logs) Remove(id string) error {
+	l.engine.HearSettled()
+	return l.Store.Remove(id)
+}
+
 // begin opens a node over the engine and the journal, which may have known others.
 func (h *house) begin() {
 	h.Helper()
@@ -117,7 +129,7 @@ func (h *house) begin() {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
 	}
 	o := troupe.Options{
-		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: h.store, Journal: h.ledger,
+		WorkDir: "/work", Limits: h.plan.limits, Log: log, Backends: h.kinds, Engine: lasting{h.engine}, Logs: logs{h.store, h.engine}, Journal: h.ledger,
 		Middleware: []actor.ReceiverMiddleware{h.stage.middleware}, Unhandled: h.stage.unhandled,
 	}
 	if h.plan.urls != nil {

@@ -129,6 +129,9 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
 	for _, j := range jobs {
 		j.mu.Lock()
 		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
+		if j.phase == over {
+			h.Last = j.teller.last()
+		}
 		if j.live != nil {
 			h.Dir, h.Closed = j.cwd(), j.stoppedFor().By == messages.ByScope
 		}

@@ -120,3 +120,13 @@ func (t *teller) settle(seq uint64) (unsettled bool) {
 	}
 	return len(t.kept) > 0
 }
+
+// last is the number of the last fact that is kept; 0: none is.
+func (t *teller) last() uint64 {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if len(t.kept) == 0 {
+		return 0
+	}
+	return t.kept[len(t.kept)-1].seq
+}

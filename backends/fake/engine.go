@@ -39,6 +39,9 @@ type Options struct {
 	// Replay is how long after its adoption a process tells what it has to tell, as one
 	// behind a slow keeper.
 	Replay time.Duration
+	// SettleAfter is how long it may not hear of a settlement if nothing else is asked of
+	// it, as one behind a socket.
+	SettleAfter time.Duration
 }
 
 // waiting bounds Engine.Started: more processes than this that no test takes
@@ -63,6 +66,7 @@ type Engine struct {
 	mu         sync.Mutex
 	closed     bool
 	known      map[messages.UID]*Process
+	later      []func() // settlements that it has not heard of
 	ever       []*Process
 	violations []string
 }
@@ -87,6 +91,7 @@ func (e *Engine) Start(s backends.Spec, facts backends.Facts) backends.Process {
 }
 
 func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Place, facts backends.Facts) backends.Process {
+	e.HearSettled()
 	e.checkSpec(s, facts)
 	e.mu.Lock()
 	if p, ok := e.known[s.ID]; ok {
@@ -180,6 +185,39 @@ func (e *Engine) Forget(id messages.UID) {
 	if p != nil {
 		p.unbind(nil)
 		p.vanish()
+	}
+}
+
+// LoseSettled plays the death of a daemon: of what it has settled last the engine does
+// not hear any more.
+func (e *Engine) LoseSettled() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.later = nil
+}
+
+// HearSettled has the engine hear what was settled: as what is asked of it does.
+func (e *Engine) HearSettled() {
+	e.mu.Lock()
+	later := e.later
+	e.later = nil
+	e.mu.Unlock()
+	for _, settle := range later {
+		settle()
+	}
+}
+
+// settleSoon takes a settlement, when it comes.
+func (e *Engine) settleSoon(p *Process, seq uint64) {
+	if e.options.SettleAfter == 0 {
+		p.settle(seq)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.later = append(e.later, func() { p.settle(seq) })
+	if len(e.later) == 1 {
+		time.AfterFunc(e.options.SettleAfter, e.HearSettled)
 	}
 }
 

@@ -227,7 +227,11 @@ func (p *Process) Deadline() time.Duration {
 func (p *Process) inventory() backends.Held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
+	h := backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
+	if p.over() {
+		h.Last = p.last
+	}
+	return h
 }
 
 // kept reports whether what is left of the process outlives its place.

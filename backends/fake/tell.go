@@ -32,15 +32,21 @@ type hold struct{ b *binding }
 
 func (h hold) Output(s messages.Stream) (spill.Log, error) { return h.b.output(s) }
 
-func (h hold) Do(c backends.Control) { h.b.do(h.b, c) }
+func (h hold) Do(c backends.Control) {
+	h.b.engine.HearSettled()
+	h.b.do(h.b, c)
+}
 
-func (h hold) Stop(c messages.Cause, grace time.Duration) { h.b.stop(c, grace) }
+func (h hold) Stop(c messages.Cause, grace time.Duration) {
+	h.b.engine.HearSettled()
+	h.b.stop(c, grace)
+}
 
 func (h hold) Watch(s messages.Stream, from int64) { h.b.watch(h.b, s, from) }
 
 func (h hold) Note(meta []byte) { h.b.note(meta) }
 
-func (h hold) Settle(seq uint64) { h.b.settle(seq) }
+func (h hold) Settle(seq uint64) { h.b.engine.settleSoon(h.b.Process, seq) }
 
 func (h hold) Release() { h.b.unbind(h.b) }
 
