@@ -63,7 +63,8 @@ func (x *explorer) patience(request any) (time.Duration, bool) {
 		return 0, !x.faulty
 	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.LeaveScope:
 		return stops, !x.faulty
-	case messages.WriteInput, messages.CloseInput, messages.AwaitInput, messages.SignalCommand, messages.PaceOutput:
+	case messages.WriteInput, messages.CloseInput, messages.AwaitInput, messages.SignalCommand, messages.PaceOutput,
+		messages.ResizeTerminal, messages.TakeTerminal, messages.LeaveTerminal:
 		return slowest, !x.faulty
 	}
 	return 0, false

@@ -51,6 +51,14 @@ var ops = []op{
 	{3, func(x *explorer) {
 		x.request(messages.ReadOutput{Job: x.job(), View: messages.View{Kind: pick(x, messages.ViewTail, messages.ViewPage, messages.ViewSize, messages.ViewRange)}})
 	}},
+	{1, func(x *explorer) { x.request(messages.ReadScreen{Job: x.job()}) }},
+	{1, func(x *explorer) {
+		x.request(messages.ResizeTerminal{Job: x.job(), Size: messages.Terminal{Rows: 30, Cols: 90}})
+	}},
+	{1, func(x *explorer) { x.request(messages.TakeTerminal{Job: x.job(), By: pick(x, "v", "w")}) }},
+	{1, func(x *explorer) {
+		x.request(messages.LeaveTerminal{Job: x.job(), By: pick(x, "v", "w"), Through: int64(x.rng.IntN(12))})
+	}},
 	{3, (*explorer).hear},
 	{2, (*explorer).acknowledgeSome},
 	{1, (*explorer).subscriberGoes},
@@ -144,8 +152,11 @@ func (x *explorer) command() messages.RunCommand {
 	if x.chance(40) {
 		r.Timeout = pick(x, 10*time.Millisecond, time.Second, 5*time.Second, time.Minute)
 	}
-	if x.chance(20) {
+	switch {
+	case x.chance(20):
 		r.Streams = messages.SeparateStreams
+	case x.chance(15):
+		r.Terminal = messages.Terminal{Rows: 24, Cols: 80}
 	}
 	if x.chance(20) {
 		r.OnFinish = pick(x, []string{there}, []string{elsewhere}, []string{there, elsewhere})

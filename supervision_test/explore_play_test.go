@@ -68,7 +68,7 @@ func newExplorer(n testing.TB, rng *rand.Rand) *explorer {
 	x.removed = records < 100
 	x.house = open(n, plan{
 		fake: fake.Options{Auto: x.life, Check: pick(x, nil, looksTwice), Can: backends.Capabilities{
-			Parallel: parallel, Queue: queue, Input: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
+			Parallel: parallel, Queue: queue, Input: true, Terminal: true, Separate: true, Signals: true, Attribute: true, Outlive: true,
 		}, SettleAfter: pick(x, 0, 0, time.Second, 5*time.Second)},
 		limits: actors.Limits{
 			Starts: pick(x, 1, 2, 64), Unstarted: pick(x, 4, 64), Finished: records, Channels: 8, Watches: 8,
@@ -98,10 +98,12 @@ func looksTwice(backends.Command) *messages.Error { return nil }
 
 // pardon lets be what is told to a client that went away (an asker of the node goes only
 // when its caller has given up, maybe in the instant of the reply), what a look has found for
-// a session that has just gone, what is asked of a node that is over, and, where a node is
-// not given the time to end in order, what its parts told one another.
+// a session that has just gone, a timer that rang in the instant in which its command went,
+// what is asked of a node that is over, and, where a node is not given the time to end in
+// order, what its parts told one another.
 func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
-	if _, late := dead.Message.(boom); late || fmt.Sprintf("%T", dead.Message) == "actors.looked" {
+	switch fmt.Sprintf("%T", dead.Message) {
+	case "supervision_test.boom", "actors.looked", "actors.answerRested":
 		return true
 	}
 	x.mu.Lock()
