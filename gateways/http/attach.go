@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/http"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -72,7 +74,7 @@ func (c *call) attach() error {
 		c.w.Header().Set("Sec-WebSocket-Version", "13")
 		return err
 	}
-	ctx, cancel := c.stream()
+	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	from, err := c.node.Output(ctx, messages.JobID(job.UID), out.Stream, offset)
 	if err != nil {
@@ -92,6 +94,7 @@ func (c *call) attach() error {
 		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan turn, maxInputs),
 		sizes: make(chan sizing, maxSizes), shown: newShown(terminal),
 	}
+	defer a.untilClosing()()
 	a.join(a)
 	defer a.leave(a)
 	defer a.givesBack()
@@ -306,12 +309,39 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			if ctx.Err() == nil { // the node ends: else that looked like a line that broke
-				_ = a.conn.Close(websocket.StatusGoingAway, "the output is followed no more here; attach again")
+			if ctx.Err() == nil { // the node ends
+				a.goAway()
 			}
 			return
 		}
 	}
+}
+
+// untilClosing has the attachment end when the server closes. The connection is not cut
+// off before the client was told.
+func (a *attachment) untilClosing() (stop func() bool) {
+	line := http.NewResponseController(a.w)
+	_ = line.SetWriteDeadline(time.Time{})
+	return context.AfterFunc(a.closing, func() {
+		defer a.cancel()
+		over := time.NewTimer(lastWords)
+		defer over.Stop()
+		_ = line.SetWriteDeadline(time.Now().Add(lastWords))
+		told := make(chan struct{})
+		go func() {
+			a.goAway()
+			close(told)
+		}()
+		select {
+		case <-told:
+		case <-over.C: // it does not answer
+		}
+	})
+}
+
+// goAway ends an attachment to a job that may go on: else that looked like a line that broke.
+func (a *attachment) goAway() {
+	_ = a.conn.Close(websocket.StatusGoingAway, "the output is followed no more here; attach again")
 }
 
 // end tells that the output has ended, and how the job stands.
