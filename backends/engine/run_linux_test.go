@@ -171,8 +171,10 @@ func TestSecurityJobInheritsNothingAboveTheLimit(t *testing.T) {
 	const inherits = "TROUPE_TEST_INHERITS"
 	if os.Getenv(inherits) == "" {
 		for _, limit := range []string{"96", "$(ulimit -n)"} {
-			run := exec.Command("bash", "-c", `for fd in 87 88 200 900 1023 1024 3000; do eval "exec $fd</dev/null" || exit; done
-				ulimit -n `+limit+`; exec "$0" "$@"`, os.Args[0], "-test.run=^"+t.Name()+"$")
+			run := exec.Command("bash", "-c", `for fd in 87 88 200 900 1023 1024 3000; do
+					if [[ $fd -lt $(ulimit -n) ]]; then eval "exec $fd</dev/null" || exit; fi
+				done
+				ulimit -n `+limit+`; exec "$0" "$@"`, fmt.Sprintf("/proc/%d/exe", os.Getpid()), "-test.run=^"+t.Name()+"$")
 			run.Env = append(os.Environ(), inherits+"=1")
 			if out, err := run.CombinedOutput(); err != nil {
 				t.Errorf("with the limit %s: %v\n%s", limit, err, out)
