@@ -147,8 +147,8 @@ func (g *foreground) tellEnd(job messages.Job) {
 	case messages.FailedToStart, messages.Lost:
 		g.screen.say("%v", &job.Err)
 	}
-	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen {
-		g.screen.say("there was no room for the end of the output: it is missing")
+	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // by who waits for room still, or by a child that holds it
+		g.screen.say("there was no room for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
 		g.screen.say("%v", survivorError(s))
