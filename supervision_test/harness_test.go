@@ -306,10 +306,10 @@ const aYear = 365 * 24 * time.Hour
 func (h *house) end() {
 	h.Helper()
 	if !h.over {
-		for _, p := range h.engine.Live() {
-			p.Begin() // what never began can only be ended when it has
-		}
-		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+		h.begins()
+		done := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		h.begins() // whose turn came in the last moment
+		if err := <-done; err != nil {
 			h.Errorf("the end of the node: %v", err)
 		}
 	}
@@ -321,6 +321,13 @@ func (h *house) end() {
 	}
 	h.checkReplies()
 	h.checkSystem()
+}
+
+// begins plays the begin of what has none yet: it can only be ended then.
+func (h *house) begins() {
+	for _, p := range h.engine.Live() {
+		p.Begin()
+	}
 }
 
 func (h *house) checkProcesses() {
