@@ -257,7 +257,7 @@ func (n *Node) lastAnswer(ctx context.Context, k *asker, request messages.Refusa
 func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	lost := reply == (unheard{})
 	refusal := messages.Refusal(reply)
-	if lost || passing(refusal) {
+	if lost || refusal != nil && passing(refusal) {
 		if err := n.Err(); err != nil {
 			return nil, err
 		}
