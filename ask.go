@@ -159,7 +159,7 @@ func AskFor[T any](ctx context.Context, n *Node, request messages.Refusable) (T,
 		return none, err
 	}
 	wrong := messages.Invalid("reply", fmt.Sprintf("%T was answered by %T, which is no %T", request, answer, none))
-	wrong.Hint = "it was done; ask for that reply"
+	wrong.Hint = "the request was carried out; package messages says which reply answers it"
 	return none, wrong
 }
 

@@ -45,36 +45,17 @@ type lastWord struct {
 	over   chan uint64 // its number
 	number uint64      // that, if it is known
 
-	mu                          sync.Mutex
-	last                        uint64
-	exited, closed, ended, said bool
+	mu     sync.Mutex
+	ending Ending
+	said   bool
 }
 
 func (w *lastWord) hear(fact messages.ProcessFact) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch f := fact.(type) {
-	case messages.ProcessFailed:
-		w.all(f.Seq)
-	case messages.ProcessLost:
-		w.all(f.Seq)
-	case messages.ProcessExited:
-		w.exited, w.last = true, max(w.last, f.Seq)
-		if f.Last > 0 {
-			w.all(f.Last)
-		}
-	case messages.OutputClosed:
-		w.closed, w.last = true, max(w.last, f.Seq)
-	case messages.TreeEnded:
-		w.ended, w.last = true, max(w.last, f.Seq)
-	}
-	if (w.exited && w.closed && w.ended || w.number > 0 && w.last >= w.number) && !w.said {
+	over := w.ending.Hear(fact) || w.number > 0 && w.ending.Last >= w.number
+	if over && !w.said {
 		w.said = true
-		w.over <- w.last
+		w.over <- w.ending.Last
 	}
-}
-
-// all is the last fact of a job, and the only one of its end.
-func (w *lastWord) all(seq uint64) {
-	w.exited, w.closed, w.ended, w.last = true, true, true, max(w.last, seq)
 }

@@ -107,9 +107,10 @@ func (s *server) answerCall(serving *sync.WaitGroup) {
 	serving.Go(func() { s.accept(fresh, serving) })
 }
 
-// unlinked reports whether the lease was removed, as with all of the directory.
+// unlinked reports whether the lease was removed, as with all of the directory. What
+// cannot be looked at is there: a file system that fails must not end jobs.
 func (s *server) unlinked() bool {
 	var st unix.Stat_t
 	err := withFd(s.lease, func(fd int) error { return unix.Fstat(fd, &st) })
-	return err != nil || st.Nlink == 0
+	return err == nil && st.Nlink == 0
 }

@@ -90,44 +90,32 @@ func read(proc backends.Process, streams messages.StreamMode, most int64) []byte
 type ear struct {
 	over chan struct{} // closed when nothing of the job is left
 
-	mu                           sync.Mutex
-	job                          run
-	last                         uint64 // number of the newest fact
-	exited, closed, ended, quiet bool
+	mu     sync.Mutex
+	job    run
+	ending backends.Ending
+	quiet  bool
 }
 
 func (e *ear) hear(fact messages.ProcessFact) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch f := fact.(type) {
+	switch f := fact.(type) { // a job that failed or is lost never ran, or nobody knows how it ended
 	case messages.ProcessFailed:
-		e.fail(f.Err, f.Seq)
+		e.job.failed = &f.Err
 	case messages.ProcessLost:
-		e.fail(f.Err, f.Seq)
+		e.job.failed = &f.Err
 	case messages.ProcessExited:
 		e.job.status, e.job.cause = f.Status, f.Cause
-		e.exited, e.last = true, max(e.last, f.Seq, f.Last)
-		e.closed, e.ended = e.closed || f.Last > 0, e.ended || f.Last > 0
-	case messages.OutputClosed:
-		e.closed, e.last = true, max(e.last, f.Seq)
-	case messages.TreeEnded:
-		e.ended, e.last = true, max(e.last, f.Seq)
 	}
-	if e.exited && e.closed && e.ended && !e.quiet {
+	if e.ending.Hear(fact) && !e.quiet {
 		e.quiet = true
 		close(e.over)
 	}
-}
-
-// fail notes that the job never ran, or that nobody knows how it ended. The lock is held.
-func (e *ear) fail(err messages.Error, seq uint64) {
-	e.job.failed = &err
-	e.exited, e.closed, e.ended, e.last = true, true, true, max(e.last, seq)
 }
 
 // heard is the job, once nothing of it is left.
 func (e *ear) heard() (r run, last uint64, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.job, e.last, e.quiet
+	return e.job, e.ending.Last, e.quiet
 }

@@ -14,7 +14,8 @@ import (
 
 // looksOn has our terminal show that of the job, if it has one and so have we, and is the
 // byte of its output from which on it is shown. What has a screen of its own has painted
-// that already: it is drawn first, as text; else the line of the cursor is. leave gives our terminal back.
+// that already: it is drawn first, as text; else the line of the cursor is. leave gives
+// our terminal back.
 func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
 	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.foremost() {

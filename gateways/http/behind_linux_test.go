@@ -18,23 +18,16 @@ import (
 func TestFaultClientsThatSendMoreAreMissed(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
 	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
-	l, err := http.ListenTCP("127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- d.server.Serve(l) }()
-	t.Cleanup(func() {
-		d.end()
-		require.NoError(t, <-served)
-	})
+	port := d.startTCP()
 	const next = "GET /v1/version HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	for i, behind := range []string{"\n", "\r\n", next} {
-		for _, at := range []net.Addr{&net.UnixAddr{Name: d.socket, Net: "unix"}, l.Addr()} {
+		for network, at := range map[string]string{"unix": d.socket, "tcp": port} {
 			asks := func(path, body string) net.Conn {
-				conn, err := net.Dial(at.Network(), at.String())
+				conn, err := net.Dial(network, at)
 				require.NoError(t, err)
 				t.Cleanup(func() { _ = conn.Close() })
 				_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nPrefer: processing\r\nContent-Length: %d\r\n\r\n%s",
-					path, l.Addr(), token, len(body), body)
+					path, port, token, len(body), body)
 				require.NoError(t, err)
 				_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1 102"))) // it has begun
 				require.NoError(t, err)
@@ -42,7 +35,7 @@ func TestFaultClientsThatSendMoreAreMissed(t *testing.T) {
 				require.NoError(t, err)
 				return conn
 			}
-			name := fmt.Sprintf("%s-%d", at.Network(), i)
+			name := fmt.Sprintf("%s-%d", network, i)
 			run := asks("/v1/jobs", `{"command":"sleep 600","name":"`+name+`"}`)
 			require.NoError(t, run.Close())
 			require.Equal(t, messages.Cancelled, d.awaits(messages.JobID(name), messages.Condition{}).Outcome)

@@ -53,27 +53,20 @@ func TestFaultTooManyConnections(t *testing.T) {
 func TestFaultSilentConnectionsToThePort(t *testing.T) {
 	const token = "0123456789012345678901234567890123456789012"
 	d := start(t, func(_ *troupe.Options, o *http.Options) { o.Token = token })
-	l, err := http.ListenTCP("127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- d.server.Serve(l) }()
-	t.Cleanup(func() {
-		d.end()
-		require.NoError(t, <-served)
-	})
+	port := d.startTCP()
 	for i := range 200 {
-		conn, err := net.Dial("tcp", l.Addr().String())
+		conn, err := net.Dial("tcp", port)
 		require.NoError(t, err)
 		defer conn.Close()
 		if i%2 == 0 { // without a token a body is not waited for, either
-			_, err = io.WriteString(conn, "POST /v1/jobs HTTP/1.1\r\nHost: "+l.Addr().String()+"\r\nContent-Length: 9\r\n\r\n")
+			_, err = io.WriteString(conn, "POST /v1/jobs HTTP/1.1\r\nHost: "+port+"\r\nContent-Length: 9\r\n\r\n")
 			require.NoError(t, err)
 		}
 	}
 	status, body := d.raw("GET", "/v1/health", "")
 	require.Equal(t, 200, status, body)
 	require.Eventually(t, func() bool {
-		c, err := client.DialTCP(t.Context(), l.Addr().String(), token)
+		c, err := client.DialTCP(t.Context(), port, token)
 		return err == nil && c.Close() == nil
 	}, patience, patience/100)
 }

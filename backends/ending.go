@@ -1,0 +1,36 @@
+package backends
+
+import "troupe/messages"
+
+// Ending follows the facts of one job until nothing of it is left. Its zero value has
+// heard nothing. It is for one goroutine at a time.
+type Ending struct {
+	// Last is the number of the newest fact of the end, for Process.Settle.
+	Last uint64
+
+	exited, closed, ended bool
+}
+
+// Hear takes a fact, and reports whether the job is over.
+func (e *Ending) Hear(fact messages.ProcessFact) (over bool) {
+	switch f := fact.(type) {
+	case messages.ProcessFailed:
+		e.all(f.Seq)
+	case messages.ProcessLost:
+		e.all(f.Seq)
+	case messages.ProcessExited:
+		if e.exited, e.Last = true, max(e.Last, f.Seq); f.Last > 0 { // nothing follows it
+			e.all(f.Last)
+		}
+	case messages.OutputClosed:
+		e.closed, e.Last = true, max(e.Last, f.Seq)
+	case messages.TreeEnded:
+		e.ended, e.Last = true, max(e.Last, f.Seq)
+	}
+	return e.exited && e.closed && e.ended
+}
+
+// all is the last fact of a job.
+func (e *Ending) all(seq uint64) {
+	e.exited, e.closed, e.ended, e.Last = true, true, true, max(e.Last, seq)
+}
