@@ -154,7 +154,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 			s.broken = nil
 			s.deps.Log.Info("the journal is written again")
 			s.tellChanges(ctx)
-			s.give(ctx, s.admission.Hold(s.shutdown != nil))
+			s.give(ctx, s.admission.Hold(false))
 		}
 		return
 	}

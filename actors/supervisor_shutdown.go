@@ -48,7 +48,6 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
 	if !joins {
 		s.phase = closingScopes
 		s.unhearNone()
-		s.admission.Hold(true) // what waits for its turn does not begin to be ended
 		s.cancels = append(s.cancels, later(ctx, s.longest(r.Grace)+shutdownPatience, shutdownLate{phase: closingScopes}))
 		if r.KeepJobs {
 			s.letAllGo(ctx)

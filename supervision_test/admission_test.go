@@ -1,6 +1,7 @@
 package supervision_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -32,6 +33,27 @@ func TestAdmissionIsFair(t *testing.T) {
 		reply[messages.CommandPromoted](modest)
 		reply[messages.CommandPromoted](small)
 	}, plan{limits: actors.Limits{Starts: 1}, fake: fake.Options{Nature: fake.Obedient}})
+}
+
+// Nothing that waits for its turn begins once the node is told to end, though what ends
+// gives its turn back: the stop of a job is on its way before the turn is.
+func TestAdmissionEndsWithTheNode(t *testing.T) {
+	inHouse(t, func(h *house) {
+		for i := range 300 {
+			h.send(messages.RunCommand{
+				Scope: messages.ScopePath(fmt.Sprintf("s%d/x", i%10)), Session: messages.SessionID(fmt.Sprintf("s%d", i%30)), Text: fmt.Sprintf("job %d", i), Background: true,
+			})
+		}
+		h.after(0)
+		h.begins()
+		h.after(0)
+		before := len(h.engine.Ever())
+		done := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		want(h, "started", len(h.engine.Ever()), before)
+		h.begins()
+		want(h, "the end", <-done, nil)
+		want(h, "started in the end", len(h.engine.Ever()), before)
+	}, plan{limits: actors.Limits{Starts: 2}, fake: fake.Options{Nature: fake.Obedient}})
 }
 
 // At most so many starts are under way as the limit says, and a start that
