@@ -101,6 +101,7 @@ type houseFile struct {
 	set    *token.FileSet
 	ast    *ast.File
 	vars   map[string]bool // the package-level variables of its package
+	maps   []string        // the files that its folder's doc.go maps
 }
 
 // houseRule looks at one file and says what is wrong with it.
@@ -155,6 +156,7 @@ func houseTree(t *testing.T, root string) []*houseFile {
 		t.Fatal(err)
 	}
 	houseVars(files)
+	houseMaps(files)
 	return files
 }
 
