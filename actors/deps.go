@@ -92,8 +92,8 @@ type Limits struct {
 
 // The defaults of Limits, and what they protect.
 const (
-	MaxUnstarted = 1024 // a start is a fork: more waiting only means longer waits (design.md 9.5)
-	MaxFinished  = 1000 // records and memfds of an in-process node (design.md 9.8)
+	MaxUnstarted = 1024 // a start is a fork: more waiting only means longer waits
+	MaxFinished  = 1000 // records and memfds of an in-process node
 	MaxChannels  = 256
 	MaxWatches   = 1024
 )

@@ -11,14 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// guard is the outermost middleware of every actor. A panic is logged with its
-// stack; the client whose request was in hand is told, since the failing
-// message is lost; a panic while stopping is swallowed, because the library
-// would leave a zombie (libraries.md, rule 9).
+// guard is the outermost middleware of every actor. It logs a panic with its stack, and
+// answers the client whose request was lost with the message. It swallows a panic while
+// stopping: the library would restart the actor, or never finish its stop.
 //
-// An actor that stops hears nothing more but that it has stopped (rule 7): a
-// request is refused, and the end of its children is no reason to put new ones
-// in their place, whom nobody would stop.
+// A stopping actor receives nothing more but Stopped. Its requests are refused. Children
+// that stop are not replaced, since no parent would stop the new ones.
 //
 // What waits for an actor that has stopped, or still comes, is refused, too: the
 // library would drop it.

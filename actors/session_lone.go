@@ -11,11 +11,11 @@ import (
 	"troupe/messages"
 )
 
-// A command whose actors crash again and again is not given another: the
-// session keeps its record by the same machine, marks it unsupervised, and can
-// only stop it (design.md 9.5). The engine's own deadline still holds.
+// A job whose command actor crashes too often gets no other. The session keeps its record
+// by the same machine, flags it unsupervised, and can only stop it. The engine's copy of
+// the deadline still holds (docs/design/actors.md).
 
-// How many crashes of one job's actors are too many (design.md 9.5).
+// The restart limit of one job's command actor.
 const (
 	crashLimit  = 3
 	crashWindow = 10 * time.Second

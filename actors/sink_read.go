@@ -10,8 +10,8 @@ import (
 	"troupe/spill/view"
 )
 
-// countStep is how much of a log is looked at for lines in one message, so that
-// the count of a large one delays nobody (design.md 9.9).
+// countStep is how many bytes one message counts lines in. Between two steps the sink
+// handles other messages, so that the count of a large log delays none of them.
 const countStep = 1 << 20
 
 // countLines goes on with the count of a stream.

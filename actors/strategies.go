@@ -30,10 +30,10 @@ type intensity struct {
 	within   time.Duration
 }
 
-// restarted are the kinds that hold nothing unique and may begin anew with
-// their queue. All others are stopped: what they stand around (a process, a
-// shell, a client) does not begin anew, and their parent puts a new actor
-// around it (design.md 2).
+// restarted returns the restart limit of a kind that holds nothing unique and is restarted
+// with its queue. All other kinds are stopped. What they hold (a process, a shell, a
+// client) does not start again; their parent spawns an actor that adopts it
+// (docs/decisions/002).
 func restarted(kind string) (intensity, bool) {
 	switch kind {
 	case kindSink:

@@ -210,10 +210,9 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	return all
 }
 
-// revive puts a job that the engine has back into its place. One that belonged to
-// a connection ends with it (design.md 7), at once or, if it has a key by which its client
-// can ask for it again, a little later; what was promoted stays, and so does that at
-// whose terminal somebody sat: he comes back to it.
+// revive restores a job that the engine has. A foreground job belonged to a connection and
+// is stopped: at once, or later if its client can join it by an idempotency key. A promoted
+// job stays. So does one with an attached terminal, since its user will attach again.
 func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {

@@ -28,9 +28,8 @@ type shutdownLate struct {
 	phase phase
 }
 
-// How long the scopes may take to end beyond the time that jobs and shells are
-// given, and then without any: the engine's own bound is 2.5 s, and 1,000 jobs
-// may take 5 s (reliability.md 2.2).
+// Time limits for the scopes, beyond the grace of their jobs and shells, and then without
+// grace. The engine needs 2.5 s for one job after its grace, and 5 s for 1,000.
 const (
 	shutdownPatience = 20 * time.Second
 	forcedPatience   = 10 * time.Second

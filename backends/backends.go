@@ -77,8 +77,8 @@ type Process interface {
 	// order. After an Adopt by another, answers that are still due are not told.
 	Do(Control)
 
-	// Stop ends the tree by the ladder of reliability.md 2.2: TERM, after grace
-	// KILL. The first cause stays; a shorter grace shortens what is left of it;
+	// Stop ends the tree: TERM, after grace KILL (docs/design/engine.md). The first cause
+	// stays; a shorter grace shortens what is left of it;
 	// grace 0 kills at once. After the exit it ends what the job left behind,
 	// and TreeEnded reports it.
 	Stop(c messages.Cause, grace time.Duration)
@@ -120,8 +120,8 @@ type Spec struct {
 	Meta        []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
 }
 
-// Live makes a job a live shell: a process that runs the commands given to it one by
-// one, and stays (reliability.md 3). The engine makes a directory for it (0700) with
+// Live makes a job a live shell: a process that stays and runs commands one by one
+// (docs/design/live-shells.md). The engine makes a directory for it (0700) with
 // Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
 // which needs no quoting, and in Files @TTY@ for that of its terminal, if Stdio names one.
 // When it can take its first command the shell writes "NUL ready 0 CWD NUL" to st. The directory is there

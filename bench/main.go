@@ -1,7 +1,7 @@
 //go:build linux
 
 // Bench measures troupe beside what a good Go programmer would write without
-// it, and prints ours ÷ raw against the targets of performance.md §3.
+// it, and prints ours ÷ raw against the targets of docs/performance.md.
 //
 //	make bench                        all scenarios
 //	BENCH=oneshot,spill make bench    some of them
@@ -50,8 +50,7 @@ var roles = map[string]func(args []string) int{
 	daemonRole: serveClients,
 }
 
-// minRounds is how many make a median that holds on a noisy machine
-// (performance.md, its head).
+// minRounds is how many rounds make a median that holds on a noisy machine.
 const minRounds = 7
 
 // firstOwn is the first descriptor that is no standard one.

@@ -28,7 +28,7 @@ const (
 	shown   judged = "shown" // nothing: their ratio is only told
 )
 
-// scenario is one scenario of performance.md §3.
+// scenario is one scenario of docs/performance.md.
 type scenario struct {
 	name  string
 	sides []side // in the order in which they take turns; raw is the last
@@ -57,8 +57,8 @@ const (
 	keeperSuffix  = "-keeper"
 )
 
-// scenarios are those of performance.md §3, in its order, as far as they are built;
-// the targets are its own. Where it gives one aim for two figures, both have it.
+// scenarios are those of docs/performance.md, with its targets. Where it has one target for
+// two figures, both have it.
 // What is added by a daemon that has all, socket, journal and keeper, is held
 // against what its parts may add.
 var scenarios = []scenario{
@@ -196,8 +196,8 @@ type size struct {
 	Adopted   int // jobs that outlive their daemon
 }
 
-// fullSize is performance.md §3; what it leaves open is as much as keeps a round
-// at about a second, so that the whole takes a few minutes on two CPUs.
+// fullSize has the sizes of docs/performance.md. Those that it leaves open keep a round at
+// about a second, so that all rounds take a few minutes on two CPUs.
 func fullSize() size {
 	return size{
 		OneShots: 200, RoundTrips: 2000, Burst: 800, InFlight: 16, SpillMiB: 1024, PtyMiB: 256, Busy: 1000, BusyTrips: 10, Terminals: 4000, Live: 10000, Bare: 5000,

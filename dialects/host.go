@@ -3,7 +3,7 @@
 //
 // A dialect is a projection: parameters become a messages.RunCommand or an error, and a
 // job with its output becomes that front end's text and details. It never touches a
-// process and never alters a record (requirements.md Y). What it must remember between
+// process and never alters a record. What it must remember between
 // calls is in a session of its own, over a Host.
 package dialects
 

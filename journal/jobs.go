@@ -117,7 +117,7 @@ type Retention struct {
 	Channels int           // remembered; 0: DefaultChannels
 }
 
-// The defaults of Retention (reliability.md 4).
+// The defaults of Retention.
 const (
 	DefaultJobs     = 10_000
 	DefaultAge      = 7 * 24 * time.Hour

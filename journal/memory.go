@@ -6,8 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// DefaultLimit is how many facts a journal in memory holds: those of about two
-// thousand jobs, twice what an in-process node remembers (design.md 9.8).
+// DefaultLimit is how many facts a journal in memory holds: those of about two thousand
+// jobs, twice as many as an in-process node keeps.
 const DefaultLimit = 10_000
 
 // Memory is the journal of a node that ends with its process. It holds the

@@ -8,8 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// MemoryJobs is how many jobs that are over a journal in memory holds: as many
-// as its node remembers (design.md 9.8).
+// MemoryJobs is how many finished jobs a journal in memory holds: as many as its node.
 const MemoryJobs = 1000
 
 // known is what a journal in memory holds beside the facts. A job's record is

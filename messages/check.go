@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Check says what is wrong with a request, before anything of it exists: no
-// job is made of it (design.md 9.7). What only the place to run can know (the
-// directory, the shell) is checked there.
+// Check says what is wrong with a request, before it becomes a job: a refused request
+// leaves no record. The executor checks what only it can know, the directory and the shell.
 func (r RunCommand) Check() *Error {
 	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices, r.checkOpen} {
 		if err := check(); err != nil {
@@ -105,8 +104,8 @@ func (r RunCommand) checkEnv() *Error {
 	return nil
 }
 
-// ValidEnvName reports whether a name may be set in a job's environment
-// (reliability.md 5.5).
+// ValidEnvName reports whether a name may be set in a job's environment: a shell must be
+// able to read it as a variable.
 func ValidEnvName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'

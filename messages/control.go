@@ -76,7 +76,7 @@ type ResizeTerminal struct {
 }
 
 // ChangeDeadline asks for another deadline: none, Extend more than now set, or
-// After from now (design.md 9.6).
+// After from now.
 type ChangeDeadline struct {
 	quiet
 	Job    JobID

@@ -104,7 +104,7 @@ func (j Job) Duration() time.Duration {
 	return j.Ended.Sub(j.Started)
 }
 
-// ExitCode is the exit status of a CLI that ran the job (design.md 7): the
+// ExitCode is the exit status of a CLI that ran the job (docs/cli.md): the
 // command's own, 128+n when a signal ended it, 124 timed out, 130 cancelled,
 // 126 or 127 when it could not be executed, 125 lost, or not started for a reason
 // that is none of the command's.

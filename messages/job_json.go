@@ -9,7 +9,7 @@ const JSONVersion = 1
 // objectSize is what the object of a job takes as a rule, without its texts.
 const objectSize = 1 << 10
 
-// MarshalJSON writes the job object of design.md 7. Absent values are null, lists
+// MarshalJSON writes the job object of docs/cli.md. Absent values are null, lists
 // are never null (but argv, of a job that has none), times are RFC 3339 in UTC with
 // nanoseconds. Whether & and < in it are escaped is the choice of the encoder that
 // asks. A time that RFC 3339 cannot tell is an error.

@@ -6,7 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// jobJSON is the job object of design.md 7. Absent values are null, lists are
+// jobJSON is the job object of docs/cli.md. Absent values are null, lists are
 // never null, times are RFC 3339 in UTC with nanoseconds.
 type jobJSON struct {
 	V           int                 `json:"v"`

@@ -28,7 +28,7 @@ type Subscribe struct {
 	Filter  Filter
 }
 
-// Bounds of a channel (reliability.md 4: 256 events per client).
+// Bounds of a channel: a slow subscriber reads on from the journal instead of filling memory.
 const (
 	DefaultWindow = 64
 	MaxOutbox     = 256

@@ -90,20 +90,20 @@ func (r RunCommand) Mask() int {
 }
 
 // DefaultGrace is how long a stopped job may take before it is killed: what
-// copilot's seed and task runners use (S2, R-224).
+// Copilot CLI and task runners use.
 const DefaultGrace = 5 * time.Second
 
-// Bounds of a request (reliability.md 6.2).
+// Bounds of a request.
 const (
 	MaxText     = 16 << 20 // bytes; above 100 KiB the text travels in a script file
-	MaxEnv      = 8192     // variables; B37 asks that 10,000 be refused
+	MaxEnv      = 8192     // variables; 10,000 are refused (B37 in docs/faults.md)
 	MaxDuration = 10 * 365 * 24 * time.Hour
 )
 
 // EnvPolicy says where a job's environment begins.
 type EnvPolicy string
 
-// The policies (reliability.md 5.3).
+// The policies.
 const (
 	EnvCaller EnvPolicy = "caller" // BaseEnv whole: what a person's shell would do
 	EnvAllow  EnvPolicy = "allow"  // the allow-list, from the host's own; the default

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// The variables that tell a job of itself, so that a troupe inside it joins its
-// scope (design.md 7). The socket is there only where a daemon listens.
+// The variables that name a job to itself, so that a troupe inside it joins its scope.
+// SocketVar is set only where a daemon listens.
 const (
 	ScopeVar   = "TROUPE_SCOPE"
 	SessionVar = "TROUPE_SESSION_ID"
@@ -28,8 +28,8 @@ const (
 // dropped names what was left out though it was given: entries of BaseEnv that
 // are no variables, and secrets that the allow-list would have let through by
 // a pattern. An error of the code env_refused says that a remote request named a
-// variable that makes other programs run its code (reliability.md 5.5); a
-// person's request (EnvCaller) may name any.
+// variable that makes other programs run its code. A user's request (EnvCaller) may
+// name any.
 func Environment(run messages.RunCommand, host []string) (env, dropped []string, err *messages.Error) {
 	e := newEnvironment(len(run.BaseEnv) + len(run.Env))
 	switch run.EnvPolicy {
@@ -156,7 +156,8 @@ func label(name string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(name, "�"), "\x00", "�")
 }
 
-// allowed is the allow-list of reliability.md 5.3.
+// allowed reports whether a name is on the allow-list: what a model or a remote client
+// starts gets these variables of the host, and no others.
 func allowed(name string) bool {
 	switch name {
 	case "PATH", "HOME", "LANG", "TERM", "SHELL", "USER", "LOGNAME", "TMPDIR":
@@ -165,8 +166,8 @@ func allowed(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// Secret reports whether a name looks like that of a secret (reliability.md 5.3).
-// Whoever inherits more than the allow-list leaves these out.
+// Secret reports whether a name looks like that of a secret. Settings that inherit more
+// than the allow-list leave these out.
 func Secret(name string) bool {
 	name = strings.ToUpper(name)
 	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"} {
@@ -177,8 +178,8 @@ func Secret(name string) bool {
 	return strings.HasSuffix(name, "_API_KEY")
 }
 
-// dangerous names make a program that the job starts run code that the variable
-// holds or points to (reliability.md 5.5).
+// dangerous reports whether a variable makes programs of the job run code that it holds or
+// points to.
 func dangerous(name string) bool {
 	switch name {
 	case "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP":

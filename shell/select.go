@@ -51,8 +51,8 @@ func Select(setting Setting, host []string, lookup func(path string) bool) (Choi
 	return Choice{}, e
 }
 
-// SelectLogin chooses the shell of what a person types to an agent with ! (seed 004, 4): their own login
-// shell, whichever it is, else sh.
+// SelectLogin chooses the shell for commands that a user types to an agent with !: the
+// user's login shell, whichever it is, else sh.
 func SelectLogin(host []string, lookup func(path string) bool) Choice {
 	c := Choice{Path: Value(host, "SHELL"), Words: words(host)}
 	if !path.IsAbs(c.Path) || !lookup(c.Path) {

@@ -62,7 +62,7 @@ func TestBadInputShellSetting(t *testing.T) {
 	}
 }
 
-// What a person types with ! runs in their own shell, whichever it is (seed 004, 4).
+// A command that a user types with ! runs in the user's login shell, whichever it is.
 func TestLoginShellIsSelected(t *testing.T) {
 	for _, c := range []struct {
 		host   []string

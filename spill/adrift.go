@@ -10,7 +10,7 @@ import "errors"
 // errNoPlace says that a log that is adrift has no memory either.
 var errNoPlace = errors.New("there is no place for the log")
 
-// adriftQuota is what such a log keeps (reliability.md 4).
+// adriftQuota is what such a log keeps, in memory.
 const adriftQuota = 64 << 10
 
 // gone says that there is no place for files, and will be none.

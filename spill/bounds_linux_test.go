@@ -14,8 +14,8 @@ import (
 	"troupe/supervision_test/need"
 )
 
-// Ten thousand silent logs hold no descriptor, and as many files at most what
-// the cache may keep (reliability.md 4).
+// Ten thousand silent logs hold no descriptor, and as many files at most what the cache may
+// keep.
 func TestFaultManyLogsHoldFewDescriptors(t *testing.T) {
 	base := openFiles()
 	d := newDisk(t, func(o *Options) { o.Limits.Files = 32 })

@@ -42,7 +42,7 @@ type Limits struct {
 	Stored   int64 // bytes of theirs on disk
 }
 
-// The defaults (reliability.md 1.4 and 4; design.md 9.8).
+// The defaults.
 const (
 	DefaultMemfds   = 4096
 	DefaultMemory   = 64 << 20

@@ -111,8 +111,7 @@ func (l *life) compare() {
 	}
 }
 
-// Whatever call fails, once or for good, no byte is lost and none is dropped in
-// silence (reliability.md 6.0).
+// Whatever call fails, once or for good, no byte is lost and none is dropped in silence.
 func TestFaultInAnyCall(t *testing.T) {
 	plans := map[string]Plan{
 		"memory":    {Inline: lifeInline},

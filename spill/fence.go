@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// A live shell on a terminal writes a fence behind the last byte of each command:
-// "ESC ] 133 ; D ; STATUS ; NONCE BEL" (reliability.md 3.2), STATUS of up to three
-// digits. It is known by its nonce, which a log is given before the command begins.
+// A live shell on a terminal writes a fence after the last byte of each command:
+// "ESC ] 133 ; D ; STATUS ; NONCE BEL", STATUS of up to three digits. The log is given the
+// nonce before the command begins (docs/design/live-shells.md).
 const (
 	fenceHead   = "\x1b]133;D;"
 	fenceDigits = 3

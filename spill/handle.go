@@ -39,7 +39,7 @@ type slot struct {
 }
 
 // cache keeps the descriptors of the files used last, so that ten thousand
-// logs need no ten thousand descriptors (reliability.md 4). The others are
+// logs need no ten thousand descriptors. The others are
 // opened again by path. It is bounded but for pinned ones, whose file has no
 // path any more.
 type cache struct {

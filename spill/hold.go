@@ -25,7 +25,7 @@ const (
 // the disk all the time. Moving pages from pipe to pipe takes microseconds, and
 // the job fills its own pipe while the file takes those of the holding pipe:
 // twice as fast. What a full disk refuses stays in it, in the kernel, as in the
-// holding pipe of a terminal (reliability.md 1.3).
+// holding pipe of a terminal.
 type hold struct {
 	r, w  int
 	bytes int64 // in it

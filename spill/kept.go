@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is kept outlives its node for a day, since a result names the file and
-// somebody may read it later (design.md 9.8). It is bounded for those who never do.
+// What is kept outlives its node for a day: a result names the file, and a client may read
+// it later. It is bounded, since most clients never do.
 const (
 	KeptFor   = 24 * time.Hour
 	KeptCount = 1000

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// syncEvery and syncAfter are when an os-crash log is synced (reliability.md 1.4).
+	// syncEvery and syncAfter are the bytes and the time after which an os-crash log is synced.
 	syncEvery = 1 << 20
 	syncAfter = time.Second
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// M1 and M2 of reliability.md 6.1.
+// M1, M2: at the inline limit a log has no file; one byte more makes one.
 func TestFaultLogOutgrowsItsMemory(t *testing.T) {
 	for _, how := range []string{"splice", "append"} {
 		t.Run(how, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkSplice moves a gibibyte from a process into its log; BenchmarkCat is
-// what a person would type (performance.md, scenario 5).
+// BenchmarkSplice moves a gibibyte from a process into its log; BenchmarkCat is what a user
+// would type (scenario spill of docs/performance.md).
 func BenchmarkSplice(b *testing.B) {
 	d := newDisk(b)
 	b.SetBytes(1 << 30)

@@ -108,7 +108,7 @@ func TestFaultElisionIsMadeUpFor(t *testing.T) {
 	want(t, d, "j1", text(quota+20_000), w.State().Gaps, 0)
 }
 
-// The end of a terminal is EIO (reliability.md 1.1.5).
+// The end of a terminal is EIO, which is no error.
 func TestATerminalEnds(t *testing.T) {
 	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	need.Feature(t, err == nil, "a terminal: /dev/ptmx")

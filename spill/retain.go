@@ -2,7 +2,7 @@ package spill
 
 // finish counts one writer of j that has sealed. A job whose logs are all
 // sealed is finished: the store may forget it, the one used least first and
-// never the last one, when there are too many (design.md 9.8).
+// never the last one, when there are too many.
 func (d *Disk) finish(j *job) {
 	d.mu.Lock()
 	j.open--

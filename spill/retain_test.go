@@ -24,7 +24,7 @@ func known(d *Disk, id string) bool {
 }
 
 // The store forgets finished jobs, the one used least first, and never one that
-// runs (design.md 9.8).
+// runs.
 func TestFaultRetentionIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits Limits

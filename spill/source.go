@@ -84,7 +84,7 @@ func (s *pipeEnd) splice(to int, off, most int64) (int64, error) {
 	case err == unix.ENOSYS:
 		return 0, errNoSplice
 	case err == unix.EIO && !sys.IsPipe(s.fd):
-		return 0, io.EOF // a terminal whose last process is gone (reliability.md 1.1.5)
+		return 0, io.EOF // a terminal whose last process has closed it
 	case err == nil && n == 0:
 		return 0, io.EOF
 	}

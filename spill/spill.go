@@ -33,7 +33,7 @@ const (
 	// MaxInlineLimit bounds what a plan may ask for: memory is shared by all logs.
 	MaxInlineLimit = 1 << 20
 
-	// DefaultQuota is how many bytes of one log are kept (design.md 3).
+	// DefaultQuota is how many bytes of one log are kept.
 	DefaultQuota = 4 << 30
 
 	// ElideHead is how much of the beginning survives under Elide.
@@ -54,7 +54,7 @@ const (
 // Durability says when the bytes of a log must be safe, and from what.
 type Durability string
 
-// The durability classes (reliability.md 1.4).
+// The durability classes.
 const (
 	Memory      Durability = "memory"        // survives the death of the daemon; the default
 	OSCrash     Durability = "os-crash"      // a file from the first byte, synced each second or MiB

@@ -2,8 +2,8 @@ package spill
 
 import "golang.org/x/sys/unix"
 
-// A terminal is spliced into a pipe only: its bytes go by way of a holding pipe
-// (reliability.md 1.1.2). It belongs to the log while there are bytes in it, so that
+// A terminal can be spliced into a pipe only, so that its bytes go through a holding pipe.
+// It belongs to the log while there are bytes in it, so that
 // a terminal that says nothing costs nothing.
 const (
 	// terminalGather is how much is collected before the file is given it: a master

@@ -23,8 +23,8 @@ const (
 // tree is a node's place on disk: <root>/<node>/sessions/<session>/ for logs,
 // <root>/kept/ for what outlives the node. Nothing is made before it is needed.
 // Every directory is ours alone (0700, no symbolic link), and the lock of the
-// node's directory is held for as long as the store is open: who can take it
-// knows that its owner is dead (design.md 9.12).
+// node's directory is held for as long as the store is open: a process that can
+// take it knows that its owner is dead.
 type tree struct {
 	sys         Sys
 	given, temp string

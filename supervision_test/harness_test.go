@@ -363,8 +363,8 @@ func (h *house) checkReplies() {
 	}
 }
 
-// ofTheLibrary are the names that an actor system keeps registered for itself
-// (libraries.md, rule 44) and for the guardian of its top actors.
+// ofTheLibrary are the names that an actor system keeps registered for itself and for the
+// guardian of its top actors.
 var ofTheLibrary = []string{"deadletter", "eventstream", "guardian"}
 
 func (h *house) checkSystem() {

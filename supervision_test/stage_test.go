@@ -91,8 +91,8 @@ func (s *stage) times(who *actor.PID, message any) int {
 	return s.spoil(who, message)
 }
 
-// timers are what actors send themselves later. A timer cannot be taken back
-// once it has run out (libraries.md, rule 32).
+// timers are what actors send themselves later. The library cannot take a
+// timer back that has run out.
 var timers = []string{
 	"lifecycle.Expired", "actors.watchLate", "actors.gatherAgain", "actors.silent", "actors.tailCheck", "actors.readLate",
 	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate", "actors.trimLate", "actors.acksLate",

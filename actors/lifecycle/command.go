@@ -127,7 +127,8 @@ func (c *Command) disarm(t Timer) Effect {
 	return Disarm{t}
 }
 
-// granted starts the job; its deadline runs from here (design.md 9.6).
+// granted starts the job. Its deadline runs from here, and not from the submission: a wait
+// in the queue is not the job's.
 func (c Command) granted(now time.Time) (Command, []Effect) {
 	if c.Job.State != messages.Queued && c.Job.State != messages.Starting {
 		return c, nil

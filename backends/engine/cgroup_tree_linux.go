@@ -138,8 +138,8 @@ func (t *cgroupTree) signalBatch(pids []int, sigs []syscall.Signal) {
 	}
 }
 
-// killRounds bounds the kill where the kernel cannot do it at once
-// (reliability.md 2.2).
+// killRounds bounds the kill where the kernel has no cgroup.kill: a fork bomb may be faster
+// than any scan.
 const (
 	killRounds = 50
 	killPause  = 2 * time.Millisecond

@@ -43,7 +43,7 @@ func (s *stream) slow() bool {
 }
 
 // drain moves what the pipe held when it was called: no byte that the main
-// process wrote is in it afterwards (I6). What other processes write then is
+// process wrote is in it afterwards. What other processes write then is
 // the pump's. It reports whether that could be done before expired.
 func (s *stream) drain(expired <-chan struct{}) bool {
 	if s.terminal {

@@ -133,8 +133,8 @@ func (j *job) quickly(streams []*stream) (all bool) {
 	return quick(streams)
 }
 
-// drainBound is how long a full store may hold back a result; what is left in
-// the pipe then is captured when there is room (reliability.md 4).
+// drainBound is how long a full store may hold back a result. What is left in the pipe then
+// is captured when there is room.
 const drainBound = 30 * time.Second
 
 // drain collects what the main process wrote, with time for a slow store.
@@ -343,8 +343,8 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 	})
 }
 
-// lastDrainBound is part of the half second that a stop may take beside its
-// grace and the two seconds of a kill (reliability.md 2.2).
+// lastDrainBound is part of the half second that a stop may take beside its grace and the
+// two seconds after KILL.
 const lastDrainBound = 200 * time.Millisecond
 
 func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {

@@ -12,7 +12,7 @@ import "time"
 
 const (
 	// hangupLook is how long after a look that found nothing there is another, and
-	// hangupBound for how long a result waits for that (I6): the kernel hands on what
+	// hangupBound for how long a result waits for that: the kernel hands on what
 	// was written in a thread of its own.
 	hangupLook  = 5 * time.Millisecond
 	hangupBound = 250 * time.Millisecond

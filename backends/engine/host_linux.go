@@ -79,7 +79,7 @@ func (h *host) findCgroups() {
 	h.found.Cgroup = c.path
 }
 
-// shutOut sees to it that jobs inherit 0, 1 and 2 and nothing else (I8). Where
+// shutOut sees to it that jobs inherit 0, 1 and 2 and nothing else. Where
 // the process is ours every other descriptor becomes close-on-exec; a library's
 // host keeps its flags, and those it left open are closed in each child.
 func (h *host) shutOut() {

@@ -18,8 +18,7 @@ type janitor struct {
 	busy  bool
 }
 
-// The removal of a cgroup may have to wait until the kernel has let go of its
-// last process (reliability.md 2.2, step 6).
+// The removal of a cgroup may have to wait until the kernel has released its last process.
 const (
 	removePause = 2 * time.Millisecond
 	removeLast  = 512 * time.Millisecond

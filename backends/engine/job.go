@@ -348,7 +348,7 @@ func (j *job) fault(err error) {
 }
 
 // root is the main process. It is signalled under the lock its reap takes, so
-// that no signal meets a stranger with its number (I5).
+// that no signal meets a stranger with its number.
 type root struct {
 	e     *Local
 	mu    sync.Mutex

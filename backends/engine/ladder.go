@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// The ladder (reliability.md 2.2): TERM to the main process and its group, at
-// 40 % of the grace TERM to everyone, at the end of it KILL.
+// The ladder sends TERM to the main process and its group, at 40 % of the grace TERM to
+// every process of the tree, and at its end KILL (docs/design/engine.md).
 const (
 	secondRung = 0.4
 
@@ -127,9 +127,9 @@ func (j *job) awaitFall(l *ladder) {
 	}
 }
 
-// comesDown is that look. A tree that is dead, and that a busy engine has not got round
-// to, is no survivor, and neither is one that waits for a processor to die on: named is
-// whom no signal reaches (reliability.md 2.2).
+// comesDown checks a killed tree. Processes that are dead but not reaped yet, or that only
+// wait for a CPU to end on, are no survivors. Only processes that no signal reaches are
+// reported.
 func (j *job) comesDown(l *ladder) {
 	if isClosed(l.gone) {
 		return

@@ -28,7 +28,7 @@ type Local struct {
 }
 
 // stopsAtOnce bounds how many jobs are being ended at a time: each system call
-// may hold a thread (reliability.md 2.2). Kills of cgroups wait for one lock of
+// may hold a thread. Kills of cgroups wait for one lock of
 // the kernel: more at once end nothing sooner. Who waits for a look at the
 // process table holds no thread, and does not count.
 const stopsAtOnce = 16

@@ -18,7 +18,7 @@ import (
 	"troupe/spill"
 )
 
-// oneshot is the program of performance.md, scenario 1.
+// oneshot is the program of the scenario of that name in docs/performance.md.
 func oneshot() []string { return []string{"/bin/bash", "--norc", "--noprofile", "-c", "true"} }
 
 // BenchmarkOneshot compares a one-shot in each mode with what a Go user writes,

@@ -3,11 +3,9 @@
 // the one engine; it serves an embedding program, the CLI and a keeper alike,
 // and knows nothing of actors.
 //
-// What it promises, and where from: the order of an exit (design.md 9.2), the
-// kill of a tree (reliability.md 2.2), the invariants I1 to I10 (1.5). It runs
-// no thread for a job, and on Linux no goroutine while the job is quiet: one that
-// says much has one for each of its streams, parked in the netpoller. No byte of
-// output passes through its memory.
+// docs/design/engine.md says what it promises and why. It runs no thread for a job, and on
+// Linux no goroutine while the job is quiet. A job that writes much has one goroutine for
+// each of its streams, parked in the netpoller. No byte of output passes through its memory.
 //
 // How much of a tree it can hold together depends on what it may use, strongest
 // first: a cgroup v2 of its own for each job; where the process is the engine's
@@ -80,7 +78,7 @@ type Options struct {
 }
 
 // DefaultPool is how many emptied cgroups wait for the next jobs: making one
-// costs 8 % of a one-shot (performance.md 1.10), keeping one a few KiB of the
+// costs 8 % of a one-shot, keeping one a few KiB of the
 // kernel's memory.
 const DefaultPool = 64
 

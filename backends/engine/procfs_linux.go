@@ -187,7 +187,7 @@ func everyProcess(sys Sys) []proc {
 }
 
 // signalProc signals a process that was seen before, and no stranger that has
-// its number since: the pidfd holds it, its start time proves it (I5).
+// its number since: the pidfd holds it, its start time proves it.
 func signalProc(sys Sys, p proc, sigs ...syscall.Signal) {
 	fd, err := sys.PidfdOpen(p.pid)
 	if err != nil {

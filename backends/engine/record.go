@@ -17,7 +17,7 @@ const (
 	RecordForgotten RecordKind = "forgotten" // over, and all of it settled
 )
 
-// Record is what must survive the engine (reliability.md 1.3).
+// Record is what must survive the engine, so that a successor can report how a job ended.
 type Record struct {
 	Kind      RecordKind
 	Job       messages.UID

@@ -50,7 +50,7 @@ func stateOf(pid int) string {
 }
 
 // A start is recorded before it is told, an exit while the process is a zombie, a
-// result before it is told, and at last that the job is forgotten (I4).
+// result before it is told, and at last that the job is forgotten.
 func TestRecords(t *testing.T) {
 	d := &diary{forgot: make(chan struct{}, 1)}
 	r := newRig(t, func(o *Options) { o.Journal = d.note })

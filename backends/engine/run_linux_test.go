@@ -142,7 +142,7 @@ func TestJobIsPlaced(t *testing.T) {
 	}
 }
 
-// What the host left open by mistake is no job's (I8). In a process that is
+// What the host left open by mistake is no job's. In a process that is
 // the engine's own that holds even for what was opened after its start.
 func TestSecurityJobInheritsNothing(t *testing.T) {
 	leak := func() int {

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// spawner is the queue in front of the forks: in order, a few at a time. A fork
-// and exec takes 0.7 ms, which is too long for an actor; more of them at once
-// than there are CPUs only adds to the waiting (performance.md 1.6).
+// spawner is the queue in front of the forks: in order, a few at a time. A fork and exec
+// takes 0.7 ms, which is too long for an actor. More forks at once than there are CPUs only
+// wait for each other.
 type spawner struct {
 	e *Local
 
@@ -22,7 +22,7 @@ type spawner struct {
 	closed bool
 }
 
-// maxQueued bounds the queue. Admission comes long before it (design.md 9.5).
+// maxQueued bounds the queue. Admission refuses jobs long before it is full.
 const maxQueued = 1 << 15
 
 func (s *spawner) push(j *job) {
@@ -103,7 +103,8 @@ func (s *spawner) close() {
 	}
 }
 
-// The tries of a fork that fails with EAGAIN (reliability.md 4).
+// The tries of a fork that fails with EAGAIN: a limit of processes may be free again soon,
+// and a job must not retry for ever.
 const (
 	maxForks   = 3
 	forkPause  = 10 * time.Millisecond

@@ -8,7 +8,7 @@ import (
 )
 
 // sweep ends what engines have left that are dead: their jobs are lost, and
-// nothing of a lost job may go on (R3). An engine of another pid namespace is
+// nothing of a lost job may go on. An engine of another pid namespace is
 // let alone: whether it lives cannot be seen from here.
 func (c *cgroups) sweep() {
 	if c.h.found.NoProcesses != "" {

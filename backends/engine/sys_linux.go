@@ -9,7 +9,7 @@ import (
 )
 
 // Sys is the system calls beneath Local, one method each, so that a test can
-// make the Nth of them fail (reliability.md 6.0). A method does its one call,
+// make the Nth of them fail. A method does its one call,
 // again when a signal interrupted it, and nothing else. Splice belongs to the
 // store.
 type Sys interface {

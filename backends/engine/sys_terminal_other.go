@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenTerminal takes the descriptors out of the files that the library opens: it has
-// made the master blocking, and the slave not (performance.md 1.2).
+// OpenTerminal takes the descriptors out of the files that the library opens. The library
+// leaves the master blocking and the slave non-blocking; engine and job need the opposite.
 func (k kernel) OpenTerminal() (master, slave int, err error) {
 	m, s, err := pty.Open()
 	if err != nil {

@@ -61,8 +61,8 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
 	return nil
 }
 
-// ReservedTerminals are those of the machine that jobs do not use up: who wants to end
-// some jobs logs in on one of them (reliability.md 4).
+// ReservedTerminals is how many terminals of the machine jobs leave free: a user needs one
+// to log in and stop jobs.
 const ReservedTerminals = 64
 
 const (

@@ -17,7 +17,7 @@ type Children struct {
 }
 
 // SurvivorWait is how long an engine looks for the end of a killed tree before
-// it names the survivors (reliability.md 2.2, step 4).
+// it names the survivors.
 const SurvivorWait = 2 * time.Second
 
 // Begin plays the start of the process. One whose logs cannot be made fails.

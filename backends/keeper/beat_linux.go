@@ -13,8 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// The heartbeat (reliability.md 1.6): two questions that are not answered, and one
-// more. A keeper that hangs is noticed within 10 s.
+// The heartbeat: a keeper that leaves two pings without an answer, and one more, is
+// unresponsive. A hang is noticed within 10 s.
 const (
 	beatEvery    = 5 * time.Second
 	beatPatience = 2 * time.Second

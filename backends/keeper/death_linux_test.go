@@ -93,7 +93,7 @@ func grown(t *testing.T, p backends.Process) {
 }
 
 // A daemon whose keeper dies hears what became of its jobs, starts another keeper,
-// and has read what it had opened (1.3, R3).
+// and has read what it had opened.
 func TestKeeperDiesUnderADaemon(t *testing.T) {
 	dir := keeperDir(t)
 	told := make(chan error, 16)

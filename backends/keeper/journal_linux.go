@@ -17,7 +17,7 @@ import (
 
 const (
 	// journalReserve is room on the disk that is the journal's before it needs it,
-	// so that an exit can be recorded when the disk is full (reliability.md 4).
+	// so that an exit can be recorded when the disk is full.
 	journalReserve = 8 << 20
 	// journalLow is how much of it is left when no more is started, so that what
 	// runs can end in it.

@@ -20,8 +20,8 @@ func keptLimits(l spill.Limits) spill.Limits {
 // maxSettled bounds the jobs whose logs wait to become files.
 const maxSettled = 1024
 
-// persist makes files of what settled jobs have in memory, but for what is so small
-// that the client was told it with the end (reliability.md 1.4).
+// persist moves the logs of settled jobs from memory to files. A log that is so small that
+// the client received it with the end of the job stays out.
 func (s *server) persist(over <-chan struct{}) {
 	store := func(id messages.UID) {
 		if err := s.store.Persist(string(id), inlineLog); err != nil && !errors.Is(err, spill.ErrNotFound) {

@@ -34,7 +34,7 @@ type Options struct {
 	Failpoint func(name string) error
 }
 
-// The bounds of what a keeper holds (reliability.md 4).
+// The bounds of what a keeper holds.
 const (
 	// maxFacts is how many facts wait for a client before it has to ask anew: more than
 	// its asking brings, which is some three of each job, of which there are 20,000 at

@@ -21,9 +21,8 @@ import (
 
 const (
 	// memoryLimit is what the runtime keeps a keeper below, and gcPercent how eagerly one
-	// of a single job; any other goes by package heap (reliability.md 1.3). Ten thousand
-	// jobs take 64 MiB, and may take 120 (6.4, L2): at a limit that is as low as what lives,
-	// nothing is done but to look for garbage.
+	// of a single job; any other goes by package heap. Ten thousand jobs take 64 MiB. At a
+	// limit that is as low as the live heap, the keeper only collects garbage.
 	memoryLimit = 112 << 20
 	gcPercent   = 50
 	// heapFloor is what it may have before it looks for garbage at all; one for a single

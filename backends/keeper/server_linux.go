@@ -319,7 +319,7 @@ func (s *server) endJobs() {
 	}
 }
 
-// killSlack is what the ladder may take behind the grace (reliability.md 2.2).
+// killSlack is how long a stop may take after its grace.
 const killSlack = 3 * time.Second
 
 // flush gives the client a moment to hear the last words.
@@ -372,7 +372,7 @@ func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
 	}
 }
 
-// The pauses of an accept that fails (reliability.md 4).
+// The pauses after an accept that fails, as for want of a descriptor.
 const (
 	acceptFirst = 10 * time.Millisecond
 	acceptLast  = time.Second

@@ -31,15 +31,14 @@ type Options struct {
 }
 
 // MaxWord is how long a text may be as a word of argv. The kernel takes 128 KiB,
-// with the name and the end of the word; above 100 KiB a text travels in a file
-// (design.md 9.3).
+// with the name and the end of the word; above 100 KiB a text travels in a file.
 const MaxWord = 100 << 10
 
 const (
-	// DefaultParallel is how many jobs of a session run at a time (design.md 9.5).
+	// DefaultParallel is how many jobs of a session run at a time.
 	DefaultParallel = 64
-	// DefaultQueue is as many as the node lets wait (design.md 9.5): the session
-	// is no narrower than its node.
+	// DefaultQueue is as many jobs as the node lets wait: a session refuses none that the
+	// node would take.
 	DefaultQueue = 1024
 )
 

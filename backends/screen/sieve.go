@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// What a sequence may hold (reliability.md 5.4). More of it is read to its end, and
-// not kept.
+// The bounds of one sequence: output must not fill the memory. More of it is read to its
+// end, and not kept.
 const (
 	maxParams  = 32
 	maxNumber  = 9999

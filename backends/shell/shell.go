@@ -40,7 +40,7 @@ type Options struct {
 	Terminal messages.Terminal
 }
 
-// DefaultQueue is how many commands may wait for their turn (reliability.md 4).
+// DefaultQueue is how many commands may wait for one shell, which runs them one by one.
 const DefaultQueue = 32
 
 // Backend opens places that are live shells, on any engine that has them.

@@ -30,7 +30,7 @@ var kinds = []struct {
 }
 
 // Thousands of commands through eight live shells: every status and every output is
-// right, and nothing grows: no descriptor, no goroutine, no file, no memory (L1).
+// right, and nothing grows: no descriptor, no goroutine, no file, no memory.
 func TestManyCommandsInFewShells(t *testing.T) {
 	total := 4000
 	if need.Soak() {

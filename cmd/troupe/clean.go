@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// clean is a text as it can be shown on any terminal: control characters, what
-// turns the direction of writing, and bytes that are no UTF-8 are escaped
-// (reliability.md 5.4). Our own sentences have no newline inside.
+// clean escapes a text for any terminal: control characters, bidirectional controls and
+// invalid UTF-8. A job's name must not run escape sequences there. Our own sentences have
+// no newline inside.
 func clean(s string) string {
 	if strings.IndexFunc(s, hostile) < 0 && utf8.ValidString(s) {
 		return s

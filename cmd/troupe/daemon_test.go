@@ -254,7 +254,8 @@ func TestNumbersAreBounded(t *testing.T) {
 	require.Equal(t, "s3", l.of("s3"))
 }
 
-// The unit is what the promises of the daemon need (reliability.md 1.3).
+// The unit has the settings that the promises of the daemon need: jobs outlive it, and it
+// is started again only after a failure.
 func TestTheUnitKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	unit, err := os.ReadFile("../../contrib/systemd/troupe.service")

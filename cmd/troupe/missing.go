@@ -6,8 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// missingVerbs are the verbs of the design without their parts: what each waits for, and
-// what does something like it meanwhile.
+// missingVerbs are the planned verbs that are not built: what each waits for, and which verb
+// does something similar.
 var missingVerbs = map[string]struct{ waits, instead string }{
 	"init":    {"the role of a container's first process is not there yet", "troupe run works without it"},
 	"rpc":     {"the protocols of agents but MCP are not there yet", "troupe mcp serves agents that speak that"},

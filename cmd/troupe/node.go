@@ -122,8 +122,7 @@ func (d *daemon) webhooks() (*webhook.Sender, error) {
 	return webhook.New(webhook.Options{Secret: secret, Agent: "troupe/" + d.main.describe().Version}), nil
 }
 
-// What a daemon remembers of jobs that are over, where its settings do not say
-// (reliability.md 4).
+// What a daemon keeps of finished jobs, where its settings do not say.
 const (
 	journalJobs = 10_000
 	journalAge  = 7 * 24 * time.Hour

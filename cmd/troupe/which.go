@@ -16,9 +16,8 @@ import (
 	"troupe/messages"
 )
 
-// findHost chooses where the command runs (design.md 7): in the daemon, if one
-// runs; else a command that must outlive us starts one, and any other runs in
-// this process.
+// findHost chooses where the command runs: in the daemon, if one runs. Else a command that
+// must outlive this process starts a daemon, and any other runs in this process.
 func (g *foreground) findHost() error {
 	f := g.flags
 	if f.detach {

@@ -1,6 +1,6 @@
 // Package codelia is the dialect of codelia: what its runtime offers for shell commands
 // (shell.exec and shell tasks), the tools that page through cached outputs, and what its
-// console does with commands that a user types with ! (requirements.md, groups V to X).
+// console does with commands that a user types with ! (docs/requirements.md, dialect codelia).
 //
 // Its pure files have the parameters and results with the field names of the protocol,
 // the queue of results that ride on the next message, and every text. Its Session, in

@@ -12,8 +12,8 @@ import (
 	"troupe/shell"
 )
 
-// The foreground budget of a call: clients give up, or put the call aside, after a
-// minute (the official TypeScript client) or two (libraries.md 3).
+// The foreground budget of a call. Clients give up, or put the call aside, after a minute
+// (the official TypeScript client) or two.
 const (
 	DefaultWait = 30 * time.Second
 	MaxWait     = 55 * time.Second
@@ -169,9 +169,9 @@ func (p Run) input(r *messages.RunCommand) *messages.Error {
 	return nil
 }
 
-// surround gives the run its environment, or the shell that it may open. What a model
-// starts has the allow-list and what it names (reliability.md 5.3); on a terminal
-// programs may draw, elsewhere they may not even ask.
+// surround gives the run its environment, or the shell that it may open. A model's job gets
+// the allow-list and the variables that the call names, so that no secret reaches it. On a
+// terminal programs may draw; elsewhere they may not prompt.
 func (p Run) surround(r *messages.RunCommand, s Surroundings) *messages.Error {
 	named := make([]string, 0, len(p.Env))
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {

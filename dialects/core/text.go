@@ -246,8 +246,7 @@ func (s Screen) Text() string {
 	return b.String()
 }
 
-// Text is an error as a text: all that is known of it, since some front ends show
-// a model nothing else of an error (libraries.md 3).
+// Text is the whole error as text: some front ends show a model nothing else of an error.
 func (e Error) Text(t Told) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", e.Message, e.Code)

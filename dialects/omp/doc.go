@@ -1,5 +1,5 @@
 // Package omp is the dialect of oh-my-pi: the tools bash and job, with that system's
-// parameters, defaults, texts and details (requirements.md, groups A to L).
+// parameters, defaults, texts and details (docs/requirements.md, dialect omp).
 //
 // Its pure files make a request of parameters, and a result of how a run ended. Its
 // Session, in the files with a context, asks a dialects.Host, keeps the live shells of

@@ -31,7 +31,7 @@ type step struct {
 }
 
 // steps are in the order of R-012; each error is a *ToolError, and ends the call before
-// anything ran. The limits come first of what is done to the text, as in seed 000.
+// anything ran. The limits come first of what is done to the text, as in oh-my-pi.
 // Artifacts are allocated when the first byte would be lost.
 var steps = []step{
 	{"env", (*Session).checkEnv},

@@ -13,7 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the gateway (reliability.md 5.7). A client is a process, see caller.
+// Bounds of the gateway, so that no client can take the daemon from the others. A client
+// is a process, see caller.
 const (
 	maxConnections   = 64   // of one client; on TCP of all
 	maxLocal         = 1024 // on a unix socket: each of many scripts waits for its job; at most a quarter of our descriptors

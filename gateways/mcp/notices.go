@@ -10,7 +10,7 @@ import (
 
 // Notices: the end of each job that the client was told goes on is told once, in the
 // result of whatever it calls next, unless that result is about this end. So every
-// client hears of ends, also one that takes no notifications (libraries.md 3).
+// client receives ends, also one that takes no notifications.
 
 // followed is a job of whose end the client was not told.
 type followed struct {

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// progressEvery is how often a call that waits says so: clients give up on one of which
-// they hear nothing, and 15 s is what the shortest of them allow (libraries.md 3).
+// progressEvery is how often a waiting call reports progress. Clients give up on a silent
+// call, the most impatient of them after 15 s.
 const progressEvery = 10 * time.Second
 
 // maxProgress bounds the line of output that progress tells.

@@ -10,7 +10,7 @@ import (
 
 const (
 	// MaxString is how much an OSC, APC, PM or SOS swallows before it is taken for
-	// an accident: binary output must not hide what follows it (reliability.md 5.4).
+	// an accident: binary output must not hide what follows it.
 	MaxString = 8 << 10
 
 	// maxDCS is the same for pictures.

@@ -14,9 +14,9 @@ const enq = 0x05
 
 // Mute is for who shows the output of a job on a real terminal, byte for byte. It
 // takes out what makes that terminal answer as if somebody had typed, unless it is the
-// one that answers (docs/decisions/024), and what reads or writes the clipboard
-// (reliability.md 5.4). It keeps its state from one piece to the next; Questions may
-// change between two. The zero Mute is ready, and leaves in neither.
+// one that answers (docs/decisions/024), and what reads or writes the clipboard.
+// It keeps its state from one piece to the next; Questions may change between two. The
+// zero Mute is ready, and leaves in neither.
 type Mute struct {
 	Questions bool // leave questions in
 	Clipboard bool // let the job write the clipboard; read it, it never may

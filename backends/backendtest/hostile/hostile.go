@@ -1,5 +1,5 @@
-// Package hostile builds process trees that do not want to end: what a kill of
-// a tree must reach (reliability.md 2.1). A test binary plays them itself, so
+// Package hostile builds process trees that resist a stop: their processes ignore signals,
+// leave their group and fork while they are killed. A test binary plays them itself, so
 // that no compiler is needed: its TestMain begins with
 //
 //	if code, ours := hostile.Main(os.Args[1:]); ours {

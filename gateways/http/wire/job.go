@@ -86,8 +86,7 @@ func (o jobObject) job() messages.Job {
 	return j
 }
 
-// Exit statuses of a shell for what could not be run, and of troupe for a job
-// that is lost (design.md 7).
+// Exit statuses of a shell for what could not be run, and of troupe for a lost job.
 const (
 	shellNotFound      = 127
 	shellNotExecutable = 126

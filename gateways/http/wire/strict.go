@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// MaxDepth bounds how deep a request may be nested (reliability.md 5.7).
+// MaxDepth bounds how deep a request may be nested, and so the stack of its decoder.
 const MaxDepth = 64
 
 // Decode reads one JSON object into a request, and refuses what it does not
