@@ -15,7 +15,6 @@ import (
 // and owns the sink of its output. It speaks with its session (parent), its
 // sink (child) and those who ask it something.
 type command struct {
-	guarded
 	deps    *Deps
 	shell   backends.Shell
 	spec    *backends.Command // nil: the engine was asked to start it, or not by this tree

@@ -20,19 +20,18 @@ import (
 //
 // What waits for an actor that has stopped, or still comes, is refused, too: the
 // library would drop it.
-//
-// It knows from the context whose it is: actors may share Props.
-func guard(d *Deps, of func(actor.ReceiverContext) *guarded) actor.ReceiverMiddleware {
+func guard(d *Deps, box *workers.Mailbox) actor.ReceiverMiddleware {
+	stopping := false
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
 			switch env.Message.(type) {
 			case *actor.Stopping:
-				of(c).stopping = true
+				stopping = true
 			case *actor.Stopped:
 				root, who := c.ActorSystem().Root, c.Self()
-				of(c).box.Close(func(message any) { refuseLate(root, who, message) })
+				box.Close(func(message any) { refuseLate(root, who, message) })
 			default:
-				if of(c).stopping {
+				if stopping {
 					refuseLate(c.ActorSystem().Root, c.Self(), env)
 					return
 				}
@@ -45,12 +44,6 @@ func guard(d *Deps, of func(actor.ReceiverContext) *guarded) actor.ReceiverMiddl
 			next(c, env)
 		}
 	}
-}
-
-// guarded is what the guard must know of one actor.
-type guarded struct {
-	box      *workers.Mailbox
-	stopping bool
 }
 
 func (d *Deps) caught(c actor.ReceiverContext, env *actor.MessageEnvelope, reason any) {

@@ -33,7 +33,6 @@ type session struct {
 	jobs     map[messages.JobID]*ticket
 	unseen   []*ticket // they wait for a look, the first for its result
 	byPID    map[string]*ticket
-	brood    *brood           // of the commands
 	adopted  time.Time        // when an actor was last put around a job that existed
 	settled  []messages.JobID // the node has not heard so yet
 	closing  *closing
@@ -61,7 +60,7 @@ type ticket struct {
 func newSession(d *Deps, o openSession) *session {
 	return &session{
 		deps: d, open: o.ask, held: o.held, bare: o.bare, tentative: o.tentative, machine: lifecycle.NewSession(1, 0),
-		jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{}, brood: newBrood(d),
+		jobs: map[messages.JobID]*ticket{}, byPID: map[string]*ticket{},
 	}
 }
 
@@ -220,7 +219,8 @@ func (s *session) refuse(ctx actor.Context, id messages.JobID, err *messages.Err
 func (s *session) spawn(ctx actor.Context, t *ticket) {
 	job := t.place.job
 	adopt := t.place.held || begun(job.State)
-	t.pid = s.brood.spawn(ctx, s.newCommand(t, adopt), kindCommand+string(job.ID))
+	c := s.newCommand(t, adopt)
+	t.pid = ctx.SpawnPrefix(s.deps.props(func() actor.Actor { return c }), kindCommand+string(job.ID))
 	s.byPID[t.pid.Id] = t
 	if adopt {
 		s.takesUp(ctx, job)

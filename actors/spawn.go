@@ -15,15 +15,10 @@ import (
 // effects, the guard outermost, and a named strategy. It runs in turn with the
 // others: sessions and commands decide and pass on, and hold nobody up.
 func (d *Deps) props(producer func() actor.Actor) *actor.Props {
-	g := &guarded{box: d.Workers.NewMailbox()}
-	return d.shared(producer, func() actor.Mailbox { return g.box }, func(actor.ReceiverContext) *guarded { return g })
-}
-
-// shared are such Props for as many actors as the mailboxes are that it makes.
-func (d *Deps) shared(producer func() actor.Actor, box func() actor.Mailbox, of func(actor.ReceiverContext) *guarded) *actor.Props {
-	chain := append([]actor.ReceiverMiddleware{guard(d, of)}, d.Middleware...)
+	box := d.Workers.NewMailbox()
+	chain := append([]actor.ReceiverMiddleware{guard(d, box)}, d.Middleware...)
 	return actor.PropsFromProducer(producer, actor.WithSupervisor(byKind{}),
-		actor.WithMailbox(box), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
+		actor.WithMailbox(func() actor.Mailbox { return box }), actor.WithDispatcher(d.Workers), actor.WithReceiverMiddleware(chain...))
 }
 
 // apart are the props of an actor that may take its time, in a goroutine of its
