@@ -16,7 +16,7 @@ type entry struct {
 	seq     messages.Seq         // of the last fact recorded about it
 	run     *messages.RunCommand // not changed; nil: the job has begun, or is not to begin here
 	env     []string
-	terms   *terms
+	terms   *terms       // nil: the job is settled, and so never placed again
 	debts   []*actor.PID // clients of the run that have not had their reply
 	asked   *asked       // nil: it has no key
 	turn    bool         // it was given its turn: its engine is asked, or was
@@ -67,14 +67,3 @@ func (e *entry) change(by func(*messages.Job)) {
 // begun reports whether a job in this state has been started: it never is again, and
 // of many that run the request and the environment are a good part.
 func begun(s messages.State) bool { return s != messages.Queued && s != messages.Starting }
-
-// slim lets go of what only a start needs, of a job that is not started any more, and
-// of the terms of one that is over and settled, and so never placed again.
-func (e *entry) slim() {
-	if begun(e.job.State) {
-		e.run, e.env = nil, nil
-	}
-	if e.over && e.settled {
-		e.run, e.env, e.terms = nil, nil, nil
-	}
-}

@@ -30,7 +30,6 @@ type supervisor struct {
 	left      map[messages.JobID]left   // over, and with the engine until they are recorded
 	archives  map[messages.JobID]*actor.PID
 	admission lifecycle.Admission
-	terms     *terms // of the last run
 
 	scopes   map[string]*actor.PID // the top ones
 	known    map[messages.ScopePath]messages.ScopeQuota

@@ -139,7 +139,6 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 // retire keeps the record of a job that is over, within the bounds of the node.
 func (s *supervisor) retire(ctx actor.Context, e *entry) {
 	e.over = true
-	e.slim()
 	s.keepRecord(e)
 	s.trim(ctx)
 	s.removeAgain(ctx, func(of messages.JobID) bool { return of == e.job.ID })

@@ -70,8 +70,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 // more either.
 func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 	if e, ok := s.jobs[id]; ok {
-		e.settled = true
-		e.slim()
+		e.settled, e.terms = true, nil
 	}
 	s.settledLate(id)
 	s.movesNoMore(ctx, id)

@@ -115,7 +115,7 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 		m = &memo{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
 	}
 	e.job, e.seq = &job, job.Seq
-	if !e.over || held {
+	if !e.settled {
 		e.terms = m.terms(job)
 	}
 	if key := cmp.Or(r.Key, m.Key); key != "" {

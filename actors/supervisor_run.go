@@ -130,8 +130,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 		s.byKey[e.asked.idempotency] = id
 	}
 	r.BaseEnv = nil // it is in env
-	s.terms = termsOf(&r, s.terms)
-	e.run, e.terms = &r, s.terms
+	e.run, e.terms = &r, termsOf(&r)
 	s.jobs[id], s.byUID[uid] = e, e
 	s.expect(e)
 	return e, nil
@@ -282,7 +281,9 @@ func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *me
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
 		e.change(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
 	}
-	e.slim()
+	if begun(e.job.State) {
+		e.run, e.env = nil, nil
+	}
 	s.heardOf(job.ID)
 	fact = s.record(ctx, e, fact)
 	s.shellUsed(ctx, fact, e.job)

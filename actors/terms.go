@@ -21,18 +21,11 @@ type terms struct {
 	onExit       messages.OnExit
 }
 
-// termsOf are the terms of a request: former, if they are the same, as those of many jobs
-// of one client are.
-func termsOf(r *messages.RunCommand, former *terms) *terms {
-	now := terms{
+func termsOf(r *messages.RunCommand) *terms {
+	return &terms{
 		open: r.Open, shell: r.Shell, background: r.Background, shown: r.Shown, named: r.Dir != "",
 		promoteAfter: r.PromoteAfter, grace: r.Grace, onExit: r.OnExit,
 	}
-	if former != nil && *former == now {
-		return former
-	}
-	made := now // or now itself would be on the heap each time
-	return &made
 }
 
 // plan is how a run that names a session opens it. The shell that it is to run in, if

@@ -1,0 +1,27 @@
+package actors
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"troupe/messages"
+)
+
+// An entry holds the request and the environment until its job has begun, and the terms
+// until it is settled: of the many jobs that are over nothing of a request is left.
+func TestAnEntryLetsGoOfTheRequest(t *testing.T) {
+	s := newSupervisor(&Deps{})
+	r := &messages.RunCommand{Text: "make", Open: &messages.SessionPlan{Env: []string{"A=b"}}}
+	e := &entry{job: &messages.Job{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: termsOf(r)}
+	s.jobs["j1"] = e
+	s.heard(unsent{}, messages.CommandChanged{}, &messages.Job{ID: "j1", State: messages.Starting})
+	require.Same(t, r, e.run)
+	require.NotNil(t, e.env)
+	s.heard(unsent{}, messages.CommandStarted{}, &messages.Job{ID: "j1", State: messages.Running})
+	require.Nil(t, e.run)
+	require.Nil(t, e.env)
+	require.Same(t, r.Open, e.terms.open)
+	s.settled(unsent{}, "j1")
+	require.Nil(t, e.terms)
+}
