@@ -126,8 +126,7 @@ type Journal interface {
 }
 
 // Quick is what a Journal may say of itself: that its calls never wait, as one
-// in memory. The supervisor then makes them itself. The slice given to Append is
-// used again behind the call.
+// in memory. The supervisor then makes them itself.
 type Quick interface{ Quick() bool }
 
 // clock is the actors' time: the runtime's, which synctest makes virtual.

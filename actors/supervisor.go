@@ -70,6 +70,7 @@ type supervisor struct {
 	aging      scheduler.CancelFunc // of the next look at how old records are
 	acking     scheduler.CancelFunc // of the recording of acknowledgements
 	unhearing  scheduler.CancelFunc // of the next look at stops that nobody waits for
+	retrying   scheduler.CancelFunc // of the next try of a quick journal that fails
 }
 
 // phase is where the node stands.
@@ -138,8 +139,9 @@ func (s *supervisor) Receive(ctx actor.Context) {
 
 func (s *supervisor) start(ctx actor.Context) {
 	s.admission = lifecycle.NewAdmission(s.limit.Starts, s.limit.Unstarted)
-	if s.quick = newQuickJournal(s.deps); s.quick != nil {
-		s.openNow(ctx)
+	if j, ok := s.deps.Journal.(Quick); ok && j.Quick() {
+		s.quick = &quickJournal{Journal: s.deps.Journal, log: s.deps.Log}
+		s.recordAgain(ctx)
 		return
 	}
 	s.recorder = ctx.SpawnPrefix(recorderProps(s.deps), kindRecorder)

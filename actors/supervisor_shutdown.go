@@ -225,10 +225,7 @@ func (s *supervisor) stopTimers() {
 		cancel()
 	}
 	s.cancels = nil
-	if s.quick != nil && s.quick.cancel != nil {
-		s.quick.cancel()
-	}
-	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking, s.unhearing} {
+	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking, s.unhearing, s.retrying} {
 		if cancel != nil {
 			cancel()
 		}
