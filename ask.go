@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -14,45 +13,55 @@ import (
 	"troupe/messages"
 )
 
-// asker is the edge of the tree for one question at a time: a process in the
-// actor system that takes exactly one reply. It is used again after a reply,
-// since every request has one; after a question that was given up it is not,
-// since its reply may still come.
-type asker struct {
-	pid   *actor.PID // of the question in hand
+// pendingReply is a process of the actor system that receives the one reply to one
+// request. The library's future does not serve: it has no channel to select on, and a
+// second reply overwrites the result of the first.
+type pendingReply struct {
+	pid   *actor.PID
 	reply chan any
-
-	mu       sync.Mutex
-	question uint32
 }
 
-// SendUserMessage implements actor.Process: it takes the reply. A second one is
-// said by an actor that had answered when it failed; it must not pass for the reply
-// to the next question.
-func (a *asker) SendUserMessage(to *actor.PID, message any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if to.RequestId != a.question {
-		return
-	}
-	select {
-	case a.reply <- heardBy(message):
-	default: // the first one counts
-	}
+// replyAddress is the address of those processes. The node resolves it itself, because
+// the registry of the library keeps a map of 300 bytes for nearly each id it ever had.
+const replyAddress = "reply"
+
+// expectReply makes the process for one request. The caller forgets it when it no
+// longer waits.
+func (n *Node) expectReply() *pendingReply {
+	p := &pendingReply{pid: actor.NewPID(replyAddress, n.system.ProcessRegistry.NextId()), reply: make(chan any, 1)}
+	n.replies.Store(p.pid.Id, p)
+	return p
 }
 
-// next makes it ready for another question.
-func (a *asker) next() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// forgetReply removes the process: a reply that comes later is a dead letter.
+func (n *Node) forgetReply(p *pendingReply) { n.replies.Delete(p.pid.Id) }
+
+// findReply finds the process of a PID. It is an actor.AddressResolver.
+func (n *Node) findReply(pid *actor.PID) (actor.Process, bool) {
+	if pid.Address != replyAddress {
+		return nil, false
+	}
+	p, waits := n.replies.Load(pid.Id)
+	if !waits {
+		return nil, false
+	}
+	return p.(*pendingReply), true
+}
+
+// SendUserMessage implements actor.Process: it takes the reply. It drops a second one,
+// which an actor sends that failed after its answer.
+func (p *pendingReply) SendUserMessage(_ *actor.PID, message any) {
 	select {
-	case <-a.reply:
+	case p.reply <- heardBy(message):
 	default:
 	}
-	a.question++
-	a.pid = actor.NewPID(a.pid.Address, a.pid.Id)
-	a.pid.RequestId = a.question
 }
+
+// SendSystemMessage implements actor.Process.
+func (p *pendingReply) SendSystemMessage(*actor.PID, any) {}
+
+// Stop implements actor.Process.
+func (p *pendingReply) Stop(*actor.PID) {}
 
 // heardBy is what the edge of the tree takes a message for.
 func heardBy(message any) any {
@@ -66,61 +75,6 @@ func heardBy(message any) any {
 // unheard stands for the reply of a request that met nobody: the actor it was
 // passed on to had just gone.
 type unheard struct{}
-
-// SendSystemMessage implements actor.Process.
-func (a *asker) SendSystemMessage(*actor.PID, any) {}
-
-// Stop implements actor.Process.
-func (a *asker) Stop(*actor.PID) {}
-
-// askers keeps idle askers: registering one costs more than the question.
-type askers struct {
-	system *actor.ActorSystem
-	mu     sync.Mutex
-	idle   []*asker
-	closed bool
-}
-
-// idleAskers bounds how many are kept: as many as questions are asked at once.
-const idleAskers = 64
-
-func (a *askers) take() *asker {
-	a.mu.Lock()
-	if n := len(a.idle); n > 0 {
-		k := a.idle[n-1]
-		a.idle = a.idle[:n-1]
-		a.mu.Unlock()
-		k.next()
-		return k
-	}
-	a.mu.Unlock()
-	k := &asker{reply: make(chan any, 1)}
-	k.pid, _ = a.system.ProcessRegistry.Add(k, "ask"+a.system.ProcessRegistry.NextId())
-	return k
-}
-
-func (a *askers) give(k *asker) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.closed || len(a.idle) >= idleAskers {
-		a.drop(k)
-		return
-	}
-	a.idle = append(a.idle, k)
-}
-
-func (a *askers) drop(k *asker) { a.system.ProcessRegistry.Remove(k.pid) }
-
-// close unregisters the idle askers, and those that come back.
-func (a *askers) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = true
-	for _, k := range a.idle {
-		a.drop(k)
-	}
-	a.idle = nil
-}
 
 // Ask sends a request of package messages to the tree and returns its one
 // reply. That may be a refusal, which is no error of Ask: messages.Refusal gives the
@@ -182,28 +136,26 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k := n.askers.take()
-	n.system.Root.RequestWithCustomSender(n.supervisor, owned(request), k.pid)
+	p := n.expectReply()
+	defer n.forgetReply(p)
+	n.system.Root.RequestWithCustomSender(n.supervisor, owned(request), p.pid)
 	engine, waits := n.waitsForEngine(request)
 	var silent <-chan struct{}
 	if waits {
 		silent = engine.Silent()
 	}
 	select {
-	case reply := <-k.reply:
-		n.askers.give(k)
+	case reply := <-p.reply:
 		return n.answer(reply, request)
 	case <-ctx.Done():
 		if _, waits := request.(messages.AwaitJobs); waits && n.Err() == nil {
-			n.system.Root.RequestWithCustomSender(n.supervisor, messages.WithdrawWait{}, k.pid)
+			n.system.Root.RequestWithCustomSender(n.supervisor, messages.WithdrawWait{}, p.pid)
 		}
-		n.askers.drop(k)
 		return nil, ctx.Err()
 	case <-silent:
-		n.askers.drop(k)
 		return request.Refuse(hungUp(engine)), nil
 	case <-n.over:
-		return n.lastAnswer(ctx, k, request)
+		return n.lastAnswer(ctx, p, request)
 	}
 }
 
@@ -232,23 +184,20 @@ func hungUp(engine backends.Apart) *messages.Error {
 }
 
 // lastAnswer is the answer of a node that has ended.
-func (n *Node) lastAnswer(ctx context.Context, k *asker, request messages.Refusable) (any, error) {
+func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages.Refusable) (any, error) {
 	select { // the reply may have come with the end
-	case reply := <-k.reply:
-		n.askers.give(k)
+	case reply := <-p.reply:
 		return n.answer(reply, request)
 	default:
 	}
 	if _, ends := request.(messages.ShutDown); ends && errors.Is(n.cause(), ErrClosed) {
 		select { // another has heard that the node has ended, and so will this one
-		case reply := <-k.reply:
-			n.askers.give(k)
+		case reply := <-p.reply:
 			return n.answer(reply, request)
 		case <-n.gone:
 		case <-ctx.Done():
 		}
 	}
-	n.askers.drop(k)
 	return nil, n.cause()
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
 	"troupe/messages"
@@ -85,23 +86,71 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 	})
 }
 
-// Who answers twice answers no other question by that.
+// treeless is a node without its tree of actors.
+func treeless() *Node {
+	n := &Node{system: newSystem(Options{})}
+	n.system.ProcessRegistry.RegisterAddressResolver(n.findReply)
+	return n
+}
+
+// A request has one reply: a second one reaches neither it nor another request.
 func TestASecondReplyIsNobodys(t *testing.T) {
-	system := newSystem(Options{})
-	edge := &askers{system: system}
-	defer edge.close()
-	k := edge.take()
-	first := k.pid
-	system.Root.Send(first, "yes")
-	require.Equal(t, "yes", <-k.reply)
-	system.Root.Send(first, "no") // before it is used again
-	edge.give(k)
-	require.Same(t, k, edge.take())
-	require.Empty(t, k.reply)
-	system.Root.Send(first, "no") // and behind
-	system.Root.Send(k.pid, "another")
-	require.Equal(t, "another", <-k.reply)
-	edge.give(k)
+	node := treeless()
+	first, other := node.expectReply(), node.expectReply()
+	node.system.Root.Send(first.pid, "yes")
+	node.system.Root.Send(first.pid, "no")
+	require.Equal(t, "yes", <-first.reply)
+	require.Empty(t, first.reply)
+	node.forgetReply(first)
+	node.system.Root.Send(actor.NewPID(first.pid.Address, first.pid.Id), "no")
+	require.Empty(t, first.reply)
+	require.Empty(t, other.reply)
+}
+
+// The reply to a request that reaches no actor says so.
+func TestARequestThatMeetsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := treeless()
+		p := node.expectReply()
+		node.system.Root.RequestWithCustomSender(actor.NewPID(node.system.Address(), "gone"), messages.ListScopes{}, p.pid)
+		require.Equal(t, unheard{}, <-p.reply)
+	})
+}
+
+// expected counts the requests of a node that wait for a reply.
+func expected(n *Node) (count int) {
+	n.replies.Range(func(any, any) bool {
+		count++
+		return true
+	})
+	return count
+}
+
+// A request leaves no process behind, whether it has a reply, is given up, or comes too late.
+func TestARequestLeavesNoProcess(t *testing.T) {
+	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
+	require.NoError(t, err)
+	require.Zero(t, expected(node))
+	background := messages.RunCommand{Argv: []string{"sleep", "100"}, Background: true}
+	job, err := node.Run(t.Context(), background)
+	require.NoError(t, err)
+	require.Zero(t, expected(node))
+
+	short, cancel := context.WithCancel(t.Context())
+	run := node.Submit(background)
+	require.Equal(t, 1, expected(node))
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err = node.Ask(short, messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	require.ErrorIs(t, err, context.Canceled)
+	_, _ = run.Wait(short) // its reply may have come before
+	require.Zero(t, expected(node))
+
+	late := node.Submit(background)
+	require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{Grace: -1}))
+	_, _ = late.Wait(t.Context())
+	_, err = node.Submit(background).Wait(t.Context())
+	require.ErrorIs(t, err, ErrClosed)
+	require.Zero(t, expected(node))
 }
 
 // A node that has ended does not say of a request that it lost with an actor that the job

@@ -35,7 +35,7 @@ type Submitted struct {
 	UID    messages.UID
 	given  messages.WithdrawRun // what is said to give it up
 	node   *Node
-	asker  *asker
+	reply  *pendingReply
 	waited atomic.Bool
 }
 
@@ -46,26 +46,27 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 		r.UID = newUID()
 	}
 	given := messages.WithdrawRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
-	s := &Submitted{UID: r.UID, given: given, node: n, asker: n.askers.take()}
+	s := &Submitted{UID: r.UID, given: given, node: n, reply: n.expectReply()}
 	if n.Err() == nil { // else Wait says why not
 		n.parts.workers.Join()
 		defer n.parts.workers.Leave()
-		n.system.Root.RequestWithCustomSender(n.supervisor, ownedRun(r), s.asker.pid)
+		n.system.Root.RequestWithCustomSender(n.supervisor, ownedRun(r), s.reply.pid)
 	}
 	return s
 }
 
 // Wait returns what Run does, to the first who calls it.
 func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
-	if s.waited.Swap(true) { // the asker may be another's by now
+	if s.waited.Swap(true) { // the reply was taken
 		err := messages.Invalid("waited", "this run was waited for before, and its result is told once")
 		err.Hint = "find the job by its UID, and wait for it by messages.AwaitJobs"
 		return messages.Job{UID: s.UID}, err
 	}
-	n, k := s.node, s.asker
+	n, p := s.node, s.reply
+	defer n.forgetReply(p)
 	var cause func() error
 	select {
-	case reply := <-k.reply:
+	case reply := <-p.reply:
 		return s.result(reply)
 	case <-ctx.Done():
 		cause = ctx.Err
@@ -73,19 +74,17 @@ func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 		cause = n.cause
 	}
 	select { // the reply may have come with the end
-	case reply := <-k.reply:
+	case reply := <-p.reply:
 		return s.result(reply)
 	default:
 	}
 	if n.Err() == nil {
-		n.system.Root.RequestWithCustomSender(n.supervisor, s.given, k.pid)
+		n.system.Root.RequestWithCustomSender(n.supervisor, s.given, p.pid)
 	}
-	n.askers.drop(k)
 	return messages.Job{UID: s.UID}, cause()
 }
 
 func (s *Submitted) result(reply any) (messages.Job, error) {
-	s.node.askers.give(s.asker)
 	if reply == (unheard{}) {
 		return messages.Job{UID: s.UID}, s.node.cause()
 	}

@@ -47,7 +47,7 @@ import (
 type Node struct {
 	system     *actor.ActorSystem
 	supervisor *actor.PID
-	askers     *askers
+	replies    sync.Map // *pendingReply by the id of its PID
 	logs       actors.Logs
 	parts      parts
 
@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	}
 	n := &Node{logs: p.logs, parts: p, over: make(chan struct{}), gone: make(chan struct{}), ended: make(chan struct{})}
 	n.system = newSystem(o)
-	n.askers = &askers{system: n.system}
+	n.system.ProcessRegistry.RegisterAddressResolver(n.findReply)
 	n.supervisor, err = actors.Spawn(n.system, o.deps(p, n))
 	if err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
@@ -177,7 +177,6 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 		return errors.Join(err, n.awaitEnd(ctx), survivorsError(left))
 	}
 	defer close(n.ended)
-	n.askers.close()
 	n.system.Root.Stop(n.supervisor)
 	hung := n.awaitActors(ctx)
 	n.system.Shutdown()
