@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -276,31 +275,9 @@ func logger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHand
 const deadLetterRest = 50 * time.Millisecond
 
 func newSystem(o Options) *actor.ActorSystem {
-	system := actor.NewActorSystem(
+	return actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger(o.Log) }),
 		actor.WithDeadLetterThrottleCount(0),
 		actor.WithDeadLetterThrottleInterval(deadLetterRest),
 	)
-	gatherRegistry(system.ProcessRegistry.LocalPIDs)
-	return system
-}
-
-// registryParts is how many parts of the registry of actors are used: each is 32 maps.
-// The library makes 1,024 of them, and of ten thousand actors nearly each then has a map
-// of its own.
-const registryParts = 16
-
-// gatherRegistry leaves a registry that nobody uses yet so many parts.
-func gatherRegistry(r *actor.SliceMap) {
-	all := r.LocalPIDs
-	r.LocalPIDs = slices.Clone(all[:min(registryParts, len(all))])
-	for _, part := range all {
-		if part.IsEmpty() { // of nearly all: a look at one that is not is dear
-			continue
-		}
-		for id, process := range part.Items() {
-			part.Remove(id)
-			r.GetBucket(id).Set(id, process)
-		}
-	}
 }
