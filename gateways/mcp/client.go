@@ -18,12 +18,12 @@ import (
 // client's, and a scope.
 type client struct {
 	*Server
-	sdk   *sdk.Server
-	calls chan struct{}   // a place for each tool at work
-	over  context.Context //nolint:containedctx // of all its calls
-	end   context.CancelFunc
-	tasks *tasks.Store
-	tools map[string]quickly // by name
+	sdk        *sdk.Server
+	calls      chan struct{}   // a place for each tool at work
+	over       context.Context //nolint:containedctx // of all its calls
+	end        context.CancelFunc
+	tasks      *tasks.Store
+	parameters map[string]*parameters // by the name of their tool
 
 	mu      sync.Mutex
 	name    string // the last of its scope; "": it has done nothing yet
@@ -42,7 +42,7 @@ type client struct {
 func (s *Server) newClient() *client {
 	c := &client{
 		Server: s, calls: make(chan struct{}, maxCalls), going: map[messages.UID]*followed{},
-		flights: map[messages.UID]*flight{}, listed: map[messages.JobID][]string{}, tools: map[string]quickly{},
+		flights: map[messages.UID]*flight{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
 	}
 	c.over, c.end = context.WithCancel(context.Background()) // not the server's: that would hold what no request comes to again
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
@@ -52,7 +52,7 @@ func (s *Server) newClient() *client {
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		CompletionHandler:  c.complete,
 	})
-	c.sdk.AddReceivingMiddleware(c.quick)
+	c.sdk.AddReceivingMiddleware(c.explainRefusal)
 	c.tasks = tasks.New(tasks.Options{Max: maxTasks, PerClient: maxTasks, Live: maxLive, Log: s.log})
 	if err := c.tasks.Serve(c.sdk); err != nil {
 		panic("the extension of tasks cannot be served: " + err.Error()) // its methods are there twice

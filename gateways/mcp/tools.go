@@ -78,39 +78,19 @@ func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context
 	if t.OpenWorld {
 		tool.Annotations.OpenWorldHint = &t.OpenWorld
 	}
-	reader := newReader[In]()
-	c.tools[t.Name] = func(ctx context.Context, req *sdk.CallToolRequest) (outcome, bool) {
-		in, ok := reader.read(req.Params.Arguments)
-		if !ok {
-			if rest, had := reader.withoutNulls(req.Params.Arguments); had {
-				req.Params.Arguments = rest // the SDK reads it too
-				in, ok = reader.read(rest)
-			}
-		}
-		if !ok {
-			if bad := reader.wrong(t.Name, req.Params.Arguments); bad != nil {
-				return outcome{result: c.refuse(ctx, bad)}, true
-			}
-			return outcome{}, false
-		}
-		return serve(ctx, c, req, in, handle), true
-	}
+	c.parameters[t.Name] = parametersOf[In]()
 	sdk.AddTool(c.sdk, tool, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		o, is := ctx.Value(outcomeKey{}).(outcome)
-		if !is {
-			o = serve(ctx, c, req, in, handle)
-		}
-		return o.result, o.shown, o.err
+		return serve(ctx, c, req, in, handle)
 	})
 }
 
 // serve does what a call asks for.
-func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (o outcome) {
+func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (*sdk.CallToolResult, any, error) {
 	select {
 	case c.calls <- struct{}{}:
 		defer func() { <-c.calls }()
 	default:
-		return outcome{result: c.refuse(ctx, errMany)}
+		return c.refuse(ctx, errMany), nil, nil
 	}
 	var a answer
 	err := c.enter(ctx, req.ClientInfo)
@@ -121,11 +101,9 @@ func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in 
 		a, err = handle(&call{client: c, req: req}, ctx, in)
 	}
 	if err != nil {
-		o.result, o.shown, o.err = c.failed(ctx, err)
-		return o
+		return c.failed(ctx, err)
 	}
-	o.result, o.shown, o.err = c.answer(ctx, a)
-	return o
+	return c.answer(ctx, a)
 }
 
 // answer sends a result with the notices that the client has not heard.

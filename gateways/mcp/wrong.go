@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,8 +12,54 @@ import (
 	"strconv"
 	"strings"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"troupe/messages"
 )
+
+// parameters are the parameters of one tool.
+type parameters struct {
+	types    map[string]reflect.Type // by name
+	required []string
+}
+
+// parametersOf lists the fields of In that JSON names.
+func parametersOf[In any]() *parameters {
+	p := &parameters{types: map[string]reflect.Type{}}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		p.types[name] = f.Type
+		if !strings.Contains(rest, "omitempty") {
+			p.required = append(p.required, name)
+		}
+	}
+	return p
+}
+
+// explainRefusal removes parameters that are null and replaces the SDK's text about wrong
+// parameters: that text names Go types and schema paths, which a model cannot correct.
+func (c *client) explainRefusal(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		call, ok := req.(*sdk.CallToolRequest)
+		if !ok || c.parameters[call.Params.Name] == nil {
+			return next(ctx, method, req)
+		}
+		p := c.parameters[call.Params.Name]
+		if rest, had := p.withoutNulls(call.Params.Arguments); had {
+			call.Params.Arguments = rest
+		}
+		result, err := next(ctx, method, req)
+		if refused, ok := result.(*sdk.CallToolResult); ok && err == nil && refused.GetError() != nil {
+			if bad := p.wrong(call.Params.Name, call.Params.Arguments); bad != nil {
+				refused.Content = c.refuse(ctx, bad).Content
+			}
+		}
+		return result, err
+	}
+}
 
 // object is a JSON object, as the parameters of a call are; null is an empty one. It
 // reports false of what is none.
@@ -23,14 +70,14 @@ func object(args json.RawMessage) (map[string]json.RawMessage, bool) {
 
 // withoutNulls leaves out what is given as null: models write it for what they do not
 // mean, and the schema has it for some types alone. It reports false if there is none.
-func (r *reader[In]) withoutNulls(args json.RawMessage) (json.RawMessage, bool) {
+func (p *parameters) withoutNulls(args json.RawMessage) (json.RawMessage, bool) {
 	all, ok := object(args)
 	if !ok {
 		return nil, false
 	}
 	before := len(all)
 	maps.DeleteFunc(all, func(name string, value json.RawMessage) bool {
-		_, known := r.names[name]
+		_, known := p.types[name]
 		return known && kindOf(value) == "null"
 	})
 	if len(all) == before {
@@ -42,27 +89,25 @@ func (r *reader[In]) withoutNulls(args json.RawMessage) (json.RawMessage, bool) 
 
 // wrong says of parameters that could not be read which one is not there, is missing or
 // of another type; nil: something else is wrong with them, or nothing.
-func (r *reader[In]) wrong(tool string, args json.RawMessage) *messages.Error {
+func (p *parameters) wrong(tool string, args json.RawMessage) *messages.Error {
 	all, ok := object(args)
 	if !ok {
 		return messages.Invalid("arguments", fmt.Sprintf("the arguments of the tool %s are %s; they must be an object", tool, kindOf(args)))
 	}
 	names := slices.Sorted(maps.Keys(all))
 	for _, name := range names {
-		if _, known := r.names[name]; !known {
-			return messages.Invalid(name, fmt.Sprintf("the tool %s has no parameter %q; it has %s", tool, name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
+		if _, known := p.types[name]; !known {
+			return messages.Invalid(name, fmt.Sprintf("the tool %s has no parameter %q; it has %s", tool, name, strings.Join(slices.Sorted(maps.Keys(p.types)), ", ")))
 		}
 	}
-	for _, name := range r.required {
+	for _, name := range p.required {
 		if _, there := all[name]; !there {
 			return messages.Invalid(name, fmt.Sprintf("the tool %s needs the parameter %s", tool, name))
 		}
 	}
 	for _, name := range names {
-		if f, known := r.fields[name]; known {
-			if said := misfit(name, all[name], f.kind); said != "" {
-				return messages.Invalid(name, said)
-			}
+		if said := misfit(name, all[name], p.types[name]); said != "" {
+			return messages.Invalid(name, said)
 		}
 	}
 	return nil

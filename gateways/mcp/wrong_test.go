@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"strings"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -25,76 +25,55 @@ var values = []string{
 	`"\ud800"`, `"\ud83d\ude00"`, "\"\xff\"", `[]`, `["a"]`, `["a",null]`, `["a",1]`, `[[]]`, `{}`, `{"A":"1"}`, `{"A":null}`, `{"A":1}`, `{"A":"1","A":"2"}`, ` "spaced" `,
 }
 
-// What is read quickly is what the SDK reads, and nothing that it refuses.
-func TestQuickReadsWhatTheSDKReads(t *testing.T) {
-	readsAlike[core.Run](t, "command")
-	readsAlike[core.Read](t, "job_id")
-	readsAlike[core.Write](t, "job_id")
-	readsAlike[core.Stop](t, "")
-	readsAlike[core.List](t, "")
-	readsAlike[core.Await](t, "")
-	readsAlike[core.Job](t, "job_id")
+// The parameters that are refused in words of ours are those that the SDK refuses.
+func TestEveryRefusalOfTheSDKIsExplained(t *testing.T) {
+	explainsRefusals[core.Run](t, "command")
+	explainsRefusals[core.Read](t, "job_id")
+	explainsRefusals[core.Write](t, "job_id")
+	explainsRefusals[core.Stop](t, "")
+	explainsRefusals[core.List](t, "")
+	explainsRefusals[core.Await](t, "")
+	explainsRefusals[core.Job](t, "job_id")
 }
 
-// readsAlike gives each field each value, beside a field that is right.
-func readsAlike[In any](t *testing.T, right string) {
+// explainsRefusals gives each field each value, beside a field that is right.
+func explainsRefusals[In any](t *testing.T, right string) {
 	t.Helper()
-	var got *In
+	taken := false
 	server := sdk.NewServer(&sdk.Implementation{Name: "sdk"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "it"}, func(_ context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		got = &in
+	sdk.AddTool(server, &sdk.Tool{Name: "it"}, func(context.Context, *sdk.CallToolRequest, In) (*sdk.CallToolResult, any, error) {
+		taken = true
 		return &sdk.CallToolResult{}, nil, nil
 	})
-	w := speaks(t, server, withSessions)
-	quick, read := newReader[In](), 0
-	names := []string{"unknown", "COMMAND"}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		require.Contains(t, quick.fields, name, "each field can be read quickly")
-		names = append(names, name)
-	}
+	w, p, accepted := speaks(t, server, withSessions), parametersOf[In](), 0
 	beside := ""
 	if right != "" {
 		beside = fmt.Sprintf(`%q:"right",`, right)
 	}
+	names := append(slices.Sorted(maps.Keys(p.types)), "unknown", "COMMAND")
 	for _, name := range names {
 		for _, value := range values {
 			for _, args := range []string{
 				fmt.Sprintf(`{%s%q:%s}`, beside, name, value), fmt.Sprintf(`{%q:%s}`, name, value), fmt.Sprintf(`{%q:"x",%s%q:%s}`, name, beside, name, value), value,
 			} {
-				in, ok := quick.read(json.RawMessage(args))
-				if !ok {
-					saysWhatIsWrong(t, quick, args, func() bool { got = nil; w.call("it", args); return got != nil })
+				if !utf8.ValidString(args) {
 					continue
 				}
-				read++
-				got = nil
-				w.call("it", args)
-				require.NotNil(t, got, "%T refuses %s", in, args)
-				require.Equal(t, *got, in, args)
+				raw := json.RawMessage(args)
+				if rest, had := p.withoutNulls(raw); had {
+					raw = rest
+				}
+				said := p.wrong("it", raw)
+				taken = false
+				w.call("it", string(raw))
+				require.Equal(t, said == nil, taken, "%T %s: %s", *new(In), args, said)
+				if taken {
+					accepted++
+				}
 			}
 		}
 	}
-	require.Greater(t, read, len(names), "%T", *new(In))
-}
-
-// saysWhatIsWrong checks that what the SDK refuses is refused in words of ours, and
-// nothing else; null for a parameter is none.
-func saysWhatIsWrong[In any](t *testing.T, quick *reader[In], args string, takes func() bool) {
-	t.Helper()
-	raw, said := json.RawMessage(args), ""
-	if rest, had := quick.withoutNulls(raw); had {
-		if _, ok := quick.read(rest); ok {
-			return
-		}
-		raw = rest
-	}
-	if bad := quick.wrong("it", raw); bad != nil {
-		said = bad.Message
-	}
-	if utf8.ValidString(args) {
-		require.Equal(t, said == "", takes(), "%T %s: %s", *new(In), args, said)
-	}
+	require.Greater(t, accepted, len(names), "%T", *new(In))
 }
 
 // A parameter of the wrong type is told by its name, in words of JSON.
@@ -121,46 +100,32 @@ func TestBadInputOfATool(t *testing.T) {
 	require.NotContains(t, w.call("wait", `{"until":null,"job_ids":null,"any":null}`), "isError")
 }
 
-// A structure is written as the SDK writes it.
-func TestStructureIsWrittenAsTheSDKWritesIt(t *testing.T) {
-	code := 3
-	for _, v := range []any{
-		&core.Stopped{}, &core.Jobs{Jobs: []core.Record{}}, &core.Awaited{Jobs: []core.Seen{{}, {Record: core.Record{ExitCode: &code, Flags: []string{"b", "a"}}, Met: true}}},
-		&core.RunResult{
-			Record: core.Record{Command: `a "quoted" \ \" , } ] { [ : `, Outputs: []core.Stream{{Stream: "stdout", Bytes: 1 << 40}, {}}, Error: &core.Error{Code: "x", Hint: `\`}},
-			Shown:  core.Shown{Output: "<&>\u2028\x1b[0m\\\"\\\\\" \xff \xf0\x9f \ufffd \U0001f600\n", From: -1, Missing: []core.Gap{{From: 1, To: 2}}},
-			Told:   core.Told{Notifications: []core.Notice{{Command: strings.Repeat(`\"`, 1000)}}, Note: "\\"},
-		},
-		&core.Screen{Screen: []string{"", `\ufffd`, "]"}},
+// A result and a refusal are these bytes, in the revisions with sessions and without.
+func TestAResultIsTheseBytes(t *testing.T) {
+	const (
+		found = `"content":[{"type":"text","text":"what was waited for has come\n* job j1 exited with code 0 after 0.00 s: a \u003cb\u003e \u0026\u0026 \"c\"; merged 7 bytes\n` +
+			`\u003cout\u003e\u0026\n\\\"\n"}],"structuredContent":{"jobs":[{"command":"a \u003cb\u003e \u0026\u0026 \"c\"","duration_ms":0,"exit_code":0,"job_id":"j1","met":true,` +
+			`"outcome":"exited","output":"\u003cout\u003e\u0026\n\\\"","outputs":[{"artifact":"artifact://j1/merged","bytes":7,"stream":"merged"}],"running":false,"state":"finished"}],"satisfied":true}`
+		refused = `"content":[{"type":"text","text":"any is a number; it must be true or false (invalid_params, any)\n"}],"isError":true`
+		failed  = `"content":[{"type":"text","text":"a signal is sent to job_ids, and ends nothing by itself: there is no grace (invalid_params, signal)\n"}],"isError":true`
+	)
+	for revision, around := range map[string][2]string{
+		withSessions:    {`{`, `}`},
+		firstWithRounds: {`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"troupe","title":"troupe","version":""}},`, `,"resultType":"complete"}`},
 	} {
-		plain, err := json.Marshal(v)
-		require.NoError(t, err)
-		var m any
-		require.NoError(t, json.Unmarshal(plain, &m))
-		want, err := json.Marshal(m)
-		require.NoError(t, err)
-		got, err := structure(v)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got))
-	}
-}
-
-// Nobody sees which way a call went: its parameters are the same here, and in the second
-// form not plainly so.
-func TestACallIsAnsweredAlikeOnBothWays(t *testing.T) {
-	for _, revision := range []string{withSessions, firstWithRounds} {
-		for _, rest := range []string{`"any":true`, `"until":"never"`, `"until":"quiet","quiet_seconds":1.5`, `"port":1`} {
-			s := New(Options{Host: &oneJob{}, Scope: "mcp"})
-			t.Cleanup(s.Close)
-			c := s.newClient()
-			w := speaks(t, c.sdk, revision)
-			quick, slow := `{`+rest+`}`, `{"max_bytes":2e3,`+rest+`}`
-			reader := newReader[core.Await]()
-			_, ok := reader.read(json.RawMessage(quick))
-			require.True(t, ok)
-			_, ok = reader.read(json.RawMessage(slow))
-			require.False(t, ok)
-			require.Equal(t, w.call("wait", slow), w.call("wait", quick))
+		s := New(Options{Host: &oneJob{}, Scope: "mcp"})
+		t.Cleanup(s.Close)
+		w := speaks(t, s.newClient().sdk, revision)
+		for _, c := range [][3]string{
+			{"wait", `{"any":true}`, found},
+			{"wait", `{"until":"quiet","quiet_seconds":1.5,"max_bytes":2e3}`, found},
+			{"wait", `{"port":1,"any":null}`, found},
+			{"wait", `null`, found},
+			{"wait", `{"any":1}`, refused},
+			{"wait", `{"any":true,"any":1}`, refused},
+			{"stop", `{"signal":"x","all":true}`, failed},
+		} {
+			require.Equal(t, around[0]+c[2]+around[1], w.call(c[0], c[1]), "%s %s", revision, c[1])
 		}
 	}
 }
