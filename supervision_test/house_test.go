@@ -78,12 +78,12 @@ var mayImport = map[string][]string{
 	"gateways/mcp/web":             {mcpLib},
 	"gateways/mcp/tasks":           {mcpLib, rpcLib},
 	"gateways/mcp/mcptest":         {},
-	"gateways/mcp/fixtures":        {"gateways/mcp/tasks", mcpLib, rpcLib},
 	"":                             {anything, "github.com/rs/zerolog", "github.com/oklog/ulid/v2", actorLib, schedulerLib, eventLib},
 	"bench":                        {anything, "golang.org/x/sys", mcpLib},
 	"cmd/troupe":                   {anything, "github.com/spf13/cobra", "github.com/rs/zerolog", "github.com/dustin/go-humanize", "github.com/pelletier/go-toml/v2", "github.com/gofrs/flock", "github.com/coreos/go-systemd/v22", "github.com/prometheus/client_golang", "github.com/coder/websocket", "github.com/oklog/ulid/v2", mcpLib, "golang.org/x/term", "golang.org/x/sys"},
 	"supervision_test":             {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"supervision_test/need":        {},
+	"internal/test/mcpfixtures":    {"gateways/mcp/tasks", "gateways/mcp/web", mcpLib, rpcLib},
 	"tools/testsum":                {},
 }
 

@@ -29,7 +29,6 @@ type mcpFlags struct {
 	dialect, http  string
 	tools          []string
 	keep, noDaemon bool
-	conformance    bool
 }
 
 const mcpLong = `Serve the Model Context Protocol on stdin and stdout, for one client: an agent runs
@@ -64,8 +63,6 @@ func (m *Main) mcpCommand() *cobra.Command {
 	set.StringSliceVar(&f.tools, "tools", nil, "the `NAMES` of tools that the host has beside these, which its model is to prefer")
 	set.BoolVar(&f.keep, "keep", false, "jobs outlive their client")
 	set.BoolVar(&f.noDaemon, "no-daemon", false, "run jobs in this process, and end them with it")
-	set.BoolVar(&f.conformance, "conformance", false, "serve the fixtures of the conformance suite, and nothing else")
-	_ = set.MarkHidden("conformance") // it exists
 	return cmd
 }
 
@@ -73,9 +70,6 @@ func (m *Main) mcpCommand() *cobra.Command {
 func (m *Main) mcp(f *mcpFlags) error {
 	if err := f.check(); err != nil {
 		return err
-	}
-	if f.conformance {
-		return m.serveConformance(f.http)
 	}
 	signals := listen()
 	defer signals.close()

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/gateways/http"
-	"troupe/gateways/mcp/fixtures"
 	"troupe/gateways/mcp/tasks"
 	"troupe/gateways/mcp/web"
 )
@@ -20,8 +19,14 @@ import (
 func TestSecurityMCPToken(t *testing.T) {
 	store := tasks.New(tasks.Options{})
 	defer store.Close()
-	server, err := fixtures.New(store, "1")
-	require.NoError(t, err)
+	server := mcp.NewServer(&mcp.Implementation{Name: "greets", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "greet"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+		Name string `json:"name"`
+	},
+	) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Hello, " + in.Name + "!"}}}, nil, nil
+	})
+	require.NoError(t, store.Serve(server))
 	endpoint := web.Handler(func(*stdhttp.Request) *mcp.Server { return server }, web.Options{})
 	at := httptest.NewServer(http.Guard("secret", tasks.Handler(web.DefaultMaxBody, endpoint)))
 	defer at.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"troupe/supervision_test/need"
@@ -19,6 +22,29 @@ import (
 type suite struct {
 	node, script string
 	known        map[string]string // by "2026-07-28 tools-list": why it fails
+}
+
+// TestMain makes the test binary stand for the program.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mcpfixtures": main})
+}
+
+// served starts the program and returns the URL that it prints. At the end of the test
+// the program exits with status 0 after SIGTERM.
+func served(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("mcpfixtures")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, cmd.Wait())
+	})
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(url)
 }
 
 // extensions is where the scenarios stand that belong to no revision, but to an
@@ -41,8 +67,7 @@ func TestConformanceOfMCP(t *testing.T) {
 	for revision, names := range scenarios {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			server := program(t, "mcp", "--conformance", "--http", "127.0.0.1:0").start()
-			url, results := server.line(), t.TempDir()
+			url, results := served(t), t.TempDir()
 			if revision != extensions {
 				s.run(t, "server", "--url", url, "--suite", "all", "--spec-version", revision, "-o", results)
 			}
@@ -56,10 +81,19 @@ func TestConformanceOfMCP(t *testing.T) {
 					}
 				})
 			}
-			server.send(syscall.SIGTERM)
-			server.ends(0)
 		})
 	}
+}
+
+// The program serves its fixtures, also on a machine without the suite.
+func TestTheProgramServesItsFixtures(t *testing.T) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: served(t), MaxRetries: -1}, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "Ann"}})
+	require.NoError(t, err)
+	require.Equal(t, "Hello, Ann!", result.Content[0].(*mcp.TextContent).Text)
 }
 
 // run runs the suite. Its exit status says no more than its results.
