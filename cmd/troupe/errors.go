@@ -142,7 +142,7 @@ func wantedOf(e *strconv.NumError) string {
 // asJSON says whether an error is told as an object: as the flag says or, where
 // the flags could not be read, as far as they can be guessed.
 func (m *Main) asJSON(cmd *cobra.Command, args []string) bool {
-	if m.misread || cmd.DisableFlagParsing {
+	if m.misread {
 		return wantsJSON(args, cmd.HasParent() && cmd.Name() != "run")
 	}
 	flag := cmd.Flags().Lookup("json")
@@ -169,6 +169,11 @@ func wantsJSON(args []string, anywhere bool) bool {
 		last = a
 	}
 	return false
+}
+
+// unsupported is the error of a request that this troupe cannot serve.
+func unsupported(reason, message, hint string) *messages.Error {
+	return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: message, Hint: hint}
 }
 
 // writeJSON writes one object and a newline. What a terminal could take for a

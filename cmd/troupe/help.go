@@ -95,11 +95,7 @@ func (m *Main) helpCommand(root *cobra.Command) *cobra.Command {
 				return exactly(cmd, args, "VERB")
 			}
 			for _, verb := range root.Commands() {
-				switch {
-				case verb.Name() != args[0]:
-				case verb.DisableFlagParsing: // it has no help, but a reason
-					return verb.RunE(verb, nil)
-				default:
+				if verb.Name() == args[0] {
 					return m.help(verb)
 				}
 			}

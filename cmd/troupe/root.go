@@ -59,7 +59,6 @@ started when told to, and reports how it ended exactly once.`,
 		m.completeFlags(verb)
 	}
 	root.AddCommand(verbs...)
-	root.AddCommand(m.missing()...)
 	return root
 }
 
