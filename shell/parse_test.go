@@ -55,17 +55,15 @@ func TestParseKnowsStagesAndTheLastPipeline(t *testing.T) {
 		stages = append(stages, c.Stage)
 	}
 	assert.Equal(t, []int{0, 0, 1, 2}, stages)
-	assert.Len(t, s.Last(), 3)
 
 	s, err = Parse("a | b; c && d | e")
 	require.NoError(t, err)
 	assert.False(t, s.Heredocs)
-	require.Len(t, s.Last(), 1)
-	assert.Equal(t, "c && d | e", s.Source(s.Last()[0]))
+	assert.Equal(t, "c && d | e", s.Source(s.File.Stmts[1]))
 
 	s, err = Parse(" # nothing")
 	require.NoError(t, err)
-	assert.Empty(t, s.Last())
+	assert.Empty(t, s.Commands)
 }
 
 func TestParseSaysWhyNot(t *testing.T) {
@@ -196,6 +194,5 @@ func FuzzParse(f *testing.F) {
 			}
 			_ = s.Source(c.Stmt)
 		}
-		s.Last()
 	})
 }

@@ -140,20 +140,6 @@ func pipeline(pipe *syntax.BinaryCmd) []*syntax.Stmt {
 	return stages
 }
 
-// Last is the last statement of the text itself as the stages of its pipeline,
-// one if it has no pipe; none if the text says nothing. The statement may be a
-// chain of && and ||, which then is one stage.
-func (s *Script) Last() []*syntax.Stmt {
-	if len(s.File.Stmts) == 0 {
-		return nil
-	}
-	last := s.File.Stmts[len(s.File.Stmts)-1]
-	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && (pipe.Op == syntax.Pipe || pipe.Op == syntax.PipeAll) {
-		return pipeline(pipe)
-	}
-	return []*syntax.Stmt{last}
-}
-
 // Source is a part of the text as it is written.
 func (s *Script) Source(node syntax.Node) string {
 	from, to := int(node.Pos().Offset()), int(node.End().Offset())

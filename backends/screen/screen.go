@@ -73,9 +73,6 @@ const (
 	maxTitle = 256
 )
 
-// New makes a blank screen that keeps so many lines of what scrolls out of it.
-func New(size messages.Terminal, scrollback int) Screen { return newTerm(size, scrollback) }
-
 // bounded is a size that can be drawn.
 func bounded(size messages.Terminal) messages.Terminal {
 	if size.Rows <= 0 || size.Cols <= 0 {

@@ -16,6 +16,9 @@ import (
 	"troupe/messages"
 )
 
+// New makes a blank screen that keeps so many lines of what scrolls out of it.
+func New(size messages.Terminal, scrollback int) Screen { return newTerm(size, scrollback) }
+
 var small = messages.Terminal{Rows: 6, Cols: 20}
 
 func shown(s Screen) string { return strings.TrimRight(strings.Join(s.Text(), "\n"), "\n") }

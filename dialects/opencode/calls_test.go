@@ -88,6 +88,18 @@ func TestR181_ParametersAndTheResultOfACommand(t *testing.T) {
 	require.Equal(t, 124, details(t, late).ExitCode)
 }
 
+// Original are the settings of opencode before outputs had files: what is too
+// long is cut all the same at lines.
+func Original() Settings {
+	return Settings{
+		MaxOutputBytes: 30_000, DefaultTimeout: 60_000, NoFiles: true,
+		Banned: []string{
+			"alias", "curl", "curlie", "wget", "axel", "aria2c", "nc", "telnet", "lynx", "w3m", "links", "httpie", "xh", "http-json", "http-prompt",
+			"chrome", "firefox", "safari",
+		},
+	}
+}
+
 func TestR182_TheOriginalsWaysAreSettingsAndNothingIsCutByBytes(t *testing.T) {
 	o := Original().withDefaults()
 	require.EqualValues(t, 60_000, o.timeout(0))

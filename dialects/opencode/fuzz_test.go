@@ -37,7 +37,15 @@ func FuzzPreview(f *testing.F) {
 			return
 		}
 		all := strings.Repeat(piece, min(n, 1+200_000/(len(piece)+1)))
-		ends := artifact.EndsOf(all, s.ends(int64(strings.Count(all, "\n"))))
+		lines := int64(strings.Count(all, "\n"))
+		total := lines
+		if all != "" && !strings.HasSuffix(all, "\n") {
+			total++
+		}
+		ends, err := artifact.ReadEnds(strings.NewReader(all), int64(len(all)), total, s.ends(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
 		text := s.preview(long{label: "stdout", path: "/f", ends: ends})
 		if !utf8.ValidString(text) || len(text) > s.net() {
 			t.Fatalf("%d bytes, valid: %v", len(text), utf8.ValidString(text))

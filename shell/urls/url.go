@@ -80,12 +80,7 @@ type Maker interface {
 	Make(Resource) error
 }
 
-// Resolve gives what one URL means. An error is an *Error.
-func Resolve(raw string, use Use, routers ...Router) (Resource, error) {
-	found, _, err := resolve(raw, use, routers)
-	return found, err
-}
-
+// resolve returns what one URL means and the router that knows it. An error is an *Error.
 func resolve(raw string, use Use, routers []Router) (Resource, Router, error) {
 	u := parse(raw)
 	for _, router := range routers {

@@ -3,7 +3,6 @@ package artifact
 import (
 	"bytes"
 	"io"
-	"strings"
 )
 
 // EndsOptions say how much of the two ends of a text is shown.
@@ -26,19 +25,6 @@ type Ends struct {
 
 // Whole says that nothing is left out: Head is the text.
 func (e Ends) Whole() bool { return e.Omitted == 0 && e.Cut == 0 }
-
-// EndsOf is ReadEnds for a text that is in memory.
-func EndsOf(s string, o EndsOptions) Ends {
-	total := int64(strings.Count(s, "\n"))
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		total++
-	}
-	e, err := ReadEnds(strings.NewReader(s), int64(len(s)), total, o)
-	if err != nil {
-		return Ends{Total: total, Omitted: total} // a string is read without errors
-	}
-	return e
-}
 
 // ReadEnds shows the first and the last lines of the size bytes of r, which have
 // total lines (see CountLines). Where they are too many bytes, lines go from the

@@ -17,6 +17,19 @@ func numbered(n int) string {
 	return b.String()
 }
 
+// EndsOf is ReadEnds for a text that is in memory.
+func EndsOf(s string, o EndsOptions) Ends {
+	total := int64(strings.Count(s, "\n"))
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		total++
+	}
+	e, err := ReadEnds(strings.NewReader(s), int64(len(s)), total, o)
+	if err != nil {
+		return Ends{Total: total, Omitted: total} // a string is read without errors
+	}
+	return e
+}
+
 func TestR170_TheGapIsCounted(t *testing.T) {
 	e := EndsOf(numbered(8432), EndsOptions{Head: 500, Tail: 500})
 	is(t, "total", e.Total, 8432)

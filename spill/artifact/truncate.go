@@ -41,8 +41,7 @@ type Cut struct {
 	OutputLines int64
 	OutputBytes int64
 
-	FirstLineExceedsLimit bool // Head: not even one line fits, and there is no text
-	LastLinePartial       bool // Tail: the first line shown is the end of one that is too long
+	LastLinePartial bool // the first line shown is the end of one that is too long
 }
 
 func whole(s string) Cut {
@@ -55,33 +54,6 @@ func whole(s string) Cut {
 func (c Cut) shows(kept string, lines int64, by string) Cut {
 	c.Text, c.By, c.Truncated = kept, by, true
 	c.OutputLines, c.OutputBytes = lines, int64(len(kept))
-	return c
-}
-
-// HeadOf keeps the first lines of s that keep to the limits, never a part of one
-// . The newline behind the last is not kept.
-func HeadOf(s string, l Limits) Cut {
-	c := whole(s)
-	if !l.Exceeded(c.TotalBytes, c.TotalLines) {
-		return c
-	}
-	at, lines, by := 0, int64(0), ByLines
-	for end := -1; l.Lines <= 0 || lines < l.Lines; lines++ {
-		n := strings.IndexByte(s[end+1:], '\n')
-		if n < 0 {
-			n = len(s) - end - 1
-		}
-		if end += 1 + n; l.Bytes > 0 && int64(end) > l.Bytes {
-			by = ByBytes
-			break
-		}
-		if at = end; end == len(s) {
-			lines++
-			break
-		}
-	}
-	c = c.shows(s[:at], lines, by)
-	c.FirstLineExceedsLimit = lines == 0 && by == ByBytes
 	return c
 }
 

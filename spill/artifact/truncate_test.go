@@ -13,7 +13,6 @@ func TestR088_CutsAreAtLines(t *testing.T) {
 	is(t, "bytes", CutLimits.Bytes, 51_200)
 	for _, c := range []struct {
 		what  string
-		head  bool
 		text  string
 		l     Limits
 		want  string
@@ -21,25 +20,16 @@ func TestR088_CutsAreAtLines(t *testing.T) {
 		by    string
 		part  bool
 	}{
-		{"whole", true, "a\nb", Limits{2, 3}, "a\nb", 2, "", false},
-		{"head by lines", true, "a\nb\nc", Limits{2, 0}, "a\nb", 2, ByLines, false},
-		{"head by bytes", true, "aa\nbb\ncc", Limits{0, 6}, "aa\nbb", 2, ByBytes, false},
-		{"head, no part of a line", true, "aa\nbbbb\ncc", Limits{9, 5}, "aa", 1, ByBytes, false},
-		{"head, first line too long", true, "aaaaaa\nb", Limits{9, 5}, "", 0, ByBytes, true},
-		{"head, empty lines", true, "\n\n\n", Limits{2, 0}, "\n", 2, ByLines, false},
-		{"tail by lines", false, "a\nb\nc", Limits{2, 0}, "b\nc", 2, ByLines, false},
-		{"tail by bytes", false, "aa\nbb\ncc", Limits{0, 5}, "bb\ncc", 2, ByBytes, false},
-		{"tail, no part of a line", false, "aa\nbbbb\ncc", Limits{9, 5}, "cc", 1, ByBytes, false},
-		{"tail, last line too long", false, "a\nbbb€bb", Limits{9, 4}, "bb", 1, ByBytes, true},
-		{"tail, behind it a newline", false, "a\nbbbbbb\n", Limits{9, 4}, "bbb\n", 2, ByBytes, true},
+		{"whole", "a\nb", Limits{2, 3}, "a\nb", 2, "", false},
+		{"tail by lines", "a\nb\nc", Limits{2, 0}, "b\nc", 2, ByLines, false},
+		{"tail by bytes", "aa\nbb\ncc", Limits{0, 5}, "bb\ncc", 2, ByBytes, false},
+		{"tail, no part of a line", "aa\nbbbb\ncc", Limits{9, 5}, "cc", 1, ByBytes, false},
+		{"tail, last line too long", "a\nbbb€bb", Limits{9, 4}, "bb", 1, ByBytes, true},
+		{"tail, behind it a newline", "a\nbbbbbb\n", Limits{9, 4}, "bbb\n", 2, ByBytes, true},
 	} {
-		cut := TailOf
-		if c.head {
-			cut = HeadOf
-		}
-		got := cut(c.text, c.l)
+		got := TailOf(c.text, c.l)
 		if got.Text != c.want || got.OutputLines != c.lines || got.By != c.by || got.Truncated != (c.by != "") ||
-			got.FirstLineExceedsLimit != (c.head && c.part) || got.LastLinePartial != (!c.head && c.part) ||
+			got.LastLinePartial != c.part ||
 			got.OutputBytes != int64(len(c.want)) || got.TotalBytes != int64(len(c.text)) {
 			t.Errorf("%s: %+v", c.what, got)
 		}
@@ -52,13 +42,6 @@ func TestR088_CutsAreAtLines(t *testing.T) {
 			return !l.Exceeded(int64(len(strings.Join(lines, "\n"))), int64(len(lines)))
 		}
 		n := len(lines)
-		for n > 0 && !fits(lines[:n]) {
-			n--
-		}
-		if got := HeadOf(s, l); got.Text != strings.Join(lines[:n], "\n") || got.OutputLines != int64(n) {
-			t.Fatalf("the head of %q within %+v is %+v, want %d lines", s, l, got, n)
-		}
-		n = len(lines)
 		for n > 0 && !fits(lines[len(lines)-n:]) {
 			n--
 		}
