@@ -15,6 +15,7 @@ import (
 // is one. The caller exits with code when it does.
 func Main(args []string) (code int, ours bool) {
 	if len(args) < 3 || args[0] != magic {
+		mindHangups()
 		return 0, false
 	}
 	p := player{token: args[1]}
@@ -24,6 +25,14 @@ func Main(args []string) (code int, ours bool) {
 	}
 	syscall.Exit(p.code) // at once: the race detector holds an os.Exit back for a second
 	return p.code, true
+}
+
+// mindHangups has the jobs of a test program start with the default action of SIGHUP. Under
+// nohup they would inherit that it is ignored, as jobs of a library do (docs/cli.md).
+func mindHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a caught signal is reset by exec
+	}
 }
 
 // life bounds every process of a tree: nothing outlives a test by more.
