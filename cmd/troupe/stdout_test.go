@@ -84,6 +84,9 @@ func TestTheIDOfACommandThatGoesOnIsNotLost(t *testing.T) {
 			p := d.beside(append(append([]string{"run", "--name", name}, flags...), "sleep 600")...)
 			p.Stdout = to
 			p.start().ends(status)
+			if flags[0] == "--promote-after" { // it may be promoted before its process has started
+				eventually(t, "the command runs", func() bool { return d.record(name)["state"] != "starting" })
+			}
 			job := d.record(name)
 			require.Equal(t, "running", job["state"])
 			require.Contains(t, p.err.String(), fmt.Sprintf("troupe: job %s ", job["id"]), flags)
