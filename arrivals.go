@@ -15,10 +15,10 @@ import (
 // with the moment that is told.
 const arrivalGrain = time.Second
 
-// Arrivals tells in which order the streams of a job arrived, and when, to a second:
+// OutputOrder tells in which order the streams of a job arrived, and when, to a second:
 // what was recorded when it begins. It tells nothing where that is not known, and
 // ends early where not all of it is. An error is the last that it tells.
-func (n *Node) Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error] {
+func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.Arrival, error] {
 	return func(yield func(messages.Arrival, error) bool) {
 		order, err := n.order(job.UID)
 		if closed := n.Err(); closed != nil { // its store is gone, and knows nothing
@@ -59,7 +59,7 @@ func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Str
 		}
 	}
 	known, from := false, int64(0)
-	for a, err := range n.Arrivals(job) {
+	for a, err := range n.OutputOrder(job) {
 		if err != nil {
 			return 0, err
 		}

@@ -67,14 +67,14 @@ func (p *pendingReply) Stop(*actor.PID) {}
 func heardBy(message any) any {
 	m := actor.UnwrapEnvelopeMessage(message)
 	if _, lost := m.(*actor.DeadLetterResponse); lost {
-		return unheard{}
+		return undelivered{}
 	}
 	return m
 }
 
-// unheard stands for the reply of a request that met nobody: the actor it was
+// undelivered stands for the reply of a request that met nobody: the actor it was
 // passed on to had just gone.
-type unheard struct{}
+type undelivered struct{}
 
 // Ask sends a request of package messages to the tree and returns its one
 // reply. That may be a refusal, which is no error of Ask: messages.Refusal gives the
@@ -138,7 +138,7 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	}
 	p := n.expectReply()
 	defer n.forgetReply(p)
-	n.system.Root.RequestWithCustomSender(n.supervisor, owned(request), p.pid)
+	n.system.Root.RequestWithCustomSender(n.supervisor, cloneRequest(request), p.pid)
 	engine, waits := n.waitsForEngine(request)
 	var silent <-chan struct{}
 	if waits {
@@ -204,7 +204,7 @@ func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages
 // answer is the reply of a request, also of one that met nobody. Of a node that has ended
 // nothing is being made anew, and it is wrong to say so.
 func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
-	lost := reply == (unheard{})
+	lost := reply == (undelivered{})
 	refusal := messages.Refusal(reply)
 	if lost || refusal != nil && passing(refusal) {
 		if err := n.Err(); err != nil {

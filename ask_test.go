@@ -113,7 +113,7 @@ func TestARequestThatMeetsNobody(t *testing.T) {
 		node := treeless()
 		p := node.expectReply()
 		node.system.Root.RequestWithCustomSender(actor.NewPID(node.system.Address(), "gone"), messages.ListScopes{}, p.pid)
-		require.Equal(t, unheard{}, <-p.reply)
+		require.Equal(t, undelivered{}, <-p.reply)
 	})
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // Host is the node as the dialects see it.
-func (n *Node) Host() dialects.Host { return hosted{n} }
+func (n *Node) Host() dialects.Host { return dialectHost{n} }
 
-// hosted implements dialects.Host.
-type hosted struct{ *Node }
+// dialectHost implements dialects.Host.
+type dialectHost struct{ *Node }
 
 // Run implements dialects.Host.
-func (h hosted) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
 	if err := ctx.Err(); err != nil {
 		return messages.Job{}, dialects.Text{}, err
 	}
@@ -49,56 +49,56 @@ func wrote(job messages.Job) bool {
 }
 
 // Jobs implements dialects.Host.
-func (h hosted) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
+func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
 	list, err := AskFor[messages.JobList](ctx, h.Node, r)
 	h.measureAll(list.Jobs)
 	return list.Jobs, err
 }
 
 // Sessions implements dialects.Host.
-func (h hosted) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
+func (h dialectHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
 	list, err := AskFor[messages.SessionList](ctx, h.Node, messages.ListSessions{Scope: scope})
 	return list.Sessions, err
 }
 
 // Await implements dialects.Host.
-func (h hosted) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (h dialectHost) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
 	end, err := AskFor[messages.AwaitEnded](ctx, h.Node, r)
 	h.measureAll(end.Jobs)
 	return end, err
 }
 
 // Stop implements dialects.Host.
-func (h hosted) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+func (h dialectHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
 	return AskFor[messages.CommandStopped](ctx, h.Node, r)
 }
 
 // CloseSession implements dialects.Host.
-func (h hosted) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+func (h dialectHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
 	return AskFor[messages.SessionClosed](ctx, h.Node, r)
 }
 
 // Signal implements dialects.Host.
-func (h hosted) Signal(ctx context.Context, r messages.SignalCommand) error {
+func (h dialectHost) Signal(ctx context.Context, r messages.SignalCommand) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
 // Promote implements dialects.Host.
-func (h hosted) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	promoted, err := AskFor[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
 	return h.measured(promoted.Job), err
 }
 
 // Input implements dialects.Host.
-func (h hosted) Input(ctx context.Context, r messages.WriteInput) error {
+func (h dialectHost) Input(ctx context.Context, r messages.WriteInput) error {
 	_, err := AskFor[messages.InputWritten](ctx, h.Node, r)
 	return err
 }
 
 // Type implements dialects.Host.
-func (h hosted) Type(ctx context.Context, id messages.JobID, keys string) error {
-	data, err := h.Keys(ctx, id, keys)
+func (h dialectHost) Type(ctx context.Context, id messages.JobID, keys string) error {
+	data, err := h.EncodeKeys(ctx, id, keys)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func (h hosted) Type(ctx context.Context, id messages.JobID, keys string) error 
 }
 
 // Paste implements dialects.Host.
-func (h hosted) Paste(ctx context.Context, id messages.JobID, text string) error {
-	data, err := h.Node.Paste(ctx, id, text)
+func (h dialectHost) Paste(ctx context.Context, id messages.JobID, text string) error {
+	data, err := h.Node.EncodePaste(ctx, id, text)
 	if err != nil {
 		return err
 	}
@@ -115,24 +115,24 @@ func (h hosted) Paste(ctx context.Context, id messages.JobID, text string) error
 }
 
 // CloseInput implements dialects.Host.
-func (h hosted) CloseInput(ctx context.Context, id messages.JobID) error {
+func (h dialectHost) CloseInput(ctx context.Context, id messages.JobID) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, messages.CloseInput{Job: id})
 	return err
 }
 
 // Resize implements dialects.Host.
-func (h hosted) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+func (h dialectHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
 // View implements dialects.Host.
-func (h hosted) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
+func (h dialectHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	return h.Read(ctx, r)
 }
 
 // Bytes implements dialects.Host.
-func (h hosted) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialects.Bytes, error) {
+func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialects.Bytes, error) {
 	f, err := h.Output(ctx, id, stream, from)
 	if err != nil {
 		return dialects.Bytes{}, err
@@ -168,7 +168,7 @@ func (h hosted) Bytes(ctx context.Context, id messages.JobID, stream messages.St
 	return b, nil
 }
 
-func (h hosted) size(ctx context.Context, id messages.JobID, stream messages.Stream) (int64, error) {
+func (h dialectHost) size(ctx context.Context, id messages.JobID, stream messages.Stream) (int64, error) {
 	job, err := h.Node.Job(ctx, id)
 	for _, o := range job.Output {
 		if o.Stream == stream {
@@ -179,7 +179,7 @@ func (h hosted) size(ctx context.Context, id messages.JobID, stream messages.Str
 }
 
 // Events implements dialects.Host.
-func (h hosted) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
+func (h dialectHost) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
 	return func(yield func(messages.Fact, error) bool) {
 		s, err := h.Subscribe(ctx, messages.Subscribe{Now: true, Filter: filter})
 		if err != nil {

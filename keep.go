@@ -10,9 +10,9 @@ import (
 	"troupe/spill/view"
 )
 
-// Keep moves the output of a job to a file that outlives the node, for a day
+// KeepOutput moves the output of a job to a file that outlives the node, for a day
 // after its last use, and returns its path.
-func (n *Node) Keep(job messages.Job, stream messages.Stream) (string, error) {
+func (n *Node) KeepOutput(job messages.Job, stream messages.Stream) (string, error) {
 	if n.parts.store == nil {
 		return "", &messages.Error{
 			Code: messages.OutputUnavailable, Message: "this node keeps its outputs elsewhere, in logs of its own", Hint: "read them there",
@@ -47,12 +47,12 @@ func hasStream(job messages.Job, stream messages.Stream) error {
 // View shows the end of what a job has written, as text: at most o.Bytes of it.
 // Streams that were kept apart come in the order in which they arrived.
 func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
-	return n.ViewBehind(job, [2]int64{}, o)
+	return n.ViewAfter(job, [2]int64{}, o)
 }
 
-// ViewBehind is View of what is behind a byte of stdout and one of stderr, for a job
+// ViewAfter is View of what is behind a byte of stdout and one of stderr, for a job
 // that keeps them apart.
-func (n *Node) ViewBehind(job messages.Job, behind [2]int64, o view.Options) (view.View, error) {
+func (n *Node) ViewAfter(job messages.Job, behind [2]int64, o view.Options) (view.View, error) {
 	logs := make([]spill.Log, 0, len(job.Output))
 	defer func() {
 		for _, l := range logs {

@@ -7,11 +7,11 @@ import (
 	"troupe/shell"
 )
 
-// Keys gives the bytes of keys (shell.EncodeKeys) as they are to be typed at a job now:
+// EncodeKeys gives the bytes of keys (shell.EncodeKeys) as they are to be typed at a job now:
 // on a terminal its program decides what some keys send, by what it has written up to
 // this call. A key that the program could not tell from another is invalid_params, one
 // that means nothing to a pipe is unsupported. Nothing is typed: WriteInput does that.
-func (n *Node) Keys(ctx context.Context, id messages.JobID, keys string) ([]byte, error) {
+func (n *Node) EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error) {
 	modes, terminal, err := n.keyModes(ctx, id)
 	if err != nil {
 		return nil, err
@@ -21,10 +21,10 @@ func (n *Node) Keys(ctx context.Context, id messages.JobID, keys string) ([]byte
 	return shell.EncodeKeys(keys, mode)
 }
 
-// Paste gives the bytes of a text as it is to be pasted into a job now: on a terminal its
+// EncodePaste gives the bytes of a text as it is to be pasted into a job now: on a terminal its
 // lines end with CR, and it is in brackets if the program has asked for that; for a pipe
 // it is what it is. Nothing is typed: WriteInput does that.
-func (n *Node) Paste(ctx context.Context, id messages.JobID, text string) ([]byte, error) {
+func (n *Node) EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error) {
 	modes, terminal, err := n.keyModes(ctx, id)
 	if err != nil || !terminal {
 		return []byte(text), err

@@ -101,7 +101,7 @@ func TestAStreamThatIsNone(t *testing.T) {
 	job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})
 	require.NoError(t, err)
 	for _, stream := range []messages.Stream{messages.Stderr, 9} {
-		_, kept := node.Keep(job, stream)
+		_, kept := node.KeepOutput(job, stream)
 		_, since := node.Since(ctx, job.ID, stream, job.Created)
 		_, output := node.Output(ctx, job.ID, stream, 0)
 		for what, err := range map[string]error{"Keep": kept, "Since": since, "Output": output} {
@@ -117,12 +117,12 @@ func TestAClosedNodeSaysSo(t *testing.T) {
 	job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})
 	require.NoError(t, err)
 	shut(t, node)
-	_, err = node.Keep(job, messages.Merged)
+	_, err = node.KeepOutput(job, messages.Merged)
 	require.ErrorIs(t, err, troupe.ErrClosed)
 	_, err = node.View(job, view.Options{Bytes: 100})
 	require.ErrorIs(t, err, troupe.ErrClosed)
 	err = nil
-	for _, err = range node.Arrivals(job) {
+	for _, err = range node.OutputOrder(job) {
 		_ = err
 	}
 	require.ErrorIs(t, err, troupe.ErrClosed)

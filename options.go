@@ -116,8 +116,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Journal == nil {
 		o.Journal = journal.NewMemory(0)
-	} else if j, ok := o.Journal.(projecting); ok {
-		o.Journal = lasting{j}
+	} else if j, ok := o.Journal.(restorableJournal); ok {
+		o.Journal = durableJournal{j}
 	}
 	return o, nil
 }
@@ -126,8 +126,8 @@ func (o Options) withDefaults() (Options, error) {
 // and one that is ready when it has.
 const startsPerCPU = 2
 
-// parts are what a node is made of below the tree.
-type parts struct {
+// components are what a node is made of below the tree.
+type components struct {
 	node     string
 	log      zerolog.Logger
 	backends map[string]backends.Backend
@@ -137,12 +137,12 @@ type parts struct {
 	store    *spill.Disk
 	workers  *actors.Workers
 	screens  *screen.Screens
-	told     *snapshots // of users' shells; nil: none are made
+	told     *shellSnapshots // of users' shells; nil: none are made
 }
 
 // build makes the store, the engine and the backends.
-func (o Options) build() (parts, error) {
-	p := parts{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
+func (o Options) build() (components, error) {
+	p := components{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}
@@ -195,7 +195,7 @@ func (o Options) build() (parts, error) {
 }
 
 // standOn makes the kinds of sessions that are not there yet, on the engine.
-func (o Options) standOn(p parts) {
+func (o Options) standOn(p components) {
 	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}, live.Options{Prefix: o.Prefix}
 	if p.told != nil {
 		ofShells.Snapshots = p.told
@@ -211,10 +211,10 @@ func (o Options) standOn(p parts) {
 
 // canKeep reports whether jobs may be left to the engine. Who gave the backends
 // knows that of theirs.
-func (p parts) canKeep() bool { return p.engine == nil || p.engine.CanKeep() }
+func (p components) canKeep() bool { return p.engine == nil || p.engine.CanKeep() }
 
 // stop ends the engine and whatever is left of its jobs.
-func (p parts) stop(keep bool) []messages.Survivor {
+func (p components) stop(keep bool) []messages.Survivor {
 	if p.engine == nil {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (p parts) stop(keep bool) []messages.Survivor {
 	return p.engine.Close(keep)
 }
 
-func (p parts) close() error {
+func (p components) close() error {
 	p.screens.Close()
 	if p.store == nil {
 		return nil
@@ -233,7 +233,7 @@ func (p parts) close() error {
 }
 
 // deps joins what the tree needs.
-func (o Options) deps(p parts, n *Node) *actors.Deps {
+func (o Options) deps(p components, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Ports: ports.Prober{}, Screens: p.screens,
 		Backends: p.backends, Engine: p.engine, Past: p.past, Workers: p.workers, Journal: o.Journal, Logs: p.logs, Log: logger(o.Log), NewUID: newUID,

@@ -65,9 +65,9 @@ func (f *Follower) Offset() int64 { return f.offset }
 // Gaps are the ranges that were left out so far, because they were not kept.
 func (f *Follower) Gaps() []messages.OutputGap { return f.gaps }
 
-// Forgotten reports whether nothing of the output is kept any more: Gaps has all
+// Removed reports whether nothing of the output is kept any more: Gaps has all
 // of it.
-func (f *Follower) Forgotten() bool { return spill.IsMissing(f.log) }
+func (f *Follower) Removed() bool { return spill.IsMissing(f.log) }
 
 // Read implements io.Reader. Behind Close it is os.ErrClosed.
 func (f *Follower) Read(p []byte) (int, error) {

@@ -7,13 +7,13 @@ import (
 	"troupe/messages"
 )
 
-// owned is a request of which nothing is its caller's any more: who is answered, or
+// cloneRequest is a request of which nothing is its caller's any more: who is answered, or
 // gives up, may use his slices again, while the tree works on what he asked for, or
 // keeps it in a record.
-func owned(request messages.Refusable) messages.Refusable {
+func cloneRequest(request messages.Refusable) messages.Refusable {
 	switch r := request.(type) {
 	case messages.RunCommand:
-		return ownedRun(r)
+		return cloneRun(r)
 	case messages.WriteInput:
 		r.Data = bytes.Clone(r.Data)
 		return r
@@ -21,7 +21,7 @@ func owned(request messages.Refusable) messages.Refusable {
 		r.Jobs = slices.Clone(r.Jobs)
 		return r
 	case messages.OpenSession:
-		r.SessionPlan = ownedPlan(r.SessionPlan)
+		r.SessionPlan = clonePlan(r.SessionPlan)
 		return r
 	case messages.ListJobs:
 		r.States = slices.Clone(r.States)
@@ -30,16 +30,16 @@ func owned(request messages.Refusable) messages.Refusable {
 	return request
 }
 
-func ownedRun(r messages.RunCommand) messages.RunCommand {
+func cloneRun(r messages.RunCommand) messages.RunCommand {
 	r.Argv, r.Env, r.BaseEnv, r.OnFinish = slices.Clone(r.Argv), slices.Clone(r.Env), slices.Clone(r.BaseEnv), slices.Clone(r.OnFinish)
 	if r.Open != nil {
-		plan := ownedPlan(*r.Open)
+		plan := clonePlan(*r.Open)
 		r.Open = &plan
 	}
 	return r
 }
 
-func ownedPlan(p messages.SessionPlan) messages.SessionPlan {
+func clonePlan(p messages.SessionPlan) messages.SessionPlan {
 	p.Env, p.BaseEnv = slices.Clone(p.Env), slices.Clone(p.BaseEnv)
 	return p
 }

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// projecting is a journal that knows what a node that begins again must know.
-type projecting interface {
+// restorableJournal is a journal that knows what a node that begins again must know.
+type restorableJournal interface {
 	journal.Store
 	journal.Writer
 	journal.Jobs
@@ -21,17 +21,17 @@ type projecting interface {
 	journal.Ends
 }
 
-// lasting is such a journal as the tree writes it.
-type lasting struct{ projecting }
+// durableJournal is such a journal as the tree writes it.
+type durableJournal struct{ restorableJournal }
 
 // Quick implements actors.Quick.
-func (l lasting) Quick() bool {
-	q, ok := l.projecting.(actors.Quick)
+func (l durableJournal) Quick() bool {
+	q, ok := l.restorableJournal.(actors.Quick)
 	return ok && q.Quick()
 }
 
 // Write implements actors.Lasting.
-func (l lasting) Write(e actors.Entry) error {
+func (l durableJournal) Write(e actors.Entry) error {
 	b := journal.Batch{Facts: e.Facts, Acks: e.Acks, Left: e.Left, Removed: e.Removed, Ends: e.Ends}
 	for _, k := range e.Keys {
 		b.Keys = append(b.Keys, journal.Key(k))
@@ -42,13 +42,13 @@ func (l lasting) Write(e actors.Entry) error {
 	for _, c := range e.Channels {
 		b.Channels = append(b.Channels, journal.Channel(c))
 	}
-	return l.projecting.Write(b)
+	return l.restorableJournal.Write(b)
 }
 
 // past reads what the journal knows beside its facts. Of the jobs that are over it has
 // more than the node keeps if that keeps fewer than the one before, or that died before
 // it had forgotten them: their outputs are still to be removed.
-func (l lasting) past() (p actors.Past, err error) {
+func (l durableJournal) past() (p actors.Past, err error) {
 	if p.Number, err = l.LastNumber(); err != nil {
 		return p, err
 	}
@@ -92,8 +92,8 @@ func remembered(all []journal.Entry) []actors.Remembered {
 
 // before is what was there before the node: what its journal remembers, and what
 // its engine has. It may wait for both.
-func (o Options) before(ctx context.Context, p parts) (past actors.Past, err error) {
-	if l, ok := o.Journal.(lasting); ok {
+func (o Options) before(ctx context.Context, p components) (past actors.Past, err error) {
+	if l, ok := o.Journal.(durableJournal); ok {
 		if past, err = l.past(); err != nil {
 			return past, fmt.Errorf("the journal cannot be read: %w", err)
 		}
@@ -113,7 +113,7 @@ func (o Options) before(ctx context.Context, p parts) (past actors.Past, err err
 // fact the journal has, and shells of sessions that were closed. An engine hears a little
 // later than the journal that it may forget them; where the last node died in between, their
 // sessions and scopes would be there again.
-func (p parts) withoutRemains(past actors.Past) []backends.Held {
+func (p components) withoutRemains(past actors.Past) []backends.Held {
 	retired := map[messages.UID]bool{}
 	for _, r := range past.Over {
 		retired[r.Job.UID] = r.Job.State == messages.Retired

@@ -50,7 +50,7 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if n.Err() == nil { // else Wait says why not
 		n.parts.workers.Join()
 		defer n.parts.workers.Leave()
-		n.system.Root.RequestWithCustomSender(n.supervisor, ownedRun(r), s.reply.pid)
+		n.system.Root.RequestWithCustomSender(n.supervisor, cloneRun(r), s.reply.pid)
 	}
 	return s
 }
@@ -85,7 +85,7 @@ func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 }
 
 func (s *Submitted) result(reply any) (messages.Job, error) {
-	if reply == (unheard{}) {
+	if reply == (undelivered{}) {
 		return messages.Job{UID: s.UID}, s.node.cause()
 	}
 	return s.node.result(reply)

@@ -207,7 +207,7 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 		require.NoError(t, err, job.Outcome)
 		require.Equal(t, size, screen.Size, job.Outcome)
 		require.Empty(t, strings.Join(screen.Lines, ""), job.Outcome)
-		keys, err := node.Keys(ctx, job.ID, "{up}")
+		keys, err := node.EncodeKeys(ctx, job.ID, "{up}")
 		require.NoError(t, err, job.Outcome)
 		require.Equal(t, "\x1b[A", string(keys), job.Outcome)
 		page, err := node.Read(ctx, messages.ReadOutput{Job: job.ID, View: messages.View{Kind: messages.ViewTail}})
@@ -218,7 +218,7 @@ func TestScreenOfAJobThatNeverBegan(t *testing.T) {
 		text, err := io.ReadAll(out)
 		require.NoError(t, err, job.Outcome)
 		require.Empty(t, text, job.Outcome)
-		require.False(t, out.Forgotten(), job.Outcome)
+		require.False(t, out.Removed(), job.Outcome)
 		require.NoError(t, out.Close(), job.Outcome)
 	}
 }

@@ -19,11 +19,11 @@ func (o Options) checkSnapshot() error {
 	return nil
 }
 
-// snapshots are those of a node. nil makes none.
-type snapshots struct{ maker *snapshot.Maker }
+// shellSnapshots are those of a node. nil makes none.
+type shellSnapshots struct{ maker *snapshot.Maker }
 
 // snapshots makes the maker of a node with an engine.
-func (o Options) snapshots(p parts) *snapshots {
+func (o Options) snapshots(p components) *shellSnapshots {
 	if !o.Snapshot || p.engine == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (o Options) snapshots(p parts) *snapshots {
 	if p.store != nil {
 		dir = p.store.Dir
 	}
-	return &snapshots{snapshot.New(p.engine, snapshot.Options{
+	return &shellSnapshots{snapshot.New(p.engine, snapshot.Options{
 		Dir: dir, NewID: newUID,
 		Forget: func(id messages.UID) { _ = p.logs.Remove(string(id)) }, // it may have none
 	})}
@@ -39,14 +39,14 @@ func (o Options) snapshots(p parts) *snapshots {
 
 // Of implements the Snapshots of the backends: a user without a start file has set up
 // nothing.
-func (s *snapshots) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
+func (s *shellSnapshots) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
 	if _, err := os.Stat(shell.StartFile(shell.Kind(path), env)); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	return s.maker.Of(ctx, path, env)
 }
 
-func (s *snapshots) close() error {
+func (s *shellSnapshots) close() error {
 	if s == nil {
 		return nil
 	}
@@ -55,6 +55,6 @@ func (s *snapshots) close() error {
 
 // withoutSnapshots takes out of an inventory what makes snapshots: it is ended, and no
 // job of anybody.
-func (p parts) withoutSnapshots(held []backends.Held) []backends.Held {
+func (p components) withoutSnapshots(held []backends.Held) []backends.Held {
 	return snapshot.EndRemains(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
 }

@@ -49,7 +49,7 @@ type Node struct {
 	supervisor *actor.PID
 	replies    sync.Map // *pendingReply by the id of its PID
 	logs       actors.Logs
-	parts      parts
+	parts      components
 
 	gone   chan struct{} // closed when no actor is left
 	over   chan struct{} // closed when nobody answers any more

@@ -94,7 +94,7 @@ func (l local) view(_ context.Context, job messages.Job) (view.View, error) {
 }
 
 func (l local) keep(job messages.Job, out messages.StreamOutput) (string, error) {
-	return l.node.Keep(job, out.Stream)
+	return l.node.KeepOutput(job, out.Stream)
 }
 
 func (l local) pacer() (asker, time.Duration) { return l.node, 0 }
