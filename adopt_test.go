@@ -30,7 +30,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	first, err := node.Run(ctx, keyed)
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j1"), first.ID)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	require.NoError(t, j.Close())
 
 	node, j = open()
@@ -48,7 +48,7 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.JobID("j2"), second.ID)
 	require.Greater(t, second.Seq, last)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 
 	live := second
 	live.ID, live.UID, live.State, live.Outcome, live.Settled = "j3", "01ARZ3NDEKTSV4RRFFQ69G5FAV", messages.Running, "", false
@@ -62,6 +62,6 @@ func TestANodeGoesOnWhereItsJournalStopped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, messages.Lost, lost.Outcome)
 	require.False(t, lost.Settled)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	require.NoError(t, j.Close())
 }

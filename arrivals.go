@@ -18,19 +18,19 @@ const arrivalGrain = time.Second
 // OutputOrder tells in which order the streams of a job arrived, and when, to a second:
 // what was recorded when it begins. It tells nothing where that is not known, and
 // ends early where not all of it is. An error is the last that it tells.
-func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.Arrival, error] {
-	return func(yield func(messages.Arrival, error) bool) {
+func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error] {
+	return func(yield func(messages.OutputSegment, error) bool) {
 		order, err := n.order(job.UID)
 		if closed := n.Err(); closed != nil { // its store is gone, and knows nothing
 			err = closed
 		}
 		if err != nil {
-			yield(messages.Arrival{}, err)
+			yield(messages.OutputSegment{}, err)
 			return
 		}
 		defer func() { _ = order.Close() }()
 		for p := range order.Pieces() {
-			a := messages.Arrival{Stream: messages.Stream(p.Stream), From: p.Offset, To: p.Offset + p.Length, At: p.At}
+			a := messages.OutputSegment{Stream: messages.Stream(p.Stream), From: p.Offset, To: p.Offset + p.Length, At: p.At}
 			if len(job.Output) == 1 {
 				a.Stream = job.Output[0].Stream
 			}

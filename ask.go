@@ -88,7 +88,7 @@ func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error)
 	if err := checkRequest(request); err != nil {
 		return nil, err
 	}
-	if _, ends := request.(messages.ShutDown); ends {
+	if _, ends := request.(messages.ShutdownNode); ends {
 		return nil, &messages.Error{
 			Code: messages.Refused, Reason: "shutdown", Message: "a node is not shut down by Ask: its tree alone would end", Hint: "call Shutdown",
 		}
@@ -148,8 +148,8 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	case reply := <-p.reply:
 		return n.answer(reply, request)
 	case <-ctx.Done():
-		if _, waits := request.(messages.AwaitJobs); waits && n.Err() == nil {
-			n.system.Root.RequestWithCustomSender(n.supervisor, messages.WithdrawWait{}, p.pid)
+		if _, waits := request.(messages.WaitJobs); waits && n.Err() == nil {
+			n.system.Root.RequestWithCustomSender(n.supervisor, messages.AbandonWait{}, p.pid)
 		}
 		return nil, ctx.Err()
 	case <-silent:
@@ -163,7 +163,7 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 // another process: for the end of jobs.
 func (n *Node) waitsForEngine(request messages.Refusable) (backends.Apart, bool) {
 	switch request.(type) {
-	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.LeaveScope:
+	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
 		engine, apart := n.parts.engine.(backends.Apart)
 		return engine, apart
 	}
@@ -190,7 +190,7 @@ func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages
 		return n.answer(reply, request)
 	default:
 	}
-	if _, ends := request.(messages.ShutDown); ends && errors.Is(n.cause(), ErrClosed) {
+	if _, ends := request.(messages.ShutdownNode); ends && errors.Is(n.cause(), ErrClosed) {
 		select { // another has heard that the node has ended, and so will this one
 		case reply := <-p.reply:
 			return n.answer(reply, request)

@@ -140,13 +140,13 @@ func TestARequestLeavesNoProcess(t *testing.T) {
 	run := node.Submit(background)
 	require.Equal(t, 1, expected(node))
 	time.AfterFunc(10*time.Millisecond, cancel)
-	_, err = node.Ask(short, messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	_, err = node.Ask(short, messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.ErrorIs(t, err, context.Canceled)
 	_, _ = run.Wait(short) // its reply may have come before
 	require.Zero(t, expected(node))
 
 	late := node.Submit(background)
-	require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{Grace: -1}))
+	require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{Grace: -1}))
 	_, _ = late.Wait(t.Context())
 	_, err = node.Submit(background).Wait(t.Context())
 	require.ErrorIs(t, err, ErrClosed)
@@ -165,7 +165,7 @@ func TestTheLastRefusalsAreOfAClosedNode(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, refusal, reply)
 	}
-	require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{}))
 	_, err = node.answer(lost, request)
 	require.ErrorIs(t, err, ErrClosed)
 	reply, err := node.answer(final, request)
@@ -177,7 +177,7 @@ func TestTheLastRefusalsAreOfAClosedNode(t *testing.T) {
 func TestAskForOneReply(t *testing.T) {
 	node, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "o")})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{})) }()
+	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{})) }()
 	opened, err := AskFor[messages.ScopeOpened](t.Context(), node, messages.OpenScope{Path: "a"})
 	require.NoError(t, err)
 	require.Equal(t, messages.ScopePath("a"), opened.Path)

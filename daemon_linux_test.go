@@ -156,9 +156,9 @@ func TestDaemonIsKilled(t *testing.T) {
 	node, j, err := openDaemon(ctx, state)
 	require.NoError(t, err)
 	t.Logf("it began again within %s", time.Since(begun))
-	reply, err := node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{"ends", "owned"}})
+	reply, err := node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{"ends", "owned"}})
 	require.NoError(t, err)
-	require.IsType(t, messages.AwaitEnded{}, reply)
+	require.IsType(t, messages.WaitEnded{}, reply)
 	for name, shell := range map[string]int{"j1": 3, "ends": 5} {
 		job, err := node.Job(ctx, messages.JobID(name))
 		require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	require.IsType(t, messages.CommandRejected{}, refused)
 	_, err = node.Ask(ctx, messages.WriteInput{Job: "lives", Data: []byte("it\n")})
 	require.NoError(t, err)
-	_, err = node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{"lives"}})
+	_, err = node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{"lives"}})
 	require.NoError(t, err)
 	require.Equal(t, "got it\n", read("lives"))
 
@@ -219,6 +219,6 @@ func TestDaemonIsKilled(t *testing.T) {
 	for _, id := range []messages.JobID{"j2", "j3", "j4", "j6"} {
 		require.Equal(t, 1, ends[id], id)
 	}
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	require.NoError(t, j.Close())
 }

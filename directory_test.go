@@ -40,6 +40,6 @@ func TestANodeNeedsItsDirectory(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, 3, job.Shell, name)
 		require.Equal(t, int64(4<<20), job.Output[0].Bytes, name)
-		require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+		require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	}
 }

@@ -26,7 +26,7 @@ func jobsAreToldOfThemselves(t *testing.T) {
 	ctx := context.Background()
 	node, err := troupe.Open(ctx, troupe.Options{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(ctx, messages.ShutDown{})) }()
+	defer func() { require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{})) }()
 	var wait sync.WaitGroup
 	told, want := make([]string, 20), make([]string, 20)
 	for i := range told {

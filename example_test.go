@@ -30,7 +30,7 @@ func ExampleNode_Run() {
 	}
 	text, err := io.ReadAll(output)
 	fmt.Printf("%s %d, it said %q, %v\n", job.Outcome, job.Shell, text, err)
-	fmt.Println(output.Close(), node.Shutdown(ctx, messages.ShutDown{}))
+	fmt.Println(output.Close(), node.Shutdown(ctx, messages.ShutdownNode{}))
 	// Output:
 	// exited 3, it said "hello\n", <nil>
 	// <nil> <nil>
@@ -62,7 +62,7 @@ func ExampleNode_Subscribe() {
 		end, _ := n.Fact.(messages.CommandFinished)
 		fmt.Println(end.Job.Outcome, end.Job.Shell, err)
 	}
-	fmt.Println(notices.Close(), node.Shutdown(ctx, messages.ShutDown{}))
+	fmt.Println(notices.Close(), node.Shutdown(ctx, messages.ShutdownNode{}))
 	// Output:
 	// running true <nil>
 	// exited 7 <nil>

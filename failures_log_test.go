@@ -24,7 +24,7 @@ func TestALibraryHearsOfFaults(t *testing.T) {
 	job, err := node.Run(context.Background(), messages.RunCommand{Text: text})
 	require.NoError(t, err)
 	require.True(t, job.HasFlag(messages.FlagKeeperFault), "%+v", job)
-	require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{}))
 	require.Contains(t, log.String(), `"job":"`+string(job.UID)+`"`)
 	require.Contains(t, log.String(), "fault of the engine")
 }

@@ -17,7 +17,7 @@ func TestAnOutputThatWasLetGoIsAGap(t *testing.T) {
 	t.Parallel()
 	node, err := troupe.Open(t.Context(), troupe.Options{Dir: t.TempDir() + "/root", Storage: spill.Limits{Finished: 1}})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{})) }()
+	defer func() { require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{})) }()
 	first, err := node.Run(t.Context(), messages.RunCommand{Text: "echo hello"})
 	require.NoError(t, err)
 	_, err = node.Run(t.Context(), messages.RunCommand{Text: "echo other"})

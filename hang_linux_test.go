@@ -56,7 +56,7 @@ func TestFaultDirectoryHangsInTheKernel(t *testing.T) {
 	require.Equal(t, messages.Cancelled, job.Outcome)
 
 	last := node.Submit(messages.RunCommand{Text: "true", Dir: dir})
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	job, err = last.Wait(ctx)
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, job.Outcome)

@@ -62,8 +62,8 @@ func (h dialectHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]
 }
 
 // Await implements dialects.Host.
-func (h dialectHost) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
-	end, err := AskFor[messages.AwaitEnded](ctx, h.Node, r)
+func (h dialectHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	end, err := AskFor[messages.WaitEnded](ctx, h.Node, r)
 	h.measureAll(end.Jobs)
 	return end, err
 }

@@ -56,7 +56,7 @@ func TestInputIsWritten(t *testing.T) {
 	in = node.Input(soon, start("asleep", "sleep 600"))
 	_, err = in.Write(much)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{Grace: -1}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}))
 	_, err = node.Input(ctx, counts).Write(much)
 	require.ErrorIs(t, err, troupe.ErrClosed)
 }

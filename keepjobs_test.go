@@ -17,13 +17,13 @@ func TestANodeIsNotShutDownByAsk(t *testing.T) {
 	node, err := troupe.Open(ctx, troupe.Options{})
 	require.NoError(t, err)
 	for _, keep := range []bool{false, true} {
-		_, err = node.Ask(ctx, messages.ShutDown{KeepJobs: keep})
+		_, err = node.Ask(ctx, messages.ShutdownNode{KeepJobs: keep})
 		require.ErrorIs(t, err, &messages.Error{Code: messages.Refused})
 	}
 	job, err := node.Run(ctx, messages.RunCommand{Text: "exit 3"})
 	require.NoError(t, err)
 	require.Equal(t, 3, job.Shell)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 }
 
 // Jobs live in the process of their node: one that is asked to leave them behind
@@ -34,12 +34,12 @@ func TestANodeDoesNotLeaveJobsBehind(t *testing.T) {
 	require.NoError(t, err)
 	run := node.Submit(messages.RunCommand{Text: "sleep 600"})
 
-	require.ErrorIs(t, node.Shutdown(ctx, messages.ShutDown{KeepJobs: true}), &messages.Error{Code: messages.Unsupported})
+	require.ErrorIs(t, node.Shutdown(ctx, messages.ShutdownNode{KeepJobs: true}), &messages.Error{Code: messages.Unsupported})
 	job, err := node.Job(ctx, messages.JobID(run.UID))
 	require.NoError(t, err)
 	require.Empty(t, job.Outcome)
 
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{Grace: -1}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}))
 	job, err = run.Wait(ctx)
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, job.Outcome)

@@ -35,7 +35,7 @@ func TestAskTakesRequestsByValue(t *testing.T) {
 	require.NoError(t, err)
 	for _, r := range []messages.Refusable{
 		&messages.StopCommand{Job: job.ID, Grace: -1}, &messages.SignalCommand{Job: job.ID, Signal: "KILL"}, &messages.FindJob{Job: job.ID},
-		&messages.ListJobs{}, &messages.AwaitJobs{}, &messages.ShutDown{}, &messages.RunCommand{Text: "true"}, (*messages.StopCommand)(nil),
+		&messages.ListJobs{}, &messages.WaitJobs{}, &messages.ShutdownNode{}, &messages.RunCommand{Text: "true"}, (*messages.StopCommand)(nil),
 		trap{},
 		nil,
 	} {
@@ -145,7 +145,7 @@ func TestANodeFailsThoughItsRefusalDoes(t *testing.T) {
 	require.ErrorContains(t, err, "broken on purpose")
 	<-node.Failed()
 	require.ErrorContains(t, node.Err(), "broken on purpose")
-	_ = node.Shutdown(context.Background(), messages.ShutDown{})
+	_ = node.Shutdown(context.Background(), messages.ShutdownNode{})
 }
 
 // nobodys are logs without an engine that would write them.

@@ -17,7 +17,7 @@ func cloneRequest(request messages.Refusable) messages.Refusable {
 	case messages.WriteInput:
 		r.Data = bytes.Clone(r.Data)
 		return r
-	case messages.AwaitJobs:
+	case messages.WaitJobs:
 		r.Jobs = slices.Clone(r.Jobs)
 		return r
 	case messages.OpenSession:

@@ -35,7 +35,7 @@ func TestInputIsWhatItWasWhenItWasGiven(t *testing.T) {
 	copy(data, bytes.Repeat([]byte("b"), len(data)))
 	require.NoError(t, say(ctx, messages.SignalCommand{Job: job.ID, Signal: "CONT", Tree: true}))
 	require.NoError(t, say(ctx, messages.CloseInput{Job: job.ID}))
-	require.NoError(t, say(ctx, messages.AwaitJobs{Jobs: []messages.JobID{job.ID}}))
+	require.NoError(t, say(ctx, messages.WaitJobs{Jobs: []messages.JobID{job.ID}}))
 	job, err = node.Job(ctx, job.ID)
 	require.NoError(t, err)
 	v, err := node.View(job, view.Options{Bytes: 100})
@@ -57,7 +57,7 @@ func TestARequestIsItsCallersAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"echo", "one"}, job.Argv)
 
-	plan := &messages.SessionPlan{Backend: messages.OfShell, Env: []string{"A=1"}}
+	plan := &messages.SessionPlan{Backend: messages.BackendShell, Env: []string{"A=1"}}
 	run := func(text string) string {
 		job, err := node.Run(ctx, messages.RunCommand{Text: text, Session: "s", Open: plan})
 		require.NoError(t, err)

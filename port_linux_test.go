@@ -28,11 +28,11 @@ func TestAwaitAPort(t *testing.T) {
 	defer cancel()
 	node, err := troupe.Open(ctx, troupe.Options{Dir: filepath.Join(t.TempDir(), "node")})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{})) }()
-	await := func(job messages.JobID, c messages.Condition, most time.Duration) messages.AwaitEnded {
-		reply, err := node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{job}, Condition: c, Timeout: most})
+	defer func() { require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{})) }()
+	await := func(job messages.JobID, c messages.Condition, most time.Duration) messages.WaitEnded {
+		reply, err := node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{job}, Condition: c, Timeout: most})
 		require.NoError(t, err)
-		end, ok := reply.(messages.AwaitEnded)
+		end, ok := reply.(messages.WaitEnded)
 		require.True(t, ok, "%+v", reply)
 		return end
 	}
@@ -54,7 +54,7 @@ func TestAwaitAPort(t *testing.T) {
 	require.True(t, await(job.ID, messages.Condition{Kind: messages.UntilPort, Port: port}, short).TimedOut)
 	require.True(t, await(job.ID, messages.Condition{Kind: messages.UntilPort, Port: taken}, short).TimedOut)
 	require.True(t, await(job.ID, messages.Condition{Kind: messages.UntilPort, Port: taken, Host: "localhost"}, 0).Satisfied)
-	met := make(chan messages.AwaitEnded, 1)
+	met := make(chan messages.WaitEnded, 1)
 	go func() { met <- await(job.ID, messages.Condition{Kind: messages.UntilPort, Port: port}, 0) }()
 	input := func() {
 		_, err := node.Ask(ctx, messages.WriteInput{Job: job.ID, Data: []byte("\n")})

@@ -16,7 +16,7 @@ func TestOutputReadRightBehindTheEnd(t *testing.T) {
 	ctx := context.Background()
 	node, err := troupe.Open(ctx, troupe.Options{})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(ctx, messages.ShutDown{})) }()
+	defer func() { require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{})) }()
 	views := []messages.View{{Kind: messages.ViewRange}, {Kind: messages.ViewSize}, {Kind: messages.ViewTail}}
 	for i := range 102 {
 		job, err := node.Run(ctx, messages.RunCommand{Text: "echo x"})

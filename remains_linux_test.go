@@ -73,7 +73,7 @@ func openAndClose(t *testing.T, dir string) {
 	t.Helper()
 	node, err := troupe.Open(t.Context(), troupe.Options{Dir: dir, NoCgroup: true})
 	require.NoError(t, err)
-	require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{}))
 }
 
 // ended says how many of the processes have ended.
@@ -102,5 +102,5 @@ func hostToBeKilled(t *testing.T, dir string) {
 	require.NoError(t, err)
 	go func() { _, _ = io.Copy(os.Stdout, output) }()
 	_, _ = os.Stdin.Read(make([]byte, 1)) // the end of the parent, at the latest
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{Grace: -1}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}))
 }

@@ -33,7 +33,7 @@ type Submitted struct {
 	// UID names its job to Job, Output and Ask, from now on, unless the request
 	// joins another's job by its Key: the record that Wait returns tells.
 	UID    messages.UID
-	given  messages.WithdrawRun // what is said to give it up
+	given  messages.AbandonRun // what is said to give it up
 	node   *Node
 	reply  *pendingReply
 	waited atomic.Bool
@@ -45,7 +45,7 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if r.UID == "" {
 		r.UID = newUID()
 	}
-	given := messages.WithdrawRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
+	given := messages.AbandonRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
 	s := &Submitted{UID: r.UID, given: given, node: n, reply: n.expectReply()}
 	if n.Err() == nil { // else Wait says why not
 		n.parts.workers.Join()
@@ -151,7 +151,7 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 		return nil, messages.Refusal(reply)
 	}
 	// The answer comes straight from the job's actor and may overtake the news.
-	reply, err = n.Ask(ctx, messages.AwaitJobs{Jobs: stopped.Jobs})
+	reply, err = n.Ask(ctx, messages.WaitJobs{Jobs: stopped.Jobs})
 	if err == nil {
 		err = messages.Refusal(reply)
 	}

@@ -105,7 +105,7 @@ func shut(t *testing.T, node *troupe.Node) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{Grace: -1}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}))
 }
 
 // rounds is n in a long run, and few otherwise.

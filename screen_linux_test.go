@@ -36,7 +36,7 @@ func play(t *testing.T, text string) *player {
 	t.Cleanup(cancel)
 	node, err := troupe.Open(ctx, troupe.Options{Dir: private(t), WorkDir: t.TempDir()})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = node.Shutdown(context.Background(), messages.ShutDown{Grace: -1}) })
+	t.Cleanup(func() { _ = node.Shutdown(context.Background(), messages.ShutdownNode{Grace: -1}) })
 	job, err := node.Run(ctx, messages.RunCommand{
 		Text: text, Background: true, Terminal: messages.Terminal{Rows: 24, Cols: 80}, Env: []string{"HOME=" + t.TempDir()}, // where they keep histories
 	})
@@ -96,7 +96,7 @@ func (p *player) types(keys string) {
 
 func (p *player) ends() messages.Job {
 	p.t.Helper()
-	reply, err := p.node.Ask(p.ctx, messages.AwaitJobs{Jobs: []messages.JobID{p.job.ID}, Timeout: screenPatience})
+	reply, err := p.node.Ask(p.ctx, messages.WaitJobs{Jobs: []messages.JobID{p.job.ID}, Timeout: screenPatience})
 	require.NoError(p.t, err)
 	require.NoError(p.t, messages.Refusal(reply))
 	job, err := p.node.Job(p.ctx, p.job.ID)

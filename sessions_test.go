@@ -52,5 +52,5 @@ func TestLiveShellsOfALibrary(t *testing.T) {
 	require.Equal(t, "bash", list.Sessions[0].Shell)
 	require.Len(t, list.Recent, 1)
 	require.Equal(t, messages.EndError, list.Recent[0].Reason)
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 }

@@ -76,7 +76,7 @@ func TestLiveShellsKnowTheirUser(t *testing.T) {
 	require.Equal(t, "here", out)
 	require.Equal(t, messages.SnapshotNone, info("nothing").Snapshot)
 
-	require.NoError(t, node.Shutdown(ctx, messages.ShutDown{}))
+	require.NoError(t, node.Shutdown(ctx, messages.ShutdownNode{}))
 	left, _ := filepath.Glob(root + "/*/snapshots")
 	require.Empty(t, left)
 }

@@ -38,7 +38,7 @@ func TestListedJobsAreMeasuredByOneQuestion(t *testing.T) {
 	engine := fake.New(fake.Options{Store: logs.Store, Auto: func(string) *fake.Script { return &fake.Script{} }})
 	node, err := troupe.Open(t.Context(), troupe.Options{Engine: engine, Logs: logs, Journal: journal.NewMemory(0), WorkDir: "/"})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Shutdown(t.Context(), messages.ShutDown{Grace: -1})) }()
+	defer func() { require.NoError(t, node.Shutdown(t.Context(), messages.ShutdownNode{Grace: -1})) }()
 	for n := range 5 {
 		job, err := node.Run(t.Context(), messages.RunCommand{Argv: []string{"/bin/true"}, Background: true, Streams: messages.SeparateStreams})
 		require.NoError(t, err)

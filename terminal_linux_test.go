@@ -17,7 +17,7 @@ func onTerminals(t *testing.T) *troupe.Node {
 	node, err := troupe.Open(context.Background(), troupe.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{Grace: -1}))
+		require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{Grace: -1}))
 	})
 	return node
 }
@@ -66,9 +66,9 @@ func TestACommandOnATerminal(t *testing.T) {
 	}
 	waits := func() {
 		t.Helper()
-		reply, err := node.Ask(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}, Condition: messages.Condition{Kind: messages.UntilInput}, Timeout: time.Minute})
+		reply, err := node.Ask(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}, Condition: messages.Condition{Kind: messages.UntilInput}, Timeout: time.Minute})
 		require.NoError(t, err)
-		ended, ok := reply.(messages.AwaitEnded)
+		ended, ok := reply.(messages.WaitEnded)
 		require.True(t, ok && ended.Satisfied, "%+v", reply)
 	}
 	waits()
@@ -78,9 +78,9 @@ func TestACommandOnATerminal(t *testing.T) {
 	ask(messages.WriteInput{Job: job.ID, Data: []byte("two\n")})
 	waits()
 	ask(messages.CloseInput{Job: job.ID})
-	end, err := node.Ask(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	end, err := node.Ask(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.NoError(t, err)
-	job = end.(messages.AwaitEnded).Jobs[0]
+	job = end.(messages.WaitEnded).Jobs[0]
 	require.Equal(t, 0, job.Shell)
 	require.Equal(t, "one\r\n11 22\r\none two\r\n", whole(t, node, job))
 }

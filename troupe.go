@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
 	if err := n.opened(ctx); err != nil { // the jobs of before are not ours to end: we never had them
-		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutDown{KeepJobs: p.canKeep(), Reason: "it could not be opened"}))
+		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutdownNode{KeepJobs: p.canKeep(), Reason: "it could not be opened"}))
 	}
 	return n, nil
 }
@@ -154,7 +154,7 @@ func (n *Node) cause() error {
 // returns nil before the node has ended. If the engine lives in this process, what was
 // to survive its session (KeepChildren) is ended, too, and KeepJobs is refused with the
 // code unsupported: the node goes on.
-func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
+func (n *Node) Shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	if r.KeepJobs && !n.parts.canKeep() {
 		return &messages.Error{
 			Code: messages.Unsupported, Reason: "keep_jobs", Message: "jobs of this node cannot outlive it: they live in its process",
@@ -167,7 +167,7 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutDown) error {
 		return n.awaitEnd(ctx)
 	}
 	var left []messages.Survivor
-	if e, ok := reply.(messages.ShutdownEnded); ok {
+	if e, ok := reply.(messages.ShutdownDone); ok {
 		left = e.Survivors
 	}
 	n.once.Do(func() { close(n.over) })

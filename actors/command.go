@@ -72,7 +72,7 @@ func (c *command) Receive(ctx actor.Context) {
 		c.askSink(ctx)
 	case watchOutput, outputsWanted, flushed:
 		c.serveSink(ctx, msg)
-	case answersSeen, answerRested, messages.TakeTerminal, messages.LeaveTerminal:
+	case answersSeen, answerRested, messages.ClaimTerminal, messages.ReleaseTerminal:
 		c.aboutTerminal(ctx, msg)
 	default:
 		c.asked(ctx, msg)
@@ -344,13 +344,13 @@ func control(request any) backends.Control {
 		return backends.Signal{Name: r.Signal, Tree: r.Tree}
 	case messages.WriteInput:
 		return backends.Input{Data: r.Data, Raw: r.Raw}
-	case messages.AwaitInput:
+	case messages.CheckInput:
 		return backends.AwaitInput{For: r.For}
 	case messages.ResizeTerminal:
 		return backends.Resize{Size: r.Size}
 	case messages.ChangeDeadline:
 		return backends.Deadline{After: r.After}
-	case messages.PaceOutput:
+	case messages.PauseOutput:
 		if r.Hold {
 			return backends.Pause{}
 		}

@@ -74,7 +74,7 @@ func (c *command) promoted(ctx actor.Context) {
 	if c.terminal == nil || c.terminal.machine.Holder != theRun {
 		return
 	}
-	leave := messages.LeaveTerminal{By: theRun}
+	leave := messages.ReleaseTerminal{By: theRun}
 	if c.proc != nil { // else it has not begun
 		leave.Through = c.written()
 	}
@@ -144,7 +144,7 @@ func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
 		refuse(ctx, request, lifecycle.JobFinished(c.machine.Job.ID))
 		return
 	}
-	if take, is := request.(messages.TakeTerminal); is && take.By == "" {
+	if take, is := request.(messages.ClaimTerminal); is && take.By == "" {
 		refuse(ctx, request, messages.Invalid("by", "who takes a terminal must say who it is"))
 		return
 	}
@@ -152,8 +152,8 @@ func (c *command) askedTerminal(ctx actor.Context, request messages.Addressed) {
 	if ctx.Sender() == nil || !reachable(ctx, ctx.Sender()) {
 		return
 	}
-	if _, is := request.(messages.TakeTerminal); is {
-		ctx.Respond(messages.TerminalTaken{Answered: c.terminal.machine.Answered})
+	if _, is := request.(messages.ClaimTerminal); is {
+		ctx.Respond(messages.TerminalClaimed{Answered: c.terminal.machine.Answered})
 		return
 	}
 	ctx.Respond(messages.Acknowledged{})
@@ -210,9 +210,9 @@ func (c *command) aboutTerminal(ctx actor.Context, msg any) {
 		c.stepTerminal(ctx, m.event)
 	case answerRested:
 		c.stepTerminal(ctx, lifecycle.Rested{})
-	case messages.TakeTerminal:
+	case messages.ClaimTerminal:
 		c.askedTerminal(ctx, m)
-	case messages.LeaveTerminal:
+	case messages.ReleaseTerminal:
 		c.askedTerminal(ctx, m)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestDigestsAreForEver(t *testing.T) {
 	full := messages.RunCommand{
 		UID: "01JD", Key: "k", Principal: "p", Tag: "t", Scope: "a/b", Session: "s", Name: "n", Description: "d",
-		Open: &messages.SessionPlan{Backend: messages.OfShell, Dir: "/w", BaseEnv: []string{"C=3"}, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
+		Open: &messages.SessionPlan{Backend: messages.BackendShell, Dir: "/w", BaseEnv: []string{"C=3"}, Terminal: messages.Terminal{Rows: 24, Cols: 80}},
 		Text: "make", Dir: "/src", Env: []string{"A=1", ""}, BaseEnv: []string{"B=2"}, Background: true,
 		Terminal: messages.Terminal{Rows: 5}, Timeout: 1<<60 + 1, Grace: -1, OnFinish: []string{"tell"}, Quota: messages.Quota{Bytes: 7},
 	}

@@ -83,7 +83,7 @@ func (e *errand) answered(ctx actor.Context, msg any) {
 		e.refused(ctx, m.Err)
 	case messages.InputWritten:
 		e.feed(ctx, m.Through)
-	case messages.AwaitEnded:
+	case messages.WaitEnded:
 		for _, job := range m.Jobs {
 			e.ended(ctx, job)
 		}
@@ -132,7 +132,7 @@ func (e *errand) started(ctx actor.Context, job messages.Job) {
 		return
 	}
 	e.job, e.given = job.ID, 0
-	ctx.Request(ctx.Parent(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	ctx.Request(ctx.Parent(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	ctx.Request(ctx.Parent(), messages.WriteInput{Job: job.ID})
 }
 

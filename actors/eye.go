@@ -56,7 +56,7 @@ func (e *eye) Receive(ctx actor.Context) {
 		e.ask(ctx)
 	case *actor.Stopping, *actor.Restarting:
 		e.close()
-	case messages.InputSeen:
+	case messages.InputChecked:
 		e.seen(ctx, msg)
 	case eyeNews:
 		if msg.waiting || e.early {
@@ -75,7 +75,7 @@ func (e *eye) Receive(ctx actor.Context) {
 
 func (e *eye) ask(ctx actor.Context) {
 	e.arm(ctx, eyePatience)
-	ctx.Request(ctx.Parent(), messages.AwaitInput{Job: e.job, For: eyeSpan})
+	ctx.Request(ctx.Parent(), messages.CheckInput{Job: e.job, For: eyeSpan})
 }
 
 func (e *eye) arm(ctx actor.Context, after time.Duration) {
@@ -86,7 +86,7 @@ func (e *eye) arm(ctx actor.Context, after time.Duration) {
 
 // seen says what was seen. It asks again all the same: of several jobs some are waited
 // for longer.
-func (e *eye) seen(ctx actor.Context, s messages.InputSeen) {
+func (e *eye) seen(ctx actor.Context, s messages.InputChecked) {
 	e.early = false
 	e.arm(ctx, eyePause)
 	if s.Waiting {

@@ -11,14 +11,14 @@ import (
 // answers the client once. Should it die, the ends come all the same.
 type parting struct {
 	deps    *Deps
-	left    messages.ScopeLeft
+	left    messages.ScopeReleased
 	waits   int // answers that have not come
 	client  *actor.PID
 	refusal *messages.Error
 	over    bool
 }
 
-func partingProps(d *Deps, left messages.ScopeLeft, waits int, client *actor.PID) *actor.Props {
+func partingProps(d *Deps, left messages.ScopeReleased, waits int, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor { return &parting{deps: d, left: left, waits: waits, client: client} })
 }
 

@@ -128,7 +128,7 @@ func TestBadInputPatternRefused(t *testing.T) {
 		{`(?=x)`, messages.InvalidParams},
 		{strings.Repeat("x", messages.MaxPattern+1), messages.TooLarge},
 	} {
-		ask := messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: c.pattern}}
+		ask := messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: c.pattern}}
 		if err := ask.Check(); err == nil || err.Code != c.want {
 			t.Errorf("%.20q: %v, want %s", c.pattern, err, c.want)
 		}

@@ -70,7 +70,7 @@ func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 
 func (s *session) stop(ctx actor.Context, t *ticket, r messages.CloseSession) {
 	by := r.By
-	if by == messages.ByNobody {
+	if by == messages.ByNone {
 		by = messages.ByScope
 	}
 	request := messages.StopCommand{Job: t.place.job.ID, Grace: r.Grace, By: by, Reason: r.Reason}

@@ -164,13 +164,13 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		s.list(ctx, r)
-	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.LeaveScope, messages.HandOver:
+	case messages.OpenSession, messages.OpenScope, messages.CloseSession, messages.CloseScope, messages.ReleaseScope, messages.HandOver:
 		s.arrange(ctx, r)
 	case messages.Subscribe, messages.Unsubscribe:
 		s.subscribe(ctx, r)
-	case messages.AwaitJobs:
+	case messages.WaitJobs:
 		s.await(ctx, r)
-	case messages.ShutDown:
+	case messages.ShutdownNode:
 		s.shutDown(ctx, r)
 	case messages.Addressed:
 		s.address(ctx, r)
@@ -241,9 +241,9 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 		s.idle(ctx)
 	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
 		s.withAcks()
-	case messages.WithdrawRun:
+	case messages.AbandonRun:
 		s.withdraw(ctx, m)
-	case messages.WithdrawWait:
+	case messages.AbandonWait:
 		s.withdrawWait(ctx)
 	case noticed:
 		s.noticed(ctx, m)

@@ -57,7 +57,7 @@ func (c commandUse) end(scope messages.ScopePath, session messages.SessionID, ba
 // endOf is why a shell ended with a command.
 func endOf(job messages.Job) messages.EndReason {
 	switch {
-	case job.Cause.By != messages.ByNobody:
+	case job.Cause.By != messages.ByNone:
 		return messages.EndStopped
 	case job.Shell == 0:
 		return messages.EndCompleted

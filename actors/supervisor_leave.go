@@ -13,7 +13,7 @@ import (
 // leaveScope ends what a client leaves behind in a scope: all of it, or all but what is
 // to be kept. What is asked of the tree for that is asked in one turn, so that a job is
 // either kept or not, whoever else asks something of it at this moment.
-func (s *supervisor) leaveScope(ctx actor.Context, r messages.LeaveScope) {
+func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	p := s.parts(r.Path)
 	if _, open := s.known[r.Path]; !open && len(p.kept)+len(p.ended) == 0 {
 		refuse(ctx, r, noSuchScope(r.Path))
@@ -24,7 +24,7 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.LeaveScope) {
 		s.close(ctx, messages.Address{Scope: r.Path}, whole, ctx.Sender())
 		return
 	}
-	left := messages.ScopeLeft{Path: r.Path, Jobs: p.ended, Kept: p.kept}
+	left := messages.ScopeReleased{Path: r.Path, Jobs: p.ended, Kept: p.kept}
 	waits := len(p.scopes) + len(p.sessions) + min(len(p.stops), 1)
 	pid := ctx.SpawnPrefix(partingProps(s.deps, left, waits, ctx.Sender()), kindParting)
 	s.watches[pid.Id] = &watched{pid: pid, client: ctx.Sender(), request: r}

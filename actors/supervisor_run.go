@@ -86,7 +86,7 @@ func shuttingDown() *messages.Error {
 
 // withdraw forgets what one caller of a run is owed. A job that nobody waits for
 // any more is stopped, unless it goes on in the background.
-func (s *supervisor) withdraw(ctx actor.Context, r messages.WithdrawRun) {
+func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	e := s.byUID[r.UID]
 	if r.Key != "" { // which may name another's job
 		e = s.jobs[s.byKey[idempotency{r.Principal, r.Key}]]

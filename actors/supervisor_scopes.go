@@ -25,7 +25,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 		return
 	}
 	switch request.(type) {
-	case messages.CloseSession, messages.CloseScope, messages.LeaveScope:
+	case messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
 	default:
 		if s.broken != nil {
 			refuse(ctx, request, s.broken)
@@ -59,7 +59,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 			return
 		}
 		s.close(ctx, messages.Address{Scope: r.Path}, r, ctx.Sender())
-	case messages.LeaveScope:
+	case messages.ReleaseScope:
 		s.leaveScope(ctx, r)
 	case messages.HandOver:
 		s.handOver(ctx, r)

@@ -46,7 +46,7 @@ func (s *supervisor) wantsShell(at messages.Address, plan messages.SessionPlan, 
 	if _, open := s.sessions[at]; open {
 		return false
 	}
-	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.OfShell)
+	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.BackendShell)
 }
 
 // room says why there is no room for one more live shell. Who must go for one that is being

@@ -14,7 +14,7 @@ import (
 // their jobs go), the rest is recorded, the subscribers are told, and then who
 // asked is answered. Recorder and channels go last, with the supervisor itself.
 type shutdown struct {
-	ask       messages.ShutDown
+	ask       messages.ShutdownNode
 	clients   []*actor.PID
 	survivors []messages.Survivor
 	forced    bool // what has not ended in its time is ended without any
@@ -36,7 +36,7 @@ const (
 )
 
 // shutDown begins the end of the node, or joins it.
-func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutDown) {
+func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 	joins := s.shutdown != nil
 	if !joins {
 		s.shutdown = &shutdown{ask: r}
@@ -187,7 +187,7 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	}
 	s.stopTimers()
 	for _, client := range s.shutdown.clients {
-		ctx.Send(client, messages.ShutdownEnded{Survivors: s.shutdown.survivors})
+		ctx.Send(client, messages.ShutdownDone{Survivors: s.shutdown.survivors})
 	}
 	s.shutdown.clients = nil
 }

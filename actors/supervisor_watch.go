@@ -20,7 +20,7 @@ type watched struct {
 }
 
 // await spawns a watch over jobs as they stand.
-func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
+func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 	if ctx.Sender() == nil {
 		return
 	}
@@ -65,7 +65,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.AwaitJobs) {
 // as long as its jobs live.
 func (s *supervisor) withdrawWait(ctx actor.Context) {
 	for _, w := range s.watches {
-		if _, wait := w.request.(messages.AwaitJobs); wait && ctx.Sender() != nil && ctx.Sender().Equal(w.client) {
+		if _, wait := w.request.(messages.WaitJobs); wait && ctx.Sender() != nil && ctx.Sender().Equal(w.client) {
 			ctx.Send(w.pid, quit{})
 			return
 		}
@@ -92,7 +92,7 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 			owed++
 			continue
 		}
-		if _, wait := w.request.(messages.AwaitJobs); wait {
+		if _, wait := w.request.(messages.WaitJobs); wait {
 			ctx.Send(w.pid, quit{})
 			delete(s.watches, id)
 		}

@@ -35,7 +35,7 @@ func (t *terms) plan() messages.SessionPlan {
 		return messages.SessionPlan{}
 	}
 	plan := *t.open
-	plan.Backend = cmp.Or(plan.Backend, messages.OfShell)
+	plan.Backend = cmp.Or(plan.Backend, messages.BackendShell)
 	if plan.Live() {
 		plan.Shell = cmp.Or(plan.Shell, t.shell)
 	}

@@ -15,7 +15,7 @@ import (
 // and eyes (children); it answers its client once.
 type watch struct {
 	deps    *Deps
-	ask     messages.AwaitJobs
+	ask     messages.WaitJobs
 	jobs    []messages.Job
 	client  *actor.PID
 	machine lifecycle.Watch
@@ -30,7 +30,7 @@ type watchLate struct{ quiet }
 
 // watchProps are of a wait that Check has found right, for jobs as they
 // stand.
-func watchProps(d *Deps, ask messages.AwaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
+func watchProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
 		return &watch{
 			deps: d, ask: ask, jobs: jobs, client: client,
@@ -58,7 +58,7 @@ func (w *watch) Receive(ctx actor.Context) {
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
 	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, watchLate, tailFailed:
 		w.heard(ctx, msg)
-	case messages.ReadOutput, messages.FollowOutput, messages.AwaitInput:
+	case messages.ReadOutput, messages.FollowOutput, messages.CheckInput:
 		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
 	default:
 		unhandled(ctx, w.deps)
@@ -66,7 +66,7 @@ func (w *watch) Receive(ctx actor.Context) {
 }
 
 func (w *watch) start(ctx actor.Context) {
-	var end *messages.AwaitEnded
+	var end *messages.WaitEnded
 	if w.machine, end = w.machine.Begin(); end != nil {
 		w.answer(ctx, *end)
 		return
@@ -162,14 +162,14 @@ func (w *watch) lost(ctx actor.Context, who *actor.PID) {
 }
 
 func (w *watch) step(ctx actor.Context, event any) {
-	var end *messages.AwaitEnded
+	var end *messages.WaitEnded
 	if w.machine, end = w.machine.Step(event); end != nil {
 		w.answer(ctx, *end)
 	}
 }
 
 // answer gives the one reply, and ends.
-func (w *watch) answer(ctx actor.Context, reply messages.AwaitReply) {
+func (w *watch) answer(ctx actor.Context, reply messages.WaitReply) {
 	if w.over {
 		return
 	}

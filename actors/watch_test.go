@@ -47,7 +47,7 @@ func (v *vigil) receive(ctx actor.Context) {
 		v.output(ctx, m.Job, m)
 	case messages.FollowOutput:
 		v.output(ctx, m.Job, m)
-	case messages.AwaitInput:
+	case messages.CheckInput:
 		v.looked(ctx, m)
 	case watchOutput, outputsWanted:
 		for id, pid := range v.sinks {
@@ -74,7 +74,7 @@ func (v *vigil) output(ctx actor.Context, id messages.JobID, m messages.Refusabl
 }
 
 // looked plays the look at a job's input.
-func (v *vigil) looked(ctx actor.Context, m messages.AwaitInput) {
+func (v *vigil) looked(ctx actor.Context, m messages.CheckInput) {
 	v.asked++
 	switch no := v.refuse[m.Job]; {
 	case v.lose > 0:
@@ -86,7 +86,7 @@ func (v *vigil) looked(ctx actor.Context, m messages.AwaitInput) {
 		for _, j := range v.jobs {
 			seen = seen || j.ID == m.Job && j.WaitingForInput && !v.stale
 		}
-		ctx.Respond(messages.InputSeen{Waiting: seen})
+		ctx.Respond(messages.InputChecked{Waiting: seen})
 	}
 }
 
@@ -122,7 +122,7 @@ func (v *vigil) close(id messages.JobID) {
 }
 
 // await begins the wait, for all jobs of the vigil.
-func (v *vigil) await(ask messages.AwaitJobs) {
+func (v *vigil) await(ask messages.WaitJobs) {
 	v.t.Helper()
 	ask.Jobs = nil
 	for _, j := range v.jobs {
@@ -140,11 +140,11 @@ func (v *vigil) silent() {
 }
 
 // over expects the one answer, with no look at the records in it.
-func (v *vigil) over(want messages.AwaitEnded) {
+func (v *vigil) over(want messages.WaitEnded) {
 	v.t.Helper()
 	got := v.by.take()
 	if len(got) == 1 {
-		if end, ok := got[0].(messages.AwaitEnded); ok {
+		if end, ok := got[0].(messages.WaitEnded); ok {
 			if len(end.Jobs) != len(v.jobs) {
 				v.t.Errorf("%d records, want %d", len(end.Jobs), len(v.jobs))
 			}
@@ -171,17 +171,17 @@ func (v *vigil) gone() {
 	}
 }
 
-func met(ids ...messages.JobID) messages.AwaitEnded {
-	return messages.AwaitEnded{Satisfied: true, Met: ids}
+func met(ids ...messages.JobID) messages.WaitEnded {
+	return messages.WaitEnded{Satisfied: true, Met: ids}
 }
 
-var hopeless = messages.AwaitEnded{Impossible: true}
+var hopeless = messages.WaitEnded{Impossible: true}
 
 func TestWatchExit(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
 		v.job("j2")
-		v.await(messages.AwaitJobs{})
+		v.await(messages.WaitJobs{})
 		v.change("j1", finished)
 		v.silent()
 		v.change("j2", finished)
@@ -190,14 +190,14 @@ func TestWatchExit(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
 		v.job("j2")
-		v.await(messages.AwaitJobs{Any: true})
+		v.await(messages.WaitJobs{Any: true})
 		v.change("j2", finished)
 		v.over(met("j2"))
 	})
 	onWatch(t, func(v *vigil) { // it had ended before
 		v.job("j1")
 		finished(&v.jobs[0])
-		v.await(messages.AwaitJobs{Timeout: time.Hour})
+		v.await(messages.WaitJobs{Timeout: time.Hour})
 		v.over(met("j1"))
 	})
 }
@@ -205,11 +205,11 @@ func TestWatchExit(t *testing.T) {
 func TestWatchTimesOut(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
-		v.await(messages.AwaitJobs{Timeout: time.Hour})
+		v.await(messages.WaitJobs{Timeout: time.Hour})
 		v.after(time.Hour - 1)
 		v.silent()
 		v.after(1)
-		v.over(messages.AwaitEnded{TimedOut: true})
+		v.over(messages.WaitEnded{TimedOut: true})
 	})
 }
 
@@ -217,13 +217,13 @@ func TestWatchInput(t *testing.T) {
 	until := messages.Condition{Kind: messages.UntilInput}
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
-		v.await(messages.AwaitJobs{Condition: until})
+		v.await(messages.WaitJobs{Condition: until})
 		v.change("j1", func(j *messages.Job) { j.WaitingForInput = true })
 		v.over(met("j1"))
 	})
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
-		v.await(messages.AwaitJobs{Condition: until})
+		v.await(messages.WaitJobs{Condition: until})
 		v.change("j1", finished)
 		v.over(hopeless)
 	})
@@ -231,7 +231,7 @@ func TestWatchInput(t *testing.T) {
 		onWatch(t, func(v *vigil) { // at once
 			v.job("j1")
 			v.refuse["j1"] = never
-			v.await(messages.AwaitJobs{Condition: until})
+			v.await(messages.WaitJobs{Condition: until})
 			v.over(hopeless)
 		})
 	}
@@ -239,7 +239,7 @@ func TestWatchInput(t *testing.T) {
 		v.job("j1")
 		v.job("j2")
 		v.refuse["j1"] = messages.NoInput
-		v.await(messages.AwaitJobs{Condition: until, Any: true})
+		v.await(messages.WaitJobs{Condition: until, Any: true})
 		v.silent()
 		v.change("j2", func(j *messages.Job) { j.WaitingForInput = true })
 		v.over(met("j2"))
@@ -248,7 +248,7 @@ func TestWatchInput(t *testing.T) {
 		v.job("j1")
 		v.stale = true
 		v.jobs[0].WaitingForInput = true
-		v.await(messages.AwaitJobs{Condition: until})
+		v.await(messages.WaitJobs{Condition: until})
 		v.silent()
 		v.change("j1", func(j *messages.Job) { j.WaitingForInput = false })
 		v.silent()
@@ -259,7 +259,7 @@ func TestWatchInput(t *testing.T) {
 	onWatch(t, func(v *vigil) { // it has only just started
 		v.job("j1")
 		v.refuse["j1"] = messages.Refused
-		v.await(messages.AwaitJobs{Condition: until})
+		v.await(messages.WaitJobs{Condition: until})
 		v.silent()
 		delete(v.refuse, "j1")
 		v.change("j1", func(*messages.Job) {})
@@ -268,7 +268,7 @@ func TestWatchInput(t *testing.T) {
 	onWatch(t, func(v *vigil) { // nobody can tell
 		v.job("j1")
 		v.refuse["j1"] = messages.Unsupported
-		v.await(messages.AwaitJobs{Condition: until})
+		v.await(messages.WaitJobs{Condition: until})
 		refusedWith(t, v.by.take(), messages.Unsupported)
 		v.gone()
 	})
@@ -276,7 +276,7 @@ func TestWatchInput(t *testing.T) {
 
 // A job is looked at for as long as somebody waits, whatever becomes of a question.
 func TestWatchGoesOnLookingForInput(t *testing.T) {
-	until := messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
+	until := messages.WaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
 	const asks = 20
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
@@ -315,8 +315,8 @@ func (v *vigil) wantAsked(n int) {
 	}
 }
 
-func pattern(re string) messages.AwaitJobs {
-	return messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: re}}
+func pattern(re string) messages.WaitJobs {
+	return messages.WaitJobs{Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: re}}
 }
 
 func TestWatchPattern(t *testing.T) {
@@ -418,7 +418,7 @@ func TestWatchStreams(t *testing.T) {
 }
 
 func TestWatchQuiet(t *testing.T) {
-	ask := messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Minute}}
+	ask := messages.WaitJobs{Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Minute}}
 	onWatch(t, func(v *vigil) {
 		c := v.job("j1")
 		v.await(ask)
@@ -557,7 +557,7 @@ func TestWatchQuits(t *testing.T) {
 func TestWatchOfAClientThatLeft(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
-		v.await(messages.AwaitJobs{})
+		v.await(messages.WaitJobs{})
 		v.by.leave()
 		v.change("j1", finished)
 		v.gone()
@@ -568,25 +568,25 @@ func TestBadInputCheckAwait(t *testing.T) {
 	one := []messages.JobID{"j1"}
 	for _, c := range []struct {
 		name string
-		ask  messages.AwaitJobs
+		ask  messages.WaitJobs
 		want messages.Code
 	}{
-		{"the default", messages.AwaitJobs{Jobs: one}, ""},
-		{"exit", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilExit}}, ""},
-		{"input", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilInput}}, ""},
-		{"no job", messages.AwaitJobs{}, messages.InvalidParams},
-		{"too many", messages.AwaitJobs{Jobs: make([]messages.JobID, messages.MaxAwaited+1)}, messages.TooLarge},
-		{"a negative timeout", messages.AwaitJobs{Jobs: one, Timeout: -1}, messages.InvalidParams},
-		{"an absurd timeout", messages.AwaitJobs{Jobs: one, Timeout: messages.MaxDuration + 1}, messages.InvalidParams},
-		{"a pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}}, ""},
-		{"no pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern}}, messages.InvalidParams},
-		{"a bad pattern", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "("}}, messages.InvalidParams},
-		{"no stream", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: 3}}, messages.InvalidParams},
-		{"quiet", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: 1}}, ""},
-		{"no time", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet}}, messages.InvalidParams},
-		{"a port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, ""},
-		{"no port", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 1 << 16}}, messages.InvalidParams},
-		{"the moon", messages.AwaitJobs{Jobs: one, Condition: messages.Condition{Kind: "moon"}}, messages.InvalidParams},
+		{"the default", messages.WaitJobs{Jobs: one}, ""},
+		{"exit", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilExit}}, ""},
+		{"input", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilInput}}, ""},
+		{"no job", messages.WaitJobs{}, messages.InvalidParams},
+		{"too many", messages.WaitJobs{Jobs: make([]messages.JobID, messages.MaxAwaited+1)}, messages.TooLarge},
+		{"a negative timeout", messages.WaitJobs{Jobs: one, Timeout: -1}, messages.InvalidParams},
+		{"an absurd timeout", messages.WaitJobs{Jobs: one, Timeout: messages.MaxDuration + 1}, messages.InvalidParams},
+		{"a pattern", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x"}}, ""},
+		{"no pattern", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern}}, messages.InvalidParams},
+		{"a bad pattern", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "("}}, messages.InvalidParams},
+		{"no stream", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: "x", Stream: 3}}, messages.InvalidParams},
+		{"quiet", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: 1}}, ""},
+		{"no time", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilQuiet}}, messages.InvalidParams},
+		{"a port", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 80}}, ""},
+		{"no port", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: messages.UntilPort, Port: 1 << 16}}, messages.InvalidParams},
+		{"the moon", messages.WaitJobs{Jobs: one, Condition: messages.Condition{Kind: "moon"}}, messages.InvalidParams},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.ask.Check()

@@ -43,7 +43,7 @@ func newOurBusy(ctx context.Context, e errand) (runner, error) {
 	told, err := h.subscribe(ctx)
 	b := &busy{n: e.Size.BusyTrips, told: told, house: h}
 	for i := range e.Size.Busy {
-		b.sessions = append(b.sessions, liveShell(h, i, messages.OfShellOnTerminal))
+		b.sessions = append(b.sessions, liveShell(h, i, messages.BackendShellPTY))
 	}
 	return b, errors.Join(err, b.warmUp())
 }

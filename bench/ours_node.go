@@ -50,7 +50,7 @@ func (h *house) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	return h.node.Shutdown(ctx, messages.ShutDown{Grace: -1, Reason: "the benchmark is over"})
+	return h.node.Shutdown(ctx, messages.ShutdownNode{Grace: -1, Reason: "the benchmark is over"})
 }
 
 // run runs a command to its end, which must be a success.

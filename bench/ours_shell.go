@@ -27,11 +27,11 @@ type inLiveShell struct {
 }
 
 func newOurShell(ctx context.Context, e errand) (runner, error) {
-	return ourShellOn(ctx, e, messages.OfShell)
+	return ourShellOn(ctx, e, messages.BackendShell)
 }
 
 func newOurShellOnTerminal(ctx context.Context, e errand) (runner, error) {
-	return ourShellOn(ctx, e, messages.OfShellOnTerminal)
+	return ourShellOn(ctx, e, messages.BackendShellPTY)
 }
 
 func ourShellOn(ctx context.Context, e errand, backend string) (runner, error) {

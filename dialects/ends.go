@@ -20,7 +20,7 @@ const (
 // there is no record.
 func Ended(ctx context.Context, h Host, id messages.JobID) (messages.Job, error) {
 	for again := (Again{}); ; {
-		end, err := h.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}})
+		end, err := h.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
 		if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 			return end.Jobs[0], nil
 		}

@@ -16,11 +16,11 @@ import (
 // waited is a host with one job, of which a test says what is answered.
 type waited struct {
 	dialects.Host
-	await func() (messages.AwaitEnded, error)
+	await func() (messages.WaitEnded, error)
 	job   func() (messages.Job, error)
 }
 
-func (h waited) Await(context.Context, messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (h waited) Await(context.Context, messages.WaitJobs) (messages.WaitEnded, error) {
 	return h.await()
 }
 
@@ -37,11 +37,11 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		refused := waited{
-			await: func() (messages.AwaitEnded, error) {
+			await: func() (messages.WaitEnded, error) {
 				if asked++; asked < 20 {
-					return messages.AwaitEnded{Jobs: []messages.Job{running}}, busy
+					return messages.WaitEnded{Jobs: []messages.Job{running}}, busy
 				}
-				return messages.AwaitEnded{Satisfied: true, Jobs: []messages.Job{finished}}, nil
+				return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{finished}}, nil
 			},
 			job: func() (messages.Job, error) {
 				if asked%2 == 0 {
@@ -58,7 +58,7 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 		require.Less(t, time.Since(began), 10*time.Minute)
 		require.Greater(t, time.Since(began), 10*time.Second, "it does not ask all the time")
 
-		idle := waited{await: func() (messages.AwaitEnded, error) { return messages.AwaitEnded{}, nil }, job: refused.job}
+		idle := waited{await: func() (messages.WaitEnded, error) { return messages.WaitEnded{}, nil }, job: refused.job}
 		asked = 1
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
@@ -70,7 +70,7 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 func TestTheEndOfAJobThatIsGoneIsNotKnown(t *testing.T) {
 	gone := errors.New("the host has gone")
 	h := waited{
-		await: func() (messages.AwaitEnded, error) { return messages.AwaitEnded{}, gone },
+		await: func() (messages.WaitEnded, error) { return messages.WaitEnded{}, gone },
 		job:   func() (messages.Job, error) { return messages.Job{}, gone },
 	}
 	_, err := dialects.Ended(t.Context(), h, "j")

@@ -25,7 +25,7 @@ type Host interface {
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error)
 	Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error)
-	Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error)
+	Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error)
 	Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error)
 	CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error)
 	Signal(ctx context.Context, r messages.SignalCommand) error

@@ -13,7 +13,7 @@ import (
 // anEnd is the end of a session at some second.
 func anEnd(session messages.SessionID, second int, code *int) messages.SessionEnd {
 	return messages.SessionEnd{
-		Scope: "main/ci", Session: session, Backend: messages.OfShell, Reason: messages.EndError, At: began.Add(time.Duration(second) * time.Second),
+		Scope: "main/ci", Session: session, Backend: messages.BackendShell, Reason: messages.EndError, At: began.Add(time.Duration(second) * time.Second),
 		ExitCode: code, Hash: "ab", Length: 7, Closed: code == nil,
 	}
 }

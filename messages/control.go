@@ -25,7 +25,7 @@ type StopCommand struct {
 }
 
 // PromoteCommand asks for a foreground job to go on in the background. With Keep it stays
-// when the client leaves whose scope it is in (LeaveScope), also if it was in the
+// when the client leaves whose scope it is in (ReleaseScope), also if it was in the
 // background before: its record has FlagKept from then on. A person wants that.
 type PromoteCommand struct {
 	quiet
@@ -59,10 +59,10 @@ type CloseInput struct {
 	Job JobID
 }
 
-// AwaitInput asks for the job to be looked at for so long: its record then says when
-// it waits for input. The answer is InputSeen. A job that can never is no_input, where it cannot be seen the
+// CheckInput asks for the job to be looked at for so long: its record then says when
+// it waits for input. The answer is InputChecked. A job that can never is no_input, where it cannot be seen the
 // answer is unsupported.
-type AwaitInput struct {
+type CheckInput struct {
 	quiet
 	Job JobID
 	For time.Duration
@@ -85,9 +85,9 @@ type ChangeDeadline struct {
 	After  time.Duration // "D"
 }
 
-// PaceOutput asks for the capture of a job's output to stop or go on: a reader
+// PauseOutput asks for the capture of a job's output to stop or go on: a reader
 // that must see every byte holds back the job instead of losing some.
-type PaceOutput struct {
+type PauseOutput struct {
 	quiet
 	Job  JobID
 	Hold bool
@@ -96,9 +96,9 @@ type PaceOutput struct {
 // Acknowledged reports that the request was done.
 type Acknowledged struct{ quiet }
 
-// InputSeen reports whether the job waits for input, behind all that it was given before
+// InputChecked reports whether the job waits for input, behind all that it was given before
 // it was asked: its record, which takes another way, may be older.
-type InputSeen struct {
+type InputChecked struct {
 	quiet
 	Waiting bool
 	Secret  bool // … and its terminal shows nothing of it
@@ -125,7 +125,7 @@ type InputWritten struct {
 type ControlReply interface{ controlReply() }
 
 func (Acknowledged) controlReply()    {}
-func (InputSeen) controlReply()       {}
+func (InputChecked) controlReply()    {}
 func (CommandStopped) controlReply()  {}
 func (InputWritten) controlReply()    {}
 func (CommandRejected) controlReply() {}
@@ -139,10 +139,10 @@ func (r PromoteCommand) Address() Address { return Address{Job: r.Job} }
 func (r SignalCommand) Address() Address  { return Address{Job: r.Job} }
 func (r WriteInput) Address() Address     { return Address{Job: r.Job} }
 func (r CloseInput) Address() Address     { return Address{Job: r.Job} }
-func (r AwaitInput) Address() Address     { return Address{Job: r.Job} }
+func (r CheckInput) Address() Address     { return Address{Job: r.Job} }
 func (r ResizeTerminal) Address() Address { return Address{Job: r.Job} }
 func (r ChangeDeadline) Address() Address { return Address{Job: r.Job} }
-func (r PaceOutput) Address() Address     { return Address{Job: r.Job} }
+func (r PauseOutput) Address() Address    { return Address{Job: r.Job} }
 
 // Refuse implements Refusable.
 func (StopCommand) Refuse(e *Error) any    { return CommandRejected{Err: *e} }
@@ -150,7 +150,7 @@ func (PromoteCommand) Refuse(e *Error) any { return CommandRejected{Err: *e} }
 func (SignalCommand) Refuse(e *Error) any  { return CommandRejected{Err: *e} }
 func (WriteInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
 func (CloseInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
-func (AwaitInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
+func (CheckInput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
 func (ResizeTerminal) Refuse(e *Error) any { return CommandRejected{Err: *e} }
 func (ChangeDeadline) Refuse(e *Error) any { return CommandRejected{Err: *e} }
-func (PaceOutput) Refuse(e *Error) any     { return CommandRejected{Err: *e} }
+func (PauseOutput) Refuse(e *Error) any    { return CommandRejected{Err: *e} }

@@ -10,23 +10,23 @@
 //
 //	file        who speaks                    requests → replies and facts
 //	run.go      client ↔ supervisor           RunCommand → CommandFinished | CommandPromoted | CommandRejected;
-//	                                          WithdrawRun
+//	                                          AbandonRun
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
-//	                                          AwaitInput, ResizeTerminal, ChangeDeadline, PaceOutput →
-//	                                          Acknowledged | InputSeen | CommandStopped | InputWritten | CommandRejected
+//	                                          CheckInput, ResizeTerminal, ChangeDeadline, PauseOutput →
+//	                                          Acknowledged | InputChecked | CommandStopped | InputWritten | CommandRejected
 //	process.go  engine → command              ProcessStarted xor ProcessFailed … MainExited … ProcessExited or ProcessLost,
-//	                                          OutputClosed, TreeEnded; OutputGrew, InputAwaited, LogBlocked, …
+//	                                          OutputClosed, TreeEnded; OutputGrew, InputWaiting, LogBlocked, …
 //	output.go   client ↔ sink                 ReadOutput, FollowOutput, ReadScreen → OutputPage | OutputGrew |
 //	                                          OutputEnded | ScreenText | RequestRejected
-//	terminal.go client ↔ command              TakeTerminal, LeaveTerminal → TerminalTaken | Acknowledged | CommandRejected
+//	terminal.go client ↔ command              ClaimTerminal, ReleaseTerminal → TerminalClaimed | Acknowledged | CommandRejected
 //	session.go  client ↔ scope                OpenSession, CloseSession, ListSessions → SessionOpened | SessionClosed | SessionList
-//	scope.go    client ↔ supervisor           OpenScope, CloseScope, LeaveScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeLeft |
+//	scope.go    client ↔ supervisor           OpenScope, CloseScope, ReleaseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeReleased |
 //	                                          ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
 //	notify.go   client ↔ channel              Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
 //	notice.go   channel → webhook, errand     Delivery → Delivered; CommandNotified is the last word about a notice
-//	wait.go     client ↔ watch                AwaitJobs → AwaitEnded | RequestRejected; WithdrawWait
-//	node.go     the root ↔ supervisor         ShutDown → ShutdownEnded
+//	wait.go     client ↔ watch                WaitJobs → WaitEnded | RequestRejected; AbandonWait
+//	node.go     the root ↔ supervisor         ShutdownNode → ShutdownDone
 //
 // job.go holds the one record of a job that all of them show; outcome.go how a
 // job can end; codes.go the errors; ids.go the names.

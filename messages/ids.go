@@ -53,8 +53,8 @@ const DefaultSession SessionID = "default"
 // the same one resumes.
 type ChannelID string
 
-// WatchID names one blocking wait.
-type WatchID string
+// WaitID names one blocking wait.
+type WaitID string
 
 // TaskID names a task that a host announced.
 type TaskID string

@@ -13,7 +13,7 @@ import (
 //
 //	channel --Notification--> webhook | errand   (one at a time, in order)
 //	webhook --Delivery--> a URL, by whoever sends it; --Delivered--> webhook
-//	errand --RunCommand, WriteInput, CloseInput, AwaitJobs--> supervisor   (the command is a job)
+//	errand --RunCommand, WriteInput, CloseInput, WaitJobs--> supervisor   (the command is a job)
 //
 // The last word about each notice is the fact CommandNotified.
 

@@ -23,7 +23,7 @@ type Party string
 
 // The parties.
 const (
-	ByNobody   Party = ""
+	ByNone     Party = ""
 	ByClient   Party = "client"   // StopCommand
 	ByDeadline Party = "deadline" // its own
 	ByScope    Party = "scope"    // its session or scope was closed
@@ -45,7 +45,7 @@ func (c Cause) OutcomeOf() Outcome {
 	switch c.By {
 	case ByDeadline:
 		return TimedOut
-	case ByNobody:
+	case ByNone:
 		return Exited
 	}
 	return Cancelled

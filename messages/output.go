@@ -67,9 +67,9 @@ type OutputGap struct {
 	To   int64 `json:"to"`
 }
 
-// Arrival is a part of a stream that came at one time: the bytes [From, To), within
+// OutputSegment is a part of a stream that came at one time: the bytes [From, To), within
 // a second from At.
-type Arrival struct {
+type OutputSegment struct {
 	Stream   Stream
 	From, To int64
 	At       time.Time

@@ -10,7 +10,7 @@ import (
 // is, if its kind and its shell are those of the plan, or the plan leaves them open.
 type SessionPlan struct {
 	// Backend is the kind of the session. Left open it is that of the session as it
-	// is; one that is made is OnPipes for OpenSession, and OfShell for a run.
+	// is; one that is made is BackendPipe for OpenSession, and BackendShell for a run.
 	Backend string
 	Dir     string // absolute; "": the node's
 
@@ -19,21 +19,21 @@ type SessionPlan struct {
 	Env       []string
 	Umask     string   // of a live shell: octal, as "0022"; "": the host's
 	Shell     string   // "": bash; a name or an absolute path
-	Terminal  Terminal // of OnTerminal and OfShellOnTerminal; the zero value: its usual size
+	Terminal  Terminal // of BackendPTY and BackendShellPTY; the zero value: its usual size
 }
 
 // The kinds of sessions. In the first two each command is a process of its own; in
 // the others one shell runs them one by one, and keeps its directory and variables.
 const (
-	OnPipes           = "pipe"
-	OnTerminal        = "pty"
-	OfShell           = "shell"
-	OfShellOnTerminal = "shell-pty"
+	BackendPipe     = "pipe"
+	BackendPTY      = "pty"
+	BackendShell    = "shell"
+	BackendShellPTY = "shell-pty"
 )
 
 // Live says whether the plan asks for a live shell, as a run's.
 func (p SessionPlan) Live() bool {
-	return p.Backend == "" || p.Backend == OfShell || p.Backend == OfShellOnTerminal
+	return p.Backend == "" || p.Backend == BackendShell || p.Backend == BackendShellPTY
 }
 
 // Mask is the umask of the plan as a number, or -1 for the host's.
@@ -50,7 +50,7 @@ func (p SessionPlan) check(session SessionID) *Error {
 			return err
 		}
 	}
-	live, terminal := p.Backend == OfShell || p.Backend == OfShellOnTerminal, p.Backend == OnTerminal || p.Backend == OfShellOnTerminal
+	live, terminal := p.Backend == BackendShell || p.Backend == BackendShellPTY, p.Backend == BackendPTY || p.Backend == BackendShellPTY
 	switch {
 	case strings.ContainsRune(p.Backend, 0) || len(p.Backend) > MaxNameLength:
 		return Invalid("backend", fmt.Sprintf("%.64q is no kind of session; use pipe, pty, shell or shell-pty", p.Backend))
@@ -103,7 +103,7 @@ func (r RunCommand) checkOpen() *Error {
 		return nil
 	}
 	if p.Backend == "" && (r.Session == "" || r.Session == DefaultSession) {
-		return SessionPlan{Backend: OfShell}.check(r.Session)
+		return SessionPlan{Backend: BackendShell}.check(r.Session)
 	}
 	return r.CheckLive(r.Session)
 }

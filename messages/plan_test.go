@@ -13,20 +13,20 @@ func TestBadInputOpen(t *testing.T) {
 	run := func(session messages.SessionID, plan messages.SessionPlan) messages.RunCommand {
 		return messages.RunCommand{Text: "true", Session: session, Open: &plan}
 	}
-	shell := messages.SessionPlan{Backend: messages.OfShell}
+	shell := messages.SessionPlan{Backend: messages.BackendShell}
 	with := func(change func(*messages.RunCommand)) messages.RunCommand {
 		r := run("s", shell)
 		change(&r)
 		return r
 	}
 	for name, good := range map[string]messages.RunCommand{
-		"shell": run("s", shell), "left open": run("s", messages.SessionPlan{}), "pipes": run("", messages.SessionPlan{Backend: messages.OnPipes}),
-		"terminal": run("s", messages.SessionPlan{Backend: messages.OfShellOnTerminal, Terminal: messages.Terminal{Rows: 24, Cols: 80}}),
+		"shell": run("s", shell), "left open": run("s", messages.SessionPlan{}), "pipes": run("", messages.SessionPlan{Backend: messages.BackendPipe}),
+		"terminal": run("s", messages.SessionPlan{Backend: messages.BackendShellPTY, Terminal: messages.Terminal{Rows: 24, Cols: 80}}),
 		"all": run("s", messages.SessionPlan{
-			Backend: messages.OfShell, Dir: "/", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"noise"}, Env: []string{"A=1"}, Umask: "0022", Shell: "zsh",
+			Backend: messages.BackendShell, Dir: "/", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"noise"}, Env: []string{"A=1"}, Umask: "0022", Shell: "zsh",
 		}),
 		"detached on pipes": func() messages.RunCommand {
-			r := run("s", messages.SessionPlan{Backend: messages.OnPipes})
+			r := run("s", messages.SessionPlan{Backend: messages.BackendPipe})
 			r.Detach, r.Umask = true, "022"
 			return r
 		}(),
@@ -49,10 +49,10 @@ func TestBadInputOpen(t *testing.T) {
 		"no policy":          {run("s", messages.SessionPlan{EnvPolicy: "all"}), messages.InvalidParams, "env_policy"},
 		"no umask":           {run("s", messages.SessionPlan{Umask: "9"}), messages.InvalidParams, "umask"},
 		"no size":            {run("s", messages.SessionPlan{Terminal: messages.Terminal{Rows: 1}}), messages.InvalidParams, "invalid_size"},
-		"no terminal":        {run("s", messages.SessionPlan{Backend: messages.OfShell, Terminal: messages.Terminal{Rows: 1, Cols: 1}}), messages.InvalidParams, "terminal"},
-		"variables on pipes": {run("s", messages.SessionPlan{Backend: messages.OnPipes, Env: []string{"A=1"}}), messages.Unsupported, "env"},
+		"no terminal":        {run("s", messages.SessionPlan{Backend: messages.BackendShell, Terminal: messages.Terminal{Rows: 1, Cols: 1}}), messages.InvalidParams, "terminal"},
+		"variables on pipes": {run("s", messages.SessionPlan{Backend: messages.BackendPipe, Env: []string{"A=1"}}), messages.Unsupported, "env"},
 		"umask on a terminal": {
-			run("s", messages.SessionPlan{Backend: messages.OnTerminal, Umask: "022"}), messages.Unsupported, "env",
+			run("s", messages.SessionPlan{Backend: messages.BackendPTY, Umask: "022"}), messages.Unsupported, "env",
 		},
 		"the default": {run("", shell), messages.InvalidParams, "session"},
 		"the default by name": {

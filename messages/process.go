@@ -14,7 +14,7 @@ import (
 // A process whose keeper died says ProcessLost instead of its result, and
 // nothing follows.
 //
-// In between come OutputGrew (only on credit), InputAwaited, LogBlocked,
+// In between come OutputGrew (only on credit), InputWaiting, LogBlocked,
 // InputWritten, ControlDone, ControlRefused, LogFlagged. A job that failed to start says ProcessFailed
 // and nothing else. OutputClosed and TreeEnded come once each, in any order,
 // after ProcessExited; then nothing follows, but for the OutputGrew of a credit
@@ -166,8 +166,8 @@ type OutputGrew struct {
 	Size   int64
 }
 
-// InputAwaited reports that the job waits for input, or no longer does.
-type InputAwaited struct {
+// InputWaiting reports that the job waits for input, or no longer does.
+type InputWaiting struct {
 	quiet
 	Waiting bool
 	Secret  bool // on a terminal that shows nothing of it: for a password
@@ -247,7 +247,7 @@ func (ProcessLost) processFact()     {}
 func (OutputClosed) processFact()    {}
 func (TreeEnded) processFact()       {}
 func (OutputGrew) processFact()      {}
-func (InputAwaited) processFact()    {}
+func (InputWaiting) processFact()    {}
 func (LogBlocked) processFact()      {}
 func (LogFlagged) processFact()      {}
 func (ControlDone) processFact()     {}

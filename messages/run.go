@@ -49,7 +49,7 @@ type RunCommand struct {
 	Streams    StreamMode
 	Stdin      StdinMode
 	Terminal   Terminal // the zero value: none
-	Shown      bool     // its client shows the terminal on a real one, which answers until the job is promoted (TakeTerminal)
+	Shown      bool     // its client shows the terminal on a real one, which answers until the job is promoted (ClaimTerminal)
 	Background bool     // answer with CommandPromoted when it has started
 	Detach     bool     // Background, in a keeper of its own, which outlives the node and its keeper
 	LogFile    string   // of a detached job: the absolute path of its log, which must not be there; "": the node's choice
@@ -65,11 +65,11 @@ type RunCommand struct {
 	Persist    bool   // its output goes to a file from the first byte
 }
 
-// WithdrawRun says that its sender waits no longer for the RunCommand it sent,
+// AbandonRun says that its sender waits no longer for the RunCommand it sent,
 // which is named by what it had. It has no answer; a reply to the run may still
 // be on its way. A job for which nobody waits any more, and which is not in the
 // background, is stopped.
-type WithdrawRun struct {
+type AbandonRun struct {
 	quiet
 	UID       UID
 	Key       string

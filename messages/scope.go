@@ -7,7 +7,7 @@ import (
 
 // The scope conversation: who owns what.
 //
-//	client --OpenScope | CloseScope | LeaveScope | ListScopes | HandOver--> supervisor [--> scope …]
+//	client --OpenScope | CloseScope | ReleaseScope | ListScopes | HandOver--> supervisor [--> scope …]
 //	client <--ScopeReply--
 //
 // Closing a scope closes its sub-scopes and sessions and stops their jobs,
@@ -48,10 +48,10 @@ type CloseScope struct {
 	Reason string
 }
 
-// LeaveScope asks for the end of a scope whose client leaves. Where a job in it is to be
+// ReleaseScope asks for the end of a scope whose client leaves. Where a job in it is to be
 // kept (Job.Kept), that stays as it is, with its session and the scopes it is in, and all
-// else there ends: the answer is ScopeLeft then. Else the scope is closed.
-type LeaveScope struct {
+// else there ends: the answer is ScopeReleased then. Else the scope is closed.
+type ReleaseScope struct {
 	quiet
 	Path   ScopePath
 	Grace  time.Duration // as that of CloseScope
@@ -87,9 +87,9 @@ type ScopeClosed struct {
 	Survivors []Survivor
 }
 
-// ScopeLeft reports that nothing of the scope is left but Kept, what these need, and
+// ScopeReleased reports that nothing of the scope is left but Kept, what these need, and
 // Survivors. It is a reply, and no fact.
-type ScopeLeft struct {
+type ScopeReleased struct {
 	quiet
 	Path      ScopePath
 	Jobs      []JobID // those that were stopped for it
@@ -116,19 +116,19 @@ type ScopeReply interface{ scopeReply() }
 
 func (ScopeOpened) scopeReply()     {}
 func (ScopeClosed) scopeReply()     {}
-func (ScopeLeft) scopeReply()       {}
+func (ScopeReleased) scopeReply()   {}
 func (ScopeList) scopeReply()       {}
 func (Acknowledged) scopeReply()    {} // to HandOver
 func (RequestRejected) scopeReply() {}
 
 // Address implements Addressed.
-func (r CloseScope) Address() Address { return Address{Scope: r.Path} }
-func (r LeaveScope) Address() Address { return Address{Scope: r.Path} }
-func (r HandOver) Address() Address   { return Address{Job: r.Job} }
+func (r CloseScope) Address() Address   { return Address{Scope: r.Path} }
+func (r ReleaseScope) Address() Address { return Address{Scope: r.Path} }
+func (r HandOver) Address() Address     { return Address{Job: r.Job} }
 
 // Refuse implements Refusable.
-func (OpenScope) Refuse(e *Error) any  { return RequestRejected{Err: *e} }
-func (CloseScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
-func (LeaveScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
-func (ListScopes) Refuse(e *Error) any { return RequestRejected{Err: *e} }
-func (HandOver) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
+func (OpenScope) Refuse(e *Error) any    { return RequestRejected{Err: *e} }
+func (CloseScope) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
+func (ReleaseScope) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+func (ListScopes) Refuse(e *Error) any   { return RequestRejected{Err: *e} }
+func (HandOver) Refuse(e *Error) any     { return RequestRejected{Err: *e} }

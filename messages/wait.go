@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// The wait conversation: one AwaitJobs, exactly one answer.
+// The wait conversation: one WaitJobs, exactly one answer.
 //
-//	client --AwaitJobs--> supervisor (spawns a watch)
-//	client <--AwaitEnded | RequestRejected-- watch
-//	client --WithdrawWait--> supervisor
+//	client --WaitJobs--> supervisor (spawns a watch)
+//	client <--WaitEnded | RequestRejected-- watch
+//	client --AbandonWait--> supervisor
 
-// AwaitJobs asks to be told when any or all of Jobs meet Condition.
-type AwaitJobs struct {
+// WaitJobs asks to be told when any or all of Jobs meet Condition.
+type WaitJobs struct {
 	quiet
 	Jobs      []JobID
 	Any       bool // one is enough
@@ -22,10 +22,10 @@ type AwaitJobs struct {
 	Timeout   time.Duration // 0: none
 }
 
-// WithdrawWait says that its sender waits no longer for the AwaitJobs that it sent: the
+// AbandonWait says that its sender waits no longer for the WaitJobs that it sent: the
 // jobs are not looked at for it any more. It has no answer; one to the wait may still be
 // on its way.
-type WithdrawWait struct{ quiet }
+type AbandonWait struct{ quiet }
 
 // ConditionKind chooses what is waited for.
 type ConditionKind string
@@ -58,8 +58,8 @@ const (
 	MaxHost    = 255  // bytes
 )
 
-// AwaitEnded answers AwaitJobs.
-type AwaitEnded struct {
+// WaitEnded answers WaitJobs.
+type WaitEnded struct {
 	quiet
 	Satisfied  bool
 	TimedOut   bool
@@ -68,17 +68,17 @@ type AwaitEnded struct {
 	Jobs       []Job // all of them, as they stand
 }
 
-// AwaitReply is what a client may receive in answer to AwaitJobs.
-type AwaitReply interface{ awaitReply() }
+// WaitReply is what a client may receive in answer to WaitJobs.
+type WaitReply interface{ awaitReply() }
 
-func (AwaitEnded) awaitReply()      {}
+func (WaitEnded) awaitReply()       {}
 func (RequestRejected) awaitReply() {}
 
 // Refuse implements Refusable.
-func (AwaitJobs) Refuse(e *Error) any { return RequestRejected{Err: *e} }
+func (WaitJobs) Refuse(e *Error) any { return RequestRejected{Err: *e} }
 
 // Check says what is wrong with a wait, before anything of it exists.
-func (r AwaitJobs) Check() *Error {
+func (r WaitJobs) Check() *Error {
 	switch {
 	case len(r.Jobs) == 0:
 		return Invalid("jobs", "the wait names no job; name at least one")

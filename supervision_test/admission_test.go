@@ -48,7 +48,7 @@ func TestAdmissionEndsWithTheNode(t *testing.T) {
 		h.begins()
 		h.after(0)
 		before := len(h.engine.Ever())
-		done := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		done := h.ending(context.Background(), messages.ShutdownNode{Grace: -1})
 		want(h, "started", len(h.engine.Ever()), before)
 		h.begins()
 		want(h, "the end", <-done, nil)

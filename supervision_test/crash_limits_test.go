@@ -260,7 +260,7 @@ func TestFaultCrashOfTheRecorderTooOften(t *testing.T) {
 		p.Exit(0)
 		want(h, "outcome", finished(c).Outcome, messages.Exited)
 		h.over = true
-		if err := h.node.Shutdown(context.Background(), messages.ShutDown{}); err != nil {
+		if err := h.node.Shutdown(context.Background(), messages.ShutdownNode{}); err != nil {
 			h.Error(err)
 		}
 		h.left = true // the journal cannot tell of the ends: nobody writes it
@@ -307,7 +307,7 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 			errs <- err
 		}()
 		go func() {
-			_, err := h.node.Ask(context.Background(), messages.AwaitJobs{Jobs: []messages.JobID{"j1"}})
+			_, err := h.node.Ask(context.Background(), messages.WaitJobs{Jobs: []messages.JobID{"j1"}})
 			errs <- err
 		}()
 		synctest.Wait()
@@ -338,7 +338,7 @@ func TestFaultCrashOfTheSupervisor(t *testing.T) {
 		if err := h.node.Err(); err == nil || errors.Is(err, troupe.ErrClosed) {
 			t.Errorf("a failed node says %v", err)
 		}
-		if err := h.node.Shutdown(context.Background(), messages.ShutDown{}); err == nil {
+		if err := h.node.Shutdown(context.Background(), messages.ShutdownNode{}); err == nil {
 			t.Error("the end of a failed node is told as a success")
 		}
 		_ = sub.Close()

@@ -60,7 +60,7 @@ func TestFaultSessionThatFailsEveryTime(t *testing.T) {
 		refused(c, messages.Internal)
 		h.wantSignals(p)
 		reply[messages.ScopeClosed](h.ask(messages.CloseScope{Path: "a"}))
-		if err := h.shutdown(messages.ShutDown{}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 			h.Error(err)
 		}
 		h.engine.Close(false)
@@ -90,7 +90,7 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 			want(h, "code", job.Err.Code, messages.Internal)
 			want(h, "status", job.ExitCode(), 125)
 		}
-		want(h, "awaited", reply[messages.AwaitEnded](end).Satisfied, true)
+		want(h, "awaited", reply[messages.WaitEnded](end).Satisfied, true)
 		want(h, "state", h.job("j2").State, messages.Retired)
 		want(h, "flagged", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
 		h.stage.fail(fault{})
@@ -99,7 +99,7 @@ func TestFaultQueueOfASessionThatFailsEveryTime(t *testing.T) {
 		q.Exit(0)
 		r.Exit(0)
 		h.wantSignals(p)
-		if err := h.shutdown(messages.ShutDown{}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 			h.Error(err)
 		}
 		h.engine.Close(false)
@@ -119,7 +119,7 @@ func TestFaultScopeThatFailsEveryTime(t *testing.T) {
 			refused(c, messages.Internal)
 			refused(h.ask(messages.StopCommand{Job: "j1"}), messages.Internal)
 			h.wantSignals(p)
-			if err := h.shutdown(messages.ShutDown{}); err != nil {
+			if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 				h.Error(err)
 			}
 			h.engine.Close(false)

@@ -150,7 +150,7 @@ func (s situation) survives(h *house, kind string) {
 	c := s.bring(h, messages.RunCommand{Scope: "a/b", Text: stubborn, Name: "job"})
 	id := h.job("job").ID
 	before := h.signalled(stubborn)
-	wait := h.send(messages.AwaitJobs{Jobs: []messages.JobID{id}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}})
+	wait := h.send(messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}})
 	follow := h.send(messages.FollowOutput{Job: id, From: 1000})
 	if kind == "gather" { // it lives only while it stops something
 		h.start(messages.RunCommand{Scope: "other", Text: "to be stopped"})

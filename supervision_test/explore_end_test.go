@@ -17,10 +17,10 @@ type ending struct {
 }
 
 var endings = []ending{
-	{"ends in order", func(x *explorer) { x.shutDown(messages.ShutDown{Grace: pick(x, -1, 0, time.Second)}) }},
+	{"ends in order", func(x *explorer) { x.shutDown(messages.ShutdownNode{Grace: pick(x, -1, 0, time.Second)}) }},
 	{"ends in order while clients ask on", func(x *explorer) { x.shutDownAmong(time.Hour) }},
 	{"ends when all is done", (*explorer).playOn},
-	{"leaves its jobs", func(x *explorer) { x.shutDown(messages.ShutDown{KeepJobs: true}) }},
+	{"leaves its jobs", func(x *explorer) { x.shutDown(messages.ShutdownNode{KeepJobs: true}) }},
 	{"is forced to end", func(x *explorer) {
 		x.cut = true
 		x.shutDownAmong(x.while())
@@ -42,7 +42,7 @@ func (x *explorer) playOn() {
 	x.look()
 	x.checkRecords()
 	x.checkSessions()
-	x.shutDown(messages.ShutDown{})
+	x.shutDown(messages.ShutdownNode{})
 }
 
 // checkSessions sees to it that each session that is open takes a command and runs it.
@@ -71,7 +71,7 @@ func (x *explorer) checkSessions() {
 }
 
 // shutDown ends the node.
-func (x *explorer) shutDown(r messages.ShutDown) {
+func (x *explorer) shutDown(r messages.ShutdownNode) {
 	x.note("%s", say(r))
 	x.beginEnd(r.KeepJobs)
 	x.endWithin(r, time.Hour)
@@ -84,7 +84,7 @@ func (x *explorer) shutDownAmong(within time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		x.endWithin(messages.ShutDown{}, within)
+		x.endWithin(messages.ShutdownNode{}, within)
 	}()
 	for range 6 {
 		x.op()
@@ -103,7 +103,7 @@ func (x *explorer) beginEnd(leaves bool) {
 // what the supervisor allows each phase.
 const endsWithin = time.Minute
 
-func (x *explorer) endWithin(r messages.ShutDown, within time.Duration) {
+func (x *explorer) endWithin(r messages.ShutdownNode, within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	began := time.Now()
@@ -137,7 +137,7 @@ func (x *explorer) supervisorFails() {
 	x.cut = true
 	x.system().Root.Send(x.top(), boom{})
 	<-x.node.Failed()
-	if err := x.node.Shutdown(context.Background(), messages.ShutDown{}); err == nil {
+	if err := x.node.Shutdown(context.Background(), messages.ShutdownNode{}); err == nil {
 		x.Errorf("the end of a failed node is told as a success")
 	}
 }

@@ -87,7 +87,7 @@ func (x *explorer) checkEnd(p *fake.Process, t *tale) {
 		}
 	case messages.ProcessFailed:
 		want, shell = messages.FailedToStart, f.Shell
-		if by := t.end.Cause; by.By != messages.ByNobody {
+		if by := t.end.Cause; by.By != messages.ByNone {
 			want = by.OutcomeOf()
 		}
 	}

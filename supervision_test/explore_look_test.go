@@ -57,14 +57,14 @@ func (x *explorer) patience(request any) (time.Duration, bool) {
 	case messages.ListJobs, messages.FindJob, messages.RemoveJob, messages.AnnounceTask, messages.UpdateTask,
 		messages.ListSessions, messages.ListScopes:
 		return 0, true
-	case messages.AwaitJobs:
+	case messages.WaitJobs:
 		return r.Timeout, r.Timeout > 0 && !x.faulty
 	case messages.OpenScope, messages.OpenSession, messages.PromoteCommand, messages.ChangeDeadline, messages.HandOver:
 		return 0, !x.faulty
-	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.LeaveScope:
+	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
 		return stops, !x.faulty
-	case messages.WriteInput, messages.CloseInput, messages.AwaitInput, messages.SignalCommand, messages.PaceOutput,
-		messages.ResizeTerminal, messages.TakeTerminal, messages.LeaveTerminal:
+	case messages.WriteInput, messages.CloseInput, messages.CheckInput, messages.SignalCommand, messages.PauseOutput,
+		messages.ResizeTerminal, messages.ClaimTerminal, messages.ReleaseTerminal:
 		return slowest, !x.faulty
 	}
 	return 0, false

@@ -29,8 +29,8 @@ var ops = []op{
 	{3, func(x *explorer) { x.request(messages.HandOver{Job: x.job(), To: x.scope()}) }},
 	{2, func(x *explorer) { x.request(messages.WriteInput{Job: x.job(), Data: []byte("hello\n")}) }},
 	{1, func(x *explorer) { x.request(messages.CloseInput{Job: x.job()}) }},
-	{1, func(x *explorer) { x.request(messages.AwaitInput{Job: x.job(), For: time.Second}) }},
-	{1, func(x *explorer) { x.request(messages.PaceOutput{Job: x.job(), Hold: x.chance(50)}) }},
+	{1, func(x *explorer) { x.request(messages.CheckInput{Job: x.job(), For: time.Second}) }},
+	{1, func(x *explorer) { x.request(messages.PauseOutput{Job: x.job(), Hold: x.chance(50)}) }},
 	{1, func(x *explorer) {
 		x.request(messages.SignalCommand{Job: x.job(), Signal: pick(x, "INT", "CONT", "KILL"), Tree: x.chance(50)})
 	}},
@@ -38,7 +38,7 @@ var ops = []op{
 		x.request(messages.CloseSession{Scope: x.scope(), Session: x.session(), Grace: x.grace()})
 	}},
 	{2, func(x *explorer) { x.request(messages.CloseScope{Path: x.scope(), Grace: x.grace()}) }},
-	{2, func(x *explorer) { x.request(messages.LeaveScope{Path: x.scope(), Grace: x.grace()}) }},
+	{2, func(x *explorer) { x.request(messages.ReleaseScope{Path: x.scope(), Grace: x.grace()}) }},
 	{1, func(x *explorer) {
 		x.request(messages.OpenScope{Path: x.scope(), Quota: messages.ScopeQuota{Jobs: x.rng.IntN(4), Sessions: x.rng.IntN(3)}})
 	}},
@@ -55,9 +55,9 @@ var ops = []op{
 	{1, func(x *explorer) {
 		x.request(messages.ResizeTerminal{Job: x.job(), Size: messages.Terminal{Rows: 30, Cols: 90}})
 	}},
-	{1, func(x *explorer) { x.request(messages.TakeTerminal{Job: x.job(), By: pick(x, "v", "w")}) }},
+	{1, func(x *explorer) { x.request(messages.ClaimTerminal{Job: x.job(), By: pick(x, "v", "w")}) }},
 	{1, func(x *explorer) {
-		x.request(messages.LeaveTerminal{Job: x.job(), By: pick(x, "v", "w"), Through: int64(x.rng.IntN(12))})
+		x.request(messages.ReleaseTerminal{Job: x.job(), By: pick(x, "v", "w"), Through: int64(x.rng.IntN(12))})
 	}},
 	{3, (*explorer).hear},
 	{2, (*explorer).acknowledgeSome},
@@ -99,7 +99,7 @@ func (x *explorer) opens(r *messages.RunCommand) {
 	if r.Session != shellOne && r.Session != shellTwo || x.chance(10) {
 		return
 	}
-	r.Open = &messages.SessionPlan{Backend: pick(x, "", "", messages.OfShell)}
+	r.Open = &messages.SessionPlan{Backend: pick(x, "", "", messages.BackendShell)}
 	if r.OnExit == messages.KeepChildren && x.chance(90) {
 		r.OnExit = ""
 	}
@@ -225,7 +225,7 @@ func (x *explorer) list() {
 }
 
 func (x *explorer) wait() {
-	r := messages.AwaitJobs{Jobs: []messages.JobID{x.job(), x.job()}, Any: x.chance(50), Timeout: pick(x, 0, time.Second, time.Minute)}
+	r := messages.WaitJobs{Jobs: []messages.JobID{x.job(), x.job()}, Any: x.chance(50), Timeout: pick(x, 0, time.Second, time.Minute)}
 	r.Condition = pick(x, messages.Condition{}, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"},
 		messages.Condition{Kind: messages.UntilQuiet, Quiet: 2 * time.Second}, messages.Condition{Kind: messages.UntilInput})
 	x.request(r)

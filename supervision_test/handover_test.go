@@ -223,7 +223,7 @@ func TestHandoverIntoTheEnd(t *testing.T) {
 			inHouse(t, func(h *house) {
 				c, p := h.start(messages.RunCommand{Scope: "a", Text: "make"})
 				move := h.send(messages.HandOver{Job: "j1", To: "b/c"})
-				if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
+				if err := h.shutdown(messages.ShutdownNode{Grace: -1, KeepJobs: keep}); err != nil {
 					h.Error(err)
 				}
 				want(h, "answers", len(move.heard()), 1)

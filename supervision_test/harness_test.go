@@ -123,7 +123,7 @@ func (h *house) begin() {
 	h.mortal = fault{}
 	h.stage.trace = os.Getenv("TROUPE_TEST_TRACE") != ""
 	h.over, h.left, h.cut = false, false, false
-	h.kinds[messages.OfShell] = h.engine.ShellBackend() // of a process of its own: it knows of no shell
+	h.kinds[messages.BackendShell] = h.engine.ShellBackend() // of a process of its own: it knows of no shell
 	log := zerolog.Logger{}
 	if os.Getenv("TROUPE_TEST_LOG") != "" {
 		log = zerolog.New(zerolog.NewTestWriter(h.TB))
@@ -156,7 +156,7 @@ func (h *house) die() {
 	h.cut = true
 	h.system().Root.Send(h.top(), boom{})
 	<-h.node.Failed()
-	_ = h.node.Shutdown(context.Background(), messages.ShutDown{})
+	_ = h.node.Shutdown(context.Background(), messages.ShutdownNode{})
 	synctest.Wait()
 	h.bury()
 }
@@ -273,7 +273,7 @@ func (h *house) wantSignals(p *fake.Process, names ...string) {
 }
 
 // shutdown ends the node in order and gives the error of the call.
-func (h *house) shutdown(r messages.ShutDown) error {
+func (h *house) shutdown(r messages.ShutdownNode) error {
 	h.Helper()
 	h.over, h.left = true, r.KeepJobs
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
@@ -291,7 +291,7 @@ func (h *house) abort() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = h.node.Shutdown(ctx, messages.ShutDown{})
+	_ = h.node.Shutdown(ctx, messages.ShutdownNode{})
 	h.engine.Close(false)
 	synctest.Wait()
 }
@@ -307,7 +307,7 @@ func (h *house) end() {
 	h.Helper()
 	if !h.over {
 		h.begins()
-		done := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		done := h.ending(context.Background(), messages.ShutdownNode{Grace: -1})
 		h.begins() // whose turn came in the last moment
 		if err := <-done; err != nil {
 			h.Errorf("the end of the node: %v", err)

@@ -216,7 +216,7 @@ func TestIdempotencyOfAJobThatGoesOn(t *testing.T) {
 		p := h.proc("make")
 		p.Begin()
 		want(h, "given up", errors.Is((<-first).err, context.DeadlineExceeded), true)
-		h.tell(messages.WithdrawRun{Key: "k"}) // by nobody: what the second is owed stays
+		h.tell(messages.AbandonRun{Key: "k"}) // by nobody: what the second is owed stays
 		h.after(time.Minute)
 		h.wantSignals(p)
 		reply[messages.CommandPromoted](second)

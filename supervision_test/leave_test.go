@@ -32,7 +32,7 @@ func TestLeaveEndsAll(t *testing.T) {
 		h.ask(messages.OpenScope{Path: "a/b"})
 		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "one", Background: true})
 		_, q := h.start(messages.RunCommand{Scope: "a/b/c", Text: "two", Background: true})
-		leaving := h.ask(messages.LeaveScope{Path: "a/b", Reason: "its client has gone"})
+		leaving := h.ask(messages.ReleaseScope{Path: "a/b", Reason: "its client has gone"})
 		h.wantSignals(p, "TERM")
 		h.wantSignals(q, "TERM")
 		p.Exit(0)
@@ -42,7 +42,7 @@ func TestLeaveEndsAll(t *testing.T) {
 		wantList(h, "stopped", closed.Jobs, "j1", "j2")
 		want(h, "why", h.job("j1").Cause, messages.Cause{By: messages.ByScope, Reason: "its client has gone", Signal: "TERM"})
 		wantList(h, "scopes", h.openScopes(), "a")
-		refused(h.ask(messages.LeaveScope{Path: "a/b"}), messages.NotFound)
+		refused(h.ask(messages.ReleaseScope{Path: "a/b"}), messages.NotFound)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestLeaveSparesWhatIsKept(t *testing.T) {
 		outside := run("ab", "one", "outside")
 		starting := h.run(messages.RunCommand{Scope: "a", Session: "one", Text: "starting"})
 		h.keep("j1")
-		left := h.ask(messages.LeaveScope{Path: "a", Grace: time.Minute})
+		left := h.ask(messages.ReleaseScope{Path: "a", Grace: time.Minute})
 		for _, p := range []*fake.Process{beside, other, below, aside} {
 			h.wantSignals(p, "TERM")
 			p.Exit(0)
@@ -70,19 +70,19 @@ func TestLeaveSparesWhatIsKept(t *testing.T) {
 		h.proc("starting").SetNature(fake.Obedient)
 		h.proc("starting").Begin()
 		want(h, "starting", finished(starting).Outcome, messages.Cancelled)
-		said := reply[messages.ScopeLeft](left)
+		said := reply[messages.ScopeReleased](left)
 		wantList(h, "kept", said.Kept, "j1", "j2")
 		wantList(h, "stopped", said.Jobs, "j3", "j4", "j5", "j6", "j8")
 		for _, p := range []*fake.Process{kept, detached, outside} {
 			h.wantSignals(p)
 		}
 		wantList(h, "scopes", h.openScopes(), "a", "a/d", "ab")
-		again := reply[messages.ScopeLeft](h.ask(messages.LeaveScope{Path: "a"}))
+		again := reply[messages.ScopeReleased](h.ask(messages.ReleaseScope{Path: "a"}))
 		want(h, "stopped again", len(again.Jobs), 0)
 		kept.Exit(0)
 		detached.Exit(0)
 		h.after(0)
-		reply[messages.ScopeClosed](h.ask(messages.LeaveScope{Path: "a"}))
+		reply[messages.ScopeClosed](h.ask(messages.ReleaseScope{Path: "a"}))
 		wantList(h, "scopes", h.openScopes(), "ab")
 		outside.Exit(0)
 	})
@@ -100,7 +100,7 @@ func TestLeaveKeepsOnlyWhatWasAskedFor(t *testing.T) {
 		h.keep("j3")
 		h.ask(messages.StopCommand{Job: "j3", Grace: time.Hour})
 		h.wantSignals(p, "TERM")
-		left := h.ask(messages.LeaveScope{Path: "a", Grace: -1})
+		left := h.ask(messages.ReleaseScope{Path: "a", Grace: -1})
 		h.after(time.Second)
 		wantList(h, "stopped", reply[messages.ScopeClosed](left).Jobs, "j1", "j2", "j3")
 	})
@@ -114,8 +114,8 @@ func TestLeaveBehindAPromotion(t *testing.T) {
 		_, q := h.start(messages.RunCommand{Scope: "a", Text: "back", Background: true})
 		h.ledger.fail(errJournal)
 		first, second := h.send(messages.PromoteCommand{Job: "j1", Keep: true}), h.send(messages.PromoteCommand{Job: "j2", Keep: true})
-		left := h.send(messages.LeaveScope{Path: "a"})
-		wantList(h, "kept", reply[messages.ScopeLeft](left).Kept, "j1", "j2")
+		left := h.send(messages.ReleaseScope{Path: "a"})
+		wantList(h, "kept", reply[messages.ScopeReleased](left).Kept, "j1", "j2")
 		reply[messages.CommandPromoted](first)
 		reply[messages.CommandPromoted](second)
 		h.die()
@@ -125,7 +125,7 @@ func TestLeaveBehindAPromotion(t *testing.T) {
 			want(h, "kept", h.job(id).HasFlag(messages.FlagKept), true)
 		}
 		h.again()
-		wantList(h, "kept", reply[messages.ScopeLeft](h.ask(messages.LeaveScope{Path: "a"})).Kept, "j1", "j2")
+		wantList(h, "kept", reply[messages.ScopeReleased](h.ask(messages.ReleaseScope{Path: "a"})).Kept, "j1", "j2")
 		h.wantSignals(p)
 		h.wantSignals(q)
 		p.Exit(0)
@@ -154,12 +154,12 @@ func TestLeaveBesideOtherEnds(t *testing.T) {
 		_, kept := h.start(messages.RunCommand{Scope: "a", Text: "kept", Background: true})
 		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "other", Background: true})
 		h.keep("j1")
-		left, again := h.ask(messages.LeaveScope{Path: "a", Grace: time.Hour}), h.ask(messages.LeaveScope{Path: "a", Grace: time.Hour})
+		left, again := h.ask(messages.ReleaseScope{Path: "a", Grace: time.Hour}), h.ask(messages.ReleaseScope{Path: "a", Grace: time.Hour})
 		closing := h.ask(messages.CloseScope{Path: "a", Grace: time.Minute})
 		h.wantSignals(kept, "TERM")
 		p.Exit(0)
-		reply[messages.ScopeLeft](left)
-		reply[messages.ScopeLeft](again)
+		reply[messages.ScopeReleased](left)
+		reply[messages.ScopeReleased](again)
 		kept.Exit(0)
 		reply[messages.ScopeClosed](closing)
 
@@ -167,8 +167,8 @@ func TestLeaveBesideOtherEnds(t *testing.T) {
 		h.start(messages.RunCommand{Scope: "b", Text: "ends", Background: true})
 		_, q := h.start(messages.RunCommand{Scope: "b", Session: "s", Text: "ends", Background: true})
 		h.keep("j3")
-		left = h.ask(messages.LeaveScope{Path: "b", Grace: time.Hour})
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		left = h.ask(messages.ReleaseScope{Path: "b", Grace: time.Hour})
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			t.Error(err)
 		}
 		refused(left, messages.ShuttingDown)
@@ -216,14 +216,14 @@ func TestLeaveAsSomethingBegins(t *testing.T) {
 		left := h.atOnce(
 			messages.RunCommand{Scope: "a/b/c", Session: "s", Text: "below", Background: true},
 			messages.RunCommand{Scope: "a", Session: "two", Text: "beside", Background: true},
-			messages.LeaveScope{Path: "a"},
+			messages.ReleaseScope{Path: "a"},
 		)[2]
 		for _, text := range []string{"below", "beside"} {
 			h.proc(text).SetNature(fake.Obedient)
 			h.proc(text).Begin()
 		}
 		h.after(messages.DefaultGrace)
-		said := reply[messages.ScopeLeft](left)
+		said := reply[messages.ScopeReleased](left)
 		wantList(h, "stopped", said.Jobs, "j2", "j3")
 		wantList(h, "kept", said.Kept, "j1")
 		for _, id := range said.Jobs {
@@ -239,7 +239,7 @@ func TestLeaveWhatIsBeingClosed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "kept", Background: true})
 		h.keep("j1")
-		all := h.atOnce(messages.CloseScope{Path: "a"}, messages.LeaveScope{Path: "a/b"})
+		all := h.atOnce(messages.CloseScope{Path: "a"}, messages.ReleaseScope{Path: "a/b"})
 		h.wantSignals(p, "TERM")
 		p.Exit(0)
 		reply[messages.ScopeClosed](all[0])
@@ -251,10 +251,10 @@ func TestLeaveWhatIsBeingClosed(t *testing.T) {
 func TestLeaveWhatIsPromotedOnItsWay(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Scope: "a/b", Text: "kept", Background: true})
-		all := h.atOnce(messages.HandOver{Job: "j1", To: "a/c"}, messages.PromoteCommand{Job: "j1", Keep: true}, messages.LeaveScope{Path: "a"})
+		all := h.atOnce(messages.HandOver{Job: "j1", To: "a/c"}, messages.PromoteCommand{Job: "j1", Keep: true}, messages.ReleaseScope{Path: "a"})
 		reply[messages.Acknowledged](all[0])
 		reply[messages.CommandPromoted](all[1])
-		wantList(h, "kept", reply[messages.ScopeLeft](all[2]).Kept, "j1")
+		wantList(h, "kept", reply[messages.ScopeReleased](all[2]).Kept, "j1")
 		h.wantSignals(p)
 		want(h, "state", h.job("j1").State, messages.Running)
 		p.Exit(0)

@@ -274,7 +274,7 @@ func TestListForgetsOutputs(t *testing.T) {
 			h.after(step.after)
 			want(h, "logs", h.store.Logs(), step.logs)
 		}
-		if err := h.shutdown(messages.ShutDown{}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 			h.Error(err)
 		}
 		want(h, "logs at the end", h.store.Logs(), 64)

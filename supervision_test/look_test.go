@@ -111,7 +111,7 @@ func TestFaultDirectoryHangsAndAllEnds(t *testing.T) {
 		last := h.send(messages.RunCommand{Text: "third", Dir: "/hangs"})
 		synctest.Wait()
 		began := time.Now()
-		require.NoError(t, h.shutdown(messages.ShutDown{}))
+		require.NoError(t, h.shutdown(messages.ShutdownNode{}))
 		want(h, "the end took", time.Since(began), 0)
 		want(h, "the last", finished(last).Outcome, messages.Cancelled)
 		close(end)

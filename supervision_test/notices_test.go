@@ -449,7 +449,7 @@ func TestRestartTellsTheCommandThatNeverBegan(t *testing.T) {
 	for name, never := range map[string]func(h *house){
 		"killed": func(h *house) { h.again() },
 		"ended": func(h *house) {
-			if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+			if err := h.shutdown(messages.ShutdownNode{Grace: -1}); err != nil {
 				h.Error(err)
 			}
 			h.bury()
@@ -550,7 +550,7 @@ func TestShutdownTellsTheLastEnds(t *testing.T) {
 		p.Leave(fake.Children{})
 		u := h.plan.urls.fresh()
 		u.hold = map[string]bool{elsewhere: true}
-		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{Grace: -1}); err != nil {
 			h.Error(err)
 		}
 		want(h, "told", len(u.of(there)), 1)

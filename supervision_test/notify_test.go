@@ -219,7 +219,7 @@ func TestNotifyByTheDoor(t *testing.T) {
 				words = append(words, word(m.(messages.Notification).Fact))
 			}
 		}()
-		if err := h.shutdown(messages.ShutDown{}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 			h.Error(err)
 		}
 		wantList(h, "told by the end", <-done, "session-main:default", "scope-main")

@@ -86,7 +86,7 @@ func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 		release := h.hold("supervisor", "messages.ShutDown")
 		ended := make(chan error)
 		h.over, h.left = true, true
-		go func() { ended <- h.node.Shutdown(h.Context(), messages.ShutDown{KeepJobs: true}) }()
+		go func() { ended <- h.node.Shutdown(h.Context(), messages.ShutdownNode{KeepJobs: true}) }()
 		synctest.Wait()
 		p.AwaitInput(true) // it is said, and on its way
 		synctest.Wait()

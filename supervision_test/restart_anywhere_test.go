@@ -23,7 +23,7 @@ func (h *house) revive() (died bool) {
 		return false
 	}
 	h.cut = true
-	_ = h.node.Shutdown(context.Background(), messages.ShutDown{})
+	_ = h.node.Shutdown(context.Background(), messages.ShutdownNode{})
 	synctest.Wait()
 	h.bury()
 	h.begin()

@@ -197,7 +197,7 @@ func TestRestartBehindAnOrderedEnd(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Text: "foreground"})
 		_, q := h.start(messages.RunCommand{Text: "background", Background: true})
 		starting := h.run(messages.RunCommand{Text: "starting"})
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
 		refused(c, messages.ShuttingDown)

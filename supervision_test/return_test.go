@@ -159,13 +159,13 @@ func TestReturnAndOtherEnds(t *testing.T) {
 		h.begin()
 		reply[messages.CommandPromoted](h.ask(messages.PromoteCommand{Job: "j1"}))
 		c := h.run(owned("given up"))
-		h.system().Root.RequestWithCustomSender(h.top(), messages.WithdrawRun{Key: "given up", Principal: "uid:1"}, c.pid)
+		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{Key: "given up", Principal: "uid:1"}, c.pid)
 		h.after(0)
 		h.wantSignals(q, "TERM")
 		q.Exit(0)
 		c.unmet.Store(true) // it does not hear of it
 		h.after(comeBack - time.Second)
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			t.Error(err)
 		}
 		h.bury()

@@ -107,7 +107,7 @@ func TestBadInputScreenOfAJobWithoutATerminal(t *testing.T) {
 			h.after(0)
 		}
 		want(h, "of nobody", reply[messages.RequestRejected](h.ask(messages.ReadScreen{Job: "j9"})).Err.Code, messages.NotFound)
-		want(h, "taken", reply[messages.CommandRejected](h.ask(messages.TakeTerminal{Job: "j1", By: "me"})).Err.Code, messages.JobFinished)
+		want(h, "taken", reply[messages.CommandRejected](h.ask(messages.ClaimTerminal{Job: "j1", By: "me"})).Err.Code, messages.JobFinished)
 	})
 }
 
@@ -154,18 +154,18 @@ func TestScreenLeavesAnswersToTheClient(t *testing.T) {
 		_, p := h.start(onTerminal)
 		p.Write(messages.Merged, "\x1b[5n")
 		wantInput(h, p, "\x1b[0n")
-		want(h, "answered", reply[messages.TerminalTaken](h.ask(messages.TakeTerminal{Job: "j1", By: "one"})).Answered, 4)
+		want(h, "answered", reply[messages.TerminalClaimed](h.ask(messages.ClaimTerminal{Job: "j1", By: "one"})).Answered, 4)
 		p.Write(messages.Merged, "\x1b[6n")
 		wantInput(h, p, "\x1b[0n")
-		want(h, "taken over", reply[messages.TerminalTaken](h.ask(messages.TakeTerminal{Job: "j1", By: "two"})).Answered, 4)
-		reply[messages.Acknowledged](h.ask(messages.LeaveTerminal{Job: "j1", By: "one", Through: 4}))
+		want(h, "taken over", reply[messages.TerminalClaimed](h.ask(messages.ClaimTerminal{Job: "j1", By: "two"})).Answered, 4)
+		reply[messages.Acknowledged](h.ask(messages.ReleaseTerminal{Job: "j1", By: "one", Through: 4}))
 		wantInput(h, p, "\x1b[0n")
 		p.Write(messages.Merged, "\x1b[c") // not shown to the client any more
-		reply[messages.Acknowledged](h.ask(messages.LeaveTerminal{Job: "j1", By: "two", Through: 8}))
+		reply[messages.Acknowledged](h.ask(messages.ReleaseTerminal{Job: "j1", By: "two", Through: 8}))
 		wantInput(h, p, "\x1b[0n\x1b[?62;1;6;22c")
 		h.again()
 		wantInput(h, p, "\x1b[0n\x1b[?62;1;6;22c")
-		want(h, "no name", reply[messages.CommandRejected](h.ask(messages.TakeTerminal{Job: "j1"})).Err.Code, messages.InvalidParams)
+		want(h, "no name", reply[messages.CommandRejected](h.ask(messages.ClaimTerminal{Job: "j1"})).Err.Code, messages.InvalidParams)
 	})
 }
 
@@ -174,7 +174,7 @@ func TestScreenLeavesAnswersToTheClient(t *testing.T) {
 func TestScreenIsTakenBeforeTheBegin(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.run(onTerminal)
-		want(h, "answered", reply[messages.TerminalTaken](h.ask(messages.TakeTerminal{Job: "j1", By: "one"})).Answered, 0)
+		want(h, "answered", reply[messages.TerminalClaimed](h.ask(messages.ClaimTerminal{Job: "j1", By: "one"})).Answered, 0)
 		p := h.proc("edit")
 		p.Begin()
 		p.Write(messages.Merged, "\x1b[5n")

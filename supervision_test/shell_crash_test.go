@@ -86,7 +86,7 @@ func TestRestartFindsLiveShells(t *testing.T) {
 			want(h, "jobs", len(jobs), 2)
 			want(h, "sessions", len(reply[messages.SessionList](h.ask(messages.ListSessions{})).Sessions), 2)
 			info := h.session("idle")
-			want(h, "kind", info.Backend, messages.OfShell)
+			want(h, "kind", info.Backend, messages.BackendShell)
 			want(h, "shell", info.Shell, "bash")
 			want(h, "running", info.Running, 0)
 			info = h.session("busy")
@@ -146,7 +146,7 @@ func TestShutdownLeavesLiveShells(t *testing.T) {
 		r.Background = true
 		_, p := h.start(r)
 		shell := h.shell()
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
 		h.bury()
@@ -212,7 +212,7 @@ func TestShellOutlivesItsCommands(t *testing.T) {
 		q.Begin()
 		h.after(0)
 		uid := h.job("j2").UID
-		h.system().Root.RequestWithCustomSender(h.top(), messages.WithdrawRun{UID: uid}, next.pid)
+		h.system().Root.RequestWithCustomSender(h.top(), messages.AbandonRun{UID: uid}, next.pid)
 		h.after(messages.DefaultGrace)
 		job := h.job("j2")
 		want(h, "gone", job.HasFlag(messages.FlagClientGone), true)

@@ -44,7 +44,7 @@ func TestShellsOverTheLimitMakeRoom(t *testing.T) {
 		r := live("c", "stays")
 		r.Background = true
 		_, p := h.start(r) // the oldest of the three is busy
-		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "e", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}))
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "e", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}))
 		h.after(time.Second)
 		want(h, "sessions", h.sessions(), "c d e pipes ")
 		ends := reply[messages.SessionList](h.ask(messages.ListSessions{Recent: true})).Recent
@@ -71,9 +71,9 @@ func TestShellsInUseMakeNoRoom(t *testing.T) {
 		err := refused(h.run(live("more", "x")), messages.ResourceExhausted)
 		want(h, "reason", err.Reason, "shells")
 		want(h, "hint", err.Hint != "", true)
-		refused(h.ask(messages.OpenSession{Session: "more", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}), messages.ResourceExhausted)
+		refused(h.ask(messages.OpenSession{Session: "more", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}), messages.ResourceExhausted)
 		want(h, "sessions", h.sessions(), "s0 s1 ")
-		c, p := h.start(messages.RunCommand{Session: "pipes", Text: "on pipes", Open: &messages.SessionPlan{Backend: messages.OnPipes}})
+		c, p := h.start(messages.RunCommand{Session: "pipes", Text: "on pipes", Open: &messages.SessionPlan{Backend: messages.BackendPipe}})
 		p.Exit(0)
 		finished(c)
 		procs[0].Exit(0)
@@ -92,7 +92,7 @@ func TestShellsIdleForTooLongAreClosed(t *testing.T) {
 		r.Background = true
 		_, p := h.start(r)
 		h.used("rests")
-		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "never", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}))
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "never", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}))
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "pipes"}))
 		h.after(30 * time.Minute)
 		h.used("again")
@@ -138,7 +138,7 @@ func TestShellsThatAreRefusedHoldNoPlace(t *testing.T) {
 	inHouse(t, func(h *house) {
 		reply[messages.ScopeOpened](h.ask(messages.OpenScope{Path: "a", Quota: messages.ScopeQuota{Sessions: 1}}))
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Scope: "a", Session: "one"}))
-		shell := messages.SessionPlan{Backend: messages.OfShell}
+		shell := messages.SessionPlan{Backend: messages.BackendShell}
 		refused(h.ask(messages.OpenSession{Scope: "a", Session: "two", SessionPlan: shell}), messages.ResourceExhausted)
 		refused(h.run(messages.RunCommand{Scope: "a", Session: "two", Text: "x", Open: &shell}), messages.ResourceExhausted)
 		bad := shell
@@ -175,12 +175,12 @@ func TestShellOfARefusedCommandIsNone(t *testing.T) {
 
 		c, p := h.start(messages.RunCommand{Session: "typo99", Text: "without a plan"})
 		p.Exit(0)
-		want(h, "backend", finished(c).Backend, messages.OnPipes)
+		want(h, "backend", finished(c).Backend, messages.BackendPipe)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "typo99"}))
 		h.used("typo98")
 		want(h, "sessions", h.sessions(), "typo98 ")
 
-		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "asked", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}))
+		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "asked", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}))
 		wrong.Session = "asked"
 		refused(h.run(wrong), messages.CwdNotFound)
 		want(h, "sessions", h.sessions(), "asked ")

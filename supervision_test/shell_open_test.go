@@ -62,12 +62,12 @@ func TestShellIsOpenedByTheRunThatNamesIt(t *testing.T) {
 		p.Exit(3)
 		job := finished(c)
 		want(h, "status", job.Status.Code, 3)
-		want(h, "backend", job.Backend, messages.OfShell)
+		want(h, "backend", job.Backend, messages.BackendShell)
 		want(h, "cwd", job.Dir, "/src")
 		want(h, "dropped", len(job.EnvDropped), 0)
 		info := h.session("s")
 		want(h, "info", info, messages.SessionInfo{
-			Scope: "main", Session: "s", Backend: messages.OfShell, Parallel: 1, Dir: "/src", Shell: "zsh", Used: info.Used,
+			Scope: "main", Session: "s", Backend: messages.BackendShell, Parallel: 1, Dir: "/src", Shell: "zsh", Used: info.Used,
 		})
 
 		c, p = h.start(messages.RunCommand{Session: "s", Text: "pwd"}) // without a plan: the session as it is
@@ -98,8 +98,8 @@ func TestShellPlansMustAgree(t *testing.T) {
 			run  messages.RunCommand
 			code messages.Code
 		}{
-			{plan(messages.SessionPlan{Backend: messages.OnPipes}), messages.Conflict},
-			{plan(messages.SessionPlan{Backend: messages.OfShellOnTerminal}), messages.Conflict},
+			{plan(messages.SessionPlan{Backend: messages.BackendPipe}), messages.Conflict},
+			{plan(messages.SessionPlan{Backend: messages.BackendShellPTY}), messages.Conflict},
 			{plan(messages.SessionPlan{Shell: "zsh"}), messages.Conflict},
 			{with(func(r *messages.RunCommand) { r.Shell = "fish" }), messages.Conflict},
 			{with(func(r *messages.RunCommand) { r.Detach = true }), messages.Unsupported},
@@ -110,14 +110,14 @@ func TestShellPlansMustAgree(t *testing.T) {
 		} {
 			refused(h.run(bad.run), bad.code)
 		}
-		refused(h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Backend: messages.OnPipes}}), messages.Conflict)
-		refused(h.ask(messages.OpenSession{Session: "default", SessionPlan: messages.SessionPlan{Backend: messages.OfShell}}), messages.InvalidParams)
+		refused(h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Backend: messages.BackendPipe}}), messages.Conflict)
+		refused(h.ask(messages.OpenSession{Session: "default", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell}}), messages.InvalidParams)
 		refused(h.run(live("", "bad")), messages.InvalidParams)
 		refused(h.run(messages.RunCommand{Session: "t", Text: "bad", Open: &messages.SessionPlan{Env: []string{"LD_PRELOAD=x"}}}), messages.EnvRefused)
 		want(h, "processes", len(h.engine.Ever()), 2)
 
 		for _, good := range []messages.RunCommand{
-			plan(messages.SessionPlan{}), plan(messages.SessionPlan{Backend: messages.OfShell, Shell: "bash"}), plan(messages.SessionPlan{Shell: "/usr/bin/bash"}),
+			plan(messages.SessionPlan{}), plan(messages.SessionPlan{Backend: messages.BackendShell, Shell: "bash"}), plan(messages.SessionPlan{Shell: "/usr/bin/bash"}),
 			with(func(r *messages.RunCommand) { r.Shell = "bash" }),
 		} {
 			c := h.run(good)
@@ -133,7 +133,7 @@ func TestShellPlansMustAgree(t *testing.T) {
 		c, p := h.start(live("pipes", "there")) // as it is
 		want(h, "no shell", p.Shell(), nil)
 		p.Exit(0)
-		want(h, "backend", finished(c).Backend, messages.OnPipes)
+		want(h, "backend", finished(c).Backend, messages.BackendPipe)
 	})
 }
 
@@ -159,7 +159,7 @@ func TestShellThatCouldNotBeOpenedLeavesItsName(t *testing.T) {
 		bad := live("s", "a")
 		bad.Open.Env = []string{"LD_PRELOAD=x"}
 		refused(h.run(bad), messages.EnvRefused)
-		refused(h.run(messages.RunCommand{Session: "s", Text: "a", Open: &messages.SessionPlan{Backend: messages.OfShellOnTerminal}}), messages.Unsupported)
+		refused(h.run(messages.RunCommand{Session: "s", Text: "a", Open: &messages.SessionPlan{Backend: messages.BackendShellPTY}}), messages.Unsupported)
 		c, p := h.start(live("s", "a"))
 		p.Exit(0)
 		finished(c)
@@ -197,7 +197,7 @@ func TestShellThatCouldNotBeginLeavesItsName(t *testing.T) {
 func TestShellBeginsWithTheFirstCommand(t *testing.T) {
 	inHouse(t, func(h *house) {
 		info := reply[messages.SessionOpened](h.ask(messages.OpenSession{
-			Session: "s", SessionPlan: messages.SessionPlan{Backend: messages.OfShell, Dir: "/src"},
+			Session: "s", SessionPlan: messages.SessionPlan{Backend: messages.BackendShell, Dir: "/src"},
 		})).Info
 		want(h, "parallel", info.Parallel, 1)
 		want(h, "shell", info.Shell, "bash")

@@ -131,7 +131,7 @@ func TestRecentEndsOfSessions(t *testing.T) {
 			}
 			want(h, string(session)+": length", end.Length, expected.length)
 			want(h, string(session)+": hash", len(end.Hash), 64)
-			want(h, string(session)+": backend", end.Backend, messages.OfShell)
+			want(h, string(session)+": backend", end.Backend, messages.BackendShell)
 			want(h, string(session)+": when", end.At.IsZero(), false)
 		}
 		want(h, "the same text", of["idle"].Hash, of["closed"].Hash)

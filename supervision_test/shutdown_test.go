@@ -14,7 +14,7 @@ import (
 )
 
 // ending ends the node beside the test; the error of the call comes when it has.
-func (h *house) ending(ctx context.Context, r messages.ShutDown) <-chan error {
+func (h *house) ending(ctx context.Context, r messages.ShutdownNode) <-chan error {
 	h.Helper()
 	h.over, h.left = true, r.KeepJobs
 	done := make(chan error, 1)
@@ -30,7 +30,7 @@ func TestShutdownInOrder(t *testing.T) {
 		running, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running"})
 		starting := h.run(messages.RunCommand{Scope: "c", Text: "starting"})
 		queued := h.run(messages.RunCommand{Scope: "c", Text: "queued"})
-		done := h.ending(context.Background(), messages.ShutDown{Reason: "enough"})
+		done := h.ending(context.Background(), messages.ShutdownNode{Reason: "enough"})
 		h.wantSignals(p, "TERM")
 		want(h, "queued", finished(queued).Outcome, messages.Cancelled)
 		for _, r := range []any{
@@ -40,7 +40,7 @@ func TestShutdownInOrder(t *testing.T) {
 			messages.CloseScope{Path: "a"},
 			messages.HandOver{Job: "j1", To: "c"},
 			messages.Subscribe{},
-			messages.AwaitJobs{Jobs: []messages.JobID{"j1"}},
+			messages.WaitJobs{Jobs: []messages.JobID{"j1"}},
 		} {
 			refused(h.ask(r), messages.ShuttingDown)
 		}
@@ -83,14 +83,14 @@ func TestShutdownGivesEveryReply(t *testing.T) {
 			}()
 			h.after(0)
 			asked := []*client{
-				h.ask(messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}}),
+				h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Condition: messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Hour}}),
 				h.ask(messages.FollowOutput{Job: "j1"}), h.ask(messages.StopCommand{Scope: "a", Grace: time.Hour}),
 				h.ask(messages.CloseSession{Scope: "a", Grace: time.Hour}), h.ask(messages.CloseScope{Path: "b", Grace: time.Hour}),
 			}
 			if !keep {
 				h.proc("c").Begin()
 			}
-			if err := h.shutdown(messages.ShutDown{Grace: -1, KeepJobs: keep}); err != nil {
+			if err := h.shutdown(messages.ShutdownNode{Grace: -1, KeepJobs: keep}); err != nil {
 				h.Error(err)
 			}
 			for _, c := range asked {
@@ -120,7 +120,7 @@ func TestShutdownAnswersReaders(t *testing.T) {
 			asked := []*client{
 				h.send(messages.ReadOutput{Job: "j1", View: messages.View{Kind: messages.ViewTail}}), h.send(messages.FollowOutput{Job: "j1"}),
 			}
-			if err := h.shutdown(messages.ShutDown{}); err != nil {
+			if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 				h.Error(err)
 			}
 			for _, c := range asked {
@@ -136,7 +136,7 @@ func TestShutdownLeavesJobs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Scope: "a/b", Text: "running", Background: true, Timeout: time.Hour})
 		starting := h.run(messages.RunCommand{Text: "starting"})
-		if err := h.shutdown(messages.ShutDown{KeepJobs: true}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
 		reply[messages.CommandPromoted](c)
@@ -161,14 +161,14 @@ func TestShutdownForced(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		begin := h.since()
-		done := h.ending(ctx, messages.ShutDown{Grace: time.Hour})
+		done := h.ending(ctx, messages.ShutdownNode{Grace: time.Hour})
 		if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
 			h.Errorf("an end that was cut short: %v", err)
 		}
 		want(h, "took", h.since()-begin, time.Second)
 		h.wantSignals(p, "TERM")
 		want(h, "owned", p.Owned(), false)
-		if err := h.node.Shutdown(context.Background(), messages.ShutDown{}); err != nil {
+		if err := h.node.Shutdown(context.Background(), messages.ShutdownNode{}); err != nil {
 			h.Errorf("the end again: %v", err)
 		}
 		h.left = true
@@ -183,8 +183,8 @@ func TestShutdownForced(t *testing.T) {
 func TestShutdownTwice(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
-		one := h.ending(context.Background(), messages.ShutDown{})
-		two := h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		one := h.ending(context.Background(), messages.ShutdownNode{})
+		two := h.ending(context.Background(), messages.ShutdownNode{Grace: -1})
 		h.wantSignals(p, "TERM", "KILL")
 		p.Exit(0)
 		if err := errors.Join(<-one, <-two); err != nil {
@@ -201,7 +201,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
 		p.Leave(fake.Children{N: 1, Stubborn: true, Survivors: []messages.Survivor{stuck}})
-		err := h.shutdown(messages.ShutDown{Grace: -1})
+		err := h.shutdown(messages.ShutdownNode{Grace: -1})
 		var named *troupe.SurvivorsError
 		if !errors.As(err, &named) || len(named.Survivors) != 1 || named.Survivors[0] != stuck {
 			h.Errorf("the end of the node: %v", err)
@@ -211,7 +211,7 @@ func TestShutdownNamesSurvivors(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c := h.run(messages.RunCommand{Text: "never begins"})
 		move := h.send(messages.CloseScope{Path: "main"})
-		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{Grace: -1}); err != nil {
 			h.Error(err)
 		}
 		if h.since() > time.Minute {
@@ -235,7 +235,7 @@ func TestShutdownWithAJournalThatFails(t *testing.T) {
 			if mended {
 				time.AfterFunc(7*time.Second, func() { h.ledger.fail(nil) })
 			}
-			done := h.ending(context.Background(), messages.ShutDown{Grace: time.Second})
+			done := h.ending(context.Background(), messages.ShutdownNode{Grace: time.Second})
 			h.after(time.Second)
 			h.wantSignals(p, "TERM", "KILL")
 			want(h, "outcome", finished(c).Outcome, messages.Cancelled) // a client does not wait for it
@@ -262,7 +262,7 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 		inHouse(t, func(h *house) {
 			c, p := h.start(messages.RunCommand{Text: "stubborn", Grace: r.job})
 			h.start(messages.RunCommand{Text: "patient no more", Background: true, Grace: -1})
-			done := h.ending(context.Background(), messages.ShutDown{Grace: r.asked})
+			done := h.ending(context.Background(), messages.ShutdownNode{Grace: r.asked})
 			h.after(long - time.Second)
 			h.wantSignals(p, "TERM")
 			h.after(time.Second)
@@ -280,7 +280,7 @@ func TestShutdownGivesAJobItsOwnGrace(t *testing.T) {
 func TestShutdownGivesAllTheTimeThereIs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "make", Background: true})
-		done := h.ending(context.Background(), messages.ShutDown{Grace: math.MaxInt64})
+		done := h.ending(context.Background(), messages.ShutdownNode{Grace: math.MaxInt64})
 		h.after(24 * time.Hour)
 		h.wantSignals(p, "TERM")
 		p.Exit(0)
@@ -296,7 +296,7 @@ func TestShutdownWaitsForWhatIsLate(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "late", Grace: time.Minute})
 		p.HoldDrain(true)
-		done := h.ending(context.Background(), messages.ShutDown{})
+		done := h.ending(context.Background(), messages.ShutdownNode{})
 		h.after(time.Minute + 30*time.Second)
 		silent(c)
 		p.HoldDrain(false)
@@ -312,14 +312,14 @@ func TestShutdownWaitsForWhatIsLate(t *testing.T) {
 func TestShutdownAgainByNobody(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
-		done := h.ending(context.Background(), messages.ShutDown{})
-		h.tell(messages.ShutDown{})
-		again := h.ask(messages.ShutDown{})
+		done := h.ending(context.Background(), messages.ShutdownNode{})
+		h.tell(messages.ShutdownNode{})
+		again := h.ask(messages.ShutdownNode{})
 		p.Exit(0)
 		if err := <-done; err != nil {
 			h.Error(err)
 		}
-		reply[messages.ShutdownEnded](again)
+		reply[messages.ShutdownDone](again)
 		want(h, "outcome", finished(c).Outcome, messages.Cancelled)
 	})
 }
@@ -335,12 +335,12 @@ func TestShutdownWithAJournalThatHangs(t *testing.T) {
 		h.cut, h.left = true, true
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		one := h.ending(ctx, messages.ShutDown{Grace: -1})
+		one := h.ending(ctx, messages.ShutdownNode{Grace: -1})
 		h.after(time.Second + 500*time.Millisecond)
-		two := h.ending(context.Background(), messages.ShutDown{})
+		two := h.ending(context.Background(), messages.ShutdownNode{})
 		now, cancel := context.WithCancel(context.Background())
 		cancel()
-		want(h, "an ended context", h.node.Shutdown(now, messages.ShutDown{}), context.Canceled)
+		want(h, "an ended context", h.node.Shutdown(now, messages.ShutdownNode{}), context.Canceled)
 		want(h, "who come second wait", len(two), 0)
 		want(h, "the first waits", len(one), 0)
 		if err := <-one; !errors.Is(err, context.DeadlineExceeded) {
@@ -362,14 +362,14 @@ func TestShutdownWithoutABoundWithAJournalThatHangs(t *testing.T) {
 		release := make(chan struct{})
 		h.ledger.hold(release)
 		h.cut, h.left = true, true
-		err := <-h.ending(context.Background(), messages.ShutDown{Grace: -1})
+		err := <-h.ending(context.Background(), messages.ShutdownNode{Grace: -1})
 		if !errors.Is(err, &messages.Error{Code: messages.Internal, Reason: "hangs"}) {
 			h.Errorf("the end of a node that hangs: %v", err)
 		}
 		if h.since() > 30*time.Second {
 			h.Errorf("took %s", h.since())
 		}
-		want(h, "the end of one that has ended", h.node.Shutdown(context.Background(), messages.ShutDown{}), nil)
+		want(h, "the end of one that has ended", h.node.Shutdown(context.Background(), messages.ShutdownNode{}), nil)
 		close(release)
 		h.left = true
 		h.after(time.Second)
@@ -392,7 +392,7 @@ func TestShutdownAnswersWhoWaitsForAStop(t *testing.T) {
 		}()
 		synctest.Wait()
 		h.wantSignals(p, "TERM")
-		if err := <-h.ending(context.Background(), messages.ShutDown{KeepJobs: true}); err != nil {
+		if err := <-h.ending(context.Background(), messages.ShutdownNode{KeepJobs: true}); err != nil {
 			h.Error(err)
 		}
 		switch got := (<-stopped).(type) {

@@ -20,8 +20,8 @@ func TestAskedOfAJobThatIsRefused(t *testing.T) {
 			return &messages.Error{Code: messages.CwdNotFound, Message: "no such directory"}
 		}}})
 		c := h.send(messages.RunCommand{UID: uid(1), Text: "make"})
-		wait := h.ask(messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(uid(1))}})
-		limited := h.ask(messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
+		wait := h.ask(messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(uid(1))}})
+		limited := h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
 		silent(wait)
 		close(looked)
 		refused(c, messages.CwdNotFound)
@@ -86,7 +86,7 @@ func TestAskedOfAJobThatWasGivenUp(t *testing.T) {
 		for _, r := range []any{messages.HandOver{Job: "j1", To: "b"}, messages.StopCommand{Job: "j1", Grace: -1}, messages.SignalCommand{Job: "j1", Signal: "INT"}} {
 			want(h, "reason", refused(h.ask(r), messages.Internal).Reason, "unsupervised")
 		}
-		if err := h.shutdown(messages.ShutDown{Grace: -1}); err != nil {
+		if err := h.shutdown(messages.ShutdownNode{Grace: -1}); err != nil {
 			h.Error(err)
 		}
 		h.engine.Close(false)
@@ -98,7 +98,7 @@ func TestAskedOfAJobThatWasGivenUp(t *testing.T) {
 // it comes to is as always.
 func TestHandoverLeavesThePlanBehind(t *testing.T) {
 	inHouse(t, func(h *house) {
-		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a", Background: true, Open: &messages.SessionPlan{Backend: messages.OnPipes, Dir: "/usr"}})
+		_, p := h.start(messages.RunCommand{Scope: "a", Session: "s", Text: "a", Background: true, Open: &messages.SessionPlan{Backend: messages.BackendPipe, Dir: "/usr"}})
 		reply[messages.Acknowledged](h.ask(messages.HandOver{Job: "j1", To: "b"}))
 		c, q := h.start(messages.RunCommand{Scope: "b", Text: "b"})
 		q.Exit(0)
@@ -117,7 +117,7 @@ func TestKeepOfAnUnsupervisedJobIsNone(t *testing.T) {
 		}
 		want(h, "unsupervised", h.job("j1").HasFlag(messages.FlagUnsupervised), true)
 		refused(h.ask(messages.PromoteCommand{Job: "j1", Keep: true}), messages.Refused)
-		left := h.ask(messages.LeaveScope{Path: "a", Grace: -1})
+		left := h.ask(messages.ReleaseScope{Path: "a", Grace: -1})
 		h.wantSignals(p, "KILL")
 		p.Exit(0)
 		reply[messages.ScopeClosed](left)
@@ -152,9 +152,9 @@ func TestPaceDoesNotWaitForInput(t *testing.T) {
 		_, p := h.start(messages.RunCommand{Text: "make", Background: true, Stdin: messages.StdinPipe})
 		p.FillInput(true)
 		write := h.ask(messages.WriteInput{Job: "j1", Data: []byte("x")})
-		reply[messages.Acknowledged](h.ask(messages.PaceOutput{Job: "j1", Hold: true}))
+		reply[messages.Acknowledged](h.ask(messages.PauseOutput{Job: "j1", Hold: true}))
 		silent(write)
-		reply[messages.Acknowledged](h.ask(messages.PaceOutput{Job: "j1"}))
+		reply[messages.Acknowledged](h.ask(messages.PauseOutput{Job: "j1"}))
 		p.FillInput(false)
 		reply[messages.InputWritten](write)
 		p.Exit(0)

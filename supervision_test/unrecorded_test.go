@@ -26,7 +26,7 @@ func (h *house) loseRecorder() {
 // journal is well, says of them what their clients were told.
 func (h *house) endUnrecorded() {
 	h.Helper()
-	if err := h.shutdown(messages.ShutDown{}); err != nil {
+	if err := h.shutdown(messages.ShutdownNode{}); err != nil {
 		h.Error(err)
 	}
 	told := h.endsTold()
@@ -213,7 +213,7 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 				c, p := h.start(messages.RunCommand{Text: "make", Grace: time.Hour})
 				j.begin(h)
 				began := h.since()
-				done := h.ending(context.Background(), messages.ShutDown{})
+				done := h.ending(context.Background(), messages.ShutdownNode{})
 				h.wantSignals(p, "TERM")
 				p.Exit(0)
 				want(h, "outcome", finished(c).Outcome, messages.Cancelled)

@@ -15,13 +15,13 @@ import (
 // await waits for jobs to meet a condition.
 func (h *house) await(any bool, until messages.Condition, jobs ...messages.JobID) *client {
 	h.Helper()
-	return h.ask(messages.AwaitJobs{Jobs: jobs, Any: any, Condition: until})
+	return h.ask(messages.WaitJobs{Jobs: jobs, Any: any, Condition: until})
 }
 
 // wantWait compares the one answer of a wait: how it ended, and by whom.
-func wantWait(c *client, how string, met ...messages.JobID) messages.AwaitEnded {
+func wantWait(c *client, how string, met ...messages.JobID) messages.WaitEnded {
 	c.h.Helper()
-	end := reply[messages.AwaitEnded](c)
+	end := reply[messages.WaitEnded](c)
 	got := "nothing"
 	switch {
 	case end.Satisfied:
@@ -66,7 +66,7 @@ func TestWaitForTheEnd(t *testing.T) {
 func TestWaitTimesOut(t *testing.T) {
 	inHouse(t, func(h *house) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
-		wait := h.ask(messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
+		wait := h.ask(messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Timeout: time.Minute})
 		h.after(time.Minute - 1)
 		silent(wait)
 		h.after(1)
@@ -201,7 +201,7 @@ func TestWaitRefused(t *testing.T) {
 		want(h, "limit", err.Reason, "watches")
 		reply[messages.CommandStopped](h.ask(messages.StopCommand{Job: "j1", Grace: -1}))
 		for i, w := range waits {
-			want(h, fmt.Sprintf("wait %d", i), reply[messages.AwaitEnded](w).Satisfied, true)
+			want(h, fmt.Sprintf("wait %d", i), reply[messages.WaitEnded](w).Satisfied, true)
 		}
 		h.after(0)
 		wantWait(h.await(false, messages.Condition{}, "j1"), "satisfied", "j1")
@@ -220,7 +220,7 @@ func TestWaitsGivenUpMakeRoom(t *testing.T) {
 				h.Errorf("%T: %v", r, err)
 			}
 		}
-		wait := messages.AwaitJobs{Jobs: []messages.JobID{"j1"}}
+		wait := messages.WaitJobs{Jobs: []messages.JobID{"j1"}}
 		for range 3 {
 			giveUp(wait)
 		}
@@ -228,7 +228,7 @@ func TestWaitsGivenUpMakeRoom(t *testing.T) {
 		first := h.await(false, text, "j1")
 		silent(first)
 		want(h, "watches", len(h.stage.all("watch")), 1)
-		giveUp(messages.AwaitJobs{Jobs: wait.Jobs, Condition: text})
+		giveUp(messages.WaitJobs{Jobs: wait.Jobs, Condition: text})
 		giveUp(messages.StopCommand{Scope: "main"})
 		second, third := h.await(false, messages.Condition{}, "j1"), h.await(false, messages.Condition{}, "j1")
 		silent(second)
@@ -343,14 +343,14 @@ func TestWaitOfWhoGivesUpEnds(t *testing.T) {
 			stays := h.await(false, until, "j1")
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			_, err := h.node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{"j1"}, Condition: until})
+			_, err := h.node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{"j1"}, Condition: until})
 			want(h, "given up", errors.Is(err, context.DeadlineExceeded), true)
 			h.after(0)
 			want(h, "waits", len(h.stage.all("watch")), 1)
 			silent(stays)
 			p.Exit(0)
 			h.after(0)
-			reply[messages.AwaitEnded](stays)
+			reply[messages.WaitEnded](stays)
 		})
 	}
 }

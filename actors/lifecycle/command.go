@@ -46,7 +46,7 @@ func (c Command) Step(now time.Time, event any) (Command, []Effect) {
 		return c.recorded(e)
 	case messages.ControlAnswer:
 		return c.answered(e)
-	case messages.InputAwaited, messages.LogBlocked, messages.LogFlagged:
+	case messages.InputWaiting, messages.LogBlocked, messages.LogFlagged:
 		return c.noticed(e)
 	case messages.OutputClosed, messages.TreeEnded:
 		return c.over(e)
@@ -205,7 +205,7 @@ func (c Command) failed(e messages.ProcessFailed) (Command, []Effect) {
 	c.result, c.seq, c.closed, c.ended = e.Seq, e.Seq, true, true
 	j := c.edit()
 	j.Ended, j.Shell, j.Err = e.At, e.Shell, e.Err
-	if j.Cause.By != messages.ByNobody { // stopped before it could start
+	if j.Cause.By != messages.ByNone { // stopped before it could start
 		j.Err = messages.Error{}
 		return c.finish(j.Cause.OutcomeOf())
 	}
@@ -234,7 +234,7 @@ func (c Command) exited(e messages.ProcessExited) (Command, []Effect) {
 	j.Flags = union(j.Flags, e.Flags)
 	c.outputs(e.Sizes, e.Outputs)
 	switch {
-	case e.Cause.By != messages.ByNobody:
+	case e.Cause.By != messages.ByNone:
 		return c.finish(e.Cause.OutcomeOf())
 	case e.Status.Signal != "":
 		return c.finish(messages.Signaled)
@@ -317,7 +317,7 @@ func (c Command) over(event any) (Command, []Effect) {
 // answerStoppers tells those who asked for the end that it has come: the tree
 // has ended, or the engine has named who survived.
 func (c Command) answerStoppers(todo []Effect) (Command, []Effect) {
-	stopped := c.Job.Cause.By != messages.ByNobody
+	stopped := c.Job.Cause.By != messages.ByNone
 	if !c.ended && !stopped {
 		return c, todo
 	}

@@ -220,10 +220,10 @@ func drawRequest(t *rapid.T) any {
 		messages.ChangeDeadline{After: -1},
 		messages.WriteInput{Job: "j1"},
 		messages.CloseInput{},
-		messages.AwaitInput{For: time.Second},
+		messages.CheckInput{For: time.Second},
 		messages.SignalCommand{Signal: "INT"},
 		messages.ResizeTerminal{},
-		messages.PaceOutput{Hold: true},
+		messages.PauseOutput{Hold: true},
 	}).Draw(t, "request")
 }
 

@@ -72,7 +72,7 @@ var events = []struct {
 	{"timed out", exited(messages.ExitStatus{Signal: "TERM", Number: 15}, messages.Cause{By: messages.ByDeadline})},
 	{"OutputClosed", messages.OutputClosed{Seq: 6, Sizes: messages.Sizes{9}}},
 	{"TreeEnded", messages.TreeEnded{Seq: 6}},
-	{"InputAwaited", messages.InputAwaited{Waiting: true}},
+	{"InputAwaited", messages.InputWaiting{Waiting: true}},
 	{"LogBlocked", messages.LogBlocked{Blocked: true}},
 	{"LogFlagged", messages.LogFlagged{Flag: messages.FlagLogUnlinked}},
 	{"InputWritten", messages.InputWritten{Through: 1}},

@@ -99,7 +99,7 @@ func (w *world) start() {
 }
 
 func (w *world) stop(cause messages.Cause) {
-	if w.engine.cause.By == messages.ByNobody && w.engine.state != messages.Draining && w.engine.state != messages.Finished {
+	if w.engine.cause.By == messages.ByNone && w.engine.state != messages.Draining && w.engine.state != messages.Finished {
 		w.engine.cause = cause
 	}
 }
@@ -209,7 +209,7 @@ func (w *world) tickRunning() {
 	e := &w.engine
 	switch pick := rapid.IntRange(0, 4).Draw(w.t, "running"); {
 	case pick == 0:
-		w.do(messages.InputAwaited{Waiting: rapid.Bool().Draw(w.t, "waiting")})
+		w.do(messages.InputWaiting{Waiting: rapid.Bool().Draw(w.t, "waiting")})
 	case pick == 1:
 		w.do(messages.LogFlagged{Flag: messages.FlagLogUnlinked})
 	case pick == 2 && e.state == messages.Running:
@@ -219,7 +219,7 @@ func (w *world) tickRunning() {
 		e.state = messages.Finished
 		status := rapid.SampledFrom([]messages.ExitStatus{{}, {Code: 3}, {Signal: "KILL", Number: 9}}).Draw(w.t, "status")
 		switch {
-		case e.cause.By != messages.ByNobody:
+		case e.cause.By != messages.ByNone:
 			e.outcome = e.cause.OutcomeOf()
 		case status.Signal != "":
 			e.outcome = messages.Signaled
@@ -352,7 +352,7 @@ func (w *world) checkOutcome() {
 	switch {
 	case w.engine.starts == 0:
 		want = messages.Cancelled
-	case want == messages.FailedToStart && w.engine.cause.By != messages.ByNobody:
+	case want == messages.FailedToStart && w.engine.cause.By != messages.ByNone:
 		want = w.engine.cause.OutcomeOf()
 	}
 	if w.outcome != want {

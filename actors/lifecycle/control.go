@@ -42,11 +42,11 @@ func (c Command) asked(now time.Time, e Asked) (Command, []Effect) {
 			Hint:    "ask again when it has taken its input",
 		})}
 	}
-	if _, pace := e.Request.(messages.PaceOutput); pace { // it holds at once; a keeper of an older build answers behind input that a held job does not take
+	if _, pace := e.Request.(messages.PauseOutput); pace { // it holds at once; a keeper of an older build answers behind input that a held job does not take
 		c, do := c.ask(control{}, e.Request)
 		return c, []Effect{do, Reply{e.By, messages.Acknowledged{}}}
 	}
-	_, look := e.Request.(messages.AwaitInput)
+	_, look := e.Request.(messages.CheckInput)
 	c, do := c.ask(control{to: e.By, look: look}, e.Request)
 	was := c.Job.Terminal
 	if r, is := e.Request.(messages.ResizeTerminal); is && was != (messages.Terminal{}) && was != r.Size && r.Size.Rows > 0 && r.Size.Cols > 0 {
@@ -66,7 +66,7 @@ func (c Command) ask(by control, request any) (Command, Do) {
 
 func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (Command, []Effect) {
 	cause := messages.Cause{By: r.By, Reason: r.Reason}
-	if cause.By == messages.ByNobody {
+	if cause.By == messages.ByNone {
 		cause.By = messages.ByClient
 	}
 	grace := c.Limits.grace(r.Grace)
@@ -224,7 +224,7 @@ func (c Command) answered(fact messages.ControlAnswer) (Command, []Effect) {
 		return c, []Effect{Reply{by.to, messages.CommandRejected{Err: f.Err}}}
 	}
 	if by.look {
-		return c, []Effect{Reply{by.to, messages.InputSeen{Waiting: c.Job.WaitingForInput, Secret: c.Job.WaitingForSecret}}}
+		return c, []Effect{Reply{by.to, messages.InputChecked{Waiting: c.Job.WaitingForInput, Secret: c.Job.WaitingForSecret}}}
 	}
 	return c, []Effect{Reply{by.to, messages.Acknowledged{}}}
 }
@@ -234,7 +234,7 @@ func (c Command) noticed(fact any) (Command, []Effect) {
 	was := c.Job
 	j := c.edit()
 	switch f := fact.(type) {
-	case messages.InputAwaited:
+	case messages.InputWaiting:
 		j.WaitingForInput = f.Waiting && !j.State.Ended()
 		j.WaitingForSecret = f.Secret && j.WaitingForInput
 	case messages.LogBlocked:

@@ -101,10 +101,10 @@ func (t Terminal) Step(event any) (Terminal, []TerminalEffect) {
 	case Rested:
 		t.resting = false
 		return t.next()
-	case messages.TakeTerminal:
+	case messages.ClaimTerminal:
 		t.Holder, t.looking = e.By, false
 		t.gen++ // what is looked at now, its terminal answers
-	case messages.LeaveTerminal:
+	case messages.ReleaseTerminal:
 		return t.left(e)
 	}
 	return t, nil
@@ -142,7 +142,7 @@ func (t Terminal) looked(e Looked) (Terminal, []TerminalEffect) {
 }
 
 // left goes on behind what the client's terminal was shown.
-func (t Terminal) left(e messages.LeaveTerminal) (Terminal, []TerminalEffect) {
+func (t Terminal) left(e messages.ReleaseTerminal) (Terminal, []TerminalEffect) {
 	if t.Holder == "" || e.By != t.Holder {
 		return t, nil
 	}

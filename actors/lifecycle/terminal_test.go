@@ -18,7 +18,7 @@ func TestTerminalTable(t *testing.T) {
 		event any
 		want  []TerminalEffect
 	}
-	take, leave := messages.TakeTerminal{By: "a"}, messages.LeaveTerminal{By: "a", Through: 30}
+	take, leave := messages.ClaimTerminal{By: "a"}, messages.ReleaseTerminal{By: "a", Through: 30}
 	for name, steps := range map[string][]step{
 		"silent": {
 			{Opened{}, []TerminalEffect{Listen{From: 0}}},
@@ -71,7 +71,7 @@ func TestTerminalTable(t *testing.T) {
 			{take, nil},
 			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
 			{grew(40), nil},
-			{messages.LeaveTerminal{By: "b", Through: 40}, nil},
+			{messages.ReleaseTerminal{By: "b", Through: 40}, nil},
 			{leave, []TerminalEffect{Answer{Through: 30}, Look{Gen: 3, After: 30}}},
 			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
 		},
@@ -139,7 +139,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 		leave := func() {
 			through := rapid.Int64Range(shown, max(size, shown)).Draw(t, "shown")
 			give(holder, shown, through)
-			step(messages.LeaveTerminal{By: holder, Through: through})
+			step(messages.ReleaseTerminal{By: holder, Through: through})
 			holder = ""
 		}
 		for n := range 60 {
@@ -164,7 +164,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 			case 4:
 				if holder == "" {
 					holder = "client"
-					step(messages.TakeTerminal{By: holder})
+					step(messages.ClaimTerminal{By: holder})
 					shown = m.Answered
 				}
 			case 5:

@@ -10,7 +10,7 @@ import (
 // is met by any or all of the jobs, when it can no longer be, or when its time
 // is up.
 type Watch struct {
-	Ask messages.AwaitJobs
+	Ask messages.WaitJobs
 
 	jobs     []messages.Job
 	met      []messages.JobID
@@ -38,12 +38,12 @@ type (
 )
 
 // NewWatch waits for jobs as they stand.
-func NewWatch(ask messages.AwaitJobs, jobs []messages.Job) Watch {
+func NewWatch(ask messages.WaitJobs, jobs []messages.Job) Watch {
 	return Watch{Ask: ask, jobs: slices.Clone(jobs)}
 }
 
 // Begin looks at the jobs as they stand: a wait may be over at once.
-func (w Watch) Begin() (Watch, *messages.AwaitEnded) {
+func (w Watch) Begin() (Watch, *messages.WaitEnded) {
 	for _, j := range w.jobs {
 		w = w.look(j)
 	}
@@ -51,7 +51,7 @@ func (w Watch) Begin() (Watch, *messages.AwaitEnded) {
 }
 
 // Step answers an event with the next state and, once, the end of the wait.
-func (w Watch) Step(event any) (Watch, *messages.AwaitEnded) {
+func (w Watch) Step(event any) (Watch, *messages.WaitEnded) {
 	if w.done {
 		return w, nil
 	}
@@ -71,7 +71,7 @@ func (w Watch) Step(event any) (Watch, *messages.AwaitEnded) {
 	case Hopeless:
 		w.hopeless = add(w.hopeless, e.Job)
 	case TimeUp:
-		return w.end(messages.AwaitEnded{TimedOut: true})
+		return w.end(messages.WaitEnded{TimedOut: true})
 	}
 	return w.judge()
 }
@@ -112,7 +112,7 @@ func (w Watch) look(j messages.Job) Watch {
 	return w
 }
 
-func (w Watch) judge() (Watch, *messages.AwaitEnded) {
+func (w Watch) judge() (Watch, *messages.WaitEnded) {
 	hopeless := 0
 	for _, j := range w.hopeless {
 		if !slices.Contains(w.met, j) {
@@ -123,14 +123,14 @@ func (w Watch) judge() (Watch, *messages.AwaitEnded) {
 	case w.done:
 		return w, nil
 	case w.Ask.Any && len(w.met) > 0, len(w.met) == len(w.jobs):
-		return w.end(messages.AwaitEnded{Satisfied: true})
+		return w.end(messages.WaitEnded{Satisfied: true})
 	case !w.Ask.Any && hopeless > 0, hopeless == len(w.jobs):
-		return w.end(messages.AwaitEnded{Impossible: true})
+		return w.end(messages.WaitEnded{Impossible: true})
 	}
 	return w, nil
 }
 
-func (w Watch) end(e messages.AwaitEnded) (Watch, *messages.AwaitEnded) {
+func (w Watch) end(e messages.WaitEnded) (Watch, *messages.WaitEnded) {
 	w.done = true
 	e.Met, e.Jobs = w.met, w.jobs
 	return w, &e

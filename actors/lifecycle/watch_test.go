@@ -68,7 +68,7 @@ func TestWatchTable(t *testing.T) {
 		{"what was found is found", messages.UntilPattern, false, []any{Met{"a"}, Hopeless{"a"}}, ""},
 		{"silence", messages.UntilQuiet, true, []any{Met{"a"}}, "satisfied [a]"},
 	} {
-		w := NewWatch(messages.AwaitJobs{Any: c.any, Condition: messages.Condition{Kind: c.kind}}, jobs("a", "b"))
+		w := NewWatch(messages.WaitJobs{Any: c.any, Condition: messages.Condition{Kind: c.kind}}, jobs("a", "b"))
 		w, end := w.Begin()
 		for i, e := range c.events {
 			if end != nil {
@@ -82,7 +82,7 @@ func TestWatchTable(t *testing.T) {
 	}
 }
 
-func ending(e *messages.AwaitEnded) string {
+func ending(e *messages.WaitEnded) string {
 	switch {
 	case e == nil:
 		return ""
@@ -98,13 +98,13 @@ func ending(e *messages.AwaitEnded) string {
 func TestWatchBegins(t *testing.T) {
 	all := jobs("a", "b")
 	all[1].State = messages.Retired
-	if _, end := NewWatch(messages.AwaitJobs{Any: true}, all).Begin(); ending(end) != "satisfied [b]" {
+	if _, end := NewWatch(messages.WaitJobs{Any: true}, all).Begin(); ending(end) != "satisfied [b]" {
 		t.Errorf("got %q", ending(end))
 	}
-	if _, end := NewWatch(messages.AwaitJobs{}, all).Begin(); end != nil {
+	if _, end := NewWatch(messages.WaitJobs{}, all).Begin(); end != nil {
 		t.Errorf("got %q", ending(end))
 	}
-	input := messages.AwaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
+	input := messages.WaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
 	if _, end := NewWatch(input, all).Begin(); ending(end) != "impossible []" {
 		t.Errorf("got %q", ending(end))
 	}
@@ -115,7 +115,7 @@ func TestWatchBegins(t *testing.T) {
 func TestWatchOfAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := []messages.JobID{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "jobs")]
-		ask := messages.AwaitJobs{Any: rapid.Bool().Draw(t, "any"), Condition: messages.Condition{
+		ask := messages.WaitJobs{Any: rapid.Bool().Draw(t, "any"), Condition: messages.Condition{
 			Kind: rapid.SampledFrom([]messages.ConditionKind{messages.UntilExit, messages.UntilInput, messages.UntilPattern}).Draw(t, "kind"),
 		}}
 		given := jobs(ids...)

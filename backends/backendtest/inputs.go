@@ -129,7 +129,7 @@ func (r *run) awaits(want ...bool) {
 
 func (r *run) awaited() (said []bool) {
 	for _, f := range r.all() {
-		if f, ok := f.(messages.InputAwaited); ok {
+		if f, ok := f.(messages.InputWaiting); ok {
 			said = append(said, f.Waiting)
 		}
 	}

@@ -138,7 +138,7 @@ func deadline(b *bench) {
 func deadlineMoved(b *bench) {
 	r := b.start("slow", func(c *backends.Command) { c.Deadline, c.Grace = 2*time.Second, time.Minute })
 	r.process.Do(backends.Deadline{})
-	if f := r.over(); f.Cause.By != messages.ByNobody || f.Status.Code != 0 {
+	if f := r.over(); f.Cause.By != messages.ByNone || f.Status.Code != 0 {
 		b.Errorf("a deadline that was taken away ended it: %+v", f)
 	}
 	r = b.start("sleep", func(c *backends.Command) { c.Deadline, c.Grace = time.Hour, time.Minute }).ready()
@@ -158,7 +158,7 @@ func stopRaces(b *bench) {
 		}
 		f := r.over()
 		timer.Stop()
-		if f.Cause.By == messages.ByNobody && f.Status != (messages.ExitStatus{}) {
+		if f.Cause.By == messages.ByNone && f.Status != (messages.ExitStatus{}) {
 			b.Errorf("nobody ended it, and it ended with %+v", f.Status)
 		}
 	}

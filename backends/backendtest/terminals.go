@@ -211,13 +211,13 @@ func typingAwaited(b *bench) {
 	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
 		b.Skip("it cannot be seen here what a process waits for")
 	}
-	said := func(want ...messages.InputAwaited) {
+	said := func(want ...messages.InputWaiting) {
 		b.Helper()
-		var got []messages.InputAwaited
+		var got []messages.InputWaiting
 		r.until("whether it waits", func(heard []messages.ProcessFact) bool {
 			got = nil
 			for _, f := range heard {
-				if f, ok := f.(messages.InputAwaited); ok {
+				if f, ok := f.(messages.InputWaiting); ok {
 					got = append(got, f)
 				}
 			}
@@ -227,7 +227,7 @@ func typingAwaited(b *bench) {
 			b.Errorf("said %+v, want %+v", got, want)
 		}
 	}
-	shown, hidden, none := messages.InputAwaited{Waiting: true}, messages.InputAwaited{Waiting: true, Secret: true}, messages.InputAwaited{}
+	shown, hidden, none := messages.InputWaiting{Waiting: true}, messages.InputWaiting{Waiting: true, Secret: true}, messages.InputWaiting{}
 	said(shown)
 	r.types("one\n")
 	said(shown, none, hidden)

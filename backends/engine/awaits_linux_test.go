@@ -19,7 +19,7 @@ import (
 // awaited is what was said of the job's wait for input, in order.
 func awaited(e *ear) (list []bool) {
 	for _, f := range e.all() {
-		if f, ok := f.(messages.InputAwaited); ok {
+		if f, ok := f.(messages.InputWaiting); ok {
 			list = append(list, f.Waiting)
 		}
 	}

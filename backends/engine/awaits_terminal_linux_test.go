@@ -16,7 +16,7 @@ import (
 // asked are the waits that were said, in order: "wait", "secret" and "go".
 func asked(e *ear) (list []string) {
 	for _, f := range e.all() {
-		if f, ok := f.(messages.InputAwaited); ok {
+		if f, ok := f.(messages.InputWaiting); ok {
 			word := "go"
 			if f.Secret {
 				word = "secret"

@@ -139,7 +139,7 @@ func (in *input) shut() *pipeEnd {
 func (in *input) say(j *job, awaited, secret bool) {
 	if in != nil && (in.awaited != awaited || in.secret != secret) {
 		in.awaited, in.secret, in.looked = awaited, secret, true
-		j.say(messages.InputAwaited{Waiting: awaited, Secret: secret})
+		j.say(messages.InputWaiting{Waiting: awaited, Secret: secret})
 	}
 }
 

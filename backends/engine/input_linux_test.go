@@ -197,7 +197,7 @@ func TestADeadlineIsItsOwnersFirst(t *testing.T) {
 		await[messages.ControlDone](e)
 	}
 	g.open()
-	if x := e.over(); x.Status.Code != 1 || x.Cause.By != messages.ByNobody {
+	if x := e.over(); x.Status.Code != 1 || x.Cause.By != messages.ByNone {
 		t.Errorf("%+v", x)
 	}
 }

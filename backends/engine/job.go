@@ -322,7 +322,7 @@ func (j *job) standing() []messages.ProcessFact {
 		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
 	}
 	if in := j.input; in != nil && in.looked && j.phase == running { // what was said last may have been lost
-		facts = append(facts, messages.InputAwaited{Waiting: in.awaited, Secret: in.secret})
+		facts = append(facts, messages.InputWaiting{Waiting: in.awaited, Secret: in.secret})
 	}
 	for _, s := range j.streams {
 		if b := s.blockedFact(); b.Blocked {

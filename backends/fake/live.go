@@ -22,7 +22,7 @@ func Live() backends.Capabilities {
 //
 // A place finds its shell again by what it held, or because the same backend had it.
 func (e *Engine) ShellBackend() *Backend {
-	return &Backend{engine: e, name: messages.OfShell, can: Live(), seats: &seats{shells: map[seat]*Process{}}}
+	return &Backend{engine: e, name: messages.BackendShell, can: Live(), seats: &seats{shells: map[seat]*Process{}}}
 }
 
 // seat is whose a live shell is.

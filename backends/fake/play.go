@@ -87,7 +87,7 @@ func (p *Process) AwaitInput(waiting bool) bool {
 	if p.phase != running || p.gone {
 		return false
 	}
-	p.say(messages.InputAwaited{Waiting: waiting})
+	p.say(messages.InputWaiting{Waiting: waiting})
 	return true
 }
 

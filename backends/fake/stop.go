@@ -47,12 +47,12 @@ type ladder struct {
 
 // stopped reports whether the job is being ended or was, rather than what it
 // left behind.
-func (l *ladder) stopped() bool { return l.cause.By != messages.ByNobody }
+func (l *ladder) stopped() bool { return l.cause.By != messages.ByNone }
 
 func (p *Process) stop(c messages.Cause, grace time.Duration) {
 	p.mu.Lock()
 	defer p.unlock()
-	if c.By == messages.ByNobody || grace < 0 {
+	if c.By == messages.ByNone || grace < 0 {
 		p.engine.violate("%s was stopped for %+v with a grace of %s", p.ID, c, grace)
 		grace = max(grace, 0)
 	}

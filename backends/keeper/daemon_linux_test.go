@@ -146,7 +146,7 @@ func TestDaemonDiesOverAStream(t *testing.T) {
 			}
 			last := open(t, dir)
 			p, e := adopt(t, last, id)
-			if f := await[messages.ProcessExited](e, 1); f.Status.Code != 7 || f.Cause.By != messages.ByNobody {
+			if f := await[messages.ProcessExited](e, 1); f.Status.Code != 7 || f.Cause.By != messages.ByNone {
 				t.Errorf("it ended with %+v", f)
 			}
 			await[messages.OutputClosed](e, 1)

@@ -196,7 +196,7 @@ func factKind(f messages.ProcessFact) kind {
 		return factEnded
 	case messages.OutputGrew:
 		return factGrew
-	case messages.InputAwaited:
+	case messages.InputWaiting:
 		return factAwaited
 	case messages.LogBlocked:
 		return factBlocked
@@ -232,7 +232,7 @@ func parseFact(k kind, body []byte) (messages.ProcessFact, error) {
 	case factGrew:
 		return decode[messages.OutputGrew](body)
 	case factAwaited:
-		return decode[messages.InputAwaited](body)
+		return decode[messages.InputWaiting](body)
 	case factBlocked:
 		return decode[messages.LogBlocked](body)
 	case factFlagged:

@@ -47,7 +47,7 @@ func TestFaultDaemonDiesOverATerminal(t *testing.T) {
 	}
 	last := open(t, dir)
 	p, e := adopt(t, last, id)
-	if f := await[messages.ProcessExited](e, 1); f.Status.Code != 7 || f.Cause.By != messages.ByNobody || len(f.Flags) > 0 {
+	if f := await[messages.ProcessExited](e, 1); f.Status.Code != 7 || f.Cause.By != messages.ByNone || len(f.Flags) > 0 {
 		t.Errorf("it ended with %+v", f)
 	}
 	await[messages.OutputClosed](e, 1)
@@ -80,7 +80,7 @@ func TestTerminalOutlivesTheDaemon(t *testing.T) {
 	c = open(t, dir)
 	p, e = adopt(t, c, id)
 	p.Do(backends.AwaitInput{For: time.Minute})
-	if f := await[messages.InputAwaited](e, 1); !f.Waiting || !f.Secret {
+	if f := await[messages.InputWaiting](e, 1); !f.Waiting || !f.Secret {
 		t.Errorf("it has no echo: %+v", f)
 	}
 	p.Do(backends.ResetTerminal{})

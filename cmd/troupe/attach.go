@@ -306,7 +306,7 @@ func (s *seat) ended(said wire.AttachSaid) error {
 	if said.Job == nil {
 		return nil
 	}
-	end, err := s.Await(s.ctx, messages.AwaitJobs{Jobs: []messages.JobID{uid(said.Job.Job)}})
+	end, err := s.Await(s.ctx, messages.WaitJobs{Jobs: []messages.JobID{uid(said.Job.Job)}})
 	if err != nil || len(end.Jobs) == 0 {
 		return err
 	}

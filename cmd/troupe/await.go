@@ -26,7 +26,7 @@ type waitFlags struct {
 	port            string
 	quiet, timeout  duration
 	input           bool
-	request         messages.AwaitJobs // what they say
+	request         messages.WaitJobs // what they say
 }
 
 func (m *Main) waitCommand() *cobra.Command {
@@ -108,7 +108,7 @@ func (f *waitFlags) check(a *asking) error {
 	if err != nil {
 		return err
 	}
-	f.request = messages.AwaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
+	f.request = messages.WaitJobs{Any: f.anyJob, Condition: condition, Timeout: f.timeout.d}
 	for _, id := range a.args {
 		f.request.Jobs = append(f.request.Jobs, messages.JobID(id))
 	}

@@ -295,7 +295,7 @@ func (d *daemon) endNode(failed bool) {
 		ctx, cancel = context.WithTimeout(d.hurry, replyPatience) // nobody may answer any more
 	}
 	defer cancel()
-	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon has ended"}
+	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
 		if failed {

@@ -115,7 +115,7 @@ func freshPrefix() string {
 // leaving is a node of this process whose jobs stay when it ends.
 type leaving struct{ local }
 
-func (l leaving) shutdown(ctx context.Context, r messages.ShutDown) error {
+func (l leaving) shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	r.KeepJobs = true
 	return l.node.Shutdown(ctx, r)
 }

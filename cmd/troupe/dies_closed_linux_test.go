@@ -17,7 +17,7 @@ func TestKilledDaemonsClosedSessions(t *testing.T) {
 	run := func(session messages.SessionID, text string) messages.Job {
 		t.Helper()
 		result, err := m.client.Run(t.Context(), messages.RunCommand{
-			Scope: "a/b", Session: session, Text: text, Env: []string{"PATH=/usr/bin:/bin"}, Open: &messages.SessionPlan{Backend: messages.OfShell, Shell: "bash", Dir: "/"},
+			Scope: "a/b", Session: session, Text: text, Env: []string{"PATH=/usr/bin:/bin"}, Open: &messages.SessionPlan{Backend: messages.BackendShell, Shell: "bash", Dir: "/"},
 		})
 		require.NoError(t, err)
 		return result.Job

@@ -88,7 +88,7 @@ func (m *mortal) over(id messages.JobID) messages.Job {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 3*tooLong)
 	defer cancel()
-	_, err := m.client.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}})
+	_, err := m.client.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
 	require.NoError(m.t, err)
 	job, err := m.client.Job(ctx, id)
 	require.NoError(m.t, err)

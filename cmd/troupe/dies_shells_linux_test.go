@@ -35,14 +35,14 @@ func (m *mortal) inShell(session messages.SessionID, backend, text string) messa
 func TestKilledKeepersShells(t *testing.T) {
 	t.Parallel()
 	m := begins(t)
-	m.inShell("s", messages.OfShell, "export KNOWN=1; cd /tmp")
-	m.inShell("closed", messages.OfShell, "export KNOWN=1")
+	m.inShell("s", messages.BackendShell, "export KNOWN=1; cd /tmp")
+	m.inShell("closed", messages.BackendShell, "export KNOWN=1")
 	long := m.run(messages.RunCommand{Text: "sleep 600 #" + strings.Repeat("x", 200<<10)})
 	require.Equal(t, []int{2, 1}, []int{m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
 	require.NoError(t, syscall.Kill(m.keeper(), syscall.SIGKILL))
 	require.Equal(t, messages.Lost, m.over(long.ID).Outcome)
 	require.Equal(t, []int{2, 0, 0}, []int{m.kept("troupe-shell-*/kept0"), m.kept("troupe-shell-*/text"), m.kept("troupe-script-*")})
-	require.Equal(t, 0, m.inShell("s", messages.OfShell, `test "$KNOWN" = 1`).Shell)
+	require.Equal(t, 0, m.inShell("s", messages.BackendShell, `test "$KNOWN" = 1`).Shell)
 	for _, session := range []messages.SessionID{"s", "closed"} {
 		_, err := m.client.CloseSession(t.Context(), messages.CloseSession{Session: session})
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAShellsOwnOutputGoesWithIt(t *testing.T) {
 	begin, done := m.file("begin"), m.file("done")
 	require.NoError(t, syscall.Mkfifo(begin, 0o600))
 	require.NoError(t, syscall.Mkfifo(done, 0o600))
-	job := m.inShell("s", messages.OfShellOnTerminal,
+	job := m.inShell("s", messages.BackendShellPTY,
 		"head -c 100000 /dev/zero | tr '\\0' x; (read x < "+begin+"; head -c 100000 /dev/zero | tr '\\0' y; echo > "+done+") &")
 	require.Equal(t, int64(100000), job.Output[0].Bytes)
 	require.NoError(t, os.WriteFile(begin, []byte("\n"), 0o600))

@@ -32,7 +32,7 @@ func (h *holder) AskAgain(ctx context.Context, request func() messages.Refusable
 	switch r := request().(type) {
 	case messages.FollowOutput:
 		return h.follow(ctx, r)
-	case messages.PaceOutput:
+	case messages.PauseOutput:
 		return messages.Acknowledged{}, h.hold(ctx, r)
 	}
 	return nil, errors.ErrUnsupported
@@ -66,7 +66,7 @@ func (h *holder) look(ctx context.Context, what client.Range, id messages.JobID)
 }
 
 // hold holds the job, until it is let go or we vanish.
-func (h *holder) hold(ctx context.Context, r messages.PaceOutput) error {
+func (h *holder) hold(ctx context.Context, r messages.PauseOutput) error {
 	if !r.Hold {
 		if h.release != nil {
 			h.release()

@@ -30,7 +30,7 @@ type host interface {
 	// kept us waiting for so long in all.
 	pacer() (asker, time.Duration)
 	// shutdown ends what is ours alone, and what is left in it.
-	shutdown(ctx context.Context, r messages.ShutDown) error
+	shutdown(ctx context.Context, r messages.ShutdownNode) error
 	// ours says whether all that the command left behind ends with us.
 	ours() bool
 }
@@ -99,7 +99,7 @@ func (l local) keep(job messages.Job, out messages.StreamOutput) (string, error)
 
 func (l local) pacer() (asker, time.Duration) { return l.node, 0 }
 
-func (l local) shutdown(ctx context.Context, r messages.ShutDown) error {
+func (l local) shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	return l.node.Shutdown(ctx, r)
 }
 

@@ -110,7 +110,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 	require.NoError(t, err)
 	job := m.run(messages.RunCommand{Scope: leased, Argv: []string{"sleep", "600"}})
 	for _, end := range []func(){m.dies, func() {
-		_, err := m.client.ShutDown(t.Context(), messages.ShutDown{KeepJobs: true})
+		_, err := m.client.ShutDown(t.Context(), messages.ShutdownNode{KeepJobs: true})
 		require.NoError(t, err)
 		<-m.ended
 	}} {
@@ -133,7 +133,7 @@ func TestFaultDaemonDiesUnderALease(t *testing.T) {
 // same key and the same ULID, has the job that ran all the time (decision 013).
 func TestFaultDaemonDiesUnderARun(t *testing.T) {
 	t.Parallel()
-	for _, open := range []*messages.SessionPlan{nil, {Backend: messages.OfShell}} {
+	for _, open := range []*messages.SessionPlan{nil, {Backend: messages.BackendShell}} {
 		m := begins(t)
 		passes := gate(t, m.file("gate"))
 		r := messages.RunCommand{

@@ -161,7 +161,7 @@ const lostPatience = time.Second
 // followed is how following a job ends, whose output has ended or broken off: of one
 // that is lost nobody knows what else it has printed, and it ends so.
 func (a *asking) followed(id messages.JobID, err error) error {
-	end, problem := a.Await(a.ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
+	end, problem := a.Await(a.ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
 		return err
 	}

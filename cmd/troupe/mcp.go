@@ -163,12 +163,12 @@ func (m *Main) mcpHost(at *settings, f *mcpFlags) (mcp.Host, func(), error) {
 	}
 	dir, err := os.MkdirTemp("", "troupe-mcp-")
 	if err != nil {
-		return nil, nil, errors.Join(err, node.Shutdown(context.Background(), messages.ShutDown{}))
+		return nil, nil, errors.Join(err, node.Shutdown(context.Background(), messages.ShutdownNode{}))
 	}
 	socket := filepath.Join(dir, "socket")
 	server := http.New(http.Options{Node: http.Over(node), Version: m.describe().Version})
 	done := func() {
-		_ = node.Shutdown(context.Background(), messages.ShutDown{Reason: "its client has left"})
+		_ = node.Shutdown(context.Background(), messages.ShutdownNode{Reason: "its client has left"})
 		ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
 		defer cancel()
 		_ = server.Close(ctx)

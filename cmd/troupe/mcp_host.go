@@ -120,8 +120,8 @@ func (h *mcpHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]mes
 }
 
 // Await implements mcp.Host.
-func (h *mcpHost) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.AwaitEnded, error) { return c.Await(ctx, r) })
+func (h *mcpHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	return askHost(ctx, h, always, func(c *client.Client) (messages.WaitEnded, error) { return c.Await(ctx, r) })
 }
 
 // Stop implements mcp.Host.
@@ -271,7 +271,7 @@ func (h *mcpHost) OpenScope(ctx context.Context, path messages.ScopePath, quota 
 
 // Leave implements mcp.Host.
 func (h *mcpHost) Leave(ctx context.Context, path messages.ScopePath) error {
-	_, err := askHost(ctx, h, always, func(c *client.Client) (messages.ScopeLeft, error) { return c.Leave(ctx, clientLeft(path)) })
+	_, err := askHost(ctx, h, always, func(c *client.Client) (messages.ScopeReleased, error) { return c.Leave(ctx, clientLeft(path)) })
 	return err
 }
 

@@ -195,7 +195,7 @@ var keepJobs = &messages.Error{Code: messages.Unsupported, Reason: "keep_jobs"}
 
 // shutdown ends the node because a client asked for it, and the daemon behind it.
 // Jobs that are to be kept and cannot be are a refusal: nothing ends.
-func (d *daemon) shutdown(_ context.Context, r messages.ShutDown) ([]messages.Survivor, error) {
+func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 	d.closing.Lock()
 	defer d.closing.Unlock()
 	ctx := d.hurry // not the client's: he may vanish
@@ -235,7 +235,7 @@ func (d *daemon) end() error {
 	defer d.closing.Unlock()
 	ctx := d.hurry
 	d.service.stopping()
-	r := messages.ShutDown{KeepJobs: true, Reason: "the daemon ends"}
+	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon ends"}
 	live, _ := d.live(ctx)
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {

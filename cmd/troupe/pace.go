@@ -135,5 +135,5 @@ func (b *brake) release(ctx context.Context) {
 
 // ask needs no answer: a command that has ended cannot be held, nor need it be.
 func (b *brake) ask(ctx context.Context, hold bool) {
-	_, _ = b.node.AskAgain(ctx, func() messages.Refusable { return messages.PaceOutput{Job: b.job, Hold: hold} })
+	_, _ = b.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: b.job, Hold: hold} })
 }

@@ -25,7 +25,7 @@ func (n *logged) AskAgain(ctx context.Context, request func() messages.Refusable
 			return messages.OutputGrew{Size: n.size}, nil
 		}
 		return messages.OutputEnded{Size: n.size}, nil
-	case messages.PaceOutput:
+	case messages.PauseOutput:
 		n.held <- r.Hold
 	}
 	return messages.Acknowledged{}, nil

@@ -169,7 +169,7 @@ func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOpti
 		return err
 	}
 	defer func() {
-		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutDown{KeepJobs: true, Reason: "it was asked"})
+		_ = node.Shutdown(context.WithoutCancel(ctx), messages.ShutdownNode{KeepJobs: true, Reason: "it was asked"})
 	}()
 	dir, err := os.MkdirTemp("", "troupe-ask-")
 	if err != nil {
@@ -209,7 +209,7 @@ func replayed(ctx context.Context, c *client.Client, p keeper.PidFile) error {
 	}
 	seen, err := keeper.Look(p.Dir)
 	if err == nil && (seen.Over || !seen.Kept) {
-		_, err = c.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
+		_, err = c.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
 		return err
 	}
 	for e, err := range c.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: job.ID}}) {

@@ -159,7 +159,7 @@ func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
 	if !h.person || h.await(ctx) != nil {
 		return false
 	}
-	end, err := h.client.Await(ctx, messages.AwaitJobs{
+	end, err := h.client.Await(ctx, messages.WaitJobs{
 		Jobs: []messages.JobID{h.name(id)}, Condition: messages.Condition{Kind: messages.UntilBlocked},
 	})
 	return err == nil && end.Satisfied
@@ -192,7 +192,7 @@ func (h *remote) keep(_ messages.Job, out messages.StreamOutput) (string, error)
 	return out.File, nil
 }
 
-func (h *remote) shutdown(context.Context, messages.ShutDown) error { return h.client.Close() }
+func (h *remote) shutdown(context.Context, messages.ShutdownNode) error { return h.client.Close() }
 
 func (h *remote) ours() bool { return false }
 

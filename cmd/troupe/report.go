@@ -32,7 +32,7 @@ func (g *foreground) shutdown() error {
 	defer cancel()
 	end := make(chan error, 1)
 	go func() {
-		end <- g.host.shutdown(ctx, messages.ShutDown{Reason: "the command has ended", Grace: g.request.Grace})
+		end <- g.host.shutdown(ctx, messages.ShutdownNode{Reason: "the command has ended", Grace: g.request.Grace})
 	}()
 	for {
 		select {

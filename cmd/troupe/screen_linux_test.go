@@ -37,7 +37,7 @@ func (m *mortal) types(id messages.JobID, keys string) {
 
 func (m *mortal) prints(id messages.JobID, pattern string) {
 	m.t.Helper()
-	end, err := m.client.Await(m.t.Context(), messages.AwaitJobs{
+	end, err := m.client.Await(m.t.Context(), messages.WaitJobs{
 		Jobs: []messages.JobID{id}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: pattern}, Timeout: tooLong,
 	})
 	require.NoError(m.t, err)

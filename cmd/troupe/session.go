@@ -39,9 +39,9 @@ func (g *foreground) forSession(c *client.Client) error {
 		}
 	}
 	if f.pty {
-		plan.Backend, plan.Terminal = messages.OfShellOnTerminal, r.Terminal
+		plan.Backend, plan.Terminal = messages.BackendShellPTY, r.Terminal
 	}
-	if open && info.Backend == messages.OfShellOnTerminal {
+	if open && info.Backend == messages.BackendShellPTY {
 		if f.streams.value == string(messages.SeparateStreams) {
 			return unsupported("streams", fmt.Sprintf("session %s has one output, that of its terminal", info.Session), "leave --streams out, or use another session")
 		}

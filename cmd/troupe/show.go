@@ -105,7 +105,7 @@ func prefixed(prefix, text string) string {
 }
 
 func causeText(c messages.Cause) string {
-	if c.By == messages.ByNobody {
+	if c.By == messages.ByNone {
 		return ""
 	}
 	return string(c.By) + prefixed(": ", c.Reason) + prefixed(", by signal ", c.Signal)

@@ -137,7 +137,7 @@ with it, and it goes on as long as there are any.`,
 			return err
 		}
 		ended := ending(about.PID)
-		left, err := a.ShutDown(a.ctx, messages.ShutDown{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
+		left, err := a.ShutDown(a.ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
 		}

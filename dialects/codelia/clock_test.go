@@ -31,13 +31,13 @@ func (h *stuckHost) Run(ctx context.Context, r messages.RunCommand, _ int, known
 	return messages.Job{UID: r.UID, State: messages.Running, Started: time.Now()}, dialects.Text{}, ctx.Err()
 }
 
-func (h *stuckHost) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (h *stuckHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	select {
 	case <-h.stopped:
 	case <-ctx.Done():
-		return messages.AwaitEnded{}, ctx.Err()
+		return messages.WaitEnded{}, ctx.Err()
 	}
-	return messages.AwaitEnded{Jobs: []messages.Job{{State: messages.Finished, Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}, nil
+	return messages.WaitEnded{Jobs: []messages.Job{{State: messages.Finished, Outcome: messages.Cancelled, Cause: messages.Cause{By: messages.ByClient}}}}, nil
 }
 
 func (h *stuckHost) Stop(context.Context, messages.StopCommand) (messages.CommandStopped, error) {

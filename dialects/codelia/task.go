@@ -140,7 +140,7 @@ func (t *task) judge(job messages.Job, err error) {
 		t.failure, t.signal = fmt.Sprintf(textFailTimeout, t.timeout), &term
 	case job.Cause.By == messages.ByQuota:
 		t.failure, t.signal = fmt.Sprintf(textFailLimit, captureLimit), &term
-	case job.Cause.By != messages.ByNobody:
+	case job.Cause.By != messages.ByNone:
 		t.state, t.signal, t.reason = Cancelled, &term, t.asked
 		switch {
 		case t.reason == "" && job.Cause.Reason != "":

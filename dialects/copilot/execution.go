@@ -122,7 +122,7 @@ func (s *Session) settle(ctx context.Context, e *execution) {
 	if s.standing(e).over {
 		return
 	}
-	end, err := s.o.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
+	end, err := s.o.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
 	if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 		s.ended(e, end.Jobs[0], nil)
 	}

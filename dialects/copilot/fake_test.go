@@ -143,18 +143,18 @@ func (h *played) Job(_ context.Context, id messages.JobID) (messages.Job, error)
 	return h.record(j), nil
 }
 
-func (h *played) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (h *played) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	j, err := h.of(r.Jobs[0])
 	if err != nil {
-		return messages.AwaitEnded{}, err
+		return messages.WaitEnded{}, err
 	}
 	select {
 	case <-j.done:
-		return messages.AwaitEnded{Satisfied: true, Jobs: []messages.Job{h.record(j)}}, nil
+		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{h.record(j)}}, nil
 	case <-h.away:
-		return messages.AwaitEnded{}, errAway
+		return messages.WaitEnded{}, errAway
 	case <-ctx.Done():
-		return messages.AwaitEnded{}, ctx.Err()
+		return messages.WaitEnded{}, ctx.Err()
 	}
 }
 

@@ -117,7 +117,7 @@ func (s *Session) request(e *execution, sh *attached, text, dir string) messages
 	if sh != nil && sh.session != "" {
 		r.Session, r.Text, r.Grace = sh.session, text, terminalGrace
 		r.Open = &messages.SessionPlan{
-			Backend: messages.OfShellOnTerminal, Dir: dir, EnvPolicy: messages.EnvCaller, BaseEnv: s.env, Shell: config.Program, Terminal: terminal,
+			Backend: messages.BackendShellPTY, Dir: dir, EnvPolicy: messages.EnvCaller, BaseEnv: s.env, Shell: config.Program, Terminal: terminal,
 		}
 		return r
 	}

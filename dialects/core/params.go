@@ -175,8 +175,8 @@ const AwaitBytes = 2000
 const LineAnchors = "(?m)"
 
 // Request is the wait of the parameters for jobs.
-func (p Await) Request(jobs []messages.JobID) (messages.AwaitJobs, *messages.Error) {
-	r := messages.AwaitJobs{Jobs: jobs, Any: p.Any, Condition: messages.Condition{Kind: messages.ConditionKind(p.Until), Pattern: p.Pattern, Port: p.Port}}
+func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Error) {
+	r := messages.WaitJobs{Jobs: jobs, Any: p.Any, Condition: messages.Condition{Kind: messages.ConditionKind(p.Until), Pattern: p.Pattern, Port: p.Port}}
 	kind := &r.Condition.Kind
 	switch {
 	case *kind == "match" || *kind == "" && p.Pattern != "":

@@ -150,7 +150,7 @@ func Tell(j messages.Job, now time.Time) Record {
 		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
 		Background: j.Background, Outcome: string(j.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
 	}
-	if j.Backend == messages.OfShell || j.Backend == messages.OfShellOnTerminal {
+	if j.Backend == messages.BackendShell || j.Backend == messages.BackendShellPTY {
 		r.Session = string(j.Session)
 	}
 	if j.State.Ended() {

@@ -204,9 +204,9 @@ func (p Run) surround(r *messages.RunCommand, s Surroundings) *messages.Error {
 		r.EnvPolicy, r.BaseEnv = messages.EnvCaller, base
 		return nil
 	}
-	r.Open = &messages.SessionPlan{Backend: messages.OfShell, Dir: r.Dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Umask: r.Umask, Shell: p.Shell}
+	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Umask: r.Umask, Shell: p.Shell}
 	if p.Pty {
-		r.Open.Backend, r.Open.Terminal = messages.OfShellOnTerminal, r.Terminal
+		r.Open.Backend, r.Open.Terminal = messages.BackendShellPTY, r.Terminal
 	}
 	r.Env, r.Umask, r.Shell = named, "", ""
 	if p.Cwd == "" {

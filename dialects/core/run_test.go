@@ -65,10 +65,10 @@ func TestRunRequest(t *testing.T) {
 			require.Equal(t, messages.SessionID("s"), r.Session)
 			require.Equal(t, []string{"A=1"}, r.Env)
 			require.Empty(t, r.Dir+r.Shell+r.Umask)
-			require.Equal(t, []any{messages.OfShell, "/srv", "zsh", "022"}, []any{r.Open.Backend, r.Open.Dir, r.Open.Shell, r.Open.Umask})
+			require.Equal(t, []any{messages.BackendShell, "/srv", "zsh", "022"}, []any{r.Open.Backend, r.Open.Dir, r.Open.Shell, r.Open.Umask})
 		}},
 		"session on a terminal, elsewhere": {Run{Command: "x", Session: "s", Pty: true, Cwd: "d"}, func(t *testing.T, r messages.RunCommand) {
-			require.Equal(t, messages.OfShellOnTerminal, r.Open.Backend)
+			require.Equal(t, messages.BackendShellPTY, r.Open.Backend)
 			require.Equal(t, r.Terminal, r.Open.Terminal)
 			require.Equal(t, "/srv/d", r.Dir)
 		}},

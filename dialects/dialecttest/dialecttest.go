@@ -29,7 +29,7 @@ func Node(t *testing.T, options ...func(*troupe.Options)) *troupe.Node {
 	node, err := troupe.Open(context.Background(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, node.Shutdown(context.Background(), messages.ShutDown{}))
+		require.NoError(t, node.Shutdown(context.Background(), messages.ShutdownNode{}))
 	})
 	return node
 }

@@ -104,9 +104,9 @@ func (f *Faults) Job(ctx context.Context, id messages.JobID) (messages.Job, erro
 }
 
 // Await implements dialects.Host.
-func (f *Faults) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (f *Faults) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	if err := f.fault(ctx, "Await"); err != nil {
-		return messages.AwaitEnded{}, err
+		return messages.WaitEnded{}, err
 	}
 	return f.Host.Await(ctx, r)
 }

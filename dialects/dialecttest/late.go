@@ -47,7 +47,7 @@ func (l Late) promote(ctx context.Context, id messages.JobID, wait time.Duration
 	if text == "" {
 		until = messages.Condition{Kind: messages.UntilQuiet, Quiet: time.Millisecond}
 	}
-	seen, err := l.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Condition: until})
+	seen, err := l.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: until})
 	if err != nil || !seen.Satisfied {
 		return // its call has its end
 	}

@@ -75,7 +75,7 @@ func (c *Console) draw(ctx context.Context) (at int64, err error) {
 // finish shows how the command has ended.
 func (c *Console) finish(ctx context.Context) error {
 	_, err := c.look(ctx, func() (messages.Job, error) {
-		end, err := c.host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{c.job}})
+		end, err := c.host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{c.job}})
 		if err != nil || len(end.Jobs) == 0 {
 			return messages.Job{}, err
 		}

@@ -68,7 +68,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		asks, again := context.WithCancel(ctx)
 		s.ends.again = again
 		s.ends.mu.Unlock()
-		ended, err := s.o.Host.Await(asks, messages.AwaitJobs{Jobs: ids, Any: true})
+		ended, err := s.o.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
 		anew := asks.Err() != nil
 		again()
 		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {

@@ -39,7 +39,7 @@ func Example() {
 	}
 	err = agent.Close(ctx)
 	beside.Wait()
-	if err := errors.Join(err, node.Shutdown(ctx, messages.ShutDown{})); err != nil {
+	if err := errors.Join(err, node.Shutdown(ctx, messages.ShutdownNode{})); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

@@ -66,7 +66,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	}
 	l.req.Session, l.req.BaseEnv, l.notes = l.live.id, nil, l.live.notes
 	l.req.EnvPolicy = ""
-	l.req.Open = &messages.SessionPlan{Backend: messages.OfShell, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Shell: choice.Path}
+	l.req.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Shell: choice.Path}
 	return l, nil
 }
 

@@ -28,8 +28,8 @@ func TestR051_StreamsAreMergedInALiveShellOrInNone(t *testing.T) {
 	}
 	require.Contains(t, live.run("echo [$state]"), "[kept]")
 	require.Contains(t, alone.run("echo [$state]"), "[]")
-	require.Equal(t, messages.OfShell, live.ran()[0].Backend)
-	require.Equal(t, messages.OnPipes, alone.ran()[0].Backend)
+	require.Equal(t, messages.BackendShell, live.ran()[0].Backend)
+	require.Equal(t, messages.BackendPipe, alone.ran()[0].Backend)
 }
 
 func TestR052_AShellIsSharedByItsKey(t *testing.T) {
@@ -56,7 +56,7 @@ func TestR053_TheSessionKeysItsShellsAndJobsHaveTheirOwn(t *testing.T) {
 	require.Contains(t, (<-r.told).Text, "[]")
 	jobs := r.ran()
 	require.NotEqual(t, jobs[0].Session, jobs[1].Session)
-	require.Equal(t, messages.OfShell, jobs[1].Backend)
+	require.Equal(t, messages.BackendShell, jobs[1].Backend)
 	digest := shell.ReuseKey{Session: shell.SessionKey("s1")}.Digest()
 	require.NotEqual(t, digest, shell.ReuseKey{Session: shell.JobKey("s1", "bg_1")}.Digest())
 }
@@ -222,9 +222,9 @@ func (s *stuck) Run(_ context.Context, r messages.RunCommand, _ int, _ func(mess
 	return messages.Job{}, dialects.Text{}, context.Canceled
 }
 
-func (s *stuck) Await(ctx context.Context, _ messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (s *stuck) Await(ctx context.Context, _ messages.WaitJobs) (messages.WaitEnded, error) {
 	<-ctx.Done()
-	return messages.AwaitEnded{}, ctx.Err()
+	return messages.WaitEnded{}, ctx.Err()
 }
 
 func (s *stuck) Job(context.Context, messages.JobID) (messages.Job, error) {
@@ -246,7 +246,7 @@ func TestR066_ACallReturnsBehindItsHardTimeout(t *testing.T) {
 		require.Contains(t, result.Text, "did not end within 305 seconds")
 		require.True(t, strings.HasSuffix(result.Text, "Command timed out after 300 seconds"))
 		require.Equal(t, 308*time.Second, time.Since(began), "305, and a last look")
-		require.Equal(t, messages.OfShell, (<-host.ran).Open.Backend)
+		require.Equal(t, messages.BackendShell, (<-host.ran).Open.Backend)
 		l, err := s.launchOf(&call{command: "x", dir: "/"}, "s1")
 		require.NoError(t, err)
 		require.Nil(t, l.live, "its key is for processes of their own from now on")
@@ -348,7 +348,7 @@ func TestCommandsRunWithoutLiveShells(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, result.Text, "42\n")
 	require.Equal(t, "42\n", shown)
-	require.Equal(t, messages.OnPipes, r.ran()[0].Backend)
+	require.Equal(t, messages.BackendPipe, r.ran()[0].Backend)
 	long := "echo " + strings.Repeat("x", 200_000) + " | wc -c"
 	require.Contains(t, r.run(long), "200001\n", "longer than a word of a program may be")
 	require.Contains(t, r.run("yes | head -2"), "y\ny\n\nWall")

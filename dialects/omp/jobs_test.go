@@ -535,7 +535,7 @@ type counted struct {
 	open, most atomic.Int32
 }
 
-func (c *counted) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (c *counted) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	c.most.Store(max(c.most.Load(), c.open.Add(1)))
 	defer c.open.Add(-1)
 	return c.Host.Await(ctx, r)
@@ -559,9 +559,9 @@ type forgetful struct {
 	forgets chan struct{}
 }
 
-func (f *forgetful) Await(context.Context, messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (f *forgetful) Await(context.Context, messages.WaitJobs) (messages.WaitEnded, error) {
 	<-f.forgets
-	return messages.AwaitEnded{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
+	return messages.WaitEnded{}, &messages.Error{Code: messages.NotFound, Message: "there is no such job"}
 }
 
 func (*forgetful) Job(context.Context, messages.JobID) (messages.Job, error) {

@@ -58,7 +58,7 @@ func (f *flight) close() {
 // lookUp is the record of a command that was given up: as it stands when it has ended, or
 // when the time is over.
 func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
-	end, err := s.o.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
+	end, err := s.o.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
 	if err == nil && len(end.Jobs) == 1 {
 		return end.Jobs[0]
 	}
@@ -112,7 +112,7 @@ func whyCancelled(c messages.Cause) string {
 	if c.Reason != "" {
 		return c.Reason
 	}
-	if c.By != messages.ByNobody && c.By != messages.ByClient {
+	if c.By != messages.ByNone && c.By != messages.ByClient {
 		return "by the " + string(c.By)
 	}
 	return ""

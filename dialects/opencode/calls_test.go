@@ -177,7 +177,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
-	end, err := r.o.Host.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
+	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
 }

@@ -37,8 +37,8 @@ func (a *attachment) mayAnswer(ctx context.Context, from, to int64) error {
 	held, before := a.shows(a, to)
 	switch {
 	case held && !a.shown.taken:
-		reply, err := a.node.Ask(ctx, messages.TakeTerminal{Job: messages.JobID(a.uid), By: a.shown.by})
-		taken, ok := reply.(messages.TerminalTaken)
+		reply, err := a.node.Ask(ctx, messages.ClaimTerminal{Job: messages.JobID(a.uid), By: a.shown.by})
+		taken, ok := reply.(messages.TerminalClaimed)
 		if err != nil || !ok { // it has no terminal, or needs none any more
 			a.shown.by = ""
 			return nil
@@ -79,5 +79,5 @@ func (a *attachment) leaveTerminal(ctx context.Context) {
 	a.shown.taken = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveFor)
 	defer cancel()
-	_, _ = a.node.Ask(ctx, messages.LeaveTerminal{Job: messages.JobID(a.uid), By: a.shown.by, Through: a.shown.offset}) // a node that ends has nobody who answers
+	_, _ = a.node.Ask(ctx, messages.ReleaseTerminal{Job: messages.JobID(a.uid), By: a.shown.by, Through: a.shown.offset}) // a node that ends has nobody who answers
 }

@@ -61,7 +61,7 @@ func (c *call) end(body wire.Stop, r messages.StopCommand) error {
 // stop comes straight from their actors and may overtake the news.
 func (c *call) awaitNews(jobs []messages.JobID) error {
 	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
-		_, err := ask[messages.AwaitEnded](c, messages.AwaitJobs{Jobs: some})
+		_, err := ask[messages.WaitEnded](c, messages.WaitJobs{Jobs: some})
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // else it is over, and forgotten
 			return err
 		}

@@ -81,7 +81,7 @@ func (c *call) shutdown() error {
 	if err != nil {
 		return err
 	}
-	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), messages.ShutDown{KeepJobs: !body.StopJobs, Grace: grace, Reason: body.Reason})
+	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), messages.ShutdownNode{KeepJobs: !body.StopJobs, Grace: grace, Reason: body.Reason})
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func TestFaultEventsResume(t *testing.T) {
 func TestEventsSayThatTheNodeEnds(t *testing.T) {
 	d := start(t, nil)
 	reply := d.reply("GET", "/v1/events", "")
-	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutDown{}))
+	require.NoError(t, d.node.Shutdown(t.Context(), messages.ShutdownNode{}))
 	said, err := io.ReadAll(reply.Body)
 	require.NoError(t, err)
 	require.NoError(t, reply.Body.Close())

@@ -65,7 +65,7 @@ func (d *daemon) shutdown() {
 	if d.client != nil {
 		_ = d.client.Close()
 	}
-	if err := d.node.Shutdown(ctx, messages.ShutDown{Grace: -1}); err != nil && !errors.Is(err, troupe.ErrClosed) {
+	if err := d.node.Shutdown(ctx, messages.ShutdownNode{Grace: -1}); err != nil && !errors.Is(err, troupe.ErrClosed) {
 		d.t.Errorf("the node did not end: %v", err)
 	}
 	if err := d.server.Close(ctx); err != nil {
@@ -119,7 +119,7 @@ func (d *daemon) background(r messages.RunCommand) messages.Job {
 // awaits waits until a job meets a condition.
 func (d *daemon) awaits(id messages.JobID, c messages.Condition) messages.Job {
 	d.t.Helper()
-	ended, err := d.client.Await(d.t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{id}, Condition: c, Timeout: patience})
+	ended, err := d.client.Await(d.t.Context(), messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: c, Timeout: patience})
 	require.NoError(d.t, err)
 	require.True(d.t, ended.Satisfied, "%+v", ended)
 	return ended.Jobs[0]

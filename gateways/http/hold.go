@@ -38,8 +38,8 @@ func (c *call) hold() error {
 	if http.NewResponseController(c.w).Flush() != nil {
 		return errAnswered
 	}
-	end, err := c.node.Ask(ctx, messages.AwaitJobs{Jobs: []messages.JobID{messages.JobID(job.UID)}})
-	if _, ended := end.(messages.AwaitEnded); err != nil || !ended { // more waits than the node takes
+	end, err := c.node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(job.UID)}})
+	if _, ended := end.(messages.WaitEnded); err != nil || !ended { // more waits than the node takes
 		<-ctx.Done()
 	}
 	return errAnswered
@@ -51,7 +51,7 @@ func (c *call) press(uid messages.UID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders == 0 {
-		if _, err := ask[messages.Acknowledged](c, messages.PaceOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
+		if _, err := ask[messages.Acknowledged](c, messages.PauseOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
 			c.goesOn(uid) // it may have been heard all the same
 			c.letGo(uid)
 			return err
@@ -79,7 +79,7 @@ func (c *call) release(uid messages.UID) {
 func (c *call) goesOn(uid messages.UID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 	defer cancel()
-	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PaceOutput{Job: messages.JobID(uid)} })
+	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: messages.JobID(uid)} })
 	if err != nil {
 		c.log.Warn("a job that was held back did not hear that it may go on", "job", uid, "error", err)
 	}

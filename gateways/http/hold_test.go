@@ -35,7 +35,7 @@ func TestAJobIsHeld(t *testing.T) {
 	first()
 	require.Less(t, d.stalls(job.ID), int64(size), "the job did not wait")
 	vanish()
-	_, err = d.client.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}})
+	_, err = d.client.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}})
 	require.NoError(t, err)
 	over, err := d.client.Job(t.Context(), job.ID)
 	require.NoError(t, err)

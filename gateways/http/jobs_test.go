@@ -321,7 +321,7 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 		require.Empty(t, list.Jobs[1].Output)
 	}
 	require.Equal(t, int64(1), s.asked.Load())
-	ended, err := c.Await(t.Context(), messages.AwaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
+	ended, err := c.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{job.ID}, Timeout: time.Millisecond})
 	require.NoError(t, err)
 	require.Empty(t, ended.Jobs[0].Output, "a wait does not wait for sizes either")
 	close(s.goOn)

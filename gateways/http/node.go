@@ -29,7 +29,7 @@ type node interface {
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	Keys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
 	Paste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
-	Arrivals(job messages.Job) iter.Seq2[messages.Arrival, error]
+	Arrivals(job messages.Job) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)
 	ViewBehind(job messages.Job, behind [2]int64, o view.Options) (view.View, error)

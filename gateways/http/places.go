@@ -33,7 +33,7 @@ func (c *call) openSession() error {
 		return refusal
 	}
 	if r.Backend == "" {
-		r.Backend = messages.OnPipes
+		r.Backend = messages.BackendPipe
 	}
 	if err := r.Session.Check(); err != nil { // which it must name
 		return err

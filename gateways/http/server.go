@@ -40,7 +40,7 @@ type Options struct {
 	Token string
 	// Shutdown ends the node, and later the server, when a client asks for it; nil:
 	// it is refused with unsupported. It returns the processes that are left.
-	Shutdown func(context.Context, messages.ShutDown) ([]messages.Survivor, error)
+	Shutdown func(context.Context, messages.ShutdownNode) ([]messages.Survivor, error)
 	// Keeper says why the keeper of the jobs does not answer; nil: it does, or there
 	// is none.
 	Keeper func() *messages.Error

@@ -21,7 +21,7 @@ import (
 // can be had, and each reply has the fields of its schema and no other.
 func TestOpenAPIIsWhatIsServed(t *testing.T) {
 	d := start(t, func(_ *troupe.Options, o *http.Options) {
-		o.Shutdown = func(_ context.Context, r messages.ShutDown) ([]messages.Survivor, error) {
+		o.Shutdown = func(_ context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 			return []messages.Survivor{{PID: 7, State: "D"}}, nil
 		}
 	})

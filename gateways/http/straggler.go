@@ -97,7 +97,7 @@ func (c *call) leavesAgain(path messages.ScopePath) {
 	h.opened = true
 	c.mu.Unlock()
 	t := &tenant{path: path, door: c.door(), over: make(chan struct{})}
-	c.movesOut(t, messages.LeaveScope{Path: path, Reason: clientGone})
+	c.movesOut(t, messages.ReleaseScope{Path: path, Reason: clientGone})
 	if t.error != nil {
 		c.log.Warn("a scope has not ended whose client has gone", "scope", path, "error", t.error)
 	}

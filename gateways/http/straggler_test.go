@@ -45,7 +45,7 @@ func TestStragglers(t *testing.T) {
 	begin := func(path messages.ScopePath) error { return c.begin(path, func() error { began++; return nil }) }
 	require.NoError(t, begin("a/b"))
 	require.NoError(t, c.begin("a/b", func() error { d.leaves("a"); return nil }))
-	require.Equal(t, []any{messages.LeaveScope{Path: "a", Reason: "its client has gone"}}, all)
+	require.Equal(t, []any{messages.ReleaseScope{Path: "a", Reason: "its client has gone"}}, all)
 	require.Empty(t, s.tenancies)
 	d.comesBack("a")
 	s.tenancies["a"] = &tenancy{tenants: 1}

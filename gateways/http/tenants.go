@@ -28,7 +28,7 @@ type tenant struct {
 	ends  bool          // its end is on its way: nothing begins by it any more; the server's lock guards it
 	over  chan struct{} // closed when it has ended, and the scope with it if it was the last
 	once  sync.Once     // ends it
-	left  messages.ScopeLeft
+	left  messages.ScopeReleased
 	error error
 }
 
@@ -62,7 +62,7 @@ func (c *call) lease() error {
 	if c.closing.Err() != nil {
 		panic(http.ErrAbortHandler) // the next daemon is to be asked for it again
 	}
-	c.movesOut(t, messages.LeaveScope{Path: t.path, Reason: clientGone})
+	c.movesOut(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	if t.error != nil {
 		c.log.Warn("a scope has not ended whose client has gone", "scope", t.path, "error", t.error)
 	}
@@ -101,7 +101,7 @@ func (c *call) movesIn(ctx context.Context, r messages.OpenScope) (*tenant, erro
 	}
 	c.mu.Unlock()
 	if err != nil && c.closing.Err() == nil { // the end of the server is none of its client's
-		c.movesOut(t, messages.LeaveScope{Path: t.path, Reason: clientGone})
+		c.movesOut(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	}
 	return t, err
 }
@@ -133,7 +133,7 @@ func (c *call) tenancyOf(ctx context.Context, path messages.ScopePath) (*tenancy
 
 // movesOut ends a lease, once, and returns when it has ended: what the last tenant
 // leaves is gone then, but for what is to be kept. Who asks again hears the same.
-func (c *call) movesOut(t *tenant, r messages.LeaveScope) {
+func (c *call) movesOut(t *tenant, r messages.ReleaseScope) {
 	t.once.Do(func() {
 		c.mu.Lock()
 		h := c.tenancies[t.path]
@@ -161,13 +161,13 @@ func (c *call) movesOut(t *tenant, r messages.LeaveScope) {
 
 // leaveScope asks for the end of what a client leaves, whether he is there to hear of it
 // or not.
-func (c *call) leaveScope(r messages.LeaveScope) (messages.ScopeLeft, error) {
-	left := messages.ScopeLeft{Path: r.Path}
+func (c *call) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, error) {
+	left := messages.ScopeReleased{Path: r.Path}
 	reply, err := c.node.AskAgain(context.WithoutCancel(c.ctx), func() messages.Refusable { return r })
 	switch m := reply.(type) {
 	case nil:
 		return left, err
-	case messages.ScopeLeft:
+	case messages.ScopeReleased:
 		return m, nil
 	case messages.ScopeClosed:
 		left.Jobs, left.Survivors = m.Jobs, m.Survivors
@@ -197,14 +197,14 @@ func (c *call) leaveFor() error {
 	if err != nil {
 		return err
 	}
-	left, err := c.leaveScope(messages.LeaveScope{Path: path, Grace: grace, Reason: body.Reason})
+	left, err := c.leaveScope(messages.ReleaseScope{Path: path, Grace: grace, Reason: body.Reason})
 	if err != nil {
 		return err
 	}
 	return c.replyLeft(left)
 }
 
-func (c *call) replyLeft(left messages.ScopeLeft) error {
+func (c *call) replyLeft(left messages.ScopeReleased) error {
 	if err := c.awaitNews(left.Jobs); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (c *call) endLease() error {
 	if reason == "" {
 		reason = "its client has left"
 	}
-	c.movesOut(t, messages.LeaveScope{Path: t.path, Grace: grace, Reason: reason})
+	c.movesOut(t, messages.ReleaseScope{Path: t.path, Grace: grace, Reason: reason})
 	if t.error != nil {
 		return t.error
 	}

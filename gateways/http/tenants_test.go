@@ -126,7 +126,7 @@ func TestALeaseLeavesWhatIsKept(t *testing.T) {
 func TestALeaseLeavesALiveShell(t *testing.T) {
 	d := start(t, nil)
 	lease := d.leases(t.Context(), messages.OpenScope{Path: agents})
-	live := messages.SessionPlan{Backend: messages.OfShell}
+	live := messages.SessionPlan{Backend: messages.BackendShell}
 	d.background(messages.RunCommand{Scope: agents, Session: "gone", Text: "sleep 600", Open: &live})
 	job := d.background(messages.RunCommand{Scope: agents, Session: "stays", Text: "cd /; read line; echo got $line", Stdin: messages.StdinPipe, Open: &live})
 	d.keeps(job.ID)

@@ -18,7 +18,7 @@ func (c *call) wait() error {
 	if refusal != nil {
 		return refusal
 	}
-	ended, err := ask[messages.AwaitEnded](c, r)
+	ended, err := ask[messages.WaitEnded](c, r)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (c *call) awaitInput(ctx context.Context, f *flight) (<-chan messages.Job, 
 		case <-ctx.Done():
 			return
 		}
-		end, err := c.options.Host.Await(ctx, messages.AwaitJobs{
+		end, err := c.options.Host.Await(ctx, messages.WaitJobs{
 			Jobs: []messages.JobID{messages.JobID(f.uid)}, Condition: messages.Condition{Kind: messages.UntilInput}, // a task may last
 		})
 		if err == nil && end.Satisfied && len(end.Jobs) == 1 {

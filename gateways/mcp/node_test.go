@@ -61,7 +61,7 @@ func (n *node) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) 
 }
 
 // Await waits as it is told to.
-func (n *node) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (n *node) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
@@ -69,9 +69,9 @@ func (n *node) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitE
 	}
 	select {
 	case job := <-n.asks:
-		return messages.AwaitEnded{Satisfied: true, Jobs: []messages.Job{job}}, nil
+		return messages.WaitEnded{Satisfied: true, Jobs: []messages.Job{job}}, nil
 	case <-ctx.Done():
-		return messages.AwaitEnded{TimedOut: true}, nil
+		return messages.WaitEnded{TimedOut: true}, nil
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *parting) Run(ctx context.Context, r messages.RunCommand, most int, know
 }
 
 // Await implements dialects.Host. It waits for no job that may live on.
-func (p *parting) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (p *parting) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.over, cancel)()

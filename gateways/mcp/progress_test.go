@@ -80,9 +80,9 @@ func (s *slow) View(_ context.Context, r messages.ReadOutput) (messages.OutputPa
 	return messages.OutputPage{Job: r.Job, Text: fmt.Sprintf("line %d\nline %d\n\n", n-1, n)}, nil
 }
 
-func (s *slow) Await(_ context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (s *slow) Await(_ context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	time.Sleep(min(s.takes, r.Timeout)) // of the bubble
-	return messages.AwaitEnded{TimedOut: true}, nil
+	return messages.WaitEnded{TimedOut: true}, nil
 }
 
 func (s *slow) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) { return nil, nil }

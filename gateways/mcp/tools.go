@@ -180,7 +180,7 @@ func (c *call) list(ctx context.Context, in core.List) (answer, error) {
 	}
 	out := &core.Jobs{Jobs: records(jobs)}
 	for _, s := range sessions {
-		if s.Backend == messages.OfShell || s.Backend == messages.OfShellOnTerminal {
+		if s.Backend == messages.BackendShell || s.Backend == messages.BackendShellPTY {
 			out.Sessions = append(out.Sessions, core.Session{Session: string(s.Session), Shell: s.Shell, Cwd: s.Dir, Running: s.Running, Queued: s.Queued})
 		}
 	}

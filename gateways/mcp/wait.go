@@ -83,7 +83,7 @@ func (c *call) grow(ctx context.Context, outputs []core.Stream, job messages.Job
 }
 
 // awaitTelling waits, and tells that it does.
-func (c *call) awaitTelling(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (c *call) awaitTelling(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began, done := time.Now(), make(chan struct{})

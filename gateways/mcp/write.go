@@ -94,7 +94,7 @@ func (c *call) answered(ctx context.Context, id messages.JobID, before []message
 	defer cancel()
 	came := make(chan struct{}, 2+len(before))
 	until := func(condition messages.Condition) {
-		end, err := c.options.Host.Await(ctx, messages.AwaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
+		end, err := c.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
 		if err == nil && end.Satisfied {
 			came <- struct{}{}
 		}

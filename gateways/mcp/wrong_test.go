@@ -144,8 +144,8 @@ func (h *oneJob) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error
 	return []messages.Job{h.job()}, nil
 }
 
-func (h *oneJob) Await(_ context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
-	return messages.AwaitEnded{Satisfied: true, Met: r.Jobs, Jobs: []messages.Job{h.job()}}, nil
+func (h *oneJob) Await(_ context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	return messages.WaitEnded{Satisfied: true, Met: r.Jobs, Jobs: []messages.Job{h.job()}}, nil
 }
 
 func (*oneJob) View(context.Context, messages.ReadOutput) (messages.OutputPage, error) {

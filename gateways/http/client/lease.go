@@ -50,7 +50,7 @@ func (l *Lease) Wait() error {
 // End ends the lease and returns when nothing is left of the scope but what is to be
 // kept and the survivors; grace and reason are those of CloseScope. Where the lease was
 // not the last nothing ends. One that is over already is no error.
-func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeLeft, error) {
+func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	query := url.Values{}
 	if r.Reason != "" {
 		query.Set("reason", r.Reason)
@@ -61,15 +61,15 @@ func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeL
 		err = nil
 	}
 	l.ended.Store(err == nil)
-	return messages.ScopeLeft{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, errors.Join(err, l.Close())
+	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, errors.Join(err, l.Close())
 }
 
 // Leave ends a scope as the end of its last lease does, and returns when nothing is left
 // of it but what is to be kept and the survivors.
-func (c *Client) Leave(ctx context.Context, r messages.CloseScope) (messages.ScopeLeft, error) {
+func (c *Client) Leave(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	body := wire.Leave{Path: string(r.Path), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
 	left, err := ask[wire.Left](ctx, c, http.MethodPost, "/v1/leave", nil, body)
-	return messages.ScopeLeft{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err
+	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err
 }
 
 // Close lets go of the scope and waits for nothing: the daemon ends it behind us.

@@ -238,9 +238,9 @@ func (c *Client) done(ctx context.Context, path string, body any) error {
 }
 
 // Await waits until any or all of some jobs meet a condition.
-func (c *Client) Await(ctx context.Context, r messages.AwaitJobs) (messages.AwaitEnded, error) {
+func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	out, err := ask[wire.Ended](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
-	return messages.AwaitEnded{
+	return messages.WaitEnded{
 		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
 	}, err
 }

@@ -194,8 +194,8 @@ type Condition struct {
 }
 
 // Request is the request that the body stands for.
-func (w Await) Request() (messages.AwaitJobs, *messages.Error) {
-	r := messages.AwaitJobs{
+func (w Await) Request() (messages.WaitJobs, *messages.Error) {
+	r := messages.WaitJobs{
 		Any: w.Any, Condition: messages.Condition{Kind: messages.ConditionKind(w.Condition.Kind), Pattern: w.Condition.Pattern, Port: w.Condition.Port, Host: w.Condition.Host},
 	}
 	for _, id := range w.Jobs {
@@ -213,7 +213,7 @@ func (w Await) Request() (messages.AwaitJobs, *messages.Error) {
 }
 
 // NewAwait is the body of a request.
-func NewAwait(r messages.AwaitJobs) Await {
+func NewAwait(r messages.WaitJobs) Await {
 	w := Await{Any: r.Any, Timeout: positive(r.Timeout), Condition: Condition{
 		Kind: string(r.Condition.Kind), Pattern: r.Condition.Pattern, Stream: r.Condition.Stream.String(), Port: r.Condition.Port, Host: r.Condition.Host, Quiet: positive(r.Condition.Quiet),
 	}}

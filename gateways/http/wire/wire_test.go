@@ -96,7 +96,7 @@ func TestBadInputNotEncodable(t *testing.T) {
 // So is a request for a session, which is the plan of a run with a name.
 func TestOpenSessionKeepsItsRequest(t *testing.T) {
 	r := messages.OpenSession{Scope: "a/b", Session: "s", SessionPlan: messages.SessionPlan{
-		Backend: messages.OfShellOnTerminal, Dir: "/d", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=\xff", "base64:=1"}, Env: []string{"B=1"},
+		Backend: messages.BackendShellPTY, Dir: "/d", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=\xff", "base64:=1"}, Env: []string{"B=1"},
 		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80},
 	}}
 	sent := wire.NewOpenSession(r)
