@@ -133,7 +133,7 @@ type components struct {
 	backends map[string]backends.Backend
 	logs     actors.Logs
 	engine   backends.Engine
-	past     actors.Past
+	past     actors.RestoreState
 	store    *spill.Disk
 	workers  *actors.Workers
 	screens  *screen.Screens
@@ -245,8 +245,8 @@ func (o Options) deps(p components, n *Node) *actors.Deps {
 
 // environment makes the environments of jobs. The usual one, of a request that says
 // nothing about it, is made once.
-func environment(host []string, socket, state string) func(messages.RunCommand, actors.Self) (env, dropped []string, err *messages.Error) {
-	withSelf := func(env []string, self actors.Self) []string {
+func environment(host []string, socket, state string) func(messages.RunCommand, actors.JobEnv) (env, dropped []string, err *messages.Error) {
+	withSelf := func(env []string, self actors.JobEnv) []string {
 		if socket != "" {
 			env = shell.Set(env, shell.SocketVar, socket)
 		}
@@ -256,7 +256,7 @@ func environment(host []string, socket, state string) func(messages.RunCommand, 
 		return shell.WithSelf(env, self.Scope, self.Session, self.Job)
 	}
 	usual, usualDropped, _ := shell.Environment(messages.RunCommand{}, host)
-	return func(r messages.RunCommand, self actors.Self) ([]string, []string, *messages.Error) {
+	return func(r messages.RunCommand, self actors.JobEnv) ([]string, []string, *messages.Error) {
 		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
 			env := append(make([]string, 0, len(usual)+2+shell.SelfVars), usual...)
 			return withSelf(env, self), usualDropped, nil

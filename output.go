@@ -23,7 +23,7 @@ func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.St
 	if err != nil {
 		return nil, err
 	}
-	if err := actors.LostOutput(job, stream); err != nil {
+	if err := actors.OutputLostError(job, stream); err != nil {
 		return nil, err
 	}
 	if err := hasStream(job, stream); err != nil {
@@ -93,7 +93,7 @@ func (f *Follower) Read(p []byte) (int, error) {
 func (f *Follower) read(p []byte) (int, error) {
 	if f.log == nil {
 		log, err := f.open()
-		if actors.Evicted(err) {
+		if actors.IsEvicted(err) {
 			return 0, nil // the job has not started
 		}
 		if err != nil {
@@ -130,7 +130,7 @@ func (f *Follower) open() (spill.Log, error) {
 		}
 		_ = log.Close()
 	}
-	if !actors.Evicted(err) {
+	if !actors.IsEvicted(err) {
 		return nil, err
 	}
 	job, jerr := f.node.Job(f.ctx, f.job)

@@ -26,12 +26,12 @@ type durableJournal struct{ restorableJournal }
 
 // Quick implements actors.Quick.
 func (l durableJournal) Quick() bool {
-	q, ok := l.restorableJournal.(actors.Quick)
+	q, ok := l.restorableJournal.(actors.NonBlocking)
 	return ok && q.Quick()
 }
 
 // Write implements actors.Lasting.
-func (l durableJournal) Write(e actors.Entry) error {
+func (l durableJournal) Write(e actors.JournalEntry) error {
 	b := journal.Batch{Facts: e.Facts, Acks: e.Acks, Left: e.Left, Removed: e.Removed, Ends: e.Ends}
 	for _, k := range e.Keys {
 		b.Keys = append(b.Keys, journal.Key(k))
@@ -48,7 +48,7 @@ func (l durableJournal) Write(e actors.Entry) error {
 // past reads what the journal knows beside its facts. Of the jobs that are over it has
 // more than the node keeps if that keeps fewer than the one before, or that died before
 // it had forgotten them: their outputs are still to be removed.
-func (l durableJournal) past() (p actors.Past, err error) {
+func (l durableJournal) past() (p actors.RestoreState, err error) {
 	if p.Number, err = l.LastNumber(); err != nil {
 		return p, err
 	}
@@ -73,7 +73,7 @@ func (l durableJournal) past() (p actors.Past, err error) {
 	}
 	channels, err := l.Channels()
 	for _, c := range channels {
-		p.Channels = append(p.Channels, actors.Follower(c))
+		p.Channels = append(p.Channels, actors.SubscriberCursor(c))
 	}
 	return p, err
 }
@@ -82,17 +82,17 @@ func (l durableJournal) past() (p actors.Past, err error) {
 // milliseconds.
 const pastPage = 1000
 
-func remembered(all []journal.Entry) []actors.Remembered {
-	out := make([]actors.Remembered, 0, len(all))
+func remembered(all []journal.Entry) []actors.RestoredJob {
+	out := make([]actors.RestoredJob, 0, len(all))
 	for _, e := range all {
-		out = append(out, actors.Remembered{Job: e.Job, Key: e.Key.Key, Digest: e.Key.Digest})
+		out = append(out, actors.RestoredJob{Job: e.Job, Key: e.Key.Key, Digest: e.Key.Digest})
 	}
 	return out
 }
 
 // before is what was there before the node: what its journal remembers, and what
 // its engine has. It may wait for both.
-func (o Options) before(ctx context.Context, p components) (past actors.Past, err error) {
+func (o Options) before(ctx context.Context, p components) (past actors.RestoreState, err error) {
 	if l, ok := o.Journal.(durableJournal); ok {
 		if past, err = l.past(); err != nil {
 			return past, fmt.Errorf("the journal cannot be read: %w", err)
@@ -113,7 +113,7 @@ func (o Options) before(ctx context.Context, p components) (past actors.Past, er
 // fact the journal has, and shells of sessions that were closed. An engine hears a little
 // later than the journal that it may forget them; where the last node died in between, their
 // sessions and scopes would be there again.
-func (p components) withoutRemains(past actors.Past) []backends.Held {
+func (p components) withoutRemains(past actors.RestoreState) []backends.Held {
 	retired := map[messages.UID]bool{}
 	for _, r := range past.Over {
 		retired[r.Job.UID] = r.Job.State == messages.Retired

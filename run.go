@@ -186,7 +186,7 @@ func (n *Node) Measure(jobs []messages.Job) { n.measureAll(jobs) }
 
 // measureAll measures many, by one question if their logs are in another process.
 func (n *Node) measureAll(jobs []messages.Job) {
-	many, ok := n.logs.(actors.ManyLogs)
+	many, ok := n.logs.(actors.BatchLogs)
 	if !ok {
 		for i := range jobs {
 			jobs[i] = n.measured(jobs[i])

@@ -40,24 +40,24 @@ type channel struct {
 	deps *Deps
 	spec channelSpec
 
-	told    messages.Seq   // all up to here was told, or is nothing the filter lets through
-	unacked []messages.Seq // told and not acknowledged, at most the window
-	outbox  []messages.FactRecorded
-	held    messages.Seq // what the outbox knows of: all above told, up to here
-	last    messages.Seq // the newest fact; above held it is only in the journal
+	sentUpTo     messages.Seq   // all up to here was told, or is nothing the filter lets through
+	unacked      []messages.Seq // told and not acknowledged, at most the window
+	outbox       []messages.FactRecorded
+	bufferedUpTo messages.Seq // what the outbox knows of: all above told, up to here
+	last         messages.Seq // the newest fact; above held it is only in the journal
 
 	reading bool
 	gen     int
 	cancel  scheduler.CancelFunc
 	flusher *actor.PID
 	over    bool
-	left    bool // ended was said
+	endSent bool // ended was said
 }
 
 func channelProps(d *Deps, spec channelSpec) *actor.Props {
 	spec.window, spec.after = windowOf(spec.window), min(spec.after, spec.last)
 	return d.inline(func() actor.Actor {
-		return &channel{deps: d, spec: spec, told: spec.after, held: spec.after, last: spec.last}
+		return &channel{deps: d, spec: spec, sentUpTo: spec.after, bufferedUpTo: spec.after, last: spec.last}
 	})
 }
 
@@ -74,11 +74,11 @@ func (c *channel) Receive(ctx actor.Context) {
 		c.acknowledge(ctx, msg.Seq)
 	case factsRead:
 		c.factsRead(ctx, msg)
-	case readLate:
+	case readTimeout:
 		c.readLate(ctx, msg)
 	case flush:
 		c.flusher = ctx.Sender()
-		c.proceed(ctx)
+		c.sendReady(ctx)
 	case messages.Unsubscribe:
 		c.unsubscribe(ctx)
 	default:
@@ -87,18 +87,18 @@ func (c *channel) Receive(ctx actor.Context) {
 }
 
 func (c *channel) start(ctx actor.Context) {
-	if !c.spec.resumed && c.listens(ctx) {
-		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.told, Newest: c.spec.newest})
+	if !c.spec.resumed && c.hasSubscriber(ctx) {
+		ctx.Send(c.spec.subscriber, messages.Subscribed{Channel: c.spec.id, After: c.sentUpTo, Newest: c.spec.newest})
 		if c.spec.beyond > 0 {
-			ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.spec.beyond + 1, To: c.told})
+			ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.spec.beyond + 1, To: c.sentUpTo})
 		}
 	}
-	c.proceed(ctx)
+	c.sendReady(ctx)
 }
 
-// listens reports whether there is a subscriber. One that left without a word
+// hasSubscriber reports whether there is a subscriber. One that left without a word
 // never comes back under its PID: it subscribes again.
-func (c *channel) listens(ctx actor.Context) bool {
+func (c *channel) hasSubscriber(ctx actor.Context) bool {
 	return !c.over && reachable(ctx, c.spec.subscriber)
 }
 
@@ -106,47 +106,47 @@ func (c *channel) listens(ctx actor.Context) bool {
 // is room; otherwise they are left to the journal.
 func (c *channel) deliver(ctx actor.Context, m deliver) {
 	c.last = max(c.last, m.upTo)
-	c.makeRoom(m.acked)
-	if m.after > c.held || m.upTo <= c.held {
+	c.trimAcked(m.acked)
+	if m.after > c.bufferedUpTo || m.upTo <= c.bufferedUpTo {
 		return
 	}
 	for _, fact := range m.facts {
-		if fact.Seq > c.held {
-			c.hold(fact)
+		if fact.Seq > c.bufferedUpTo {
+			c.buffer(fact)
 		}
 	}
-	c.held = m.upTo
+	c.bufferedUpTo = m.upTo
 	if len(c.outbox) > messages.MaxOutbox {
-		c.fallBehind()
+		c.dropOutbox()
 	}
-	c.proceed(ctx)
+	c.sendReady(ctx)
 }
 
-func (c *channel) hold(fact messages.FactRecorded) {
-	c.held = fact.Seq
+func (c *channel) buffer(fact messages.FactRecorded) {
+	c.bufferedUpTo = fact.Seq
 	if !c.spec.filter.Passes(fact.Fact) {
 		return
 	}
 	if len(c.outbox) == 0 {
-		c.told = fact.Seq - 1
+		c.sentUpTo = fact.Seq - 1
 	}
 	c.outbox = append(c.outbox, fact)
 }
 
-// fallBehind forgets what the journal has too.
-func (c *channel) fallBehind() {
-	c.outbox, c.held = nil, c.told
+// dropOutbox forgets what the journal has too.
+func (c *channel) dropOutbox() {
+	c.outbox, c.bufferedUpTo = nil, c.sentUpTo
 }
 
 // acknowledge tells what there is room for now.
 func (c *channel) acknowledge(ctx actor.Context, seq messages.Seq) {
-	c.makeRoom(seq)
-	c.proceed(ctx)
+	c.trimAcked(seq)
+	c.sendReady(ctx)
 }
 
-// makeRoom forgets what is acknowledged. What was not told cannot have been dealt
+// trimAcked forgets what is acknowledged. What was not told cannot have been dealt
 // with.
-func (c *channel) makeRoom(seq messages.Seq) {
+func (c *channel) trimAcked(seq messages.Seq) {
 	n := 0
 	for n < len(c.unacked) && c.unacked[n] <= seq {
 		n++
@@ -154,29 +154,29 @@ func (c *channel) makeRoom(seq messages.Seq) {
 	c.unacked = c.unacked[n:]
 }
 
-// proceed tells what the window has room for, and reads on when there is room
+// sendReady tells what the window has room for, and reads on when there is room
 // for more than the outbox held.
-func (c *channel) proceed(ctx actor.Context) {
-	if !c.listens(ctx) {
-		c.fallBehind()
+func (c *channel) sendReady(ctx actor.Context) {
+	if !c.hasSubscriber(ctx) {
+		c.dropOutbox()
 		c.answerFlush(ctx)
 		return
 	}
 	for len(c.outbox) > 0 && len(c.unacked) < c.spec.window {
 		fact := c.outbox[0]
 		c.outbox = c.outbox[1:]
-		c.told = fact.Seq
+		c.sentUpTo = fact.Seq
 		c.unacked = append(c.unacked, fact.Seq)
 		ctx.Send(c.spec.subscriber, messages.Notification{Channel: c.spec.id, Seq: fact.Seq, Fact: fact.Fact})
 	}
 	if len(c.outbox) > 0 {
 		return
 	}
-	c.outbox, c.told = nil, c.held
+	c.outbox, c.sentUpTo = nil, c.bufferedUpTo
 	switch {
-	case c.held < c.last && len(c.unacked) < c.spec.window:
+	case c.bufferedUpTo < c.last && len(c.unacked) < c.spec.window:
 		c.read(ctx)
-	case c.held == c.last && len(c.unacked) == 0:
+	case c.bufferedUpTo == c.last && len(c.unacked) == 0:
 		c.answerFlush(ctx)
 	}
 }
@@ -192,21 +192,21 @@ func (c *channel) answerFlush(ctx actor.Context) {
 // unsubscribe ends the channel; it may be asked again.
 func (c *channel) unsubscribe(ctx actor.Context) {
 	bye := messages.Unsubscribed{Channel: c.spec.id, Reason: "unsubscribed"}
-	if c.listens(ctx) {
+	if c.hasSubscriber(ctx) {
 		ctx.Send(c.spec.subscriber, bye)
 	}
 	if by := ctx.Sender(); by != nil && (c.over || !by.Equal(c.spec.subscriber)) && reachable(ctx, by) {
 		ctx.Send(by, bye)
 	}
 	c.over = true
-	c.proceed(ctx)
+	c.sendReady(ctx)
 	c.leave(ctx)
 }
 
 // leave says the last word, when no answer is on its way to this actor.
 func (c *channel) leave(ctx actor.Context) {
-	if c.over && !c.reading && !c.left {
-		c.left = true
-		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	if c.over && !c.reading && !c.endSent {
+		c.endSent = true
+		ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 	}
 }

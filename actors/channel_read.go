@@ -13,9 +13,9 @@ import (
 // that cannot be read now may be readable then.
 const readPatience = 5 * time.Second
 
-// readLate says that a page has not come.
-type readLate struct {
-	quiet
+// readTimeout says that a page has not come.
+type readTimeout struct {
+	noDeadLetter
 	gen int
 }
 
@@ -26,8 +26,8 @@ func (c *channel) read(ctx actor.Context) {
 	}
 	c.reading = true
 	c.gen++
-	c.cancel = later(ctx, readPatience, readLate{gen: c.gen})
-	ctx.Request(ctx.Parent(), readFacts{after: c.held, limit: messages.MaxOutbox})
+	c.cancel = sendLater(ctx, readPatience, readTimeout{gen: c.gen})
+	ctx.Request(ctx.Parent(), readFacts{after: c.bufferedUpTo, limit: messages.MaxOutbox})
 }
 
 func (c *channel) quitReading() {
@@ -41,21 +41,21 @@ func (c *channel) quitReading() {
 // factsRead takes a page. One that could not be read is asked for again when
 // its patience is over.
 func (c *channel) factsRead(ctx actor.Context, m factsRead) {
-	if !c.reading || m.after != c.held && !c.over {
+	if !c.reading || m.after != c.bufferedUpTo && !c.over {
 		return
 	}
 	if m.err == nil || c.over {
 		c.quitReading()
 		c.takePage(ctx, m)
 	}
-	c.proceed(ctx)
+	c.sendReady(ctx)
 	c.leave(ctx)
 }
 
 // takePage fills the outbox, which is empty. What is missing before the page is
 // no longer held by the journal, and said to be dropped.
 func (c *channel) takePage(ctx actor.Context, m factsRead) {
-	if !c.listens(ctx) {
+	if !c.hasSubscriber(ctx) {
 		return
 	}
 	c.last = max(c.last, m.last)
@@ -63,23 +63,23 @@ func (c *channel) takePage(ctx actor.Context, m factsRead) {
 	if len(m.facts) > 0 {
 		first = m.facts[0].Seq
 	}
-	if first > c.held+1 {
-		ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.held + 1, To: first - 1})
-		c.told, c.held = first-1, first-1
+	if first > c.bufferedUpTo+1 {
+		ctx.Send(c.spec.subscriber, messages.FactsDropped{Channel: c.spec.id, From: c.bufferedUpTo + 1, To: first - 1})
+		c.sentUpTo, c.bufferedUpTo = first-1, first-1
 	}
 	for _, fact := range m.facts {
-		if fact.Seq > c.held {
-			c.hold(fact)
+		if fact.Seq > c.bufferedUpTo {
+			c.buffer(fact)
 		}
 	}
-	c.last = max(c.last, c.held)
+	c.last = max(c.last, c.bufferedUpTo)
 }
 
-func (c *channel) readLate(ctx actor.Context, m readLate) {
+func (c *channel) readLate(ctx actor.Context, m readTimeout) {
 	if m.gen != c.gen {
 		return
 	}
 	c.quitReading()
-	c.proceed(ctx)
+	c.sendReady(ctx)
 	c.leave(ctx)
 }

@@ -186,7 +186,7 @@ func TestFaultChannelReadsOnFromTheJournal(t *testing.T) {
 func (h *herald) openWatched() {
 	spec := h.spec
 	h.raise(h.deps.props(func() actor.Actor {
-		h.made = &channel{deps: h.deps, spec: spec, told: spec.after, held: spec.after, last: spec.last}
+		h.made = &channel{deps: h.deps, spec: spec, sentUpTo: spec.after, bufferedUpTo: spec.after, last: spec.last}
 		return h.made
 	}), kindChannel)
 }
@@ -338,14 +338,14 @@ func TestChannelEnds(t *testing.T) {
 		bye := messages.Unsubscribed{Channel: "c1", Reason: "unsubscribed"}
 		same(t, h.client.take(), bye)
 		same(t, other.take(), bye)
-		same(t, h.heard.take()[:1], ended{who: h.kid})
+		same(t, h.heard.take()[:1], childDone{who: h.kid})
 	})
 	withChannel(t, channelSpec{}, func(h *herald) { // nobody to be answered beside the subscriber
 		h.open()
 		h.client.take()
 		h.tell(messages.Unsubscribe{Channel: "c1"})
 		same(t, h.client.take(), messages.Unsubscribed{Channel: "c1", Reason: "unsubscribed"})
-		same(t, h.heard.take()[:1], ended{who: h.kid})
+		same(t, h.heard.take()[:1], childDone{who: h.kid})
 	})
 }
 
@@ -359,12 +359,12 @@ func TestChannelEndsWhenNoAnswerIsOnItsWay(t *testing.T) {
 		same(t, h.client.take(), messages.Unsubscribed{Channel: "c1", Reason: "unsubscribed"})
 		h.client.ask(messages.Unsubscribe{Channel: "c1"}) // again, while it goes
 		same(t, h.client.take(), messages.Unsubscribed{Channel: "c1", Reason: "unsubscribed"})
-		if left := of[ended](h.heard.take()); len(left) > 0 {
+		if left := of[childDone](h.heard.take()); len(left) > 0 {
 			t.Fatal("it left although a page was on its way")
 		}
 		h.tell(factsRead{after: 1, facts: []messages.FactRecorded{fact(2)}, last: 9})
 		same(t, h.client.take())
-		if left := of[ended](h.heard.take()); len(left) != 1 {
+		if left := of[childDone](h.heard.take()); len(left) != 1 {
 			t.Fatalf("it said ended %d times, want once", len(left))
 		}
 	})

@@ -6,15 +6,15 @@ import (
 	"troupe/actors/lifecycle"
 )
 
-// clients are those who wait for an answer of a job's machine, which knows them
+// replyTargets are those who wait for an answer of a job's machine, which knows them
 // by their tickets.
-type clients struct {
+type replyTargets struct {
 	waiting map[lifecycle.Ticket]*actor.PID // nil: nobody has asked yet
 	last    lifecycle.Ticket
 }
 
 // ticket stands for who asked: 0 if nobody waits.
-func (c *clients) ticket(ctx actor.Context) lifecycle.Ticket {
+func (c *replyTargets) ticket(ctx actor.Context) lifecycle.Ticket {
 	if ctx.Sender() == nil {
 		return 0
 	}
@@ -26,7 +26,7 @@ func (c *clients) ticket(ctx actor.Context) lifecycle.Ticket {
 	return c.last
 }
 
-func (c *clients) answer(ctx actor.Context, r lifecycle.Reply) {
+func (c *replyTargets) answer(ctx actor.Context, r lifecycle.Reply) {
 	client := c.waiting[r.To]
 	delete(c.waiting, r.To)
 	if client != nil && reachable(ctx, client) {

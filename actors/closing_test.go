@@ -21,7 +21,7 @@ func TestAnEndIsToldOnce(t *testing.T) {
 		for range 2 {
 			s.tell(routed{to: messages.Address{Scope: "main", Session: "s"}, request: messages.CloseSession{}})
 		}
-		if n := len(of[sessionDown](s.heard.take())); n != 1 {
+		if n := len(of[sessionStopped](s.heard.take())); n != 1 {
 			t.Errorf("the session has told its end %d times", n)
 		}
 	})
@@ -30,7 +30,7 @@ func TestAnEndIsToldOnce(t *testing.T) {
 		for range 2 {
 			s.tell(routed{to: messages.Address{Scope: "main"}, request: messages.CloseScope{Path: "main"}})
 		}
-		if n := len(of[scopeDown](s.heard.take())); n != 1 {
+		if n := len(of[scopeStopped](s.heard.take())); n != 1 {
 			t.Errorf("the scope has told its end %d times", n)
 		}
 	})

@@ -15,33 +15,33 @@ import (
 // and owns the sink of its output. It speaks with its session (parent), its
 // sink (child) and those who ask it something.
 type command struct {
-	deps    *Deps
-	shell   backends.Shell
-	spec    *backends.Command // nil: the engine was asked to start it, or not by this tree
-	machine lifecycle.Command
-	memos   *memos // what the engine keeps with the job; nil: it cannot outlive the tree
-	noted   bool   // it has it
-	adopt   bool   // the engine has the job already
-	granted bool   // it has its turn
-	named   bool   // its directory was asked for: in a live shell it is another than before
+	deps         *Deps
+	shell        backends.Shell
+	spec         *backends.Command // nil: the engine was asked to start it, or not by this tree
+	machine      lifecycle.Command
+	meta         *metaEncoder // what the engine keeps with the job; nil: it cannot outlive the tree
+	metaSaved    bool         // it has it
+	adopt        bool         // the engine has the job already
+	slotGranted  bool         // it has its turn
+	dirRequested bool         // its directory was asked for: in a live shell it is another than before
 
-	born    bool // the process exists or has failed: its logs are there if they ever will be
-	failed  bool // it could not be started: there are none
-	closed  bool // no byte follows
-	noSink  bool // its sink died too often: reads answer output_unavailable
-	leaving bool // all is said
-	moving  bool // … here: the job is handed over
-	proc    backends.Process
-	sink    *actor.PID
-	clients clients
+	hasLogs     bool // the process exists or has failed: its logs are there if they ever will be
+	failed      bool // it could not be started: there are none
+	closed      bool // no byte follows
+	noSink      bool // its sink died too often: reads answer output_unavailable
+	finishing   bool // all is said
+	handingOver bool // … here: the job is handed over
+	proc        backends.Process
+	sink        *actor.PID
+	clients     replyTargets
 	// terminal is that of the job, nil if it has none.
 	terminal *terminal
 	timers   map[lifecycle.Timer]scheduler.CancelFunc // nil: none was armed
 }
 
-// commandGranted lets a command start its job, in a live shell in dir.
-type commandGranted struct {
-	quiet
+// startGranted lets a command start its job, in a live shell in dir.
+type startGranted struct {
+	noDeadLetter
 	dir string
 }
 
@@ -54,16 +54,16 @@ func (c *command) Receive(ctx actor.Context) {
 		c.abandon(ctx)
 	case *actor.Terminated:
 		c.sinkLost(ctx)
-	case commandGranted:
+	case startGranted:
 		c.machine = c.machine.In(cmp.Or(msg.dir, c.machine.Job.Dir))
 		c.step(ctx, lifecycle.Granted{})
 	case recorded:
 		c.step(ctx, lifecycle.Recorded{Retired: msg.retired, Unwritten: msg.unwritten})
 	case yield:
-		c.moving = true
-		c.leave(ctx)
-	case heardAll:
-		ctx.Respond(heardThat{who: ctx.Self()})
+		c.handingOver = true
+		c.requestStop(ctx)
+	case syncFacts:
+		ctx.Respond(factsSynced{who: ctx.Self()})
 	case messages.ProcessFact:
 		c.fact(ctx, msg)
 	case lifecycle.Expired:
@@ -72,8 +72,8 @@ func (c *command) Receive(ctx actor.Context) {
 		c.askSink(ctx)
 	case watchOutput, outputsWanted, flushed:
 		c.serveSink(ctx, msg)
-	case answersSeen, answerRested, messages.ClaimTerminal, messages.ReleaseTerminal:
-		c.aboutTerminal(ctx, msg)
+	case queriesScanned, scanTick, messages.ClaimTerminal, messages.ReleaseTerminal:
+		c.terminalEvent(ctx, msg)
 	default:
 		c.asked(ctx, msg)
 	}
@@ -109,8 +109,8 @@ func (c *command) fact(ctx actor.Context, fact messages.ProcessFact) {
 		if f.Last > 0 {
 			c.close(ctx)
 		}
-		if f.Dir != "" && (c.named || f.Dir != c.machine.Job.Dir) {
-			ctx.Send(ctx.Parent(), shellAt{dir: f.Dir})
+		if f.Dir != "" && (c.dirRequested || f.Dir != c.machine.Job.Dir) {
+			ctx.Send(ctx.Parent(), shellDir{dir: f.Dir})
 		}
 	}
 	c.step(ctx, fact)
@@ -140,13 +140,13 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		if c.timers == nil {
 			c.timers = map[lifecycle.Timer]scheduler.CancelFunc{}
 		}
-		c.timers[e.Timer] = later(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
+		c.timers[e.Timer] = sendLater(ctx, e.After, lifecycle.Expired{Timer: e.Timer, Gen: e.Gen})
 	case lifecycle.Disarm:
 		c.disarm(e.Timer)
 	case lifecycle.Start:
 		c.spec.Deadline = e.Deadline
-		if c.memos != nil {
-			c.spec.Meta = c.memos.of(c.machine.Job)
+		if c.meta != nil {
+			c.spec.Meta = c.meta.of(c.machine.Job)
 		}
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
 		c.spec = nil // of many jobs that run it is a good part
@@ -158,11 +158,11 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 	case lifecycle.Stop:
 		c.proc.Stop(e.Cause, e.Grace)
 	case lifecycle.Tell:
-		c.note(e)
+		c.saveMeta(e)
 		if _, is := e.Fact.(messages.CommandPromoted); is {
 			c.promoted(ctx)
 		}
-		ctx.Send(ctx.Parent(), newsOf(e))
+		ctx.Send(ctx.Parent(), jobUpdateOf(e))
 	case lifecycle.Reply:
 		c.clients.answer(ctx, e)
 	case lifecycle.Settle:
@@ -174,23 +174,25 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 			ctx.Send(ctx.Parent(), unsettled{job: c.machine.Job.ID, proc: c.proc, seq: e.Seq})
 		}
 	case lifecycle.Retire:
-		c.leave(ctx)
+		c.requestStop(ctx)
 	}
 }
 
-// note has the engine keep what has changed, before anybody is told: who was told
+// saveMeta has the engine keep what has changed, before anybody is told: who was told
 // that a job goes on in the background finds it there after a restart.
-func (c *command) note(t lifecycle.Tell) {
-	if c.memos == nil || c.proc == nil {
+func (c *command) saveMeta(t lifecycle.Tell) {
+	if c.meta == nil || c.proc == nil {
 		return
 	}
 	switch t.Fact.(type) {
 	case messages.CommandPromoted, messages.CommandChanged:
-		c.proc.Note(c.memos.of(t.Job))
+		c.proc.Note(c.meta.of(t.Job))
 	}
 }
 
-func newsOf(t lifecycle.Tell) news { return news{fact: t.Fact, job: t.Job, last: t.Last} }
+func jobUpdateOf(t lifecycle.Tell) jobUpdate {
+	return jobUpdate{fact: t.Fact, job: t.Job, last: t.Last}
+}
 
 func (c *command) disarm(t lifecycle.Timer) {
 	if cancel := c.timers[t]; cancel != nil {
@@ -203,7 +205,7 @@ func (c *command) disarm(t lifecycle.Timer) {
 // with it; one whose former actor died is adopted and its facts are heard again.
 func (c *command) start(ctx actor.Context) {
 	c.step(ctx, lifecycle.Placed{})
-	if c.granted {
+	if c.slotGranted {
 		c.step(ctx, lifecycle.Granted{})
 	}
 	if !c.adopt {
@@ -217,9 +219,9 @@ func (c *command) start(ctx actor.Context) {
 		return
 	}
 	c.proc = proc
-	c.passOver()
-	if c.memos != nil && !c.noted && !c.machine.Job.State.Ended() {
-		proc.Note(c.memos.of(c.machine.Job)) // it may be at another place than before
+	c.skipQueries()
+	if c.meta != nil && !c.metaSaved && !c.machine.Job.State.Ended() {
+		proc.Note(c.meta.of(c.machine.Job)) // it may be at another place than before
 	}
 }
 
@@ -242,10 +244,10 @@ func (c *command) facts(ctx actor.Context) backends.Facts {
 
 // open gives the sink its logs as soon as there are any.
 func (c *command) open(ctx actor.Context) {
-	if !c.born && c.sink != nil {
+	if !c.hasLogs && c.sink != nil {
 		ctx.Send(c.sink, c.outputs())
 	}
-	c.born = true
+	c.hasLogs = true
 	c.openTerminal(ctx)
 }
 
@@ -264,13 +266,13 @@ func (c *command) abandon(ctx actor.Context) {
 		c.proc.Release()
 	}
 	why := internalError()
-	if c.moving {
+	if c.handingOver {
 		why = isMoving(c.machine.Job.ID)
 	}
 	for _, effect := range c.machine.Abandon(why) {
 		c.perform(ctx, effect)
 	}
-	c.proc, c.spec, c.memos, c.machine, c.clients = nil, nil, nil, lifecycle.Rebuild(&noJob, lifecycle.Limits{}), clients{}
+	c.proc, c.spec, c.meta, c.machine, c.clients = nil, nil, nil, lifecycle.Rebuild(&noJob, lifecycle.Limits{}), replyTargets{}
 }
 
 // askSink passes a request on to the sink, which is made when somebody asks.
@@ -282,7 +284,7 @@ func (c *command) askSink(ctx actor.Context) {
 		})
 		return
 	}
-	if c.machine.Job.State == messages.Queued && c.readEarly(ctx) {
+	if c.machine.Job.State == messages.Queued && c.readQueued(ctx) {
 		return
 	}
 	if c.sink == nil {
@@ -292,21 +294,21 @@ func (c *command) askSink(ctx actor.Context) {
 	ctx.RequestWithCustomSender(c.sink, ctx.Message(), ctx.Sender())
 }
 
-// leave asks to be stopped, behind the last answer of the sink: what waits in
+// requestStop asks to be stopped, behind the last answer of the sink: what waits in
 // its queue would be lost with it.
-func (c *command) leave(ctx actor.Context) {
-	c.leaving = true
+func (c *command) requestStop(ctx actor.Context) {
+	c.finishing = true
 	if c.sink != nil {
-		ctx.Request(c.sink, flushSink{unborn: !c.born})
+		ctx.Request(c.sink, flushSink{unborn: !c.hasLogs})
 		return
 	}
-	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 }
 
 func (c *command) sinkLost(ctx actor.Context) {
 	c.sink, c.noSink = nil, true
-	if c.leaving {
-		c.leave(ctx)
+	if c.finishing {
+		c.requestStop(ctx)
 	}
 }
 
@@ -314,18 +316,18 @@ func (c *command) sinkLost(ctx actor.Context) {
 func (c *command) serveSink(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case watchOutput:
-		if c.born {
+		if c.hasLogs {
 			c.proc.Watch(m.stream, m.from)
 		}
 	case outputsWanted:
-		if c.born { // else it hears of them when the job has started
+		if c.hasLogs { // else it hears of them when the job has started
 			ctx.Send(ctx.Sender(), c.outputs())
 		}
-		if c.leaving && c.sink != nil {
-			ctx.Request(c.sink, flushSink{unborn: !c.born})
+		if c.finishing && c.sink != nil {
+			ctx.Request(c.sink, flushSink{unborn: !c.hasLogs})
 		}
 	case flushed:
-		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+		ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 	}
 }
 

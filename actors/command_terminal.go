@@ -40,15 +40,15 @@ type terminal struct {
 	rest    scheduler.CancelFunc
 }
 
-// answersSeen is what came of a look at the questions in an output; it is nothing for
+// queriesScanned is what came of a look at the questions in an output; it is nothing for
 // anybody but the command that asked.
-type answersSeen struct {
-	quiet
+type queriesScanned struct {
+	noDeadLetter
 	event lifecycle.Looked
 }
 
-// answerRested says that a terminal may be looked at again.
-type answerRested struct{ quiet }
+// scanTick says that a terminal may be looked at again.
+type scanTick struct{ noDeadLetter }
 
 // newTerminal is that of a job, nil if it has none.
 func newTerminal(job messages.Job, answered int64) *terminal {
@@ -63,7 +63,7 @@ const theRun = "the run"
 
 // shownBy leaves the answers to the client of a run, as it was asked for, until the job
 // is promoted.
-func (t *terminal) shownBy(r *terms, promoted bool) {
+func (t *terminal) shownBy(r *jobOptions, promoted bool) {
 	if t != nil && r.shown && !r.background && !promoted {
 		t.machine.Holder = theRun
 	}
@@ -95,12 +95,12 @@ func (c *command) openTerminal(ctx actor.Context) {
 	if t == nil || c.proc == nil || c.failed {
 		return
 	}
-	c.passOver()
+	c.skipQueries()
 	c.stepTerminal(ctx, lifecycle.Opened{})
 }
 
-// passOver takes what was asked before for answered, if nobody knows.
-func (c *command) passOver() {
+// skipQueries takes what was asked before for answered, if nobody knows.
+func (c *command) skipQueries() {
 	if t := c.terminal; t != nil && t.machine.Answered == unknownAnswers {
 		t.machine.Answered = c.written()
 	}
@@ -126,10 +126,10 @@ func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 		t.sizes = append(slices.Clone(t.sizes[:1]), t.sizes[2:]...)
 	}
 	t.sizes = append(slices.Clip(t.sizes), backends.Sized{From: c.written(), Size: size})
-	if c.memos != nil {
-		c.proc.Note(c.memos.of(c.machine.Job))
+	if c.meta != nil {
+		c.proc.Note(c.meta.of(c.machine.Job))
 	}
-	if c.sink != nil && c.born {
+	if c.sink != nil && c.hasLogs {
 		ctx.Send(c.sink, terminalSized{sizes: t.sizes})
 	}
 }
@@ -179,13 +179,13 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 			c.proc.Watch(messages.Merged, e.From)
 		}
 	case lifecycle.Look:
-		c.look(ctx, e)
+		c.scanQueries(ctx, e)
 	case lifecycle.Rest:
-		c.terminal.rest = later(ctx, e.After, answerRested{})
+		c.terminal.rest = sendLater(ctx, e.After, scanTick{})
 	case lifecycle.Answer:
-		if c.memos != nil {
-			c.memos.answered = e.Through
-			c.proc.Note(c.memos.of(c.machine.Job))
+		if c.meta != nil {
+			c.meta.answered = e.Through
+			c.proc.Note(c.meta.of(c.machine.Job))
 		}
 		if len(e.Data) > 0 {
 			c.step(ctx, lifecycle.Asked{Request: messages.WriteInput{Job: c.machine.Job.ID, Data: e.Data, Raw: true}})
@@ -193,22 +193,22 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	}
 }
 
-// look has the output looked at for questions.
-func (c *command) look(ctx actor.Context, l lifecycle.Look) {
+// scanQueries has the output looked at for questions.
+func (c *command) scanQueries(ctx actor.Context, l lifecycle.Look) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.Answered, err *messages.Error) {
 		if reachable(root, self) {
-			root.Send(self, answersSeen{event: lifecycle.Looked{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
+			root.Send(self, queriesScanned{event: lifecycle.Looked{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
 		}
 	})
 }
 
-// aboutTerminal hears what concerns the terminal of the job.
-func (c *command) aboutTerminal(ctx actor.Context, msg any) {
+// terminalEvent hears what concerns the terminal of the job.
+func (c *command) terminalEvent(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case answersSeen:
+	case queriesScanned:
 		c.stepTerminal(ctx, m.event)
-	case answerRested:
+	case scanTick:
 		c.stepTerminal(ctx, lifecycle.Rested{})
 	case messages.ClaimTerminal:
 		c.askedTerminal(ctx, m)

@@ -23,7 +23,7 @@ type Deps struct {
 	// nil: what such a place holds cannot be reached.
 	Engine backends.Engine
 	// Past is what the tree begins with.
-	Past Past
+	Past RestoreState
 	Log  *slog.Logger
 	// Ports tells when jobs listen; nil: nobody can wait for that.
 	Ports Ports
@@ -36,7 +36,7 @@ type Deps struct {
 	NewUID func() messages.UID
 	// Environment makes the whole environment of a job, in which it finds self, and names
 	// what it left out.
-	Environment func(r messages.RunCommand, self Self) (env, dropped []string, err *messages.Error)
+	Environment func(r messages.RunCommand, self JobEnv) (env, dropped []string, err *messages.Error)
 
 	// Dir is where a job runs when neither it nor its session says.
 	Dir string
@@ -69,8 +69,8 @@ type Workers = workers.Line
 // DefaultBackend runs the commands of sessions that name no other.
 const DefaultBackend = "pipe"
 
-// Self is what a job is told of itself in its environment.
-type Self struct {
+// JobEnv is what a job is told of itself in its environment.
+type JobEnv struct {
 	Scope   messages.ScopePath
 	Session messages.SessionID
 	Job     messages.JobID
@@ -125,9 +125,9 @@ type Journal interface {
 	Read(after messages.Seq, limit int) ([]messages.FactRecorded, error)
 }
 
-// Quick is what a Journal may say of itself: that its calls never wait, as one
+// NonBlocking is what a Journal may say of itself: that its calls never wait, as one
 // in memory. The supervisor then makes them itself.
-type Quick interface{ Quick() bool }
+type NonBlocking interface{ Quick() bool }
 
 // clock is the actors' time: the runtime's, which synctest makes virtual.
 func clock() time.Time { return time.Now() }

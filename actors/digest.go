@@ -16,7 +16,7 @@ const digestForm = "2:"
 
 // digest tells two requests under one key apart.
 func digest(r messages.RunCommand) string {
-	r = asAgain(r)
+	r = comparable(r)
 	said := trimmed(r).(map[string]any)
 	if r.Open != nil { // also one that says nothing
 		said["Open"] = trimmed(*r.Open)
@@ -30,11 +30,11 @@ func sameRequest(of string, r messages.RunCommand) bool {
 	if strings.HasPrefix(of, digestForm) {
 		return of == digest(r)
 	}
-	return of == sumOf(asAgain(r))
+	return of == sumOf(comparable(r))
 }
 
-// asAgain is a request without what may be otherwise at another try.
-func asAgain(r messages.RunCommand) messages.RunCommand {
+// comparable is a request without what may be otherwise at another try.
+func comparable(r messages.RunCommand) messages.RunCommand {
 	r.BaseEnv, r.UID = nil, ""
 	if r.Open != nil {
 		plan := *r.Open
@@ -73,7 +73,7 @@ func trim(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, field := range v {
-			if field = trim(field); says(field) {
+			if field = trim(field); isSet(field) {
 				v[name] = field
 			} else {
 				delete(v, name)
@@ -87,8 +87,8 @@ func trim(v any) any {
 	return v
 }
 
-// says reports whether a field is not zero.
-func says(v any) bool {
+// isSet reports whether a field is not zero.
+func isSet(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		return len(v) > 0

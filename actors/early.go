@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// readEarly answers who looks at what a job has written that waits for its turn: that is
+// readQueued answers who looks at what a job has written that waits for its turn: that is
 // nothing yet, and how long it will wait nobody knows. It does not answer who follows it.
-func (c *command) readEarly(ctx actor.Context) bool {
+func (c *command) readQueued(ctx actor.Context) bool {
 	job := c.machine.Job
 	var seen any
 	var err *messages.Error

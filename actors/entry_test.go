@@ -13,12 +13,12 @@ import (
 func TestAnEntryLetsGoOfTheRequest(t *testing.T) {
 	s := newSupervisor(&Deps{})
 	r := &messages.RunCommand{Text: "make", Open: &messages.SessionPlan{Env: []string{"A=b"}}}
-	e := &entry{job: &messages.Job{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: termsOf(r)}
+	e := &jobEntry{job: &messages.Job{ID: "j1", State: messages.Starting}, run: r, env: []string{"A=b"}, terms: jobOptionsOf(r)}
 	s.jobs["j1"] = e
-	s.heard(unsent{}, messages.CommandChanged{}, &messages.Job{ID: "j1", State: messages.Starting})
+	s.applyFact(unsent{}, messages.CommandChanged{}, &messages.Job{ID: "j1", State: messages.Starting})
 	require.Same(t, r, e.run)
 	require.NotNil(t, e.env)
-	s.heard(unsent{}, messages.CommandStarted{}, &messages.Job{ID: "j1", State: messages.Running})
+	s.applyFact(unsent{}, messages.CommandStarted{}, &messages.Job{ID: "j1", State: messages.Running})
 	require.Nil(t, e.run)
 	require.Nil(t, e.env)
 	require.Same(t, r.Open, e.terms.open)

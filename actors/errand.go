@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-// errand tells one command of the ends of jobs, one after the other: it has the node
+// commandNotifier tells one command of the ends of jobs, one after the other: it has the node
 // run it as a job in a scope of its own, gives it the record on its standard input,
 // and waits for its end. It is the subscriber of a channel and speaks with the
 // supervisor (parent), as a client and about what became of each notice.
@@ -21,7 +21,7 @@ import (
 // on with its input where it ended: no command is run twice for one notice. A job that
 // ended before it began is followed by another under the next key, which whoever comes
 // next finds in the same way.
-type errand struct {
+type commandNotifier struct {
 	deps   *Deps
 	notice notice
 	job    messages.JobID   // that was started for it
@@ -46,10 +46,12 @@ const errandPiece = messages.MaxInput / 4
 // errandPrincipal owns the keys of notices.
 const errandPrincipal messages.Principal = "troupe:notice"
 
-func newErrand(d *Deps, to string) actor.Actor { return &errand{deps: d, notice: notice{to: to}} }
+func newErrand(d *Deps, to string) actor.Actor {
+	return &commandNotifier{deps: d, notice: notice{to: to}}
+}
 
 // Receive implements actor.Actor.
-func (e *errand) Receive(ctx actor.Context) {
+func (e *commandNotifier) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Stopping, *actor.Restarting:
 		e.notice.abandon()
@@ -70,8 +72,8 @@ func (e *errand) Receive(ctx actor.Context) {
 }
 
 // answered hears what the node says to its client.
-func (e *errand) answered(ctx actor.Context, msg any) {
-	if e.notice.now.Seq == 0 {
+func (e *commandNotifier) answered(ctx actor.Context, msg any) {
+	if e.notice.current.Seq == 0 {
 		return // an answer about the input of one that is over
 	}
 	switch m := msg.(type) {
@@ -95,9 +97,9 @@ func (e *errand) answered(ctx actor.Context, msg any) {
 	}
 }
 
-func (e *errand) begin(ctx actor.Context) {
+func (e *commandNotifier) begin(ctx actor.Context) {
 	var err error
-	if e.record, err = json.Marshal(e.notice.now.Job); err != nil {
+	if e.record, err = json.Marshal(e.notice.current.Job); err != nil {
 		e.failed(ctx, messages.Error{Code: messages.Internal, Message: "the record cannot be written: " + err.Error()}, true)
 		return
 	}
@@ -107,8 +109,8 @@ func (e *errand) begin(ctx actor.Context) {
 
 // run asks for the job, or for the one that was begun before. It runs where the job
 // ran that has ended, if that is still there.
-func (e *errand) run(ctx actor.Context) {
-	d, gen := e.notice.now, e.notice.next()
+func (e *commandNotifier) run(ctx actor.Context) {
+	d, gen := e.notice.current, e.notice.next()
 	e.job = ""
 	e.notice.wait(ctx, errandPatience, gen)
 	key, dir := d.ID()+" "+d.To, d.Job.Dir
@@ -127,8 +129,8 @@ func (e *errand) run(ctx actor.Context) {
 
 // started asks how much input the job has had: what another one than this has given
 // it is not given twice.
-func (e *errand) started(ctx actor.Context, job messages.Job) {
-	if e.job != "" || job.Tag != e.notice.now.ID() {
+func (e *commandNotifier) started(ctx actor.Context, job messages.Job) {
+	if e.job != "" || job.Tag != e.notice.current.ID() {
 		return
 	}
 	e.job, e.given = job.ID, 0
@@ -139,7 +141,7 @@ func (e *errand) started(ctx actor.Context, job messages.Job) {
 // feed gives the job its next piece of input, or the end of it. It may have been asked how
 // much it has had while a piece waited to be taken: then two answers say the same, and the
 // second is behind what was given for the first.
-func (e *errand) feed(ctx actor.Context, through int64) {
+func (e *commandNotifier) feed(ctx actor.Context, through int64) {
 	if e.job == "" || through < e.given {
 		return
 	}
@@ -155,7 +157,7 @@ func (e *errand) feed(ctx actor.Context, through int64) {
 
 // refused hears that the job cannot be run, now or ever. That it takes no input any
 // more is its own affair; what was lost on the way to it is asked again.
-func (e *errand) refused(ctx actor.Context, err messages.Error) {
+func (e *commandNotifier) refused(ctx actor.Context, err messages.Error) {
 	if e.job != "" && err.Passing() {
 		e.failed(ctx, err, false)
 		return
@@ -168,7 +170,7 @@ func (e *errand) refused(ctx actor.Context, err messages.Error) {
 
 // unstarted hears why the command did not run: it is tried again elsewhere, or later, or
 // never.
-func (e *errand) unstarted(ctx actor.Context, err messages.Error) {
+func (e *commandNotifier) unstarted(ctx actor.Context, err messages.Error) {
 	if gone := err.Code == messages.CwdNotFound || err.Code == messages.CwdNotDir; gone && !e.lost {
 		e.lost = true
 		e.run(ctx)
@@ -180,9 +182,9 @@ func (e *errand) unstarted(ctx actor.Context, err messages.Error) {
 // notNow are the reasons for which a command may run later that does not run now.
 var notNow = []messages.Code{messages.Busy, messages.QueueFull, messages.ResourceExhausted, messages.ShuttingDown, messages.SessionClosedCode, messages.Internal}
 
-// neverBegan tells the end of a job of which nothing has run, and which nobody wanted to
+// neverStarted tells the end of a job of which nothing has run, and which nobody wanted to
 // end: that of a node that ended before its turn came, or one that there was no room for.
-func neverBegan(job messages.Job) (why messages.Error, never bool) {
+func neverStarted(job messages.Job) (why messages.Error, never bool) {
 	elsewhere := job.Err.Code == messages.CwdNotFound || job.Err.Code == messages.CwdNotDir
 	switch {
 	case !job.Started.IsZero():
@@ -196,16 +198,16 @@ func neverBegan(job messages.Job) (why messages.Error, never bool) {
 	return messages.Error{}, false
 }
 
-func (e *errand) failed(ctx actor.Context, err messages.Error, forGood bool) {
+func (e *commandNotifier) failed(ctx actor.Context, err messages.Error, forGood bool) {
 	e.notice.tried(ctx, messages.Delivered{Err: err, Gone: forGood})
 }
 
 // ended hears how the command ended. If it ran it is not run again, whatever it says.
-func (e *errand) ended(ctx actor.Context, job messages.Job) {
-	if job.Tag != e.notice.now.ID() || !job.State.Ended() || slices.Contains(e.never, job.ID) {
+func (e *commandNotifier) ended(ctx actor.Context, job messages.Job) {
+	if job.Tag != e.notice.current.ID() || !job.State.Ended() || slices.Contains(e.never, job.ID) {
 		return
 	}
-	if why, never := neverBegan(job); never {
+	if why, never := neverStarted(job); never {
 		e.never = append(e.never, job.ID)
 		e.unstarted(ctx, why)
 		return

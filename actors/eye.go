@@ -10,12 +10,12 @@ import (
 	"troupe/messages"
 )
 
-// eye has one job looked at for a watch (parent), through which it asks the job's
+// inputProbe has one job looked at for a watch (parent), through which it asks the job's
 // command, again and again for as long as the watch is there: whoever is gone asks
 // no more. It says that the job waits for input (Seen), that it never will (Hopeless), or
 // that nobody can tell. What the job's record says of that may be older than the last
 // input, whose giver has heard of it on a shorter way: it is a reason to ask.
-type eye struct {
+type inputProbe struct {
 	deps  *Deps
 	job   messages.JobID
 	again scheduler.CancelFunc
@@ -33,24 +33,24 @@ const (
 	eyePatience = 30 * time.Second
 )
 
-// eyeCheck has an eye ask again.
-type eyeCheck struct {
-	quiet
+// inputProbeTick has an eye ask again.
+type inputProbeTick struct {
+	noDeadLetter
 	number int
 }
 
-// eyeNews tells an eye that its job stands otherwise.
-type eyeNews struct {
-	quiet
+// inputProbeUpdate tells an eye that its job stands otherwise.
+type inputProbeUpdate struct {
+	noDeadLetter
 	waiting bool
 }
 
 func eyeProps(d *Deps, job messages.JobID) *actor.Props {
-	return d.apart(func() actor.Actor { return &eye{deps: d, job: job} })
+	return d.apart(func() actor.Actor { return &inputProbe{deps: d, job: job} })
 }
 
 // Receive implements actor.Actor.
-func (e *eye) Receive(ctx actor.Context) {
+func (e *inputProbe) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		e.ask(ctx)
@@ -58,13 +58,13 @@ func (e *eye) Receive(ctx actor.Context) {
 		e.close()
 	case messages.InputChecked:
 		e.seen(ctx, msg)
-	case eyeNews:
+	case inputProbeUpdate:
 		if msg.waiting || e.early {
 			e.ask(ctx)
 		}
 	case messages.CommandRejected:
 		e.refused(ctx, msg.Err)
-	case eyeCheck:
+	case inputProbeTick:
 		if msg.number == e.asked {
 			e.ask(ctx)
 		}
@@ -73,20 +73,20 @@ func (e *eye) Receive(ctx actor.Context) {
 	}
 }
 
-func (e *eye) ask(ctx actor.Context) {
+func (e *inputProbe) ask(ctx actor.Context) {
 	e.arm(ctx, eyePatience)
 	ctx.Request(ctx.Parent(), messages.CheckInput{Job: e.job, For: eyeSpan})
 }
 
-func (e *eye) arm(ctx actor.Context, after time.Duration) {
+func (e *inputProbe) arm(ctx actor.Context, after time.Duration) {
 	e.close()
 	e.asked++
-	e.again = later(ctx, after, eyeCheck{number: e.asked})
+	e.again = sendLater(ctx, after, inputProbeTick{number: e.asked})
 }
 
 // seen says what was seen. It asks again all the same: of several jobs some are waited
 // for longer.
-func (e *eye) seen(ctx actor.Context, s messages.InputChecked) {
+func (e *inputProbe) seen(ctx actor.Context, s messages.InputChecked) {
 	e.early = false
 	e.arm(ctx, eyePause)
 	if s.Waiting {
@@ -96,21 +96,21 @@ func (e *eye) seen(ctx actor.Context, s messages.InputChecked) {
 
 // refused gives up what cannot be. What is only not now (a job that has not started,
 // or is being moved) is asked again.
-func (e *eye) refused(ctx actor.Context, err messages.Error) {
+func (e *inputProbe) refused(ctx actor.Context, err messages.Error) {
 	switch err.Code {
 	case messages.NoInput, messages.JobFinished:
 		e.close()
 		ctx.Send(ctx.Parent(), lifecycle.Hopeless{Job: e.job})
 	case messages.Unsupported:
 		e.close()
-		ctx.Send(ctx.Parent(), tailFailed{job: e.job, err: err})
+		ctx.Send(ctx.Parent(), outputProbeFailed{job: e.job, err: err})
 	default:
 		e.early = true
 		e.arm(ctx, eyePause)
 	}
 }
 
-func (e *eye) close() {
+func (e *inputProbe) close() {
 	if e.again != nil {
 		e.again()
 	}

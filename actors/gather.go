@@ -11,26 +11,26 @@ import (
 	"troupe/messages"
 )
 
-// gather stops several jobs for one client: it asks for each, by way of the
+// groupStop stops several jobs for one client: it asks for each, by way of the
 // supervisor (parent), and answers once, when the last has answered. A job whose
 // actor died over the request is asked again, since a stop is idempotent.
-type gather struct {
+type groupStop struct {
 	deps   *Deps
 	each   []messages.StopCommand
 	client *actor.PID // nil: nobody waits
 
-	waiting  map[messages.JobID]messages.StopCommand
-	open     int // requests without an answer
-	stopped  messages.CommandStopped
-	refusal  *messages.Error // of this round
-	noes     int             // of this round
-	refusals int             // rounds in which a job refused
-	last     bool            // there were enough of those: only jobs that end are waited for
-	gen      int
-	cancel   scheduler.CancelFunc
-	answered bool
-	left     bool // ended was said
-	acted    bool // a job ended for it: not all had finished before
+	waiting      map[messages.JobID]messages.StopCommand
+	open         int // requests without an answer
+	stopped      messages.CommandStopped
+	refusal      *messages.Error // of this round
+	refusedCount int             // of this round
+	refusals     int             // rounds in which a job refused
+	last         bool            // there were enough of those: only jobs that end are waited for
+	gen          int
+	cancel       scheduler.CancelFunc
+	answered     bool
+	left         bool // ended was said
+	acted        bool // a job ended for it: not all had finished before
 }
 
 // Of the requests of a gather.
@@ -47,14 +47,14 @@ const (
 	maxNamed = 8
 )
 
-// gatherAgain says that it is time to ask those that have not answered.
-type gatherAgain struct {
-	quiet
+// groupStopRetry says that it is time to ask those that have not answered.
+type groupStopRetry struct {
+	noDeadLetter
 	gen int
 }
 
 func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor.Props {
-	g := &gather{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
+	g := &groupStop{deps: d, each: each, client: client, waiting: map[messages.JobID]messages.StopCommand{}}
 	for _, r := range each {
 		g.waiting[r.Job] = r
 	}
@@ -62,7 +62,7 @@ func gatherProps(d *Deps, each []messages.StopCommand, client *actor.PID) *actor
 }
 
 // Receive implements actor.Actor.
-func (g *gather) Receive(ctx actor.Context) {
+func (g *groupStop) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		g.ask(ctx)
@@ -70,13 +70,13 @@ func (g *gather) Receive(ctx actor.Context) {
 		g.disarm()
 	case messages.CommandStopped:
 		g.open--
-		g.take(ctx, msg)
+		g.onStopped(ctx, msg)
 	case messages.CommandRejected:
 		g.open--
 		g.refused(ctx, &msg.Err)
-	case gatherAgain:
+	case groupStopRetry:
 		g.again(ctx, msg)
-	case quit:
+	case abort:
 		g.quit(ctx)
 	default:
 		unhandled(ctx, g.deps)
@@ -84,12 +84,12 @@ func (g *gather) Receive(ctx actor.Context) {
 }
 
 // ask asks those that have not answered, in their order.
-func (g *gather) ask(ctx actor.Context) {
+func (g *groupStop) ask(ctx actor.Context) {
 	if len(g.waiting) == 0 {
 		g.answer(ctx, g.done())
 		return
 	}
-	g.refusal, g.noes, g.last = nil, 0, false
+	g.refusal, g.refusedCount, g.last = nil, 0, false
 	for _, r := range g.each {
 		if _, open := g.waiting[r.Job]; open {
 			g.open++
@@ -99,19 +99,19 @@ func (g *gather) ask(ctx actor.Context) {
 	g.arm(ctx, gatherPatience)
 }
 
-func (g *gather) arm(ctx actor.Context, after time.Duration) {
+func (g *groupStop) arm(ctx actor.Context, after time.Duration) {
 	g.disarm()
-	g.cancel = later(ctx, after, gatherAgain{gen: g.gen})
+	g.cancel = sendLater(ctx, after, groupStopRetry{gen: g.gen})
 }
 
-func (g *gather) disarm() {
+func (g *groupStop) disarm() {
 	if g.cancel != nil {
 		g.cancel()
 	}
 	g.gen++
 }
 
-func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
+func (g *groupStop) onStopped(ctx actor.Context, m messages.CommandStopped) {
 	if g.answered {
 		g.leave(ctx)
 		return
@@ -129,10 +129,10 @@ func (g *gather) take(ctx actor.Context, m messages.CommandStopped) {
 }
 
 // stuck says that each job that has not ended has refused.
-func (g *gather) stuck() bool { return g.refusal != nil && len(g.waiting) <= g.noes }
+func (g *groupStop) stuck() bool { return g.refusal != nil && len(g.waiting) <= g.refusedCount }
 
 // conclude says what became of the jobs: one that is not there needs no stopping.
-func (g *gather) conclude(ctx actor.Context) {
+func (g *groupStop) conclude(ctx actor.Context) {
 	if len(g.waiting) == 0 || g.refusal.Code == messages.NotFound {
 		g.answer(ctx, g.done())
 		return
@@ -142,12 +142,12 @@ func (g *gather) conclude(ctx actor.Context) {
 
 // refused remembers the refusal that says most: a job that is not there needs
 // no stopping.
-func (g *gather) refused(ctx actor.Context, err *messages.Error) {
+func (g *groupStop) refused(ctx actor.Context, err *messages.Error) {
 	if g.answered {
 		g.leave(ctx)
 		return
 	}
-	g.noes++
+	g.refusedCount++
 	if g.refusal == nil {
 		g.refusals++
 		g.arm(ctx, gatherPause)
@@ -158,7 +158,7 @@ func (g *gather) refused(ctx actor.Context, err *messages.Error) {
 }
 
 // again begins another round, or says that there is no use in it.
-func (g *gather) again(ctx actor.Context, m gatherAgain) {
+func (g *groupStop) again(ctx actor.Context, m groupStopRetry) {
 	switch {
 	case m.gen != g.gen:
 	case g.answered:
@@ -174,7 +174,7 @@ func (g *gather) again(ctx actor.Context, m gatherAgain) {
 	}
 }
 
-func (g *gather) done() messages.CommandStopped {
+func (g *groupStop) done() messages.CommandStopped {
 	for _, r := range g.each {
 		g.stopped.Jobs = append(g.stopped.Jobs, r.Job)
 	}
@@ -182,7 +182,7 @@ func (g *gather) done() messages.CommandStopped {
 	return g.stopped
 }
 
-func (g *gather) unstopped() *messages.Error {
+func (g *groupStop) unstopped() *messages.Error {
 	var names []string
 	for _, r := range g.each {
 		if _, open := g.waiting[r.Job]; open && len(names) < maxNamed {
@@ -200,7 +200,7 @@ func (g *gather) unstopped() *messages.Error {
 }
 
 // answer gives the one reply.
-func (g *gather) answer(ctx actor.Context, reply messages.ControlReply) {
+func (g *groupStop) answer(ctx actor.Context, reply messages.ControlReply) {
 	g.answered = true
 	g.arm(ctx, gatherPatience)
 	if g.client != nil && reachable(ctx, g.client) {
@@ -210,7 +210,7 @@ func (g *gather) answer(ctx actor.Context, reply messages.ControlReply) {
 }
 
 // quit gives up: the node ends, and nobody answers any more.
-func (g *gather) quit(ctx actor.Context) {
+func (g *groupStop) quit(ctx actor.Context) {
 	g.open = 0
 	if g.answered {
 		g.leave(ctx)
@@ -221,11 +221,11 @@ func (g *gather) quit(ctx actor.Context) {
 
 // leave ends the gather, when no answer is on its way to it: a job that was
 // asked twice answers twice.
-func (g *gather) leave(ctx actor.Context) {
+func (g *groupStop) leave(ctx actor.Context) {
 	if g.open <= 0 && !g.left {
 		g.left = true
 		g.disarm()
 		g.each, g.waiting = nil, nil // of many jobs they are large, and the library may keep the last of its actors
-		ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+		ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 	}
 }

@@ -43,7 +43,7 @@ func gatherers(t *testing.T, n int, c *crew, play func(s *stage, by *client)) {
 		held := weak.Make(&each[:1][0])
 		s.raise(gatherProps(s.deps, each, by.pid), kindGather)
 		play(s, by)
-		if left := of[ended](s.heard.take()); len(left) != 1 {
+		if left := of[childDone](s.heard.take()); len(left) != 1 {
 			t.Errorf("it said ended %d times, want once", len(left))
 		}
 		runtime.GC()
@@ -150,7 +150,7 @@ func TestGatherForNobody(t *testing.T) {
 	onStage(t, func(s *stage) {
 		s.react = (&crew{asked: map[messages.JobID]int{}}).receive
 		s.raise(gatherProps(s.deps, []messages.StopCommand{{Job: "j1"}}, nil), kindGather)
-		if left := of[ended](s.heard.take()); len(left) != 1 {
+		if left := of[childDone](s.heard.take()); len(left) != 1 {
 			t.Error("it did not end")
 		}
 	})
@@ -164,13 +164,13 @@ func TestGatherForNobody(t *testing.T) {
 func TestGatherQuits(t *testing.T) {
 	gatherers(t, 2, &crew{slow: map[messages.JobID]time.Duration{"j1": time.Hour}}, func(s *stage, by *client) {
 		s.deaf = true // the job's answer comes when nobody is there
-		s.tell(quit{})
+		s.tell(abort{})
 		refusedWith(t, by.take(), messages.ShuttingDown)
 	})
 	gatherers(t, 1, &crew{loses: map[messages.JobID]int{"j1": 1}}, func(s *stage, by *client) {
 		s.after(gatherPatience)
 		same(t, by.take(), messages.CommandStopped{Jobs: crowd(1)})
-		s.tell(quit{}) // it waits for an answer that was lost
+		s.tell(abort{}) // it waits for an answer that was lost
 		same(t, by.take())
 	})
 }

@@ -14,7 +14,7 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 	if err == nil {
 		state := log.State() // one that lives elsewhere is only now asked for
 		switch told := spill.ErrOf(log); {
-		case told != nil && Evicted(told):
+		case told != nil && IsEvicted(told):
 			_ = log.Close()
 			err = told
 		case told != nil:
@@ -27,7 +27,7 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 			err = spill.ErrNotFound
 		}
 	}
-	if !Evicted(err) {
+	if !IsEvicted(err) {
 		return nil, err
 	}
 	if job.Started.IsZero() {
@@ -36,7 +36,7 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 		}
 		return nil, err
 	}
-	if lost := LostOutput(job, stream); lost != nil {
+	if lost := OutputLostError(job, stream); lost != nil {
 		return nil, lost
 	}
 	return spill.Missing(bytesOf(job, stream)), nil
@@ -45,9 +45,9 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 // unwritten opens the log of a stream that nobody has written to.
 func unwritten(messages.Stream) (spill.Log, error) { return spill.Missing(0), nil }
 
-// LostOutput is the error of an output whose size is not known, since its log went
+// OutputLostError is the error of an output whose size is not known, since its log went
 // with who held the job: it is not one that is empty. Else it is nil.
-func LostOutput(job messages.Job, stream messages.Stream) error {
+func OutputLostError(job messages.Job, stream messages.Stream) error {
 	if job.Outcome != messages.Lost || bytesOf(job, stream) > 0 {
 		return nil
 	}
@@ -56,8 +56,8 @@ func LostOutput(job messages.Job, stream messages.Stream) error {
 	}
 }
 
-// Evicted says that the store has no such log (any more).
-func Evicted(err error) bool {
+// IsEvicted says that the store has no such log (any more).
+func IsEvicted(err error) bool {
 	return errors.Is(err, spill.ErrNotFound) || errors.Is(err, &messages.Error{Code: messages.OutputUnavailable, Reason: spill.EvictedReason})
 }
 

@@ -13,44 +13,44 @@ import (
 // What the actors say to one another and to nobody else. They may carry PIDs
 // and logs; they never leave the process.
 
-// quiet keeps a message out of the dead-letter log.
-type quiet struct{}
+// noDeadLetter keeps a message out of the dead-letter log.
+type noDeadLetter struct{}
 
 // IgnoreDeadLetterLogging implements the library's opt-out.
-func (quiet) IgnoreDeadLetterLogging() {}
+func (noDeadLetter) IgnoreDeadLetterLogging() {}
 
-// gone is a death certificate that waits its turn behind the child's last words.
-type gone struct {
-	quiet
+// childStopped is a death certificate that waits its turn behind the child's last words.
+type childStopped struct {
+	noDeadLetter
 	who *actor.PID
 }
 
 // routed carries a request down to the part of the tree it concerns; the sender
 // is the client.
 type routed struct {
-	quiet
+	noDeadLetter
 	to      messages.Address
 	request any
 }
 
-// place puts a job into a session: a new one to queue, or one that exists. The
+// placement puts a job into a session: a new one to queue, or one that exists. The
 // record is the session's own until it is told of; the request is never changed.
-type place struct {
-	quiet
-	job   *messages.Job        // State says how far it is
-	run   *messages.RunCommand // nil once it has begun
-	env   []string
-	terms *terms
-	// turn says that it has its turn if it can begin at once. One that is Starting
+type placement struct {
+	noDeadLetter
+	job     *messages.Job        // State says how far it is
+	run     *messages.RunCommand // nil once it has begun
+	env     []string
+	options *jobOptions
+	// slotGranted says that it has its turn if it can begin at once. One that is Starting
 	// was placed with it before, and its engine may have been asked.
-	turn     bool
-	held     bool      // its engine has it from before the tree: it is adopted, never begun
-	keep     *keepsake // not changed; nil: its engine keeps nothing
-	answered int64     // of its terminal, or unknownAnswers
+	slotGranted bool
+	inherited   bool          // its engine has it from before the tree: it is adopted, never begun
+	recovery    *recoveryMeta // not changed; nil: its engine keeps nothing
+	answered    int64         // of its terminal, or unknownAnswers
 }
 
-// keepsake is what the node has the engine keep with a job, beside its record.
-type keepsake struct {
+// recoveryMeta is what the node has the engine keep with a job, beside its record.
+type recoveryMeta struct {
 	noted       bool          // it has it already
 	owed        bool          // a client waits for the end
 	budget      time.Duration // in the foreground, where the request says none: the node sees to it
@@ -60,14 +60,14 @@ type keepsake struct {
 
 // openScope makes a scope and its parents; it is routed.
 type openScope struct {
-	quiet
+	noDeadLetter
 	quota messages.ScopeQuota
 }
 
 // openSession makes a session of the scope it is routed to, if it is not open:
 // its jobs will be placed by further messages. held are those of a restart.
 type openSession struct {
-	quiet
+	noDeadLetter
 	ask  messages.OpenSession
 	held []backends.Held
 	bare bool // its place has failed too often: it only holds what is there, without one
@@ -82,49 +82,49 @@ func (openScope) Refuse(err *messages.Error) any { return messages.OpenScope{}.R
 // Refuse implements messages.Refusable.
 func (o openSession) Refuse(err *messages.Error) any { return o.ask.Refuse(err) }
 
-// unplaced says that the tree refused a job. One that the journal tells of already
+// placeRejected says that the tree refused a job. One that the journal tells of already
 // gets an end.
-type unplaced struct {
-	quiet
+type placeRejected struct {
+	noDeadLetter
 	job messages.JobID
 	err messages.Error
 }
 
-// The turn conversation: session --turnAsked--> … supervisor --routed{turnGiven}--> … session.
+// The turn conversation: session --slotRequested--> … supervisor --routed{slotGranted}--> … session.
 type (
-	turnAsked struct {
-		quiet
+	slotRequested struct {
+		noDeadLetter
 		job messages.JobID
 	}
-	turnReturned struct {
-		quiet
+	slotReturned struct {
+		noDeadLetter
 		job messages.JobID
 	}
-	turnGiven struct {
-		quiet
+	slotGranted struct {
+		noDeadLetter
 		job messages.JobID
 	}
 )
 
 // recorded says that the journal holds the end of a job: its command may settle.
 type recorded struct {
-	quiet
+	noDeadLetter
 	job       messages.JobID
 	retired   bool // the last word about it, not only its result
 	unwritten bool // the journal does not have it, and is not waited for: the engine is to keep it
 }
 
-// recordAsked asks whether the journal holds the end of a job, for an actor that
+// queryRecorded asks whether the journal holds the end of a job, for an actor that
 // was put around it anew; the answer is recorded, now or when it is so.
-type recordAsked struct {
-	quiet
+type queryRecorded struct {
+	noDeadLetter
 	at messages.Address
 }
 
-// news is what goes up the tree about a job: a fact, and the record as it stands now.
+// jobUpdate is what goes up the tree about a job: a fact, and the record as it stands now.
 // Nobody changes that any more: its session and the node keep it, and it is there once.
-type news struct {
-	quiet
+type jobUpdate struct {
+	noDeadLetter
 	fact messages.CommandFact // its own record is empty
 	job  *messages.Job
 	// last says that this is the end of a job and its last word, where both are due:
@@ -132,10 +132,10 @@ type news struct {
 	last bool
 }
 
-// settledAsked asks a session to say of a job at once that it is settled: the node
+// querySettled asks a session to say of a job at once that it is settled: the node
 // has forgotten it but for that.
-type settledAsked struct {
-	quiet
+type querySettled struct {
+	noDeadLetter
 	job messages.JobID
 }
 
@@ -143,14 +143,14 @@ type settledAsked struct {
 // says it of some at a time: should it die before, they are placed again, and their
 // engine no longer knows them.
 type settled struct {
-	quiet
+	noDeadLetter
 	jobs []messages.JobID
 }
 
 // unsettled says that a job has let go of its actor and the engine keeps its end: the
 // node settles it when the journal has that, or leaves it to the next one.
 type unsettled struct {
-	quiet
+	noDeadLetter
 	job  messages.JobID
 	proc backends.Process
 	seq  uint64 // the engine's number of the last fact
@@ -159,45 +159,45 @@ type unsettled struct {
 // The hand-over conversation: supervisor --routed{letGo}--> session --yield--> command
 // --ended--> session --letGone--> … supervisor.
 type (
-	yield struct{ quiet }
-	letGo struct {
-		quiet
+	yield      struct{ noDeadLetter }
+	releaseJob struct {
+		noDeadLetter
 		job messages.JobID
 	}
-	letGone struct {
-		quiet
+	jobReleased struct {
+		noDeadLetter
 		job messages.JobID
 	}
 )
 
-// orphaned says that an actor of the tree died and what it held must be placed
+// subtreeLost says that an actor of the tree died and what it held must be placed
 // again: the jobs of a session, or of a scope with its sub-scopes.
-type orphaned struct {
-	quiet
+type subtreeLost struct {
+	noDeadLetter
 	scope   messages.ScopePath
 	session messages.SessionID // "": the whole scope
 }
 
 // rebuilt says to a scope, behind the placing, that what a dead child of it held
 // was placed again.
-type rebuilt struct{ quiet }
+type rebuilt struct{ noDeadLetter }
 
-// uncounted says to a scope that a job of it is over which no child of it will tell of.
-type uncounted struct {
-	quiet
+// quotaReleased says to a scope that a job of it is over which no child of it will tell of.
+type quotaReleased struct {
+	noDeadLetter
 	job messages.JobID
 }
 
 // The record conversation: supervisor --record--> recorder --messages.FactRecorded--> supervisor.
-// A journal that never waits is written without it: quickJournal.
+// A journal that never waits is written without it: inlineJournal.
 type (
 	// recorderReady says that the recorder stands and what it has.
 	recorderReady struct {
-		quiet
+		noDeadLetter
 		last messages.Seq
 	}
 	record struct {
-		quiet
+		noDeadLetter
 		fact messages.FactRecorded
 		key  Key // of the job it is about, if it has one
 	}
@@ -205,26 +205,26 @@ type (
 	// be lost with the recorder: then a subscriber is told again what it has
 	// acknowledged, and a removed record is kept for longer.
 	recordAside struct {
-		quiet
-		entry Entry // without facts and keys
+		noDeadLetter
+		entry JournalEntry // without facts and keys
 	}
 	// recordFailed says that the journal does not take facts; the recorder tries
 	// again by itself, unless it says that it never will. A nil error says that it
 	// does again.
 	recordFailed struct {
-		quiet
+		noDeadLetter
 		err   error
 		never bool
 	}
 	// readFacts is asked by a channel through the supervisor; the recorder
 	// answers its sender with factsRead.
 	readFacts struct {
-		quiet
+		noDeadLetter
 		after messages.Seq
 		limit int
 	}
 	factsRead struct {
-		quiet
+		noDeadLetter
 		after messages.Seq
 		facts []messages.FactRecorded
 		last  messages.Seq // of the journal at that time
@@ -235,7 +235,7 @@ type (
 // deliver gives a channel the facts that its filter lets through of those that were
 // recorded above after, up to upTo, and how far its subscriber has come.
 type deliver struct {
-	quiet
+	noDeadLetter
 	after, upTo messages.Seq
 	facts       []messages.FactRecorded
 	acked       messages.Seq
@@ -245,23 +245,23 @@ type deliver struct {
 type (
 	// flush asks a channel to give out what it has: its subscriber has acknowledged
 	// all, or there is none.
-	flush struct{ quiet }
+	flush struct{ noDeadLetter }
 	// flushSink asks a sink to answer all who wait for output.
 	flushSink struct {
-		quiet
+		noDeadLetter
 		unborn bool // the job leaves before it has begun, so no logs come
 	}
-	flushed struct{ quiet }
+	flushed struct{ noDeadLetter }
 )
 
-// quit asks a watch or a gather to answer its client that the node ends. It says
+// abort asks a watch or a gather to answer its client that the node ends. It says
 // ended as always: one party answers a client, so that none is answered twice.
-type quit struct{ quiet }
+type abort struct{ noDeadLetter }
 
-// ended is a child's last word to its parent: stop me. A channel, a watch, a
+// childDone is a child's last word to its parent: stop me. A channel, a watch, a
 // gather, a command and an archive's sink say it.
-type ended struct {
-	quiet
+type childDone struct {
+	noDeadLetter
 	who *actor.PID
 }
 
@@ -270,22 +270,22 @@ type ended struct {
 // never be closed.
 type (
 	outputs struct {
-		quiet
+		noDeadLetter
 		open   func(messages.Stream) (spill.Log, error)
 		of     []messages.Stream
 		closed bool // no stream grows any more
 		// terminal is that of the job; without an ID it has none.
 		terminal backends.Terminal
 	}
-	outputsWanted struct{ quiet }
+	outputsWanted struct{ noDeadLetter }
 	// watchOutput asks the command for one OutputGrew above from.
 	watchOutput struct {
-		quiet
+		noDeadLetter
 		stream messages.Stream
 		from   int64
 	}
 	// outputClosed says that no byte follows on any stream.
-	outputClosed struct{ quiet }
+	outputClosed struct{ noDeadLetter }
 )
 
 // streams are those that a job has.
@@ -297,23 +297,23 @@ func streams(job messages.Job) []messages.Stream {
 	return all
 }
 
-// sessionUp says that a session is open, and as what: it would be made anew so.
-type sessionUp struct {
-	quiet
+// sessionOpened says that a session is open, and as what: it would be made anew so.
+type sessionOpened struct {
+	noDeadLetter
 	ask  messages.OpenSession
 	fact messages.SessionOpened
 }
 
-// sessionDown says that a session is closed and can be stopped.
-type sessionDown struct {
-	quiet
+// sessionStopped says that a session is closed and can be stopped.
+type sessionStopped struct {
+	noDeadLetter
 	who  *actor.PID
 	fact messages.SessionClosed
 }
 
-// scopeDown says that a scope is closed and can be stopped.
-type scopeDown struct {
-	quiet
+// scopeStopped says that a scope is closed and can be stopped.
+type scopeStopped struct {
+	noDeadLetter
 	who  *actor.PID
 	fact messages.ScopeClosed
 }

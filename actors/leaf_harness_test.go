@@ -56,11 +56,11 @@ func (e *ears) take() []any {
 }
 
 // poison makes an actor of a stage panic.
-type poison struct{ quiet }
+type poison struct{ noDeadLetter }
 
 // spawnKid makes the actor under test.
 type spawnKid struct {
-	quiet
+	noDeadLetter
 	props *actor.Props
 	kind  string
 }
@@ -134,7 +134,7 @@ func (p *parent) Receive(ctx actor.Context) {
 	case spawnKid:
 		p.s.kid = ctx.SpawnPrefix(m.props, m.kind)
 		return
-	case ended:
+	case childDone:
 		ctx.Stop(m.who)
 	}
 	p.s.heard.hear(ctx.Message())

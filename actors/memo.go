@@ -10,19 +10,19 @@ import (
 	"troupe/messages"
 )
 
-// memoVersion is of the form of a memo: it is raised when a field changes its
+// jobMetaVersion is of the form of a memo: it is raised when a field changes its
 // meaning. New fields are passed over by those who do not know them.
-const memoVersion = 1
+const jobMetaVersion = 1
 
-// memo is what the engine keeps with a job (Spec.Meta, Note), to rebuild the tree
+// jobMeta is what the engine keeps with a job (Spec.Meta, Note), to rebuild the tree
 // by: whatever neither the journal can know in time nor the engine's facts tell.
-type memo struct {
+type jobMeta struct {
 	V       int                `json:"v"`
 	Job     messages.JobID     `json:"job"`
 	Seq     messages.Seq       `json:"seq,omitempty"` // of the last fact about it that its actor knows: with a higher one it was handed over
 	Scope   messages.ScopePath `json:"scope"`
 	Session messages.SessionID `json:"session"`
-	Place   memoPlace          `json:"place"`
+	Place   sessionMeta        `json:"place"`
 	// Quotas are of the scopes on the way, from the top one down.
 	Quotas []messages.ScopeQuota `json:"quotas,omitempty"`
 
@@ -55,8 +55,8 @@ type memo struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// memoPlace is the session as it was opened.
-type memoPlace struct {
+// sessionMeta is the session as it was opened.
+type sessionMeta struct {
 	Backend  string            `json:"backend,omitempty"`
 	Dir      string            `json:"dir,omitempty"`
 	Shell    string            `json:"shell,omitempty"`
@@ -65,7 +65,7 @@ type memoPlace struct {
 }
 
 // plan is how the session was opened, but for its environment.
-func (m memoPlace) plan() messages.SessionPlan {
+func (m sessionMeta) plan() messages.SessionPlan {
 	return messages.SessionPlan{Backend: m.Backend, Dir: m.Dir, Shell: m.Shell, Terminal: m.Terminal, Umask: m.Umask}
 }
 
@@ -73,20 +73,20 @@ func (m memoPlace) plan() messages.SessionPlan {
 // one job from another in a list after a restart.
 const previewLength = 512
 
-// memos makes the memos of one job. It is what they have beside the record.
-type memos struct {
-	at       memoPlace
-	keep     *keepsake // nil: there is none
-	terms    *terms
+// metaEncoder makes the memos of one job. It is what they have beside the record.
+type metaEncoder struct {
+	at       sessionMeta
+	keep     *recoveryMeta // nil: there is none
+	terms    *jobOptions
 	answered int64 // of its terminal, by this actor
 }
 
 // of is the memo of a job as it stands now, at most backends.MaxMeta long: what
 // only people need goes first. A digest is not asked for without its key.
-func (s *memos) of(job *messages.Job) []byte {
-	keep := cmp.Or(s.keep, &keepsake{})
-	m := memo{
-		V: memoVersion, Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Shown: s.terms.shown, Key: keep.key, Digest: keep.digest,
+func (s *metaEncoder) of(job *messages.Job) []byte {
+	keep := cmp.Or(s.keep, &recoveryMeta{})
+	m := jobMeta{
+		V: jobMetaVersion, Place: s.at, Quotas: keep.quotas, Owed: keep.owed, Shown: s.terms.shown, Key: keep.key, Digest: keep.digest,
 		PromoteAfter: cmp.Or(keep.budget, s.terms.promoteAfter), Grace: s.terms.grace, OnExit: s.terms.onExit, Answered: s.answered,
 	}
 	m.Job, m.Scope, m.Session, m.Principal, m.Tag, m.Name = job.ID, job.Scope, job.Session, job.Principal, job.Tag, job.Name
@@ -102,7 +102,7 @@ func (s *memos) of(job *messages.Job) []byte {
 		func() { m.Tag, m.Dir, m.Place.Dir = "", "", "" },
 		func() { m.Key, m.Digest, m.Quotas, m.Preview, m.OnFinish = "", "", nil, "", nil },
 		func() {
-			m = memo{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Kept: m.Kept, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
+			m = jobMeta{V: m.V, Job: m.Job, Mode: m.Mode, Background: m.Background, Kept: m.Kept, Created: m.Created, Grace: m.Grace, Terminal: m.Terminal, Answered: m.Answered}
 		},
 	} {
 		spare()
@@ -113,9 +113,9 @@ func (s *memos) of(job *messages.Job) []byte {
 	return nil // the job can still be adopted by its id
 }
 
-// readMemo gives a memo back, or nil if it is none.
-func readMemo(b []byte) *memo {
-	var m memo
+// decodeJobMeta gives a memo back, or nil if it is none.
+func decodeJobMeta(b []byte) *jobMeta {
+	var m jobMeta
 	if err := json.Unmarshal(b, &m); err != nil || m.V < 1 || m.Job == "" {
 		return nil
 	}
@@ -123,7 +123,7 @@ func readMemo(b []byte) *memo {
 }
 
 // job is the record that a memo is enough for.
-func (m *memo) job(uid messages.UID) messages.Job {
+func (m *jobMeta) job(uid messages.UID) messages.Job {
 	job := messages.Job{
 		ID: m.Job, UID: uid, Scope: m.Scope, Session: m.Session, Principal: m.Principal, Tag: m.Tag, Name: m.Name,
 		Description: m.Description, Command: m.Preview, Mode: m.Mode, Backend: m.Place.Backend, State: messages.Starting,
@@ -138,15 +138,15 @@ func (m *memo) job(uid messages.UID) messages.Job {
 }
 
 // keeps puts into a record that somebody has promoted the job to stay.
-func (m *memo) keeps(job *messages.Job) {
+func (m *jobMeta) keeps(job *messages.Job) {
 	if m.Kept && !job.HasFlag(messages.FlagKept) {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagKept)
 	}
 }
 
 // terms are those of its job.
-func (m *memo) terms(job messages.Job) *terms {
-	return &terms{
+func (m *jobMeta) terms(job messages.Job) *jobOptions {
+	return &jobOptions{
 		background: m.Background || m.Mode == messages.ModeAsync || m.Mode == messages.ModeDetached,
 		named:      job.Dir != "", promoteAfter: m.PromoteAfter, grace: m.Grace, onExit: m.OnExit,
 	}

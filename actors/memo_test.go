@@ -18,9 +18,9 @@ func TestAMemoThatHardlyFits(t *testing.T) {
 			ID: "j1", Mode: messages.ModeSync, Background: true, Name: strings.Repeat("n", long), Command: strings.Repeat("c", long),
 			Flags: []messages.Flag{messages.FlagKept},
 		}
-		b := (&memos{terms: &terms{grace: -1}, answered: 7}).of(&job)
+		b := (&metaEncoder{terms: &jobOptions{grace: -1}, answered: 7}).of(&job)
 		require.LessOrEqual(t, len(b), backends.MaxMeta)
-		m := readMemo(b)
+		m := decodeJobMeta(b)
 		require.NotNil(t, m)
 		back := m.job("u")
 		require.Equal(t, messages.JobID("j1"), back.ID)

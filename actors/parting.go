@@ -6,10 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// parting waits for the ends of what a client leaves in a scope, which the supervisor
+// scopeRelease waits for the ends of what a client leaves in a scope, which the supervisor
 // (parent) has asked for: of scopes and sessions, and of the jobs that a gather stops. It
 // answers the client once. Should it die, the ends come all the same.
-type parting struct {
+type scopeRelease struct {
 	deps    *Deps
 	left    messages.ScopeReleased
 	waits   int // answers that have not come
@@ -19,11 +19,11 @@ type parting struct {
 }
 
 func partingProps(d *Deps, left messages.ScopeReleased, waits int, client *actor.PID) *actor.Props {
-	return d.apart(func() actor.Actor { return &parting{deps: d, left: left, waits: waits, client: client} })
+	return d.apart(func() actor.Actor { return &scopeRelease{deps: d, left: left, waits: waits, client: client} })
 }
 
 // Receive implements actor.Actor.
-func (p *parting) Receive(ctx actor.Context) {
+func (p *scopeRelease) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		p.step(ctx)
@@ -38,7 +38,7 @@ func (p *parting) Receive(ctx actor.Context) {
 		p.heard(ctx, nil, &msg.Err)
 	case messages.RequestRejected:
 		p.heard(ctx, nil, &msg.Err)
-	case quit:
+	case abort:
 		p.waits, p.refusal = 0, shuttingDown()
 		p.step(ctx)
 	default:
@@ -47,7 +47,7 @@ func (p *parting) Receive(ctx actor.Context) {
 }
 
 // heard takes one end, or why it cannot be told.
-func (p *parting) heard(ctx actor.Context, left []messages.Survivor, refusal *messages.Error) {
+func (p *scopeRelease) heard(ctx actor.Context, left []messages.Survivor, refusal *messages.Error) {
 	p.waits--
 	p.left.Survivors = append(p.left.Survivors, left...)
 	if p.refusal == nil {
@@ -57,7 +57,7 @@ func (p *parting) heard(ctx actor.Context, left []messages.Survivor, refusal *me
 }
 
 // step answers when nothing is waited for any more.
-func (p *parting) step(ctx actor.Context) {
+func (p *scopeRelease) step(ctx actor.Context) {
 	if p.waits > 0 || p.over {
 		return
 	}
@@ -69,5 +69,5 @@ func (p *parting) step(ctx actor.Context) {
 	if p.client != nil && reachable(ctx, p.client) {
 		ctx.Send(p.client, reply)
 	}
-	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 }

@@ -6,20 +6,20 @@ import (
 	"troupe/spill"
 )
 
-// Past is what a tree finds that begins again: the jobs of its engine, and what
+// RestoreState is what a tree finds that begins again: the jobs of its engine, and what
 // its journal knows beside the facts. The zero value is a beginning.
-type Past struct {
+type RestoreState struct {
 	Held     []backends.Held
-	Live     []Remembered // not over, as far as the journal knows, in the order in which they began
-	Over     []Remembered // the one that ended last first
-	Number   uint64       // the highest that a short id had
-	Channels []Follower
+	Live     []RestoredJob // not over, as far as the journal knows, in the order in which they began
+	Over     []RestoredJob // the one that ended last first
+	Number   uint64        // the highest that a short id had
+	Channels []SubscriberCursor
 	Ends     []messages.SessionEnd // of sessions and their shells, the last one first
 }
 
-// Remembered is what a journal has of one job: its record as the last fact about
+// RestoredJob is what a journal has of one job: its record as the last fact about
 // it has it, and its idempotency key, if it has one.
-type Remembered struct {
+type RestoredJob struct {
 	Job         messages.Job
 	Key, Digest string
 }
@@ -32,20 +32,20 @@ type Key struct {
 	Digest    string // of the request
 }
 
-// Follower is what a journal keeps of one channel: how far its subscriber came.
-type Follower struct {
+// SubscriberCursor is what a journal keeps of one channel: how far its subscriber came.
+type SubscriberCursor struct {
 	ID     messages.ChannelID
 	Filter messages.Filter
 	Window int
 	Acked  messages.Seq
 }
 
-// Entry is what is recorded at one go: facts, and what a tree that begins again
+// JournalEntry is what is recorded at one go: facts, and what a tree that begins again
 // must know beside them.
-type Entry struct {
+type JournalEntry struct {
 	Facts    []messages.FactRecorded
 	Keys     []Key // of jobs that the facts, or those before, tell of
-	Channels []Follower
+	Channels []SubscriberCursor
 	Acks     []messages.Acknowledge
 	Left     []messages.ChannelID
 	Removed  []messages.JobID // jobs that are over and forgotten
@@ -75,23 +75,23 @@ type SmallLogs interface {
 	Recorded(uid messages.UID)
 }
 
-// ManyLogs is what Logs may be of which each is a question to another process: one
+// BatchLogs is what Logs may be of which each is a question to another process: one
 // question is enough for the states of many.
-type ManyLogs interface {
+type BatchLogs interface {
 	// States gives the states of all logs of the jobs, as far as they can be told
 	// now; what is not there, or cannot be asked for, has none. It may wait.
 	States(ids []string) map[spill.Name]spill.State
 }
 
-// Lasting is what a Journal may be that outlives the tree.
-type Lasting interface {
+// DurableJournal is what a Journal may be that outlives the tree.
+type DurableJournal interface {
 	// Write records all of an entry or nothing; Append is a Write of facts alone.
-	Write(e Entry) error
+	Write(e JournalEntry) error
 }
 
 // write gives a journal an entry. One that does not last takes the facts alone.
-func write(j Journal, e Entry) error {
-	if lasting, ok := j.(Lasting); ok {
+func write(j Journal, e JournalEntry) error {
+	if lasting, ok := j.(DurableJournal); ok {
 		return lasting.Write(e)
 	}
 	if len(e.Facts) == 0 {
@@ -102,6 +102,6 @@ func write(j Journal, e Entry) error {
 
 // lasts says whether the journal outlives the tree.
 func (d *Deps) lasts() bool {
-	_, ok := d.Journal.(Lasting)
+	_, ok := d.Journal.(DurableJournal)
 	return ok
 }

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// finder looks for a pattern in a stream that comes in pieces. It keeps of what
+// patternScanner looks for a pattern in a stream that comes in pieces. It keeps of what
 // it has seen only that in which a match could have begun: the last line, for a
 // pattern that no newline can match, and never more than maxReach.
 //
@@ -20,7 +20,7 @@ import (
 // What has been written so far counts as the whole for the end of the text ($,
 // \z, \b): a prompt without a newline can be waited for. The beginning (^, \A)
 // is that of the stream.
-type finder struct {
+type patternScanner struct {
 	re      *regexp.Regexp
 	reach   int  // bytes that a match may span
 	inLine  bool // no match contains a newline
@@ -40,7 +40,7 @@ const (
 )
 
 // newFinder compiles a pattern that Check has found right.
-func newFinder(pattern string) (*finder, error) {
+func newFinder(pattern string) (*patternScanner, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, err
@@ -49,14 +49,14 @@ func newFinder(pattern string) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &finder{
+	return &patternScanner{
 		re: re, reach: width(tree), inLine: !anyOf(tree, hasNewline), atEnd: anyOf(tree, looksAhead), namesCR: anyOf(tree, hasCR),
 	}, nil
 }
 
 // page looks at data, which was read from the byte from on; gaps in it were not
 // kept, and no match spans one. more says that there is more to read.
-func (f *finder) page(data []byte, from int64, gaps []messages.OutputGap, more bool) bool {
+func (f *patternScanner) page(data []byte, from int64, gaps []messages.OutputGap, more bool) bool {
 	for _, g := range gaps {
 		at := min(max(g.From-from, 0), int64(len(data)))
 		behind := min(max(g.To-from, at), int64(len(data)))
@@ -70,7 +70,7 @@ func (f *finder) page(data []byte, from int64, gaps []messages.OutputGap, more b
 }
 
 // feed looks at the next bytes.
-func (f *finder) feed(p []byte, more bool) bool {
+func (f *patternScanner) feed(p []byte, more bool) bool {
 	text := append(f.held, f.newlines(p)...)
 	if f.matches(text, more) {
 		return true
@@ -85,7 +85,7 @@ func (f *finder) feed(p []byte, more bool) bool {
 }
 
 // newlines is p with each CRLF a newline.
-func (f *finder) newlines(p []byte) []byte {
+func (f *patternScanner) newlines(p []byte) []byte {
 	if f.namesCR || !f.cr && bytes.IndexByte(p, '\r') < 0 {
 		return p
 	}
@@ -98,7 +98,7 @@ func (f *finder) newlines(p []byte) []byte {
 
 // matches reports a match that does not begin with the context. One that ends
 // with the text waits for what follows, if it could depend on it.
-func (f *finder) matches(text []byte, more bool) bool {
+func (f *patternScanner) matches(text []byte, more bool) bool {
 	right := func(at []int) bool {
 		return (at[0] > 0 || !f.context) && !(more && f.atEnd && at[1] == len(text))
 	}

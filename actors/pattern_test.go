@@ -11,7 +11,7 @@ import (
 	"troupe/messages"
 )
 
-func finderOf(t testing.TB, pattern string) *finder {
+func finderOf(t testing.TB, pattern string) *patternScanner {
 	t.Helper()
 	f, err := newFinder(pattern)
 	if err != nil {
@@ -21,7 +21,7 @@ func finderOf(t testing.TB, pattern string) *finder {
 }
 
 // pages feeds the pieces one after the other; the last one is the end.
-func pages(f *finder, pieces ...string) bool {
+func pages(f *patternScanner, pieces ...string) bool {
 	at := int64(0)
 	for i, p := range pieces {
 		if f.page([]byte(p), at, nil, i < len(pieces)-1) {

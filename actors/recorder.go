@@ -23,8 +23,8 @@ type recorder struct {
 	ready   bool
 	next    messages.Seq // the number it takes next
 	pending []record
-	aside   Entry // to be written with them
-	armed   bool  // a commit is on its way
+	aside   JournalEntry // to be written with them
+	armed   bool         // a commit is on its way
 
 	failing bool
 	wait    time.Duration // before the next try
@@ -45,7 +45,7 @@ const maxCommit = 1024
 
 // commit writes what has queued up, or tries again.
 type commit struct {
-	quiet
+	noDeadLetter
 	gen int
 }
 
@@ -143,7 +143,7 @@ func (r *recorder) commit(ctx actor.Context, msg commit) {
 	}
 	r.works(ctx)
 	r.keep(all.Outputs)
-	r.armed, r.pending, r.aside = false, r.pending[len(batch):], Entry{}
+	r.armed, r.pending, r.aside = false, r.pending[len(batch):], JournalEntry{}
 	for _, fact := range all.Facts {
 		ctx.Send(ctx.Parent(), fact)
 	}
@@ -188,7 +188,7 @@ func (r *recorder) fail(ctx actor.Context, err error) {
 	}
 	r.wait = min(max(2*r.wait, recordRetryFirst), recordRetryMost)
 	r.gen++
-	r.cancel = later(ctx, r.wait, commit{gen: r.gen})
+	r.cancel = sendLater(ctx, r.wait, commit{gen: r.gen})
 }
 
 // lastWord is the error of a journal that knows what helps, and that no other try does.

@@ -18,7 +18,7 @@ type scope struct {
 	sessions map[messages.SessionID]*actor.PID
 	none     map[messages.SessionID]bool // of those: what could not be opened
 	scopes   map[string]*actor.PID       // sub-scopes, by the last element of their path
-	holds    map[string]orphaned         // what each child stands for, by PID
+	holds    map[string]subtreeLost      // what each child stands for, by PID
 	jobs     map[messages.JobID]bool
 	missing  int // children that died and are being placed again
 	closing  *scopeClosing
@@ -35,7 +35,7 @@ type scopeClosing struct {
 func newScope(d *Deps, path messages.ScopePath) *scope {
 	return &scope{
 		deps: d, path: path, sessions: map[messages.SessionID]*actor.PID{}, none: map[messages.SessionID]bool{}, scopes: map[string]*actor.PID{},
-		holds: map[string]orphaned{}, jobs: map[messages.JobID]bool{},
+		holds: map[string]subtreeLost{}, jobs: map[messages.JobID]bool{},
 	}
 }
 
@@ -45,14 +45,14 @@ func (s *scope) Receive(ctx actor.Context) {
 	case *actor.Started:
 		ctx.Send(ctx.Parent(), messages.ScopeOpened{Path: s.path})
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
-	case gone:
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the child's last words
+	case childStopped:
 		s.lost(ctx, msg.who)
 	case routed:
 		s.route(ctx, msg)
-	case sessionDown:
+	case sessionStopped:
 		s.sessionDown(ctx, msg)
-	case scopeDown:
+	case scopeStopped:
 		s.scopeDown(ctx, msg)
 	default:
 		s.passUp(ctx, msg)
@@ -75,12 +75,12 @@ func (s *scope) route(ctx actor.Context, msg routed) {
 		s.close(ctx, r)
 	case openSession:
 		s.openSession(ctx, msg, r)
-	case place:
+	case placement:
 		s.place(ctx, msg, r)
 	case rebuilt:
 		s.missing = max(s.missing-1, 0)
 		s.closeStep(ctx)
-	case uncounted:
+	case quotaReleased:
 		s.left(r.job)
 	default:
 		s.toSession(ctx, msg)
@@ -99,7 +99,7 @@ func (s *scope) routeBelow(ctx actor.Context, msg routed) {
 		}
 		child = s.spawnScope(ctx, name)
 	}
-	if p, ok := msg.request.(place); ok && !s.admit(ctx, p) {
+	if p, ok := msg.request.(placement); ok && !s.admit(ctx, p) {
 		return
 	}
 	ctx.RequestWithCustomSender(child, msg, ctx.Sender())
@@ -108,7 +108,7 @@ func (s *scope) routeBelow(ctx actor.Context, msg routed) {
 // creates reports whether a request makes the scope it is for.
 func creates(request any) bool {
 	switch request.(type) {
-	case openScope, openSession, place:
+	case openScope, openSession, placement:
 		return true
 	}
 	return false
@@ -118,7 +118,7 @@ func (s *scope) spawnScope(ctx actor.Context, name string) *actor.PID {
 	deps, path := s.deps, s.path+"/"+messages.ScopePath(name)
 	pid := ctx.SpawnPrefix(deps.inline(func() actor.Actor { return newScope(deps, path) }), kindScope+name)
 	s.scopes[name] = pid
-	s.holds[pid.Id] = orphaned{scope: path}
+	s.holds[pid.Id] = subtreeLost{scope: path}
 	return pid
 }
 
@@ -131,7 +131,7 @@ func (s *scope) openSession(ctx actor.Context, msg routed, r openSession) {
 	pid, ok := s.sessions[msg.to.Session]
 	if !ok && ctx.Sender() != nil && s.quota.Sessions > 0 && len(s.sessions)-len(s.none) >= s.quota.Sessions {
 		refuse(ctx, r.ask, exhausted("sessions", s.path, s.quota.Sessions))
-		ctx.Send(ctx.Parent(), unopened{at: msg.to})
+		ctx.Send(ctx.Parent(), openFailed{at: msg.to})
 		return
 	}
 	if !ok {
@@ -154,12 +154,12 @@ func (s *scope) spawnSession(ctx actor.Context, o openSession) *actor.PID {
 	deps := s.deps
 	pid := ctx.SpawnPrefix(deps.props(func() actor.Actor { return newSession(deps, o) }), kindSession+string(o.ask.Session))
 	s.sessions[o.ask.Session] = pid
-	s.holds[pid.Id] = orphaned{scope: s.path, session: o.ask.Session}
+	s.holds[pid.Id] = subtreeLost{scope: s.path, session: o.ask.Session}
 	return pid
 }
 
 // place counts a job and hands it to its session.
-func (s *scope) place(ctx actor.Context, msg routed, p place) {
+func (s *scope) place(ctx actor.Context, msg routed, p placement) {
 	if !s.admit(ctx, p) {
 		return
 	}
@@ -168,17 +168,17 @@ func (s *scope) place(ctx actor.Context, msg routed, p place) {
 		if s.quota.Sessions > 0 && len(s.sessions)-len(s.none) >= s.quota.Sessions && isNew(p.job) {
 			s.left(p.job.ID) // it was counted
 			s.unplace(ctx, p.job.ID, exhausted("sessions", s.path, s.quota.Sessions))
-			ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
+			ctx.Send(ctx.Parent(), openFailed{at: messages.Address{Scope: s.path, Session: msg.to.Session}})
 			return
 		}
-		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: p.terms.plan()}, tentative: true})
+		pid = s.spawnSession(ctx, openSession{ask: messages.OpenSession{Scope: s.path, Session: msg.to.Session, SessionPlan: p.options.plan()}, tentative: true})
 	}
 	ctx.Send(pid, msg.request)
 }
 
 // admit counts a job that goes by against the quota of this scope. A job that
 // was told of is never refused: it only changes places.
-func (s *scope) admit(ctx actor.Context, p place) bool {
+func (s *scope) admit(ctx actor.Context, p placement) bool {
 	switch {
 	case isNew(p.job) && s.closing != nil:
 		s.unplace(ctx, p.job.ID, scopeIsClosing(s.path))
@@ -197,7 +197,7 @@ func (s *scope) admit(ctx actor.Context, p place) bool {
 func isNew(job *messages.Job) bool { return job.State == messages.Queued && job.Seq == 0 }
 
 func (s *scope) unplace(ctx actor.Context, id messages.JobID, err *messages.Error) {
-	ctx.Send(ctx.Parent(), unplaced{job: id, err: *err})
+	ctx.Send(ctx.Parent(), placeRejected{job: id, err: *err})
 }
 
 func noSuchSession(at messages.Address) *messages.Error {
@@ -219,24 +219,24 @@ func (s *scope) toSession(ctx actor.Context, msg routed) {
 // passUp sends what a child said towards the supervisor, and keeps count.
 func (s *scope) passUp(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case news:
+	case jobUpdate:
 		if _, ends := m.fact.(messages.CommandFinished); ends {
 			s.left(m.job.ID)
 		}
-	case unplaced:
+	case placeRejected:
 		s.left(m.job)
-	case letGone:
+	case jobReleased:
 		s.left(m.job)
-	case sessionUp:
+	case sessionOpened:
 		if m.ask.Scope == s.path {
 			delete(s.none, m.ask.Session)
 		}
-	case unopened:
+	case openFailed:
 		if m.at.Scope == s.path && s.sessions[m.at.Session] != nil {
 			s.none[m.at.Session] = true
 		}
 	case messages.SessionReplaced, messages.ScopeOpened,
-		messages.SessionClosed, messages.ScopeClosed, turnAsked, turnReturned, orphaned, recordAsked, settled, unsettled, stays:
+		messages.SessionClosed, messages.ScopeClosed, slotRequested, slotReturned, subtreeLost, queryRecorded, settled, unsettled, notMovable:
 	default:
 		unhandled(ctx, s.deps)
 		return

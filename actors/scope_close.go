@@ -36,14 +36,14 @@ func (s *scope) closeSession(ctx actor.Context, id messages.SessionID, r message
 	}})
 }
 
-// sessionDown stops a session that has ended, and tells of it.
-func (s *scope) sessionDown(ctx actor.Context, m sessionDown) {
+// sessionStopped stops a session that has ended, and tells of it.
+func (s *scope) sessionDown(ctx actor.Context, m sessionStopped) {
 	delete(s.holds, m.who.Id)
 	if pid := s.sessions[m.fact.Session]; pid != nil && pid.Equal(m.who) {
 		delete(s.sessions, m.fact.Session)
 		delete(s.none, m.fact.Session)
 	}
-	dismiss(ctx, m.who)
+	poisonChild(ctx, m.who)
 	ctx.Send(ctx.Parent(), m.fact)
 	if s.closing != nil {
 		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)
@@ -51,15 +51,15 @@ func (s *scope) sessionDown(ctx actor.Context, m sessionDown) {
 	s.closeStep(ctx)
 }
 
-// scopeDown stops a sub-scope that has ended, and tells of it.
-func (s *scope) scopeDown(ctx actor.Context, m scopeDown) {
+// scopeStopped stops a sub-scope that has ended, and tells of it.
+func (s *scope) scopeDown(ctx actor.Context, m scopeStopped) {
 	delete(s.holds, m.who.Id)
 	for name, pid := range s.scopes {
 		if pid.Equal(m.who) {
 			delete(s.scopes, name)
 		}
 	}
-	dismiss(ctx, m.who)
+	poisonChild(ctx, m.who)
 	ctx.Send(ctx.Parent(), m.fact)
 	if s.closing != nil {
 		s.closing.survivors = append(s.closing.survivors, m.fact.Survivors...)
@@ -76,7 +76,7 @@ func (s *scope) closeStep(ctx actor.Context) {
 	c.told = true
 	slices.Sort(c.stopped)
 	fact := messages.ScopeClosed{Path: s.path, Reason: c.ask.Reason, Jobs: c.stopped, Survivors: c.survivors}
-	ctx.Send(ctx.Parent(), scopeDown{who: ctx.Self(), fact: fact})
+	ctx.Send(ctx.Parent(), scopeStopped{who: ctx.Self(), fact: fact})
 }
 
 // lost asks for what a dead child held to be placed again: its jobs live on

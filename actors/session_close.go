@@ -34,9 +34,9 @@ const (
 
 // The last question to a command: what was told before it has been heard.
 type (
-	heardAll  struct{ quiet }
-	heardThat struct {
-		quiet
+	syncFacts   struct{ noDeadLetter }
+	factsSynced struct {
+		noDeadLetter
 		who *actor.PID
 	}
 )
@@ -46,22 +46,22 @@ type (
 // closed sooner would not end what the job left, or not tell of its end.
 const replayPatience = time.Second
 
-// closeLook goes on with the end when the replays have come.
-type closeLook struct{ quiet }
+// closeTick goes on with the end when the replays have come.
+type closeTick struct{ noDeadLetter }
 
 // close begins the end of the session, or joins it: the shortest grace counts.
 func (s *session) close(ctx actor.Context, r messages.CloseSession) {
 	if s.closing == nil {
 		s.closing = &closing{ask: r, awaiting: map[string]bool{}}
 		s.tellSettled(ctx)
-		s.takeUnseen(ctx)
+		s.acceptUnchecked(ctx)
 		s.machine.Step(lifecycle.Closed{})
 	}
 	if lifecycle.Grace(r.Grace) < lifecycle.Grace(s.closing.ask.Grace) {
 		s.closing.ask.Grace = r.Grace
 	}
 	for _, t := range s.jobs {
-		if !t.place.job.State.Ended() && !t.leaving {
+		if !t.place.job.State.Ended() && !t.handingOver {
 			s.stop(ctx, t, r)
 		}
 	}
@@ -74,8 +74,8 @@ func (s *session) stop(ctx actor.Context, t *ticket, r messages.CloseSession) {
 		by = messages.ByScope
 	}
 	request := messages.StopCommand{Job: t.place.job.ID, Grace: r.Grace, By: by, Reason: r.Reason}
-	if t.lone != nil {
-		s.askLone(ctx, t, request)
+	if t.unsupervised != nil {
+		s.askUnsupervised(ctx, t, request)
 		return
 	}
 	ctx.Send(t.pid, request)
@@ -99,19 +99,19 @@ func (s *session) closeStep(ctx actor.Context) {
 	}
 	if wait := replayPatience - clock().Sub(s.adopted); wait > 0 && c.shell < shellSettled {
 		if c.look == nil {
-			c.look = later(ctx, wait, closeLook{})
+			c.look = sendLater(ctx, wait, closeTick{})
 		}
 		return
 	}
 	if c.shell == shellOpen && s.live() == 0 {
 		c.shell = shellClosing
-		if s.shell == nil {
+		if s.executor == nil {
 			c.shell = shellSettled
 		} else {
-			s.shell.Close(lifecycle.Grace(c.ask.Grace))
+			s.executor.Close(lifecycle.Grace(c.ask.Grace))
 		}
 	}
-	if c.shell == shellClosed && s.haveHeard(ctx) {
+	if c.shell == shellClosed && s.syncCommands(ctx) {
 		c.shell = shellSettled
 	}
 	if c.shell == shellSettled && s.unrecorded() == 0 {
@@ -122,12 +122,12 @@ func (s *session) closeStep(ctx actor.Context) {
 // closingStep hears what concerns the end of the session; nothing else is left to hear.
 func (s *session) closingStep(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case heardThat:
+	case factsSynced:
 		if s.closing != nil {
 			s.closing.awaiting[m.who.Id] = false
 			s.closeStep(ctx)
 		}
-	case closeLook:
+	case closeTick:
 		s.closing.look = nil
 		s.closeStep(ctx)
 	case messages.CommandStopped, messages.CommandRejected:
@@ -147,18 +147,18 @@ func (s *session) shellClosed(ctx actor.Context, m messages.ShellClosed) {
 	s.closeStep(ctx)
 }
 
-// haveHeard asks the commands whether they have heard everything, each once,
+// syncCommands asks the commands whether they have heard everything, each once,
 // and reports whether all have.
-func (s *session) haveHeard(ctx actor.Context) bool {
+func (s *session) syncCommands(ctx actor.Context) bool {
 	all := true
 	for _, t := range s.jobs {
-		if t.pid == nil || t.leaving {
+		if t.pid == nil || t.handingOver {
 			continue
 		}
 		awaited, asked := s.closing.awaiting[t.pid.Id]
 		if !asked {
 			s.closing.awaiting[t.pid.Id] = true
-			ctx.Request(t.pid, heardAll{})
+			ctx.Request(t.pid, syncFacts{})
 		}
 		all = all && asked && !awaited
 	}
@@ -193,5 +193,5 @@ func (s *session) down(ctx actor.Context) {
 	fact := messages.SessionClosed{
 		Scope: s.open.Scope, Session: s.open.Session, Reason: s.closing.ask.Reason, By: s.closing.ask.By, Survivors: s.closing.survivors,
 	}
-	ctx.Send(ctx.Parent(), sessionDown{who: ctx.Self(), fact: fact})
+	ctx.Send(ctx.Parent(), sessionStopped{who: ctx.Self(), fact: fact})
 }

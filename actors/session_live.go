@@ -16,39 +16,39 @@ import (
 // usualShell runs what names no shell.
 const usualShell = "bash"
 
-// shellAt says where the live shell of a session is: a command says it behind its end.
-type shellAt struct {
-	quiet
+// shellDir says where the live shell of a session is: a command says it behind its end.
+type shellDir struct {
+	noDeadLetter
 	dir string
 }
 
-// stays says that a job cannot be handed over: it is one of a live shell's.
-type stays struct {
-	quiet
+// notMovable says that a job cannot be handed over: it is one of a live shell's.
+type notMovable struct {
+	noDeadLetter
 	job messages.JobID
 	err messages.Error
 }
 
-// unopened says that a session that was asked for is none: nothing of it is there.
-type unopened struct {
-	quiet
+// openFailed says that a session that was asked for is none: nothing of it is there.
+type openFailed struct {
+	noDeadLetter
 	at messages.Address
 }
 
-// misfits says why a new job cannot run here, whatever it is: nothing of it exists yet.
-func (s *session) misfits(run *messages.RunCommand) *messages.Error {
+// checkFits says why a new job cannot run here, whatever it is: nothing of it exists yet.
+func (s *session) checkFits(run *messages.RunCommand) *messages.Error {
 	if run.Open != nil {
-		if err := s.disagrees(*run.Open); err != nil {
+		if err := s.planMismatch(*run.Open); err != nil {
 			return err
 		}
 	}
-	if !s.can.Keeps {
+	if !s.capabilities.Keeps {
 		return nil
 	}
 	switch {
 	case run.Shell != "" && !sameShell(run.Shell, s.open.Shell):
-		return s.disagrees(messages.SessionPlan{Shell: run.Shell})
-	case run.Terminal != (messages.Terminal{}) && !s.can.Terminal:
+		return s.planMismatch(messages.SessionPlan{Shell: run.Shell})
+	case run.Terminal != (messages.Terminal{}) && !s.capabilities.Terminal:
 		return &messages.Error{
 			Code: messages.Unsupported, Reason: "terminal", Message: fmt.Sprintf("the shell of session %s has no terminal", s.open.Session),
 			Hint: "run the command without one, or open a session of the kind shell-pty",
@@ -57,8 +57,8 @@ func (s *session) misfits(run *messages.RunCommand) *messages.Error {
 	return run.CheckLive(s.open.Session)
 }
 
-// where a new job runs, as far as that is known before it begins.
-func (s *session) where(p place) string {
+// startDir a new job runs, as far as that is known before it begins.
+func (s *session) startDir(p placement) string {
 	asked := ""
 	if p.run != nil {
 		asked = p.run.Dir
@@ -66,9 +66,9 @@ func (s *session) where(p place) string {
 	return cmp.Or(p.job.Dir, asked, s.open.Dir, s.deps.Dir)
 }
 
-// begins gives a job of a live shell the directory in which the shell is now.
-func (s *session) begins(t *ticket) string {
-	if !s.can.Keeps || t.place.terms.named {
+// startInDir gives a job of a live shell the directory in which the shell is now.
+func (s *session) startInDir(t *ticket) string {
+	if !s.capabilities.Keeps || t.place.options.named {
 		return ""
 	}
 	job := *t.place.job // the node may have this one
@@ -77,9 +77,9 @@ func (s *session) begins(t *ticket) string {
 	return job.Dir
 }
 
-// moved takes where the shell is now, and tells the node: the next shell begins there.
-func (s *session) moved(ctx actor.Context, dir string) {
-	if dir == "" || dir == s.open.Dir || !s.can.Keeps {
+// dirChanged takes where the shell is now, and tells the node: the next shell begins there.
+func (s *session) dirChanged(ctx actor.Context, dir string) {
+	if dir == "" || dir == s.open.Dir || !s.capabilities.Keeps {
 		return
 	}
 	s.open.Dir = dir
@@ -91,23 +91,23 @@ func (s *session) moved(ctx actor.Context, dir string) {
 func (s *session) replaced(ctx actor.Context, m messages.SessionReplaced) {
 	m.Scope, m.Session = s.open.Scope, s.open.Session
 	s.flagNext(messages.FlagReplaced)
-	s.moved(ctx, m.Dir)
+	s.dirChanged(ctx, m.Dir)
 	ctx.Send(ctx.Parent(), m)
 }
 
 // flagNext has a flag put on the job that is about to begin.
 func (s *session) flagNext(f messages.Flag) {
 	for _, t := range s.jobs {
-		if t.turn && !t.leaving && !t.place.job.State.Ended() {
+		if t.slotGranted && !t.handingOver && !t.place.job.State.Ended() {
 			t.flags = append(t.flags, f)
 		}
 	}
 }
 
-// tried hears what became of the snapshot that a shell begins with. That there is none is
+// snapshotTried hears what became of the snapshot that a shell begins with. That there is none is
 // told by the record of the job that is about to begin; of the next shells only if it is
 // for another reason.
-func (s *session) tried(ctx actor.Context, m messages.SnapshotTried) {
+func (s *session) snapshotTried(ctx actor.Context, m messages.SnapshotTried) {
 	was := s.snapshot
 	s.snapshot = snapshotTaken{use: messages.SnapshotUsed}
 	if m.Err != (messages.Error{}) {
@@ -145,7 +145,7 @@ func (t *ticket) flagged(job *messages.Job) *messages.Job {
 // staysHere refuses to give a job away: its shell would be somebody else's as long as
 // it runs, and what waits for that shell would run elsewhere.
 func (s *session) staysHere(ctx actor.Context, t *ticket) {
-	ctx.Send(ctx.Parent(), stays{job: t.place.job.ID, err: messages.Error{
+	ctx.Send(ctx.Parent(), notMovable{job: t.place.job.ID, err: messages.Error{
 		Code: messages.Unsupported, Reason: "session",
 		Message: fmt.Sprintf("job %s is one of the live shell of session %s, and stays in it", t.place.job.ID, s.open.Session),
 		Hint:    "hand over jobs that are processes of their own",
@@ -158,16 +158,16 @@ func (s *session) describe() messages.SessionInfo {
 		Scope: s.open.Scope, Session: s.open.Session, Backend: s.open.Backend,
 		Parallel: s.machine.Parallel, Dir: s.open.Dir,
 	}
-	if s.can.Keeps {
+	if s.capabilities.Keeps {
 		info.Snapshot, info.SnapshotError = s.snapshot.use, s.snapshot.why
 		info.Shell, info.Dir = cmp.Or(s.open.Shell, usualShell), cmp.Or(s.open.Dir, s.deps.Dir)
 	}
 	return info
 }
 
-// memoPlace is the session as it was opened, for the engine to keep.
-func (s *session) memoPlace() memoPlace {
-	return memoPlace{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
+// sessionMeta is the session as it was opened, for the engine to keep.
+func (s *session) memoPlace() sessionMeta {
+	return sessionMeta{Backend: s.open.Backend, Dir: s.open.Dir, Shell: s.open.Shell, Terminal: s.open.Terminal, Umask: s.open.Umask}
 }
 
 // isLive says whether a kind of session is a live shell.

@@ -34,16 +34,16 @@ func (c *crashes) count(now time.Time) int {
 	return len(*c)
 }
 
-// lone is a job without an actor.
-type lone struct {
+// unsupervisedJob is a job without an actor.
+type unsupervisedJob struct {
 	machine lifecycle.Command
 	proc    backends.Process // nil: the engine does not know it
-	clients clients
+	clients replyTargets
 }
 
 // abandon lets go, as a command does: nobody waits for an answer, and the process stays
 // with the engine.
-func (l *lone) abandon(ctx actor.Context, why *messages.Error) {
+func (l *unsupervisedJob) abandon(ctx actor.Context, why *messages.Error) {
 	if l.proc != nil {
 		l.proc.Release()
 	}
@@ -54,53 +54,53 @@ func (l *lone) abandon(ctx actor.Context, why *messages.Error) {
 	}
 }
 
-// loneFact is what the engine says of a job without an actor.
-type loneFact struct {
-	quiet
+// unsupervisedFact is what the engine says of a job without an actor.
+type unsupervisedFact struct {
+	noDeadLetter
 	job  messages.JobID
 	fact messages.ProcessFact
 }
 
-// standAlone takes over a job whose actors crashed too often.
-func (s *session) standAlone(ctx actor.Context, t *ticket) {
+// runUnsupervised takes over a job whose actors crashed too often.
+func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 	job := *t.place.job
 	marks := !job.State.Ended() && !job.HasFlag(messages.FlagUnsupervised)
 	if marks {
 		job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised)
 	}
 	t.pid = nil
-	t.lone = &lone{machine: lifecycle.Rebuild(&job, limits(t.place))}
+	t.unsupervised = &unsupervisedJob{machine: lifecycle.Rebuild(&job, limits(t.place))}
 	root, self, id := ctx.ActorSystem().Root, ctx.Self(), job.ID
-	facts := func(f messages.ProcessFact) { root.Send(self, loneFact{job: id, fact: f}) }
+	facts := func(f messages.ProcessFact) { root.Send(self, unsupervisedFact{job: id, fact: f}) }
 	t.place.job = &job
 	if marks { // behind the end nothing but the last word is told
-		s.heard(ctx, news{fact: messages.CommandChanged{}, job: &job})
+		s.applyUpdate(ctx, jobUpdate{fact: messages.CommandChanged{}, job: &job})
 	}
-	if !t.turn && job.State == messages.Queued {
+	if !t.slotGranted && job.State == messages.Queued {
 		s.stepLone(ctx, t, lifecycle.Asked{Request: messages.StopCommand{
 			Job: id, By: messages.BySystem, Reason: "its supervision failed before it could start",
 		}})
 		return
 	}
-	s.takesUp(ctx, &job)
-	proc, err := s.hold(job.UID, facts)
+	s.noteAdopted(ctx, &job)
+	proc, err := s.adoptUnsupervised(job.UID, facts)
 	switch {
 	case err == nil:
-		t.lone.proc = proc
-	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.held && s.failed != nil: // it was to begin, and nobody could let it
+		t.unsupervised.proc = proc
+	case err.Code == messages.NotFound && job.Started.IsZero() && !t.place.inherited && s.failed != nil: // it was to begin, and nobody could let it
 		s.stepLone(ctx, t, messages.ProcessFailed{Err: *s.failed, Shell: cannotRun, At: clock()})
 	case err.Code == messages.NotFound:
 		s.stepLone(ctx, t, lifecycle.Forgotten{Err: *err})
 	}
 }
 
-// hold adopts a job as it can: by the place, or by the engine below it if there is
+// adoptUnsupervised adopts a job as it can: by the place, or by the engine below it if there is
 // no place, or it fails.
-func (s *session) hold(uid messages.UID, facts backends.Facts) (backends.Process, *messages.Error) {
+func (s *session) adoptUnsupervised(uid messages.UID, facts backends.Facts) (backends.Process, *messages.Error) {
 	err := internalError()
-	if s.shell != nil {
+	if s.executor != nil {
 		var proc backends.Process
-		if proc, err = adopt(s.shell.Adopt, uid, facts); err == nil || err.Code == messages.NotFound {
+		if proc, err = adopt(s.executor.Adopt, uid, facts); err == nil || err.Code == messages.NotFound {
 			return proc, err
 		}
 	}
@@ -123,43 +123,43 @@ func adopt(by func(messages.UID, backends.Facts) (backends.Process, error), uid 
 	return proc, nil
 }
 
-// holdBare takes a job that exists into a session without a place.
-func (s *session) holdBare(ctx actor.Context, t *ticket) {
+// adoptWithoutExecutor takes a job that exists into a session without a place.
+func (s *session) adoptWithoutExecutor(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	if s.jobs[id] != nil {
 		return
 	}
-	t.turn, s.jobs[id] = true, t
+	t.slotGranted, s.jobs[id] = true, t
 	s.machine.Step(lifecycle.Taken{Job: id})
-	s.standAlone(ctx, t)
+	s.runUnsupervised(ctx, t)
 	if t := s.jobs[id]; t != nil && t.place.job.State.Ended() {
 		s.machine.Step(lifecycle.Gone{Job: id})
 	}
 }
 
-func (s *session) loneFact(ctx actor.Context, msg loneFact) {
-	if t, ok := s.jobs[msg.job]; ok && t.lone != nil {
+func (s *session) loneFact(ctx actor.Context, msg unsupervisedFact) {
+	if t, ok := s.jobs[msg.job]; ok && t.unsupervised != nil {
 		if f, ended := msg.fact.(messages.ProcessExited); ended {
-			s.moved(ctx, f.Dir)
+			s.dirChanged(ctx, f.Dir)
 		}
 		s.stepLone(ctx, t, msg.fact)
 	}
 }
 
-// askLone answers a request about a job that can only be stopped.
-func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
+// askUnsupervised answers a request about a job that can only be stopped.
+func (s *session) askUnsupervised(ctx actor.Context, t *ticket, request any) {
 	switch r := request.(type) {
 	case recorded:
 		s.stepLone(ctx, t, lifecycle.Recorded{Retired: r.retired, Unwritten: r.unwritten})
 	case messages.StopCommand:
-		if t.lone.proc == nil && !t.place.job.State.Ended() {
+		if t.unsupervised.proc == nil && !t.place.job.State.Ended() {
 			refuse(ctx, request, &messages.Error{
 				Code: messages.Internal, Reason: "unreachable", Message: "the job's supervision failed too often, and its engine cannot be reached by what is left",
 				Hint: "it ends with the node: shut that down",
 			})
 			return
 		}
-		s.stepLone(ctx, t, lifecycle.Asked{By: t.lone.clients.ticket(ctx), Request: r})
+		s.stepLone(ctx, t, lifecycle.Asked{By: t.unsupervised.clients.ticket(ctx), Request: r})
 	default:
 		refuse(ctx, request, &messages.Error{
 			Code: messages.Refused, Reason: "unsupervised",
@@ -170,25 +170,25 @@ func (s *session) askLone(ctx actor.Context, t *ticket, request any) {
 
 func (s *session) stepLone(ctx actor.Context, t *ticket, event any) {
 	var effects []lifecycle.Effect
-	t.lone.machine, effects = t.lone.machine.Step(clock(), event)
+	t.unsupervised.machine, effects = t.unsupervised.machine.Step(clock(), event)
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case lifecycle.Tell:
-			s.heard(ctx, newsOf(e))
+			s.applyUpdate(ctx, jobUpdateOf(e))
 		case lifecycle.Stop:
-			if t.lone.proc != nil {
-				t.lone.proc.Stop(e.Cause, e.Grace)
+			if t.unsupervised.proc != nil {
+				t.unsupervised.proc.Stop(e.Cause, e.Grace)
 			}
 		case lifecycle.Settle:
-			if t.lone.proc != nil {
-				t.lone.proc.Settle(e.Seq)
+			if t.unsupervised.proc != nil {
+				t.unsupervised.proc.Settle(e.Seq)
 			}
 		case lifecycle.Keep:
-			if t.lone.proc != nil {
-				s.unsettled(ctx, unsettled{job: t.place.job.ID, proc: t.lone.proc, seq: e.Seq})
+			if t.unsupervised.proc != nil {
+				s.unsettled(ctx, unsettled{job: t.place.job.ID, proc: t.unsupervised.proc, seq: e.Seq})
 			}
 		case lifecycle.Reply:
-			t.lone.clients.answer(ctx, e)
+			t.unsupervised.clients.answer(ctx, e)
 		case lifecycle.Retire:
 			s.retire(ctx, t)
 		}

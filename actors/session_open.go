@@ -17,12 +17,12 @@ import (
 // start opens the place. It must not fail: a place that cannot be opened
 // refuses what is asked of it.
 func (s *session) start(ctx actor.Context) {
-	if s.bare {
+	if s.noExecutor {
 		s.failed = &messages.Error{
 			Code: messages.Refused, Reason: "unsupervised", Message: "session " + string(s.open.Session) + " failed too often and takes nothing more",
 			Hint: "what runs in it can be stopped; use another session, or close this one and open it again",
 		}
-		s.tellUp(ctx)
+		s.sendOpened(ctx)
 		return
 	}
 	name := cmp.Or(s.open.Backend, DefaultBackend)
@@ -45,41 +45,41 @@ func (s *session) start(ctx actor.Context) {
 	shell, err := backend.Open(backends.Place{
 		Scope: s.open.Scope, Session: s.open.Session, Dir: cmp.Or(s.open.Dir, s.deps.Dir), Env: env, OwnPath: s.ownPath(), Umask: s.open.Mask(),
 		Shell: s.open.Shell, Terminal: s.open.Terminal,
-	}, s.held, func(fact messages.ProcessFact) { root.Send(self, fact) })
+	}, s.inherited, func(fact messages.ProcessFact) { root.Send(self, fact) })
 	if err != nil {
 		s.cannotOpen(ctx, asError(err, messages.SpawnFailed))
 		return
 	}
-	s.open.Backend, s.shell, s.can = name, shell, can
-	s.machine = lifecycle.NewSession(s.can.Parallel, s.can.Queue)
-	if s.up || !s.tentative || !can.Keeps {
-		s.tellUp(ctx)
+	s.open.Backend, s.executor, s.capabilities = name, shell, can
+	s.machine = lifecycle.NewSession(s.capabilities.Parallel, s.capabilities.Queue)
+	if s.announced || !s.tentative || !can.Keeps {
+		s.sendOpened(ctx)
 	}
 }
 
-// tellUp tells the node that the session is open, and as what.
-func (s *session) tellUp(ctx actor.Context) {
-	s.up = true
+// sendOpened tells the node that the session is open, and as what.
+func (s *session) sendOpened(ctx actor.Context) {
+	s.announced = true
 	ctx.Send(ctx.Parent(), s.opens())
 }
 
-// comeUp tells it once, when the first command can run or somebody asks for the session.
-func (s *session) comeUp(ctx actor.Context) {
-	if !s.up && s.shell != nil {
-		s.tellUp(ctx)
+// announce tells it once, when the first command can run or somebody asks for the session.
+func (s *session) announce(ctx actor.Context) {
+	if !s.announced && s.executor != nil {
+		s.sendOpened(ctx)
 	}
 }
 
-// cannotBegin hears that a command cannot run. Where no live shell ever began, what it was
+// startRejected hears that a command cannot run. Where no live shell ever began, what it was
 // to begin with may be why. If nobody but that command has asked for one, and no other
 // waits, there is no session: a mistyped directory leaves none behind, and takes nobody's
 // place.
-func (s *session) cannotBegin(ctx actor.Context, err *messages.Error) {
-	if s.vain = s.can.Keeps && !s.began && len(s.held) == 0; !s.vain || s.up || s.closing != nil || len(s.unseen) > 0 {
+func (s *session) startRejected(ctx actor.Context, err *messages.Error) {
+	if s.neverRan = s.capabilities.Keeps && !s.ran && len(s.inherited) == 0; !s.neverRan || s.announced || s.closing != nil || len(s.unchecked) > 0 {
 		return
 	}
-	s.shell.Release()
-	s.shell, s.vain = nil, false
+	s.executor.Release()
+	s.executor, s.neverRan = nil, false
 	s.cannotOpen(ctx, err)
 }
 
@@ -87,7 +87,7 @@ func (s *session) cannotBegin(ctx actor.Context, err *messages.Error) {
 func (s *session) environ() ([]string, *messages.Error) {
 	env, _, err := s.deps.Environment(messages.RunCommand{
 		EnvPolicy: s.open.EnvPolicy, BaseEnv: s.open.BaseEnv, Env: s.open.Env,
-	}, Self{Scope: s.open.Scope, Session: s.open.Session})
+	}, JobEnv{Scope: s.open.Scope, Session: s.open.Session})
 	return env, err
 }
 
@@ -101,7 +101,7 @@ func (s *session) ownPath() bool {
 // is none.
 func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
 	s.failed = err
-	ctx.Send(ctx.Parent(), unopened{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
+	ctx.Send(ctx.Parent(), openFailed{at: messages.Address{Scope: s.open.Scope, Session: s.open.Session}})
 }
 
 // reopen tries to open what could not be opened as it was asked for before, or whose
@@ -109,23 +109,23 @@ func (s *session) cannotOpen(ctx actor.Context, err *messages.Error) {
 func (s *session) reopen(ctx actor.Context, plan messages.SessionPlan) {
 	switch {
 	case s.unopened():
-	case s.vain && s.closing == nil && len(s.unseen) == 0:
-		s.shell.Release()
-		s.shell, s.vain = nil, false
+	case s.neverRan && s.closing == nil && len(s.unchecked) == 0:
+		s.executor.Release()
+		s.executor, s.neverRan = nil, false
 	default:
 		return
 	}
-	s.open.SessionPlan, s.held, s.failed = plan, nil, nil
+	s.open.SessionPlan, s.inherited, s.failed = plan, nil, nil
 	s.start(ctx)
 }
 
-// disagrees says what of a plan the session is not that is open.
-func (s *session) disagrees(plan messages.SessionPlan) *messages.Error {
+// planMismatch says what of a plan the session is not that is open.
+func (s *session) planMismatch(plan messages.SessionPlan) *messages.Error {
 	if (plan.Backend == "" || plan.Backend == s.open.Backend) && (plan.Shell == "" || sameShell(plan.Shell, s.open.Shell)) {
 		return nil
 	}
 	is := s.open.Backend
-	if s.can.Keeps {
+	if s.capabilities.Keeps {
 		is += ", of " + cmp.Or(s.open.Shell, usualShell)
 	}
 	return &messages.Error{
@@ -146,7 +146,7 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	if ctx.Sender() != nil {
 		s.reopen(ctx, r.SessionPlan)
 	}
-	clash := s.disagrees(r.SessionPlan)
+	clash := s.planMismatch(r.SessionPlan)
 	switch {
 	case ctx.Sender() == nil:
 	case s.failed != nil:
@@ -156,17 +156,17 @@ func (s *session) opened(ctx actor.Context, r messages.OpenSession) {
 	case clash != nil:
 		refuse(ctx, r, clash)
 	default:
-		s.comeUp(ctx)
+		s.announce(ctx)
 		ctx.Respond(messages.SessionOpened{Info: s.describe()})
 	}
 }
 
 // unopened says that there never was a place, and that nothing is held without one.
 func (s *session) unopened() bool {
-	return s.failed != nil && s.shell == nil && !s.bare && s.closing == nil && len(s.jobs) == 0
+	return s.failed != nil && s.executor == nil && !s.noExecutor && s.closing == nil && len(s.jobs) == 0
 }
 
 // opens tells of the session as it was opened.
-func (s *session) opens() sessionUp {
-	return sessionUp{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
+func (s *session) opens() sessionOpened {
+	return sessionOpened{ask: s.open, fact: messages.SessionOpened{Info: s.describe()}}
 }

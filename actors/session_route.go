@@ -16,33 +16,33 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 	case messages.CloseSession:
 		s.close(ctx, r)
 		return
-	case settledAsked:
+	case querySettled:
 		s.settledAsked(ctx, r.job)
 		return
-	case turnGiven:
+	case slotGranted:
 		s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: r.job}))
 		return
 	}
 	t, ok := s.jobs[msg.to.Job]
 	switch {
 	case ok:
-	case s.askUnseen(ctx, msg):
+	case s.askUnchecked(ctx, msg):
 		return
 	default:
-		if _, away := msg.request.(letGo); away { // it has ended meanwhile, and whoever moves it waits to hear so
+		if _, away := msg.request.(releaseJob); away { // it has ended meanwhile, and whoever moves it waits to hear so
 			s.tellSettled(ctx)
 		}
 		refuse(ctx, msg.request, missing(msg.to, nil))
 		return
 	}
-	if _, away := msg.request.(letGo); away && s.can.Keeps {
+	if _, away := msg.request.(releaseJob); away && s.capabilities.Keeps {
 		s.staysHere(ctx, t)
 		return
 	} else if away {
-		s.letGo(ctx, t)
+		s.handOver(ctx, t)
 		return
 	}
-	if t.leaving {
+	if t.handingOver {
 		refuse(ctx, msg.request, isMoving(msg.to.Job))
 		return
 	}
@@ -51,35 +51,35 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 
 // pass hands a request on to the job's command, which answers the client.
 func (s *session) pass(ctx actor.Context, t *ticket, request any) {
-	if t.lone != nil {
-		s.askLone(ctx, t, request)
+	if t.unsupervised != nil {
+		s.askUnsupervised(ctx, t, request)
 		return
 	}
 	ctx.RequestWithCustomSender(t.pid, request, ctx.Sender())
 }
 
-// letGo gives a job away: its actor goes, its process does not notice, and the
+// handOver gives a job away: its actor goes, its process does not notice, and the
 // place no longer counts it among its own.
-func (s *session) letGo(ctx actor.Context, t *ticket) {
+func (s *session) handOver(ctx actor.Context, t *ticket) {
 	switch {
-	case t.leaving:
+	case t.handingOver:
 	case t.pid != nil: // its actor must be gone before another may adopt
-		t.leaving = true
+		t.handingOver = true
 		ctx.Send(t.pid, yield{})
 	default:
-		t.lone.abandon(ctx, isMoving(t.place.job.ID))
-		s.letGone(ctx, t)
+		t.unsupervised.abandon(ctx, isMoving(t.place.job.ID))
+		s.handedOver(ctx, t)
 	}
 }
 
-// letGone says that a job that was given away has no actor here any more.
-func (s *session) letGone(ctx actor.Context, t *ticket) {
+// handedOver says that a job that was given away has no actor here any more.
+func (s *session) handedOver(ctx actor.Context, t *ticket) {
 	id := t.place.job.ID
 	delete(s.jobs, id)
-	if s.shell != nil { // else it was held without a place
-		s.shell.Yield(t.place.job.UID)
+	if s.executor != nil { // else it was held without a place
+		s.executor.Yield(t.place.job.UID)
 	}
-	ctx.Send(ctx.Parent(), letGone{job: id})
+	ctx.Send(ctx.Parent(), jobReleased{job: id})
 	s.perform(ctx, s.machine.Step(lifecycle.Gone{Job: id}))
 	s.closeStep(ctx)
 }

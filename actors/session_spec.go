@@ -13,7 +13,7 @@ import (
 func (s *session) spec(t *ticket) backends.Command {
 	run, job := t.place.run, t.place.job
 	dir, env, shell := job.Dir, t.place.env, cmp.Or(run.Shell, s.open.Shell)
-	if s.can.Keeps { // it is somewhere, and has an environment: these are what changes
+	if s.capabilities.Keeps { // it is somewhere, and has an environment: these are what changes
 		dir, env, shell = run.Dir, run.Env, s.open.Shell
 	}
 	return backends.Command{
@@ -35,26 +35,26 @@ func nobodyTypes(run *messages.RunCommand, t messages.Terminal) bool {
 // terminal is the size of a job's terminal: what was asked for, or, where every job is
 // on one, that of the session.
 func (s *session) terminal(asked messages.Terminal) messages.Terminal {
-	if asked != (messages.Terminal{}) || !s.can.Terminal || s.can.Separate {
+	if asked != (messages.Terminal{}) || !s.capabilities.Terminal || s.capabilities.Separate {
 		return asked
 	}
 	return cmp.Or(s.open.Terminal, messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols})
 }
 
 // memos are what the engine is to keep with a job, if it can outlive the tree.
-func (s *session) memos(t *ticket) *memos {
-	if !s.can.Outlive {
+func (s *session) memos(t *ticket) *metaEncoder {
+	if !s.capabilities.Outlive {
 		return nil
 	}
-	return &memos{at: s.memoPlace(), keep: t.place.keep, terms: t.place.terms}
+	return &metaEncoder{at: s.memoPlace(), keep: t.place.recovery, terms: t.place.options}
 }
 
 // limits are what the job was promised: its timeout may have been changed since it
 // was asked for.
-func limits(p place) lifecycle.Limits {
+func limits(p placement) lifecycle.Limits {
 	return lifecycle.Limits{
-		Background: p.terms.background, PromoteAfter: p.terms.promoteAfter,
-		Timeout: p.job.Timeout, Grace: p.terms.grace,
+		Background: p.options.background, PromoteAfter: p.options.promoteAfter,
+		Timeout: p.job.Timeout, Grace: p.options.grace,
 	}
 }
 

@@ -24,17 +24,17 @@ func TestFaultOfASessionWhoseJobHasBegun(t *testing.T) {
 			s.raise(s.deps.props(func() actor.Actor {
 				return newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
 			}), kindSession)
-			for _, p := range []place{
-				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, turn: true},
-				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, turn: true},
+			for _, p := range []placement{
+				{job: &messages.Job{ID: "j2", UID: "U2", State: messages.Queued}, slotGranted: true},
+				{job: &messages.Job{ID: "j1", UID: "U1", State: messages.Starting}, slotGranted: true},
 			} {
-				p.run, p.terms = &messages.RunCommand{Text: string(p.job.ID)}, &terms{}
+				p.run, p.options = &messages.RunCommand{Text: string(p.job.ID)}, &jobOptions{}
 				s.tell(p)
 			}
 			if n := len(engine.Unowned()); n != 0 {
 				t.Errorf("begun %v: %d processes are nobody's", begun, n)
 			}
-			returned := of[turnReturned](s.heard.take())
+			returned := of[slotReturned](s.heard.take())
 			if waits := len(returned) == 1; waits == begun {
 				t.Errorf("begun %v: the turns that came back are %v", begun, returned)
 			}
@@ -53,8 +53,8 @@ func TestSessionLetsGoOfARequest(t *testing.T) {
 			of = newSession(s.deps, openSession{ask: messages.OpenSession{Scope: "main", Session: "s"}})
 			return of
 		}), kindSession)
-		s.tell(place{
-			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Text: "make"}, env: []string{"A=b"}, terms: &terms{}, turn: true,
+		s.tell(placement{
+			job: &messages.Job{ID: "j1", UID: "U1", State: messages.Queued}, run: &messages.RunCommand{Text: "make"}, env: []string{"A=b"}, options: &jobOptions{}, slotGranted: true,
 		})
 		if p := of.jobs["j1"].place; p.run == nil || len(p.env) != 1 {
 			t.Errorf("before it has begun the request is %v and the environment %v", p.run, p.env)
@@ -79,7 +79,7 @@ func TestBegun(t *testing.T) {
 	for state, want := range map[messages.State]bool{
 		messages.Queued: false, messages.Starting: false, messages.Running: true, messages.Stopping: true, messages.Draining: true, messages.Finished: true, messages.Retired: true,
 	} {
-		if got := begun(state); got != want {
+		if got := hasStarted(state); got != want {
 			t.Errorf("%s: %v", state, got)
 		}
 	}

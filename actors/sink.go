@@ -24,24 +24,24 @@ type sink struct {
 	job     messages.JobID
 	archive bool
 
-	have   bool // the logs came
-	closed bool // no stream grows any more
-	used   bool // since the last look at it
-	failed *messages.Error
-	books  map[messages.Stream]*book
+	logsReady    bool // the logs came
+	closed       bool // no stream grows any more
+	used         bool // since the last look at it
+	failed       *messages.Error
+	streamStates map[messages.Stream]*streamState
 
 	terminal backends.Terminal // without an ID: none
 	drawings []drawing         // screens that are being drawn
 	drawn    int               // the number of the last one
 
-	early   []pending // requests from before the logs came
-	waiting int       // requests that wait for a count
-	flusher *actor.PID
-	idle    scheduler.CancelFunc
+	deferred []pending // requests from before the logs came
+	waiting  int       // requests that wait for a count
+	flusher  *actor.PID
+	idle     scheduler.CancelFunc
 }
 
-// book is what a sink knows of one stream.
-type book struct {
+// streamState is what a sink knows of one stream.
+type streamState struct {
 	stream    messages.Stream
 	counting  bool
 	credit    bool // the engine will tell of growth
@@ -67,8 +67,8 @@ const (
 	archiveIdle = 30 * time.Second
 )
 
-// archiveLook looks whether an archive is still used.
-type archiveLook struct{ quiet }
+// archiveTick looks whether an archive is still used.
+type archiveTick struct{ noDeadLetter }
 
 // sinkProps are of the reader of a live job, for its command.
 func sinkProps(d *Deps, job messages.JobID) *actor.Props {
@@ -82,7 +82,7 @@ func archiveProps(d *Deps, job messages.JobID) *actor.Props {
 }
 
 func newSink(d *Deps, job messages.JobID, archive bool) *sink {
-	return &sink{deps: d, job: job, archive: archive, books: map[messages.Stream]*book{}}
+	return &sink{deps: d, job: job, archive: archive, streamStates: map[messages.Stream]*streamState{}}
 }
 
 // Receive implements actor.Actor.
@@ -99,7 +99,7 @@ func (s *sink) Receive(ctx actor.Context) {
 	case outputClosed:
 		s.seal(ctx)
 	case messages.OutputGrew:
-		s.grew(ctx, msg)
+		s.onGrowth(ctx, msg)
 	case screenDrawn:
 		s.show(ctx, msg)
 	case terminalSized:
@@ -108,7 +108,7 @@ func (s *sink) Receive(ctx actor.Context) {
 		s.count(ctx, msg)
 	case flushSink:
 		s.flush(ctx, msg)
-	case archiveLook:
+	case archiveTick:
 		s.look(ctx)
 	default:
 		unhandled(ctx, s.deps)
@@ -119,7 +119,7 @@ func (s *sink) Receive(ctx actor.Context) {
 // failed, its parent tells again.
 func (s *sink) start(ctx actor.Context) {
 	if s.archive {
-		s.idle = later(ctx, archiveIdle, archiveLook{})
+		s.idle = sendLater(ctx, archiveIdle, archiveTick{})
 	}
 	ctx.Request(ctx.Parent(), outputsWanted{})
 }
@@ -127,12 +127,12 @@ func (s *sink) start(ctx actor.Context) {
 // look ends an archive that nobody has used lately. It still answers until its
 // parent stops it.
 func (s *sink) look(ctx actor.Context) {
-	if s.used || s.waiting > 0 || len(s.early)+len(s.drawings) > 0 {
+	if s.used || s.waiting > 0 || len(s.deferred)+len(s.drawings) > 0 {
 		s.used = false
-		s.idle = later(ctx, archiveIdle, archiveLook{})
+		s.idle = sendLater(ctx, archiveIdle, archiveTick{})
 		return
 	}
-	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 }
 
 // request answers a request, or lets it wait.
@@ -141,8 +141,8 @@ func (s *sink) request(ctx actor.Context, p pending) {
 	if p.sender == nil {
 		return
 	}
-	if !s.have {
-		s.delay(ctx, p)
+	if !s.logsReady {
+		s.deferRequest(ctx, p)
 		return
 	}
 	switch r := p.request.(type) {
@@ -155,41 +155,41 @@ func (s *sink) request(ctx actor.Context, p pending) {
 	}
 }
 
-// delay keeps a request until the logs come: the job waits for its start, or
+// deferRequest keeps a request until the logs come: the job waits for its start, or
 // this actor was restarted.
-func (s *sink) delay(ctx actor.Context, p pending) {
-	if len(s.early) >= maxWaiting {
+func (s *sink) deferRequest(ctx actor.Context, p pending) {
+	if len(s.deferred) >= maxWaiting {
 		s.refuse(ctx, p, &messages.Error{
 			Code: messages.OutputUnavailable, Reason: "waiting",
-			Message: fmt.Sprintf("%d requests wait for the output of job %s already", len(s.early), s.job), Hint: "ask again when it runs",
+			Message: fmt.Sprintf("%d requests wait for the output of job %s already", len(s.deferred), s.job), Hint: "ask again when it runs",
 		})
 		return
 	}
-	s.early = append(s.early, p)
+	s.deferred = append(s.deferred, p)
 }
 
 // take begins to read. Logs that come again replace those that were there; what
 // was counted in them stays right, since offsets never change.
 func (s *sink) take(ctx actor.Context, m outputs) {
-	s.have, s.failed, s.closed, s.terminal = true, nil, s.closed || m.closed, m.terminal
+	s.logsReady, s.failed, s.closed, s.terminal = true, nil, s.closed || m.closed, m.terminal
 	for _, stream := range m.of {
 		log, err := m.open(stream)
 		if err != nil {
 			s.failed = asError(err, messages.OutputUnavailable)
 			continue
 		}
-		b := s.books[stream]
+		b := s.streamStates[stream]
 		if b == nil {
-			b = &book{stream: stream}
-			s.books[stream] = b
+			b = &streamState{stream: stream}
+			s.streamStates[stream] = b
 		} else {
 			b.log.Close()
 		}
 		b.log, b.credit = log, false
-		s.wake(ctx, b, 0)
+		s.notifyFollowers(ctx, b, 0)
 	}
-	early := s.early
-	s.early = nil
+	early := s.deferred
+	s.deferred = nil
 	for _, p := range early {
 		s.request(ctx, p)
 	}
@@ -197,8 +197,8 @@ func (s *sink) take(ctx actor.Context, m outputs) {
 }
 
 // book finds a stream, or says why there is none.
-func (s *sink) book(stream messages.Stream) (*book, *messages.Error) {
-	if b := s.books[stream]; b != nil {
+func (s *sink) book(stream messages.Stream) (*streamState, *messages.Error) {
+	if b := s.streamStates[stream]; b != nil {
 		return b, nil
 	}
 	if s.failed != nil {
@@ -213,8 +213,8 @@ func (s *sink) book(stream messages.Stream) (*book, *messages.Error) {
 // seal hears that no byte follows.
 func (s *sink) seal(ctx actor.Context) {
 	s.closed = true
-	for _, b := range s.books {
-		s.wake(ctx, b, 0)
+	for _, b := range s.streamStates {
+		s.notifyFollowers(ctx, b, 0)
 	}
 }
 
@@ -224,7 +224,7 @@ func (s *sink) seal(ctx actor.Context) {
 func (s *sink) flush(ctx actor.Context, m flushSink) {
 	s.flusher = ctx.Sender()
 	if m.unborn {
-		s.turnAway(ctx)
+		s.rejectDeferred(ctx)
 	}
 	s.answerFlush(ctx)
 }
@@ -234,7 +234,7 @@ func (s *sink) answerFlush(ctx actor.Context) {
 		return
 	}
 	s.release(ctx)
-	if s.waiting == 0 && len(s.early)+len(s.drawings) == 0 {
+	if s.waiting == 0 && len(s.deferred)+len(s.drawings) == 0 {
 		ctx.Send(s.flusher, flushed{})
 		s.flusher = nil
 	}
@@ -243,7 +243,7 @@ func (s *sink) answerFlush(ctx actor.Context) {
 // release lets those go who wait for growth that this actor will not live to
 // see: they are told to ask again.
 func (s *sink) release(ctx actor.Context) {
-	for _, b := range s.books {
+	for _, b := range s.streamStates {
 		size := b.log.State().Size
 		for _, f := range b.followers {
 			s.tell(ctx, f.pid, messages.OutputGrew{Stream: b.stream, Size: size})
@@ -252,16 +252,16 @@ func (s *sink) release(ctx actor.Context) {
 	}
 }
 
-// turnAway tells those who came before the logs to ask again.
-func (s *sink) turnAway(ctx actor.Context) {
-	for _, p := range s.early {
+// rejectDeferred tells those who came before the logs to ask again.
+func (s *sink) rejectDeferred(ctx actor.Context) {
+	for _, p := range s.deferred {
 		if r, ok := p.request.(messages.FollowOutput); ok {
 			s.tell(ctx, p.sender, messages.OutputGrew{Stream: r.Stream})
 			continue
 		}
 		s.refuse(ctx, p, askAgain())
 	}
-	s.early = nil
+	s.deferred = nil
 }
 
 // abandon lets go of the logs. Nobody who waits is left without an answer.
@@ -270,8 +270,8 @@ func (s *sink) abandon(ctx actor.Context) {
 		s.idle()
 	}
 	s.release(ctx)
-	s.turnAway(ctx)
-	for _, b := range s.books {
+	s.rejectDeferred(ctx)
+	for _, b := range s.streamStates {
 		for _, p := range b.waiting {
 			s.refuse(ctx, p, askAgain())
 		}
@@ -280,7 +280,7 @@ func (s *sink) abandon(ctx actor.Context) {
 	for _, d := range s.drawings {
 		s.refuse(ctx, d.pending, askAgain())
 	}
-	clear(s.books)
+	clear(s.streamStates)
 }
 
 func askAgain() *messages.Error {

@@ -21,7 +21,7 @@ type follower struct {
 const maxFollowers = 256
 
 // size is how large a stream is and whether it can grow.
-func (s *sink) size(b *book) (size int64, sealed bool) {
+func (s *sink) size(b *streamState) (size int64, sealed bool) {
 	st := b.log.State()
 	return st.Size, st.Closed || s.closed
 }
@@ -33,7 +33,7 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 	case r.From < 0:
 		s.refuse(ctx, p, messages.Invalid("offset", "the offset is negative; give a number of bytes from the beginning"))
 		return
-	case err != nil && s.closed && len(s.books) == 0:
+	case err != nil && s.closed && len(s.streamStates) == 0:
 		s.tell(ctx, p.sender, messages.OutputEnded{Stream: r.Stream}) // there never was any, or none is left
 		return
 	case err != nil:
@@ -64,7 +64,7 @@ func (s *sink) follow(ctx actor.Context, p pending, r messages.FollowOutput) {
 }
 
 // answered tells a follower what it waits for, if it has come.
-func (s *sink) answered(ctx actor.Context, b *book, f follower, size int64, sealed bool) bool {
+func (s *sink) answered(ctx actor.Context, b *streamState, f follower, size int64, sealed bool) bool {
 	switch {
 	case size > f.from:
 		s.tell(ctx, f.pid, messages.OutputGrew{Stream: b.stream, Size: size})
@@ -76,18 +76,18 @@ func (s *sink) answered(ctx actor.Context, b *book, f follower, size int64, seal
 	return true
 }
 
-// grew hears of growth, and asks for the next as long as somebody waits.
-func (s *sink) grew(ctx actor.Context, m messages.OutputGrew) {
-	b := s.books[m.Stream]
+// onGrowth hears of growth, and asks for the next as long as somebody waits.
+func (s *sink) onGrowth(ctx actor.Context, m messages.OutputGrew) {
+	b := s.streamStates[m.Stream]
 	if b == nil {
 		return
 	}
 	b.credit = false
-	s.wake(ctx, b, m.Size)
+	s.notifyFollowers(ctx, b, m.Size)
 }
 
-// wake answers the followers of a stream that has at least known bytes.
-func (s *sink) wake(ctx actor.Context, b *book, known int64) {
+// notifyFollowers answers the followers of a stream that has at least known bytes.
+func (s *sink) notifyFollowers(ctx actor.Context, b *streamState, known int64) {
 	size, sealed := s.size(b)
 	size = max(size, known)
 	b.followers = slices.DeleteFunc(b.followers, func(f follower) bool { return s.answered(ctx, b, f, size, sealed) })
@@ -97,7 +97,7 @@ func (s *sink) wake(ctx actor.Context, b *book, known int64) {
 }
 
 // watchGrowth gives the engine one credit to tell of growth above size.
-func (s *sink) watchGrowth(ctx actor.Context, b *book, size int64) {
+func (s *sink) watchGrowth(ctx actor.Context, b *streamState, size int64) {
 	if b.credit {
 		return
 	}

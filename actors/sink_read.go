@@ -16,7 +16,7 @@ const countStep = 1 << 20
 
 // countLines goes on with the count of a stream.
 type countLines struct {
-	quiet
+	noDeadLetter
 	stream messages.Stream
 }
 
@@ -29,7 +29,7 @@ func (s *sink) read(ctx actor.Context, p pending, r messages.ReadOutput) {
 	}
 	b, err := s.book(r.Stream)
 	switch {
-	case err != nil && s.closed && s.failed == nil && len(s.books) == 0: // it was never started
+	case err != nil && s.closed && s.failed == nil && len(s.streamStates) == 0: // it was never started
 		s.tell(ctx, p.sender, messages.OutputPage{Job: s.job, Stream: r.Stream, LinesExact: true, Closed: true})
 		return
 	case err != nil:
@@ -93,7 +93,7 @@ func needs(v messages.View, size int64) int64 {
 
 // count counts a step and answers those for whom it was enough, in their order.
 func (s *sink) count(ctx actor.Context, m countLines) {
-	b := s.books[m.stream]
+	b := s.streamStates[m.stream]
 	if b == nil || !b.counting {
 		return
 	}
@@ -120,7 +120,7 @@ func (s *sink) count(ctx actor.Context, m countLines) {
 }
 
 // answer makes the page.
-func (s *sink) answer(ctx actor.Context, b *book, p pending, r messages.ReadOutput) {
+func (s *sink) answer(ctx actor.Context, b *streamState, p pending, r messages.ReadOutput) {
 	page, err := show(b, r)
 	if err != nil {
 		s.refuse(ctx, p, asError(err, messages.OutputUnavailable))
@@ -135,7 +135,7 @@ func (s *sink) answer(ctx actor.Context, b *book, p pending, r messages.ReadOutp
 
 // show looks at the log. Counts without text are those of the bytes that were
 // counted, so that both tell of the same instant.
-func show(b *book, r messages.ReadOutput) (messages.OutputPage, error) {
+func show(b *streamState, r messages.ReadOutput) (messages.OutputPage, error) {
 	o := view.Options{Bytes: r.View.Bytes}
 	if r.Plain {
 		o.Style = view.Plain
@@ -164,7 +164,7 @@ func show(b *book, r messages.ReadOutput) (messages.OutputPage, error) {
 	}, err
 }
 
-func raw(b *book, v messages.View) (messages.OutputPage, error) {
+func raw(b *streamState, v messages.View) (messages.OutputPage, error) {
 	limit := int64(v.Bytes)
 	if limit == 0 {
 		limit = view.DefaultBytes

@@ -11,7 +11,7 @@ import (
 
 // screenDrawn is what was drawn for a request.
 type screenDrawn struct {
-	quiet
+	noDeadLetter
 	by     *sink
 	number int
 	text   messages.ScreenText
@@ -20,7 +20,7 @@ type screenDrawn struct {
 
 // terminalSized says which sizes the terminal has had.
 type terminalSized struct {
-	quiet
+	noDeadLetter
 	sizes []backends.Sized
 }
 

@@ -508,7 +508,7 @@ func TestArchiveGoes(t *testing.T) {
 		s.after(archiveIdle)
 		same(t, s.heard.take())
 		s.after(archiveIdle)
-		if left := of[ended](s.heard.take()); len(left) != 1 || !left[0].who.Equal(s.kid) {
+		if left := of[childDone](s.heard.take()); len(left) != 1 || !left[0].who.Equal(s.kid) {
 			t.Errorf("it said ended %d times, want once", len(left))
 		}
 	})

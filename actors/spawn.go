@@ -53,7 +53,7 @@ func Spawn(system *actor.ActorSystem, d *Deps) (*actor.PID, error) {
 
 // stopped says that the supervisor, and with it every actor below, has ended, and
 // that the outputs are removed that were still to be.
-func (d *Deps) stopped(last []forgotten) {
+func (d *Deps) stopped(last []removedJob) {
 	if len(last) > 0 {
 		d.Workers.Apart.Schedule(func() {
 			d.removeLogs(last)
@@ -82,15 +82,15 @@ func unhandled(ctx actor.Context, d *Deps) {
 	d.Log.Warn("a message nobody expected", slog.String("actor", ctx.Self().Id), slog.String("message", fmt.Sprintf("%T", ctx.Message())))
 }
 
-// later sends the actor a message after a delay. The returned cancel does not
+// sendLater sends the actor a message after a delay. The returned cancel does not
 // take back a message that is queued already: carry a generation in it.
-func later(ctx actor.Context, after time.Duration, message any) scheduler.CancelFunc {
+func sendLater(ctx actor.Context, after time.Duration, message any) scheduler.CancelFunc {
 	return scheduler.NewTimerScheduler(ctx.ActorSystem().Root).SendOnce(after, ctx.Self(), message)
 }
 
-// dismiss stops a child behind what was passed on to it before: a stop would
+// poisonChild stops a child behind what was passed on to it before: a stop would
 // overtake it, and who asked would never hear.
-func dismiss(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
+func poisonChild(ctx actor.Context, child *actor.PID) { ctx.Poison(child) }
 
 // refuse answers a request in its own sealed replies, if somebody asked.
 func refuse(ctx actor.Context, request any, err *messages.Error) {

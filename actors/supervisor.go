@@ -19,58 +19,58 @@ type supervisor struct {
 	limit Limits
 	phase phase
 
-	count     int // of job ids
-	jobs      map[messages.JobID]*entry
-	byUID     map[messages.UID]*entry
-	byKey     map[idempotency]messages.JobID
-	archived  []messages.JobID // oldest first
-	telling   []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
-	forgotten []forgotten
-	leaving   map[messages.JobID]*entry // forgotten, but not yet by their engine
-	left      map[messages.JobID]left   // over, and with the engine until they are recorded
-	archives  map[messages.JobID]*actor.PID
-	admission lifecycle.Admission
+	count          int // of job ids
+	jobs           map[messages.JobID]*jobEntry
+	byUID          map[messages.UID]*jobEntry
+	byKey          map[idempotencyKey]messages.JobID
+	archived       []messages.JobID // oldest first
+	awaitingNotice []messages.JobID // over and out of bounds, kept until their ends are told; oldest first
+	forgotten      []removedJob
+	settling       map[messages.JobID]*jobEntry    // forgotten, but not yet by their engine
+	unsettledEnds  map[messages.JobID]unsettledEnd // over, and with the engine until they are recorded
+	archives       map[messages.JobID]*actor.PID
+	admission      lifecycle.Admission
 
-	scopes   map[string]*actor.PID // the top ones
-	known    map[messages.ScopePath]messages.ScopeQuota
-	told     map[messages.ScopePath]bool // their opening
-	sessions map[messages.Address]messages.SessionInfo
-	asks     map[messages.Address]messages.OpenSession // as what they were opened
-	closings map[messages.Address]*owed
-	moves    map[messages.JobID]*move
-	falls    map[messages.Address]*crashes // of the actors of sessions
+	scopes       map[string]*actor.PID // the top ones
+	scopeQuotas  map[messages.ScopePath]messages.ScopeQuota
+	scopesOpened map[messages.ScopePath]bool // their opening
+	sessions     map[messages.Address]messages.SessionInfo
+	sessionSpecs map[messages.Address]messages.OpenSession // as what they were opened
+	closings     map[messages.Address]*pendingClose
+	handovers    map[messages.JobID]*handover
+	crashCounts  map[messages.Address]*crashes // of the actors of sessions
 
 	shells shells
 
-	recorder  *actor.PID    // of a journal that may wait
-	quick     *quickJournal // or one that never does, which is written here
-	seq       messages.Seq
-	unwritten []messages.FactRecorded
-	owed      []payment       // in this turn
-	broken    *messages.Error // the journal takes no facts: no new work
-	hopeless  bool            // nor will it ever, though its recorder lives
-	channels  channels
-	// recipients are the commands and URLs that are told of ends, or will be.
-	recipients map[string]*recipient
-	watches    map[string]*watched // by PID
-	tasks      map[messages.TaskID]messages.Task
+	recorder        *actor.PID     // of a journal that may wait
+	inlineJournal   *inlineJournal // or one that never does, which is written here
+	seq             messages.Seq
+	unwritten       []messages.FactRecorded
+	deferredReplies []deferredReply // in this turn
+	journalErr      *messages.Error // the journal takes no facts: no new work
+	journalDead     bool            // nor will it ever, though its recorder lives
+	channels        channels
+	// notifyTargets are the commands and URLs that are told of ends, or will be.
+	notifyTargets map[string]*notifyTarget
+	waiters       map[string]*waiterEntry // by PID
+	tasks         map[messages.TaskID]messages.Task
 
-	logBytes int64                                   // that archived jobs have written
-	aside    Entry                                   // to be recorded beside the facts
-	acks     Entry                                   // … with the next of them, or soon
-	removers []removal                               // of jobs whose end is being recorded
-	early    []early                                 // requests that came before the journal was read, or the ends that are due
-	due      int                                     // ends that the engine has and the node has not heard
-	unheard  map[messages.JobID]messages.StopCommand // stops that nobody waits for
-	shutdown *shutdown
-	cancels  []scheduler.CancelFunc
+	logBytes        int64                                   // that archived jobs have written
+	pendingEntry    JournalEntry                            // to be recorded beside the facts
+	pendingAcks     JournalEntry                            // … with the next of them, or soon
+	pendingRemovals []removal                               // of jobs whose end is being recorded
+	deferred        []deferredRequest                       // requests that came before the journal was read, or the ends that are due
+	endsPending     int                                     // ends that the engine has and the node has not heard
+	stopRetries     map[messages.JobID]messages.StopCommand // stops that nobody waits for
+	shutdown        *shutdown
+	timers          []scheduler.CancelFunc
 
-	confirming scheduler.CancelFunc // of the next look at ends that closings wait for
-	removing   scheduler.CancelFunc // of the removal of forgotten outputs
-	aging      scheduler.CancelFunc // of the next look at how old records are
-	acking     scheduler.CancelFunc // of the recording of acknowledgements
-	unhearing  scheduler.CancelFunc // of the next look at stops that nobody waits for
-	retrying   scheduler.CancelFunc // of the next try of a quick journal that fails
+	confirmTimer   scheduler.CancelFunc // of the next look at ends that closings wait for
+	removeTimer    scheduler.CancelFunc // of the removal of forgotten outputs
+	trimTimer      scheduler.CancelFunc // of the next look at how old records are
+	ackTimer       scheduler.CancelFunc // of the recording of acknowledgements
+	stopRetryTimer scheduler.CancelFunc // of the next look at stops that nobody waits for
+	retrying       scheduler.CancelFunc // of the next try of a quick journal that fails
 }
 
 // phase is where the node stands.
@@ -86,9 +86,9 @@ const (
 	down
 )
 
-// early is a request that came before what it is for: the node is not open yet, or
+// deferredRequest is a request that came before what it is for: the node is not open yet, or
 // the job is on its way.
-type early struct {
+type deferredRequest struct {
 	request any
 	sender  *actor.PID
 }
@@ -99,12 +99,12 @@ const maxEarly = 1024
 func newSupervisor(d *Deps) *supervisor {
 	return &supervisor{
 		deps: d, limit: d.Limits.withDefaults(),
-		jobs: map[messages.JobID]*entry{}, byUID: map[messages.UID]*entry{}, byKey: map[idempotency]messages.JobID{},
+		jobs: map[messages.JobID]*jobEntry{}, byUID: map[messages.UID]*jobEntry{}, byKey: map[idempotencyKey]messages.JobID{},
 		archives: map[messages.JobID]*actor.PID{}, scopes: map[string]*actor.PID{},
-		known: map[messages.ScopePath]messages.ScopeQuota{}, told: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, asks: map[messages.Address]messages.OpenSession{},
-		closings: map[messages.Address]*owed{}, moves: map[messages.JobID]*move{}, falls: map[messages.Address]*crashes{},
-		channels: newChannels(), recipients: map[string]*recipient{}, watches: map[string]*watched{}, tasks: map[messages.TaskID]messages.Task{},
-		shells: shells{known: map[messages.Address]*shellUse{}},
+		scopeQuotas: map[messages.ScopePath]messages.ScopeQuota{}, scopesOpened: map[messages.ScopePath]bool{}, sessions: map[messages.Address]messages.SessionInfo{}, sessionSpecs: map[messages.Address]messages.OpenSession{},
+		closings: map[messages.Address]*pendingClose{}, handovers: map[messages.JobID]*handover{}, crashCounts: map[messages.Address]*crashes{},
+		channels: newChannels(), notifyTargets: map[string]*notifyTarget{}, waiters: map[string]*waiterEntry{}, tasks: map[messages.TaskID]messages.Task{},
+		shells: shells{uses: map[messages.Address]*shellUse{}},
 	}
 }
 
@@ -118,14 +118,14 @@ func (s *supervisor) Receive(ctx actor.Context) {
 	case *actor.Stopped:
 		s.deps.stopped(s.forgotten)
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the child's last words
-	case gone:
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the child's last words
+	case childStopped:
 		s.lost(ctx, msg.who)
-	case news:
-		s.news(ctx, msg)
+	case jobUpdate:
+		s.applyUpdate(ctx, msg)
 	case messages.Refusable:
 		s.request(ctx, msg)
-	case turnAsked, turnReturned, unplaced, letGone, stays, unopened, orphaned, sessionUp, scopeDown, recordAsked, settled, unsettled, messages.Fact:
+	case slotRequested, slotReturned, placeRejected, jobReleased, notMovable, openFailed, subtreeLost, sessionOpened, scopeStopped, queryRecorded, settled, unsettled, messages.Fact:
 		s.fromBelow(ctx, msg)
 	case messages.FactRecorded, recorderReady, recordFailed, recordAgain, readFacts, messages.Acknowledge, flushed:
 		s.journal(ctx, msg)
@@ -133,14 +133,14 @@ func (s *supervisor) Receive(ctx actor.Context) {
 		s.housekeeping(ctx, msg)
 	}
 	s.recordNow(ctx)
-	s.payNow(ctx)
-	s.besideNow(ctx)
+	s.flushReplies(ctx)
+	s.flushEntry(ctx)
 }
 
 func (s *supervisor) start(ctx actor.Context) {
 	s.admission = lifecycle.NewAdmission(s.limit.Starts, s.limit.Unstarted)
-	if j, ok := s.deps.Journal.(Quick); ok && j.Quick() {
-		s.quick = &quickJournal{Journal: s.deps.Journal, log: s.deps.Log}
+	if j, ok := s.deps.Journal.(NonBlocking); ok && j.Quick() {
+		s.inlineJournal = &inlineJournal{Journal: s.deps.Journal, log: s.deps.Log}
 		s.recordAgain(ctx)
 		return
 	}
@@ -149,10 +149,10 @@ func (s *supervisor) start(ctx actor.Context) {
 
 // request takes what a client asks, in every phase.
 func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
-	tooEarly := s.phase == opening || s.due > 0 && ctx.Sender() != nil // what the node asks itself can be done
+	tooEarly := s.phase == opening || s.endsPending > 0 && ctx.Sender() != nil // what the node asks itself can be done
 	switch {
-	case tooEarly && len(s.early) < maxEarly:
-		s.early = append(s.early, early{msg, ctx.Sender()})
+	case tooEarly && len(s.deferred) < maxEarly:
+		s.deferred = append(s.deferred, deferredRequest{msg, ctx.Sender()})
 		return
 	case tooEarly:
 		refuse(ctx, msg, &messages.Error{Code: messages.Busy, Message: "the node is still reading what was before it", Hint: "try again soon"})
@@ -182,25 +182,25 @@ func (s *supervisor) request(ctx actor.Context, msg messages.Refusable) {
 // fromBelow hears the tree about what is no job's fact.
 func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case turnAsked:
+	case slotRequested:
 		s.turnAsked(ctx, m.job)
-	case turnReturned:
+	case slotReturned:
 		s.turnReturned(ctx, m.job)
-	case unplaced:
+	case placeRejected:
 		s.unplaced(ctx, m)
-	case letGone:
+	case jobReleased:
 		s.letGone(ctx, m)
-	case stays:
-		s.endMove(ctx, m.job, &m.err)
-	case unopened:
+	case notMovable:
+		s.endHandover(ctx, m.job, &m.err)
+	case openFailed:
 		s.unopened(m.at)
-	case orphaned:
+	case subtreeLost:
 		s.rebuild(ctx, m)
-	case sessionUp:
+	case sessionOpened:
 		s.sessionUp(ctx, m)
-	case scopeDown:
+	case scopeStopped:
 		s.scopeDown(ctx, m)
-	case recordAsked:
+	case queryRecorded:
 		s.recordAsked(ctx, m)
 	case settled:
 		for _, id := range m.jobs {
@@ -216,36 +216,36 @@ func (s *supervisor) fromBelow(ctx actor.Context, msg any) {
 // housekeeping hears children that are done, and this actor's own timers.
 func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
-	case ended:
+	case childDone:
 		s.childEnded(ctx, m.who)
-	case shutdownLate:
-		s.late(ctx, m)
+	case shutdownTimeout:
+		s.onShutdownTimeout(ctx, m)
 	case confirmEnds:
-		s.confirming = nil
+		s.confirmTimer = nil
 		s.confirmLate(ctx)
-	case removeLate:
-		s.removing = nil
+	case removeTick:
+		s.removeTimer = nil
 		s.removeForgotten()
-	case trimLate:
-		s.aging = nil
+	case trimTick:
+		s.trimTimer = nil
 		s.trim(ctx)
-	case endsLate:
+	case endsTimeout:
 		s.endsLate(ctx)
-	case clientLate:
+	case clientTimeout:
 		s.clientLate(ctx, m.job)
-	case budgetLate:
+	case budgetTimeout:
 		s.budgetLate(ctx, m.job)
-	case unheardLate:
-		s.unheardLate(ctx)
-	case idleLate:
+	case stopRetryTick:
+		s.onStopRetryTick(ctx)
+	case idleTick:
 		s.idle(ctx)
-	case acksLate: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
+	case acksTick: // maybe of a timer that ran out as a fact took the acknowledgements along: another may run
 		s.withAcks()
 	case messages.AbandonRun:
 		s.withdraw(ctx, m)
 	case messages.AbandonWait:
 		s.withdrawWait(ctx)
-	case noticed:
+	case noticeResult:
 		s.noticed(ctx, m)
 	case noticesDropped:
 		s.dropped(ctx, m)
@@ -258,16 +258,16 @@ func (s *supervisor) housekeeping(ctx actor.Context, msg any) {
 
 // childEnded stops a child that has said its last word.
 func (s *supervisor) childEnded(ctx actor.Context, who *actor.PID) {
-	delete(s.watches, who.Id)
+	delete(s.waiters, who.Id)
 	if id := s.channels.remove(who); id != "" {
-		s.beside(Entry{Left: []messages.ChannelID{id}})
+		s.queueEntry(JournalEntry{Left: []messages.ChannelID{id}})
 	}
 	for id, pid := range s.archives {
 		if pid.Equal(who) {
 			delete(s.archives, id)
 		}
 	}
-	dismiss(ctx, who)
+	poisonChild(ctx, who)
 	s.shutdownStep(ctx)
 }
 
@@ -286,7 +286,7 @@ func (s *supervisor) lost(ctx actor.Context, who *actor.PID) {
 	}
 	s.watchLost(ctx, who)
 	s.channelLost(ctx, who)
-	s.tellerLost(ctx, who)
+	s.notifierLost(ctx, who)
 	for id, pid := range s.archives {
 		if pid.Equal(who) {
 			delete(s.archives, id)

@@ -9,22 +9,22 @@ import (
 	"troupe/messages"
 )
 
-// idempotency is a key as its principal knows it.
-type idempotency struct {
+// idempotencyKey is a key as its principal knows it.
+type idempotencyKey struct {
 	principal messages.Principal
 	key       string
 }
 
-// asked is the key that a job was asked for with, and the digest of the request.
-type asked struct {
-	idempotency
+// keyedRequest is the key that a job was asked for with, and the digest of the request.
+type keyedRequest struct {
+	idempotencyKey
 	digest string
 }
 
-// again answers a request whose key was used before: the same request gets the
+// joinByKey answers a request whose key was used before: the same request gets the
 // same job, another one is a conflict.
-func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
-	id, ok := s.byKey[idempotency{r.Principal, r.Key}]
+func (s *supervisor) joinByKey(ctx actor.Context, r messages.RunCommand) bool {
+	id, ok := s.byKey[idempotencyKey{r.Principal, r.Key}]
 	if !ok {
 		return false
 	}
@@ -41,75 +41,75 @@ func (s *supervisor) again(ctx actor.Context, r messages.RunCommand) bool {
 		ctx.Respond(messages.CommandFinished{Job: e.record()})
 	case e.job.Background:
 		ctx.Respond(messages.CommandPromoted{Job: e.record()})
-	case len(e.debts) >= messages.MaxWaiting:
+	case len(e.replyTo) >= messages.MaxWaiting:
 		refuse(ctx, r, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "waiting",
-			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.debts), id),
+			Message: fmt.Sprintf("%d callers wait for job %s, which is all it may have", len(e.replyTo), id),
 			Hint:    "ask again with the same key when it has ended",
 		})
 	default:
-		e.debts = append(e.debts, ctx.Sender())
+		e.replyTo = append(e.replyTo, ctx.Sender())
 		s.cameBack(ctx, e)
 	}
 	return true
 }
 
-// comeBack is how long a job in the foreground that had a key goes on in a new node
+// clientReturnTime is how long a job in the foreground that had a key goes on in a new node
 // without its client: who lost the daemon has to notice, to start another one or to wait
 // for it, which may take some seconds each, and to ask again. Who has not by then has
 // most likely died with the daemon.
-const comeBack = 15 * time.Second
+const clientReturnTime = 15 * time.Second
 
-// clientLate says that the client of a job did not come back in its time.
-type clientLate struct {
-	quiet
+// clientTimeout says that the client of a job did not come back in its time.
+type clientTimeout struct {
+	noDeadLetter
 	job messages.JobID
 }
 
-// budgetLate says that the foreground budget of a job is spent whose client came back.
-type budgetLate struct {
-	quiet
+// budgetTimeout says that the foreground budget of a job is spent whose client came back.
+type budgetTimeout struct {
+	noDeadLetter
 	job messages.JobID
 }
 
 // awaitClient gives the client of a job time to ask for it again. Until then nothing is
 // promoted: what is stopped in the end is not to be told of as going on.
-func (s *supervisor) awaitClient(ctx actor.Context, e *entry) {
-	e.awaited = true
-	s.cancels = append(s.cancels, later(ctx, comeBack, clientLate{job: e.job.ID}))
+func (s *supervisor) awaitClient(ctx actor.Context, e *jobEntry) {
+	e.awaitingClient = true
+	s.timers = append(s.timers, sendLater(ctx, clientReturnTime, clientTimeout{job: e.job.ID}))
 }
 
 // cameBack goes on with the job of a client who has asked again: its budget runs from
 // when it was submitted.
-func (s *supervisor) cameBack(ctx actor.Context, e *entry) {
-	if !e.awaited {
+func (s *supervisor) cameBack(ctx actor.Context, e *jobEntry) {
+	if !e.awaitingClient {
 		return
 	}
-	e.awaited = false
+	e.awaitingClient = false
 	if e.budget > 0 {
 		left := max(e.job.Created.Add(e.budget).Sub(clock()), 0)
-		s.cancels = append(s.cancels, later(ctx, left, budgetLate{job: e.job.ID}))
+		s.timers = append(s.timers, sendLater(ctx, left, budgetTimeout{job: e.job.ID}))
 	}
 }
 
-// clientLate ends a job whose client did not come back, unless somebody has promoted it.
+// clientTimeout ends a job whose client did not come back, unless somebody has promoted it.
 func (s *supervisor) clientLate(ctx actor.Context, id messages.JobID) {
 	e := s.jobs[id]
-	if e == nil || !e.awaited {
+	if e == nil || !e.awaitingClient {
 		return
 	}
-	e.awaited = false
+	e.awaitingClient = false
 	if !e.job.State.Ended() && !e.job.Background {
 		s.stopUnclaimed(ctx, e)
 	}
 }
 
 // stopUnclaimed ends a job that belonged to a connection.
-func (s *supervisor) stopUnclaimed(ctx actor.Context, e *entry) {
-	s.stopUnheard(ctx, messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
+func (s *supervisor) stopUnclaimed(ctx actor.Context, e *jobEntry) {
+	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: "its client was gone when troupe began again", Gone: true})
 }
 
-// budgetLate promotes a job, if it is still in the foreground.
+// budgetTimeout promotes a job, if it is still in the foreground.
 func (s *supervisor) budgetLate(ctx actor.Context, id messages.JobID) {
 	if e := s.jobs[id]; e != nil && !e.job.State.Ended() && !e.job.Background && e.job.State != messages.Stopping {
 		ctx.Send(ctx.Self(), messages.PromoteCommand{Job: id}) // nobody hears of it

@@ -14,52 +14,52 @@ import (
 // jobs take about a second of it, and a client gives a daemon that starts ten.
 const endsDue = 5 * time.Second
 
-// endsLate says that a node has waited for ends long enough.
-type endsLate struct{ quiet }
+// endsTimeout says that a node has waited for ends long enough.
+type endsTimeout struct{ noDeadLetter }
 
-// awaitEnds holds back what is asked until the node has heard the ends that its engine
+// waitForEnds holds back what is asked until the node has heard the ends that its engine
 // has and the journal has not. No reply waits for the journal (decision 012), so whoever
 // was told of such an end by the node before would be told now that the job runs.
-func (s *supervisor) awaitEnds(ctx actor.Context, held []backends.Held) {
+func (s *supervisor) waitForEnds(ctx actor.Context, held []backends.Held) {
 	for _, h := range held {
 		if e := s.byUID[h.ID]; h.Ended && e != nil && !e.job.State.Ended() {
-			e.due = true
-			s.due++
+			e.endPending = true
+			s.endsPending++
 		}
 	}
-	if s.due > 0 {
-		s.cancels = append(s.cancels, later(ctx, endsDue, endsLate{}))
+	if s.endsPending > 0 {
+		s.timers = append(s.timers, sendLater(ctx, endsDue, endsTimeout{}))
 	}
 }
 
-// endHeard goes on when the last end has come that was waited for.
-func (s *supervisor) endHeard(ctx actor.Context, e *entry) {
-	if !e.due || !e.job.State.Ended() {
+// endReceived goes on when the last end has come that was waited for.
+func (s *supervisor) endReceived(ctx actor.Context, e *jobEntry) {
+	if !e.endPending || !e.job.State.Ended() {
 		return
 	}
-	e.due = false
-	if s.due--; s.due == 0 {
-		s.answerEarly(ctx)
+	e.endPending = false
+	if s.endsPending--; s.endsPending == 0 {
+		s.replayDeferred(ctx)
 	}
 }
 
-// endsLate answers with what is known.
+// endsTimeout answers with what is known.
 func (s *supervisor) endsLate(ctx actor.Context) {
-	if s.due == 0 {
+	if s.endsPending == 0 {
 		return
 	}
-	s.deps.Log.Warn("the engine has ended jobs and does not tell of them: until it does they are shown as running", slog.Int("jobs", s.due))
+	s.deps.Log.Warn("the engine has ended jobs and does not tell of them: until it does they are shown as running", slog.Int("jobs", s.endsPending))
 	for _, e := range s.jobs {
-		e.due = false
+		e.endPending = false
 	}
-	s.due = 0
-	s.answerEarly(ctx)
+	s.endsPending = 0
+	s.replayDeferred(ctx)
 }
 
-// answerEarly takes what was asked too early, in its order.
-func (s *supervisor) answerEarly(ctx actor.Context) {
-	for _, e := range s.early {
+// replayDeferred takes what was asked too early, in its order.
+func (s *supervisor) replayDeferred(ctx actor.Context) {
+	for _, e := range s.deferred {
 		ctx.RequestWithCustomSender(ctx.Self(), e.request, e.sender)
 	}
-	s.early = nil
+	s.deferred = nil
 }

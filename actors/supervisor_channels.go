@@ -16,9 +16,9 @@ import (
 type channels struct {
 	byID    map[messages.ChannelID]*subscription
 	count   int
-	notices int                             // ever
-	past    map[messages.ChannelID]Follower // that were there before this tree, or left without a word, and have not come back
-	taken   map[string]*subscription        // by PID: another subscriber has their channel
+	notices int                                     // ever
+	past    map[messages.ChannelID]SubscriberCursor // that were there before this tree, or left without a word, and have not come back
+	taken   map[string]*subscription                // by PID: another subscriber has their channel
 }
 
 // pastChannels is how many are remembered whose subscribers have gone, for each one
@@ -26,18 +26,18 @@ type channels struct {
 const pastChannels = 3
 
 type subscription struct {
-	spec    channelSpec
-	pid     *actor.PID
-	given   messages.Seq // all up to here was delivered, or is nothing the filter lets through
-	acked   messages.Seq // all up to here was acknowledged, as far as the channel knows
-	crashes crashes
-	notice  *recipient // it is ours, and no client's
-	own     bool       // it is the host's
+	spec          channelSpec
+	pid           *actor.PID
+	deliveredUpTo messages.Seq // all up to here was delivered, or is nothing the filter lets through
+	acked         messages.Seq // all up to here was acknowledged, as far as the channel knows
+	crashes       crashes
+	notice        *notifyTarget // it is ours, and no client's
+	hostOwned     bool          // it is the host's
 }
 
 func newChannels() channels {
 	return channels{
-		byID: map[messages.ChannelID]*subscription{}, past: map[messages.ChannelID]Follower{}, taken: map[string]*subscription{},
+		byID: map[messages.ChannelID]*subscription{}, past: map[messages.ChannelID]SubscriberCursor{}, taken: map[string]*subscription{},
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *supervisor) subscribe(ctx actor.Context, request any) {
 		c, ok := s.channels.byID[r.Channel]
 		if _, past := s.channels.past[r.Channel]; past && !ok { // it has not come back, and need not any more
 			delete(s.channels.past, r.Channel)
-			s.beside(Entry{Left: []messages.ChannelID{r.Channel}})
+			s.queueEntry(JournalEntry{Left: []messages.ChannelID{r.Channel}})
 			if ctx.Sender() != nil {
 				ctx.Respond(messages.Unsubscribed{Channel: r.Channel, Reason: "unsubscribed"})
 			}
@@ -114,8 +114,8 @@ func (s *supervisor) openChannel(ctx actor.Context, r messages.Subscribe) {
 	if spec.after > spec.last { // a number of another journal's, all of ours is new to its subscriber
 		spec.beyond, spec.after = spec.after, 0
 	}
-	s.beside(Entry{Channels: []Follower{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
-	s.channels.byID[id] = &subscription{spec: spec, own: r.Own, given: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
+	s.queueEntry(JournalEntry{Channels: []SubscriberCursor{{ID: id, Filter: spec.filter, Window: spec.window, Acked: spec.after}}})
+	s.channels.byID[id] = &subscription{spec: spec, hostOwned: r.Own, deliveredUpTo: spec.last, acked: spec.after, pid: s.spawnChannel(ctx, spec)}
 }
 
 // unused makes a name that no channel has, nor has had.
@@ -144,9 +144,9 @@ func (s *supervisor) channelsFull(ctx actor.Context) bool {
 		ctx.Stop(c.pid)
 		delete(s.channels.byID, id)
 		if len(s.channels.past) < pastChannels*s.limit.Channels {
-			s.channels.past[id] = Follower{ID: id, Filter: c.spec.filter, Window: c.spec.window, Acked: c.spec.after}
+			s.channels.past[id] = SubscriberCursor{ID: id, Filter: c.spec.filter, Window: c.spec.window, Acked: c.spec.after}
 		} else {
-			s.beside(Entry{Left: []messages.ChannelID{id}})
+			s.queueEntry(JournalEntry{Left: []messages.ChannelID{id}})
 		}
 	}
 	return s.channels.clients() >= s.limit.Channels
@@ -177,8 +177,8 @@ func (c *channels) deliver(ctx actor.Context, facts []messages.FactRecorded) {
 		if len(through) == 0 {
 			continue
 		}
-		m := deliver{after: sub.given, facts: through, upTo: facts[len(facts)-1].Seq, acked: sub.spec.after}
-		sub.given, sub.acked = m.upTo, m.acked
+		m := deliver{after: sub.deliveredUpTo, facts: through, upTo: facts[len(facts)-1].Seq, acked: sub.spec.after}
+		sub.deliveredUpTo, sub.acked = m.upTo, m.acked
 		ctx.Send(sub.pid, m)
 	}
 }
@@ -193,7 +193,7 @@ func (s *supervisor) acknowledge(ctx actor.Context, m messages.Acknowledge) {
 	if seq := min(m.Seq, s.seq); seq > c.spec.after {
 		c.spec.after = seq
 		if c.notice == nil { // else the records of the jobs say it
-			s.acked(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
+			s.queueAck(ctx, messages.Acknowledge{Channel: m.Channel, Seq: seq})
 		}
 	}
 	if room := messages.Seq(c.spec.window); s.newest() < c.acked+room && s.phase < flushingRest {
@@ -220,18 +220,18 @@ func (s *supervisor) channelLost(ctx actor.Context, who *actor.PID) {
 		}
 		failing := c.crashes.add(clock())
 		if failing && c.notice != nil {
-			s.callBack(ctx, c.notice)
+			s.stopNotifier(ctx, c.notice)
 			s.giveUpNotices(ctx, c.notice)
 			return
 		}
 		if failing {
 			delete(s.channels.byID, id)
-			s.beside(Entry{Left: []messages.ChannelID{id}})
+			s.queueEntry(JournalEntry{Left: []messages.ChannelID{id}})
 			ctx.Send(c.spec.subscriber, messages.Unsubscribed{Channel: id, Reason: "the channel failed too often; subscribe again"})
 			return
 		}
 		c.spec.last, c.spec.resumed = s.newest(), true
-		c.given, c.acked = c.spec.last, c.spec.after
+		c.deliveredUpTo, c.acked = c.spec.last, c.spec.after
 		c.pid = s.spawnChannel(ctx, c.spec)
 		return
 	}
@@ -252,7 +252,7 @@ func (c *channels) remove(who *actor.PID) messages.ChannelID {
 func (c *channels) clients() int {
 	n := 0
 	for _, sub := range c.byID {
-		if sub.notice == nil && !sub.own {
+		if sub.notice == nil && !sub.hostOwned {
 			n++
 		}
 	}
@@ -261,7 +261,7 @@ func (c *channels) clients() int {
 
 // remember takes the channels of the tree before: their names are not given anew,
 // and their subscribers go on where they were.
-func (c *channels) remember(all []Follower) {
+func (c *channels) remember(all []SubscriberCursor) {
 	for _, f := range all {
 		c.past[f.ID] = f
 		if n, err := strconv.Atoi(strings.TrimPrefix(string(f.ID), "c")); err == nil {
@@ -284,14 +284,14 @@ func (s *supervisor) flushChannels(ctx actor.Context) {
 		ctx.Request(pid, flushSink{}) // what was asked of them is answered
 	}
 	for _, c := range s.channels.byID {
-		if c.notice != nil && (s.letting() || !messages.IsURL(c.notice.to)) {
+		if c.notice != nil && (s.jobsReleased() || !messages.IsURL(c.notice.to)) {
 			continue // the next node goes on with it
 		}
 		s.shutdown.flushing++
 		ctx.Send(c.pid, messages.Acknowledge{Channel: c.spec.id, Seq: c.spec.after})
 		ctx.Request(c.pid, flush{})
 	}
-	s.cancels = append(s.cancels, later(ctx, flushPatience, shutdownLate{phase: flushingRest}))
+	s.timers = append(s.timers, sendLater(ctx, flushPatience, shutdownTimeout{phase: flushingRest}))
 	s.shutdownStep(ctx)
 }
 

@@ -18,21 +18,21 @@ import (
 const recordPatience = recordRetryMost + time.Second
 
 // confirmEnds says that ends may have waited long enough for the journal.
-type confirmEnds struct{ quiet }
+type confirmEnds struct{ noDeadLetter }
 
 // confirm tells a command that nothing is left to record of the end of its job,
 // or of its last word, with which the node answers for the job itself.
-func (s *supervisor) confirm(ctx actor.Context, e *entry, retired bool) {
+func (s *supervisor) confirm(ctx actor.Context, e *jobEntry, retired bool) {
 	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: retired})
 }
 
 // confirmUnwritten tells it that nobody waits for the journal any more.
-func (s *supervisor) confirmUnwritten(ctx actor.Context, e *entry) {
-	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: e.job.State == messages.Retired, unwritten: s.keepsEnds()})
+func (s *supervisor) confirmUnwritten(ctx actor.Context, e *jobEntry) {
+	s.tellRecorded(ctx, e, recorded{job: e.job.ID, retired: e.job.State == messages.Retired, unwritten: s.endsPersist()})
 }
 
-func (s *supervisor) tellRecorded(ctx actor.Context, e *entry, m recorded) {
-	s.send(ctx, s.home(e), m, nil)
+func (s *supervisor) tellRecorded(ctx actor.Context, e *jobEntry, m recorded) {
+	s.send(ctx, s.jobAddress(e), m, nil)
 	if m.retired {
 		s.retire(ctx, e)
 	}
@@ -41,8 +41,8 @@ func (s *supervisor) tellRecorded(ctx actor.Context, e *entry, m recorded) {
 // endRecorded hears that the journal has what was told of a job.
 func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 	e, ok := s.jobs[fact.Record().ID]
-	if !ok || e.over {
-		s.settleLeft(ctx, fact.Record().ID)
+	if !ok || e.archived {
+		s.settleEnd(ctx, fact.Record().ID)
 		return
 	}
 	switch fact.(type) {
@@ -56,21 +56,21 @@ func (s *supervisor) endRecorded(ctx actor.Context, fact messages.CommandFact) {
 }
 
 // endUnrecorded hears of an end that no journal will have: nobody writes it.
-func (s *supervisor) endUnrecorded(ctx actor.Context, e *entry) {
-	if s.unwritable() && e.job.State.Ended() && !e.over {
+func (s *supervisor) endUnrecorded(ctx actor.Context, e *jobEntry) {
+	if s.unwritable() && e.job.State.Ended() && !e.archived {
 		s.confirmUnwritten(ctx, e)
 	}
 }
 
-// recordAsked tells a command again that the journal has its job's end, if it has, or
+// queryRecorded tells a command again that the journal has its job's end, if it has, or
 // that nobody waits for that.
-func (s *supervisor) recordAsked(ctx actor.Context, m recordAsked) {
-	e := s.heldBy(m.at.Job)
-	over := e == nil || e.over
+func (s *supervisor) recordAsked(ctx actor.Context, m queryRecorded) {
+	e := s.entryFor(m.at.Job)
+	over := e == nil || e.archived
 	written := e == nil || e.seq <= s.newest()
 	if over || e.job.State.Ended() && (s.unwritable() || written) {
 		s.send(ctx, m.at, recorded{
-			job: m.at.Job, retired: over || e.job.State == messages.Retired, unwritten: !written && s.keepsEnds(),
+			job: m.at.Job, retired: over || e.job.State == messages.Retired, unwritten: !written && s.endsPersist(),
 		}, nil)
 	}
 }
@@ -83,7 +83,7 @@ func (s *supervisor) confirmLate(ctx actor.Context) {
 	}
 	next := time.Duration(0)
 	for _, e := range s.sorted() {
-		if e.over || e.job.State != messages.Retired || s.isClosing(s.home(e)) == nil {
+		if e.archived || e.job.State != messages.Retired || s.isClosing(s.jobAddress(e)) == nil {
 			continue
 		}
 		left := recordPatience - clock().Sub(e.retired)
@@ -100,7 +100,7 @@ func (s *supervisor) confirmLate(ctx actor.Context) {
 
 // confirmSoon sees to it that what closings wait for is looked at.
 func (s *supervisor) confirmSoon(ctx actor.Context, after time.Duration) {
-	if s.confirming == nil && len(s.closings) > 0 {
-		s.confirming = later(ctx, after, confirmEnds{})
+	if s.confirmTimer == nil && len(s.closings) > 0 {
+		s.confirmTimer = sendLater(ctx, after, confirmEnds{})
 	}
 }

@@ -17,21 +17,21 @@ import (
 // sessionFalls is how many failures of a session within crashWindow are made good.
 const sessionFalls = 5
 
-// fell counts a failure of a session or scope: whether a session is to be made without
+// countCrash counts a failure of a session or scope: whether a session is to be made without
 // its place, or nothing at all.
-func (s *supervisor) fell(lost orphaned) (bare, given bool) {
+func (s *supervisor) countCrash(lost subtreeLost) (bare, given bool) {
 	at := messages.Address{Scope: lost.scope, Session: lost.session}
-	c := s.falls[at]
+	c := s.crashCounts[at]
 	if c == nil {
 		c = &crashes{}
-		s.falls[at] = c
+		s.crashCounts[at] = c
 	}
 	n := c.count(clock())
 	return n > sessionFalls && lost.session != "", n > 2*sessionFalls
 }
 
 // holds says whether the dead actor held what is at an address.
-func (o orphaned) holds(at messages.Address) bool {
+func (o subtreeLost) holds(at messages.Address) bool {
 	if o.session != "" {
 		return at.Scope == o.scope && at.Session == o.session
 	}
@@ -40,25 +40,25 @@ func (o orphaned) holds(at messages.Address) bool {
 
 // giveUp leaves a session, or a scope with all in it, without an actor. What runs in it
 // runs on, and ends with the node; what waits in it ends now.
-func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
+func (s *supervisor) giveUp(ctx actor.Context, lost subtreeLost) {
 	for at := range s.sessions {
 		if lost.holds(at) {
 			delete(s.sessions, at)
-			delete(s.asks, at)
-			delete(s.shells.known, at)
+			delete(s.sessionSpecs, at)
+			delete(s.shells.uses, at)
 			s.leaveUnsettled(at)
 		}
 	}
 	if lost.session == "" {
-		for path := range s.known {
+		for path := range s.scopeQuotas {
 			if lost.scope.Contains(path) {
-				delete(s.known, path)
-				delete(s.told, path)
+				delete(s.scopeQuotas, path)
+				delete(s.scopesOpened, path)
 			}
 		}
 	}
 	for _, e := range s.sorted() {
-		if !e.over && lost.holds(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+		if !e.archived && lost.holds(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.giveUpJob(ctx, e, lost)
 		}
 	}
@@ -77,24 +77,24 @@ func (s *supervisor) giveUp(ctx actor.Context, lost orphaned) {
 	s.shutdownStep(ctx)
 }
 
-func (s *supervisor) giveUpJob(ctx actor.Context, e *entry, lost orphaned) {
+func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost) {
 	if e.waits() { // nothing of it runs, and nobody is left to let it begin
 		for _, path := range waysTo(e.job.Scope) {
 			if !lost.holds(messages.Address{Scope: path}) {
-				s.send(ctx, messages.Address{Scope: path}, uncounted{job: e.job.ID}, nil)
+				s.send(ctx, messages.Address{Scope: path}, quotaReleased{job: e.job.ID}, nil)
 			}
 		}
-		s.unplaced(ctx, unplaced{job: e.job.ID, err: *neverBegins(e.job.ID)})
+		s.unplaced(ctx, placeRejected{job: e.job.ID, err: *neverBegins(e.job.ID)})
 		return
 	}
-	s.give(ctx, s.admission.Done(e.job.ID))
-	e.given = true
-	s.endMove(ctx, e.job.ID, unsupervised(e.job.ID))
+	s.grantSlots(ctx, s.admission.Done(e.job.ID))
+	e.sessionAbandoned = true
+	s.endHandover(ctx, e.job.ID, unsupervised(e.job.ID))
 	if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {
-		e.change(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
+		e.edit(func(job *messages.Job) { job.Flags = append(slices.Clip(job.Flags), messages.FlagUnsupervised) })
 		s.record(ctx, e, messages.CommandChanged{})
 	}
-	s.pay(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
+	s.queueReplies(e, messages.CommandRejected{Err: *unsupervised(e.job.ID)})
 }
 
 // neverBegins is why a job has ended that waited in a session which was given up.

@@ -34,7 +34,9 @@ func (s *supervisor) journal(ctx actor.Context, msg any) {
 }
 
 // unwritable says whether nobody writes the journal any more.
-func (s *supervisor) unwritable() bool { return s.quick == nil && (s.recorder == nil || s.hopeless) }
+func (s *supervisor) unwritable() bool {
+	return s.inlineJournal == nil && (s.recorder == nil || s.journalDead)
+}
 
 // ready begins the node's work, or goes on with a recorder that was restarted:
 // what it has not confirmed is given to it again under the same numbers.
@@ -50,20 +52,20 @@ func (s *supervisor) ready(ctx actor.Context, m recorderReady) {
 		return
 	}
 	s.phase = open
-	s.resume(ctx)
-	if s.due == 0 {
-		s.answerEarly(ctx)
+	s.restore(ctx)
+	if s.endsPending == 0 {
+		s.replayDeferred(ctx)
 	}
 }
 
 // record numbers a fact about a job and gives it to the journal. The fact it
 // returns carries the record, with its number. That a job drains is only shown.
-func (s *supervisor) record(ctx actor.Context, e *entry, fact messages.CommandFact) messages.CommandFact {
+func (s *supervisor) record(ctx actor.Context, e *jobEntry, fact messages.CommandFact) messages.CommandFact {
 	switch fact.(type) {
 	case messages.CommandDraining:
 		return fact
 	case messages.CommandChanged:
-		if s.broken != nil && s.changeWaits(e.job.ID) {
+		if s.journalErr != nil && s.changeWaits(e.job.ID) {
 			return fact
 		}
 	}
@@ -100,7 +102,7 @@ func (s *supervisor) tellChanges(ctx actor.Context) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(last)) {
-		if e, ok := s.jobs[id]; ok && !e.over && !e.job.State.Ended() && !reflect.DeepEqual(e.record(), last[id]) {
+		if e, ok := s.jobs[id]; ok && !e.archived && !e.job.State.Ended() && !reflect.DeepEqual(e.record(), last[id]) {
 			s.record(ctx, e, messages.CommandChanged{})
 		}
 	}
@@ -150,11 +152,11 @@ func (s *supervisor) written(ctx actor.Context, facts []messages.FactRecorded) {
 // nothing start that waits: what cannot be recorded must not begin.
 func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if m.err == nil {
-		if s.broken != nil && !s.hopeless {
-			s.broken = nil
+		if s.journalErr != nil && !s.journalDead {
+			s.journalErr = nil
 			s.deps.Log.Info("the journal is written again")
 			s.tellChanges(ctx)
-			s.give(ctx, s.admission.Hold(false))
+			s.grantSlots(ctx, s.admission.Hold(false))
 		}
 		return
 	}
@@ -166,13 +168,13 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 	if coded := lastWord(m.err); coded != nil {
 		broken.Message, broken.Hint = "the journal cannot be written: "+coded.Message, coded.Hint+"; then restart the node"
 	}
-	if s.broken == nil {
+	if s.journalErr == nil {
 		s.deps.Log.Error("no new work is taken", slog.String("error", broken.Error()))
 	}
-	s.broken = broken
+	s.journalErr = broken
 	s.removeAgain(ctx, func(messages.JobID) bool { return true })
 	if m.never {
-		s.hopeless = true
+		s.journalDead = true
 		s.nothingRecorded(ctx)
 	}
 }
@@ -180,7 +182,7 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 // recorderLost hears that the recorder failed too often.
 func (s *supervisor) recorderLost(ctx actor.Context) {
 	s.recorder = nil
-	s.broken = &messages.Error{
+	s.journalErr = &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal's writer failed too often, so no new work is taken", Hint: "look at the log and restart the node",
 	}
@@ -192,12 +194,12 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 func (s *supervisor) nothingRecorded(ctx actor.Context) {
 	s.admission.Hold(true)
 	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
-	for _, e := range s.early {
+	for _, e := range s.deferred {
 		if r, ok := e.request.(messages.Refusable); ok && e.sender != nil {
-			ctx.Send(e.sender, r.Refuse(s.broken))
+			ctx.Send(e.sender, r.Refuse(s.journalErr))
 		}
 	}
-	s.early = nil
+	s.deferred = nil
 	if s.phase == opening {
 		s.phase = open
 	}
@@ -211,16 +213,16 @@ func (s *supervisor) nothingRecorded(ctx actor.Context) {
 }
 
 // neverStarts ends a job that waits for a turn when there are none any more.
-func (s *supervisor) neverStarts(ctx actor.Context, e *entry) {
-	if s.unwritable() && e.job.State == messages.Queued && !e.turn {
-		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.broken.Message})
+func (s *supervisor) neverStarts(ctx actor.Context, e *jobEntry) {
+	if s.unwritable() && e.job.State == messages.Queued && !e.slotGranted {
+		ctx.Send(ctx.Self(), messages.StopCommand{Job: e.job.ID, By: messages.BySystem, Reason: s.journalErr.Message})
 	}
 }
 
 func (s *supervisor) readFacts(ctx actor.Context, m readFacts) {
 	switch {
-	case s.quick != nil:
-		answerRead(ctx, s.quick, m, s.newest())
+	case s.inlineJournal != nil:
+		answerRead(ctx, s.inlineJournal, m, s.newest())
 	case s.recorder != nil:
 		ctx.RequestWithCustomSender(s.recorder, m, ctx.Sender())
 	}

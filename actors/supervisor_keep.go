@@ -10,7 +10,7 @@ import (
 )
 
 // keepRecord keeps the record of a job that is over, until trim forgets it.
-func (s *supervisor) keepRecord(e *entry) {
+func (s *supervisor) keepRecord(e *jobEntry) {
 	s.archived = append(s.archived, e.job.ID)
 	s.logBytes += logBytes(*e.job)
 }
@@ -29,16 +29,16 @@ func (s *supervisor) trim(ctx actor.Context) {
 	for s.trimOne(ctx) {
 	}
 	s.removeSoon(ctx)
-	if s.limit.Age > 0 && len(s.archived) > 0 && s.aging == nil {
-		s.aging = later(ctx, max(s.jobs[s.archived[0]].job.Ended.Add(s.limit.Age).Sub(clock()), time.Second), trimLate{})
+	if s.limit.Age > 0 && len(s.archived) > 0 && s.trimTimer == nil {
+		s.trimTimer = sendLater(ctx, max(s.jobs[s.archived[0]].job.Ended.Add(s.limit.Age).Sub(clock()), time.Second), trimTick{})
 	}
 }
 
 // trimOne lets one job go, and says whether there was one to go.
 func (s *supervisor) trimOne(ctx actor.Context) bool {
 	much := s.limit.LogBytes > 0 && s.logBytes > s.limit.LogBytes
-	if len(s.telling) > s.limit.Finished || much && len(s.telling) > 0 {
-		s.forget(ctx, s.jobs[s.telling[0]])
+	if len(s.awaitingNotice) > s.limit.Finished || much && len(s.awaitingNotice) > 0 {
+		s.forget(ctx, s.jobs[s.awaitingNotice[0]])
 		return true
 	}
 	if len(s.archived) == 0 {
@@ -49,82 +49,82 @@ func (s *supervisor) trimOne(ctx actor.Context) bool {
 	switch {
 	case !old && !much && len(s.archived) <= s.limit.Finished:
 		return false
-	case !much && oldest.tells():
-		s.archived, s.telling = s.archived[1:], append(s.telling, oldest.job.ID)
+	case !much && oldest.noticesPending():
+		s.archived, s.awaitingNotice = s.archived[1:], append(s.awaitingNotice, oldest.job.ID)
 	default:
 		s.forget(ctx, oldest)
 	}
 	return true
 }
 
-// tells says whether somebody is still to be told of the end of a job.
-func (e *entry) tells() bool {
+// noticesPending says whether somebody is still to be told of the end of a job.
+func (e *jobEntry) noticesPending() bool {
 	return slices.ContainsFunc(e.job.OnFinish, func(n messages.Notice) bool { return n.State == messages.NoticePending })
 }
 
-// toldAll lets a job go that was kept only for what was to be told.
-func (s *supervisor) toldAll(ctx actor.Context, e *entry) {
-	if !e.tells() && slices.Contains(s.telling, e.job.ID) {
+// noticesDone lets a job go that was kept only for what was to be told.
+func (s *supervisor) noticesDone(ctx actor.Context, e *jobEntry) {
+	if !e.noticesPending() && slices.Contains(s.awaitingNotice, e.job.ID) {
 		s.forget(ctx, e)
 		s.removeSoon(ctx)
 	}
 }
 
-// trimLate says that the oldest of the jobs that are over may be too old by now.
-type trimLate struct{ quiet }
+// trimTick says that the oldest of the jobs that are over may be too old by now.
+type trimTick struct{ noDeadLetter }
 
 // ackDelay is how long the journal may not know what a subscriber has acknowledged:
 // it is told with the next fact, or alone after this. What it does not know when
 // the node dies is told again.
 const ackDelay = time.Second
 
-// acksLate says that acknowledgements have waited for a fact for long enough.
-type acksLate struct{ quiet }
+// acksTick says that acknowledgements have waited for a fact for long enough.
+type acksTick struct{ noDeadLetter }
 
-// beside has the journal keep more than facts, if it lasts.
-func (s *supervisor) beside(e Entry) {
+// queueEntry has the journal keep more than facts, if it lasts.
+func (s *supervisor) queueEntry(e JournalEntry) {
 	if s.deps.lasts() {
-		s.aside.add(e)
+		s.pendingEntry.add(e)
 	}
 }
 
-// acked has the journal keep how far a subscriber came.
-func (s *supervisor) acked(ctx actor.Context, m messages.Acknowledge) {
+// queueAck has the journal keep how far a subscriber came.
+func (s *supervisor) queueAck(ctx actor.Context, m messages.Acknowledge) {
 	if !s.deps.lasts() || s.phase == down {
 		return
 	}
-	s.acks.add(Entry{Acks: []messages.Acknowledge{m}})
-	if s.acking == nil {
-		s.acking = later(ctx, ackDelay, acksLate{})
+	s.pendingAcks.add(JournalEntry{Acks: []messages.Acknowledge{m}})
+	if s.ackTimer == nil {
+		s.ackTimer = sendLater(ctx, ackDelay, acksTick{})
 	}
 }
 
-// besideNow gives the recorder what is to be kept beside the facts, if there is one.
-func (s *supervisor) besideNow(ctx actor.Context) {
+// flushEntry gives the recorder what is to be kept beside the facts, if there is one.
+func (s *supervisor) flushEntry(ctx actor.Context) {
 	if s.unwritable() {
-		s.aside, s.acks = Entry{}, Entry{}
+		s.pendingEntry, s.pendingAcks = JournalEntry{}, JournalEntry{}
 	}
-	if s.recorder == nil || s.aside.empty() {
+	if s.recorder == nil || s.pendingEntry.empty() {
 		return
 	}
 	s.withAcks()
-	ctx.Send(s.recorder, recordAside{entry: s.aside})
-	s.aside = Entry{}
+	ctx.Send(s.recorder, recordAside{entry: s.pendingEntry})
+	s.pendingEntry = JournalEntry{}
 }
 
 // withAcks takes the acknowledgements along.
 func (s *supervisor) withAcks() {
-	s.aside.add(s.acks)
-	s.acks = Entry{}
-	if s.acking != nil {
-		s.acking()
-		s.acking = nil
+	s.pendingEntry.add(s.pendingAcks)
+	s.pendingAcks = JournalEntry{}
+	if s.ackTimer != nil {
+		s.ackTimer()
+		s.ackTimer = nil
 	}
 }
 
 // add puts more behind what an entry has. Of one channel the last word counts: the
 // journal takes the parts of an entry one behind the other.
-func (e *Entry) add(more Entry) {
+func (e *JournalEntry) add(more JournalEntry) {
 	e.Facts = append(e.Facts, more.Facts...)
 	e.Keys = append(e.Keys, more.Keys...)
 	for _, c := range more.Channels {
@@ -145,13 +145,13 @@ func (e *Entry) add(more Entry) {
 }
 
 // overlook drops what an entry has of a channel.
-func (e *Entry) overlook(id messages.ChannelID) {
-	e.Channels = slices.DeleteFunc(e.Channels, func(c Follower) bool { return c.ID == id })
+func (e *JournalEntry) overlook(id messages.ChannelID) {
+	e.Channels = slices.DeleteFunc(e.Channels, func(c SubscriberCursor) bool { return c.ID == id })
 	e.Acks = slices.DeleteFunc(e.Acks, func(a messages.Acknowledge) bool { return a.Channel == id })
 	e.Left = slices.DeleteFunc(e.Left, func(left messages.ChannelID) bool { return left == id })
 }
 
-func (e *Entry) empty() bool {
+func (e *JournalEntry) empty() bool {
 	return len(e.Facts)+len(e.Keys)+len(e.Channels)+len(e.Acks)+len(e.Left)+len(e.Removed)+len(e.Outputs)+len(e.Ends) == 0
 }
 

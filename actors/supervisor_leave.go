@@ -15,7 +15,7 @@ import (
 // either kept or not, whoever else asks something of it at this moment.
 func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	p := s.parts(r.Path)
-	if _, open := s.known[r.Path]; !open && len(p.kept)+len(p.ended) == 0 {
+	if _, open := s.scopeQuotas[r.Path]; !open && len(p.kept)+len(p.ended) == 0 {
 		refuse(ctx, r, noSuchScope(r.Path))
 		return
 	}
@@ -27,7 +27,7 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	left := messages.ScopeReleased{Path: r.Path, Jobs: p.ended, Kept: p.kept}
 	waits := len(p.scopes) + len(p.sessions) + min(len(p.stops), 1)
 	pid := ctx.SpawnPrefix(partingProps(s.deps, left, waits, ctx.Sender()), kindParting)
-	s.watches[pid.Id] = &watched{pid: pid, client: ctx.Sender(), request: r}
+	s.waiters[pid.Id] = &waiterEntry{pid: pid, client: ctx.Sender(), request: r}
 	for _, path := range p.scopes {
 		s.close(ctx, messages.Address{Scope: path}, messages.CloseScope{Path: path, Grace: r.Grace, By: messages.ByScope, Reason: r.Reason}, pid)
 	}
@@ -40,28 +40,28 @@ func (s *supervisor) leaveScope(ctx actor.Context, r messages.ReleaseScope) {
 	}
 	if len(stops) > 0 {
 		each := ctx.SpawnPrefix(gatherProps(s.deps, stops, pid), kindGather)
-		s.watches[each.Id] = &watched{pid: each, client: pid, request: stops[0]}
+		s.waiters[each.Id] = &waiterEntry{pid: each, client: pid, request: stops[0]}
 	}
 }
 
-// parts are the parts of a scope that is left: the jobs that stay and those that end,
+// releasePlan are the parts of a scope that is left: the jobs that stay and those that end,
 // and how these are ended: with a scope, with their session, or by themselves, where
 // one that stays is in the session.
-type parts struct {
+type releasePlan struct {
 	kept, ended []messages.JobID
 	scopes      []messages.ScopePath // without those below them
 	sessions    []messages.Address   // without those in the scopes
 	stops       []messages.JobID     // those that are in neither, or in what is not known to be open yet
 }
 
-func (s *supervisor) parts(root messages.ScopePath) parts {
-	var p parts
+func (s *supervisor) parts(root messages.ScopePath) releasePlan {
+	var p releasePlan
 	needed, holds := map[messages.ScopePath]bool{}, map[messages.Address]bool{} // by what is kept
 	for _, e := range s.sorted() {
 		if e.job.State.Ended() || !root.Contains(e.job.Scope) {
 			continue
 		}
-		if !e.job.Kept() && !e.keep || e.job.State == messages.Stopping {
+		if !e.job.Kept() && !e.keepRequested || e.job.State == messages.Stopping {
 			p.ended = append(p.ended, e.job.ID)
 			continue
 		}
@@ -71,7 +71,7 @@ func (s *supervisor) parts(root messages.ScopePath) parts {
 			needed[path] = true
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(s.known)) {
+	for _, path := range slices.Sorted(maps.Keys(s.scopeQuotas)) {
 		if root.Contains(path) && !needed[path] && needed[path.Parent()] {
 			p.scopes = append(p.scopes, path)
 		}

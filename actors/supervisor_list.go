@@ -59,8 +59,8 @@ func (s *supervisor) missing(id messages.JobID) messages.JobMissing {
 }
 
 // sorted are the jobs in the order they were asked for.
-func (s *supervisor) sorted() []*entry {
-	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *entry) int {
+func (s *supervisor) sorted() []*jobEntry {
+	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *jobEntry) int {
 		return cmp.Compare(a.job.UID, b.job.UID)
 	})
 }
@@ -69,17 +69,17 @@ func (s *supervisor) sorted() []*entry {
 // those that have had their turn, and those that wait for one, each in the order in which
 // the node took them. In a session that does not know of the others yet it would be the
 // turn of any of them.
-func (s *supervisor) inTurn() []*entry {
-	rank := func(e *entry) int {
+func (s *supervisor) inTurn() []*jobEntry {
+	rank := func(e *jobEntry) int {
 		switch {
-		case begun(e.job.State):
+		case hasStarted(e.job.State):
 			return 0
 		case e.waits():
 			return 2
 		}
 		return 1
 	}
-	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *entry) int {
+	return slices.SortedFunc(maps.Values(s.jobs), func(a, b *jobEntry) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(idNumber(a.job.ID), idNumber(b.job.ID)))
 	})
 }
@@ -113,18 +113,18 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 	switch {
 	case !ok:
 		ctx.Respond(s.missing(r.Job))
-	case !e.over && e.job.State == messages.Retired && s.broken == nil && len(s.removers) < maxEarly:
-		s.removers = append(s.removers, removal{e.job.ID, early{r, ctx.Sender()}})
-	case !e.over && e.job.State == messages.Retired:
-		refuse(ctx, r, cmp.Or(s.broken, &messages.Error{
+	case !e.archived && e.job.State == messages.Retired && s.journalErr == nil && len(s.pendingRemovals) < maxEarly:
+		s.pendingRemovals = append(s.pendingRemovals, removal{e.job.ID, deferredRequest{r, ctx.Sender()}})
+	case !e.archived && e.job.State == messages.Retired:
+		refuse(ctx, r, cmp.Or(s.journalErr, &messages.Error{
 			Code: messages.Busy, Message: fmt.Sprintf("the end of job %s is not recorded yet", e.job.ID), Hint: "try again soon",
 		}))
-	case !e.over:
+	case !e.archived:
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Refused, Reason: "running", Message: fmt.Sprintf("job %s is not over yet", e.job.ID),
 			Hint: "stop it first, or wait until its processes and its output are closed",
 		})
-	case e.tells(): // the next node would know nothing of it
+	case e.noticesPending(): // the next node would know nothing of it
 		refuse(ctx, r, &messages.Error{
 			Code: messages.Refused, Reason: "on_finish", Message: fmt.Sprintf("the end of job %s is still to be told", e.job.ID),
 			Hint: "wait until it is told or given up, which its record says: that takes a day at most",
@@ -137,8 +137,8 @@ func (s *supervisor) removeJob(ctx actor.Context, r messages.RemoveJob) {
 }
 
 // retire keeps the record of a job that is over, within the bounds of the node.
-func (s *supervisor) retire(ctx actor.Context, e *entry) {
-	e.over = true
+func (s *supervisor) retire(ctx actor.Context, e *jobEntry) {
+	e.archived = true
 	s.keepRecord(e)
 	s.trim(ctx)
 	s.removeAgain(ctx, func(of messages.JobID) bool { return of == e.job.ID })
@@ -147,12 +147,12 @@ func (s *supervisor) retire(ctx actor.Context, e *entry) {
 // removal is one that waits until the end of its job is recorded.
 type removal struct {
 	of messages.JobID
-	early
+	deferredRequest
 }
 
 // removeAgain asks again for removals that have waited.
 func (s *supervisor) removeAgain(ctx actor.Context, which func(of messages.JobID) bool) {
-	s.removers = slices.DeleteFunc(s.removers, func(r removal) bool {
+	s.pendingRemovals = slices.DeleteFunc(s.pendingRemovals, func(r removal) bool {
 		if !which(r.of) {
 			return false
 		}
@@ -166,8 +166,8 @@ func (s *supervisor) removeSoon(ctx actor.Context) {
 	switch n := len(s.forgotten); {
 	case n >= max(1, s.limit.Finished/forgetPart):
 		s.removeForgotten()
-	case n > 0 && s.removing == nil:
-		s.removing = later(ctx, forgetDelay, removeLate{})
+	case n > 0 && s.removeTimer == nil:
+		s.removeTimer = sendLater(ctx, forgetDelay, removeTick{})
 	}
 }
 
@@ -179,11 +179,11 @@ const (
 	forgetDelay = 10 * time.Second
 )
 
-// removeLate says that forgotten outputs have waited for more to come.
-type removeLate struct{ quiet }
+// removeTick says that forgotten outputs have waited for more to come.
+type removeTick struct{ noDeadLetter }
 
 // forget drops a job that is over; its output is removed soon.
-func (s *supervisor) forget(ctx actor.Context, e *entry) {
+func (s *supervisor) forget(ctx actor.Context, e *jobEntry) {
 	s.drop(e)
 	s.logBytes -= logBytes(*e.job)
 	switch i := slices.Index(s.archived, e.job.ID); {
@@ -192,21 +192,21 @@ func (s *supervisor) forget(ctx actor.Context, e *entry) {
 	case i > 0:
 		s.archived = slices.Delete(s.archived, i, i+1)
 	}
-	s.telling = slices.DeleteFunc(s.telling, func(id messages.JobID) bool { return id == e.job.ID })
+	s.awaitingNotice = slices.DeleteFunc(s.awaitingNotice, func(id messages.JobID) bool { return id == e.job.ID })
 	if pid, ok := s.archives[e.job.ID]; ok {
 		delete(s.archives, e.job.ID)
-		dismiss(ctx, pid)
+		poisonChild(ctx, pid)
 	}
 	if !e.settled {
 		s.forgetUnsettled(ctx, e)
 		return
 	}
-	s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
+	s.forgotten = append(s.forgotten, removedJob{e.job.ID, e.job.UID})
 }
 
-// forgotten is a job whose output is still to be removed. The journal has it until
+// removedJob is a job whose output is still to be removed. The journal has it until
 // then: the next node would remove it.
-type forgotten struct {
+type removedJob struct {
 	id  messages.JobID
 	uid messages.UID
 }
@@ -216,13 +216,13 @@ func (s *supervisor) removeForgotten() {
 	deps, jobs := s.deps, s.forgotten
 	s.forgotten = nil
 	for _, job := range jobs {
-		s.beside(Entry{Removed: []messages.JobID{job.id}})
+		s.queueEntry(JournalEntry{Removed: []messages.JobID{job.id}})
 	}
 	deps.Workers.Apart.Schedule(func() { deps.removeLogs(jobs) })
 }
 
 // removeLogs removes the outputs of jobs. It may wait for a disk: no actor does it.
-func (d *Deps) removeLogs(jobs []forgotten) {
+func (d *Deps) removeLogs(jobs []removedJob) {
 	for _, job := range jobs {
 		if err := d.Logs.Remove(string(job.uid)); err != nil && !errors.Is(err, spill.ErrNotFound) {
 			d.Log.Warn("an output could not be removed", slog.String("job", string(job.uid)), slog.Any("error", err))
@@ -256,7 +256,7 @@ func (s *supervisor) updateTask(ctx actor.Context, r messages.UpdateTask) {
 func (s *supervisor) listSessions(r messages.ListSessions) messages.SessionList {
 	list := messages.SessionList{Sessions: s.sessionList(r.Scope)}
 	if r.Recent {
-		list.Recent = s.shells.ends.of(r.Scope)
+		list.Recent = s.shells.recentEnds.of(r.Scope)
 	}
 	return list
 }
@@ -266,7 +266,7 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 	found := map[messages.Address]*messages.SessionInfo{}
 	for at, info := range s.sessions {
 		if scope == "" || scope.Contains(at.Scope) {
-			if use := s.shells.known[at]; use != nil {
+			if use := s.shells.uses[at]; use != nil {
 				info.Used = use.used
 			}
 			found[at] = &info
@@ -275,7 +275,7 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 	for _, e := range s.jobs {
 		info, ok := found[messages.Address{Scope: e.job.Scope, Session: e.job.Session}]
 		switch {
-		case !ok || e.over || e.job.State == messages.Retired: // over, and not recorded yet
+		case !ok || e.archived || e.job.State == messages.Retired: // over, and not recorded yet
 		case e.job.State == messages.Queued:
 			info.Queued++
 		case e.job.State == messages.Finished:
@@ -296,11 +296,11 @@ func (s *supervisor) sessionList(scope messages.ScopePath) []messages.SessionInf
 
 func (s *supervisor) scopeList(path messages.ScopePath) []messages.ScopeInfo {
 	var out []messages.ScopeInfo
-	for _, p := range slices.Sorted(maps.Keys(s.known)) {
+	for _, p := range slices.Sorted(maps.Keys(s.scopeQuotas)) {
 		if path != "" && !path.Contains(p) {
 			continue
 		}
-		info := messages.ScopeInfo{Path: p, Quota: s.known[p]}
+		info := messages.ScopeInfo{Path: p, Quota: s.scopeQuotas[p]}
 		for _, e := range s.jobs {
 			if p.Contains(e.job.Scope) && !e.job.State.Ended() {
 				info.Jobs++

@@ -9,21 +9,21 @@ import (
 	"troupe/messages"
 )
 
-// move is a hand-over that is on its way.
-type move struct {
+// handover is a hand-over that is on its way.
+type handover struct {
 	to      messages.ScopePath
 	clients []*actor.PID
-	early   []early // what was asked of the job meanwhile
+	early   []deferredRequest // what was asked of the job meanwhile
 }
 
 // wait keeps a request about a job that is on its way: it is passed on, in its
 // turn, when the job has come.
-func (m *move) wait(ctx actor.Context, id messages.JobID, r any) {
+func (m *handover) wait(ctx actor.Context, id messages.JobID, r any) {
 	if len(m.early) >= maxEarly {
 		refuse(ctx, r, isMoving(id))
 		return
 	}
-	m.early = append(m.early, early{r, ctx.Sender()})
+	m.early = append(m.early, deferredRequest{r, ctx.Sender()})
 }
 
 func isMoving(id messages.JobID) *messages.Error {
@@ -39,7 +39,7 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 	case !ok:
 		refuse(ctx, r, messages.NoSuchJob(r.Job))
 		return
-	case e.over || e.job.State.Ended():
+	case e.archived || e.job.State.Ended():
 		s.answerFor(ctx, e, r)
 		return
 	}
@@ -47,19 +47,19 @@ func (s *supervisor) handOver(ctx actor.Context, r messages.HandOver) {
 		refuse(ctx, r, err)
 		return
 	}
-	if e.given {
+	if e.sessionAbandoned {
 		refuse(ctx, r, unsupervised(e.job.ID))
 		return
 	}
-	m, moving := s.moves[e.job.ID]
+	m, moving := s.handovers[e.job.ID]
 	if moving && m.to != r.To { // it goes there when it has come
 		m.wait(ctx, e.job.ID, r)
 		return
 	}
 	if !moving {
-		m = &move{to: r.To}
-		s.moves[e.job.ID] = m
-		s.send(ctx, s.home(e), letGo{job: e.job.ID}, nil)
+		m = &handover{to: r.To}
+		s.handovers[e.job.ID] = m
+		s.send(ctx, s.jobAddress(e), releaseJob{job: e.job.ID}, nil)
 	}
 	if ctx.Sender() != nil {
 		m.clients = append(m.clients, ctx.Sender())
@@ -73,22 +73,22 @@ func (s *supervisor) settled(ctx actor.Context, id messages.JobID) {
 		e.settled, e.terms = true, nil
 	}
 	s.settledLate(id)
-	s.movesNoMore(ctx, id)
+	s.failHandover(ctx, id)
 }
 
-// movesNoMore tells those who wait for a job to be handed over that it is over.
-func (s *supervisor) movesNoMore(ctx actor.Context, id messages.JobID) {
-	s.endMove(ctx, id, lifecycle.JobFinished(id))
+// failHandover tells those who wait for a job to be handed over that it is over.
+func (s *supervisor) failHandover(ctx actor.Context, id messages.JobID) {
+	s.endHandover(ctx, id, lifecycle.JobFinished(id))
 }
 
-// endMove tells those who wait for a job to be handed over why it does not move, and
+// endHandover tells those who wait for a job to be handed over why it does not move, and
 // takes up what was asked of it meanwhile.
-func (s *supervisor) endMove(ctx actor.Context, id messages.JobID, err *messages.Error) {
-	m, moving := s.moves[id]
+func (s *supervisor) endHandover(ctx actor.Context, id messages.JobID, err *messages.Error) {
+	m, moving := s.handovers[id]
 	if !moving {
 		return
 	}
-	s.arrived(ctx, id)
+	s.handoverDone(ctx, id)
 	for _, client := range m.clients {
 		ctx.Send(client, messages.RequestRejected{Err: *err})
 	}
@@ -97,13 +97,13 @@ func (s *supervisor) endMove(ctx actor.Context, id messages.JobID, err *messages
 	}
 }
 
-func (s *supervisor) letGone(ctx actor.Context, m letGone) {
+func (s *supervisor) letGone(ctx actor.Context, m jobReleased) {
 	e, ok := s.jobs[m.job]
-	to, moving := s.moves[m.job]
+	to, moving := s.handovers[m.job]
 	if !ok || !moving {
 		return
 	}
-	e.change(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
+	e.edit(func(job *messages.Job) { job.Scope, job.Session = to.to, messages.DefaultSession })
 	if e.run != nil {
 		run := *e.run // its former place has the other one
 		run.Scope, run.Session, run.Open = e.job.Scope, e.job.Session, nil
@@ -112,13 +112,13 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 	terms := *e.terms
 	terms.open = nil // that was the plan of the session it comes from
 	e.terms = &terms
-	e.offered = false // by now it may have begun, whatever its new place has room for
-	e.noted = false
+	e.slotOffered = false // by now it may have begun, whatever its new place has room for
+	e.metaSaved = false
 	if !e.job.State.Ended() { // before it is placed: by the number its engine is told who is right
 		s.record(ctx, e, messages.CommandChanged{})
 	}
 	s.replace(ctx, e)
-	s.arrived(ctx, m.job)
+	s.handoverDone(ctx, m.job)
 	for _, client := range to.clients {
 		ctx.Send(client, messages.Acknowledged{})
 	}
@@ -127,14 +127,14 @@ func (s *supervisor) letGone(ctx actor.Context, m letGone) {
 			ctx.RequestWithCustomSender(ctx.Self(), q.request, q.sender)
 			continue
 		}
-		s.send(ctx, s.home(e), q.request, q.sender)
+		s.send(ctx, s.jobAddress(e), q.request, q.sender)
 	}
 }
 
 // awaits says whether a job is being moved into a part of the tree. It is closed
 // when the job has come: what is closing takes nothing in.
 func (s *supervisor) awaits(at messages.Address) bool {
-	for _, m := range s.moves {
+	for _, m := range s.handovers {
 		if at.Session == "" && at.Scope.Contains(m.to) || at.Scope == m.to && at.Session == messages.DefaultSession {
 			return true
 		}
@@ -142,12 +142,12 @@ func (s *supervisor) awaits(at messages.Address) bool {
 	return false
 }
 
-// arrived ends a move, and begins the closings that waited for it.
-func (s *supervisor) arrived(ctx actor.Context, id messages.JobID) {
-	delete(s.moves, id)
+// handoverDone ends a move, and begins the closings that waited for it.
+func (s *supervisor) handoverDone(ctx actor.Context, id messages.JobID) {
+	delete(s.handovers, id)
 	for at, o := range s.closings {
-		if o.held && !s.awaits(at) {
-			o.held = false
+		if o.awaitingHandover && !s.awaits(at) {
+			o.awaitingHandover = false
 			s.send(ctx, at, o.request, nil)
 		}
 	}

@@ -15,28 +15,28 @@ import (
 // something to be told of has two actors.
 const maxRecipients = 1024
 
-// recipient is a command or a URL that is told of the ends of jobs. While ends wait
+// notifyTarget is a command or a URL that is told of the ends of jobs. While ends wait
 // to be told there are a channel, which reads them from the journal, and its
 // subscriber, which tells them; what was told is known by the records of the jobs,
 // so that the next node goes on where this one ends.
-type recipient struct {
-	to      string
-	live    int   // jobs that have not ended
-	due     []due // ends that are not told, in their order
-	pid     *actor.PID
-	channel messages.ChannelID
-	crashes crashes
+type notifyTarget struct {
+	to         string
+	unfinished int         // jobs that have not ended
+	pending    []dueNotice // ends that are not told, in their order
+	pid        *actor.PID
+	channel    messages.ChannelID
+	crashes    crashes
 }
 
-// due is an end that is to be told.
-type due struct {
+// dueNotice is an end that is to be told.
+type dueNotice struct {
 	seq messages.Seq
 	job messages.JobID
 }
 
-// mayNotify refuses to promise a notice that could not be given.
-func (s *supervisor) mayNotify(r messages.RunCommand) *messages.Error {
-	all := len(s.recipients)
+// checkNotices refuses to promise a notice that could not be given.
+func (s *supervisor) checkNotices(r messages.RunCommand) *messages.Error {
+	all := len(s.notifyTargets)
 	for _, to := range r.OnFinish {
 		if messages.IsURL(to) && s.deps.Webhooks == nil {
 			return &messages.Error{
@@ -44,7 +44,7 @@ func (s *supervisor) mayNotify(r messages.RunCommand) *messages.Error {
 				Hint: "give it something that sends them (Options.Webhooks), or ask the daemon",
 			}
 		}
-		if s.recipients[to] == nil {
+		if s.notifyTargets[to] == nil {
 			all++
 		}
 	}
@@ -58,27 +58,27 @@ func (s *supervisor) mayNotify(r messages.RunCommand) *messages.Error {
 	return nil
 }
 
-// expect knows that the end of a job is to be told, once it comes.
-func (s *supervisor) expect(e *entry) {
+// addNotices knows that the end of a job is to be told, once it comes.
+func (s *supervisor) addNotices(e *jobEntry) {
 	for _, n := range e.job.OnFinish {
-		s.recipient(n.To).live++
+		s.recipient(n.To).unfinished++
 	}
 }
 
-func (s *supervisor) recipient(to string) *recipient {
-	r := s.recipients[to]
+func (s *supervisor) recipient(to string) *notifyTarget {
+	r := s.notifyTargets[to]
 	if r == nil {
-		r = &recipient{to: to}
-		s.recipients[to] = r
+		r = &notifyTarget{to: to}
+		s.notifyTargets[to] = r
 	}
 	return r
 }
 
-// unexpect forgets a job that has no end, since it has no begin.
-func (s *supervisor) unexpect(ctx actor.Context, e *entry) {
+// dropNotices forgets a job that has no end, since it has no begin.
+func (s *supervisor) dropNotices(ctx actor.Context, e *jobEntry) {
 	for _, n := range e.job.OnFinish {
 		r := s.recipient(n.To)
-		r.live--
+		r.unfinished--
 		s.restNotices(ctx, r)
 	}
 }
@@ -95,16 +95,16 @@ func (s *supervisor) numbered(all []messages.Notice) []messages.Notice {
 }
 
 // notify has those told who are to hear of the end of a job.
-func (s *supervisor) notify(ctx actor.Context, e *entry) {
+func (s *supervisor) notify(ctx actor.Context, e *jobEntry) {
 	for _, n := range e.job.OnFinish {
 		if n.Seq != e.seq {
 			continue // it is known
 		}
 		r := s.recipient(n.To)
-		r.live--
-		r.due = append(r.due, due{seq: n.Seq, job: e.job.ID})
+		r.unfinished--
+		r.pending = append(r.pending, dueNotice{seq: n.Seq, job: e.job.ID})
 		if r.pid == nil {
-			s.sendOut(ctx, r)
+			s.startNotifier(ctx, r)
 		}
 	}
 }
@@ -117,29 +117,29 @@ func (s *supervisor) rememberNotices() {
 			case n.State != messages.NoticePending:
 			case e.job.State.Ended() && n.Seq > 0:
 				r := s.recipient(n.To)
-				r.due = append(r.due, due{seq: n.Seq, job: e.job.ID})
+				r.pending = append(r.pending, dueNotice{seq: n.Seq, job: e.job.ID})
 			case !e.job.State.Ended():
-				s.recipient(n.To).live++
+				s.recipient(n.To).unfinished++
 			}
 		}
 	}
-	for _, r := range s.recipients {
-		slices.SortFunc(r.due, func(a, b due) int { return cmp.Compare(a.seq, b.seq) })
+	for _, r := range s.notifyTargets {
+		slices.SortFunc(r.pending, func(a, b dueNotice) int { return cmp.Compare(a.seq, b.seq) })
 	}
 }
 
-// sendAllOut has everybody told who is to be.
-func (s *supervisor) sendAllOut(ctx actor.Context) {
-	for _, to := range slices.Sorted(maps.Keys(s.recipients)) {
-		if r := s.recipients[to]; r.pid == nil && len(r.due) > 0 {
-			s.sendOut(ctx, r)
+// startNotifiers has everybody told who is to be.
+func (s *supervisor) startNotifiers(ctx actor.Context) {
+	for _, to := range slices.Sorted(maps.Keys(s.notifyTargets)) {
+		if r := s.notifyTargets[to]; r.pid == nil && len(r.pending) > 0 {
+			s.startNotifier(ctx, r)
 		}
 	}
 }
 
-// sendOut makes a channel that begins with the oldest end that was not told, and who
+// startNotifier makes a channel that begins with the oldest end that was not told, and who
 // tells it.
-func (s *supervisor) sendOut(ctx actor.Context, r *recipient) {
+func (s *supervisor) startNotifier(ctx actor.Context, r *notifyTarget) {
 	teller, deps, to := newErrand, s.deps, r.to
 	if messages.IsURL(to) {
 		teller = newWebhook
@@ -150,13 +150,13 @@ func (s *supervisor) sendOut(ctx actor.Context, r *recipient) {
 	}
 	r.pid = ctx.SpawnPrefix(deps.props(func() actor.Actor { return teller(deps, to) }), kindNotice)
 	spec := channelSpec{
-		id: r.channel, subscriber: r.pid, filter: messages.Filter{Notice: to}, after: r.due[0].seq - 1, window: 1, last: s.newest(), resumed: true,
+		id: r.channel, subscriber: r.pid, filter: messages.Filter{Notice: to}, after: r.pending[0].seq - 1, window: 1, last: s.newest(), resumed: true,
 	}
-	s.channels.byID[r.channel] = &subscription{spec: spec, given: spec.last, acked: spec.after, notice: r, pid: s.spawnChannel(ctx, spec)}
+	s.channels.byID[r.channel] = &subscription{spec: spec, deliveredUpTo: spec.last, acked: spec.after, notice: r, pid: s.spawnChannel(ctx, spec)}
 }
 
-// callBack stops who tells a recipient, with the channel.
-func (s *supervisor) callBack(ctx actor.Context, r *recipient) {
+// stopNotifier stops who tells a recipient, with the channel.
+func (s *supervisor) stopNotifier(ctx actor.Context, r *notifyTarget) {
 	if r.pid == nil {
 		return
 	}
@@ -170,15 +170,15 @@ func (s *supervisor) callBack(ctx actor.Context, r *recipient) {
 
 // noticed hears that a notice is over. The next one is told when its channel hears
 // of that.
-func (s *supervisor) noticed(ctx actor.Context, m noticed) {
-	r := s.recipients[m.to]
+func (s *supervisor) noticed(ctx actor.Context, m noticeResult) {
+	r := s.notifyTargets[m.to]
 	if r == nil {
 		return
 	}
-	i := slices.IndexFunc(r.due, func(d due) bool { return d.seq == m.seq })
+	i := slices.IndexFunc(r.pending, func(d dueNotice) bool { return d.seq == m.seq })
 	if i >= 0 {
-		d := r.due[i]
-		r.due = slices.Delete(r.due, i, i+1)
+		d := r.pending[i]
+		r.pending = slices.Delete(r.pending, i, i+1)
 		s.recordNotice(ctx, d, m)
 	}
 	s.acknowledge(ctx, messages.Acknowledge{Channel: r.channel, Seq: m.seq})
@@ -187,11 +187,11 @@ func (s *supervisor) noticed(ctx actor.Context, m noticed) {
 
 // dropped gives up the notices of ends that the journal no longer holds.
 func (s *supervisor) dropped(ctx actor.Context, m noticesDropped) {
-	r := s.recipients[m.to]
-	for r != nil && len(r.due) > 0 && r.due[0].seq <= m.upTo {
-		d := r.due[0]
-		r.due = r.due[1:]
-		s.recordNotice(ctx, d, noticed{to: m.to, seq: d.seq, err: messages.Error{
+	r := s.notifyTargets[m.to]
+	for r != nil && len(r.pending) > 0 && r.pending[0].seq <= m.upTo {
+		d := r.pending[0]
+		r.pending = r.pending[1:]
+		s.recordNotice(ctx, d, noticeResult{to: m.to, seq: d.seq, err: messages.Error{
 			Code: messages.OutputUnavailable, Reason: "journal", Message: "the journal no longer holds the end of the job", Hint: "ask for the job itself",
 		}})
 	}
@@ -202,7 +202,7 @@ func (s *supervisor) dropped(ctx actor.Context, m noticesDropped) {
 
 // recordNotice puts what became of a notice into the record of its job, if that is
 // still kept.
-func (s *supervisor) recordNotice(ctx actor.Context, d due, m noticed) {
+func (s *supervisor) recordNotice(ctx actor.Context, d dueNotice, m noticeResult) {
 	e, ok := s.jobs[d.job]
 	if !ok || s.phase == down {
 		return
@@ -218,35 +218,35 @@ func (s *supervisor) recordNotice(ctx actor.Context, d due, m noticed) {
 	if m.err != (messages.Error{}) {
 		all[i].State = messages.NoticeGivenUp
 	}
-	e.change(func(job *messages.Job) { job.OnFinish = all })
+	e.edit(func(job *messages.Job) { job.OnFinish = all })
 	s.record(ctx, e, messages.CommandNotified{})
-	s.toldAll(ctx, e)
+	s.noticesDone(ctx, e)
 }
 
 // restNotices lets go of a recipient that nothing is left for. At the end of the node
 // its channel stays: somebody waits for that.
-func (s *supervisor) restNotices(ctx actor.Context, r *recipient) {
-	if len(r.due) > 0 || s.phase >= flushingRest {
+func (s *supervisor) restNotices(ctx actor.Context, r *notifyTarget) {
+	if len(r.pending) > 0 || s.phase >= flushingRest {
 		return
 	}
-	s.callBack(ctx, r)
-	if r.live <= 0 {
-		delete(s.recipients, r.to)
+	s.stopNotifier(ctx, r)
+	if r.unfinished <= 0 {
+		delete(s.notifyTargets, r.to)
 	}
 }
 
-// tellerLost puts somebody else in the place of who told a recipient, unless that
+// notifierLost puts somebody else in the place of who told a recipient, unless that
 // fails too often.
-func (s *supervisor) tellerLost(ctx actor.Context, who *actor.PID) {
-	for _, r := range s.recipients {
+func (s *supervisor) notifierLost(ctx actor.Context, who *actor.PID) {
+	for _, r := range s.notifyTargets {
 		if r.pid == nil || !r.pid.Equal(who) {
 			continue
 		}
-		s.callBack(ctx, r)
+		s.stopNotifier(ctx, r)
 		if r.crashes.add(clock()) {
 			s.giveUpNotices(ctx, r)
-		} else if len(r.due) > 0 {
-			s.sendOut(ctx, r)
+		} else if len(r.pending) > 0 {
+			s.startNotifier(ctx, r)
 		}
 		return
 	}
@@ -254,13 +254,13 @@ func (s *supervisor) tellerLost(ctx actor.Context, who *actor.PID) {
 
 // giveUpNotices gives up what a recipient was to be told: the actors that would tell
 // it fail every time.
-func (s *supervisor) giveUpNotices(ctx actor.Context, r *recipient) {
+func (s *supervisor) giveUpNotices(ctx actor.Context, r *notifyTarget) {
 	failed := messages.Error{
 		Code: messages.Internal, Reason: "notice", Message: "what tells it failed too often", Hint: "look at the log",
 	}
-	for _, d := range r.due {
-		s.recordNotice(ctx, d, noticed{to: r.to, seq: d.seq, err: failed})
+	for _, d := range r.pending {
+		s.recordNotice(ctx, d, noticeResult{to: r.to, seq: d.seq, err: failed})
 	}
-	r.due = nil
+	r.pending = nil
 	s.restNotices(ctx, r)
 }

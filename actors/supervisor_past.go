@@ -17,19 +17,19 @@ import (
 // told once, by the facts that the engine replays. A job that the journal does not
 // know to be over and that the engine does not have gets its end here.
 
-// resume rebuilds what was before this tree. It is done once, before anything is
+// restore rebuilds what was before this tree. It is done once, before anything is
 // asked of the node.
-func (s *supervisor) resume(ctx actor.Context) {
+func (s *supervisor) restore(ctx actor.Context) {
 	past := s.deps.Past
-	s.deps.Past = Past{}
-	var shells []heldShell
+	s.deps.Past = RestoreState{}
+	var shells []inventoryShell
 	past.Held, shells = apart(past.Held)
 	s.count = max(s.count, int(past.Number)) //nolint:gosec // ids are counted, they do not overflow
 	s.channels.remember(past.Channels)
-	s.shells.ends = past.Ends
-	held := map[messages.UID]*memo{}
+	s.shells.recentEnds = past.Ends
+	held := map[messages.UID]*jobMeta{}
 	for _, h := range past.Held {
-		held[h.ID] = readMemo(h.Meta)
+		held[h.ID] = decodeJobMeta(h.Meta)
 		if m := held[h.ID]; m != nil {
 			s.count = max(s.count, idNumber(m.Job))
 		}
@@ -37,43 +37,43 @@ func (s *supervisor) resume(ctx actor.Context) {
 	told, moved := map[messages.UID]bool{}, map[messages.UID]bool{}
 	for _, r := range slices.Backward(past.Over) {
 		m, has := held[r.Job.UID]
-		s.know(r, m, has)
+		s.restoreEntry(r, m, has)
 		s.keepRecord(s.jobs[r.Job.ID])
 		told[r.Job.UID] = true
 	}
 	for _, r := range past.Live {
 		m, has := held[r.Job.UID]
-		moved[r.Job.UID] = s.know(r, m, has)
+		moved[r.Job.UID] = s.restoreEntry(r, m, has)
 		told[r.Job.UID] = true
 	}
 	for _, h := range past.Held {
 		if !told[h.ID] {
-			s.know(s.untold(h), held[h.ID], true)
+			s.restoreEntry(s.unrecordedJob(h), held[h.ID], true)
 		}
 	}
-	s.awaitEnds(ctx, past.Held)
+	s.waitForEnds(ctx, past.Held)
 	s.rememberNotices()
-	s.reopen(ctx, past.Held, held, told, shells)
+	s.restoreTree(ctx, past.Held, held, told, shells)
 	s.rememberUses(shells)
 	for _, e := range s.sorted() {
 		m := held[e.job.UID]
 		switch {
-		case e.held:
-			s.revive(ctx, e, m, moved[e.job.UID])
-		case !e.over:
-			s.endUnheld(ctx, e)
+		case e.inherited:
+			s.restoreJob(ctx, e, m, moved[e.job.UID])
+		case !e.archived:
+			s.endLostJob(ctx, e)
 		}
 	}
-	s.sendAllOut(ctx)
+	s.startNotifiers(ctx)
 	s.trim(ctx)
 }
 
-// untold is the record of a job whose first fact was not recorded, or of one that
+// unrecordedJob is the record of a job whose first fact was not recorded, or of one that
 // cannot say what it is.
-func (s *supervisor) untold(h backends.Held) Remembered {
-	m := readMemo(h.Meta)
+func (s *supervisor) unrecordedJob(h backends.Held) RestoredJob {
+	m := decodeJobMeta(h.Meta)
 	if m != nil && s.jobs[m.Job] == nil {
-		return Remembered{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
+		return RestoredJob{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
 	}
 	s.count++
 	job := messages.Job{
@@ -84,25 +84,25 @@ func (s *supervisor) untold(h backends.Held) Remembered {
 		job = m.job(h.ID)
 	}
 	job.ID, job.UID = s.jobID(s.count), h.ID
-	return Remembered{Job: job}
+	return RestoredJob{Job: job}
 }
 
-// know enters a job into the tables. The engine's memo is newer than the journal
+// restoreEntry enters a job into the tables. The engine's memo is newer than the journal
 // where a command changes something: it is noted before it is told. know reports
 // whether the job is elsewhere than the journal knows.
-func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
+func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved bool) {
 	job := r.Job
 	job.Scope, job.Session = cmp.Or(job.Scope, messages.MainScope), cmp.Or(job.Session, messages.DefaultSession)
-	e := &entry{held: held, noted: held && m != nil, answered: unknownAnswers}
+	e := &jobEntry{inherited: held, metaSaved: held && m != nil, queriesAnswered: unknownAnswers}
 	switch {
 	case job.State == messages.Retired:
-		e.over, e.settled = true, !held
+		e.archived, e.settled = true, !held
 	case m == nil || job.State.Ended():
 	default:
 		job.Deadline, job.Timeout = m.Deadline, m.Timeout
 		m.keeps(&job)
 		if m.Terminal != (messages.Terminal{}) {
-			job.Terminal, e.answered = m.Terminal, m.Answered
+			job.Terminal, e.queriesAnswered = m.Terminal, m.Answered
 		}
 		if moved = job.Seq > 0 && m.Seq > job.Seq && m.Scope != "" && m.Scope != job.Scope; moved {
 			job.Scope, job.Session = m.Scope, m.Session
@@ -112,28 +112,28 @@ func (s *supervisor) know(r Remembered, m *memo, held bool) (moved bool) {
 		job.State = messages.Starting // it had its turn
 	}
 	if m == nil {
-		m = &memo{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
+		m = &jobMeta{Mode: job.Mode, Background: job.Background || job.Started.IsZero()}
 	}
 	e.job, e.seq = &job, job.Seq
 	if !e.settled {
 		e.terms = m.terms(job)
 	}
 	if key := cmp.Or(r.Key, m.Key); key != "" {
-		e.asked = &asked{idempotency{job.Principal, key}, cmp.Or(r.Digest, m.Digest)}
-		s.byKey[e.asked.idempotency] = job.ID
+		e.asked = &keyedRequest{idempotencyKey{job.Principal, key}, cmp.Or(r.Digest, m.Digest)}
+		s.byKey[e.asked.idempotencyKey] = job.ID
 	}
 	s.jobs[job.ID], s.byUID[job.UID] = e, e
 	return moved
 }
 
-// reopen makes the scopes and sessions that hold something. Their opening was told
+// restoreTree makes the scopes and sessions that hold something. Their opening was told
 // if anything of them was.
-func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[messages.UID]*memo, told map[messages.UID]bool, shells []heldShell) {
+func (s *supervisor) restoreTree(ctx actor.Context, all []backends.Held, memos map[messages.UID]*jobMeta, told map[messages.UID]bool, shells []inventoryShell) {
 	asks := s.reopenShells(shells)
 	for _, h := range all {
 		e := s.byUID[h.ID]
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
-		s.knowScopes(at.Scope, memos[h.ID], told[h.ID])
+		s.restoreScopes(at.Scope, memos[h.ID], told[h.ID])
 		o := asks[at]
 		if o == nil {
 			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: messages.SessionPlan{Backend: e.job.Backend}}}
@@ -148,28 +148,28 @@ func (s *supervisor) reopen(ctx actor.Context, all []backends.Held, memos map[me
 		}
 		o.held = append(o.held, h)
 		if told[h.ID] {
-			s.asks[at] = o.ask
+			s.sessionSpecs[at] = o.ask
 			s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: o.ask.Backend, Dir: o.ask.Dir}
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(s.known)) {
-		s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.known[path]}, nil)
+	for _, path := range slices.Sorted(maps.Keys(s.scopeQuotas)) {
+		s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.scopeQuotas[path]}, nil)
 	}
 	for at, o := range asks {
 		s.send(ctx, at, *o, nil)
 	}
 }
 
-// knowScopes enters the scopes on the way to a job, with the quotas they had.
-func (s *supervisor) knowScopes(path messages.ScopePath, m *memo, told bool) {
+// restoreScopes enters the scopes on the way to a job, with the quotas they had.
+func (s *supervisor) restoreScopes(path messages.ScopePath, m *jobMeta, told bool) {
 	above := waysTo(path)
 	for i, p := range above {
-		quota := s.known[p]
+		quota := s.scopeQuotas[p]
 		if m != nil && m.Scope == path && i < len(m.Quotas) {
 			quota = m.Quotas[i]
 		}
-		s.known[p] = quota
-		s.told[p] = s.told[p] || told
+		s.scopeQuotas[p] = quota
+		s.scopesOpened[p] = s.scopesOpened[p] || told
 	}
 }
 
@@ -183,12 +183,12 @@ func waysTo(path messages.ScopePath) []messages.ScopePath {
 	return all
 }
 
-// keepsake is what an engine that keeps jobs is to keep with one.
-func (s *supervisor) keepsake(e *entry) *keepsake {
+// recoveryMeta is what an engine that keeps jobs is to keep with one.
+func (s *supervisor) recoveryMeta(e *jobEntry) *recoveryMeta {
 	if s.deps.Engine == nil || !s.deps.Engine.CanKeep() {
 		return nil
 	}
-	k := &keepsake{noted: e.noted, owed: e.owed, budget: e.budget, quotas: s.quotas(e.job.Scope)}
+	k := &recoveryMeta{noted: e.metaSaved, owed: e.clientWaiting, budget: e.budget, quotas: s.quotas(e.job.Scope)}
 	if e.asked != nil {
 		k.key, k.digest = e.asked.key, e.asked.digest
 	}
@@ -200,7 +200,7 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	var all []messages.ScopeQuota
 	bound := false
 	for _, p := range waysTo(path) {
-		q := s.known[p]
+		q := s.scopeQuotas[p]
 		bound = bound || q != messages.ScopeQuota{}
 		all = append(all, q)
 	}
@@ -210,19 +210,19 @@ func (s *supervisor) quotas(path messages.ScopePath) []messages.ScopeQuota {
 	return all
 }
 
-// revive restores a job that the engine has. A foreground job belonged to a connection and
+// restoreJob restores a job that the engine has. A foreground job belonged to a connection and
 // is stopped: at once, or later if its client can join it by an idempotency key. A promoted
 // job stays. So does one with an attached terminal, since its user will attach again.
-func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
+func (s *supervisor) restoreJob(ctx actor.Context, e *jobEntry, m *jobMeta, moved bool) {
 	ends := m != nil && m.Owed && !m.Background && !e.job.Background && m.Mode == messages.ModeSync
 	if ends && !e.job.State.Ended() {
-		e.owed, e.budget = true, e.terms.promoteAfter
+		e.clientWaiting, e.budget = true, e.terms.promoteAfter
 		e.terms.promoteAfter = 0 // it may be spent, and what is stopped is not to be told of as going on
 	}
 	stays := ends && m.Shown && !e.job.State.Ended()
-	e.change(func(job *messages.Job) { job.Background = job.Background || stays })
+	e.edit(func(job *messages.Job) { job.Background = job.Background || stays })
 	s.place(ctx, e)
-	if e.job.State.Ended() || e.due { // what it ended as is told: nothing changes that
+	if e.job.State.Ended() || e.endPending { // what it ended as is told: nothing changes that
 		return
 	}
 	if stays {
@@ -240,8 +240,8 @@ func (s *supervisor) revive(ctx actor.Context, e *entry, m *memo, moved bool) {
 	}
 }
 
-// endUnheld ends a job that the engine does not have: nothing of it is left.
-func (s *supervisor) endUnheld(ctx actor.Context, e *entry) {
+// endLostJob ends a job that the engine does not have: nothing of it is left.
+func (s *supervisor) endLostJob(ctx actor.Context, e *jobEntry) {
 	job := *e.job
 	switch {
 	case job.State.Ended(): // only its last word is missing
@@ -255,22 +255,22 @@ func (s *supervisor) endUnheld(ctx actor.Context, e *entry) {
 			Hint: "look at its output, and run it again if it did not do its work",
 		}
 	}
-	s.endHere(ctx, e, job)
+	s.endWithoutActor(ctx, e, job)
 }
 
 // lostJob is a shell's status for a job of which nobody knows how it ended.
 const lostJob = 125
 
-// endHere ends a job that has no actor and gets none.
-func (s *supervisor) endHere(ctx actor.Context, e *entry, job messages.Job) {
+// endWithoutActor ends a job that has no actor and gets none.
+func (s *supervisor) endWithoutActor(ctx actor.Context, e *jobEntry, job messages.Job) {
 	job.WaitingForInput, job.WaitingForSecret, job.OutputOpen, job.Children = false, false, false, 0
 	if !job.State.Ended() {
 		job.State, job.Ended, job.Deadline = messages.Finished, clock(), time.Time{}
 		end := job
-		s.heard(ctx, messages.CommandFinished{}, &end)
+		s.applyFact(ctx, messages.CommandFinished{}, &end)
 	}
 	job.State = messages.Retired
-	s.heard(ctx, messages.CommandRetired{}, &job)
+	s.applyFact(ctx, messages.CommandRetired{}, &job)
 	s.settled(ctx, e.job.ID)
 }
 

@@ -14,18 +14,18 @@ import (
 // and never lost. It tells which session it is of, so that the session is there again
 // although no command runs in it.
 
-// heldShell is a live shell that the engine has.
-type heldShell struct {
+// inventoryShell is a live shell that the engine has.
+type inventoryShell struct {
 	backends.Held
 	place   backends.Place
 	backend string
 }
 
 // apart parts the jobs that an engine has from the live shells.
-func apart(all []backends.Held) (jobs []backends.Held, shells []heldShell) {
+func apart(all []backends.Held) (jobs []backends.Held, shells []inventoryShell) {
 	for _, h := range all {
 		if place, backend, is := backends.ReadShellMeta(h.Meta); is {
-			shells = append(shells, heldShell{h, place, backend})
+			shells = append(shells, inventoryShell{h, place, backend})
 		} else {
 			jobs = append(jobs, h)
 		}
@@ -35,12 +35,12 @@ func apart(all []backends.Held) (jobs []backends.Held, shells []heldShell) {
 
 // reopenShells are the sessions of live shells, as they were opened. Each was told of
 // when it was: before its shell began.
-func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*openSession {
+func (s *supervisor) reopenShells(shells []inventoryShell) map[messages.Address]*openSession {
 	asks := map[messages.Address]*openSession{}
-	slices.SortFunc(shells, func(a, b heldShell) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(shells, func(a, b inventoryShell) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	for _, h := range shells {
 		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
-		s.knowScopes(at.Scope, nil, true)
+		s.restoreScopes(at.Scope, nil, true)
 		o := asks[at]
 		if o == nil {
 			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: h.plan()}}
@@ -48,7 +48,7 @@ func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*open
 		}
 		o.held = append(o.held, h.Held)
 		o.ask.Dir = cmp.Or(h.Dir, o.ask.Dir) // the last is the youngest
-		s.asks[at] = o.ask
+		s.sessionSpecs[at] = o.ask
 		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: o.ask.Dir}
 	}
 	return asks
@@ -56,25 +56,25 @@ func (s *supervisor) reopenShells(shells []heldShell) map[messages.Address]*open
 
 // rememberUses takes from the records of jobs when the live shells were used last, and
 // by what.
-func (s *supervisor) rememberUses(shells []heldShell) {
+func (s *supervisor) rememberUses(shells []inventoryShell) {
 	for _, h := range shells {
 		at := messages.Address{Scope: h.place.Scope, Session: h.place.Session}
-		s.shells.known[at] = &shellUse{used: clock()}
+		s.shells.uses[at] = &shellUse{used: clock()}
 	}
 	last := map[messages.Address]messages.Job{}
 	for _, e := range s.jobs {
 		at := messages.Address{Scope: e.job.Scope, Session: e.job.Session}
-		if s.shells.known[at] != nil && e.job.State.Ended() && e.job.Ended.After(last[at].Ended) {
+		if s.shells.uses[at] != nil && e.job.State.Ended() && e.job.Ended.After(last[at].Ended) {
 			last[at] = *e.job
 		}
 	}
 	for at, job := range last {
-		*s.shells.known[at] = shellUse{used: job.Ended, last: useOf(job)}
+		*s.shells.uses[at] = shellUse{used: job.Ended, last: useOf(job)}
 	}
 }
 
 // plan is how the session was opened, but for its environment: that lives in the shell.
-func (h heldShell) plan() messages.SessionPlan {
+func (h inventoryShell) plan() messages.SessionPlan {
 	plan := messages.SessionPlan{Backend: h.backend, Dir: h.place.Dir, Shell: h.place.Shell, Terminal: h.place.Terminal}
 	if h.place.Umask >= 0 {
 		plan.Umask = fmt.Sprintf("%04o", h.place.Umask)

@@ -33,14 +33,14 @@ func (s *supervisor) send(ctx actor.Context, to messages.Address, request any, s
 
 // find resolves what a client calls a job: its id, its ULID, or its name (the
 // youngest of that name).
-func (s *supervisor) find(id messages.JobID) (*entry, bool) {
+func (s *supervisor) find(id messages.JobID) (*jobEntry, bool) {
 	if e, ok := s.jobs[id]; ok {
 		return e, true
 	}
 	if e, ok := s.byUID[messages.UID(strings.ToUpper(string(id)))]; ok {
 		return e, true
 	}
-	var best *entry
+	var best *jobEntry
 	for _, e := range s.jobs {
 		if id != "" && e.job.Name == string(id) && (best == nil || e.job.UID > best.job.UID) {
 			best = e
@@ -62,26 +62,26 @@ func (s *supervisor) address(ctx actor.Context, r messages.Addressed) {
 		refuse(ctx, r, messages.NoSuchJob(to.Job))
 		return
 	}
-	if e.over {
+	if e.archived {
 		s.answerFor(ctx, e, r)
 		return
 	}
-	if e.given {
+	if e.sessionAbandoned {
 		refuse(ctx, r, unsupervised(e.job.ID))
 		return
 	}
 	if p, is := r.(messages.PromoteCommand); is && !e.job.HasFlag(messages.FlagUnsupervised) { // that can only be stopped
-		e.keep = e.keep || p.Keep
+		e.keepRequested = e.keepRequested || p.Keep
 	}
-	if m, moving := s.moves[e.job.ID]; moving {
+	if m, moving := s.handovers[e.job.ID]; moving {
 		m.wait(ctx, e.job.ID, r)
 		return
 	}
-	if s.letting() { // nobody is below any more
+	if s.jobsReleased() { // nobody is below any more
 		refuse(ctx, r, shuttingDown())
 		return
 	}
-	s.send(ctx, s.home(e), r, ctx.Sender())
+	s.send(ctx, s.jobAddress(e), r, ctx.Sender())
 }
 
 // stopMany stops all jobs of a session, or of a scope with its sub-scopes: those
@@ -115,11 +115,11 @@ func (s *supervisor) stopMany(ctx actor.Context, r messages.StopCommand) {
 		}
 	}
 	pid := ctx.SpawnPrefix(gatherProps(s.deps, each, ctx.Sender()), kindGather)
-	s.watches[pid.Id] = &watched{pid: pid, client: ctx.Sender(), request: r}
+	s.waiters[pid.Id] = &waiterEntry{pid: pid, client: ctx.Sender(), request: r}
 }
 
 // answerFor answers about a job that has no actor any more.
-func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed) {
+func (s *supervisor) answerFor(ctx actor.Context, e *jobEntry, r messages.Addressed) {
 	if ctx.Sender() == nil {
 		return
 	}
@@ -139,7 +139,7 @@ func (s *supervisor) answerFor(ctx actor.Context, e *entry, r messages.Addressed
 
 // readArchive lets a sink of the node's own read the output of a job that is
 // over.
-func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
+func (s *supervisor) readArchive(ctx actor.Context, e *jobEntry) {
 	pid, ok := s.archives[e.job.ID]
 	if !ok {
 		pid = ctx.SpawnPrefix(archiveProps(s.deps, e.job.ID), kindSink+"archive")
@@ -148,7 +148,7 @@ func (s *supervisor) readArchive(ctx actor.Context, e *entry) {
 	ctx.RequestWithCustomSender(pid, ctx.Message(), ctx.Sender())
 }
 
-func (s *supervisor) archivedOutputs(e *entry) outputs {
+func (s *supervisor) archivedOutputs(e *jobEntry) outputs {
 	logs, job := s.deps.Logs, *e.job
 	if job.Outcome == messages.FailedToStart {
 		return outputs{closed: true, terminal: newTerminal(job, 0).of(job.UID, unwritten)} // as its command answered

@@ -11,9 +11,9 @@ import (
 	"troupe/messages"
 )
 
-// mayName refuses a name that is, or will be, the id of another job: that would be meant,
+// checkName refuses a name that is, or will be, the id of another job: that would be meant,
 // and once it is forgotten whoever has the id would mean this one.
-func (s *supervisor) mayName(name string) *messages.Error {
+func (s *supervisor) checkName(name string) *messages.Error {
 	number, has := strings.CutPrefix(name, s.deps.prefix())
 	if !has || number == "" || strings.Trim(number, "0123456789") != "" {
 		return nil
@@ -25,30 +25,30 @@ func (s *supervisor) mayName(name string) *messages.Error {
 
 // run admits a request and places its job, or answers why not.
 func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
-	if err := s.mayRun(); err != nil {
+	if err := s.checkRun(); err != nil {
 		refuse(ctx, r, err)
 		return
 	}
-	if err := cmp.Or(r.Check(), s.mayName(r.Name)); err != nil {
+	if err := cmp.Or(r.Check(), s.checkName(r.Name)); err != nil {
 		refuse(ctx, r, err)
 		return
 	}
 	r.Scope, r.Session = cmp.Or(r.Scope, messages.MainScope), cmp.Or(r.Session, messages.DefaultSession)
 	r.Background = r.Background || r.Detach // nobody waits for what outlives all who could
-	if r.Key != "" && s.again(ctx, r) {
+	if r.Key != "" && s.joinByKey(ctx, r) {
 		return
 	}
 	if err := s.isClosing(r.Address()); err != nil {
 		refuse(ctx, r, err)
 		return
 	}
-	if err := s.mayNotify(r); err != nil {
+	if err := s.checkNotices(r); err != nil {
 		refuse(ctx, r, err)
 		return
 	}
-	shell := r.Open != nil && s.wantsShell(r.Address(), *r.Open, true)
+	shell := r.Open != nil && s.needsShell(r.Address(), *r.Open, true)
 	if shell {
-		if err := s.room(); err != nil {
+		if err := s.checkShellLimit(); err != nil {
 			refuse(ctx, r, err)
 			return
 		}
@@ -62,20 +62,20 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		s.opensShell(r.Address())
 	}
 	if ctx.Sender() != nil {
-		e.debts = []*actor.PID{ctx.Sender()}
-		e.owed = !r.Background
+		e.replyTo = []*actor.PID{ctx.Sender()}
+		e.clientWaiting = !r.Background
 	}
-	e.offered = s.admission.Offer(e.job.ID)
-	e.turn = e.offered
+	e.slotOffered = s.admission.Offer(e.job.ID)
+	e.slotGranted = e.slotOffered
 	s.place(ctx, e)
 }
 
-func (s *supervisor) mayRun() *messages.Error {
+func (s *supervisor) checkRun() *messages.Error {
 	switch {
 	case s.phase > open:
 		return shuttingDown()
-	case s.broken != nil:
-		return s.broken
+	case s.journalErr != nil:
+		return s.journalErr
 	}
 	return nil
 }
@@ -89,21 +89,21 @@ func shuttingDown() *messages.Error {
 func (s *supervisor) withdraw(ctx actor.Context, r messages.AbandonRun) {
 	e := s.byUID[r.UID]
 	if r.Key != "" { // which may name another's job
-		e = s.jobs[s.byKey[idempotency{r.Principal, r.Key}]]
+		e = s.jobs[s.byKey[idempotencyKey{r.Principal, r.Key}]]
 	}
 	if e == nil || ctx.Sender() == nil {
 		return
 	}
-	owed := len(e.debts)
-	e.debts = slices.DeleteFunc(e.debts, ctx.Sender().Equal)
-	if len(e.debts) == owed || len(e.debts) > 0 {
+	owed := len(e.replyTo)
+	e.replyTo = slices.DeleteFunc(e.replyTo, ctx.Sender().Equal)
+	if len(e.replyTo) == owed || len(e.replyTo) > 0 {
 		return // it has had its reply, or others wait for theirs
 	}
-	s.stopUnheard(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
+	s.stopWithRetry(ctx, messages.StopCommand{Job: e.job.ID, Reason: "its caller gave up", Gone: true})
 }
 
 // admit makes the record of a job that may wait for its start.
-func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
+func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	id := s.jobID(s.count + 1)
 	if err := s.admission.Admit(id, r.Scope); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 	if uid == "" {
 		uid = s.deps.NewUID()
 	}
-	env, dropped, err := s.deps.Environment(r, Self{Scope: r.Scope, Session: r.Session, Job: id, UID: uid})
+	env, dropped, err := s.deps.Environment(r, JobEnv{Scope: r.Scope, Session: r.Session, Job: id, UID: uid})
 	if err != nil {
 		s.admission.Done(id)
 		return nil, err
@@ -124,15 +124,15 @@ func (s *supervisor) admit(r messages.RunCommand) (*entry, *messages.Error) {
 	s.count++
 	job := newJob(r, id, uid)
 	job.EnvDropped = dropped
-	e := &entry{env: env, job: &job}
+	e := &jobEntry{env: env, job: &job}
 	if r.Key != "" {
-		e.asked = &asked{idempotency{r.Principal, r.Key}, digest(r)}
-		s.byKey[e.asked.idempotency] = id
+		e.asked = &keyedRequest{idempotencyKey{r.Principal, r.Key}, digest(r)}
+		s.byKey[e.asked.idempotencyKey] = id
 	}
 	r.BaseEnv = nil // it is in env
-	e.run, e.terms = &r, termsOf(&r)
+	e.run, e.terms = &r, jobOptionsOf(&r)
 	s.jobs[id], s.byUID[uid] = e, e
-	s.expect(e)
+	s.addNotices(e)
 	return e, nil
 }
 
@@ -163,22 +163,22 @@ func newJob(r messages.RunCommand, id messages.JobID, uid messages.UID) messages
 }
 
 // place sends a job to its session, which is made if it is not open.
-func (s *supervisor) place(ctx actor.Context, e *entry) {
+func (s *supervisor) place(ctx actor.Context, e *jobEntry) {
 	job := e.record()
-	s.send(ctx, s.home(e), place{
-		job: &job, run: e.run, env: e.env, terms: e.terms, turn: e.offered, held: e.held,
-		keep: s.keepsake(e), answered: e.answered,
+	s.send(ctx, s.jobAddress(e), placement{
+		job: &job, run: e.run, env: e.env, options: e.terms, slotGranted: e.slotOffered, inherited: e.inherited,
+		recovery: s.recoveryMeta(e), answered: e.queriesAnswered,
 	}, nil)
-	e.answered = unknownAnswers // who is put around it again was not told of it
+	e.queriesAnswered = unknownAnswers // who is put around it again was not told of it
 }
 
-// home is the address of a job.
-func (s *supervisor) home(e *entry) messages.Address {
+// jobAddress is the address of a job.
+func (s *supervisor) jobAddress(e *jobEntry) messages.Address {
 	return messages.Address{Job: e.job.ID, Scope: e.job.Scope, Session: e.job.Session}
 }
 
 // unplaced answers those who asked for a job that its session does not take.
-func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
+func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 	e, ok := s.jobs[m.job]
 	if !ok {
 		return
@@ -187,33 +187,33 @@ func (s *supervisor) unplaced(ctx actor.Context, m unplaced) {
 		return // it exists: it is only refused a place it was moved to
 	}
 	if e.seq > 0 {
-		s.stillborn(ctx, e, m.err)
+		s.failUnplaced(ctx, e, m.err)
 		return
 	}
 	s.drop(e)
-	s.unexpect(ctx, e)
-	s.endMove(ctx, m.job, &m.err)
+	s.dropNotices(ctx, e)
+	s.endHandover(ctx, m.job, &m.err)
 	s.refuseWaits(ctx, m)
-	s.pay(e, messages.CommandRejected{Err: m.err})
-	s.give(ctx, s.admission.Done(m.job))
+	s.queueReplies(e, messages.CommandRejected{Err: m.err})
+	s.grantSlots(ctx, s.admission.Done(m.job))
 }
 
-// stillborn ends a job that was told of and cannot be placed anew.
-func (s *supervisor) stillborn(ctx actor.Context, e *entry, err messages.Error) {
+// failUnplaced ends a job that was told of and cannot be placed anew.
+func (s *supervisor) failUnplaced(ctx actor.Context, e *jobEntry, err messages.Error) {
 	job := *e.job
 	job.Outcome, job.Err, job.Shell = messages.FailedToStart, err, cannotRun
-	s.endHere(ctx, e, job)
+	s.endWithoutActor(ctx, e, job)
 }
 
 // cannotRun is a shell's status for a program that is there and cannot run.
 const cannotRun = 126
 
 // drop removes a job from the tables.
-func (s *supervisor) drop(e *entry) {
+func (s *supervisor) drop(e *jobEntry) {
 	delete(s.jobs, e.job.ID)
 	delete(s.byUID, e.job.UID)
-	if e.asked != nil && s.byKey[e.asked.idempotency] == e.job.ID { // a node that begins again may find two under one key
-		delete(s.byKey, e.asked.idempotency)
+	if e.asked != nil && s.byKey[e.asked.idempotencyKey] == e.job.ID { // a node that begins again may find two under one key
+		delete(s.byKey, e.asked.idempotencyKey)
 	}
 }
 
@@ -225,109 +225,109 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 		}
 		s.neverStarts(ctx, e)
 	}
-	s.give(ctx, granted)
+	s.grantSlots(ctx, granted)
 }
 
-// turnReturned takes a turn back that came to a session too late or too early. A
+// slotReturned takes a turn back that came to a session too late or too early. A
 // job that still waits may ask again.
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
 	granted := s.admission.Done(id)
-	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.offered) {
-		e.change(func(job *messages.Job) { job.State = messages.Queued }) // it was to begin, and cannot yet
-		e.turn, e.offered = false, false
+	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.slotOffered) {
+		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it was to begin, and cannot yet
+		e.slotGranted, e.slotOffered = false, false
 		s.admission.Again(id, e.job.Scope)
 		s.neverStarts(ctx, e)
 	}
-	s.give(ctx, granted)
+	s.grantSlots(ctx, granted)
 }
 
-// give tells jobs that they may start.
-func (s *supervisor) give(ctx actor.Context, granted []messages.JobID) {
+// grantSlots tells jobs that they may start.
+func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
 	for _, id := range granted {
 		e, ok := s.jobs[id]
 		if !ok {
-			s.give(ctx, s.admission.Done(id))
+			s.grantSlots(ctx, s.admission.Done(id))
 			continue
 		}
-		e.turn = true
-		s.send(ctx, s.home(e), turnGiven{job: id}, nil)
+		e.slotGranted = true
+		s.send(ctx, s.jobAddress(e), slotGranted{job: id}, nil)
 	}
 }
 
-// news hears of a job. Its end and its last word are recorded at one go, and told
+// applyUpdate hears of a job. Its end and its last word are recorded at one go, and told
 // in one.
-func (s *supervisor) news(ctx actor.Context, n news) {
+func (s *supervisor) applyUpdate(ctx actor.Context, n jobUpdate) {
 	if n.last {
 		end := *n.job
 		end.State = messages.Finished
-		s.heard(ctx, n.fact, &end)
-		s.heard(ctx, messages.CommandRetired{}, n.job)
+		s.applyFact(ctx, n.fact, &end)
+		s.applyFact(ctx, messages.CommandRetired{}, n.job)
 		return
 	}
-	s.heard(ctx, n.fact, n.job)
+	s.applyFact(ctx, n.fact, n.job)
 }
 
-// heard takes a fact about a job with the record as it stands: into the table, to
+// applyFact takes a fact about a job with the record as it stands: into the table, to
 // the journal, to those who wait for it.
-func (s *supervisor) heard(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
+func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
 	e, ok := s.jobs[job.ID]
-	if !ok || e.over || e.job.State == messages.Retired {
+	if !ok || e.archived || e.job.State == messages.Retired {
 		return
 	}
 	if _, waits := fact.(messages.CommandQueued); waits && e.seq > 0 {
 		return // it is told once, however often the job is placed
 	}
-	e.take(job)
+	e.merge(job)
 	if _, ends := fact.(messages.CommandFinished); ends && len(e.job.OnFinish) > 0 {
-		e.change(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
+		e.edit(func(job *messages.Job) { job.OnFinish = s.numbered(job.OnFinish) })
 	}
-	if begun(e.job.State) {
+	if hasStarted(e.job.State) {
 		e.run, e.env = nil, nil
 	}
-	s.heardOf(job.ID)
+	s.clearStopRetry(job.ID)
 	fact = s.record(ctx, e, fact)
 	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {
 	case messages.CommandStarted:
-		s.give(ctx, s.admission.Done(job.ID))
+		s.grantSlots(ctx, s.admission.Done(job.ID))
 	case messages.CommandPromoted:
-		s.pay(e, fact)
+		s.queueReplies(e, fact)
 	case messages.CommandFinished:
-		s.pay(e, fact)
-		s.give(ctx, s.admission.Done(job.ID))
+		s.queueReplies(e, fact)
+		s.grantSlots(ctx, s.admission.Done(job.ID))
 		s.notify(ctx, e)
 	case messages.CommandRetired:
 		e.retired = clock()
 		s.confirmSoon(ctx, recordPatience)
 	}
-	s.tellWatches(ctx, e)
+	s.updateWaiters(ctx, e)
 	s.endUnrecorded(ctx, e)
-	s.endHeard(ctx, e)
+	s.endReceived(ctx, e)
 }
 
-// pay gives the clients of a run the one reply they are owed: at the end of the turn,
+// queueReplies gives the clients of a run the one reply they are owed: at the end of the turn,
 // behind what it tells the subscribers. A client that was told has work at once, and
 // might take the processor that the notices wait for; one that hears the end both ways
 // is woken once.
-func (s *supervisor) pay(e *entry, reply any) {
-	for _, client := range e.debts {
-		s.owed = append(s.owed, payment{client, reply})
+func (s *supervisor) queueReplies(e *jobEntry, reply any) {
+	for _, client := range e.replyTo {
+		s.deferredReplies = append(s.deferredReplies, deferredReply{client, reply})
 	}
-	e.debts = nil
+	e.replyTo = nil
 }
 
-// payment is a reply that goes out at the end of the turn.
-type payment struct {
+// deferredReply is a reply that goes out at the end of the turn.
+type deferredReply struct {
 	client *actor.PID
 	reply  any
 }
 
-func (s *supervisor) payNow(ctx actor.Context) {
-	for i, p := range s.owed {
+func (s *supervisor) flushReplies(ctx actor.Context) {
+	for i, p := range s.deferredReplies {
 		ctx.Send(p.client, p.reply)
-		s.owed[i] = payment{}
+		s.deferredReplies[i] = deferredReply{}
 	}
-	if s.owed = s.owed[:0]; cap(s.owed) > maxCommit {
-		s.owed = nil
+	if s.deferredReplies = s.deferredReplies[:0]; cap(s.deferredReplies) > maxCommit {
+		s.deferredReplies = nil
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// owed is a closing that is on its way: what was asked, and who waits for it.
-type owed struct {
-	request any
-	clients []*actor.PID
-	held    bool // until the jobs that are being moved there have come
+// pendingClose is a closing that is on its way: what was asked, and who waits for it.
+type pendingClose struct {
+	request          any
+	clients          []*actor.PID
+	awaitingHandover bool // until the jobs that are being moved there have come
 }
 
 // arrange opens and closes parts of the tree, and moves jobs between them. While
@@ -27,8 +27,8 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 	switch request.(type) {
 	case messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
 	default:
-		if s.broken != nil {
-			refuse(ctx, request, s.broken)
+		if s.journalErr != nil {
+			refuse(ctx, request, s.journalErr)
 			return
 		}
 	}
@@ -40,11 +40,11 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 			refuse(ctx, r, err)
 			return
 		}
-		quota, open := s.known[r.Path]
+		quota, open := s.scopeQuotas[r.Path]
 		if !open || !r.Join {
 			quota = r.Quota
 		}
-		s.known[r.Path] = quota
+		s.scopeQuotas[r.Path] = quota
 		s.send(ctx, messages.Address{Scope: r.Path}, openScope{quota: quota}, ctx.Sender())
 	case messages.CloseSession:
 		at := messages.Address{Scope: cmp.Or(r.Scope, messages.MainScope), Session: cmp.Or(r.Session, messages.DefaultSession)}
@@ -54,7 +54,7 @@ func (s *supervisor) arrange(ctx actor.Context, request any) {
 		}
 		s.close(ctx, at, r, ctx.Sender())
 	case messages.CloseScope:
-		if _, ok := s.known[r.Path]; !ok {
+		if _, ok := s.scopeQuotas[r.Path]; !ok {
 			refuse(ctx, r, noSuchScope(r.Path))
 			return
 		}
@@ -72,8 +72,8 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 		refuse(ctx, r, err)
 		return
 	}
-	if s.wantsShell(r.Address(), r.SessionPlan, false) {
-		if err := s.room(); err != nil {
+	if s.needsShell(r.Address(), r.SessionPlan, false) {
+		if err := s.checkShellLimit(); err != nil {
 			refuse(ctx, r, err)
 			return
 		}
@@ -87,10 +87,10 @@ func (s *supervisor) openSession(ctx actor.Context, r messages.OpenSession) {
 func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, client *actor.PID) {
 	o, ok := s.closings[at]
 	if !ok {
-		o = &owed{request: request, held: s.awaits(at)}
+		o = &pendingClose{request: request, awaitingHandover: s.awaits(at)}
 		s.closings[at] = o
 	}
-	if !o.held { // again, too: a shorter grace counts
+	if !o.awaitingHandover { // again, too: a shorter grace counts
 		s.send(ctx, at, request, nil)
 	}
 	if client != nil {
@@ -99,15 +99,15 @@ func (s *supervisor) close(ctx actor.Context, at messages.Address, request any, 
 	s.confirmLate(ctx) // what has ended before
 }
 
-// sessionUp keeps what a session is. That its actor is a new one is nobody's
+// sessionOpened keeps what a session is. That its actor is a new one is nobody's
 // business.
-func (s *supervisor) sessionUp(ctx actor.Context, m sessionUp) {
+func (s *supervisor) sessionUp(ctx actor.Context, m sessionOpened) {
 	at := messages.Address{Scope: m.fact.Info.Scope, Session: m.fact.Info.Session}
 	was, again := s.sessions[at]
 	if m.fact.Info.Snapshot == messages.SnapshotNone { // a new actor does not know
 		m.fact.Info.Snapshot, m.fact.Info.SnapshotError = was.Snapshot, was.SnapshotError
 	}
-	s.sessions[at], s.asks[at] = m.fact.Info, m.ask
+	s.sessions[at], s.sessionSpecs[at] = m.fact.Info, m.ask
 	s.shellUp(ctx, at, m.fact.Info)
 	if !again {
 		s.note(ctx, m.fact)
@@ -118,12 +118,12 @@ func (s *supervisor) sessionUp(ctx actor.Context, m sessionUp) {
 func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 	switch f := fact.(type) {
 	case messages.ScopeOpened:
-		if s.told[f.Path] {
+		if s.scopesOpened[f.Path] {
 			return
 		}
-		s.told[f.Path] = true
-		if _, asked := s.known[f.Path]; !asked {
-			s.known[f.Path] = messages.ScopeQuota{}
+		s.scopesOpened[f.Path] = true
+		if _, asked := s.scopeQuotas[f.Path]; !asked {
+			s.scopeQuotas[f.Path] = messages.ScopeQuota{}
 		}
 	case messages.SessionReplaced:
 		s.shellReplaced(f)
@@ -131,20 +131,20 @@ func (s *supervisor) sessionFact(ctx actor.Context, fact messages.Fact) {
 		at := messages.Address{Scope: f.Scope, Session: f.Session}
 		if _, was := s.sessions[at]; !was {
 			s.unopened(at)
-			s.payClosing(ctx, at, f)
+			s.replyClosed(ctx, at, f)
 			return // nobody was told that it was open
 		}
 		s.shellGone(f)
 		delete(s.sessions, at)
-		delete(s.asks, at)
-		delete(s.falls, at)
-		s.leave(ctx, at)
-		s.payClosing(ctx, at, f)
+		delete(s.sessionSpecs, at)
+		delete(s.crashCounts, at)
+		s.keepSessionJobs(ctx, at)
+		s.replyClosed(ctx, at, f)
 	case messages.ScopeClosed:
-		delete(s.known, f.Path)
-		delete(s.told, f.Path)
-		delete(s.falls, messages.Address{Scope: f.Path})
-		s.payClosing(ctx, messages.Address{Scope: f.Path}, f)
+		delete(s.scopeQuotas, f.Path)
+		delete(s.scopesOpened, f.Path)
+		delete(s.crashCounts, messages.Address{Scope: f.Path})
+		s.replyClosed(ctx, messages.Address{Scope: f.Path}, f)
 	}
 	s.note(ctx, fact)
 }
@@ -166,11 +166,11 @@ func (s *supervisor) isClosing(at messages.Address) *messages.Error {
 	return nil
 }
 
-// leave takes over the jobs of a session that is gone: those whose processes
+// keepSessionJobs takes over the jobs of a session that is gone: those whose processes
 // were told to outlive it.
-func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
+func (s *supervisor) keepSessionJobs(ctx actor.Context, at messages.Address) {
 	for _, e := range s.sorted() {
-		if !e.over && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
+		if !e.archived && e.job.State.Ended() && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			s.retire(ctx, e)
 			s.settled(ctx, e.job.ID) // as far as it goes: its processes were told to survive
 		}
@@ -178,7 +178,7 @@ func (s *supervisor) leave(ctx actor.Context, at messages.Address) {
 	s.leaveUnsettled(at)
 }
 
-func (s *supervisor) payClosing(ctx actor.Context, at messages.Address, reply any) {
+func (s *supervisor) replyClosed(ctx actor.Context, at messages.Address, reply any) {
 	if o, ok := s.closings[at]; ok {
 		delete(s.closings, at)
 		for _, client := range o.clients {
@@ -187,13 +187,13 @@ func (s *supervisor) payClosing(ctx actor.Context, at messages.Address, reply an
 	}
 }
 
-// scopeDown stops a top scope that has ended.
-func (s *supervisor) scopeDown(ctx actor.Context, m scopeDown) {
+// scopeStopped stops a top scope that has ended.
+func (s *supervisor) scopeDown(ctx actor.Context, m scopeStopped) {
 	name := string(m.fact.Path)
 	if pid := s.scopes[name]; pid != nil && pid.Equal(m.who) {
 		delete(s.scopes, name)
 	}
-	dismiss(ctx, m.who)
+	poisonChild(ctx, m.who)
 	s.sessionFact(ctx, m.fact)
 	if s.shutdown != nil {
 		s.shutdown.survivors = append(s.shutdown.survivors, m.fact.Survivors...)
@@ -203,53 +203,53 @@ func (s *supervisor) scopeDown(ctx actor.Context, m scopeDown) {
 
 // scopeLost rebuilds a top scope that died.
 func (s *supervisor) scopeLost(ctx actor.Context, path messages.ScopePath) {
-	if s.letting() {
+	if s.jobsReleased() {
 		s.shutdownStep(ctx)
 		return
 	}
-	s.rebuild(ctx, orphaned{scope: path})
+	s.rebuild(ctx, subtreeLost{scope: path})
 }
 
 // rebuild places again what a dead session or scope held: jobs belong to the
 // engine, and actors are put around them. Closings that were on their way are
 // asked for again, last.
-func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
-	if s.letting() {
+func (s *supervisor) rebuild(ctx actor.Context, lost subtreeLost) {
+	if s.jobsReleased() {
 		return
 	}
-	bare, given := s.fell(lost)
+	bare, given := s.countCrash(lost)
 	if given {
 		s.giveUp(ctx, lost)
 		return
 	}
 	inside := lost.holds
 	if lost.session == "" {
-		for _, path := range slices.Sorted(maps.Keys(s.known)) {
+		for _, path := range slices.Sorted(maps.Keys(s.scopeQuotas)) {
 			if lost.scope.Contains(path) {
-				s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.known[path]}, nil)
+				s.send(ctx, messages.Address{Scope: path}, openScope{quota: s.scopeQuotas[path]}, nil)
 			}
 		}
 	}
 	for at, info := range s.sessions {
 		if inside(at) {
-			ask := s.asks[at]
+			ask := s.sessionSpecs[at]
 			ask.Scope, ask.Session, ask.Backend = at.Scope, at.Session, info.Backend
 			s.send(ctx, at, openSession{ask: ask, bare: bare}, nil)
 		}
 	}
 	for _, e := range s.inTurn() {
-		if !s.isLeft(e) && !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+		if !s.endUnsettled(e) && !e.settled && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.replace(ctx, e)
 		}
 	}
-	for _, e := range s.leaving {
-		if !s.isLeft(e) && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
+	for _, e := range s.settling {
+		if !s.endUnsettled(e) && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
 			s.place(ctx, e)
 			s.askSettled(ctx, e)
 		}
 	}
 	for at, o := range s.closings {
-		if inside(at) && !o.held {
+		if inside(at) && !o.awaitingHandover {
 			s.send(ctx, at, o.request, nil)
 		}
 	}
@@ -257,15 +257,15 @@ func (s *supervisor) rebuild(ctx actor.Context, lost orphaned) {
 	if above := lost.above(); above != "" {
 		s.send(ctx, messages.Address{Scope: above}, rebuilt{}, nil)
 	}
-	for id := range s.moves {
+	for id := range s.handovers {
 		if e := s.jobs[id]; e != nil && inside(messages.Address{Scope: e.job.Scope, Session: e.job.Session}) {
-			s.send(ctx, s.home(e), letGo{job: id}, nil)
+			s.send(ctx, s.jobAddress(e), releaseJob{job: id}, nil)
 		}
 	}
 }
 
 // above is the scope in which the dead actor was a child, "" for the top.
-func (o orphaned) above() messages.ScopePath {
+func (o subtreeLost) above() messages.ScopePath {
 	if o.session != "" {
 		return o.scope
 	}
@@ -273,10 +273,10 @@ func (o orphaned) above() messages.ScopePath {
 }
 
 // closeAgain closes what was placed again within a scope that is being closed.
-func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
+func (s *supervisor) closeAgain(ctx actor.Context, lost subtreeLost) {
 	for at, o := range s.closings {
 		r, ok := o.request.(messages.CloseScope)
-		if !ok || o.held || !at.Scope.Contains(lost.above()) {
+		if !ok || o.awaitingHandover || !at.Scope.Contains(lost.above()) {
 			continue
 		}
 		to := messages.Address{Scope: lost.scope, Session: lost.session}
@@ -294,12 +294,12 @@ func (s *supervisor) closeAgain(ctx actor.Context, lost orphaned) {
 // replace places a job again. One that waits asks for its turn anew. One that
 // had its turn keeps it: its engine may have been asked already, and a process
 // that is about to begin must not be without an owner meanwhile.
-func (s *supervisor) replace(ctx actor.Context, e *entry) {
+func (s *supervisor) replace(ctx actor.Context, e *jobEntry) {
 	switch {
-	case e.job.State == messages.Queued && e.turn:
-		e.change(func(job *messages.Job) { job.State = messages.Starting })
+	case e.job.State == messages.Queued && e.slotGranted:
+		e.edit(func(job *messages.Job) { job.State = messages.Starting })
 	case e.job.State == messages.Queued:
-		s.give(ctx, s.admission.Done(e.job.ID))
+		s.grantSlots(ctx, s.admission.Done(e.job.ID))
 		s.admission.Again(e.job.ID, e.job.Scope)
 	}
 	s.place(ctx, e)

@@ -18,9 +18,9 @@ import (
 
 // shells are the live shells of the node, and what is known of their use.
 type shells struct {
-	known map[messages.Address]*shellUse
-	look  scheduler.CancelFunc // at those that nobody uses
-	ends  recentEnds
+	uses       map[messages.Address]*shellUse
+	idleTimer  scheduler.CancelFunc // at those that nobody uses
+	recentEnds recentEnds
 }
 
 // shellUse is the use of one.
@@ -35,12 +35,12 @@ type shellUse struct {
 // own: an actor that dies with the request takes the answer along.
 const openPatience = 10 * time.Second
 
-// idleLate says that a shell may have been idle for too long.
-type idleLate struct{ quiet }
+// idleTick says that a shell may have been idle for too long.
+type idleTick struct{ noDeadLetter }
 
-// wantsShell says whether a request would make a live shell that is not there.
-func (s *supervisor) wantsShell(at messages.Address, plan messages.SessionPlan, asRun bool) bool {
-	if s.shells.known[at] != nil {
+// needsShell says whether a request would make a live shell that is not there.
+func (s *supervisor) needsShell(at messages.Address, plan messages.SessionPlan, asRun bool) bool {
+	if s.shells.uses[at] != nil {
 		return false
 	}
 	if _, open := s.sessions[at]; open {
@@ -49,19 +49,19 @@ func (s *supervisor) wantsShell(at messages.Address, plan messages.SessionPlan, 
 	return s.deps.isLive(plan.Backend) || asRun && plan.Backend == "" && s.deps.isLive(messages.BackendShell)
 }
 
-// room says why there is no room for one more live shell. Who must go for one that is being
+// checkShellLimit says why there is no room for one more live shell. Who must go for one that is being
 // opened goes when it is open, so that many of the others must be at rest.
-func (s *supervisor) room() *messages.Error {
-	if s.limit.Shells <= 0 || len(s.shells.known) < s.limit.Shells {
+func (s *supervisor) checkShellLimit() *messages.Error {
+	if s.limit.Shells <= 0 || len(s.shells.uses) < s.limit.Shells {
 		return nil
 	}
-	works := s.working()
-	for at, use := range s.shells.known {
+	works := s.busySessions()
+	for at, use := range s.shells.uses {
 		if use.pending && clock().Sub(use.used) > openPatience && !works[at] {
-			delete(s.shells.known, at)
+			delete(s.shells.uses, at)
 		}
 	}
-	n, idle := s.resting(works)
+	n, idle := s.idleShells(works)
 	if n-len(idle) < s.limit.Shells {
 		return nil
 	}
@@ -72,9 +72,9 @@ func (s *supervisor) room() *messages.Error {
 	}
 }
 
-// resting counts the live shells, and lists those that nobody uses.
-func (s *supervisor) resting(works map[messages.Address]bool) (n int, idle []messages.Address) {
-	for at, use := range s.shells.known {
+// idleShells counts the live shells, and lists those that nobody uses.
+func (s *supervisor) idleShells(works map[messages.Address]bool) (n int, idle []messages.Address) {
+	for at, use := range s.shells.uses {
 		if s.isClosing(at) != nil {
 			continue
 		}
@@ -85,29 +85,29 @@ func (s *supervisor) resting(works map[messages.Address]bool) (n int, idle []mes
 	return n, idle
 }
 
-// tooMany are the shells that must go for one that is open now: those that were used the
+// shellsToEvict are the shells that must go for one that is open now: those that were used the
 // longest ago. What is being opened is none yet.
-func (s *supervisor) tooMany(opened messages.Address) []messages.Address {
-	if s.limit.Shells <= 0 || len(s.shells.known) <= s.limit.Shells {
+func (s *supervisor) shellsToEvict(opened messages.Address) []messages.Address {
+	if s.limit.Shells <= 0 || len(s.shells.uses) <= s.limit.Shells {
 		return nil
 	}
-	n, idle := s.resting(s.working())
-	for _, use := range s.shells.known {
+	n, idle := s.idleShells(s.busySessions())
+	for _, use := range s.shells.uses {
 		if use.pending {
 			n--
 		}
 	}
 	idle = slices.DeleteFunc(idle, func(at messages.Address) bool { return at == opened })
-	slices.SortFunc(idle, func(a, b messages.Address) int { return s.shells.known[a].used.Compare(s.shells.known[b].used) })
+	slices.SortFunc(idle, func(a, b messages.Address) int { return s.shells.uses[a].used.Compare(s.shells.uses[b].used) })
 	return idle[:min(max(n-s.limit.Shells, 0), len(idle))]
 }
 
-// working are the sessions in which a command runs or waits. There may be thousands of
+// busySessions are the sessions in which a command runs or waits. There may be thousands of
 // jobs, and of shells, too: they are looked at once for all.
-func (s *supervisor) working() map[messages.Address]bool {
+func (s *supervisor) busySessions() map[messages.Address]bool {
 	works := map[messages.Address]bool{}
 	for _, e := range s.jobs {
-		if !e.over && !e.job.State.Ended() {
+		if !e.archived && !e.job.State.Ended() {
 			works[messages.Address{Scope: e.job.Scope, Session: e.job.Session}] = true
 		}
 	}
@@ -116,7 +116,7 @@ func (s *supervisor) working() map[messages.Address]bool {
 
 // opensShell counts a live shell that is about to be opened.
 func (s *supervisor) opensShell(at messages.Address) {
-	s.shells.known[at] = &shellUse{used: clock(), pending: true}
+	s.shells.uses[at] = &shellUse{used: clock(), pending: true}
 }
 
 // cleanUp closes a session that nobody uses.
@@ -129,17 +129,17 @@ func (s *supervisor) cleanUp(ctx actor.Context, at messages.Address) {
 // shellUp takes note of a live shell that is open.
 func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messages.SessionInfo) {
 	if !s.deps.isLive(info.Backend) {
-		delete(s.shells.known, at)
+		delete(s.shells.uses, at)
 		return
 	}
-	use := s.shells.known[at]
+	use := s.shells.uses[at]
 	if use == nil {
 		use = &shellUse{used: clock()}
-		s.shells.known[at] = use
+		s.shells.uses[at] = use
 	}
 	if use.pending {
 		use.pending = false
-		for _, victim := range s.tooMany(at) {
+		for _, victim := range s.shellsToEvict(at) {
 			s.cleanUp(ctx, victim)
 		}
 	}
@@ -148,10 +148,10 @@ func (s *supervisor) shellUp(ctx actor.Context, at messages.Address, info messag
 
 // shellUsed takes note of a command of a live shell that began or ended.
 func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job *messages.Job) {
-	if len(s.shells.known) == 0 {
+	if len(s.shells.uses) == 0 {
 		return
 	}
-	use := s.shells.known[messages.Address{Scope: job.Scope, Session: job.Session}]
+	use := s.shells.uses[messages.Address{Scope: job.Scope, Session: job.Session}]
 	if use == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (s *supervisor) shellUsed(ctx actor.Context, fact messages.CommandFact, job
 // between two commands this is the first that is heard.
 func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 	at := messages.Address{Scope: m.Scope, Session: m.Session}
-	use := s.shells.known[at]
+	use := s.shells.uses[at]
 	if use == nil {
 		return
 	}
@@ -191,10 +191,10 @@ func (s *supervisor) shellReplaced(m messages.SessionReplaced) {
 func (s *supervisor) shellGone(m messages.SessionClosed) {
 	at := messages.Address{Scope: m.Scope, Session: m.Session}
 	var last commandUse
-	if use := s.shells.known[at]; use != nil {
+	if use := s.shells.uses[at]; use != nil {
 		last = use.last
 	}
-	delete(s.shells.known, at)
+	delete(s.shells.uses, at)
 	why := messages.EndStopped
 	if m.By == messages.BySystem && m.Reason == messages.AutoCleanup {
 		why = messages.EndCleanup
@@ -206,30 +206,30 @@ func (s *supervisor) shellGone(m messages.SessionClosed) {
 
 // ended keeps an end, also for the node that follows.
 func (s *supervisor) ended(end messages.SessionEnd) {
-	s.shells.ends.add(end)
-	s.beside(Entry{Ends: []messages.SessionEnd{end}})
+	s.shells.recentEnds.add(end)
+	s.queueEntry(JournalEntry{Ends: []messages.SessionEnd{end}})
 }
 
 // unopened forgets a session that there is not.
 func (s *supervisor) unopened(at messages.Address) {
-	if use := s.shells.known[at]; use != nil && use.pending {
-		delete(s.shells.known, at)
+	if use := s.shells.uses[at]; use != nil && use.pending {
+		delete(s.shells.uses, at)
 	}
 }
 
 // idleSoon sees to it that the shells that nobody uses are looked at.
 func (s *supervisor) idleSoon(ctx actor.Context) {
-	if s.limit.ShellIdle <= 0 || s.shells.look != nil || s.phase != open {
+	if s.limit.ShellIdle <= 0 || s.shells.idleTimer != nil || s.phase != open {
 		return
 	}
 	next := time.Duration(-1)
-	for at, use := range s.shells.known {
+	for at, use := range s.shells.uses {
 		if left := use.used.Add(s.limit.ShellIdle).Sub(clock()); s.mayIdle(at, use) && (next < 0 || left < next) {
 			next = max(left, time.Second)
 		}
 	}
 	if next > 0 {
-		s.shells.look = later(ctx, next, idleLate{})
+		s.shells.idleTimer = sendLater(ctx, next, idleTick{})
 	}
 }
 
@@ -241,12 +241,12 @@ func (s *supervisor) mayIdle(at messages.Address, use *shellUse) bool {
 // idle closes the shells that nobody has used for too long, and comes back for the
 // others. One that works comes to rest by a fact that leads here again.
 func (s *supervisor) idle(ctx actor.Context) {
-	s.shells.look = nil
+	s.shells.idleTimer = nil
 	if s.phase != open {
 		return
 	}
-	works := s.working()
-	for at, use := range s.shells.known {
+	works := s.busySessions()
+	for at, use := range s.shells.uses {
 		if !s.mayIdle(at, use) || clock().Sub(use.used) < s.limit.ShellIdle {
 			continue
 		}

@@ -15,21 +15,21 @@ import (
 func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
 	const shells, finished = 4000, 10000
 	s := &supervisor{
-		deps: &Deps{}, limit: Limits{Shells: shells}, closings: map[messages.Address]*owed{},
-		sessions: map[messages.Address]messages.SessionInfo{}, jobs: map[messages.JobID]*entry{}, shells: manyShells(shells),
+		deps: &Deps{}, limit: Limits{Shells: shells}, closings: map[messages.Address]*pendingClose{},
+		sessions: map[messages.Address]messages.SessionInfo{}, jobs: map[messages.JobID]*jobEntry{}, shells: manyShells(shells),
 	}
 	for i := range finished {
 		id := messages.JobID(fmt.Sprintf("j%d", i))
-		s.jobs[id] = &entry{over: true, job: &messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
+		s.jobs[id] = &jobEntry{archived: true, job: &messages.Job{ID: id, Scope: "main", Session: "s1", State: messages.Finished}}
 	}
 	busy := messages.Address{Scope: "main", Session: "s0"}
-	s.jobs["busy"] = &entry{job: &messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
+	s.jobs["busy"] = &jobEntry{job: &messages.Job{ID: "busy", Scope: busy.Scope, Session: busy.Session, State: messages.Running}}
 	begin := time.Now()
-	require.Nil(t, s.room())
+	require.Nil(t, s.checkShellLimit())
 	added := messages.Address{Scope: "main", Session: "new"}
-	s.shells.known[added] = &shellUse{used: time.Unix(0, 0)}
-	s.shells.known[messages.Address{Scope: "main", Session: "to be"}] = &shellUse{pending: true}
-	victims := s.tooMany(added)
+	s.shells.uses[added] = &shellUse{used: time.Unix(0, 0)}
+	s.shells.uses[messages.Address{Scope: "main", Session: "to be"}] = &shellUse{pending: true}
+	victims := s.shellsToEvict(added)
 	took := time.Since(begin)
 	require.Equal(t, []messages.Address{{Scope: "main", Session: "s1"}}, victims) // s0 is older, and busy
 	require.Less(t, took, 5*time.Second)                                          // a look for each shell took 27 s
@@ -37,10 +37,10 @@ func TestRoomForAShellIsFoundAtOnce(t *testing.T) {
 
 // manyShells are so many shells, each used a second later than the one before.
 func manyShells(n int) shells {
-	all := shells{known: map[messages.Address]*shellUse{}}
+	all := shells{uses: map[messages.Address]*shellUse{}}
 	for i := range n {
 		at := messages.Address{Scope: "main", Session: messages.SessionID(fmt.Sprintf("s%d", i))}
-		all.known[at] = &shellUse{used: time.Unix(int64(i), 0)}
+		all.uses[at] = &shellUse{used: time.Unix(int64(i), 0)}
 	}
 	return all
 }

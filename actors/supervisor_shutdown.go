@@ -18,13 +18,13 @@ type shutdown struct {
 	clients   []*actor.PID
 	survivors []messages.Survivor
 	forced    bool // what has not ended in its time is ended without any
-	letting   bool // the jobs are left to the engine
+	releasing bool // the jobs are left to the engine
 	flushing  int  // channels that have not answered
 }
 
-// shutdownLate says that a phase of the end has lasted too long.
-type shutdownLate struct {
-	quiet
+// shutdownTimeout says that a phase of the end has lasted too long.
+type shutdownTimeout struct {
+	noDeadLetter
 	phase phase
 }
 
@@ -46,10 +46,10 @@ func (s *supervisor) shutDown(ctx actor.Context, r messages.ShutdownNode) {
 	}
 	if !joins {
 		s.phase = closingScopes
-		s.unhearNone()
-		s.cancels = append(s.cancels, later(ctx, s.longest(r.Grace)+shutdownPatience, shutdownLate{phase: closingScopes}))
+		s.disarmStopRetry()
+		s.timers = append(s.timers, sendLater(ctx, s.longest(r.Grace)+shutdownPatience, shutdownTimeout{phase: closingScopes}))
 		if r.KeepJobs {
-			s.letAllGo(ctx)
+			s.releaseAllJobs(ctx)
 		} else {
 			s.closeTops(ctx, r.Grace)
 		}
@@ -91,28 +91,28 @@ func (s *supervisor) tops() map[messages.ScopePath]bool {
 	for name := range s.scopes {
 		tops[messages.ScopePath(name)] = true
 	}
-	for _, m := range s.moves {
+	for _, m := range s.handovers {
 		tops[messages.ScopePath(m.to.Names()[0])] = true
 	}
 	return tops
 }
 
-// letAllGo leaves the jobs to the engine and tells those who wait for them, or
+// releaseAllJobs leaves the jobs to the engine and tells those who wait for them, or
 // for anything else of the tree: nobody is left below who would answer.
-func (s *supervisor) letAllGo(ctx actor.Context) {
-	s.shutdown.letting = true
+func (s *supervisor) releaseAllJobs(ctx actor.Context) {
+	s.shutdown.releasing = true
 	for _, pid := range s.scopes {
 		ctx.Stop(pid)
 	}
 	for _, e := range s.jobs {
-		s.pay(e, messages.CommandRejected{Err: s.leftBehind(e.job.ID)})
-		s.leaveBehind(ctx, e)
+		s.queueReplies(e, messages.CommandRejected{Err: s.replyLeftRunning(e.job.ID)})
+		s.recordLeftRunning(ctx, e)
 	}
 	var waiting []*actor.PID
 	for _, o := range s.closings {
 		waiting = append(waiting, o.clients...)
 	}
-	for _, m := range s.moves {
+	for _, m := range s.handovers {
 		waiting = append(waiting, m.clients...)
 		for _, q := range m.early {
 			if r, ok := q.request.(messages.Refusable); ok && q.sender != nil {
@@ -124,24 +124,24 @@ func (s *supervisor) letAllGo(ctx actor.Context) {
 		ctx.Send(client, messages.RequestRejected{Err: *shuttingDown()})
 	}
 	clear(s.closings)
-	clear(s.moves)
+	clear(s.handovers)
 }
 
-// leaveBehind has the next node know that a job goes on without its client, who
+// recordLeftRunning has the next node know that a job goes on without its client, who
 // is told so: of a node that ends in order nobody's job is cancelled. For one that has not
 // come back yet the next node waits again.
-func (s *supervisor) leaveBehind(ctx actor.Context, e *entry) {
-	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.owed && !e.job.State.Ended() && !e.job.Background && !e.awaited && !e.waits() {
-		e.change(func(job *messages.Job) { job.Background = true })
+func (s *supervisor) recordLeftRunning(ctx actor.Context, e *jobEntry) {
+	if s.shutdown.ask.KeepJobs && s.deps.lasts() && e.clientWaiting && !e.job.State.Ended() && !e.job.Background && !e.awaitingClient && !e.waits() {
+		e.edit(func(job *messages.Job) { job.Background = true })
 		s.record(ctx, e, messages.CommandPromoted{})
 	}
 }
 
 // waits says whether no engine was asked for a job yet.
-func (e *entry) waits() bool { return e.job.State == messages.Queued && !e.turn }
+func (e *jobEntry) waits() bool { return e.job.State == messages.Queued && !e.slotGranted }
 
-// leftBehind tells who waits for a job that has no end yet what becomes of it.
-func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
+// replyLeftRunning tells who waits for a job that has no end yet what becomes of it.
+func (s *supervisor) replyLeftRunning(id messages.JobID) messages.Error {
 	if s.shutdown.ask.KeepJobs && s.jobs[id].waits() {
 		return messages.Error{
 			Code: messages.ShuttingDown, Message: "the node is shutting down; job " + string(id) + " had not begun, and will not", Hint: "ask the next one to run it",
@@ -158,9 +158,9 @@ func (s *supervisor) leftBehind(id messages.JobID) messages.Error {
 	}
 }
 
-// letting says whether the jobs were left to the engine: nothing is placed any
+// jobsReleased says whether the jobs were left to the engine: nothing is placed any
 // more.
-func (s *supervisor) letting() bool { return s.shutdown != nil && s.shutdown.letting }
+func (s *supervisor) jobsReleased() bool { return s.shutdown != nil && s.shutdown.releasing }
 
 // shutdownStep goes on with the end as far as it can.
 func (s *supervisor) shutdownStep(ctx actor.Context) {
@@ -169,15 +169,15 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	}
 	if s.phase == closingScopes && len(s.scopes) == 0 {
 		s.phase = endingWaits
-		s.endWatches(ctx)
+		s.abortWaiters(ctx)
 	}
-	if s.phase == endingWaits && len(s.watches) == 0 {
+	if s.phase == endingWaits && len(s.waiters) == 0 {
 		s.phase = recordingRest
 		if len(s.unwritten) == 0 || s.unwritable() {
 			s.flushChannels(ctx)
 			return
 		}
-		s.cancels = append(s.cancels, later(ctx, recordPatience, shutdownLate{phase: recordingRest}))
+		s.timers = append(s.timers, sendLater(ctx, recordPatience, shutdownTimeout{phase: recordingRest}))
 	}
 	if s.phase == flushingRest && s.shutdown.flushing <= 0 {
 		s.phase = down
@@ -192,22 +192,22 @@ func (s *supervisor) shutdownStep(ctx actor.Context) {
 	s.shutdown.clients = nil
 }
 
-// late goes on although a phase is not done. Jobs that did not end in their time
+// onShutdownTimeout goes on although a phase is not done. Jobs that did not end in their time
 // are killed, and told of as any others; what has not ended then is the engine's
 // to end.
-func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
+func (s *supervisor) onShutdownTimeout(ctx actor.Context, m shutdownTimeout) {
 	if s.phase != m.phase || s.shutdown == nil {
 		return
 	}
 	switch s.phase {
 	case closingScopes:
-		if !s.shutdown.forced && !s.shutdown.letting {
+		if !s.shutdown.forced && !s.shutdown.releasing {
 			s.shutdown.forced = true
-			s.cancels = append(s.cancels, later(ctx, forcedPatience, shutdownLate{phase: closingScopes}))
+			s.timers = append(s.timers, sendLater(ctx, forcedPatience, shutdownTimeout{phase: closingScopes}))
 			s.closeTops(ctx, -1)
 			return
 		}
-		s.letAllGo(ctx)
+		s.releaseAllJobs(ctx)
 		clear(s.scopes)
 	case recordingRest:
 		s.flushChannels(ctx)
@@ -218,14 +218,14 @@ func (s *supervisor) late(ctx actor.Context, m shutdownLate) {
 }
 
 func (s *supervisor) stopTimers() {
-	if s.shells.look != nil {
-		s.shells.look()
+	if s.shells.idleTimer != nil {
+		s.shells.idleTimer()
 	}
-	for _, cancel := range s.cancels {
+	for _, cancel := range s.timers {
 		cancel()
 	}
-	s.cancels = nil
-	for _, cancel := range []scheduler.CancelFunc{s.confirming, s.removing, s.aging, s.acking, s.unhearing, s.retrying} {
+	s.timers = nil
+	for _, cancel := range []scheduler.CancelFunc{s.confirmTimer, s.removeTimer, s.trimTimer, s.ackTimer, s.stopRetryTimer, s.retrying} {
 		if cancel != nil {
 			cancel()
 		}

@@ -17,63 +17,63 @@ import (
 // unheardAgain is before a stop of which nothing was heard is asked for once more.
 const unheardAgain = time.Second
 
-// unheardLate says that stops may have been lost.
-type unheardLate struct{ quiet }
+// stopRetryTick says that stops may have been lost.
+type stopRetryTick struct{ noDeadLetter }
 
-// stopUnheard ends a job for which nobody waits.
-func (s *supervisor) stopUnheard(ctx actor.Context, r messages.StopCommand) {
-	if s.unheard == nil {
-		s.unheard = map[messages.JobID]messages.StopCommand{}
+// stopWithRetry ends a job for which nobody waits.
+func (s *supervisor) stopWithRetry(ctx actor.Context, r messages.StopCommand) {
+	if s.stopRetries == nil {
+		s.stopRetries = map[messages.JobID]messages.StopCommand{}
 	}
-	s.unheard[r.Job] = r
+	s.stopRetries[r.Job] = r
 	ctx.Send(ctx.Self(), r)
-	s.lookUnheard(ctx)
+	s.armStopRetry(ctx)
 }
 
-func (s *supervisor) lookUnheard(ctx actor.Context) {
-	if s.unhearing == nil && len(s.unheard) > 0 {
-		s.unhearing = later(ctx, unheardAgain, unheardLate{})
+func (s *supervisor) armStopRetry(ctx actor.Context) {
+	if s.stopRetryTimer == nil && len(s.stopRetries) > 0 {
+		s.stopRetryTimer = sendLater(ctx, unheardAgain, stopRetryTick{})
 	}
 }
 
-// unheardLate asks again for what was lost.
-func (s *supervisor) unheardLate(ctx actor.Context) {
-	for _, id := range slices.Sorted(maps.Keys(s.unheard)) {
-		s.heardOf(id)
-		if r, still := s.unheard[id]; still {
+// onStopRetryTick asks again for what was lost.
+func (s *supervisor) onStopRetryTick(ctx actor.Context) {
+	for _, id := range slices.Sorted(maps.Keys(s.stopRetries)) {
+		s.clearStopRetry(id)
+		if r, still := s.stopRetries[id]; still {
 			ctx.Send(ctx.Self(), r)
 		}
 	}
-	if s.unhearing != nil {
-		s.unhearing()
-		s.unhearing = nil
+	if s.stopRetryTimer != nil {
+		s.stopRetryTimer()
+		s.stopRetryTimer = nil
 	}
-	s.lookUnheard(ctx)
+	s.armStopRetry(ctx)
 }
 
-// heardOf forgets a stop that has come to its job, or is not to be made any more.
-func (s *supervisor) heardOf(id messages.JobID) {
-	if len(s.unheard) == 0 || s.stillUnheard(id) {
+// clearStopRetry forgets a stop that has come to its job, or is not to be made any more.
+func (s *supervisor) clearStopRetry(id messages.JobID) {
+	if len(s.stopRetries) == 0 || s.stopPending(id) {
 		return
 	}
-	if delete(s.unheard, id); len(s.unheard) == 0 {
-		s.unhearNone()
+	if delete(s.stopRetries, id); len(s.stopRetries) == 0 {
+		s.disarmStopRetry()
 	}
 }
 
-// unhearNone asks for nothing more.
-func (s *supervisor) unhearNone() {
-	clear(s.unheard)
-	if s.unhearing != nil {
-		s.unhearing()
-		s.unhearing = nil
+// disarmStopRetry asks for nothing more.
+func (s *supervisor) disarmStopRetry() {
+	clear(s.stopRetries)
+	if s.stopRetryTimer != nil {
+		s.stopRetryTimer()
+		s.stopRetryTimer = nil
 	}
 }
 
-// stillUnheard says whether a job that was to be stopped goes on, and is nobody's still.
-func (s *supervisor) stillUnheard(id messages.JobID) bool {
+// stopPending says whether a job that was to be stopped goes on, and is nobody's still.
+func (s *supervisor) stopPending(id messages.JobID) bool {
 	e := s.jobs[id]
-	if e == nil || e.over || e.given || len(e.debts) > 0 || e.job.Background {
+	if e == nil || e.archived || e.sessionAbandoned || len(e.replyTo) > 0 || e.job.Background {
 		return false
 	}
 	switch e.job.State {

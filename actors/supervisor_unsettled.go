@@ -17,23 +17,23 @@ import (
 
 // forgetUnsettled keeps what it takes to settle a job that is forgotten, and has its
 // session say when that is done.
-func (s *supervisor) forgetUnsettled(ctx actor.Context, e *entry) {
-	if s.leaving == nil {
-		s.leaving = map[messages.JobID]*entry{}
+func (s *supervisor) forgetUnsettled(ctx actor.Context, e *jobEntry) {
+	if s.settling == nil {
+		s.settling = map[messages.JobID]*jobEntry{}
 	}
-	s.leaving[e.job.ID] = e
+	s.settling[e.job.ID] = e
 	s.askSettled(ctx, e)
 }
 
-func (s *supervisor) askSettled(ctx actor.Context, e *entry) {
-	s.send(ctx, s.home(e), settledAsked{job: e.job.ID}, nil)
+func (s *supervisor) askSettled(ctx actor.Context, e *jobEntry) {
+	s.send(ctx, s.jobAddress(e), querySettled{job: e.job.ID}, nil)
 }
 
 // settledLate removes what is left of a job that was forgotten before it was settled.
 func (s *supervisor) settledLate(id messages.JobID) {
-	if e, ok := s.leaving[id]; ok {
-		delete(s.leaving, id)
-		s.forgotten = append(s.forgotten, forgotten{e.job.ID, e.job.UID})
+	if e, ok := s.settling[id]; ok {
+		delete(s.settling, id)
+		s.forgotten = append(s.forgotten, removedJob{e.job.ID, e.job.UID})
 		s.removeForgotten()
 	}
 }
@@ -41,10 +41,10 @@ func (s *supervisor) settledLate(id messages.JobID) {
 // leaveUnsettled gives up on the jobs of a session that is gone. What is left of them the
 // next node removes, if there may be one.
 func (s *supervisor) leaveUnsettled(at messages.Address) {
-	for id, e := range s.leaving {
-		if !s.isLeft(e) && e.job.Scope == at.Scope && e.job.Session == at.Session {
+	for id, e := range s.settling {
+		if !s.endUnsettled(e) && e.job.Scope == at.Scope && e.job.Session == at.Session {
 			if s.deps.lasts() {
-				delete(s.leaving, id)
+				delete(s.settling, id)
 				continue
 			}
 			s.settledLate(id)

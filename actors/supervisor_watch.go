@@ -10,9 +10,9 @@ import (
 	"troupe/messages"
 )
 
-// watched is one blocking wait, or a gather: the jobs a wait is about, and who
+// waiterEntry is one blocking wait, or a gather: the jobs a wait is about, and who
 // is owed the answer should its actor die.
-type watched struct {
+type waiterEntry struct {
 	pid     *actor.PID
 	client  *actor.PID // nil: nobody waits
 	request messages.Refusable
@@ -41,7 +41,7 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 		refuse(ctx, r, err)
 		return
 	}
-	w := &watched{client: ctx.Sender(), request: r, jobs: map[messages.JobID]bool{}}
+	w := &waiterEntry{client: ctx.Sender(), request: r, jobs: map[messages.JobID]bool{}}
 	var jobs []messages.Job
 	r.Jobs = slices.Clone(r.Jobs)
 	for i, id := range r.Jobs {
@@ -58,15 +58,15 @@ func (s *supervisor) await(ctx actor.Context, r messages.WaitJobs) {
 		jobs = append(jobs, e.record())
 	}
 	w.pid = ctx.SpawnPrefix(watchProps(s.deps, r, jobs, ctx.Sender()), kindWatch)
-	s.watches[w.pid.Id] = w
+	s.waiters[w.pid.Id] = w
 }
 
 // withdrawWait ends the wait of a client who waits no longer: it would go on looking, for
 // as long as its jobs live.
 func (s *supervisor) withdrawWait(ctx actor.Context) {
-	for _, w := range s.watches {
+	for _, w := range s.waiters {
 		if _, wait := w.request.(messages.WaitJobs); wait && ctx.Sender() != nil && ctx.Sender().Equal(w.client) {
-			ctx.Send(w.pid, quit{})
+			ctx.Send(w.pid, abort{})
 			return
 		}
 	}
@@ -83,18 +83,18 @@ func noPorts() *messages.Error {
 // word: at the limit, waits whose client has gone are ended, and do not count.
 // A gather goes on for nobody, too, since what it asks for is to happen.
 func (s *supervisor) watchesFull(ctx actor.Context) bool {
-	if len(s.watches) < s.limit.Watches {
+	if len(s.waiters) < s.limit.Watches {
 		return false
 	}
 	owed := 0
-	for id, w := range s.watches {
+	for id, w := range s.waiters {
 		if w.client != nil && reachable(ctx, w.client) {
 			owed++
 			continue
 		}
 		if _, wait := w.request.(messages.WaitJobs); wait {
-			ctx.Send(w.pid, quit{})
-			delete(s.watches, id)
+			ctx.Send(w.pid, abort{})
+			delete(s.waiters, id)
 		}
 	}
 	return owed >= s.limit.Watches
@@ -102,12 +102,12 @@ func (s *supervisor) watchesFull(ctx actor.Context) bool {
 
 // jobRefused tells a wait that one of its jobs was refused a place: there is none.
 type jobRefused struct {
-	quiet
+	noDeadLetter
 	err messages.Error
 }
 
-func (s *supervisor) refuseWaits(ctx actor.Context, m unplaced) {
-	for _, w := range s.watches {
+func (s *supervisor) refuseWaits(ctx actor.Context, m placeRejected) {
+	for _, w := range s.waiters {
 		if w.jobs[m.job] {
 			ctx.Send(w.pid, jobRefused{err: m.err})
 		}
@@ -117,11 +117,11 @@ func (s *supervisor) refuseWaits(ctx actor.Context, m unplaced) {
 // gathersFull says whether no further stop of many jobs is taken. Those that go
 // on for nobody count, too: each holds the jobs it asks for.
 func (s *supervisor) gathersFull() bool {
-	if len(s.watches) < s.limit.Watches {
+	if len(s.waiters) < s.limit.Watches {
 		return false
 	}
 	gathers := 0
-	for _, w := range s.watches {
+	for _, w := range s.waiters {
 		if _, stops := w.request.(messages.StopCommand); stops {
 			gathers++
 		}
@@ -129,9 +129,9 @@ func (s *supervisor) gathersFull() bool {
 	return gathers >= s.limit.Watches
 }
 
-// tellWatches tells those who wait for a job how it stands.
-func (s *supervisor) tellWatches(ctx actor.Context, e *entry) {
-	for _, w := range s.watches {
+// updateWaiters tells those who wait for a job how it stands.
+func (s *supervisor) updateWaiters(ctx actor.Context, e *jobEntry) {
+	for _, w := range s.waiters {
 		if w.jobs[e.job.ID] {
 			ctx.Send(w.pid, lifecycle.Changed{Job: e.record()})
 		}
@@ -140,20 +140,20 @@ func (s *supervisor) tellWatches(ctx actor.Context, e *entry) {
 
 // watchLost answers for a watch or a gather that died.
 func (s *supervisor) watchLost(ctx actor.Context, who *actor.PID) {
-	w, ok := s.watches[who.Id]
+	w, ok := s.waiters[who.Id]
 	if !ok {
 		return
 	}
-	delete(s.watches, who.Id)
+	delete(s.waiters, who.Id)
 	if w.client != nil {
 		ctx.Send(w.client, w.request.Refuse(internalError()))
 	}
 	s.shutdownStep(ctx)
 }
 
-// endWatches has the waits answered that the node can serve no more.
-func (s *supervisor) endWatches(ctx actor.Context) {
-	for _, w := range s.watches {
-		ctx.Send(w.pid, quit{})
+// abortWaiters has the waits answered that the node can serve no more.
+func (s *supervisor) abortWaiters(ctx actor.Context) {
+	for _, w := range s.waiters {
+		ctx.Send(w.pid, abort{})
 	}
 }

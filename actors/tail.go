@@ -10,27 +10,27 @@ import (
 	"troupe/messages"
 )
 
-// tail follows the output of one job for a watch (parent), through which it
+// outputProbe follows the output of one job for a watch (parent), through which it
 // asks the job's sink: by the byte for a pattern, by the size for silence. It
 // says Met or Hopeless once.
-type tail struct {
+type outputProbe struct {
 	deps    *Deps
 	job     messages.JobID
 	quiet   time.Duration // how long a silence must last; 0: there is a pattern
-	streams map[messages.Stream]*stretch
+	streams map[messages.Stream]*scanPosition
 
-	silence scheduler.CancelFunc
-	gen     int // of the silence
-	check   scheduler.CancelFunc
-	checks  int
-	strikes int // refusals in a row
-	over    bool
+	silence  scheduler.CancelFunc
+	gen      int // of the silence
+	check    scheduler.CancelFunc
+	checks   int
+	retries  int // refusals in a row
+	reported bool
 }
 
-// stretch is how far one stream was looked at.
-type stretch struct {
+// scanPosition is how far one stream was looked at.
+type scanPosition struct {
 	at    int64 // the next byte
-	find  *finder
+	find  *patternScanner
 	asked any // what is to be answered; nil: no byte follows
 	since int // the check before which it was asked
 }
@@ -53,17 +53,17 @@ const (
 
 // What a tail says to itself and to its watch.
 type (
-	silent struct {
-		quiet
+	quietTick struct {
+		noDeadLetter
 		gen int
 	}
-	tailCheck struct {
-		quiet
+	outputProbeTick struct {
+		noDeadLetter
 		number int
 		all    bool // ask whatever is open, however long it is
 	}
-	tailFailed struct {
-		quiet
+	outputProbeFailed struct {
+		noDeadLetter
 		job messages.JobID
 		err messages.Error
 	}
@@ -71,20 +71,20 @@ type (
 
 func tailProps(d *Deps, job messages.JobID, streams []messages.Stream, c messages.Condition) *actor.Props {
 	return d.apart(func() actor.Actor {
-		t := &tail{deps: d, job: job, streams: map[messages.Stream]*stretch{}}
+		t := &outputProbe{deps: d, job: job, streams: map[messages.Stream]*scanPosition{}}
 		if c.Kind == messages.UntilQuiet {
 			t.quiet = c.Quiet
 		}
 		for _, stream := range streams {
 			find, _ := newFinder(c.Pattern) // it was checked; nobody asks it for silence
-			t.streams[stream] = &stretch{find: find}
+			t.streams[stream] = &scanPosition{find: find}
 		}
 		return t
 	})
 }
 
 // Receive implements actor.Actor.
-func (t *tail) Receive(ctx actor.Context) {
+func (t *outputProbe) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		t.start(ctx)
@@ -98,18 +98,18 @@ func (t *tail) Receive(ctx actor.Context) {
 		t.sealed(ctx, msg)
 	case messages.RequestRejected:
 		t.refused(ctx, msg.Err)
-	case silent:
+	case quietTick:
 		if msg.gen == t.gen {
-			t.say(ctx, lifecycle.Met{Job: t.job})
+			t.report(ctx, lifecycle.Met{Job: t.job})
 		}
-	case tailCheck:
+	case outputProbeTick:
 		t.lookAfter(ctx, msg)
 	default:
 		unhandled(ctx, t.deps)
 	}
 }
 
-func (t *tail) start(ctx actor.Context) {
+func (t *outputProbe) start(ctx actor.Context) {
 	if t.quiet > 0 {
 		t.listen(ctx)
 	}
@@ -120,7 +120,7 @@ func (t *tail) start(ctx actor.Context) {
 }
 
 // ask asks for the bytes that follow, or to be told when there are any.
-func (t *tail) ask(ctx actor.Context, stream messages.Stream, s *stretch, bytes bool) {
+func (t *outputProbe) ask(ctx actor.Context, stream messages.Stream, s *scanPosition, bytes bool) {
 	s.asked = messages.FollowOutput{Job: t.job, Stream: stream, From: s.at}
 	if bytes {
 		s.asked = messages.ReadOutput{
@@ -133,7 +133,7 @@ func (t *tail) ask(ctx actor.Context, stream messages.Stream, s *stretch, bytes 
 
 // page looks at bytes. An answer to a question that was asked again may come
 // twice; what does not begin where this stretch ends is an old one.
-func (t *tail) page(ctx actor.Context, p messages.OutputPage) {
+func (t *outputProbe) page(ctx actor.Context, p messages.OutputPage) {
 	s := t.streams[p.Stream]
 	if s == nil {
 		return
@@ -141,12 +141,12 @@ func (t *tail) page(ctx actor.Context, p messages.OutputPage) {
 	if asked, reading := s.asked.(messages.ReadOutput); !reading || asked.View.Offset != p.From {
 		return
 	}
-	t.strikes = 0
+	t.retries = 0
 	s.at = p.To
 	more := p.To < p.Bytes
 	switch {
 	case s.find.page(p.Data, p.From, p.Gaps, more):
-		t.say(ctx, lifecycle.Met{Job: t.job})
+		t.report(ctx, lifecycle.Met{Job: t.job})
 	case !more && p.Closed:
 		t.end(ctx, s)
 	default:
@@ -155,7 +155,7 @@ func (t *tail) page(ctx actor.Context, p messages.OutputPage) {
 }
 
 // grew reads what is new, or begins to listen anew.
-func (t *tail) grew(ctx actor.Context, m messages.OutputGrew) {
+func (t *outputProbe) grew(ctx actor.Context, m messages.OutputGrew) {
 	s := t.streams[m.Stream]
 	if s == nil {
 		return
@@ -163,7 +163,7 @@ func (t *tail) grew(ctx actor.Context, m messages.OutputGrew) {
 	if _, following := s.asked.(messages.FollowOutput); !following {
 		return
 	}
-	t.strikes = 0
+	t.retries = 0
 	if t.quiet > 0 && m.Size > s.at {
 		s.at = m.Size
 		t.listen(ctx)
@@ -171,7 +171,7 @@ func (t *tail) grew(ctx actor.Context, m messages.OutputGrew) {
 	t.ask(ctx, m.Stream, s, t.quiet == 0)
 }
 
-func (t *tail) sealed(ctx actor.Context, m messages.OutputEnded) {
+func (t *outputProbe) sealed(ctx actor.Context, m messages.OutputEnded) {
 	s := t.streams[m.Stream]
 	if s == nil || s.asked == nil {
 		return
@@ -184,22 +184,22 @@ func (t *tail) sealed(ctx actor.Context, m messages.OutputEnded) {
 }
 
 // end says, when no stream can bring anything more, that there is no hope.
-func (t *tail) end(ctx actor.Context, s *stretch) {
+func (t *outputProbe) end(ctx actor.Context, s *scanPosition) {
 	s.asked = nil
 	for _, other := range t.streams {
 		if other.asked != nil {
 			return
 		}
 	}
-	t.say(ctx, lifecycle.Hopeless{Job: t.job})
+	t.report(ctx, lifecycle.Hopeless{Job: t.job})
 }
 
-// say says the one thing this tail was made to find out.
-func (t *tail) say(ctx actor.Context, what any) {
-	if t.over {
+// report says the one thing this tail was made to find out.
+func (t *outputProbe) report(ctx actor.Context, what any) {
+	if t.reported {
 		return
 	}
-	t.over = true
+	t.reported = true
 	t.abandon()
 	for _, s := range t.streams {
 		s.asked = nil
@@ -208,37 +208,37 @@ func (t *tail) say(ctx actor.Context, what any) {
 }
 
 // listen begins to wait for a silence.
-func (t *tail) listen(ctx actor.Context) {
+func (t *outputProbe) listen(ctx actor.Context) {
 	if t.silence != nil {
 		t.silence()
 	}
 	t.gen++
-	t.silence = later(ctx, t.quiet, silent{gen: t.gen})
+	t.silence = sendLater(ctx, t.quiet, quietTick{gen: t.gen})
 }
 
 // refused asks again soon, for a while.
-func (t *tail) refused(ctx actor.Context, err messages.Error) {
-	if t.strikes++; t.strikes > tailStrikes {
-		t.say(ctx, tailFailed{job: t.job, err: err})
+func (t *outputProbe) refused(ctx actor.Context, err messages.Error) {
+	if t.retries++; t.retries > tailStrikes {
+		t.report(ctx, outputProbeFailed{job: t.job, err: err})
 		return
 	}
 	t.arm(ctx, tailPause, true)
 }
 
-func (t *tail) arm(ctx actor.Context, after time.Duration, all bool) {
-	if t.over {
+func (t *outputProbe) arm(ctx actor.Context, after time.Duration, all bool) {
+	if t.reported {
 		return
 	}
 	if t.check != nil {
 		t.check()
 	}
 	t.checks++
-	t.check = later(ctx, after, tailCheck{number: t.checks, all: all})
+	t.check = sendLater(ctx, after, outputProbeTick{number: t.checks, all: all})
 }
 
 // lookAfter asks again what has been open since before the last check.
-func (t *tail) lookAfter(ctx actor.Context, m tailCheck) {
-	if m.number != t.checks || t.over {
+func (t *outputProbe) lookAfter(ctx actor.Context, m outputProbeTick) {
+	if m.number != t.checks || t.reported {
 		return
 	}
 	for _, s := range t.streams {
@@ -250,7 +250,7 @@ func (t *tail) lookAfter(ctx actor.Context, m tailCheck) {
 	t.arm(ctx, tailPatience, false)
 }
 
-func (t *tail) abandon() {
+func (t *outputProbe) abandon() {
 	for _, cancel := range []scheduler.CancelFunc{t.silence, t.check} {
 		if cancel != nil {
 			cancel()

@@ -7,9 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// terms are what of its request a job still needs that has begun; its session has them,
+// jobOptions are what of its request a job still needs that has begun; its session has them,
 // too, and nobody changes them.
-type terms struct {
+type jobOptions struct {
 	open  *messages.SessionPlan // as RunCommand.Open, and the shell with it
 	shell string
 
@@ -21,8 +21,8 @@ type terms struct {
 	onExit       messages.OnExit
 }
 
-func termsOf(r *messages.RunCommand) *terms {
-	return &terms{
+func jobOptionsOf(r *messages.RunCommand) *jobOptions {
+	return &jobOptions{
 		open: r.Open, shell: r.Shell, background: r.Background, shown: r.Shown, named: r.Dir != "",
 		promoteAfter: r.PromoteAfter, grace: r.Grace, onExit: r.OnExit,
 	}
@@ -30,7 +30,7 @@ func termsOf(r *messages.RunCommand) *terms {
 
 // plan is how a run that names a session opens it. The shell that it is to run in, if
 // its plan names none, is that of the session.
-func (t *terms) plan() messages.SessionPlan {
+func (t *jobOptions) plan() messages.SessionPlan {
 	if t.open == nil {
 		return messages.SessionPlan{}
 	}

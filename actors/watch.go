@@ -10,10 +10,10 @@ import (
 	"troupe/messages"
 )
 
-// watch is one blocking wait. It hears from the supervisor (parent) how its
+// waiter is one blocking wait. It hears from the supervisor (parent) how its
 // jobs change and, where the condition is about output or input, from its tails
 // and eyes (children); it answers its client once.
-type watch struct {
+type waiter struct {
 	deps    *Deps
 	ask     messages.WaitJobs
 	jobs    []messages.Job
@@ -25,14 +25,14 @@ type watch struct {
 	over    bool
 }
 
-// watchLate says that a wait has lasted as long as its client wanted.
-type watchLate struct{ quiet }
+// waitTimeout says that a wait has lasted as long as its client wanted.
+type waitTimeout struct{ noDeadLetter }
 
 // watchProps are of a wait that Check has found right, for jobs as they
 // stand.
 func watchProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *actor.PID) *actor.Props {
 	return d.apart(func() actor.Actor {
-		return &watch{
+		return &waiter{
 			deps: d, ask: ask, jobs: jobs, client: client,
 			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{}, probes: map[messages.JobID]func(){},
 		}
@@ -40,23 +40,23 @@ func watchProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *act
 }
 
 // Receive implements actor.Actor.
-func (w *watch) Receive(ctx actor.Context) {
+func (w *waiter) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Started:
 		w.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
 		w.disarm()
 	case *actor.Terminated:
-		ctx.Send(ctx.Self(), gone{who: msg.Who}) // behind the tail's last words
-	case gone:
+		ctx.Send(ctx.Self(), childStopped{who: msg.Who}) // behind the tail's last words
+	case childStopped:
 		w.lost(ctx, msg.who)
 	case lifecycle.Changed:
 		w.changed(ctx, msg)
 	case jobRefused:
 		w.answer(ctx, messages.RequestRejected{Err: msg.err})
-	case quit:
+	case abort:
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
-	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, watchLate, tailFailed:
+	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, waitTimeout, outputProbeFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput, messages.CheckInput:
 		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
@@ -65,14 +65,14 @@ func (w *watch) Receive(ctx actor.Context) {
 	}
 }
 
-func (w *watch) start(ctx actor.Context) {
+func (w *waiter) start(ctx actor.Context) {
 	var end *messages.WaitEnded
 	if w.machine, end = w.machine.Begin(); end != nil {
 		w.answer(ctx, *end)
 		return
 	}
 	if w.ask.Timeout > 0 {
-		w.timeout = later(ctx, w.ask.Timeout, watchLate{})
+		w.timeout = sendLater(ctx, w.ask.Timeout, waitTimeout{})
 	}
 	for _, job := range w.jobs {
 		w.probe(ctx, job)
@@ -101,17 +101,17 @@ func (w *watch) start(ctx actor.Context) {
 }
 
 // changed hears how a job stands.
-func (w *watch) changed(ctx actor.Context, c lifecycle.Changed) {
+func (w *waiter) changed(ctx actor.Context, c lifecycle.Changed) {
 	w.step(ctx, c)
 	if eye := w.tails[c.Job.ID]; eye != nil && w.ask.Condition.Kind == messages.UntilInput && !c.Job.State.Ended() {
-		ctx.Send(eye, eyeNews{waiting: c.Job.WaitingForInput})
+		ctx.Send(eye, inputProbeUpdate{waiting: c.Job.WaitingForInput})
 	}
 	w.silence(ctx, c.Job)
 	w.probe(ctx, c.Job)
 }
 
 // probe looks for the port of a job from its start to its end.
-func (w *watch) probe(ctx actor.Context, job messages.Job) {
+func (w *waiter) probe(ctx actor.Context, job messages.Job) {
 	if w.over || w.ask.Condition.Kind != messages.UntilPort || job.PID == 0 {
 		return
 	}
@@ -127,7 +127,7 @@ func (w *watch) probe(ctx actor.Context, job messages.Job) {
 
 // silence gives up the output of a job that ended without having had any: it
 // was never started.
-func (w *watch) silence(ctx actor.Context, job messages.Job) {
+func (w *waiter) silence(ctx actor.Context, job messages.Job) {
 	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
 		delete(w.tails, job.ID)
 		w.step(ctx, lifecycle.Hopeless{Job: job.ID})
@@ -135,15 +135,15 @@ func (w *watch) silence(ctx actor.Context, job messages.Job) {
 }
 
 // heard takes what a tail found, or that time is up.
-func (w *watch) heard(ctx actor.Context, msg any) {
+func (w *waiter) heard(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case lifecycle.Met:
 		delete(w.tails, m.Job)
 	case lifecycle.Hopeless:
 		delete(w.tails, m.Job)
-	case watchLate:
+	case waitTimeout:
 		msg = lifecycle.TimeUp{}
-	case tailFailed:
+	case outputProbeFailed:
 		if w.tails[m.job] != nil {
 			w.answer(ctx, messages.RequestRejected{Err: m.err})
 		}
@@ -153,7 +153,7 @@ func (w *watch) heard(ctx actor.Context, msg any) {
 }
 
 // lost hears that a tail is gone, and tells the client if that was a crash.
-func (w *watch) lost(ctx actor.Context, who *actor.PID) {
+func (w *waiter) lost(ctx actor.Context, who *actor.PID) {
 	for _, pid := range w.tails {
 		if pid.Equal(who) {
 			w.answer(ctx, messages.RequestRejected{Err: *internalError()})
@@ -161,7 +161,7 @@ func (w *watch) lost(ctx actor.Context, who *actor.PID) {
 	}
 }
 
-func (w *watch) step(ctx actor.Context, event any) {
+func (w *waiter) step(ctx actor.Context, event any) {
 	var end *messages.WaitEnded
 	if w.machine, end = w.machine.Step(event); end != nil {
 		w.answer(ctx, *end)
@@ -169,7 +169,7 @@ func (w *watch) step(ctx actor.Context, event any) {
 }
 
 // answer gives the one reply, and ends.
-func (w *watch) answer(ctx actor.Context, reply messages.WaitReply) {
+func (w *waiter) answer(ctx actor.Context, reply messages.WaitReply) {
 	if w.over {
 		return
 	}
@@ -178,10 +178,10 @@ func (w *watch) answer(ctx actor.Context, reply messages.WaitReply) {
 	if reachable(ctx, w.client) {
 		ctx.Send(w.client, reply)
 	}
-	ctx.Send(ctx.Parent(), ended{who: ctx.Self()})
+	ctx.Send(ctx.Parent(), childDone{who: ctx.Self()})
 }
 
-func (w *watch) disarm() {
+func (w *waiter) disarm() {
 	if w.timeout != nil {
 		w.timeout()
 	}

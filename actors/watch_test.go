@@ -159,7 +159,7 @@ func (v *vigil) over(want messages.WaitEnded) {
 // gone expects that the watch has left, with all its tails.
 func (v *vigil) gone() {
 	v.t.Helper()
-	if left := of[ended](v.heard.take()); len(left) != 1 {
+	if left := of[childDone](v.heard.take()); len(left) != 1 {
 		v.t.Fatalf("it said ended %d times, want once", len(left))
 	}
 	for _, id := range v.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
@@ -548,7 +548,7 @@ func TestWatchQuits(t *testing.T) {
 	onWatch(t, func(v *vigil) {
 		v.job("j1")
 		v.await(pattern(`ready`))
-		v.tell(quit{})
+		v.tell(abort{})
 		refusedWith(t, v.by.take(), messages.ShuttingDown)
 		v.gone()
 	})

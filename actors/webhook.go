@@ -11,12 +11,12 @@ import (
 	"troupe/messages"
 )
 
-// webhook tells one URL of the ends of jobs, one after the other: the next when this
+// webhookNotifier tells one URL of the ends of jobs, one after the other: the next when this
 // one was taken or given up. It is the subscriber of a channel, which holds what
 // waits and reads it again should this actor die, and speaks with the supervisor
 // (parent), which records what became of each notice. What waits for the network is
 // Deps.Webhooks; only this URL waits for it.
-type webhook struct {
+type webhookNotifier struct {
 	deps   *Deps
 	notice notice
 	quit   func() // gives up the try that is under way
@@ -31,15 +31,17 @@ type Webhooks interface {
 
 // delivered is what Webhooks told of a try.
 type delivered struct {
-	quiet
+	noDeadLetter
 	gen    int
 	result messages.Delivered
 }
 
-func newWebhook(d *Deps, to string) actor.Actor { return &webhook{deps: d, notice: notice{to: to}} }
+func newWebhook(d *Deps, to string) actor.Actor {
+	return &webhookNotifier{deps: d, notice: notice{to: to}}
+}
 
 // Receive implements actor.Actor.
-func (w *webhook) Receive(ctx actor.Context) {
+func (w *webhookNotifier) Receive(ctx actor.Context) {
 	switch msg := ctx.Message().(type) {
 	case *actor.Stopping, *actor.Restarting:
 		w.abandon()
@@ -61,16 +63,16 @@ func (w *webhook) Receive(ctx actor.Context) {
 	}
 }
 
-func (w *webhook) try(ctx actor.Context) {
+func (w *webhookNotifier) try(ctx actor.Context) {
 	self, root, gen := ctx.Self(), ctx.ActorSystem().Root, w.notice.next()
-	w.quit = w.deps.Webhooks.Deliver(w.notice.now, func(result messages.Delivered) {
+	w.quit = w.deps.Webhooks.Deliver(w.notice.current, func(result messages.Delivered) {
 		if reachable(root, self) { // else it was given up with its actor
 			root.Send(self, delivered{gen: gen, result: result})
 		}
 	})
 }
 
-func (w *webhook) delivered(ctx actor.Context, m delivered) {
+func (w *webhookNotifier) delivered(ctx actor.Context, m delivered) {
 	if m.gen != w.notice.gen {
 		return
 	}
@@ -79,7 +81,7 @@ func (w *webhook) delivered(ctx actor.Context, m delivered) {
 }
 
 // abandon lets go of what is under way; whoever comes next tries it again.
-func (w *webhook) abandon() {
+func (w *webhookNotifier) abandon() {
 	w.notice.abandon()
 	if w.quit != nil {
 		w.quit()
@@ -89,7 +91,7 @@ func (w *webhook) abandon() {
 // notice is the one that a webhook or an errand is at.
 type notice struct {
 	to      string
-	now     messages.Delivery // Seq 0: none
+	current messages.Delivery // Seq 0: none
 	machine lifecycle.Notice
 	gen     int
 	cancel  scheduler.CancelFunc
@@ -97,14 +99,14 @@ type notice struct {
 
 // tryAgain says that a notice has waited for long enough.
 type tryAgain struct {
-	quiet
+	noDeadLetter
 	gen int
 }
 
-// noticed says what became of a notice: it was delivered, or err is why it was given
+// noticeResult says what became of a notice: it was delivered, or err is why it was given
 // up.
-type noticed struct {
-	quiet
+type noticeResult struct {
+	noDeadLetter
 	to    string
 	seq   messages.Seq
 	tries int
@@ -113,7 +115,7 @@ type noticed struct {
 
 // noticesDropped says that the journal no longer holds the facts of some notices.
 type noticesDropped struct {
-	quiet
+	noDeadLetter
 	to   string
 	upTo messages.Seq
 }
@@ -122,7 +124,7 @@ type noticesDropped struct {
 // it is answered once. Whoever is told learns nothing of others who are.
 func (n *notice) take(m messages.Notification) bool {
 	fact, ok := m.Fact.(messages.CommandFinished)
-	if !ok || n.now.Seq != 0 {
+	if !ok || n.current.Seq != 0 {
 		return false
 	}
 	job := fact.Job
@@ -132,7 +134,7 @@ func (n *notice) take(m messages.Notification) bool {
 			job.OnFinish = []messages.Notice{other}
 		}
 	}
-	n.now = messages.Delivery{To: n.to, Seq: m.Seq, Job: job}
+	n.current = messages.Delivery{To: n.to, Seq: m.Seq, Job: job}
 	n.machine = lifecycle.Notice{Ended: job.Ended}
 	return true
 }
@@ -164,13 +166,13 @@ func (n *notice) wait(ctx actor.Context, d time.Duration, gen int) {
 	if n.cancel != nil {
 		n.cancel()
 	}
-	n.cancel = later(ctx, d, tryAgain{gen: gen})
+	n.cancel = sendLater(ctx, d, tryAgain{gen: gen})
 }
 
 func (n *notice) over(ctx actor.Context, err messages.Error) {
 	n.abandon()
-	ctx.Send(ctx.Parent(), noticed{to: n.to, seq: n.now.Seq, tries: n.machine.Tries + 1, err: err})
-	n.now = messages.Delivery{}
+	ctx.Send(ctx.Parent(), noticeResult{to: n.to, seq: n.current.Seq, tries: n.machine.Tries + 1, err: err})
+	n.current = messages.Delivery{}
 }
 
 func (n *notice) abandon() {
