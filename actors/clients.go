@@ -9,17 +9,17 @@ import (
 // replyTargets are those who wait for an answer of a job's machine, which knows them
 // by their tickets.
 type replyTargets struct {
-	waiting map[lifecycle.Ticket]*actor.PID // nil: nobody has asked yet
-	last    lifecycle.Ticket
+	waiting map[lifecycle.ReplyID]*actor.PID // nil: nobody has asked yet
+	last    lifecycle.ReplyID
 }
 
 // ticket stands for who asked: 0 if nobody waits.
-func (c *replyTargets) ticket(ctx actor.Context) lifecycle.Ticket {
+func (c *replyTargets) ticket(ctx actor.Context) lifecycle.ReplyID {
 	if ctx.Sender() == nil {
 		return 0
 	}
 	if c.waiting == nil {
-		c.waiting = map[lifecycle.Ticket]*actor.PID{}
+		c.waiting = map[lifecycle.ReplyID]*actor.PID{}
 	}
 	c.last++
 	c.waiting[c.last] = ctx.Sender()

@@ -44,7 +44,7 @@ type terminal struct {
 // anybody but the command that asked.
 type queriesScanned struct {
 	noDeadLetter
-	event lifecycle.Looked
+	event lifecycle.QueriesScanned
 }
 
 // scanTick says that a terminal may be looked at again.
@@ -178,9 +178,9 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 		if !c.closed {
 			c.proc.Watch(messages.Merged, e.From)
 		}
-	case lifecycle.Look:
+	case lifecycle.ScanQueries:
 		c.scanQueries(ctx, e)
-	case lifecycle.Rest:
+	case lifecycle.DelayScan:
 		c.terminal.rest = sendLater(ctx, e.After, scanTick{})
 	case lifecycle.Answer:
 		if c.meta != nil {
@@ -194,11 +194,11 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 }
 
 // scanQueries has the output looked at for questions.
-func (c *command) scanQueries(ctx actor.Context, l lifecycle.Look) {
+func (c *command) scanQueries(ctx actor.Context, l lifecycle.ScanQueries) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.Answered, err *messages.Error) {
 		if reachable(root, self) {
-			root.Send(self, queriesScanned{event: lifecycle.Looked{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
+			root.Send(self, queriesScanned{event: lifecycle.QueriesScanned{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
 		}
 	})
 }
@@ -209,7 +209,7 @@ func (c *command) terminalEvent(ctx actor.Context, msg any) {
 	case queriesScanned:
 		c.stepTerminal(ctx, m.event)
 	case scanTick:
-		c.stepTerminal(ctx, lifecycle.Rested{})
+		c.stepTerminal(ctx, lifecycle.ScanDue{})
 	case messages.ClaimTerminal:
 		c.askedTerminal(ctx, m)
 	case messages.ReleaseTerminal:

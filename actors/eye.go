@@ -90,7 +90,7 @@ func (e *inputProbe) seen(ctx actor.Context, s messages.InputChecked) {
 	e.early = false
 	e.arm(ctx, eyePause)
 	if s.Waiting {
-		ctx.Send(ctx.Parent(), lifecycle.Seen{Job: e.job, Secret: s.Secret})
+		ctx.Send(ctx.Parent(), lifecycle.InputWaiting{Job: e.job, Secret: s.Secret})
 	}
 }
 
@@ -100,7 +100,7 @@ func (e *inputProbe) refused(ctx actor.Context, err messages.Error) {
 	switch err.Code {
 	case messages.NoInput, messages.JobFinished:
 		e.close()
-		ctx.Send(ctx.Parent(), lifecycle.Hopeless{Job: e.job})
+		ctx.Send(ctx.Parent(), lifecycle.Impossible{Job: e.job})
 	case messages.Unsupported:
 		e.close()
 		ctx.Send(ctx.Parent(), outputProbeFailed{job: e.job, err: err})

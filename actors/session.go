@@ -128,7 +128,7 @@ func (s *session) place(ctx actor.Context, p placement) {
 		switch {
 		case there.slotGranted || there.place.job.State != messages.Queued:
 		case state == messages.Starting: // its turn was lost on the way
-			s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: id}))
+			s.perform(ctx, s.machine.Step(lifecycle.SlotGranted{Job: id}))
 		default:
 			s.perform(ctx, s.machine.Step(lifecycle.Enqueued{Job: id}))
 		}
@@ -286,9 +286,9 @@ func (s *session) replace(ctx actor.Context, who *actor.PID) {
 func (s *session) perform(ctx actor.Context, todo []lifecycle.SessionEffect) {
 	for _, effect := range todo {
 		switch e := effect.(type) {
-		case lifecycle.AskTurn:
+		case lifecycle.RequestSlot:
 			ctx.Send(ctx.Parent(), slotRequested{job: e.Job})
-		case lifecycle.ReturnTurn:
+		case lifecycle.ReturnSlot:
 			ctx.Send(ctx.Parent(), slotReturned{job: e.Job})
 		case lifecycle.Begin:
 			t := s.jobs[e.Job]

@@ -20,7 +20,7 @@ func (s *session) routed(ctx actor.Context, msg routed) {
 		s.settledAsked(ctx, r.job)
 		return
 	case slotGranted:
-		s.perform(ctx, s.machine.Step(lifecycle.TurnGiven{Job: r.job}))
+		s.perform(ctx, s.machine.Step(lifecycle.SlotGranted{Job: r.job}))
 		return
 	}
 	t, ok := s.jobs[msg.to.Job]

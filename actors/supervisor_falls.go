@@ -87,7 +87,7 @@ func (s *supervisor) giveUpJob(ctx actor.Context, e *jobEntry, lost subtreeLost)
 		s.unplaced(ctx, placeRejected{job: e.job.ID, err: *neverBegins(e.job.ID)})
 		return
 	}
-	s.grantSlots(ctx, s.admission.Done(e.job.ID))
+	s.grantSlots(ctx, s.admission.Release(e.job.ID))
 	e.sessionAbandoned = true
 	s.endHandover(ctx, e.job.ID, unsupervised(e.job.ID))
 	if !e.job.State.Ended() && !e.job.HasFlag(messages.FlagUnsupervised) {

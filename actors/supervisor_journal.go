@@ -156,11 +156,11 @@ func (s *supervisor) recordFailed(ctx actor.Context, m recordFailed) {
 			s.journalErr = nil
 			s.deps.Log.Info("the journal is written again")
 			s.tellChanges(ctx)
-			s.grantSlots(ctx, s.admission.Hold(false))
+			s.grantSlots(ctx, s.admission.Pause(false))
 		}
 		return
 	}
-	s.admission.Hold(true)
+	s.admission.Pause(true)
 	broken := &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "journal",
 		Message: "the journal cannot be written: " + m.err.Error(), Hint: "make room for it; it is tried again by itself",
@@ -192,7 +192,7 @@ func (s *supervisor) recorderLost(ctx actor.Context) {
 // nothingRecorded is the end of new work: the journal will never take anything. What
 // waits for its start would wait for ever, and is ended; what has ended may go.
 func (s *supervisor) nothingRecorded(ctx actor.Context) {
-	s.admission.Hold(true)
+	s.admission.Pause(true)
 	s.unwritten = slices.Clone(s.unwritten[:min(1, len(s.unwritten))])
 	for _, e := range s.deferred {
 		if r, ok := e.request.(messages.Refusable); ok && e.sender != nil {

@@ -65,7 +65,7 @@ func (s *supervisor) run(ctx actor.Context, r messages.RunCommand) {
 		e.replyTo = []*actor.PID{ctx.Sender()}
 		e.clientWaiting = !r.Background
 	}
-	e.slotOffered = s.admission.Offer(e.job.ID)
+	e.slotOffered = s.admission.TryAcquire(e.job.ID)
 	e.slotGranted = e.slotOffered
 	s.place(ctx, e)
 }
@@ -110,7 +110,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	}
 	uid := r.UID
 	if _, used := s.byUID[uid]; used {
-		s.admission.Done(id)
+		s.admission.Release(id)
 		return nil, &messages.Error{Code: messages.Conflict, Reason: "uid", Message: "there is a job of that ULID already", Hint: "leave it out and one is made"}
 	}
 	if uid == "" {
@@ -118,7 +118,7 @@ func (s *supervisor) admit(r messages.RunCommand) (*jobEntry, *messages.Error) {
 	}
 	env, dropped, err := s.deps.Environment(r, JobEnv{Scope: r.Scope, Session: r.Session, Job: id, UID: uid})
 	if err != nil {
-		s.admission.Done(id)
+		s.admission.Release(id)
 		return nil, err
 	}
 	s.count++
@@ -195,7 +195,7 @@ func (s *supervisor) unplaced(ctx actor.Context, m placeRejected) {
 	s.endHandover(ctx, m.job, &m.err)
 	s.refuseWaits(ctx, m)
 	s.queueReplies(e, messages.CommandRejected{Err: m.err})
-	s.grantSlots(ctx, s.admission.Done(m.job))
+	s.grantSlots(ctx, s.admission.Release(m.job))
 }
 
 // failUnplaced ends a job that was told of and cannot be placed anew.
@@ -218,7 +218,7 @@ func (s *supervisor) drop(e *jobEntry) {
 }
 
 func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
-	granted := s.admission.Ask(id)
+	granted := s.admission.Request(id)
 	if e, ok := s.jobs[id]; ok && !slices.Contains(granted, id) {
 		if e.seq == 0 {
 			s.record(ctx, e, messages.CommandQueued{})
@@ -231,11 +231,11 @@ func (s *supervisor) turnAsked(ctx actor.Context, id messages.JobID) {
 // slotReturned takes a turn back that came to a session too late or too early. A
 // job that still waits may ask again.
 func (s *supervisor) turnReturned(ctx actor.Context, id messages.JobID) {
-	granted := s.admission.Done(id)
+	granted := s.admission.Release(id)
 	if e, ok := s.jobs[id]; ok && (e.job.State == messages.Queued || e.job.State == messages.Starting && e.slotOffered) {
 		e.edit(func(job *messages.Job) { job.State = messages.Queued }) // it was to begin, and cannot yet
 		e.slotGranted, e.slotOffered = false, false
-		s.admission.Again(id, e.job.Scope)
+		s.admission.Readmit(id, e.job.Scope)
 		s.neverStarts(ctx, e)
 	}
 	s.grantSlots(ctx, granted)
@@ -246,7 +246,7 @@ func (s *supervisor) grantSlots(ctx actor.Context, granted []messages.JobID) {
 	for _, id := range granted {
 		e, ok := s.jobs[id]
 		if !ok {
-			s.grantSlots(ctx, s.admission.Done(id))
+			s.grantSlots(ctx, s.admission.Release(id))
 			continue
 		}
 		e.slotGranted = true
@@ -289,12 +289,12 @@ func (s *supervisor) applyFact(ctx actor.Context, fact messages.CommandFact, job
 	s.shellUsed(ctx, fact, e.job)
 	switch fact.(type) {
 	case messages.CommandStarted:
-		s.grantSlots(ctx, s.admission.Done(job.ID))
+		s.grantSlots(ctx, s.admission.Release(job.ID))
 	case messages.CommandPromoted:
 		s.queueReplies(e, fact)
 	case messages.CommandFinished:
 		s.queueReplies(e, fact)
-		s.grantSlots(ctx, s.admission.Done(job.ID))
+		s.grantSlots(ctx, s.admission.Release(job.ID))
 		s.notify(ctx, e)
 	case messages.CommandRetired:
 		e.retired = clock()

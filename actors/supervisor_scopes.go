@@ -299,8 +299,8 @@ func (s *supervisor) replace(ctx actor.Context, e *jobEntry) {
 	case e.job.State == messages.Queued && e.slotGranted:
 		e.edit(func(job *messages.Job) { job.State = messages.Starting })
 	case e.job.State == messages.Queued:
-		s.grantSlots(ctx, s.admission.Done(e.job.ID))
-		s.admission.Again(e.job.ID, e.job.Scope)
+		s.grantSlots(ctx, s.admission.Release(e.job.ID))
+		s.admission.Readmit(e.job.ID, e.job.Scope)
 	}
 	s.place(ctx, e)
 }

@@ -191,7 +191,7 @@ func (t *outputProbe) end(ctx actor.Context, s *scanPosition) {
 			return
 		}
 	}
-	t.report(ctx, lifecycle.Hopeless{Job: t.job})
+	t.report(ctx, lifecycle.Impossible{Job: t.job})
 }
 
 // report says the one thing this tail was made to find out.

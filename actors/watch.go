@@ -18,7 +18,7 @@ type waiter struct {
 	ask     messages.WaitJobs
 	jobs    []messages.Job
 	client  *actor.PID
-	machine lifecycle.Watch
+	machine lifecycle.Wait
 	tails   map[messages.JobID]*actor.PID // that have something to find out; all end with the watch
 	probes  map[messages.JobID]func()     // that end looking for the ports of jobs
 	timeout scheduler.CancelFunc
@@ -34,7 +34,7 @@ func watchProps(d *Deps, ask messages.WaitJobs, jobs []messages.Job, client *act
 	return d.apart(func() actor.Actor {
 		return &waiter{
 			deps: d, ask: ask, jobs: jobs, client: client,
-			machine: lifecycle.NewWatch(ask, jobs), tails: map[messages.JobID]*actor.PID{}, probes: map[messages.JobID]func(){},
+			machine: lifecycle.NewWait(ask, jobs), tails: map[messages.JobID]*actor.PID{}, probes: map[messages.JobID]func(){},
 		}
 	})
 }
@@ -56,7 +56,7 @@ func (w *waiter) Receive(ctx actor.Context) {
 		w.answer(ctx, messages.RequestRejected{Err: msg.err})
 	case abort:
 		w.answer(ctx, messages.RequestRejected{Err: *shuttingDown()})
-	case lifecycle.Met, lifecycle.Seen, lifecycle.Hopeless, waitTimeout, outputProbeFailed:
+	case lifecycle.Met, lifecycle.InputWaiting, lifecycle.Impossible, waitTimeout, outputProbeFailed:
 		w.heard(ctx, msg)
 	case messages.ReadOutput, messages.FollowOutput, messages.CheckInput:
 		ctx.RequestWithCustomSender(ctx.Parent(), ctx.Message(), ctx.Sender()) // the tail is answered directly
@@ -130,7 +130,7 @@ func (w *waiter) probe(ctx actor.Context, job messages.Job) {
 func (w *waiter) silence(ctx actor.Context, job messages.Job) {
 	if w.tails[job.ID] != nil && job.State.Ended() && job.Started.IsZero() {
 		delete(w.tails, job.ID)
-		w.step(ctx, lifecycle.Hopeless{Job: job.ID})
+		w.step(ctx, lifecycle.Impossible{Job: job.ID})
 	}
 }
 
@@ -139,7 +139,7 @@ func (w *waiter) heard(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case lifecycle.Met:
 		delete(w.tails, m.Job)
-	case lifecycle.Hopeless:
+	case lifecycle.Impossible:
 		delete(w.tails, m.Job)
 	case waitTimeout:
 		msg = lifecycle.TimeUp{}

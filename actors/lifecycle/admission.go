@@ -44,15 +44,15 @@ func (a *Admission) Admit(job messages.JobID, scope messages.ScopePath) *message
 	return nil
 }
 
-// Again takes in a job that was admitted before and has to be placed anew: it
+// Readmit takes in a job that was admitted before and has to be placed anew: it
 // is never refused.
-func (a *Admission) Again(job messages.JobID, scope messages.ScopePath) {
+func (a *Admission) Readmit(job messages.JobID, scope messages.ScopePath) {
 	a.unstarted[job] = scope
 }
 
-// Ask puts a job that could start in its scope's line, and returns the jobs
+// Request puts a job that could start in its scope's line, and returns the jobs
 // that may start now.
-func (a *Admission) Ask(job messages.JobID) []messages.JobID {
+func (a *Admission) Request(job messages.JobID) []messages.JobID {
 	scope, ok := a.unstarted[job]
 	if !ok || a.starting[job] || slices.Contains(a.wanting[scope], job) {
 		return nil
@@ -64,9 +64,9 @@ func (a *Admission) Ask(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
-// Offer gives a new job its turn at once, if one is free and nobody waits for it.
+// TryAcquire gives a new job its turn at once, if one is free and nobody waits for it.
 // It is Done, as any other, or Again if it cannot be used yet.
-func (a *Admission) Offer(job messages.JobID) bool {
+func (a *Admission) TryAcquire(job messages.JobID) bool {
 	if _, ok := a.unstarted[job]; !ok || a.held || len(a.ring) > 0 || len(a.starting) >= a.Slots {
 		return false
 	}
@@ -74,9 +74,9 @@ func (a *Admission) Offer(job messages.JobID) bool {
 	return true
 }
 
-// Done says that a job has started, ended or needs its turn no more. It may be
+// Release says that a job has started, ended or needs its turn no more. It may be
 // said again. It returns the jobs that may start now.
-func (a *Admission) Done(job messages.JobID) []messages.JobID {
+func (a *Admission) Release(job messages.JobID) []messages.JobID {
 	scope, ok := a.unstarted[job]
 	if !ok {
 		return nil
@@ -89,9 +89,9 @@ func (a *Admission) Done(job messages.JobID) []messages.JobID {
 	return a.grant()
 }
 
-// Hold keeps all turns back, or gives them again: it returns the jobs that may
+// Pause keeps all turns back, or gives them again: it returns the jobs that may
 // start now.
-func (a *Admission) Hold(held bool) []messages.JobID {
+func (a *Admission) Pause(held bool) []messages.JobID {
 	a.held = held
 	return a.grant()
 }

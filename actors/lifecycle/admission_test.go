@@ -20,7 +20,7 @@ func admit(t *testing.T, a *Admission, scope messages.ScopePath, jobs ...message
 		if err := a.Admit(j, scope); err != nil {
 			t.Fatal(err)
 		}
-		granted = append(granted, a.Ask(j)...)
+		granted = append(granted, a.Request(j)...)
 	}
 	return granted
 }
@@ -43,7 +43,7 @@ func TestAdmissionIsFair(t *testing.T) {
 	admit(t, &a, "late", "l0")
 	var order []messages.JobID
 	for job := messages.JobID("b0"); len(order) < 10; {
-		got := a.Done(job)
+		got := a.Release(job)
 		if len(got) != 1 {
 			t.Fatalf("granted %v, want one", got)
 		}
@@ -64,13 +64,13 @@ func TestAdmissionIsBounded(t *testing.T) {
 	if !errors.Is(err, &messages.Error{Code: messages.Busy}) {
 		t.Fatalf("got %v, want busy", err)
 	}
-	if got := a.Ask("d"); got != nil {
+	if got := a.Request("d"); got != nil {
 		t.Errorf("a job that was refused was granted %v", got)
 	}
-	if got := a.Done("c"); got != nil { // it is stopped while it waits
+	if got := a.Release("c"); got != nil { // it is stopped while it waits
 		t.Errorf("granted %v", got)
 	}
-	if got := a.Done("a"); got != nil {
+	if got := a.Release("a"); got != nil {
 		t.Errorf("granted %v, though nobody waits", got)
 	}
 	if err := a.Admit("d", "x"); err != nil {
@@ -85,9 +85,9 @@ func TestAdmissionIsBounded(t *testing.T) {
 func TestAdmissionAgain(t *testing.T) {
 	a := NewAdmission(1, 1)
 	admit(t, &a, "x", "a")
-	a.Done("a")
-	a.Again("a", "y") // never refused, and not granted before it asks
-	if got := a.Ask("a"); fmt.Sprint(got) != "[a]" {
+	a.Release("a")
+	a.Readmit("a", "y") // never refused, and not granted before it asks
+	if got := a.Request("a"); fmt.Sprint(got) != "[a]" {
 		t.Errorf("granted %v, want it again", got)
 	}
 	if NewAdmission(0, 1).Slots != 1 {
@@ -153,20 +153,20 @@ func TestAdmissionOfAnyEvents(t *testing.T) {
 				if ok && !starting[job] && !slices.Contains(lines[scope], job) {
 					lines[scope] = append(lines[scope], job)
 				}
-				hear(a.Ask(job))
+				hear(a.Request(job))
 			case 2:
 				scope := in[job]
 				delete(in, job)
 				delete(starting, job)
 				lines[scope] = slices.DeleteFunc(lines[scope], func(j messages.JobID) bool { return j == job })
-				hear(a.Done(job))
+				hear(a.Release(job))
 			case 3:
 				if scope, ok := in[job]; ok { // it is placed anew
 					delete(starting, job)
 					lines[scope] = slices.DeleteFunc(lines[scope], func(j messages.JobID) bool { return j == job })
-					granted := a.Done(job)
+					granted := a.Release(job)
 					in[job] = "a"
-					a.Again(job, "a")
+					a.Readmit(job, "a")
 					hear(granted)
 				}
 			}
@@ -189,36 +189,36 @@ func TestAdmissionOffers(t *testing.T) {
 	for _, job := range []messages.JobID{"a", "b", "c", "d"} {
 		require.Nil(t, a.Admit(job, "main"))
 	}
-	require.False(t, a.Offer("nobody"))
-	a.Hold(true)
-	require.False(t, a.Offer("a"), "turns are held")
-	a.Hold(false)
-	require.True(t, a.Offer("a"))
-	require.True(t, a.Offer("b"))
-	require.False(t, a.Offer("c"), "none is free")
-	require.Empty(t, a.Ask("c"))
-	require.Equal(t, []messages.JobID{"c"}, a.Done("a"))
-	require.Empty(t, a.Ask("d"))
-	require.Equal(t, []messages.JobID{"d"}, a.Done("b"))
+	require.False(t, a.TryAcquire("nobody"))
+	a.Pause(true)
+	require.False(t, a.TryAcquire("a"), "turns are held")
+	a.Pause(false)
+	require.True(t, a.TryAcquire("a"))
+	require.True(t, a.TryAcquire("b"))
+	require.False(t, a.TryAcquire("c"), "none is free")
+	require.Empty(t, a.Request("c"))
+	require.Equal(t, []messages.JobID{"c"}, a.Release("a"))
+	require.Empty(t, a.Request("d"))
+	require.Equal(t, []messages.JobID{"d"}, a.Release("b"))
 	require.Nil(t, a.Admit("e", "main"))
-	require.False(t, a.Offer("e"))
-	require.Empty(t, a.Done("c"))
-	require.True(t, a.Offer("e"))
-	require.Empty(t, a.Ask("e"), "it has its turn")
+	require.False(t, a.TryAcquire("e"))
+	require.Empty(t, a.Release("c"))
+	require.True(t, a.TryAcquire("e"))
+	require.Empty(t, a.Request("e"), "it has its turn")
 }
 
 // While turns are held, jobs wait in their order and may leave; then they go on.
 func TestAdmissionHold(t *testing.T) {
 	a := NewAdmission(1, 10)
 	first := admit(t, &a, "a", "first")
-	a.Hold(true)
+	a.Pause(true)
 	held := admit(t, &a, "a", "second", "third", "fourth")
-	held = append(held, a.Done("first")...)
-	held = append(held, a.Done("second")...)
+	held = append(held, a.Release("first")...)
+	held = append(held, a.Release("second")...)
 	if len(first) != 1 || len(held) != 0 {
 		t.Errorf("before the hold %v had turns, and %v in it", first, held)
 	}
-	if got := a.Hold(false); !slices.Equal(got, []messages.JobID{"third"}) {
+	if got := a.Pause(false); !slices.Equal(got, []messages.JobID{"third"}) {
 		t.Errorf("behind the hold %v had turns, want the third", got)
 	}
 }

@@ -14,7 +14,7 @@ type Command struct {
 	Job    *messages.Job
 	Limits Limits
 
-	stoppers []Ticket  // wait for the end of the tree
+	stoppers []ReplyID // wait for the end of the tree
 	controls []control // wait for the answer of the process
 	asks     uint64    // how often it was asked for something
 	result   uint64    // the engine's number of the result

@@ -18,10 +18,10 @@ type judge struct {
 	now   time.Time
 	c     Command
 	armed map[Timer]int // the generation that is running
-	next  Ticket
+	next  ReplyID
 
-	open    map[Ticket]string // asked and not answered
-	process bool              // the engine has one
+	open    map[ReplyID]string // asked and not answered
+	process bool               // the engine has one
 	told    []messages.CommandFact
 	outcome messages.Outcome // as it was told
 	retired bool             // was told
@@ -30,7 +30,7 @@ type judge struct {
 }
 
 func newJudge(t *rapid.T, c Command) *judge {
-	j := &judge{t: t, now: noon, c: c, armed: map[Timer]int{}, open: map[Ticket]string{}}
+	j := &judge{t: t, now: noon, c: c, armed: map[Timer]int{}, open: map[ReplyID]string{}}
 	j.take(Placed{}) // as its actor does before anything else
 	return j
 }

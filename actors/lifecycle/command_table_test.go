@@ -171,13 +171,13 @@ func TestAnswersAreKnownByTheirNumbers(t *testing.T) {
 	for _, e := range []any{Granted{}, messages.ProcessStarted{PID: 42, At: noon}} {
 		c, _ = step(c, e)
 	}
-	nth := map[Ticket]uint64{}
+	nth := map[ReplyID]uint64{}
 	for i, r := range []any{messages.WriteInput{}, messages.ChangeDeadline{None: true}, messages.SignalCommand{}, messages.ResizeTerminal{}} {
 		var todo []Effect
-		c, todo = step(c, Asked{By: Ticket(i + 1), Request: r})
+		c, todo = step(c, Asked{By: ReplyID(i + 1), Request: r})
 		for _, e := range todo {
 			if do, is := e.(Do); is {
-				nth[Ticket(i+1)] = do.Nth
+				nth[ReplyID(i+1)] = do.Nth
 			}
 		}
 	}

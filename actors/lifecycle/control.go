@@ -11,7 +11,7 @@ import (
 // control is a request that the process answers.
 type control struct {
 	nth  uint64
-	to   Ticket
+	to   ReplyID
 	look bool // it asks whether the job waits for input
 }
 
@@ -64,7 +64,7 @@ func (c Command) ask(by control, request any) (Command, Do) {
 	return c, Do{request, by.nth}
 }
 
-func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (Command, []Effect) {
+func (c Command) askedToStop(now time.Time, by ReplyID, r messages.StopCommand) (Command, []Effect) {
 	cause := messages.Cause{By: r.By, Reason: r.Reason}
 	if cause.By == messages.ByNone {
 		cause.By = messages.ByClient
@@ -105,7 +105,7 @@ func (c Command) askedToStop(now time.Time, by Ticket, r messages.StopCommand) (
 
 // askedToPromote lets a client go; the process does not notice. That the job is to stay
 // is told, too, if it was in the background before.
-func (c Command) askedToPromote(by Ticket, r messages.PromoteCommand) (Command, []Effect) {
+func (c Command) askedToPromote(by ReplyID, r messages.PromoteCommand) (Command, []Effect) {
 	if c.Job.State.Ended() {
 		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
 	}
@@ -124,7 +124,7 @@ func (c Command) askedToPromote(by Ticket, r messages.PromoteCommand) (Command, 
 }
 
 // askedForDeadline moves the deadline here and in the engine, which insures it.
-func (c Command) askedForDeadline(now time.Time, by Ticket, r messages.ChangeDeadline) (Command, []Effect) {
+func (c Command) askedForDeadline(now time.Time, by ReplyID, r messages.ChangeDeadline) (Command, []Effect) {
 	switch {
 	case c.Job.State.Ended():
 		return c, []Effect{refuse(by, JobFinished(c.Job.ID))}
@@ -265,7 +265,7 @@ func (c Command) Abandon(err *messages.Error) []Effect {
 	return todo
 }
 
-func refuse(to Ticket, err *messages.Error) Effect {
+func refuse(to ReplyID, err *messages.Error) Effect {
 	return Reply{to, messages.CommandRejected{Err: *err}}
 }
 

@@ -15,9 +15,9 @@ import (
 	"troupe/messages"
 )
 
-// Ticket stands for a client that waits for an answer; the actor knows who it
+// ReplyID stands for a client that waits for an answer; the actor knows who it
 // is. 0 is nobody.
-type Ticket int64
+type ReplyID int64
 
 // Timer names a deadline of a command.
 type Timer uint8
@@ -38,7 +38,7 @@ type (
 	Granted struct{}
 	// Asked is a control request of the client By.
 	Asked struct {
-		By      Ticket
+		By      ReplyID
 		Request any
 	}
 	// Expired says that a timer ran out. Other generations than the last armed
@@ -93,7 +93,7 @@ type (
 	}
 	// Reply answers a client.
 	Reply struct {
-		To    Ticket
+		To    ReplyID
 		Reply messages.ControlReply
 	}
 	// Settle tells the engine that it may forget the facts up to Seq.

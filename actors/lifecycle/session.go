@@ -40,8 +40,8 @@ type (
 		Job  messages.JobID
 		Turn bool
 	}
-	// TurnGiven says that the node lets the job start.
-	TurnGiven struct{ Job messages.JobID }
+	// SlotGranted says that the node lets the job start.
+	SlotGranted struct{ Job messages.JobID }
 	// Taken says that a running job came from elsewhere: by hand-over or after
 	// a restart.
 	Taken struct{ Job messages.JobID }
@@ -58,12 +58,12 @@ type SessionEffect interface{ sessionEffect() }
 
 // The effects of a session.
 type (
-	// AskTurn asks the node for a turn to start the job.
-	AskTurn struct{ Job messages.JobID }
+	// RequestSlot asks the node for a turn to start the job.
+	RequestSlot struct{ Job messages.JobID }
 	// Begin lets the job's command start.
 	Begin struct{ Job messages.JobID }
-	// ReturnTurn gives a turn back that nobody needs any more.
-	ReturnTurn struct{ Job messages.JobID }
+	// ReturnSlot gives a turn back that nobody needs any more.
+	ReturnSlot struct{ Job messages.JobID }
 	// RefuseJob refuses a job that cannot be placed.
 	RefuseJob struct {
 		Job messages.JobID
@@ -71,10 +71,10 @@ type (
 	}
 )
 
-func (AskTurn) sessionEffect()    {}
-func (Begin) sessionEffect()      {}
-func (ReturnTurn) sessionEffect() {}
-func (RefuseJob) sessionEffect()  {}
+func (RequestSlot) sessionEffect() {}
+func (Begin) sessionEffect()       {}
+func (ReturnSlot) sessionEffect()  {}
+func (RefuseJob) sessionEffect()   {}
 
 // NewSession is an open session without jobs.
 func NewSession(parallel, queue int) Session {
@@ -96,9 +96,9 @@ func (s *Session) Step(event any) []SessionEffect {
 			return []SessionEffect{Begin{e.Job}}
 		}
 		return s.useTurn(e.Job, e.Turn, s.enqueue(e.Job, math.MaxInt))
-	case TurnGiven:
+	case SlotGranted:
 		if st, ok := s.active[e.Job]; !ok || st != asking {
-			return []SessionEffect{ReturnTurn(e)}
+			return []SessionEffect{ReturnSlot(e)}
 		}
 		s.active[e.Job] = running
 		return []SessionEffect{Begin(e)}
@@ -122,7 +122,7 @@ func (s *Session) useTurn(job messages.JobID, turn bool, todo []SessionEffect) [
 	}
 	for i, effect := range todo {
 		switch effect.(type) {
-		case AskTurn:
+		case RequestSlot:
 			s.active[job] = running
 			todo[i] = Begin{job}
 			return todo
@@ -130,12 +130,12 @@ func (s *Session) useTurn(job messages.JobID, turn bool, todo []SessionEffect) [
 			return todo
 		}
 	}
-	return append(todo, ReturnTurn{job})
+	return append(todo, ReturnSlot{job})
 }
 
 func (s *Session) enqueue(job messages.JobID, room int) []SessionEffect {
 	if st, again := s.active[job]; again && st == asking {
-		return []SessionEffect{AskTurn{job}} // its turn may have been forgotten with an actor on the way
+		return []SessionEffect{RequestSlot{job}} // its turn may have been forgotten with an actor on the way
 	}
 	if _, again := s.active[job]; again || slices.Contains(s.waiting, job) {
 		return nil
@@ -162,7 +162,7 @@ func (s *Session) fill(todo []SessionEffect) []SessionEffect {
 		job := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		s.active[job] = asking
-		todo = append(todo, AskTurn{job})
+		todo = append(todo, RequestSlot{job})
 	}
 	return todo
 }

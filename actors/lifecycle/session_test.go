@@ -16,11 +16,11 @@ func said(todo []SessionEffect) []string {
 	var out []string
 	for _, e := range todo {
 		switch e := e.(type) {
-		case AskTurn:
+		case RequestSlot:
 			out = append(out, "ask "+string(e.Job))
 		case Begin:
 			out = append(out, "begin "+string(e.Job))
-		case ReturnTurn:
+		case ReturnSlot:
 			out = append(out, "return "+string(e.Job))
 		case RefuseJob:
 			out = append(out, "refuse "+string(e.Job)+" "+string(e.Err.Code))
@@ -52,17 +52,17 @@ func TestSessionSerial(t *testing.T) {
 		{Enqueued{Job: "b"}, ""},
 		{Enqueued{Job: "c"}, ""},
 		{Enqueued{Job: "d"}, "refuse d queue_full"},
-		{TurnGiven{"a"}, "begin a"},
-		{TurnGiven{"a"}, "return a"},
-		{TurnGiven{"b"}, "return b"}, // it has not asked
-		{Gone{"b"}, ""},              // it was stopped while it waited
+		{SlotGranted{"a"}, "begin a"},
+		{SlotGranted{"a"}, "return a"},
+		{SlotGranted{"b"}, "return b"}, // it has not asked
+		{Gone{"b"}, ""},                // it was stopped while it waited
 		{Gone{"a"}, "ask c"},
 		{Gone{"a"}, ""},
 		{Enqueued{Job: "e"}, ""},
-		{TurnGiven{"c"}, "begin c"},
+		{SlotGranted{"c"}, "begin c"},
 		{Gone{"c"}, "ask e"},
-		{Gone{"e"}, ""},              // it was stopped before its turn came
-		{TurnGiven{"e"}, "return e"}, // which then is of no use
+		{Gone{"e"}, ""},                // it was stopped before its turn came
+		{SlotGranted{"e"}, "return e"}, // which then is of no use
 	}.play(t, &s)
 	if run, wait := counts(&s); run != 0 || wait != 0 {
 		t.Errorf("%d run and %d wait, want none", run, wait)
@@ -88,15 +88,15 @@ func TestSessionParallel(t *testing.T) {
 		{Enqueued{Job: "b"}, "ask b"},
 		{Enqueued{Job: "c"}, ""},
 		{Enqueued{Job: "d"}, "refuse d queue_full"},
-		{TurnGiven{"b"}, "begin b"},
+		{SlotGranted{"b"}, "begin b"},
 	}.play(t, &s)
 	if run, wait := counts(&s); run != 1 || wait != 2 {
 		t.Errorf("%d run and %d wait, want 1 and 2", run, wait)
 	}
 	script{
 		{Gone{"b"}, "ask c"},
-		{TurnGiven{"c"}, "begin c"},
-		{TurnGiven{"a"}, "begin a"},
+		{SlotGranted{"c"}, "begin c"},
+		{SlotGranted{"a"}, "begin a"},
 	}.play(t, &s)
 }
 
@@ -107,7 +107,7 @@ func TestSessionTakes(t *testing.T) {
 		{Enqueued{Job: "a"}, "ask a"},
 		{Taken{"x"}, ""},
 		{Enqueued{Job: "b"}, ""},
-		{TurnGiven{"a"}, "begin a"},
+		{SlotGranted{"a"}, "begin a"},
 		{Gone{"a"}, ""}, // x is still there
 		{Gone{"x"}, "ask b"},
 	}.play(t, &s)
@@ -125,7 +125,7 @@ func TestSessionOfAMovedJob(t *testing.T) {
 		{Gone{"a"}, "ask b"},
 		{Gone{"b"}, "ask c"},
 		{Moved{Job: "c"}, "ask c"},
-		{TurnGiven{"c"}, "begin c"},
+		{SlotGranted{"c"}, "begin c"},
 		{Closed{}, ""},
 		{Moved{Job: "e"}, "refuse e session_closed"},
 	}.play(t, &s)
@@ -137,7 +137,7 @@ func TestSessionClosed(t *testing.T) {
 		{Enqueued{Job: "a"}, "ask a"},
 		{Closed{}, ""},
 		{Enqueued{Job: "b"}, "refuse b session_closed"},
-		{TurnGiven{"a"}, "begin a"}, // what is in is stopped, not refused
+		{SlotGranted{"a"}, "begin a"}, // what is in is stopped, not refused
 	}.play(t, &s)
 }
 
@@ -150,7 +150,7 @@ func TestSessionOfAJobWithItsTurn(t *testing.T) {
 		{Moved{Job: "c", Turn: true}, "return c"},
 		{Enqueued{Job: "d", Turn: true}, "refuse d queue_full"},
 		{Gone{"a"}, "ask b"},
-		{TurnGiven{"b"}, "begin b"},
+		{SlotGranted{"b"}, "begin b"},
 		{Closed{}, ""},
 		{Moved{Job: "e", Turn: true}, "begin e"}, // it may have begun: it is stopped, not refused
 	}.play(t, &s)
@@ -165,7 +165,7 @@ func TestSessionAgain(t *testing.T) {
 		{Enqueued{Job: "a"}, "ask a"},
 		{Enqueued{Job: "b"}, ""},
 		{Enqueued{Job: "b"}, ""}, // though the queue is full
-		{TurnGiven{"a"}, "begin a"},
+		{SlotGranted{"a"}, "begin a"},
 		{Enqueued{Job: "a"}, ""},
 		{Gone{"a"}, "ask b"},
 		{Gone{"b"}, ""},
@@ -182,7 +182,7 @@ func TestSessionOfAnyEvents(t *testing.T) {
 		next := 0
 		hear := func(todo []SessionEffect) {
 			for _, e := range todo {
-				ask, ok := e.(AskTurn)
+				ask, ok := e.(RequestSlot)
 				if !ok {
 					t.Fatalf("%v, want only requests for turns", said(todo))
 				}
@@ -213,13 +213,13 @@ func TestSessionOfAnyEvents(t *testing.T) {
 					require.Equal(t, []SessionEffect{Begin{id}}, todo, "with its turn")
 				case turn:
 					line = append(line, id)
-					require.Equal(t, []SessionEffect{ReturnTurn{id}}, todo, "it cannot use its turn")
+					require.Equal(t, []SessionEffect{ReturnSlot{id}}, todo, "it cannot use its turn")
 				default:
 					line = append(line, id)
 					hear(todo)
 				}
 			case 1:
-				todo := fmt.Sprint(said(s.Step(TurnGiven{job})))
+				todo := fmt.Sprint(said(s.Step(SlotGranted{job})))
 				if i := slices.Index(asking, job); i >= 0 {
 					asking, running = slices.Delete(asking, i, i+1), append(running, job)
 					if todo != "[begin "+string(job)+"]" {

@@ -25,15 +25,15 @@ type Terminal struct {
 type (
 	// Opened says that there is an output.
 	Opened struct{}
-	// Looked is what came of a Look: Data answers all that was asked up to Through, of
+	// QueriesScanned is what came of a Look: Data answers all that was asked up to Through, of
 	// Bytes that there were.
-	Looked struct {
+	QueriesScanned struct {
 		Gen            int
 		Data           []byte
 		Through, Bytes int64
 	}
-	// Rested says that a Rest is over.
-	Rested struct{}
+	// ScanDue says that a Rest is over.
+	ScanDue struct{}
 )
 
 // TerminalEffect is what the actor of a terminal must do.
@@ -45,8 +45,8 @@ type TerminalEffect interface{ terminalEffect() }
 type (
 	// Listen asks for OutputGrew when the output is larger than From.
 	Listen struct{ From int64 }
-	// Look asks for Looked at what was asked behind the byte After.
-	Look struct {
+	// ScanQueries asks for Looked at what was asked behind the byte After.
+	ScanQueries struct {
 		Gen   int
 		After int64
 	}
@@ -57,9 +57,9 @@ type (
 		Data    []byte
 		Through int64
 	}
-	// Rest asks for Rested after a moment: a job that writes without end is not looked at
+	// DelayScan asks for Rested after a moment: a job that writes without end is not looked at
 	// without end.
-	Rest struct{ After time.Duration }
+	DelayScan struct{ After time.Duration }
 )
 
 // How long a terminal is not looked at behind a look. It is what an answer may be late by,
@@ -75,17 +75,17 @@ const (
 )
 
 // rest is how long it is behind a look at n new bytes.
-func rest(n int64) Rest {
+func rest(n int64) DelayScan {
 	if n > flood {
-		return Rest{After: floodRest}
+		return DelayScan{After: floodRest}
 	}
-	return Rest{After: answerRest}
+	return DelayScan{After: answerRest}
 }
 
-func (Listen) terminalEffect() {}
-func (Look) terminalEffect()   {}
-func (Answer) terminalEffect() {}
-func (Rest) terminalEffect()   {}
+func (Listen) terminalEffect()      {}
+func (ScanQueries) terminalEffect() {}
+func (Answer) terminalEffect()      {}
+func (DelayScan) terminalEffect()   {}
 
 // Step answers an event with the next state and what to do about it.
 func (t Terminal) Step(event any) (Terminal, []TerminalEffect) {
@@ -96,9 +96,9 @@ func (t Terminal) Step(event any) (Terminal, []TerminalEffect) {
 	case messages.OutputGrew:
 		t.size = max(t.size, e.Size)
 		return t.next()
-	case Looked:
+	case QueriesScanned:
 		return t.looked(e)
-	case Rested:
+	case ScanDue:
 		t.resting = false
 		return t.next()
 	case messages.ClaimTerminal:
@@ -118,12 +118,12 @@ func (t Terminal) next() (Terminal, []TerminalEffect) {
 	case t.size > t.Answered:
 		t.looking = true
 		t.gen++
-		return t, []TerminalEffect{Look{Gen: t.gen, After: t.Answered}}
+		return t, []TerminalEffect{ScanQueries{Gen: t.gen, After: t.Answered}}
 	}
 	return t, []TerminalEffect{Listen{From: t.Answered}}
 }
 
-func (t Terminal) looked(e Looked) (Terminal, []TerminalEffect) {
+func (t Terminal) looked(e QueriesScanned) (Terminal, []TerminalEffect) {
 	if e.Gen != t.gen || !t.looking {
 		return t, nil
 	}

@@ -25,34 +25,34 @@ func TestTerminalTable(t *testing.T) {
 		},
 		"says much and asks nothing": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(10), []TerminalEffect{Look{Gen: 1}}},
+			{grew(10), []TerminalEffect{ScanQueries{Gen: 1}}},
 			{grew(20), nil},
-			{Looked{Gen: 1, Through: 10, Bytes: 20}, []TerminalEffect{Rest{answerRest}}},
+			{QueriesScanned{Gen: 1, Through: 10, Bytes: 20}, []TerminalEffect{DelayScan{answerRest}}},
 			{grew(30), nil},
-			{Rested{}, []TerminalEffect{Look{Gen: 2, After: 10}}},
-			{Looked{Gen: 2, Through: 30, Bytes: 30}, []TerminalEffect{Rest{answerRest}}},
-			{Rested{}, []TerminalEffect{Listen{From: 30}}},
+			{ScanDue{}, []TerminalEffect{ScanQueries{Gen: 2, After: 10}}},
+			{QueriesScanned{Gen: 2, Through: 30, Bytes: 30}, []TerminalEffect{DelayScan{answerRest}}},
+			{ScanDue{}, []TerminalEffect{Listen{From: 30}}},
 		},
 		"floods": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(flood + 1), []TerminalEffect{Look{Gen: 1}}},
-			{Looked{Gen: 1, Through: flood + 1, Bytes: flood + 1}, []TerminalEffect{Rest{floodRest}}},
+			{grew(flood + 1), []TerminalEffect{ScanQueries{Gen: 1}}},
+			{QueriesScanned{Gen: 1, Through: flood + 1, Bytes: flood + 1}, []TerminalEffect{DelayScan{floodRest}}},
 			{grew(2*flood + 1), nil},
-			{Rested{}, []TerminalEffect{Look{Gen: 2, After: flood + 1}}},
-			{Looked{Gen: 2, Data: []byte("x"), Through: 2*flood + 1, Bytes: 2*flood + 1}, []TerminalEffect{Answer{Data: []byte("x"), Through: 2*flood + 1}, Rest{answerRest}}},
+			{ScanDue{}, []TerminalEffect{ScanQueries{Gen: 2, After: flood + 1}}},
+			{QueriesScanned{Gen: 2, Data: []byte("x"), Through: 2*flood + 1, Bytes: 2*flood + 1}, []TerminalEffect{Answer{Data: []byte("x"), Through: 2*flood + 1}, DelayScan{answerRest}}},
 		},
 		"asks": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(10), []TerminalEffect{Look{Gen: 1}}},
-			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, []TerminalEffect{Answer{Data: []byte("x"), Through: 10}, Rest{answerRest}}},
-			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
-			{Rested{}, []TerminalEffect{Listen{From: 10}}},
+			{grew(10), []TerminalEffect{ScanQueries{Gen: 1}}},
+			{QueriesScanned{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, []TerminalEffect{Answer{Data: []byte("x"), Through: 10}, DelayScan{answerRest}}},
+			{QueriesScanned{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
+			{ScanDue{}, []TerminalEffect{Listen{From: 10}}},
 		},
 		"cannot be looked at": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(10), []TerminalEffect{Look{Gen: 1}}},
-			{Looked{Gen: 1}, []TerminalEffect{Rest{answerRest}}},
-			{Rested{}, []TerminalEffect{Listen{From: 10}}},
+			{grew(10), []TerminalEffect{ScanQueries{Gen: 1}}},
+			{QueriesScanned{Gen: 1}, []TerminalEffect{DelayScan{answerRest}}},
+			{ScanDue{}, []TerminalEffect{Listen{From: 10}}},
 		},
 		"taken before the begin": {
 			{take, nil},
@@ -67,20 +67,20 @@ func TestTerminalTable(t *testing.T) {
 		},
 		"taken while it is looked at": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(10), []TerminalEffect{Look{Gen: 1}}},
+			{grew(10), []TerminalEffect{ScanQueries{Gen: 1}}},
 			{take, nil},
-			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
+			{QueriesScanned{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
 			{grew(40), nil},
 			{messages.ReleaseTerminal{By: "b", Through: 40}, nil},
-			{leave, []TerminalEffect{Answer{Through: 30}, Look{Gen: 3, After: 30}}},
-			{Looked{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
+			{leave, []TerminalEffect{Answer{Through: 30}, ScanQueries{Gen: 3, After: 30}}},
+			{QueriesScanned{Gen: 1, Data: []byte("x"), Through: 10, Bytes: 10}, nil},
 		},
 		"taken while it rests": {
 			{Opened{}, []TerminalEffect{Listen{}}},
-			{grew(10), []TerminalEffect{Look{Gen: 1}}},
-			{Looked{Gen: 1, Through: 10, Bytes: 10}, []TerminalEffect{Rest{answerRest}}},
+			{grew(10), []TerminalEffect{ScanQueries{Gen: 1}}},
+			{QueriesScanned{Gen: 1, Through: 10, Bytes: 10}, []TerminalEffect{DelayScan{answerRest}}},
 			{take, nil},
-			{Rested{}, nil},
+			{ScanDue{}, nil},
 			{leave, []TerminalEffect{Answer{Through: 30}, Listen{From: 30}}},
 		},
 	} {
@@ -102,7 +102,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 		var m Terminal
 		var size int64
 		var todo []TerminalEffect
-		open, looks, rests, holder, shown := false, []Look(nil), 0, "", int64(0)
+		open, looks, rests, holder, shown := false, []ScanQueries(nil), 0, "", int64(0)
 		answered := map[int64]string{} // each byte is a question
 		give := func(who string, from, to int64) {
 			for at := from; at < to; at++ {
@@ -117,9 +117,9 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 			m, todo = m.Step(event)
 			for _, e := range todo {
 				switch e := e.(type) {
-				case Look:
+				case ScanQueries:
 					looks = append(looks, e)
-				case Rest:
+				case DelayScan:
 					rests++
 				case Answer:
 					if len(e.Data) > 0 {
@@ -134,7 +134,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 			looks = append(looks[:i], looks[i+1:]...)
 			through := rapid.Int64Range(l.After+1, size).Draw(t, "through")
 			last = l.After
-			step(Looked{Gen: l.Gen, Data: []byte("x"), Through: through, Bytes: size})
+			step(QueriesScanned{Gen: l.Gen, Data: []byte("x"), Through: through, Bytes: size})
 		}
 		leave := func() {
 			through := rapid.Int64Range(shown, max(size, shown)).Draw(t, "shown")
@@ -159,7 +159,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 			case 3:
 				if rests > 0 {
 					rests--
-					step(Rested{})
+					step(ScanDue{})
 				}
 			case 4:
 				if holder == "" {
@@ -183,7 +183,7 @@ func TestTerminalAnswersNothingTwice(t *testing.T) {
 				continue
 			}
 			rests--
-			step(Rested{})
+			step(ScanDue{})
 		}
 		for at := range size {
 			if answered[at] == "" {

@@ -6,10 +6,10 @@ import (
 	"troupe/messages"
 )
 
-// Watch is the state of one blocking wait. It answers once: when its condition
+// Wait is the state of one blocking wait. It answers once: when its condition
 // is met by any or all of the jobs, when it can no longer be, or when its time
 // is up.
-type Watch struct {
+type Wait struct {
 	Ask messages.WaitJobs
 
 	jobs     []messages.Job
@@ -24,26 +24,26 @@ type (
 	Changed struct{ Job messages.Job }
 	// Met says that a job met the condition.
 	Met struct{ Job messages.JobID }
-	// Seen says that a job waits for input, as its command knows behind all that it was
+	// InputWaiting says that a job waits for input, as its command knows behind all that it was
 	// given so far, and whether for a secret.
-	Seen struct {
+	InputWaiting struct {
 		Job    messages.JobID
 		Secret bool
 	}
-	// Hopeless says that a job can no longer meet it: its output is closed, it
+	// Impossible says that a job can no longer meet it: its output is closed, it
 	// has finished, it is gone.
-	Hopeless struct{ Job messages.JobID }
+	Impossible struct{ Job messages.JobID }
 	// TimeUp says that the wait has lasted long enough.
 	TimeUp struct{}
 )
 
-// NewWatch waits for jobs as they stand.
-func NewWatch(ask messages.WaitJobs, jobs []messages.Job) Watch {
-	return Watch{Ask: ask, jobs: slices.Clone(jobs)}
+// NewWait waits for jobs as they stand.
+func NewWait(ask messages.WaitJobs, jobs []messages.Job) Wait {
+	return Wait{Ask: ask, jobs: slices.Clone(jobs)}
 }
 
 // Begin looks at the jobs as they stand: a wait may be over at once.
-func (w Watch) Begin() (Watch, *messages.WaitEnded) {
+func (w Wait) Begin() (Wait, *messages.WaitEnded) {
 	for _, j := range w.jobs {
 		w = w.look(j)
 	}
@@ -51,7 +51,7 @@ func (w Watch) Begin() (Watch, *messages.WaitEnded) {
 }
 
 // Step answers an event with the next state and, once, the end of the wait.
-func (w Watch) Step(event any) (Watch, *messages.WaitEnded) {
+func (w Wait) Step(event any) (Wait, *messages.WaitEnded) {
 	if w.done {
 		return w, nil
 	}
@@ -64,11 +64,11 @@ func (w Watch) Step(event any) (Watch, *messages.WaitEnded) {
 			}
 		}
 		w = w.look(e.Job)
-	case Seen:
+	case InputWaiting:
 		w = w.seen(e)
 	case Met:
 		w.met = add(w.met, e.Job)
-	case Hopeless:
+	case Impossible:
 		w.hopeless = add(w.hopeless, e.Job)
 	case TimeUp:
 		return w.end(messages.WaitEnded{TimedOut: true})
@@ -78,7 +78,7 @@ func (w Watch) Step(event any) (Watch, *messages.WaitEnded) {
 
 // seen meets a wait for input if the record agrees, which tells all else of the job: it
 // will, and then the job is looked at again.
-func (w Watch) seen(e Seen) Watch {
+func (w Wait) seen(e InputWaiting) Wait {
 	for i, j := range w.jobs {
 		if j.ID == e.Job && j.WaitingForInput {
 			w.jobs = slices.Clone(w.jobs)
@@ -90,7 +90,7 @@ func (w Watch) seen(e Seen) Watch {
 }
 
 // look draws from a job's record what it says about the condition.
-func (w Watch) look(j messages.Job) Watch {
+func (w Wait) look(j messages.Job) Wait {
 	switch w.Ask.Condition.Kind {
 	case messages.UntilExit, "":
 		if j.State.Ended() {
@@ -112,7 +112,7 @@ func (w Watch) look(j messages.Job) Watch {
 	return w
 }
 
-func (w Watch) judge() (Watch, *messages.WaitEnded) {
+func (w Wait) judge() (Wait, *messages.WaitEnded) {
 	hopeless := 0
 	for _, j := range w.hopeless {
 		if !slices.Contains(w.met, j) {
@@ -130,7 +130,7 @@ func (w Watch) judge() (Watch, *messages.WaitEnded) {
 	return w, nil
 }
 
-func (w Watch) end(e messages.WaitEnded) (Watch, *messages.WaitEnded) {
+func (w Wait) end(e messages.WaitEnded) (Wait, *messages.WaitEnded) {
 	w.done = true
 	e.Met, e.Jobs = w.met, w.jobs
 	return w, &e

@@ -50,10 +50,10 @@ func TestWatchTable(t *testing.T) {
 		{"a retired one has ended", messages.UntilExit, true, []any{Changed{messages.Job{ID: "a", State: messages.Retired}}}, "satisfied [a]"},
 		{"the same one twice", messages.UntilExit, false, []any{done("a"), done("a")}, ""},
 		{"time is up", messages.UntilExit, false, []any{done("a"), TimeUp{}}, "timed out [a]"},
-		{"input", messages.UntilInput, true, []any{awaiting("b"), Seen{Job: "b"}}, "satisfied [b]"},
+		{"input", messages.UntilInput, true, []any{awaiting("b"), InputWaiting{Job: "b"}}, "satisfied [b]"},
 		{"input, by an old record", messages.UntilInput, true, []any{awaiting("b")}, ""},
-		{"input, before the record", messages.UntilInput, true, []any{Seen{Job: "b"}}, ""},
-		{"input was awaited once", messages.UntilInput, false, []any{awaiting("a"), Seen{Job: "a"}, done("a"), awaiting("b"), Seen{Job: "b"}}, "satisfied [a b]"},
+		{"input, before the record", messages.UntilInput, true, []any{InputWaiting{Job: "b"}}, ""},
+		{"input was awaited once", messages.UntilInput, false, []any{awaiting("a"), InputWaiting{Job: "a"}, done("a"), awaiting("b"), InputWaiting{Job: "b"}}, "satisfied [a b]"},
 		{"no input any more", messages.UntilInput, false, []any{done("a")}, "impossible []"},
 		{"the other one may", messages.UntilInput, true, []any{done("a")}, ""},
 		{"none can", messages.UntilInput, true, []any{done("a"), done("b")}, "impossible []"},
@@ -63,12 +63,12 @@ func TestWatchTable(t *testing.T) {
 		{"room until the end", messages.UntilBlocked, false, []any{done("a")}, "impossible []"},
 		{"a pattern outlives the job", messages.UntilPattern, false, []any{done("a"), done("b")}, ""},
 		{"a pattern is found", messages.UntilPattern, false, []any{Met{"a"}, Met{"b"}}, "satisfied [a b]"},
-		{"a pattern cannot come", messages.UntilPattern, false, []any{Met{"a"}, Hopeless{"b"}}, "impossible [a]"},
-		{"a pattern of any", messages.UntilPattern, true, []any{Hopeless{"a"}, Met{"b"}}, "satisfied [b]"},
-		{"what was found is found", messages.UntilPattern, false, []any{Met{"a"}, Hopeless{"a"}}, ""},
+		{"a pattern cannot come", messages.UntilPattern, false, []any{Met{"a"}, Impossible{"b"}}, "impossible [a]"},
+		{"a pattern of any", messages.UntilPattern, true, []any{Impossible{"a"}, Met{"b"}}, "satisfied [b]"},
+		{"what was found is found", messages.UntilPattern, false, []any{Met{"a"}, Impossible{"a"}}, ""},
 		{"silence", messages.UntilQuiet, true, []any{Met{"a"}}, "satisfied [a]"},
 	} {
-		w := NewWatch(messages.WaitJobs{Any: c.any, Condition: messages.Condition{Kind: c.kind}}, jobs("a", "b"))
+		w := NewWait(messages.WaitJobs{Any: c.any, Condition: messages.Condition{Kind: c.kind}}, jobs("a", "b"))
 		w, end := w.Begin()
 		for i, e := range c.events {
 			if end != nil {
@@ -98,14 +98,14 @@ func ending(e *messages.WaitEnded) string {
 func TestWatchBegins(t *testing.T) {
 	all := jobs("a", "b")
 	all[1].State = messages.Retired
-	if _, end := NewWatch(messages.WaitJobs{Any: true}, all).Begin(); ending(end) != "satisfied [b]" {
+	if _, end := NewWait(messages.WaitJobs{Any: true}, all).Begin(); ending(end) != "satisfied [b]" {
 		t.Errorf("got %q", ending(end))
 	}
-	if _, end := NewWatch(messages.WaitJobs{}, all).Begin(); end != nil {
+	if _, end := NewWait(messages.WaitJobs{}, all).Begin(); end != nil {
 		t.Errorf("got %q", ending(end))
 	}
 	input := messages.WaitJobs{Condition: messages.Condition{Kind: messages.UntilInput}}
-	if _, end := NewWatch(input, all).Begin(); ending(end) != "impossible []" {
+	if _, end := NewWait(input, all).Begin(); ending(end) != "impossible []" {
 		t.Errorf("got %q", ending(end))
 	}
 }
@@ -119,12 +119,12 @@ func TestWatchOfAnyEvents(t *testing.T) {
 			Kind: rapid.SampledFrom([]messages.ConditionKind{messages.UntilExit, messages.UntilInput, messages.UntilPattern}).Draw(t, "kind"),
 		}}
 		given := jobs(ids...)
-		w, end := NewWatch(ask, given).Begin()
+		w, end := NewWait(ask, given).Begin()
 		met, lost, last := map[messages.JobID]bool{}, map[messages.JobID]bool{}, slices.Clone(given)
 		over := end != nil
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			id := rapid.SampledFrom(ids).Draw(t, "job")
-			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, Seen{Job: id}, Hopeless{id}, TimeUp{}}).Draw(t, "event")
+			event := rapid.SampledFrom([]any{done(id), awaiting(id), Changed{messages.Job{ID: id, State: messages.Running}}, Met{id}, InputWaiting{Job: id}, Impossible{id}, TimeUp{}}).Draw(t, "event")
 			before, records := w, slices.Clone(w.jobs)
 			if w, end = w.Step(event); !reflect.DeepEqual(before.jobs, records) {
 				t.Fatal("a state that was left has changed")
@@ -159,13 +159,13 @@ func tally(kind messages.ConditionKind, event any, met, lost map[messages.JobID]
 	switch e := event.(type) {
 	case Met:
 		met[e.Job] = true
-	case Seen:
+	case InputWaiting:
 		for _, j := range last {
 			if j.ID == e.Job && j.WaitingForInput {
 				met[e.Job] = true
 			}
 		}
-	case Hopeless:
+	case Impossible:
 		lost[e.Job] = true
 	case Changed:
 		for i := range last {
