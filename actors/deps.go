@@ -64,7 +64,7 @@ type Deps struct {
 
 // Workers do the work of one tree. Who makes work for it by telling facts may join
 // them and help with it.
-type Workers = workers.Line
+type Workers = workers.RunQueue
 
 // DefaultBackend runs the commands of sessions that name no other.
 const DefaultBackend = "pipe"

@@ -6,11 +6,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Line is work that takes no time, done in turn by whoever is at hand: those who
+// RunQueue is work that takes no time, done in turn by whoever is at hand: those who
 // made it and have joined, else a worker who is called. Calling one wakes another
 // thread, which costs more than the work itself and takes a processor from what
 // the work is about. The zero Line is ready; it is safe for concurrent use.
-type Line struct {
+type RunQueue struct {
 	Apart Pool // for work that may take its time
 
 	mu     sync.Mutex
@@ -21,7 +21,7 @@ type Line struct {
 }
 
 // envelope is an empty one.
-func (l *Line) envelope() *actor.MessageEnvelope {
+func (l *RunQueue) envelope() *actor.MessageEnvelope {
 	if e, is := l.envelopes.Get().(*actor.MessageEnvelope); is {
 		return e
 	}
@@ -37,7 +37,7 @@ const (
 )
 
 // Schedule has fn run: an actor with messages. It never waits.
-func (l *Line) Schedule(fn func()) {
+func (l *RunQueue) Schedule(fn func()) {
 	l.mu.Lock()
 	l.queue.push(fn)
 	call := l.active == 0 || l.queue.len() > longLine*l.active
@@ -51,18 +51,18 @@ func (l *Line) Schedule(fn func()) {
 }
 
 // Throughput implements the library's Dispatcher; our mailbox has a bound of its own.
-func (l *Line) Throughput() int { return inARow }
+func (l *RunQueue) Throughput() int { return inARow }
 
 // Join says that the caller makes work now and will help with it: Leave must
 // follow soon.
-func (l *Line) Join() {
+func (l *RunQueue) Join() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active++
 }
 
 // Leave helps with what is to be done, and goes.
-func (l *Line) Leave() {
+func (l *RunQueue) Leave() {
 	for range turn {
 		fn := l.take()
 		if fn == nil {
@@ -74,7 +74,7 @@ func (l *Line) Leave() {
 }
 
 // goAway counts one out, and calls another if nobody is left for what waits.
-func (l *Line) goAway() {
+func (l *RunQueue) goAway() {
 	l.mu.Lock()
 	l.active--
 	call := l.active == 0 && l.queue.len() > 0
@@ -87,14 +87,14 @@ func (l *Line) goAway() {
 	}
 }
 
-func (l *Line) work() {
+func (l *RunQueue) work() {
 	for fn := l.take(); fn != nil; fn = l.take() {
 		fn()
 	}
 }
 
 // take gives what is next; nil is nothing, and one who is active no more.
-func (l *Line) take() func() {
+func (l *RunQueue) take() func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.queue.len() == 0 {

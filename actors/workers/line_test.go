@@ -12,7 +12,7 @@ import (
 // What is put in line is done, in order, whether or not somebody has joined.
 func TestLineIsDoneInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Line
+		var l RunQueue
 		var got []int
 		for i := range 5 {
 			l.Schedule(func() { got = append(got, i) })
@@ -35,7 +35,7 @@ func TestLineIsDoneInOrder(t *testing.T) {
 // Who has joined does not do the work of all for ever.
 func TestLineLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Line
+		var l RunQueue
 		done, gone := 0, make(chan struct{})
 		var again func()
 		again = func() {
@@ -59,7 +59,7 @@ func TestLineLetsGo(t *testing.T) {
 // A long line calls others.
 func TestLineCallsOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Line
+		var l RunQueue
 		var done atomic.Int64
 		l.Join()
 		for range longLine + 1 {
@@ -75,7 +75,7 @@ func TestLineCallsOthers(t *testing.T) {
 
 // Many at once lose nothing and count right.
 func TestLineOfMany(t *testing.T) {
-	var l Line
+	var l RunQueue
 	var wait, all sync.WaitGroup
 	all.Add(8 * 1000)
 	for range 8 {

@@ -11,7 +11,7 @@ import (
 // line, would be kept for as long as others send. This one lets them go. And the
 // library's drops what waits for an actor that has stopped: see Close.
 type Mailbox struct {
-	line  *Line
+	line  *RunQueue
 	to    actor.MessageInvoker
 	by    actor.Dispatcher
 	again func() // m.work, made once
@@ -25,7 +25,7 @@ type Mailbox struct {
 }
 
 // NewMailbox makes the mailbox of one actor, for its Props.
-func (l *Line) NewMailbox() *Mailbox {
+func (l *RunQueue) NewMailbox() *Mailbox {
 	m := &Mailbox{line: l}
 	m.again = m.work
 	return m
@@ -95,19 +95,19 @@ func (m *Mailbox) work() {
 	m.line.Apart.Schedule(m.again)
 }
 
-// taker is who a message is for.
-type taker uint8
+// consumer is who a message is for.
+type consumer uint8
 
 const (
-	nobody     taker = iota
-	library          // it is the actor system's own
-	owner            // the actor
-	undertaker       // it comes too late
+	nobody    consumer = iota
+	library            // it is the actor system's own
+	owner              // the actor
+	afterStop          // it comes too late
 )
 
 // next is what is to be done next, and who does it; nobody: nothing, and nobody is
 // at it any more.
-func (m *Mailbox) next() (message any, by taker) {
+func (m *Mailbox) next() (message any, by consumer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for m.system != nil {
@@ -129,7 +129,7 @@ func (m *Mailbox) next() (message any, by taker) {
 		m.running = false
 		return nil, nobody
 	case m.lost != nil:
-		return m.user.pop(), undertaker
+		return m.user.pop(), afterStop
 	}
 	return m.user.pop(), owner
 }
@@ -149,7 +149,7 @@ func (m *Mailbox) receive(message any) {
 }
 
 // invoke hands a message to the actor. One that fails is its parent's to decide on.
-func (m *Mailbox) invoke(message any, by taker) {
+func (m *Mailbox) invoke(message any, by consumer) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			m.to.EscalateFailure(reason, message)
@@ -160,7 +160,7 @@ func (m *Mailbox) invoke(message any, by taker) {
 		m.to.InvokeSystemMessage(message)
 	case owner:
 		m.receive(message)
-	case undertaker:
+	case afterStop:
 		m.lost(message)
 	}
 }

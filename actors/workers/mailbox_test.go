@@ -32,7 +32,7 @@ func (d *deaf) InvokeSystemMessage(m any)     { d.note("system ", m) }
 func (d *deaf) InvokeUserMessage(m any)       { d.note("", actor.UnwrapEnvelopeMessage(m)) }
 func (d *deaf) EscalateFailure(reason, _ any) { d.failed = append(d.failed, reason.(error)) }
 
-func inlineBox(l *Line, d *deaf) *Mailbox {
+func inlineBox(l *RunQueue, d *deaf) *Mailbox {
 	m := l.NewMailbox()
 	m.RegisterHandlers(d, actor.NewSynchronizedDispatcher(inARow))
 	m.Start()
@@ -41,7 +41,7 @@ func inlineBox(l *Line, d *deaf) *Mailbox {
 
 // Messages are taken in order, those of the system first.
 func TestMailboxOrder(t *testing.T) {
-	var l Line
+	var l RunQueue
 	d := &deaf{}
 	m := inlineBox(&l, d)
 	d.handle = func(message any) {
@@ -59,7 +59,7 @@ func TestMailboxOrder(t *testing.T) {
 // Who sends to an actor that works inline is not kept while others send.
 func TestMailboxLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Line
+		var l RunQueue
 		d := &deaf{}
 		m := inlineBox(&l, d)
 		here, returned := true, make(chan struct{})
@@ -85,7 +85,7 @@ func TestMailboxLetsGo(t *testing.T) {
 // An actor that fails hears nothing but the system's word until it is resumed, and
 // what waited is not lost.
 func TestMailboxOfOneThatFails(t *testing.T) {
-	var l Line
+	var l RunQueue
 	d := &deaf{}
 	m := inlineBox(&l, d)
 	boom := errors.New("boom")
@@ -108,7 +108,7 @@ func TestMailboxOfOneThatFails(t *testing.T) {
 // stopped for having failed or failed as its parent stopped it.
 func TestMailboxOfOneThatStops(t *testing.T) {
 	for _, words := range [][]any{{&actor.SuspendMailbox{}, "stop"}, {"stop", &actor.SuspendMailbox{}}} {
-		var l Line
+		var l RunQueue
 		d := &deaf{}
 		m := inlineBox(&l, d)
 		var lost []any
@@ -132,7 +132,7 @@ func TestMailboxOfOneThatStops(t *testing.T) {
 
 // Many may send at once: nothing is lost, and each one's messages keep their order.
 func TestMailboxOfMany(t *testing.T) {
-	var l Line
+	var l RunQueue
 	next, wrong, n := map[int]int{}, 0, 0
 	d := &deaf{}
 	done := make(chan struct{})
