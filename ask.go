@@ -142,7 +142,7 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 	engine, waits := n.waitsForEngine(request)
 	var silent <-chan struct{}
 	if waits {
-		silent = engine.Silent()
+		silent = engine.Unresponsive()
 	}
 	select {
 	case reply := <-p.reply:
@@ -161,17 +161,17 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 
 // waitsForEngine gives the engine that a request waits for, if that lives in
 // another process: for the end of jobs.
-func (n *Node) waitsForEngine(request messages.Refusable) (backends.Apart, bool) {
+func (n *Node) waitsForEngine(request messages.Refusable) (backends.RemoteEngine, bool) {
 	switch request.(type) {
 	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
-		engine, apart := n.parts.engine.(backends.Apart)
+		engine, apart := n.parts.engine.(backends.RemoteEngine)
 		return engine, apart
 	}
 	return nil, false
 }
 
 // hungUp is what a request hears whose end nobody can tell now.
-func hungUp(engine backends.Apart) *messages.Error {
+func hungUp(engine backends.RemoteEngine) *messages.Error {
 	err := engine.Health()
 	if err == nil { // it goes on at this moment
 		return &messages.Error{

@@ -113,7 +113,7 @@ func (o Options) before(ctx context.Context, p components) (past actors.RestoreS
 // fact the journal has, and shells of sessions that were closed. An engine hears a little
 // later than the journal that it may forget them; where the last node died in between, their
 // sessions and scopes would be there again.
-func (p components) withoutRemains(past actors.RestoreState) []backends.Held {
+func (p components) withoutRemains(past actors.RestoreState) []backends.InventoryJob {
 	retired := map[messages.UID]bool{}
 	for _, r := range past.Over {
 		retired[r.Job.UID] = r.Job.State == messages.Retired
@@ -124,8 +124,8 @@ func (p components) withoutRemains(past actors.RestoreState) []backends.Held {
 			closed[messages.Address{Scope: end.Scope, Session: end.Session}] = end.At
 		}
 	}
-	var remains []backends.Held
-	held := slices.DeleteFunc(past.Held, func(h backends.Held) bool {
+	var remains []backends.InventoryJob
+	held := slices.DeleteFunc(past.Held, func(h backends.InventoryJob) bool {
 		is := retired[h.ID] && h.Last > 0
 		if at, _, shell := backends.ReadShellMeta(h.Meta); shell {
 			made, end := h.ID.Made(), closed[messages.Address{Scope: at.Scope, Session: at.Session}]
@@ -136,6 +136,6 @@ func (p components) withoutRemains(past actors.RestoreState) []backends.Held {
 		}
 		return is
 	})
-	backends.SettleRemains(p.engine, remains)
+	backends.SettleLeftovers(p.engine, remains)
 	return held
 }

@@ -55,6 +55,6 @@ func (s *shellSnapshots) close() error {
 
 // withoutSnapshots takes out of an inventory what makes snapshots: it is ended, and no
 // job of anybody.
-func (p components) withoutSnapshots(held []backends.Held) []backends.Held {
+func (p components) withoutSnapshots(held []backends.InventoryJob) []backends.InventoryJob {
 	return snapshot.EndRemains(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
 }

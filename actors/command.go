@@ -16,7 +16,7 @@ import (
 // sink (child) and those who ask it something.
 type command struct {
 	deps         *Deps
-	shell        backends.Shell
+	shell        backends.Executor
 	spec         *backends.Command // nil: the engine was asked to start it, or not by this tree
 	machine      lifecycle.Command
 	meta         *metaEncoder // what the engine keeps with the job; nil: it cannot outlive the tree
@@ -151,7 +151,7 @@ func (c *command) perform(ctx actor.Context, effect lifecycle.Effect) {
 		c.proc = c.shell.Start(*c.spec, c.facts(ctx))
 		c.spec = nil // of many jobs that run it is a good part
 	case lifecycle.Do:
-		c.proc.Do(backends.Numbered{Control: control(e.Request), Nth: e.Nth})
+		c.proc.Do(backends.Sequenced{Control: control(e.Request), Nth: e.Nth})
 		if r, is := e.Request.(messages.ResizeTerminal); is {
 			c.resized(ctx, r.Size)
 		}
@@ -186,7 +186,7 @@ func (c *command) saveMeta(t lifecycle.Tell) {
 	}
 	switch t.Fact.(type) {
 	case messages.CommandPromoted, messages.CommandChanged:
-		c.proc.Note(c.meta.of(t.Job))
+		c.proc.SaveMeta(c.meta.of(t.Job))
 	}
 }
 
@@ -221,13 +221,13 @@ func (c *command) start(ctx actor.Context) {
 	c.proc = proc
 	c.skipQueries()
 	if c.meta != nil && !c.metaSaved && !c.machine.Job.State.Ended() {
-		proc.Note(c.meta.of(c.machine.Job)) // it may be at another place than before
+		proc.SaveMeta(c.meta.of(c.machine.Job)) // it may be at another place than before
 	}
 }
 
 // facts is how the engine speaks to this actor and no other. What it says behind a
 // result that tells all is no news.
-func (c *command) facts(ctx actor.Context) backends.Facts {
+func (c *command) facts(ctx actor.Context) backends.FactHandler {
 	root, self, over := ctx.ActorSystem().Root, ctx.Self(), false
 	return func(fact messages.ProcessFact) {
 		switch f := fact.(type) {
@@ -317,7 +317,7 @@ func (c *command) serveSink(ctx actor.Context, msg any) {
 	switch m := msg.(type) {
 	case watchOutput:
 		if c.hasLogs {
-			c.proc.Watch(m.stream, m.from)
+			c.proc.NotifyGrowth(m.stream, m.from)
 		}
 	case outputsWanted:
 		if c.hasLogs { // else it hears of them when the job has started
@@ -347,7 +347,7 @@ func control(request any) backends.Control {
 	case messages.WriteInput:
 		return backends.Input{Data: r.Data, Raw: r.Raw}
 	case messages.CheckInput:
-		return backends.AwaitInput{For: r.For}
+		return backends.CheckInput{For: r.For}
 	case messages.ResizeTerminal:
 		return backends.Resize{Size: r.Size}
 	case messages.ChangeDeadline:

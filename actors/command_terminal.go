@@ -22,7 +22,7 @@ type Screens interface {
 	// Show tells what a terminal shows.
 	Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error))
 	// Answer tells what a terminal answers to what was asked behind the byte after.
-	Answer(t backends.Terminal, after int64, told func(backends.Answered, *messages.Error))
+	Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error))
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 // terminal is what a command knows of the terminal of its job.
 type terminal struct {
 	machine lifecycle.Terminal
-	sizes   []backends.Sized
+	sizes   []backends.SizeChange
 	rest    scheduler.CancelFunc
 }
 
@@ -55,7 +55,7 @@ func newTerminal(job messages.Job, answered int64) *terminal {
 	if job.Terminal == (messages.Terminal{}) {
 		return nil
 	}
-	return &terminal{machine: lifecycle.Terminal{Answered: answered}, sizes: []backends.Sized{{Size: job.Terminal}}}
+	return &terminal{machine: lifecycle.Terminal{Answered: answered}, sizes: []backends.SizeChange{{Size: job.Terminal}}}
 }
 
 // theRun names the client of a run whose own terminal shows the job.
@@ -125,9 +125,9 @@ func (c *command) resized(ctx actor.Context, size messages.Terminal) {
 	if len(t.sizes) == maxSizes {
 		t.sizes = append(slices.Clone(t.sizes[:1]), t.sizes[2:]...)
 	}
-	t.sizes = append(slices.Clip(t.sizes), backends.Sized{From: c.written(), Size: size})
+	t.sizes = append(slices.Clip(t.sizes), backends.SizeChange{From: c.written(), Size: size})
 	if c.meta != nil {
-		c.proc.Note(c.meta.of(c.machine.Job))
+		c.proc.SaveMeta(c.meta.of(c.machine.Job))
 	}
 	if c.sink != nil && c.hasLogs {
 		ctx.Send(c.sink, terminalSized{sizes: t.sizes})
@@ -176,7 +176,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	switch e := effect.(type) {
 	case lifecycle.Listen:
 		if !c.closed {
-			c.proc.Watch(messages.Merged, e.From)
+			c.proc.NotifyGrowth(messages.Merged, e.From)
 		}
 	case lifecycle.ScanQueries:
 		c.scanQueries(ctx, e)
@@ -185,7 +185,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 	case lifecycle.Answer:
 		if c.meta != nil {
 			c.meta.answered = e.Through
-			c.proc.Note(c.meta.of(c.machine.Job))
+			c.proc.SaveMeta(c.meta.of(c.machine.Job))
 		}
 		if len(e.Data) > 0 {
 			c.step(ctx, lifecycle.Asked{Request: messages.WriteInput{Job: c.machine.Job.ID, Data: e.Data, Raw: true}})
@@ -196,7 +196,7 @@ func (c *command) performTerminal(ctx actor.Context, effect lifecycle.TerminalEf
 // scanQueries has the output looked at for questions.
 func (c *command) scanQueries(ctx actor.Context, l lifecycle.ScanQueries) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.Answered, err *messages.Error) {
+	c.deps.Screens.Answer(c.terminal.of(c.machine.Job.UID, c.proc.Output), l.After, func(a backends.QueryReplies, err *messages.Error) {
 		if reachable(root, self) {
 			root.Send(self, queriesScanned{event: lifecycle.QueriesScanned{Gen: l.Gen, Data: a.Data, Through: a.Through, Bytes: a.Bytes}})
 		}

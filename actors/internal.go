@@ -69,7 +69,7 @@ type openScope struct {
 type openSession struct {
 	noDeadLetter
 	ask  messages.OpenSession
-	held []backends.Held
+	held []backends.InventoryJob
 	bare bool // its place has failed too often: it only holds what is there, without one
 	// tentative is one that is made for a command. Of a live shell there is none before
 	// that can run.

@@ -9,7 +9,7 @@ import (
 // RestoreState is what a tree finds that begins again: the jobs of its engine, and what
 // its journal knows beside the facts. The zero value is a beginning.
 type RestoreState struct {
-	Held     []backends.Held
+	Held     []backends.InventoryJob
 	Live     []RestoredJob // not over, as far as the journal knows, in the order in which they began
 	Over     []RestoredJob // the one that ended last first
 	Number   uint64        // the highest that a short id had

@@ -17,13 +17,13 @@ import (
 type session struct {
 	deps       *Deps
 	open       messages.OpenSession
-	inherited  []backends.Held
+	inherited  []backends.InventoryJob
 	noExecutor bool // without a place: it failed too often
 	// tentative says that nobody but a command has asked for it (docs/decisions/038).
 	tentative bool
 	announced bool // the node was told that it is open
 
-	executor     backends.Shell
+	executor     backends.Executor
 	capabilities backends.Capabilities
 	failed       *messages.Error // the place could not be opened
 	neverRan     bool            // no command of the live shell ever began: the last was refused for what the shell begins with, maybe

@@ -96,7 +96,7 @@ func (s *session) runUnsupervised(ctx actor.Context, t *ticket) {
 
 // adoptUnsupervised adopts a job as it can: by the place, or by the engine below it if there is
 // no place, or it fails.
-func (s *session) adoptUnsupervised(uid messages.UID, facts backends.Facts) (backends.Process, *messages.Error) {
+func (s *session) adoptUnsupervised(uid messages.UID, facts backends.FactHandler) (backends.Process, *messages.Error) {
 	err := internalError()
 	if s.executor != nil {
 		var proc backends.Process
@@ -110,7 +110,7 @@ func (s *session) adoptUnsupervised(uid messages.UID, facts backends.Facts) (bac
 	return nil, err
 }
 
-func adopt(by func(messages.UID, backends.Facts) (backends.Process, error), uid messages.UID, facts backends.Facts) (proc backends.Process, err *messages.Error) {
+func adopt(by func(messages.UID, backends.FactHandler) (backends.Process, error), uid messages.UID, facts backends.FactHandler) (proc backends.Process, err *messages.Error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			proc, err = nil, internalError()

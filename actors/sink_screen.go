@@ -21,7 +21,7 @@ type screenDrawn struct {
 // terminalSized says which sizes the terminal has had.
 type terminalSized struct {
 	noDeadLetter
-	sizes []backends.Sized
+	sizes []backends.SizeChange
 }
 
 // drawing is a request whose screen is being drawn.

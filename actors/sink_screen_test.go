@@ -18,7 +18,7 @@ func (p *painters) Show(t backends.Terminal, told func(messages.ScreenText, *mes
 	p.of, p.told = append(p.of, t), append(p.told, told)
 }
 
-func (p *painters) Answer(backends.Terminal, int64, func(backends.Answered, *messages.Error)) {}
+func (p *painters) Answer(backends.Terminal, int64, func(backends.QueryReplies, *messages.Error)) {}
 
 // withScreen has a sink of a job on a terminal.
 func withScreen(t *testing.T, play func(s *stage, c *scribe, p *painters)) {
@@ -27,7 +27,7 @@ func withScreen(t *testing.T, play func(s *stage, c *scribe, p *painters)) {
 		p := &painters{}
 		s.deps.Screens = p
 		out := c.outputs()
-		out.terminal = backends.Terminal{ID: "01J", Sizes: []backends.Sized{{Size: messages.Terminal{Rows: 2, Cols: 9}}}, Log: func() (spill.Log, error) { return nil, spill.ErrNotFound }}
+		out.terminal = backends.Terminal{ID: "01J", Sizes: []backends.SizeChange{{Size: messages.Terminal{Rows: 2, Cols: 9}}}, Log: func() (spill.Log, error) { return nil, spill.ErrNotFound }}
 		s.tell(out)
 		play(s, c, p)
 	})
@@ -44,7 +44,7 @@ func TestSinkShowsScreens(t *testing.T) {
 		if page := two.page(); page.Text != "text" {
 			t.Errorf("got %+v while screens are drawn", page)
 		}
-		s.tell(terminalSized{sizes: []backends.Sized{{Size: messages.Terminal{Rows: 2, Cols: 9}}, {From: 4, Size: messages.Terminal{Rows: 3, Cols: 9}}}})
+		s.tell(terminalSized{sizes: []backends.SizeChange{{Size: messages.Terminal{Rows: 2, Cols: 9}}, {From: 4, Size: messages.Terminal{Rows: 3, Cols: 9}}}})
 		one.ask(messages.ReadScreen{Job: "j1"})
 		s.settle()
 		if len(p.of) != 3 || len(p.of[0].Sizes) != 1 || len(p.of[2].Sizes) != 2 {

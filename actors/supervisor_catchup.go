@@ -20,7 +20,7 @@ type endsTimeout struct{ noDeadLetter }
 // waitForEnds holds back what is asked until the node has heard the ends that its engine
 // has and the journal has not. No reply waits for the journal (decision 012), so whoever
 // was told of such an end by the node before would be told now that the job runs.
-func (s *supervisor) waitForEnds(ctx actor.Context, held []backends.Held) {
+func (s *supervisor) waitForEnds(ctx actor.Context, held []backends.InventoryJob) {
 	for _, h := range held {
 		if e := s.byUID[h.ID]; h.Ended && e != nil && !e.job.State.Ended() {
 			e.endPending = true

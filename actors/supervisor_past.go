@@ -70,7 +70,7 @@ func (s *supervisor) restore(ctx actor.Context) {
 
 // unrecordedJob is the record of a job whose first fact was not recorded, or of one that
 // cannot say what it is.
-func (s *supervisor) unrecordedJob(h backends.Held) RestoredJob {
+func (s *supervisor) unrecordedJob(h backends.InventoryJob) RestoredJob {
 	m := decodeJobMeta(h.Meta)
 	if m != nil && s.jobs[m.Job] == nil {
 		return RestoredJob{Job: m.job(h.ID), Key: m.Key, Digest: m.Digest}
@@ -128,7 +128,7 @@ func (s *supervisor) restoreEntry(r RestoredJob, m *jobMeta, held bool) (moved b
 
 // restoreTree makes the scopes and sessions that hold something. Their opening was told
 // if anything of them was.
-func (s *supervisor) restoreTree(ctx actor.Context, all []backends.Held, memos map[messages.UID]*jobMeta, told map[messages.UID]bool, shells []inventoryShell) {
+func (s *supervisor) restoreTree(ctx actor.Context, all []backends.InventoryJob, memos map[messages.UID]*jobMeta, told map[messages.UID]bool, shells []inventoryShell) {
 	asks := s.reopenShells(shells)
 	for _, h := range all {
 		e := s.byUID[h.ID]

@@ -16,13 +16,13 @@ import (
 
 // inventoryShell is a live shell that the engine has.
 type inventoryShell struct {
-	backends.Held
-	place   backends.Place
+	backends.InventoryJob
+	place   backends.ExecutorSpec
 	backend string
 }
 
 // apart parts the jobs that an engine has from the live shells.
-func apart(all []backends.Held) (jobs []backends.Held, shells []inventoryShell) {
+func apart(all []backends.InventoryJob) (jobs []backends.InventoryJob, shells []inventoryShell) {
 	for _, h := range all {
 		if place, backend, is := backends.ReadShellMeta(h.Meta); is {
 			shells = append(shells, inventoryShell{h, place, backend})
@@ -46,7 +46,7 @@ func (s *supervisor) reopenShells(shells []inventoryShell) map[messages.Address]
 			o = &openSession{ask: messages.OpenSession{Scope: at.Scope, Session: at.Session, SessionPlan: h.plan()}}
 			asks[at] = o
 		}
-		o.held = append(o.held, h.Held)
+		o.held = append(o.held, h.InventoryJob)
 		o.ask.Dir = cmp.Or(h.Dir, o.ask.Dir) // the last is the youngest
 		s.sessionSpecs[at] = o.ask
 		s.sessions[at] = messages.SessionInfo{Scope: at.Scope, Session: at.Session, Backend: h.backend, Dir: o.ask.Dir}

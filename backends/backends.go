@@ -16,10 +16,10 @@ import (
 	"troupe/spill"
 )
 
-// Facts is told what a process does: from goroutines of the engine, serially
+// FactHandler is told what a process does: from goroutines of the engine, serially
 // for each job and in order. It must not block and must not call back into the
 // Process.
-type Facts func(messages.ProcessFact)
+type FactHandler func(messages.ProcessFact)
 
 // Engine owns process trees: engine.Local, the client of a keeper, the fake.
 // Its methods return at once but for Inventory and Close.
@@ -28,16 +28,16 @@ type Engine interface {
 	// ProcessStarted, … ProcessExited once, OutputClosed once, TreeEnded once.
 	// One whose keeper dies ends with ProcessLost instead, if nobody knows how.
 	// An ID that is known is joined, as by Adopt: a job never runs twice.
-	Start(s Spec, facts Facts) Process
+	Start(s Spec, facts FactHandler) Process
 
 	// Adopt binds facts to a known job and ends its former binding. It replays
 	// ProcessStarted (with its start time) and every fact that is not settled.
 	// An unknown id is an error with the code not_found, said only when nothing
 	// of the job is left alive.
-	Adopt(id messages.UID, facts Facts) (Process, error)
+	Adopt(id messages.UID, facts FactHandler) (Process, error)
 
 	// Inventory lists the jobs that live or have unsettled facts. It may wait.
-	Inventory(ctx context.Context) ([]Held, error)
+	Inventory(ctx context.Context) ([]InventoryJob, error)
 
 	// CanKeep reports whether jobs can outlive this process: those of a keeper.
 	CanKeep() bool
@@ -56,11 +56,11 @@ type Detacher interface {
 	CheckDetach(file string) *messages.Error
 }
 
-// Apart is an Engine in another process, which may be stopped, or hang, and live.
-type Apart interface {
-	// Silent is closed while that does not answer. What it is asked then is done
+// RemoteEngine is an Engine in another process, which may be stopped, or hang, and live.
+type RemoteEngine interface {
+	// Unresponsive is closed while that does not answer. What it is asked then is done
 	// when it goes on, but for starts and controls, which are refused.
-	Silent() <-chan struct{}
+	Unresponsive() <-chan struct{}
 	// Health says why, with the code keeper_unresponsive; nil: it answers.
 	Health() *messages.Error
 }
@@ -83,13 +83,13 @@ type Process interface {
 	// and TreeEnded reports it.
 	Stop(c messages.Cause, grace time.Duration)
 
-	// Watch gives one credit: the next OutputGrew of the stream, at once if the
+	// NotifyGrowth gives one credit: the next OutputGrew of the stream, at once if the
 	// log is larger than from, else when it grows; then silence.
-	Watch(s messages.Stream, from int64)
+	NotifyGrowth(s messages.Stream, from int64)
 
-	// Note keeps meta (at most MaxMeta) with the job before any later Do takes
+	// SaveMeta keeps meta (at most MaxMeta) with the job before any later Do takes
 	// effect. It replaces the Meta of the Spec.
-	Note(meta []byte)
+	SaveMeta(meta []byte)
 
 	// Settle says that all facts up to the engine's number seq are recorded: the
 	// engine may forget them, and a job that has none left and is over.
@@ -114,13 +114,13 @@ type Spec struct {
 	Detach      bool // in a keeper of its own, where the Engine is a Detacher
 	Log         spill.Plan
 	Script      string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
-	Live        *Live        // not nil: a live shell
+	Live        *LiveShell   // not nil: a live shell
 	In          messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir, Umask and Detach are not used
 	SameExports bool         // of such a command: it leaves what the shell exports as it is
 	Meta        []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
 }
 
-// Live makes a job a live shell: a process that stays and runs commands one by one
+// LiveShell makes a job a live shell: a process that stays and runs commands one by one
 // (docs/design/live-shells.md). The engine makes a directory for it (0700) with
 // Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
 // which needs no quoting, and in Files @TTY@ for that of its terminal, if Stdio names one.
@@ -163,7 +163,7 @@ type Spec struct {
 // KILL; a shell that does not come back is ended, too. What earlier commands left is let
 // alone. What a command leaves behind is the shell's: it is counted, and TreeEnded does
 // not wait for it, unless OnExit is KillChildren.
-type Live struct {
+type LiveShell struct {
 	Files map[string]string
 
 	// From is a live shell that has ended, and whose facts are not all settled: files of
@@ -201,10 +201,10 @@ type (
 	}
 	// CloseInput ends standard input, behind all input given before.
 	CloseInput struct{}
-	// AwaitInput has the job looked at for so long: InputAwaited says when it waits for
+	// CheckInput has the job looked at for so long: InputAwaited says when it waits for
 	// input, and when no longer. It is refused with no_input if the job can never wait,
 	// with unsupported where that cannot be seen.
-	AwaitInput struct{ For time.Duration }
+	CheckInput struct{ For time.Duration }
 	// Resize changes the size of the terminal.
 	Resize struct{ Size messages.Terminal }
 	// Signal sends a signal (without SIG) to the main process or the tree.
@@ -220,9 +220,9 @@ type (
 	Pause struct{}
 	// Resume goes on with it.
 	Resume struct{}
-	// Numbered is any of these, whose answer has the number Nth, which is not 0: it waits
+	// Sequenced is any of these, whose answer has the number Nth, which is not 0: it waits
 	// for no other, as a signal need not wait for input that the job does not read.
-	Numbered struct {
+	Sequenced struct {
 		Control
 		Nth uint64
 	}
@@ -230,7 +230,7 @@ type (
 
 func (Input) control()         {}
 func (CloseInput) control()    {}
-func (AwaitInput) control()    {}
+func (CheckInput) control()    {}
 func (Resize) control()        {}
 func (Signal) control()        {}
 func (ResetTerminal) control() {}
@@ -238,8 +238,8 @@ func (Deadline) control()      {}
 func (Pause) control()         {}
 func (Resume) control()        {}
 
-// Held is a job that an engine has when a tree is built around it.
-type Held struct {
+// InventoryJob is a job that an engine has when a tree is built around it.
+type InventoryJob struct {
 	ID   messages.UID
 	Meta []byte
 	Live bool // false: over, with facts that are not settled
@@ -264,7 +264,7 @@ type Backend interface {
 	Can() Capabilities
 	// Open makes a session's place to run. held are the jobs it had before a
 	// restart. facts hears ShellClosed and SessionReplaced. It must not wait.
-	Open(p Place, held []Held, facts Facts) (Shell, error)
+	Open(p ExecutorSpec, held []InventoryJob, facts FactHandler) (Executor, error)
 }
 
 // Capabilities say what a kind of job can do.
@@ -280,8 +280,8 @@ type Capabilities struct {
 	Outlive   bool // jobs can outlive this process: their Meta tells the next one what they are
 }
 
-// Place is where a session runs.
-type Place struct {
+// ExecutorSpec is where a session runs.
+type ExecutorSpec struct {
 	Scope    messages.ScopePath
 	Session  messages.SessionID
 	Dir      string
@@ -292,8 +292,8 @@ type Place struct {
 	Terminal messages.Terminal
 }
 
-// Shell is a session's place to run.
-type Shell interface {
+// Executor is a session's place to run.
+type Executor interface {
 	// Check says what is wrong with a command, before anything of it exists:
 	// no job is made of it. It looks at the file system, which may hang.
 	Check(c Command) *messages.Error
@@ -301,9 +301,9 @@ type Shell interface {
 	// waiting for anything.
 	Runnable(c Command) bool
 	// Start runs the command: as a process, or a section of one.
-	Start(c Command, facts Facts) Process
+	Start(c Command, facts FactHandler) Process
 	// Adopt is as Engine's.
-	Adopt(id messages.UID, facts Facts) (Process, error)
+	Adopt(id messages.UID, facts FactHandler) (Process, error)
 	// Close ends the place and what its commands left behind, but for what was
 	// started with KeepChildren; facts hears ShellClosed when that is done.
 	Close(grace time.Duration)

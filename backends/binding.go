@@ -10,14 +10,14 @@ import (
 // Whoever tells must see to the order; End waits for the fact that is being told.
 type Binding struct {
 	mu    sync.Mutex // held while a fact is told
-	facts Facts
+	facts FactHandler
 }
 
 // Bind makes the ear of facts.
-func Bind(facts Facts) *Binding { return &Binding{facts: facts} }
+func Bind(facts FactHandler) *Binding { return &Binding{facts: facts} }
 
-// Tell tells the owner a fact, unless it has gone.
-func (b *Binding) Tell(f messages.ProcessFact) {
+// Deliver tells the owner a fact, unless it has gone.
+func (b *Binding) Deliver(f messages.ProcessFact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.facts != nil {

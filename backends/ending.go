@@ -2,9 +2,9 @@ package backends
 
 import "troupe/messages"
 
-// Ending follows the facts of one job until nothing of it is left. Its zero value has
+// EndTracker follows the facts of one job until nothing of it is left. Its zero value has
 // heard nothing. It is for one goroutine at a time.
-type Ending struct {
+type EndTracker struct {
 	// Last is the number of the newest fact of the end, for Process.Settle.
 	Last uint64
 
@@ -12,7 +12,7 @@ type Ending struct {
 }
 
 // Hear takes a fact, and reports whether the job is over.
-func (e *Ending) Hear(fact messages.ProcessFact) (over bool) {
+func (e *EndTracker) Hear(fact messages.ProcessFact) (over bool) {
 	switch f := fact.(type) {
 	case messages.ProcessFailed:
 		e.all(f.Seq)
@@ -31,6 +31,6 @@ func (e *Ending) Hear(fact messages.ProcessFact) (over bool) {
 }
 
 // all is the last fact of a job.
-func (e *Ending) all(seq uint64) {
+func (e *EndTracker) all(seq uint64) {
 	e.exited, e.closed, e.ended, e.Last = true, true, true, max(e.Last, seq)
 }

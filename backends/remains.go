@@ -10,9 +10,9 @@ import (
 // remainsPatience is how long the facts of a job that is over are waited for.
 const remainsPatience = 10 * time.Second
 
-// SettleRemains has an engine forget jobs that are over and of which nobody waits for
+// SettleLeftovers has an engine forget jobs that are over and of which nobody waits for
 // anything: who was to say so died before the engine had heard it. It is not waited for.
-func SettleRemains(e Engine, jobs []Held) {
+func SettleLeftovers(e Engine, jobs []InventoryJob) {
 	if len(jobs) == 0 {
 		return
 	}
@@ -23,8 +23,8 @@ func SettleRemains(e Engine, jobs []Held) {
 	}()
 }
 
-func settleRemains(e Engine, h Held) {
-	w := &lastWord{over: make(chan uint64, 1), number: h.Last}
+func settleRemains(e Engine, h InventoryJob) {
+	w := &finalFact{over: make(chan uint64, 1), number: h.Last}
 	proc, err := e.Adopt(h.ID, w.hear)
 	if err != nil {
 		return // it has heard so
@@ -39,18 +39,18 @@ func settleRemains(e Engine, h Held) {
 	proc.Release()
 }
 
-// lastWord waits for the last fact of a job. Some before it may have been settled: they
+// finalFact waits for the last fact of a job. Some before it may have been settled: they
 // are not told again.
-type lastWord struct {
+type finalFact struct {
 	over   chan uint64 // its number
 	number uint64      // that, if it is known
 
 	mu     sync.Mutex
-	ending Ending
+	ending EndTracker
 	said   bool
 }
 
-func (w *lastWord) hear(fact messages.ProcessFact) {
+func (w *finalFact) hear(fact messages.ProcessFact) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	over := w.ending.Hear(fact) || w.number > 0 && w.ending.Last >= w.number

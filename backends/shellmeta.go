@@ -21,7 +21,7 @@ type shellMeta struct {
 // ShellMeta is the Spec.Meta of a live shell: it tells whose it is, to who finds it in
 // an inventory. The environment of the place, which may hold secrets, is not in it. A
 // directory for which there is no room within MaxMeta is left out.
-func ShellMeta(p Place, backend string) []byte {
+func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
 		Live: 1, Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
 	}
@@ -38,12 +38,12 @@ func ShellMeta(p Place, backend string) []byte {
 
 // ReadShellMeta takes it back: the place without its environment, and the name of its
 // backend. It is false for the Meta of a command.
-func ReadShellMeta(meta []byte) (p Place, backend string, ok bool) {
+func ReadShellMeta(meta []byte) (p ExecutorSpec, backend string, ok bool) {
 	var m shellMeta
 	if json.Unmarshal(meta, &m) != nil || m.Live != 1 || m.Backend == "" {
-		return Place{}, "", false
+		return ExecutorSpec{}, "", false
 	}
-	return Place{
+	return ExecutorSpec{
 		Scope: m.Scope, Session: m.Session, Dir: m.Dir, Umask: m.Umask, Shell: m.Shell, Terminal: m.Terminal,
 	}, m.Backend, true
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestShellMeta(t *testing.T) {
-	p := backends.Place{
+	p := backends.ExecutorSpec{
 		Scope: "main/sub", Session: "s1", Dir: "/tmp/a \"b\"\n", Env: []string{"SECRET=hidden"}, Umask: -1, Shell: "zsh",
 		Terminal: messages.Terminal{Rows: 24, Cols: 80},
 	}

@@ -284,7 +284,7 @@ func TestFaultCascadeOfAPlaceThatCannotOpen(t *testing.T) {
 		c, p := h.start(messages.RunCommand{Text: "a"})
 		p.Exit(0)
 		finished(c)
-	}, plan{more: map[string]fake.Options{"bad": {OpenFails: func(backends.Place) error {
+	}, plan{more: map[string]fake.Options{"bad": {OpenFails: func(backends.ExecutorSpec) error {
 		return &messages.Error{Code: messages.SpawnFailed, Message: "no shell"}
 	}}}})
 }

@@ -39,7 +39,7 @@ func TestFaultPlaceThatFailsEveryTime(t *testing.T) {
 		reply[messages.SessionClosed](closing)
 		_, r := h.start(messages.RunCommand{Session: "s", Text: "again"})
 		r.Exit(0)
-	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error {
+	}, plan{fake: fake.Options{OpenFails: func(backends.ExecutorSpec) error {
 		opened++
 		if broken {
 			panic("the place is broken")

@@ -302,7 +302,7 @@ func TestHandoverOfAQueuedJobIntoAFullQueue(t *testing.T) {
 		want(h, "outcome", finished(moved).Outcome, messages.Cancelled)
 		h.wantSignals(q, "KILL")
 		p.Exit(0)
-	}, plan{fake: fake.Options{Can: serial.Can, OpenFails: func(at backends.Place) error {
+	}, plan{fake: fake.Options{Can: serial.Can, OpenFails: func(at backends.ExecutorSpec) error {
 		if at.Scope == "broken" {
 			return &messages.Error{Code: messages.SpawnFailed, Message: "no shell"}
 		}

@@ -59,23 +59,23 @@ func TestASessionThatCouldNotBeOpenedIsOpenedAgain(t *testing.T) {
 		p.Exit(0)
 		h.after(0)
 		reply[messages.SessionClosed](h.ask(messages.CloseSession{Session: "build"}))
-	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error { return broken }}})
+	}, plan{fake: fake.Options{OpenFails: func(backends.ExecutorSpec) error { return broken }}})
 }
 
 // A session that is made anew is the one that was opened.
 func TestFaultSessionKeepsItsShell(t *testing.T) {
-	var last backends.Place
+	var last backends.ExecutorSpec
 	inHouse(t, func(h *house) {
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Shell: "zsh", Env: []string{"A=1"}, Dir: "/src"}}))
 		for _, kind := range []string{"session", "scope"} {
-			last = backends.Place{}
+			last = backends.ExecutorSpec{}
 			h.crash(kind)
 			want(h, kind+": shell", last.Shell, "zsh")
 			want(h, kind+": variables", slices.Contains(last.Env, "A=1"), true)
 			want(h, kind+": directory", last.Dir, "/src")
 		}
 		reply[messages.SessionOpened](h.ask(messages.OpenSession{Session: "s", SessionPlan: messages.SessionPlan{Shell: "zsh"}}))
-	}, plan{fake: fake.Options{OpenFails: func(at backends.Place) error { last = at; return nil }, Can: fake.Live()}})
+	}, plan{fake: fake.Options{OpenFails: func(at backends.ExecutorSpec) error { last = at; return nil }, Can: fake.Live()}})
 }
 
 // What a job says while its node lets it go does not take back what its client was

@@ -103,7 +103,7 @@ func TestBadInputRunRefusals(t *testing.T) {
 			return &messages.Error{Code: messages.CwdNotFound, Message: "there is no /nowhere"}
 		}
 		return nil
-	}, OpenFails: func(at backends.Place) error {
+	}, OpenFails: func(at backends.ExecutorSpec) error {
 		if at.Session == "broken" {
 			return errors.New("no place to run")
 		}

@@ -66,7 +66,7 @@ func TestHandoverOutOfASessionWithoutAPlace(t *testing.T) {
 		h.wantSignals(p, "KILL")
 		p.Exit(0)
 		reply[messages.CommandStopped](stop)
-	}, plan{fake: fake.Options{OpenFails: func(backends.Place) error {
+	}, plan{fake: fake.Options{OpenFails: func(backends.ExecutorSpec) error {
 		if broken {
 			panic("the place is broken")
 		}

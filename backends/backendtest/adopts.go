@@ -91,7 +91,7 @@ func adoptNobody(b *bench) {
 
 func releaseIsSilence(b *bench) {
 	first := b.start("slow").ready()
-	first.process.Watch(messages.Merged, 6)
+	first.process.NotifyGrowth(messages.Merged, 6)
 	first.process.Release()
 	first.deafen()
 	first.process.Release()
@@ -118,7 +118,7 @@ func manyOwners(b *bench) {
 		}
 		next.command = r.command
 		r = next
-		r.process.Watch(messages.Merged, 0)
+		r.process.NotifyGrowth(messages.Merged, 0)
 	}
 	r.over()
 }
@@ -146,7 +146,7 @@ func settleForgets(b *bench) {
 
 func inventory(b *bench) {
 	r := b.start("obey").ready()
-	find := func() *backends.Held {
+	find := func() *backends.InventoryJob {
 		b.Helper()
 		all, err := b.Engine.Inventory(b.Context())
 		if err != nil {
@@ -162,7 +162,7 @@ func inventory(b *bench) {
 	if h := find(); h == nil || !h.Live || h.Ended || string(h.Meta) != "meta" {
 		b.Errorf("live: %+v", h)
 	}
-	r.process.Note([]byte("other"))
+	r.process.SaveMeta([]byte("other"))
 	if h := find(); h == nil || string(h.Meta) != "other" {
 		b.Errorf("noted: %+v", h)
 	}

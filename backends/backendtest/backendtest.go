@@ -118,7 +118,7 @@ func cases() []testCase {
 type bench struct {
 	*testing.T
 	Subject
-	place  backends.Shell
+	place  backends.Executor
 	ears   *ear // of the place
 	marker string
 	dir    string
@@ -133,9 +133,9 @@ func newBench(t *testing.T, s Subject) *bench {
 	return b
 }
 
-func (b *bench) open(held ...backends.Held) backends.Shell {
+func (b *bench) open(held ...backends.InventoryJob) backends.Executor {
 	b.Helper()
-	place, err := b.Backend.Open(backends.Place{Scope: "main", Session: "test", Dir: b.dir, Env: b.env()}, held, b.ears.facts)
+	place, err := b.Backend.Open(backends.ExecutorSpec{Scope: "main", Session: "test", Dir: b.dir, Env: b.env()}, held, b.ears.facts)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func inputBounds(b *bench) {
 // cannot be seen it is refused.
 func inputAwaited(b *bench) {
 	r := b.start("cat", withInput)
-	r.process.Do(backends.AwaitInput{For: time.Minute})
+	r.process.Do(backends.CheckInput{For: time.Minute})
 	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
 		b.Skip("it cannot be seen here what a process waits for")
 	} else if code != "" {
@@ -115,7 +115,7 @@ func inputAwaited(b *bench) {
 	if said := r.awaited(); said[len(said)-1] {
 		b.Errorf("ended and waits: %v", said)
 	}
-	r.process.Do(backends.AwaitInput{For: time.Minute})
+	r.process.Do(backends.CheckInput{For: time.Minute})
 }
 
 // awaits waits until it was said so often whether the job waits for input.
@@ -138,7 +138,7 @@ func (r *run) awaited() (said []bool) {
 
 func neverAwaited(b *bench) {
 	r := b.start("sleep").ready()
-	r.process.Do(backends.AwaitInput{For: time.Minute})
+	r.process.Do(backends.CheckInput{For: time.Minute})
 	if code := refusal(r.answers(1)[0]); code != messages.NoInput && code != messages.Unsupported {
 		b.Errorf("answered with %s", show(r.all()))
 	}
@@ -178,8 +178,8 @@ func answersInOrder(b *bench) {
 // by a shell that has not begun what it is for.
 func numberedAnswers(b *bench) {
 	r := b.start("sleep", withInput).ready()
-	r.process.Do(backends.Numbered{Control: backends.Input{Data: make([]byte, 200_000)}, Nth: 7})
-	r.process.Do(backends.Numbered{Control: backends.Signal{Name: "CONT"}, Nth: 9})
+	r.process.Do(backends.Sequenced{Control: backends.Input{Data: make([]byte, 200_000)}, Nth: 7})
+	r.process.Do(backends.Sequenced{Control: backends.Signal{Name: "CONT"}, Nth: 9})
 	r.until("the answer to the signal", func(heard []messages.ProcessFact) bool {
 		return slices.ContainsFunc(heard, func(f messages.ProcessFact) bool {
 			a, is := f.(messages.ControlAnswer)

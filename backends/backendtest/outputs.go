@@ -139,8 +139,8 @@ func oneCredit(b *bench) {
 	r.over()
 
 	// Behind the end there is nothing to wait for.
-	r.process.Watch(messages.Merged, 0)
-	r.process.Watch(messages.Merged, 1<<40)
+	r.process.NotifyGrowth(messages.Merged, 0)
+	r.process.NotifyGrowth(messages.Merged, 1<<40)
 	r.quiet(50*time.Millisecond, func(f messages.ProcessFact) bool { return !grew(f) })
 }
 

@@ -19,7 +19,7 @@ func placeCases() []testCase {
 }
 
 // closed closes a place and waits until it says so.
-func (b *bench) closed(place backends.Shell, grace time.Duration) messages.ShellClosed {
+func (b *bench) closed(place backends.Executor, grace time.Duration) messages.ShellClosed {
 	b.Helper()
 	n := count[messages.ShellClosed](b.ears.all())
 	place.Close(grace)
@@ -80,9 +80,9 @@ func childrenEnded(b *bench) {
 }
 
 // held is what a place is opened around: the job, and of a shared shell that, too.
-func (b *bench) held(id messages.UID) []backends.Held {
+func (b *bench) held(id messages.UID) []backends.InventoryJob {
 	if !b.Shared {
-		return []backends.Held{{ID: id, Meta: []byte("meta"), Live: true}}
+		return []backends.InventoryJob{{ID: id, Meta: []byte("meta"), Live: true}}
 	}
 	all, err := b.Engine.Inventory(b.Context())
 	if err != nil {

@@ -92,7 +92,7 @@ func (r *run) begun() {
 func (r *run) grown(s messages.Stream, from int64) {
 	r.Helper()
 	seen := len(r.all())
-	r.process.Watch(s, from)
+	r.process.NotifyGrowth(s, from)
 	r.until("the growth of "+s.String(), func(heard []messages.ProcessFact) bool {
 		return slices.ContainsFunc(heard[seen:], func(f messages.ProcessFact) bool {
 			g, ok := f.(messages.OutputGrew)
@@ -196,7 +196,7 @@ func (r *run) gone(by messages.Party) messages.ProcessExited {
 }
 
 // adopt takes a job over from whoever has it.
-func (b *bench) adopt(place backends.Shell, id messages.UID) (*run, error) {
+func (b *bench) adopt(place backends.Executor, id messages.UID) (*run, error) {
 	r := &run{bench: b, command: backends.Command{ID: id}, ear: newEar(b)}
 	var err error
 	r.process, err = place.Adopt(id, r.facts)

@@ -207,7 +207,7 @@ func typingBounds(b *bench) {
 // that does something else does not.
 func typingAwaited(b *bench) {
 	r := b.on("read x; read -s y; echo $x $y; sleep 60")
-	r.process.Do(backends.AwaitInput{For: time.Minute})
+	r.process.Do(backends.CheckInput{For: time.Minute})
 	if code := refusal(r.answers(1)[0]); code == messages.Unsupported {
 		b.Skip("it cannot be seen here what a process waits for")
 	}
@@ -233,7 +233,7 @@ func typingAwaited(b *bench) {
 	said(shown, none, hidden)
 	r.types("two\n")
 	r.has("one two")
-	r.process.Do(backends.AwaitInput{For: time.Minute})
+	r.process.Do(backends.CheckInput{For: time.Minute})
 	r.answers(4)
 	said(shown, none, hidden, none)
 	r.stop(messages.ByClient, 0)

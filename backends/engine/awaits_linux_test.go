@@ -30,7 +30,7 @@ func awaited(e *ear) (list []bool) {
 func (e *ear) look() (answer string, waits bool) {
 	e.t.Helper()
 	before := len(answers(e))
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.hears("an answer", func([]messages.ProcessFact) bool { return len(answers(e)) > before })
 	said := awaited(e)
 	return answers(e)[before], len(said) > 0 && said[len(said)-1]
@@ -69,7 +69,7 @@ func TestAwaitedInput(t *testing.T) {
 			r := newRig(t)
 			g := newGate(t)
 			e := r.fed(strings.Replace(text, "GATE", g.path, 1))
-			e.proc.Do(backends.AwaitInput{For: time.Minute})
+			e.proc.Do(backends.CheckInput{For: time.Minute})
 			e.waits(true)
 			e.proc.Do(backends.Input{Data: []byte("hi\n")})
 			e.grown(messages.Merged, 2)
@@ -115,7 +115,7 @@ func TestInputNotAwaited(t *testing.T) {
 	}
 
 	e = r.fed("exec cat")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waits(true)
 	e.proc.Do(backends.Signal{Name: "STOP"})
 	e.waits(true, false)
@@ -158,7 +158,7 @@ func TestInputNeverAwaited(t *testing.T) {
 func TestAwaitedInputIsHeardAgain(t *testing.T) {
 	r := newRig(t)
 	e := r.fed("exec cat")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waits(true)
 	second := newEar(t)
 	second.id = e.id
@@ -205,7 +205,7 @@ func TestAwaitedInputByPlace(t *testing.T) {
 	h := &shy{hidden: []string{"/syscall"}}
 	r := newRig(t, hides(h))
 	e := r.fed("exec cat")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waits(true)
 	e.proc.Do(backends.CloseInput{})
 	e.over()

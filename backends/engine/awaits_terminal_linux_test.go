@@ -61,7 +61,7 @@ func TestTerminalAwaitsInput(t *testing.T) {
 			}
 			r := newRig(t)
 			e := r.onTerminal(c.text)
-			e.proc.Do(backends.AwaitInput{For: time.Minute})
+			e.proc.Do(backends.CheckInput{For: time.Minute})
 			e.waitsFor(c.first)
 			if name == "interactive" {
 				e.types("exit\n")
@@ -114,7 +114,7 @@ func TestTerminalHasInput(t *testing.T) {
 	g := newGate(t)
 	e := r.onTerminal("echo up; read x; read y < " + g.path + "; read z; echo $z")
 	r.says(e, "up")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waitsFor("wait")
 	e.types("one\ntwo\n")
 	e.waitsFor("wait", "go")
@@ -128,7 +128,7 @@ func TestTerminalHasInput(t *testing.T) {
 	e.over()
 	e = r.onTerminal("read x; echo $x")
 	e.types("half")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waitsFor("wait")
 	e.types(" a line\n")
 	e.over()
@@ -139,7 +139,7 @@ func TestTerminalHasInput(t *testing.T) {
 func TestTerminalAwaitsUnseen(t *testing.T) {
 	r := newRig(t, hides(&shy{hidden: []string{"/syscall"}}))
 	e := r.onTerminal("read -s x; echo up; exec cat")
-	e.proc.Do(backends.AwaitInput{For: time.Minute})
+	e.proc.Do(backends.CheckInput{For: time.Minute})
 	e.waitsFor("secret")
 	e.types("x\n")
 	await[messages.InputWritten](e)

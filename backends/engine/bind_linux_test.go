@@ -25,13 +25,13 @@ func (r *rig) adopt(id messages.UID) *ear {
 	return e
 }
 
-func (r *rig) inventory() map[messages.UID]backends.Held {
+func (r *rig) inventory() map[messages.UID]backends.InventoryJob {
 	r.t.Helper()
 	held, err := r.e.Inventory(context.Background())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	m := make(map[messages.UID]backends.Held)
+	m := make(map[messages.UID]backends.InventoryJob)
 	for _, h := range held {
 		m[h.ID] = h
 	}
@@ -161,7 +161,7 @@ func TestInventoryAndNotes(t *testing.T) {
 	if h := r.inventory()[e.id]; !h.Live || string(h.Meta) != "first" {
 		t.Errorf("%+v", h)
 	}
-	e.proc.Note([]byte("second"))
+	e.proc.SaveMeta([]byte("second"))
 	if h := r.inventory()[e.id]; string(h.Meta) != "second" {
 		t.Errorf("%+v", h)
 	}
@@ -194,13 +194,13 @@ func TestFactsAreSerial(t *testing.T) {
 			<-ready
 			switch f := f.(type) {
 			case messages.OutputGrew:
-				go p.Watch(messages.Merged, f.Size)
+				go p.NotifyGrowth(messages.Merged, f.Size)
 			case messages.TreeEnded:
 				close(done)
 			}
 		})
 		close(ready)
-		p.Watch(messages.Merged, 0)
+		p.NotifyGrowth(messages.Merged, 0)
 		select {
 		case <-done:
 		case <-time.After(patience):
@@ -249,7 +249,7 @@ func TestJobsAreRefusedAfterClose(t *testing.T) {
 	}
 	e.proc.Stop(client(), 0)
 	e.proc.Do(backends.Pause{})
-	e.proc.Watch(messages.Merged, 100)
+	e.proc.NotifyGrowth(messages.Merged, 100)
 	e.proc.Release()
 	if left := r.e.Close(false); left != nil {
 		t.Errorf("closed twice: %+v", left)

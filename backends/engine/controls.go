@@ -141,7 +141,7 @@ func (j *job) performOne(c control) {
 		j.feed(&piece{data: what.Data, raw: what.Raw, size: len(what.Data), to: c.to})
 	case backends.CloseInput:
 		j.closeInput(c.to)
-	case backends.AwaitInput:
+	case backends.CheckInput:
 		j.awaitInput(what.For, c.to)
 	case backends.Signal:
 		j.answer(c.to, j.signal(what))
@@ -189,7 +189,7 @@ func (j *job) sayAnswers() {
 		return
 	}
 	owner := j.owner()
-	j.controls.answers = backends.SayKnown(j.controls.answers, (*answer).known, func(a *answer) {
+	j.controls.answers = backends.DeliverAnswered(j.controls.answers, (*answer).known, func(a *answer) {
 		if a.by == nil || a.by != owner || j.phase == over {
 			return
 		}

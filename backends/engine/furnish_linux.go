@@ -91,7 +91,7 @@ func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
 }
 
 // write writes the files, but for those that speak of the terminal.
-func (sh *live) write(l *backends.Live) error {
+func (sh *live) write(l *backends.LiveShell) error {
 	for name, text := range l.Files {
 		if strings.Contains(text, ttyMark) {
 			continue

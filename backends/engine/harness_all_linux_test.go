@@ -285,7 +285,7 @@ func (r *rig) output(e *ear, s messages.Stream) string {
 // grown waits until the stream is larger than from.
 func (e *ear) grown(s messages.Stream, from int64) int64 {
 	e.t.Helper()
-	e.proc.Watch(s, from)
+	e.proc.NotifyGrowth(s, from)
 	return awaitThat(e, func(g messages.OutputGrew) bool { return g.Stream == s && g.Size > from }).Size
 }
 

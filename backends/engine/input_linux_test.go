@@ -91,7 +91,7 @@ func TestInputHoldsBackNoAnswerWithANumber(t *testing.T) {
 		backends.Resize{},
 		backends.CloseInput{},
 	} {
-		e.proc.Do(backends.Numbered{Control: c, Nth: uint64(i + 1)})
+		e.proc.Do(backends.Sequenced{Control: c, Nth: uint64(i + 1)})
 	}
 	numbers := func() (list []uint64) {
 		for _, f := range e.all() {

@@ -300,7 +300,7 @@ func (j *job) forgetIfOver() {
 }
 
 // adopt gives the job to a new owner.
-func (j *job) adopt(facts backends.Facts) backends.Process {
+func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	b := backends.Bind(facts)
 	j.mu.Lock()
 	j.credits.clear()

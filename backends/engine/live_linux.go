@@ -329,7 +329,7 @@ func (e *Local) lifeOf(id messages.UID) *live {
 }
 
 // newLive is what a job will have when it is a live shell.
-func newLive(j *job, s *backends.Live) *live {
+func newLive(j *job, s *backends.LiveShell) *live {
 	sh := &live{job: j, within: cmp.Or(s.Within, comesUp), canSync: s.Syncs, text: -1, ctl: -1, st: readEnd{sys: j.e.opt.Sys, fd: -1, shut: true}}
 	sh.cwd.Store(new(string))
 	return sh

@@ -41,7 +41,7 @@ func (r *rig) shell(change ...func(*backends.Spec)) (backends.Spec, *ear) {
 	r.t.Helper()
 	s := r.argv("sh", "@DIR@/driver")
 	s.Dir = r.t.(*testing.T).TempDir()
-	s.Live = &backends.Live{Files: map[string]string{"driver": plainDriver}}
+	s.Live = &backends.LiveShell{Files: map[string]string{"driver": plainDriver}}
 	for _, c := range change {
 		c(&s)
 	}

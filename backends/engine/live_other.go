@@ -22,7 +22,7 @@ func refuseLive(backends.Spec) *failure {
 
 func refuseIn(s backends.Spec) *failure { return refuseLive(s) }
 
-func newLive(*job, *backends.Live) *live { return nil }
+func newLive(*job, *backends.LiveShell) *live { return nil }
 
 func (j *job) furnish(s *backends.Spec) *failure { return refuseLive(*s) }
 

@@ -58,7 +58,7 @@ func (e *Local) Features() Features { return e.host.features() }
 
 // Start implements backends.Engine. A job whose Stop comes before its fork
 // fails with the code refused and the reason stopped: nothing of it ran.
-func (e *Local) Start(s backends.Spec, facts backends.Facts) backends.Process {
+func (e *Local) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	e.mu.Lock()
 	if j := e.jobs[s.ID]; j != nil {
 		e.mu.Unlock()
@@ -106,7 +106,7 @@ func (e *Local) refuse(s backends.Spec) *failure {
 }
 
 // Adopt implements backends.Engine.
-func (e *Local) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (e *Local) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	e.mu.Lock()
 	j := e.jobs[id]
 	e.mu.Unlock()
@@ -120,15 +120,15 @@ func (e *Local) Adopt(id messages.UID, facts backends.Facts) (backends.Process, 
 }
 
 // Inventory implements backends.Engine.
-func (e *Local) Inventory(ctx context.Context) ([]backends.Held, error) {
+func (e *Local) Inventory(ctx context.Context) ([]backends.InventoryJob, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	jobs := e.all()
-	held := make([]backends.Held, 0, len(jobs))
+	held := make([]backends.InventoryJob, 0, len(jobs))
 	for _, j := range jobs {
 		j.mu.Lock()
-		h := backends.Held{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
+		h := backends.InventoryJob{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
 		if j.phase == over {
 			h.Last = j.teller.last()
 		}

@@ -43,25 +43,25 @@ func TestWatchIsOneCredit(t *testing.T) {
 	e := r.start(s)
 	await[messages.ProcessStarted](e)
 	write := func(text string) { e.proc.Do(backends.Input{Data: []byte(text)}) }
-	e.proc.Watch(messages.Merged, 0)
+	e.proc.NotifyGrowth(messages.Merged, 0)
 	write("10\n")
 	grew(e, 10)
 	write("10\n")
-	e.proc.Watch(messages.Merged, 15) // waits for 20, or finds it
+	e.proc.NotifyGrowth(messages.Merged, 15) // waits for 20, or finds it
 	grew(e, 10, 20)
-	e.proc.Watch(messages.Merged, 0) // at once
+	e.proc.NotifyGrowth(messages.Merged, 0) // at once
 	grew(e, 10, 20, 20)
-	e.proc.Watch(messages.Merged, 20)
-	e.proc.Watch(messages.Merged, 20)
+	e.proc.NotifyGrowth(messages.Merged, 20)
+	e.proc.NotifyGrowth(messages.Merged, 20)
 	write("5\n")
 	grew(e, 10, 20, 20, 25)
 	e.proc.Do(backends.CloseInput{})
-	e.proc.Watch(messages.Merged, 25)
+	e.proc.NotifyGrowth(messages.Merged, 25)
 	x := e.over()
 	if x.Sizes[0] != 25 || !slices.Equal(growths(e), []int64{10, 20, 20, 25}) {
 		t.Errorf("%+v, %v", x, growths(e))
 	}
-	e.proc.Watch(messages.Merged, 3) // of a job that is over
+	e.proc.NotifyGrowth(messages.Merged, 3) // of a job that is over
 	grew(e, 10, 20, 20, 25, 25)
 }
 

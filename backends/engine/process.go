@@ -40,14 +40,14 @@ func (p process) Do(c backends.Control) { p.job.do(p.by, c) }
 func (p process) Stop(c messages.Cause, grace time.Duration) { p.job.stop(c, grace) }
 
 // Watch implements backends.Process.
-func (p process) Watch(s messages.Stream, from int64) {
+func (p process) NotifyGrowth(s messages.Stream, from int64) {
 	if int(s) < len(p.job.credits.armed) && p.job.owner() == p.by && p.job.credits.arm(s, from) {
 		p.job.e.run(p.job, p.job.tell)
 	}
 }
 
 // Note implements backends.Process.
-func (p process) Note(meta []byte) {
+func (p process) SaveMeta(meta []byte) {
 	if len(meta) > backends.MaxMeta {
 		p.job.fault(errors.New("a note above backends.MaxMeta was dropped"))
 		return

@@ -36,7 +36,7 @@ func (e *Local) restoreLive(path, name string) bool {
 	if j == nil || j.live != nil {
 		return false
 	}
-	sh := newLive(j, &backends.Live{})
+	sh := newLive(j, &backends.LiveShell{})
 	sh.dir, sh.made, sh.born, sh.up, sh.gone = path, true, true, true, true
 	j.live = sh
 	files, _ := os.ReadDir(path)

@@ -73,7 +73,7 @@ func tellSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
 			fault(r)
 		}
 	}()
-	b.Tell(f)
+	b.Deliver(f)
 }
 
 // bind gives the facts to a new owner, who first hears what every owner must:

@@ -45,7 +45,7 @@ func (b *Backend) Can() backends.Capabilities {
 }
 
 // Open implements backends.Backend.
-func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, facts backends.FactHandler) (backends.Executor, error) {
 	if refuse := b.engine.options.OpenFails; refuse != nil {
 		if err := refuse(at); err != nil {
 			return nil, err
@@ -69,8 +69,8 @@ type shell struct {
 	entering sync.Mutex
 	live     *live // its shell, if it is of that kind and has begun
 
-	place backends.Place
-	facts backends.Facts
+	place backends.ExecutorSpec
+	facts backends.FactHandler
 
 	mu      sync.Mutex
 	jobs    map[messages.UID]*Process
@@ -89,7 +89,7 @@ func (s *shell) Check(c backends.Command) *messages.Error {
 // Runnable is never sure where there is a Check: it is asked.
 func (s *shell) Runnable(backends.Command) bool { return s.engine.options.Check == nil }
 
-func (s *shell) Start(c backends.Command, facts backends.Facts) backends.Process {
+func (s *shell) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	s.mu.Lock()
 	closed := s.closing || s.done
 	s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *shell) Start(c backends.Command, facts backends.Facts) backends.Process
 	return p
 }
 
-func (s *shell) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (s *shell) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	p, err := s.engine.Adopt(id, facts)
 	if err == nil {
 		s.take(id)

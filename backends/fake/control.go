@@ -65,7 +65,7 @@ func (p *Process) perform(by *binding, c backends.Control) {
 		p.takeInput(a, c)
 	case backends.CloseInput:
 		p.closeInput(a)
-	case backends.AwaitInput:
+	case backends.CheckInput:
 		a.is(p.canAwait())
 	case backends.Resize:
 		a.is(p.onTerminal(func() { p.size = c.Size }))
@@ -92,7 +92,7 @@ func (p *Process) perform(by *binding, c backends.Control) {
 
 // answer tells what is ready.
 func (p *Process) answer() {
-	p.answers = backends.SayKnown(p.answers, (*answer).known, func(a *answer) {
+	p.answers = backends.DeliverAnswered(p.answers, (*answer).known, func(a *answer) {
 		if a.by != p.owner {
 			return
 		}

@@ -35,7 +35,7 @@ type Options struct {
 	// Check is asked by Shell.Check; nil refuses nothing.
 	Check func(backends.Command) *messages.Error
 	// OpenFails is asked by Backend.Open; nil refuses nothing.
-	OpenFails func(backends.Place) error
+	OpenFails func(backends.ExecutorSpec) error
 	// Replay is how long after its adoption a process tells what it has to tell, as one
 	// behind a slow keeper.
 	Replay time.Duration
@@ -86,11 +86,11 @@ func New(o Options) *Engine {
 func (e *Engine) Store() spill.Store { return e.store }
 
 // Start implements backends.Engine.
-func (e *Engine) Start(s backends.Spec, facts backends.Facts) backends.Process {
-	return e.start(s, backends.Command{}, backends.Place{}, facts)
+func (e *Engine) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
+	return e.start(s, backends.Command{}, backends.ExecutorSpec{}, facts)
 }
 
-func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Place, facts backends.Facts) backends.Process {
+func (e *Engine) start(s backends.Spec, c backends.Command, at backends.ExecutorSpec, facts backends.FactHandler) backends.Process {
 	e.HearSettled()
 	e.checkSpec(s, facts)
 	e.mu.Lock()
@@ -127,7 +127,7 @@ func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Place, f
 const cannotStart = 126
 
 // Adopt implements backends.Engine.
-func (e *Engine) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (e *Engine) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	p := e.get(id)
 	if p == nil {
 		return nil, &messages.Error{
@@ -139,12 +139,12 @@ func (e *Engine) Adopt(id messages.UID, facts backends.Facts) (backends.Process,
 }
 
 // Inventory implements backends.Engine; it is in the order of the ids.
-func (e *Engine) Inventory(context.Context) ([]backends.Held, error) {
-	var held []backends.Held
+func (e *Engine) Inventory(context.Context) ([]backends.InventoryJob, error) {
+	var held []backends.InventoryJob
 	for _, p := range e.all() {
 		held = append(held, p.inventory())
 	}
-	slices.SortFunc(held, func(a, b backends.Held) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(held, func(a, b backends.InventoryJob) int { return cmp.Compare(a.ID, b.ID) })
 	return held, nil
 }
 
@@ -293,7 +293,7 @@ func (e *Engine) violate(format string, args ...any) {
 	e.violations = append(e.violations, fmt.Sprintf(format, args...))
 }
 
-func (e *Engine) checkSpec(s backends.Spec, facts backends.Facts) {
+func (e *Engine) checkSpec(s backends.Spec, facts backends.FactHandler) {
 	for _, rule := range []struct {
 		broken bool
 		text   string

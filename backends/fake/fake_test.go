@@ -90,13 +90,13 @@ func TestALife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fake.New(fake.Options{})
 		p, proc, o := started(t, e, backends.Spec{})
-		proc.Watch(messages.Merged, 0)
+		proc.NotifyGrowth(messages.Merged, 0)
 		o.expect(t)
 		p.Write(messages.Merged, "one")
 		o.expect(t, "grew 3")
 		p.Write(messages.Merged, "two")
 		o.expect(t)
-		proc.Watch(messages.Merged, 3)
+		proc.NotifyGrowth(messages.Merged, 3)
 		o.expect(t, "grew 6")
 		p.Exit(3)
 		o.expect(t, "MainExited", "exited exit 3", "OutputClosed", "ended 0")
@@ -313,7 +313,7 @@ func TestLogsComeWithTheBegin(t *testing.T) {
 		e := fake.New(fake.Options{Store: store})
 		o := &owner{}
 		proc := e.Start(backends.Spec{ID: "A", Argv: []string{"make"}}, o.facts)
-		proc.Watch(messages.Merged, 0)
+		proc.NotifyGrowth(messages.Merged, 0)
 		if _, err := proc.Output(messages.Merged); !errors.Is(err, &messages.Error{Code: messages.OutputUnavailable}) {
 			t.Errorf("before the begin: %v", err)
 		}
@@ -352,16 +352,16 @@ func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := fake.New(fake.Options{})
 		p, proc, o := started(t, e, backends.Spec{Meta: []byte("a")})
-		proc.Note([]byte("b"))
+		proc.SaveMeta([]byte("b"))
 		e.Close(true)
 		p.Write(messages.Merged, "on")
 		held, _ := e.Inventory(t.Context())
-		want := []backends.Held{{ID: "A", Meta: []byte("b"), Live: true}}
+		want := []backends.InventoryJob{{ID: "A", Meta: []byte("b"), Live: true}}
 		if !reflect.DeepEqual(held, want) || len(e.Unowned()) != 1 {
 			t.Errorf("held %+v", held)
 		}
 		e.Reopen()
-		shell, err := e.Backend().Open(backends.Place{}, held, o.facts)
+		shell, err := e.Backend().Open(backends.ExecutorSpec{}, held, o.facts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +382,7 @@ func TestViolationsAreWrittenDown(t *testing.T) {
 		e.Start(backends.Spec{ID: "A", Argv: []string{"other"}}, o.facts)
 		proc.Stop(messages.Cause{}, time.Second)
 		proc.Settle(99)
-		proc.Note(make([]byte, backends.MaxMeta+1))
+		proc.SaveMeta(make([]byte, backends.MaxMeta+1))
 		if got := len(e.Violations()); got != 4 {
 			t.Errorf("%d violations: %q", got, e.Violations())
 		}

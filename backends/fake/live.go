@@ -99,7 +99,7 @@ func (l *live) alive() bool {
 }
 
 // find binds the place to the shell it had, if there is one.
-func (s *shell) find(held []backends.Held) {
+func (s *shell) find(held []backends.InventoryJob) {
 	m := s.backend.seats
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *shell) adoptShell(p *Process) {
 }
 
 // hearShell settles what the engine says of a shell: its place alone hears of it.
-func (s *shell) hearShell(l *live) backends.Facts {
+func (s *shell) hearShell(l *live) backends.FactHandler {
 	return func(fact messages.ProcessFact) {
 		last := uint64(0)
 		switch f := fact.(type) {
@@ -179,7 +179,7 @@ func (s *shell) enter() *Process {
 	l := &live{}
 	s.live = l
 	p := newProcess(s.engine, backends.Spec{
-		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.Live{}, Meta: backends.ShellMeta(at, s.backend.Name()),
+		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.LiveShell{}, Meta: backends.ShellMeta(at, s.backend.Name()),
 	}, backends.Command{}, at)
 	p.inside, p.nature = &interior{dir: at.Dir}, Obedient
 	l.process = p

@@ -26,8 +26,8 @@ const (
 type Process struct {
 	ID      messages.UID
 	Spec    backends.Spec
-	Command backends.Command // zero if the engine was asked without a shell
-	Place   backends.Place   // of its shell
+	Command backends.Command      // zero if the engine was asked without a shell
+	Place   backends.ExecutorSpec // of its shell
 
 	engine  *Engine
 	inside  *interior // of its live shell, or its own
@@ -79,7 +79,7 @@ type Process struct {
 	notes   []string
 }
 
-func newProcess(e *Engine, s backends.Spec, c backends.Command, at backends.Place) *Process {
+func newProcess(e *Engine, s backends.Spec, c backends.Command, at backends.ExecutorSpec) *Process {
 	p := &Process{
 		ID: s.ID, Spec: s, Command: c, Place: at, engine: e, nature: e.options.Nature, meta: s.Meta, size: s.Stdio.Terminal,
 		logs: map[messages.Stream]spill.Writer{}, credits: map[messages.Stream]int64{}, blocked: map[messages.Stream]bool{},
@@ -224,10 +224,10 @@ func (p *Process) Deadline() time.Duration {
 	return p.ladder.insured()
 }
 
-func (p *Process) inventory() backends.Held {
+func (p *Process) inventory() backends.InventoryJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := backends.Held{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
+	h := backends.InventoryJob{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
 	if p.over() {
 		h.Last = p.last
 	}

@@ -12,7 +12,7 @@ import (
 // binding is one owner's hold of a process: what Start and Adopt return.
 type binding struct {
 	*Process
-	facts backends.Facts
+	facts backends.FactHandler
 }
 
 // numbered is a fact that is kept until it is settled.
@@ -42,9 +42,9 @@ func (h hold) Stop(c messages.Cause, grace time.Duration) {
 	h.b.stop(c, grace)
 }
 
-func (h hold) Watch(s messages.Stream, from int64) { h.b.watch(h.b, s, from) }
+func (h hold) NotifyGrowth(s messages.Stream, from int64) { h.b.watch(h.b, s, from) }
 
-func (h hold) Note(meta []byte) { h.b.note(meta) }
+func (h hold) SaveMeta(meta []byte) { h.b.note(meta) }
 
 func (h hold) Settle(seq uint64) { h.b.engine.settleSoon(h.b.Process, seq) }
 
@@ -52,7 +52,7 @@ func (h hold) Release() { h.b.unbind(h.b) }
 
 // bind gives the process to a new owner: the former one hears nothing more, the
 // new one hears all that is not settled.
-func (p *Process) bind(facts backends.Facts) backends.Process {
+func (p *Process) bind(facts backends.FactHandler) backends.Process {
 	b := &binding{p, facts}
 	p.mu.Lock()
 	behind := p.discard()

@@ -22,7 +22,7 @@ func TestNobodyHearsWhatNobodyAsked(t *testing.T) {
 	p.Do(backends.Input{Data: make([]byte, 200_000)})
 	for i := range 3 {
 		c.Break()
-		p.Do(backends.Numbered{Control: backends.Signal{Name: "CONT"}, Nth: uint64(i + 1)})
+		p.Do(backends.Sequenced{Control: backends.Signal{Name: "CONT"}, Nth: uint64(i + 1)})
 		await[messages.ControlDone](e, 2+i)
 	}
 	if err := c.Ping(); err != nil {

@@ -119,7 +119,7 @@ func TestKeeperIsTerminated(t *testing.T) {
 	id := newUID()
 	e := newEar(t)
 	p := c.Start(shell(id, "trap 'exit 7' TERM; echo ready; sleep 600 & wait"), e.facts)
-	p.Watch(messages.Merged, 0)
+	p.NotifyGrowth(messages.Merged, 0)
 	await[messages.OutputGrew](e, 1)
 	c.Abandon()
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {

@@ -151,7 +151,7 @@ func (c *Client) Features() engine.Features {
 func (c *Client) CanKeep() bool { return true }
 
 // Start implements backends.Engine.
-func (c *Client) Start(s backends.Spec, facts backends.Facts) backends.Process {
+func (c *Client) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	c.mu.Lock()
 	if j := c.jobs[s.ID]; j != nil {
 		c.mu.Unlock()
@@ -192,7 +192,7 @@ func (c *Client) refuse(s backends.Spec) *messages.Error {
 }
 
 // Adopt implements backends.Engine.
-func (c *Client) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (c *Client) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	c.mu.Lock()
 	j := c.jobs[id]
 	c.mu.Unlock()
@@ -203,17 +203,17 @@ func (c *Client) Adopt(id messages.UID, facts backends.Facts) (backends.Process,
 }
 
 // Inventory implements backends.Engine.
-func (c *Client) Inventory(ctx context.Context) ([]backends.Held, error) {
+func (c *Client) Inventory(ctx context.Context) ([]backends.InventoryJob, error) {
 	all, err := c.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]backends.Held, 0, len(all))
+	jobs := make([]backends.InventoryJob, 0, len(all))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, h := range all {
 		if c.jobs[h.ID] != nil { // else it was settled meanwhile
-			jobs = append(jobs, h.Held)
+			jobs = append(jobs, h.InventoryJob)
 		}
 	}
 	return jobs, nil

@@ -51,7 +51,7 @@ func mainDaemon(args []string) (code int, ours bool) {
 		p, err = c.Adopt(id, func(f messages.ProcessFact) {
 			if g, ok := f.(messages.OutputGrew); ok {
 				<-ready
-				go p.Watch(g.Stream, g.Size)
+				go p.NotifyGrowth(g.Stream, g.Size)
 			}
 		})
 		if err != nil {
@@ -59,7 +59,7 @@ func mainDaemon(args []string) (code int, ours bool) {
 			return 1, true
 		}
 		for s := range messages.Stream(3) {
-			p.Watch(s, 0)
+			p.NotifyGrowth(s, 0)
 		}
 		close(ready)
 		fmt.Println("watching")
@@ -325,7 +325,7 @@ func TestOutputIsNotRead(t *testing.T) {
 	e := newEar(t)
 	// The count is taken while the job lives: with its end the kernel adds its own.
 	p := c.Start(shell(newUID(), "head -c 314572800 /dev/zero; sleep 600"), e.facts)
-	p.Watch(messages.Merged, 300<<20-1)
+	p.NotifyGrowth(messages.Merged, 300<<20-1)
 	await[messages.OutputGrew](e, 1)
 	if n := readBytes(t, pid) - before; n > 1<<20 {
 		t.Errorf("the keeper read %d bytes", n)
@@ -360,7 +360,7 @@ func TestNoteOutlivesTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Note(note)
+	p.SaveMeta(note)
 	c.Close(true)
 	c = open(t, dir)
 	all, err := c.Inventory(t.Context())

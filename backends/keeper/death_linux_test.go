@@ -104,7 +104,7 @@ func TestKeeperDiesUnderADaemon(t *testing.T) {
 	await[messages.TreeEnded](e, 1)
 	id := newUID()
 	runs := c.Start(shell(id, "echo ready; sleep 600"), r.facts)
-	runs.Watch(messages.Merged, 5)
+	runs.NotifyGrowth(messages.Merged, 5)
 	await[messages.OutputGrew](r, 1)
 	log, err := runs.Output(messages.Merged)
 	if err != nil {

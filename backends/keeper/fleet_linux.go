@@ -129,7 +129,7 @@ func (f *Fleet) fault(err error) {
 
 // Start implements backends.Engine. A job that is detached gets a keeper of its own,
 // which is started behind the return.
-func (f *Fleet) Start(s backends.Spec, facts backends.Facts) backends.Process {
+func (f *Fleet) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	if !s.Detach {
 		if f.main != nil {
 			return f.main.Start(s, facts)
@@ -255,7 +255,7 @@ func (f *Fleet) of(id messages.UID) *Client {
 }
 
 // Adopt implements backends.Engine.
-func (f *Fleet) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (f *Fleet) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	if c := f.of(id); c != nil {
 		p, err := c.Adopt(id, facts)
 		if err != nil {
@@ -270,8 +270,8 @@ func (f *Fleet) Adopt(id messages.UID, facts backends.Facts) (backends.Process, 
 }
 
 // Inventory implements backends.Engine.
-func (f *Fleet) Inventory(ctx context.Context) ([]backends.Held, error) {
-	var all []backends.Held
+func (f *Fleet) Inventory(ctx context.Context) ([]backends.InventoryJob, error) {
+	var all []backends.InventoryJob
 	for _, c := range f.all() {
 		some, err := c.Inventory(ctx)
 		if err != nil {

@@ -38,7 +38,7 @@ func openFleet(t testing.TB, root string, change ...func(*keeper.FleetOptions)) 
 // detaching detaches every job.
 type detaching struct{ *keeper.Fleet }
 
-func (d detaching) Start(s backends.Spec, facts backends.Facts) backends.Process {
+func (d detaching) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	s.Detach = true
 	return d.Fleet.Start(s, facts)
 }

@@ -6,7 +6,7 @@ import (
 	"troupe/spill"
 )
 
-var _ backends.Apart = (*Fleet)(nil)
+var _ backends.RemoteEngine = (*Fleet)(nil)
 
 // Silent implements backends.Apart for the keeper of most jobs: a detached one has
 // a keeper of its own, which stops for nobody else.

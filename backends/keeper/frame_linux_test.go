@@ -73,7 +73,7 @@ func TestBodies(t *testing.T) {
 	for _, c := range []backends.Control{
 		backends.Input{Data: []byte{0, 255}, Raw: true},
 		backends.CloseInput{},
-		backends.AwaitInput{For: time.Second},
+		backends.CheckInput{For: time.Second},
 		backends.Resize{Size: messages.Terminal{Rows: 3, Cols: 4}},
 		backends.Signal{Name: "INT", Tree: true},
 		backends.ResetTerminal{},
@@ -91,7 +91,7 @@ func TestBodies(t *testing.T) {
 		Stdio: backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams}, OnExit: messages.KeepChildren,
 	}
 	for _, spec := range []backends.Spec{spec, {ID: "02", In: "01", Script: "make"}, {
-		ID: "03", Argv: []string{"bash"}, Env: []string{}, Live: &backends.Live{Files: map[string]string{"b": "x\x00y", "a": ""}, From: "01", Within: time.Second},
+		ID: "03", Argv: []string{"bash"}, Env: []string{}, Live: &backends.LiveShell{Files: map[string]string{"b": "x\x00y", "a": ""}, From: "01", Within: time.Second},
 	}} {
 		travels(t, spec)
 	}

@@ -81,7 +81,7 @@ func (j *job) tellNow() {
 		j.queue = j.queue[1:]
 		j.mu.Unlock()
 		if b != nil {
-			b.Tell(f)
+			b.Deliver(f)
 		}
 		j.mu.Lock()
 	}
@@ -255,7 +255,7 @@ func (j *job) answer(f messages.ControlAnswer) {
 
 // sayAnswers says what is known. Called with mu.
 func (j *job) sayAnswers() {
-	j.due = backends.SayKnown(j.due, (*due).known, func(d *due) {
+	j.due = backends.DeliverAnswered(j.due, (*due).known, func(d *due) {
 		fact := d.fact
 		if f, is := fact.(messages.ControlAnswer); is {
 			fact = f.Answering(d.nth)

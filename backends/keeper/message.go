@@ -97,7 +97,7 @@ type (
 	}
 	// held is a job as the keeper lists it.
 	held struct {
-		backends.Held
+		backends.InventoryJob
 		Separate bool // its streams
 	}
 	control struct {
@@ -126,7 +126,7 @@ func wireOf(c backends.Control) control {
 		return control{Kind: "input", Data: c.Data, Raw: c.Raw}
 	case backends.CloseInput:
 		return control{Kind: "close_input"}
-	case backends.AwaitInput:
+	case backends.CheckInput:
 		return control{Kind: "await_input", After: c.For}
 	case backends.Resize:
 		return control{Kind: "resize", Size: c.Size}
@@ -150,7 +150,7 @@ func (c control) engineControl() backends.Control {
 	if plain == nil || c.Nth == 0 {
 		return plain
 	}
-	return backends.Numbered{Control: plain, Nth: c.Nth}
+	return backends.Sequenced{Control: plain, Nth: c.Nth}
 }
 
 func (c control) plain() backends.Control {
@@ -160,7 +160,7 @@ func (c control) plain() backends.Control {
 	case "close_input":
 		return backends.CloseInput{}
 	case "await_input":
-		return backends.AwaitInput{For: c.After}
+		return backends.CheckInput{For: c.After}
 	case "resize":
 		return backends.Resize{Size: c.Size}
 	case "signal":

@@ -14,15 +14,15 @@ type none struct{}
 func (none) Output(messages.Stream) (spill.Log, error) {
 	return nil, refused(messages.OutputUnavailable, "unborn", "the job was never started: it has no output", "")
 }
-func (none) Do(backends.Control)                {}
-func (none) Stop(messages.Cause, time.Duration) {}
-func (none) Watch(messages.Stream, int64)       {}
-func (none) Note([]byte)                        {}
-func (none) Settle(uint64)                      {}
-func (none) Release()                           {}
+func (none) Do(backends.Control)                 {}
+func (none) Stop(messages.Cause, time.Duration)  {}
+func (none) NotifyGrowth(messages.Stream, int64) {}
+func (none) SaveMeta([]byte)                     {}
+func (none) Settle(uint64)                       {}
+func (none) Release()                            {}
 
 // cannot is a job that no keeper is asked for.
-func cannot(facts backends.Facts, why *messages.Error) backends.Process {
+func cannot(facts backends.FactHandler, why *messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: *why, Shell: cannotRun, At: time.Now()})
 	return none{}
 }

@@ -29,17 +29,17 @@ func Serve(context.Context, Options) error { return unsupported() }
 func RunRole(string, int, string, bool, bool) error { return unsupported() }
 
 // Start implements backends.Engine.
-func (*Client) Start(_ backends.Spec, facts backends.Facts) backends.Process {
+func (*Client) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
 	return cannot(facts, unsupported())
 }
 
 // Adopt implements backends.Engine.
-func (*Client) Adopt(messages.UID, backends.Facts) (backends.Process, error) {
+func (*Client) Adopt(messages.UID, backends.FactHandler) (backends.Process, error) {
 	return nil, refused(messages.NotFound, "job", "there is no keeper", "")
 }
 
 // Inventory implements backends.Engine.
-func (*Client) Inventory(context.Context) ([]backends.Held, error) { return nil, unsupported() }
+func (*Client) Inventory(context.Context) ([]backends.InventoryJob, error) { return nil, unsupported() }
 
 // CanKeep implements backends.Engine.
 func (*Client) CanKeep() bool { return true }

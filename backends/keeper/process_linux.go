@@ -26,10 +26,10 @@ func (p process) Do(c backends.Control) { p.j.do(p.by, c) }
 func (p process) Stop(c messages.Cause, grace time.Duration) { p.j.stop(c, max(grace, 0)) }
 
 // Watch implements backends.Process.
-func (p process) Watch(s messages.Stream, from int64) { p.j.watch(p.by, s, from) }
+func (p process) NotifyGrowth(s messages.Stream, from int64) { p.j.watch(p.by, s, from) }
 
 // Note implements backends.Process.
-func (p process) Note(meta []byte) {
+func (p process) SaveMeta(meta []byte) {
 	j := p.j
 	if len(meta) > backends.MaxMeta {
 		j.c.fault(errors.New("a note above backends.MaxMeta was dropped"))
@@ -159,7 +159,7 @@ func (j *job) sendStart() error {
 }
 
 // adopt gives the job to a new owner.
-func (j *job) adopt(facts backends.Facts) backends.Process {
+func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	b := backends.Bind(facts)
 	j.mu.Lock()
 	former := j.bound

@@ -181,7 +181,7 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 		if err != nil {
 			return err
 		}
-		proc.Watch(w.Stream, w.From)
+		proc.NotifyGrowth(w.Stream, w.From)
 	case askNote:
 		if len(m.body) > backends.MaxMeta {
 			return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
@@ -191,7 +191,7 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 		c.meta = meta // a start that is recorded later has it
 		s.mu.Unlock()
 		s.journal.append(entry{Kind: entryNoted, Job: m.job, Meta: meta})
-		proc.Note(meta)
+		proc.SaveMeta(meta)
 	case askSettle:
 		w, err := decode[number](m.body)
 		if err != nil {
@@ -237,7 +237,7 @@ func (s *server) unpause() {
 	}
 	s.mu.Unlock()
 	for _, proc := range paused {
-		proc.Do(backends.Numbered{Control: backends.Resume{}, Nth: nobodys})
+		proc.Do(backends.Sequenced{Control: backends.Resume{}, Nth: nobodys})
 	}
 }
 
@@ -322,7 +322,7 @@ func (s *server) list(l *line, m message) error {
 		if c == nil {
 			continue // it is being forgotten
 		}
-		some = append(some, held{Held: h, Separate: c.separate})
+		some = append(some, held{InventoryJob: h, Separate: c.separate})
 		if size += 2*len(h.Meta) + 2*len(h.Dir) + 128; size > maxPart/2 {
 			s.say(l, message{kind: sayHeld, gen: m.gen, body: encode(some)})
 			some, size = nil, 0

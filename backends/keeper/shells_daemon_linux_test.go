@@ -34,7 +34,7 @@ func liveDaemon(c *keeper.Client, o liveshell.Options) {
 	if err != nil {
 		fail(err)
 	}
-	at := backends.Place{Scope: "main", Session: "s", Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Umask: -1}
+	at := backends.ExecutorSpec{Scope: "main", Session: "s", Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Umask: -1}
 	place, err := liveshell.New(c, o).Open(at, held, func(f messages.ProcessFact) {
 		if r, ok := f.(messages.SessionReplaced); ok {
 			fail(fmt.Errorf("the shell was replaced: %+v", r))
@@ -43,7 +43,7 @@ func liveDaemon(c *keeper.Client, o liveshell.Options) {
 	if err != nil {
 		fail(err)
 	}
-	slices.SortFunc(held, func(a, b backends.Held) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(held, func(a, b backends.InventoryJob) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	for _, h := range held {
 		if _, _, ok := backends.ReadShellMeta(h.Meta); ok {
 			continue

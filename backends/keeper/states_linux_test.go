@@ -31,13 +31,13 @@ func TestStatesOfMany(t *testing.T) {
 		return ids[len(ids)-1]
 	}
 	lives := newEar(t)
-	f.Start(shell(id(), "echo lives; read x < "+fifo), lives.facts).Watch(messages.Merged, 0)
+	f.Start(shell(id(), "echo lives; read x < "+fifo), lives.facts).NotifyGrowth(messages.Merged, 0)
 	await[messages.OutputGrew](lives, 1)
 	over := newEar(t)
 	f.Start(shell(id(), "echo out; echo error >&2", separately), over.facts)
 	await[messages.TreeEnded](over, 1)
 	apart := newEar(t)
-	f.Start(shell(id(), "echo apart; read x < "+fifo, detached), apart.facts).Watch(messages.Merged, 0)
+	f.Start(shell(id(), "echo apart; read x < "+fifo, detached), apart.facts).NotifyGrowth(messages.Merged, 0)
 	await[messages.OutputGrew](apart, 1)
 	past := newEar(t)
 	p := f.Start(shell(id(), "echo it is past", detached), past.facts)

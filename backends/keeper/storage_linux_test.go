@@ -51,7 +51,7 @@ func TestLimitsReachTheKeeper(t *testing.T) {
 	running := newEar(t)
 	runs := newUID()
 	p := c.Start(shell(runs, "head -c 400000 /dev/zero; echo ready; sleep 600"), running.facts)
-	p.Watch(messages.Merged, 400_000)
+	p.NotifyGrowth(messages.Merged, 400_000)
 	await[messages.OutputGrew](running, 1)
 	var ids []messages.UID
 	for i := range 4 {

@@ -21,7 +21,7 @@ func says(t *testing.T, p backends.Process, e *ear, text string) {
 		if strings.Contains(got, text) {
 			return
 		}
-		p.Watch(messages.Merged, int64(len(got)))
+		p.NotifyGrowth(messages.Merged, int64(len(got)))
 		await[messages.OutputGrew](e, n)
 	}
 }
@@ -79,7 +79,7 @@ func TestTerminalOutlivesTheDaemon(t *testing.T) {
 	dies(daemon(t, "watching", dir, "watch", string(id)))
 	c = open(t, dir)
 	p, e = adopt(t, c, id)
-	p.Do(backends.AwaitInput{For: time.Minute})
+	p.Do(backends.CheckInput{For: time.Minute})
 	if f := await[messages.InputWaiting](e, 1); !f.Waiting || !f.Secret {
 		t.Errorf("it has no echo: %+v", f)
 	}
@@ -106,7 +106,7 @@ func TestTerminalIsNotRead(t *testing.T) {
 	before := readBytes(t, pid)
 	e := newEar(t)
 	p := c.Start(shell(newUID(), "stty -opost; head -c 31457280 /dev/zero; sleep 600", onTerminal), e.facts)
-	p.Watch(messages.Merged, 30<<20-1)
+	p.NotifyGrowth(messages.Merged, 30<<20-1)
 	await[messages.OutputGrew](e, 1)
 	if n := readBytes(t, pid) - before; n > 1<<20 {
 		t.Errorf("the keeper read %d bytes", n)

@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-func open(t *testing.T, e backends.Engine, o pipe.Options, at backends.Place) backends.Shell {
+func open(t *testing.T, e backends.Engine, o pipe.Options, at backends.ExecutorSpec) backends.Executor {
 	t.Helper()
 	s, err := pipe.New(e, o).Open(at, nil, func(messages.ProcessFact) {})
 	if err != nil {
@@ -35,7 +35,7 @@ func TestBadInputCheck(t *testing.T) {
 	}
 	s := open(t, fake.New(fake.Options{}), pipe.Options{Shells: map[string][]string{
 		"odd": {"sh", "--text"}, "nowhere": {"troupe-no-such-shell", "-c"},
-	}}, backends.Place{})
+	}}, backends.ExecutorSpec{})
 	long := strings.Repeat("#", pipe.MaxWord+1)
 	for _, c := range []struct {
 		name    string
@@ -87,7 +87,7 @@ func TestBadInputForbiddenDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := open(t, fake.New(fake.Options{}), pipe.Options{}, backends.Place{}).Check(backends.Command{Text: "true", Dir: dir})
+	err := open(t, fake.New(fake.Options{}), pipe.Options{}, backends.ExecutorSpec{}).Check(backends.Command{Text: "true", Dir: dir})
 	if os.Geteuid() == 0 {
 		if err != nil {
 			t.Errorf("root: %v", err)
@@ -100,7 +100,7 @@ func TestBadInputForbiddenDirectory(t *testing.T) {
 }
 
 // started runs a command and gives what the engine was asked to run.
-func started(t *testing.T, o pipe.Options, at backends.Place, c backends.Command) backends.Spec {
+func started(t *testing.T, o pipe.Options, at backends.ExecutorSpec, c backends.Command) backends.Spec {
 	t.Helper()
 	e := fake.New(fake.Options{})
 	c.ID = "A"
@@ -128,7 +128,7 @@ func TestArgv(t *testing.T) {
 		{"mine", "", []string{"bash", "-O", "extglob", "-c", "echo $1"}},
 	} {
 		o := pipe.Options{Shells: map[string][]string{"mine": {"bash", "-O", "extglob", "-c"}}}
-		s := started(t, o, backends.Place{Shell: c.session, Dir: "/"}, backends.Command{Text: "echo $1", Shell: c.shell, Env: env})
+		s := started(t, o, backends.ExecutorSpec{Shell: c.session, Dir: "/"}, backends.Command{Text: "echo $1", Shell: c.shell, Env: env})
 		if !slices.Equal(s.Argv, c.want) || s.Dir != "/" {
 			t.Errorf("%q in %q: %q in %s", c.shell, c.session, s.Argv, s.Dir)
 		}
@@ -136,11 +136,11 @@ func TestArgv(t *testing.T) {
 			t.Errorf("%q in %q: run from %q", c.shell, c.session, s.Program)
 		}
 	}
-	s := started(t, pipe.Options{}, backends.Place{Dir: "/"}, backends.Command{Argv: []string{"a", "b c"}, Dir: "/tmp"})
+	s := started(t, pipe.Options{}, backends.ExecutorSpec{Dir: "/"}, backends.Command{Argv: []string{"a", "b c"}, Dir: "/tmp"})
 	if !slices.Equal(s.Argv, []string{"a", "b c"}) || s.Dir != "/tmp" {
 		t.Errorf("argv: %q in %s", s.Argv, s.Dir)
 	}
-	s = started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: "true"}) // no PATH
+	s = started(t, pipe.Options{}, backends.ExecutorSpec{}, backends.Command{Text: "true"}) // no PATH
 	if !filepath.IsAbs(s.Argv[0]) || filepath.Base(s.Argv[0]) != "bash" {
 		t.Errorf("without a PATH: %q", s.Argv)
 	}
@@ -154,7 +154,7 @@ func TestATextIsNoOption(t *testing.T) {
 		"bash": {"--norc", "--noprofile", "-c", "--"}, "sh": {"-c", "--"}, "mine": {"-O", "extglob", "-c", "--"}, "rc": {"--text"},
 	} {
 		for _, text := range []string{"-x", "-", "+e; true", "--version", "-- echo"} {
-			s := started(t, o, backends.Place{}, backends.Command{Text: text, Shell: shell})
+			s := started(t, o, backends.ExecutorSpec{}, backends.Command{Text: text, Shell: shell})
 			if !slices.Equal(s.Argv[1:], append(slices.Clip(want), text)) {
 				t.Errorf("%s: %q", shell, s.Argv)
 			}
@@ -166,18 +166,18 @@ func TestATextIsNoOption(t *testing.T) {
 // a word.
 func TestPrefixIsRunWithTheText(t *testing.T) {
 	o := pipe.Options{Prefix: "nice -n 5", Shells: map[string][]string{"odd": {"sh", "--text"}}}
-	s := started(t, o, backends.Place{}, backends.Command{Text: "a && b"})
+	s := started(t, o, backends.ExecutorSpec{}, backends.Command{Text: "a && b"})
 	if !slices.Equal(s.Argv[1:], []string{"--norc", "--noprofile", "-c", "nice -n 5 a && b"}) {
 		t.Errorf("got %q", s.Argv)
 	}
-	if s = started(t, o, backends.Place{}, backends.Command{Argv: []string{"a", "b"}}); !slices.Equal(s.Argv, []string{"a", "b"}) {
+	if s = started(t, o, backends.ExecutorSpec{}, backends.Command{Argv: []string{"a", "b"}}); !slices.Equal(s.Argv, []string{"a", "b"}) {
 		t.Errorf("argv: %q", s.Argv)
 	}
 	long := strings.Repeat("#", pipe.MaxWord-3)
-	if s = started(t, o, backends.Place{}, backends.Command{Text: long}); s.Script != "nice -n 5 "+long {
+	if s = started(t, o, backends.ExecutorSpec{}, backends.Command{Text: long}); s.Script != "nice -n 5 "+long {
 		t.Errorf("a long text: %.40q, script %.40q", s.Argv, s.Script)
 	}
-	place := open(t, fake.New(fake.Options{}), o, backends.Place{})
+	place := open(t, fake.New(fake.Options{}), o, backends.ExecutorSpec{})
 	if err := place.Check(backends.Command{Text: long, Shell: "odd"}); !errors.Is(err, &messages.Error{Code: messages.TooLarge}) {
 		t.Errorf("an odd shell takes it: %v", err)
 	}
@@ -187,7 +187,7 @@ func TestPrefixIsRunWithTheText(t *testing.T) {
 func TestLookupFollowsThePath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "fish")
-	s := open(t, fake.New(fake.Options{}), pipe.Options{Shells: map[string][]string{"fish": {"troupe-fish", "-c"}}}, backends.Place{})
+	s := open(t, fake.New(fake.Options{}), pipe.Options{Shells: map[string][]string{"fish": {"troupe-fish", "-c"}}}, backends.ExecutorSpec{})
 	c := backends.Command{Text: "true", Shell: "fish", Env: []string{"PATH=" + dir}}
 	if err := s.Check(c); err == nil {
 		t.Fatal("found what is not there")
@@ -216,7 +216,7 @@ func TestTerminal(t *testing.T) {
 		{options: third, place: other, command: one, want: one},
 	} {
 		stdio := backends.Stdio{Stdin: messages.StdinPipe, Streams: messages.SeparateStreams, Terminal: c.command}
-		s := started(t, pipe.Options{Terminal: c.options}, backends.Place{Terminal: c.place}, backends.Command{Argv: []string{"true"}, Stdio: stdio})
+		s := started(t, pipe.Options{Terminal: c.options}, backends.ExecutorSpec{Terminal: c.place}, backends.Command{Argv: []string{"true"}, Stdio: stdio})
 		if c.want == (messages.Terminal{}) {
 			if s.Stdio != stdio || len(s.Env) > 0 {
 				t.Errorf("%+v: %+v, %q", c, s.Stdio, s.Env)
@@ -228,7 +228,7 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 	env := []string{"A=1", "TERM=vt100"}
-	if s := started(t, pipe.Options{}, backends.Place{}, backends.Command{Argv: []string{"true"}, Env: env, Stdio: backends.Stdio{Terminal: one}}); !slices.Equal(s.Env, env) {
+	if s := started(t, pipe.Options{}, backends.ExecutorSpec{}, backends.Command{Argv: []string{"true"}, Env: env, Stdio: backends.Stdio{Terminal: one}}); !slices.Equal(s.Env, env) {
 		t.Errorf("%q", s.Env)
 	}
 	onPipes, onTerminals := pipe.New(fake.New(fake.Options{}), pipe.Options{}), pipe.New(fake.New(fake.Options{}), pipe.Options{Terminal: third})
@@ -242,12 +242,12 @@ func TestTerminal(t *testing.T) {
 
 func TestLongTextTravelsInAFile(t *testing.T) {
 	text := "#" + strings.Repeat("x", pipe.MaxWord-1)
-	s := started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: text})
+	s := started(t, pipe.Options{}, backends.ExecutorSpec{}, backends.Command{Text: text})
 	if len(s.Argv) != 5 || s.Argv[4] != text || s.Script != "" {
 		t.Errorf("a text of MaxWord bytes is no word: %d words", len(s.Argv))
 	}
 	text += "x"
-	s = started(t, pipe.Options{}, backends.Place{}, backends.Command{Text: text})
+	s = started(t, pipe.Options{}, backends.ExecutorSpec{}, backends.Command{Text: text})
 	if !slices.Equal(s.Argv[1:], []string{"--norc", "--noprofile"}) || s.Script != text {
 		t.Errorf("argv %q, and a script of %d bytes", s.Argv, len(s.Script))
 	}

@@ -21,7 +21,7 @@ func TestRunnableIsWhatCheckFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH")}
-	s := open(t, fake.New(fake.Options{}), pipe.Options{}, backends.Place{Dir: dir})
+	s := open(t, fake.New(fake.Options{}), pipe.Options{}, backends.ExecutorSpec{Dir: dir})
 	usual := backends.Command{Text: "true", Env: env}
 	if s.Runnable(usual) {
 		t.Error("it is sure of a shell that nobody has looked for")

@@ -26,11 +26,11 @@ type job struct {
 type hold struct {
 	backends.Process // nil until the engine has answered
 	job              *job
-	facts            backends.Facts // nil: only overheard
+	facts            backends.FactHandler // nil: only overheard
 }
 
 // bind makes facts those of the job's owner. The lock is held.
-func (j *job) bind(facts backends.Facts) *hold {
+func (j *job) bind(facts backends.FactHandler) *hold {
 	h := &hold{job: j, facts: facts}
 	j.owner = h
 	return h
@@ -167,7 +167,7 @@ func (j *job) lost() {
 }
 
 // stillborn is a process that could not even be tried.
-func stillborn(facts backends.Facts, err messages.Error) backends.Process {
+func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
 	return unborn{}
 }
@@ -181,9 +181,9 @@ type unborn struct{}
 func (unborn) Output(messages.Stream) (spill.Log, error) {
 	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
 }
-func (unborn) Do(backends.Control)                {}
-func (unborn) Stop(messages.Cause, time.Duration) {}
-func (unborn) Watch(messages.Stream, int64)       {}
-func (unborn) Note([]byte)                        {}
-func (unborn) Settle(uint64)                      {}
-func (unborn) Release()                           {}
+func (unborn) Do(backends.Control)                 {}
+func (unborn) Stop(messages.Cause, time.Duration)  {}
+func (unborn) NotifyGrowth(messages.Stream, int64) {}
+func (unborn) SaveMeta([]byte)                     {}
+func (unborn) Settle(uint64)                       {}
+func (unborn) Release()                            {}

@@ -10,10 +10,10 @@ import (
 // told is an engine whose facts the test tells.
 type told struct {
 	backends.Engine
-	facts backends.Facts
+	facts backends.FactHandler
 }
 
-func (e *told) Start(_ backends.Spec, facts backends.Facts) backends.Process {
+func (e *told) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
 	e.facts = facts
 	return unborn{}
 }
@@ -24,7 +24,7 @@ func (e *told) Start(_ backends.Spec, facts backends.Facts) backends.Process {
 func TestAJobLeavesItsPlaceWithItsResult(t *testing.T) {
 	e := &told{}
 	b := New(e, Options{})
-	shell, err := b.Open(backends.Place{}, nil, func(messages.ProcessFact) {})
+	shell, err := b.Open(backends.ExecutorSpec{}, nil, func(messages.ProcessFact) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (b *Backend) Can() backends.Capabilities {
 
 // Open implements backends.Backend. The held jobs belong to the place until they
 // end, whether or not somebody adopts them.
-func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, facts backends.FactHandler) (backends.Executor, error) {
 	p := &place{backend: b, at: at, facts: facts, jobs: map[messages.UID]*job{}}
 	b.mu.Lock()
 	defer b.mu.Unlock()

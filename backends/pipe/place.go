@@ -15,8 +15,8 @@ import (
 // lock of the backend.
 type place struct {
 	backend *Backend
-	at      backends.Place
-	facts   backends.Facts
+	at      backends.ExecutorSpec
+	facts   backends.FactHandler
 
 	jobs    map[messages.UID]*job // those of which something may be alive
 	closing bool
@@ -35,7 +35,7 @@ func (p *place) text(c backends.Command) string {
 func (p *place) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
 
 // Start implements backends.Shell.
-func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process {
+func (p *place) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	b := p.backend
 	b.mu.Lock()
 	if p.closing || p.silent {
@@ -90,7 +90,7 @@ func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 }
 
 // Adopt implements backends.Shell.
-func (p *place) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	b := p.backend
 	b.mu.Lock()
 	j := p.take(id)

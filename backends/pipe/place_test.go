@@ -46,7 +46,7 @@ type scene struct {
 	t      *testing.T
 	engine *fake.Engine
 	pipe   *pipe.Backend
-	shell  backends.Shell
+	shell  backends.Executor
 	ear    ear
 	jobs   ear
 }
@@ -64,8 +64,8 @@ func inPlace(t *testing.T, play func(s *scene)) {
 	})
 }
 
-func (s *scene) open(held ...backends.Held) backends.Shell {
-	shell, err := s.pipe.Open(backends.Place{}, held, s.ear.facts)
+func (s *scene) open(held ...backends.InventoryJob) backends.Executor {
+	shell, err := s.pipe.Open(backends.ExecutorSpec{}, held, s.ear.facts)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestOpenAroundHeldJobs(t *testing.T) {
 		b.Release()
 		s.shell.Release()
 		held, _ := s.engine.Inventory(t.Context())
-		again := s.open(append(held, backends.Held{ID: "gone", Live: true})...)
+		again := s.open(append(held, backends.InventoryJob{ID: "gone", Live: true})...)
 		if _, err := again.Adopt("A", s.jobs.facts); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestCloseRaces(t *testing.T) {
 	b := pipe.New(e, pipe.Options{})
 	for round := range 300 {
 		closed := make(chan messages.ProcessFact, 2)
-		s, err := b.Open(backends.Place{}, nil, func(f messages.ProcessFact) { closed <- f })
+		s, err := b.Open(backends.ExecutorSpec{}, nil, func(f messages.ProcessFact) { closed <- f })
 		if err != nil {
 			t.Fatal(err)
 		}

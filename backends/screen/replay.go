@@ -82,7 +82,7 @@ func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fres
 }
 
 // resize applies the sizes up to a byte that were not yet.
-func (d *drawing) resize(sizes []backends.Sized, at int64) {
+func (d *drawing) resize(sizes []backends.SizeChange, at int64) {
 	for len(sizes) > 0 && sizes[len(sizes)-1].From > at {
 		sizes = sizes[:len(sizes)-1]
 	}
@@ -93,7 +93,7 @@ func (d *drawing) resize(sizes []backends.Sized, at int64) {
 }
 
 // sizeAt is the size of a terminal at a byte.
-func sizeAt(sizes []backends.Sized, at int64) messages.Terminal {
+func sizeAt(sizes []backends.SizeChange, at int64) messages.Terminal {
 	var size messages.Terminal
 	for i, s := range sizes {
 		if i == 0 || s.From <= at {
@@ -104,7 +104,7 @@ func sizeAt(sizes []backends.Sized, at int64) messages.Terminal {
 }
 
 // until is how far can be read from at at one go.
-func until(at int64, st spill.State, sizes []backends.Sized) int64 {
+func until(at int64, st spill.State, sizes []backends.SizeChange) int64 {
 	to := min(at+readSize, st.Size)
 	for _, g := range st.Gaps {
 		if g.From > at {

@@ -59,7 +59,7 @@ type drawing struct {
 	used  int
 	timer *time.Timer
 	term  *term
-	sizes []backends.Sized // of which the last was applied
+	sizes []backends.SizeChange // of which the last was applied
 }
 
 // Show tells what a terminal shows, once and from a goroutine of its own. Of a log
@@ -72,23 +72,23 @@ func (s *Screens) Show(t backends.Terminal, told func(messages.ScreenText, *mess
 
 // Answer tells what a terminal answers to what was asked behind the byte after, once
 // and from a goroutine of its own. It draws nothing unless something was asked.
-func (s *Screens) Answer(t backends.Terminal, after int64, told func(backends.Answered, *messages.Error)) {
+func (s *Screens) Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error)) {
 	s.work(t, func(log spill.Log) *messages.Error {
 		size := log.State().Size
 		if asked, err := asks(log, max(after, size-maxAsking), size); err != nil || !asked {
 			if err == nil {
-				told(backends.Answered{Through: size, Bytes: size}, nil)
+				told(backends.QueryReplies{Through: size, Bytes: size}, nil)
 			}
 			return unreadable(err)
 		}
 		return s.draw(t, log, func(d *drawing) {
-			a := backends.Answered{Through: max(after, d.term.sieve.at), Bytes: max(size, d.term.sieve.at)}
+			a := backends.QueryReplies{Through: max(after, d.term.sieve.at), Bytes: max(size, d.term.sieve.at)}
 			for _, r := range d.term.Replies(after) {
 				a.Data = append(a.Data, r.Data...)
 			}
 			told(a, nil)
 		})
-	}, func(err *messages.Error) { told(backends.Answered{}, err) })
+	}, func(err *messages.Error) { told(backends.QueryReplies{}, err) })
 }
 
 // Close gives up all emulators; what is asked behind it makes new ones.

@@ -82,7 +82,7 @@ func (b *book) closed(t *testing.T) {
 
 // terminal is the terminal of a job that writes a book.
 func (b *book) terminal(id string, size messages.Terminal) backends.Terminal {
-	return backends.Terminal{ID: messages.UID(id), Sizes: []backends.Sized{{Size: size}}, Log: func() (spill.Log, error) {
+	return backends.Terminal{ID: messages.UID(id), Sizes: []backends.SizeChange{{Size: size}}, Log: func() (spill.Log, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.open++
@@ -110,10 +110,10 @@ func see(t testing.TB, s *Screens, of backends.Terminal) messages.ScreenText {
 	return text
 }
 
-func answer(t testing.TB, s *Screens, of backends.Terminal, after int64) backends.Answered {
+func answer(t testing.TB, s *Screens, of backends.Terminal, after int64) backends.QueryReplies {
 	t.Helper()
-	told := make(chan backends.Answered, 2)
-	s.Answer(of, after, func(a backends.Answered, err *messages.Error) {
+	told := make(chan backends.QueryReplies, 2)
+	s.Answer(of, after, func(a backends.QueryReplies, err *messages.Error) {
 		require.Nil(t, err)
 		told <- a
 	})
@@ -207,9 +207,9 @@ func TestScreensKnowTheSizes(t *testing.T) {
 	s, b := newScreens(t), &book{}
 	b.add(strings.Repeat("x", 25))
 	of := b.terminal("A", messages.Terminal{Rows: 3, Cols: 10})
-	of.Sizes = append(of.Sizes, backends.Sized{From: 20, Size: messages.Terminal{Rows: 4, Cols: 30}})
+	of.Sizes = append(of.Sizes, backends.SizeChange{From: 20, Size: messages.Terminal{Rows: 4, Cols: 30}})
 	require.Equal(t, "xxxxxxxxxx\nxxxxxxxxxxxxxxx", seen(see(t, s, of)))
-	of.Sizes = append(of.Sizes, backends.Sized{From: 25, Size: messages.Terminal{Rows: 2, Cols: 12}})
+	of.Sizes = append(of.Sizes, backends.SizeChange{From: 25, Size: messages.Terminal{Rows: 2, Cols: 12}})
 	text := see(t, s, of)
 	require.Equal(t, messages.Terminal{Rows: 2, Cols: 12}, text.Size)
 	require.Equal(t, "xxxxxxxxxx\nxxxxxxxxxxxx", seen(text))
@@ -220,11 +220,11 @@ func TestScreensAnswerWhatWasAsked(t *testing.T) {
 	s, b := newScreens(t), &book{}
 	of := b.terminal("A", small)
 	b.add("plain \x1b[31mtext\x1b[m\r\n")
-	require.Equal(t, backends.Answered{Through: 20, Bytes: 20}, answer(t, s, of, 0))
+	require.Equal(t, backends.QueryReplies{Through: 20, Bytes: 20}, answer(t, s, of, 0))
 	require.Zero(t, s.Live(), "nothing was drawn for it")
 
 	b.add("\x1b[6n\x1b[5")
-	require.Equal(t, backends.Answered{Data: []byte("\x1b[2;1R"), Through: 27, Bytes: 27}, answer(t, s, of, 20))
+	require.Equal(t, backends.QueryReplies{Data: []byte("\x1b[2;1R"), Through: 27, Bytes: 27}, answer(t, s, of, 20))
 	require.Empty(t, answer(t, s, of, 27).Data, "it was answered")
 	b.add("n\x1b[6n")
 	require.Equal(t, "\x1b[0n\x1b[2;1R", string(answer(t, s, of, 27).Data), "the first was asked over both")
@@ -236,7 +236,7 @@ func TestScreensAnswerWhatWasAsked(t *testing.T) {
 func TestScreensLookAtTheEndForQuestions(t *testing.T) {
 	s, b := newScreens(t), &book{}
 	b.add("\x1b[6n" + strings.Repeat("x\r\n", maxAsking))
-	require.Equal(t, backends.Answered{Through: int64(len(b.data)), Bytes: int64(len(b.data))}, answer(t, s, b.terminal("A", small), 0))
+	require.Equal(t, backends.QueryReplies{Through: int64(len(b.data)), Bytes: int64(len(b.data))}, answer(t, s, b.terminal("A", small), 0))
 	require.Zero(t, s.Live())
 }
 

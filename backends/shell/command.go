@@ -15,7 +15,7 @@ import (
 type command struct {
 	place *place
 	id    messages.UID
-	facts backends.Facts
+	facts backends.FactHandler
 	what  *backends.Command // nil: it was adopted
 	said  chan struct{}     // closed when the place was told that the shell is another; nil: it is not
 
@@ -210,12 +210,12 @@ func (h *command) Stop(c messages.Cause, grace time.Duration) {
 }
 
 // Watch implements backends.Process.
-func (h *command) Watch(s messages.Stream, from int64) {
-	h.ask(func(p backends.Process) { p.Watch(s, from) })
+func (h *command) NotifyGrowth(s messages.Stream, from int64) {
+	h.ask(func(p backends.Process) { p.NotifyGrowth(s, from) })
 }
 
 // Note implements backends.Process.
-func (h *command) Note(meta []byte) { h.ask(func(p backends.Process) { p.Note(meta) }) }
+func (h *command) SaveMeta(meta []byte) { h.ask(func(p backends.Process) { p.SaveMeta(meta) }) }
 
 // Settle implements backends.Process.
 func (h *command) Settle(seq uint64) {
@@ -234,7 +234,7 @@ func (h *command) Release() {
 }
 
 // stillborn is a command of which the engine never heard.
-func stillborn(facts backends.Facts, err messages.Error) backends.Process {
+func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(failed(err))
 	return unborn{}
 }
@@ -253,9 +253,9 @@ type unborn struct{}
 func (unborn) Output(messages.Stream) (spill.Log, error) {
 	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
 }
-func (unborn) Do(backends.Control)                {}
-func (unborn) Stop(messages.Cause, time.Duration) {}
-func (unborn) Watch(messages.Stream, int64)       {}
-func (unborn) Note([]byte)                        {}
-func (unborn) Settle(uint64)                      {}
-func (unborn) Release()                           {}
+func (unborn) Do(backends.Control)                 {}
+func (unborn) Stop(messages.Cause, time.Duration)  {}
+func (unborn) NotifyGrowth(messages.Stream, int64) {}
+func (unborn) SaveMeta([]byte)                     {}
+func (unborn) Settle(uint64)                       {}
+func (unborn) Release()                            {}

@@ -57,7 +57,7 @@ func TestExportsAreKeptWhenTheyMayHaveChanged(t *testing.T) {
 func TestExportsAreKeptWhereWordsMayMeanAnything(t *testing.T) {
 	for _, from := range []string{"BASH_FUNC_ls%%=() { export A=2; }", "SHELLOPTS=allexport", "BASHOPTS=lastpipe", "PS4=${A:=2}", "POSIXLY_CORRECT=1"} {
 		t.Run(from[:strings.IndexByte(from, '=')], func(t *testing.T) {
-			s := newRig(t, shell.Options{}).open("bash", func(at *backends.Place) { at.Env = append(at.Env, from) })
+			s := newRig(t, shell.Options{}).open("bash", func(at *backends.ExecutorSpec) { at.Env = append(at.Env, from) })
 			defer s.close()
 			s.say("ls")
 			if got := s.kept(); got != "1" {

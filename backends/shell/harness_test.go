@@ -69,16 +69,16 @@ func newRig(t testing.TB, o shell.Options) *rig {
 type session struct {
 	*rig
 	shell string
-	place backends.Shell
+	place backends.Executor
 	env   []string
 	*ear  // of the place
 }
 
-func (r *rig) open(name string, changes ...func(*backends.Place)) *session {
+func (r *rig) open(name string, changes ...func(*backends.ExecutorSpec)) *session {
 	r.Helper()
 	dir := r.TempDir()
 	s := &session{rig: r, shell: name, env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/sbin:/usr/sbin", "HOME=" + dir, "LANG=C.UTF-8"}, ear: newEar(r)}
-	at := backends.Place{Scope: "main", Session: "s", Dir: dir, Env: s.env, Umask: -1, Shell: name}
+	at := backends.ExecutorSpec{Scope: "main", Session: "s", Dir: dir, Env: s.env, Umask: -1, Shell: name}
 	for _, change := range changes {
 		change(&at)
 	}
@@ -236,7 +236,7 @@ func (r *run) wrote(text string) {
 			return
 		}
 		seen := len(r.ear.all())
-		r.proc.Watch(messages.Merged, int64(len(got)))
+		r.proc.NotifyGrowth(messages.Merged, int64(len(got)))
 		r.ear.until("more output", func(heard []messages.ProcessFact) bool {
 			_, grew := find[messages.OutputGrew](heard[seen:])
 			_, ended := find[messages.ProcessExited](heard)

@@ -62,7 +62,7 @@ func (r *rig) play(t *testing.T, name string, c trick) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := own.open(name, func(p *backends.Place) { p.Env = append(p.Env, "TROUPE_SHELLS="+dir) })
+	s := own.open(name, func(p *backends.ExecutorSpec) { p.Env = append(p.Env, "TROUPE_SHELLS="+dir) })
 	defer s.close()
 	s.say("true")
 	it := s.start(c.text, func(b *backends.Command) {

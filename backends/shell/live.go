@@ -63,7 +63,7 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 	if err != nil {
 		return backends.Spec{}, err
 	}
-	live := &backends.Live{Files: maps.Clone(d.files()), Within: p.backend.options.Within, Syncs: p.backend.onTerminals()}
+	live := &backends.LiveShell{Files: maps.Clone(d.files()), Within: p.backend.options.Within, Syncs: p.backend.onTerminals()}
 	dir, start := p.at.Dir, p.takesUp()
 	if p.lived { // where it was may be gone
 		start += d.enter(p.dir, p.at.Dir)
@@ -84,7 +84,7 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 }
 
 // hold goes on with a shell that the engine has.
-func (p *place) hold(h backends.Held) {
+func (p *place) hold(h backends.InventoryJob) {
 	s := &shell{place: p, id: h.ID, dead: !h.Live}
 	p.mu.Lock()
 	if p.shells[s.id] != nil { // the engine has it, and a former place had

@@ -18,9 +18,9 @@ import (
 // place is where the commands of one session run: in one shell after another.
 type place struct {
 	backend *Backend
-	at      backends.Place
+	at      backends.ExecutorSpec
 	driver  *driver
-	facts   backends.Facts
+	facts   backends.FactHandler
 
 	mu       sync.Mutex
 	dir      string                    // where the shell is, as far as it is known
@@ -113,7 +113,7 @@ func (p *place) hasShell() bool {
 }
 
 // Start implements backends.Shell.
-func (p *place) Start(c backends.Command, facts backends.Facts) backends.Process {
+func (p *place) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	p.mu.Lock()
 	if p.closing || p.silent {
 		p.mu.Unlock()
@@ -144,7 +144,7 @@ func closedError() *messages.Error {
 func (p *place) shell() string { return cmp.Or(p.at.Shell, DefaultShell) }
 
 // Adopt implements backends.Shell.
-func (p *place) Adopt(id messages.UID, facts backends.Facts) (backends.Process, error) {
+func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	h := &command{place: p, id: id, facts: facts}
 	p.mu.Lock()
 	p.commands[id] = h

@@ -16,9 +16,9 @@ func (p *place) seat() seat { return seat{p.at.Scope, p.at.Session} }
 // leaveBehind remembers the shells of a place that is let go of: it will be opened
 // again, with what it holds. Called with mu.
 func (p *place) leaveBehind() {
-	var held []backends.Held
+	var held []backends.InventoryJob
 	for id, s := range p.shells {
-		held = append(held, backends.Held{ID: id, Meta: backends.ShellMeta(p.at, p.backend.Name()), Live: !s.dead})
+		held = append(held, backends.InventoryJob{ID: id, Meta: backends.ShellMeta(p.at, p.backend.Name()), Live: !s.dead})
 	}
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
@@ -28,7 +28,7 @@ func (p *place) leaveBehind() {
 }
 
 // takeBack gives what a former place of the same session has left behind, once.
-func (b *Backend) takeBack(at seat) []backends.Held {
+func (b *Backend) takeBack(at seat) []backends.InventoryJob {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := b.released[at]

@@ -14,7 +14,7 @@ func TestReleasedPlaceFindsItsShellAgain(t *testing.T) {
 	s := newRig(t, shell.Options{}).open("bash")
 	again := func() {
 		t.Helper()
-		at := backends.Place{Scope: "main", Session: "s", Dir: "/", Env: s.env, Umask: -1, Shell: "bash"}
+		at := backends.ExecutorSpec{Scope: "main", Session: "s", Dir: "/", Env: s.env, Umask: -1, Shell: "bash"}
 		place, err := s.backend.Open(at, nil, s.ear.facts)
 		if err != nil {
 			t.Fatal(err)

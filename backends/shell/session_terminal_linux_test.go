@@ -57,7 +57,7 @@ func TestNoCreditForAFence(t *testing.T) {
 	defer s.close()
 	run := s.start(`printf '\033]133;D;'; sleep 0.2; echo on`)
 	await[messages.ProcessStarted](run.ear)
-	run.proc.Watch(messages.Merged, 0)
+	run.proc.NotifyGrowth(messages.Merged, 0)
 	f := run.over()
 	const all = "\x1b]133;D;on\r\n"
 	grew, _ := find[messages.OutputGrew](run.ear.all())
@@ -191,7 +191,7 @@ func TestInterruptedByAKey(t *testing.T) {
 // The size that a command asks for is its own; who asks for none has the session's.
 func TestSizesOfATerminal(t *testing.T) {
 	r := newRig(t, onTerminals)
-	s := r.open("bash", func(p *backends.Place) { p.Terminal = messages.Terminal{Rows: 30, Cols: 90} })
+	s := r.open("bash", func(p *backends.ExecutorSpec) { p.Terminal = messages.Terminal{Rows: 30, Cols: 90} })
 	defer s.close()
 	run := s.start(`stty size; read x; stty size`, func(c *backends.Command) { c.Stdio.Terminal = messages.Terminal{Rows: 11, Cols: 22} })
 	run.wrote("11 22\r\n")

@@ -286,7 +286,7 @@ func TestAPlaceIsOpenedAgain(t *testing.T) {
 		if err != nil || len(held) != 3 { // the shell and two commands
 			t.Fatalf("%d jobs, %v", len(held), err)
 		}
-		at := backends.Place{}
+		at := backends.ExecutorSpec{}
 		for _, h := range held {
 			if p, name, ok := backends.ReadShellMeta(h.Meta); ok && name == shell.Name {
 				at = p
@@ -350,7 +350,7 @@ func TestAShellThatDoesNotComeUp(t *testing.T) {
 func TestBadInputInALiveShell(t *testing.T) {
 	r := newRig(t, shell.Options{})
 	for _, name := range []string{"python3", "./bash", "/bin/ls"} {
-		if _, err := r.backend.Open(backends.Place{Shell: name}, nil, nil); !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "invalid_shell"}) {
+		if _, err := r.backend.Open(backends.ExecutorSpec{Shell: name}, nil, nil); !errors.Is(err, &messages.Error{Code: messages.InvalidParams, Reason: "invalid_shell"}) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -380,7 +380,7 @@ func TestBadInputInALiveShell(t *testing.T) {
 		t.Error("it is not sure of a shell that is there")
 	}
 	s.close()
-	bare := r.open("bash", func(p *backends.Place) { p.Dir = "/nowhere" })
+	bare := r.open("bash", func(p *backends.ExecutorSpec) { p.Dir = "/nowhere" })
 	late := newEar(t)
 	bare.place.Start(backends.Command{ID: newID(), Text: "true"}, late.facts)
 	if f := await[messages.ProcessFailed](late); f.Err.Code != messages.CwdNotFound {

@@ -51,7 +51,7 @@ type Backend struct {
 	mu    sync.Mutex
 	found map[wanted]string // programs that were looked up
 
-	released map[seat][]backends.Held // of places that were let go of
+	released map[seat][]backends.InventoryJob // of places that were let go of
 }
 
 // New makes the backend on an engine.
@@ -59,7 +59,7 @@ func New(engine backends.Engine, o Options) *Backend {
 	if o.Queue == 0 {
 		o.Queue = DefaultQueue
 	}
-	return &Backend{engine: engine, options: o, found: map[wanted]string{}, released: map[seat][]backends.Held{}}
+	return &Backend{engine: engine, options: o, found: map[wanted]string{}, released: map[seat][]backends.InventoryJob{}}
 }
 
 // Name implements backends.Backend.
@@ -82,7 +82,7 @@ func (b *Backend) Can() backends.Capabilities {
 
 // Open implements backends.Backend. A shell is started for the first command; one that
 // is held is gone on with.
-func (b *Backend) Open(at backends.Place, held []backends.Held, facts backends.Facts) (backends.Shell, error) {
+func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, facts backends.FactHandler) (backends.Executor, error) {
 	d, err := b.driver(at.Shell)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func TestShellsTakeUpASnapshot(t *testing.T) {
 // A person's own PATH is not changed.
 func TestASnapshotLeavesTheCallersPath(t *testing.T) {
 	m := newTold()
-	s := newRig(t, shell.Options{Snapshots: m}).open("bash", func(p *backends.Place) { p.OwnPath = true })
+	s := newRig(t, shell.Options{Snapshots: m}).open("bash", func(p *backends.ExecutorSpec) { p.OwnPath = true })
 	m.answer <- told1{file: s.file("PATH=/theirs\n")}
 	if out, _ := s.say("echo $PATH"); out != strings.TrimPrefix(s.env[0], "PATH=")+"\n" {
 		t.Errorf("PATH is %q", out)
@@ -223,7 +223,7 @@ func TestAUsersShell(t *testing.T) {
 	}
 	maker := snapshot.New(r.engine, snapshot.Options{Dir: r.store.Dir, NewID: newID, Forget: func(id messages.UID) { _ = r.store.Remove(string(id)) }})
 	s := (&rig{TB: t, engine: r.engine, store: r.store, root: r.root, backend: shell.New(r.engine, shell.Options{Snapshots: maker, Prefix: "LC_ALL=C"})}).open(
-		"bash", func(p *backends.Place) { p.Env = append(p.Env, "HOME="+home) })
+		"bash", func(p *backends.ExecutorSpec) { p.Env = append(p.Env, "HOME="+home) })
 	if out, _ := s.say("hi you"); !strings.Contains(out, "hello you") {
 		t.Errorf("the alias says %q", out)
 	}

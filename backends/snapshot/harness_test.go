@@ -38,7 +38,7 @@ type counting struct {
 	specs []backends.Spec
 }
 
-func (c *counting) Start(s backends.Spec, facts backends.Facts) backends.Process {
+func (c *counting) Start(s backends.Spec, facts backends.FactHandler) backends.Process {
 	c.mu.Lock()
 	c.specs = append(c.specs, s)
 	c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // EndRemains takes the jobs out of an inventory that a maker has left which was killed,
 // and ends them, which is not waited for. forget drops the logs of each. The rest is as it
 // was.
-func EndRemains(engine backends.Engine, held []backends.Held, forget func(job messages.UID)) []backends.Held {
-	rest := make([]backends.Held, 0, len(held))
+func EndRemains(engine backends.Engine, held []backends.InventoryJob, forget func(job messages.UID)) []backends.InventoryJob {
+	rest := make([]backends.InventoryJob, 0, len(held))
 	for _, h := range held {
 		if string(h.Meta) != Mark {
 			rest = append(rest, h)

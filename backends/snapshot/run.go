@@ -92,7 +92,7 @@ type ear struct {
 
 	mu     sync.Mutex
 	job    run
-	ending backends.Ending
+	ending backends.EndTracker
 	quiet  bool
 }
 

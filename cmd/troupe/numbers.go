@@ -59,7 +59,7 @@ func newNumbers() *numbers {
 func (n *numbers) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
 
 // watch tells whether a keeper answers.
-func (n *numbers) watch(client backends.Apart) {
+func (n *numbers) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
 	}, func() float64 {
