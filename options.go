@@ -163,7 +163,7 @@ func (o Options) build() (components, error) {
 	var err error
 	if p.store, err = spill.OpenStore(spill.Options{
 		Root: o.Dir, Node: p.node, Limits: o.Storage,
-		Dead: func(node string) bool { return local.EndRemains(node) }, // from Sweep, when there is an engine
+		Dead: func(node string) bool { return local.KillLeftovers(node) }, // from Sweep, when there is an engine
 	}); err != nil {
 		return p, err
 	}

@@ -11,20 +11,20 @@ import (
 	"troupe/messages"
 )
 
-// awaits finds out which jobs wait for input. The kernel tells nobody of that, so
+// inputWatch finds out which jobs wait for input. The kernel tells nobody of that, so
 // it is looked for: at the jobs of which somebody wants to know, and as long as one
 // waits, so that what was said stays true. Where nobody asks nothing is looked at.
-type awaits struct {
-	h *host
+type inputWatch struct {
+	h *platform
 
 	mu      sync.Mutex
-	jobs    map[*job]*interest
+	jobs    map[*job]*inputQuery
 	running bool
 	wake    chan struct{} // one is to be looked at sooner
 }
 
-// interest is in one job.
-type interest struct {
+// inputQuery is in one job.
+type inputQuery struct {
 	until time.Time // nobody has asked for it beyond
 	next  time.Time // look
 	pause time.Duration
@@ -40,23 +40,23 @@ const (
 	awaitShare = 10
 )
 
-func newAwaits(h *host) *awaits {
-	return &awaits{h: h, jobs: make(map[*job]*interest), wake: make(chan struct{}, 1)}
+func newAwaits(h *platform) *inputWatch {
+	return &inputWatch{h: h, jobs: make(map[*job]*inputQuery), wake: make(chan struct{}, 1)}
 }
 
 // awaitInput looks at the job for so long, and answers when it has once.
-func (h *host) awaitInput(j *job, span time.Duration, to *answer) {
-	if h.found.Reads == "" {
+func (h *platform) awaitInput(j *job, span time.Duration, to *answer) {
+	if h.probed.Reads == "" {
 		j.answer(to, unseeable("it cannot be seen here when a job waits for input"))
 		return
 	}
-	w := h.awaits
+	w := h.inputWatch
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.jobs[j]
 	if i == nil {
-		i = &interest{}
+		i = &inputQuery{}
 		w.jobs[j] = i
 	}
 	if now.After(i.until) { // whoever asked before looks often enough
@@ -77,7 +77,7 @@ func unseeable(text string) messages.ProcessFact {
 }
 
 // soon looks at a job again that was given something, if anybody does.
-func (w *awaits) soon(j *job) {
+func (w *inputWatch) soon(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i := w.jobs[j]; i != nil {
@@ -87,10 +87,10 @@ func (w *awaits) soon(j *job) {
 }
 
 // call sees to it that somebody looks, and soon. Called with mu.
-func (w *awaits) call() {
+func (w *inputWatch) call() {
 	if !w.running {
 		w.running = true
-		w.h.e.background(w.loop)
+		w.h.engine.background(w.loop)
 	}
 	select {
 	case w.wake <- struct{}{}:
@@ -98,7 +98,7 @@ func (w *awaits) call() {
 	}
 }
 
-func (w *awaits) loop() {
+func (w *inputWatch) loop() {
 	for {
 		due, wait, some := w.due(time.Now())
 		if !some {
@@ -118,20 +118,20 @@ func (w *awaits) loop() {
 }
 
 // sleep waits for what is due next; false is the end of the engine.
-func (w *awaits) sleep(d time.Duration) bool {
+func (w *inputWatch) sleep(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-w.wake:
-	case <-w.h.e.done:
+	case <-w.h.engine.done:
 		return false
 	}
 	return true
 }
 
 // due are the jobs to look at now, or how long none is. Without any the loop ends.
-func (w *awaits) due(now time.Time) (list []*job, wait time.Duration, some bool) {
+func (w *inputWatch) due(now time.Time) (list []*job, wait time.Duration, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wait = awaitIdle
@@ -147,7 +147,7 @@ func (w *awaits) due(now time.Time) (list []*job, wait time.Duration, some bool)
 }
 
 // look looks at one job, says what it has seen, and when to look again.
-func (w *awaits) look(j *job) {
+func (w *inputWatch) look(j *job) {
 	defer j.guard()
 	w.mu.Lock()
 	i := w.jobs[j]
@@ -169,7 +169,7 @@ func (w *awaits) look(j *job) {
 }
 
 // settle keeps looking, or no more.
-func (w *awaits) settle(j *job, seen sight) {
+func (w *inputWatch) settle(j *job, seen inputState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.jobs[j]
@@ -190,7 +190,7 @@ func (w *awaits) settle(j *job, seen sight) {
 }
 
 // answerOf is what somebody is told who asked.
-func answerOf(seen sight) messages.ProcessFact {
+func answerOf(seen inputState) messages.ProcessFact {
 	switch seen {
 	case blind:
 		return unseeable("a process of the job cannot be seen: it runs with other rights, or this machine hides what processes do")
@@ -203,18 +203,18 @@ func answerOf(seen sight) messages.ProcessFact {
 }
 
 // seeInput looks at a job, and says what is new.
-func (j *job) seeInput() sight {
+func (j *job) seeInput() inputState {
 	j.mu.Lock()
 	in := j.input
 	end, given, tree := in.end, in.given, j.tree
-	busy, over := in.feeding, j.phase != running || in.end == nil
-	known := in.awaited
+	busy, over := in.feeding, j.phase != phaseRunning || in.end == nil
+	known := in.waiting
 	j.mu.Unlock()
 	seen, secret := unseen, false
 	switch {
 	case over:
 	case busy:
-		seen = goesOn
+		seen = notReading
 	case end.master != nil:
 		seen, secret = j.lookAtTerminal(end.master, tree)
 	default:
@@ -222,19 +222,19 @@ func (j *job) seeInput() sight {
 	}
 	said := seen != reads || known || j.caughtUp()
 	j.update(func() {
-		if !said && in.behind < maxBehind { // what it waits with comes first: its question
-			in.behind++
-			seen = goesOn
+		if !said && in.waitCount < maxBehind { // what it waits with comes first: its question
+			in.waitCount++
+			seen = notReading
 		} else {
-			in.behind = 0
+			in.waitCount = 0
 		}
 		if in.end != end || in.given != given || in.feeding {
 			if seen == reads { // it was, of what was there before
-				seen = goesOn
+				seen = notReading
 			}
 			return
 		}
-		in.say(j, seen == reads, seen == reads && secret)
+		in.reportWaiting(j, seen == reads, seen == reads && secret)
 	})
 	return seen
 }
@@ -251,8 +251,8 @@ func (j *job) caughtUp() bool {
 	j.mu.Unlock()
 	all := true
 	for _, s := range streams {
-		if s.of != nil {
-			s = s.of
+		if s.reader != nil {
+			s = s.reader
 		}
 		if !s.held() && !s.caughtUp() {
 			all = false
@@ -274,7 +274,7 @@ func (s *stream) caughtUp() bool {
 	defer s.mu.Unlock()
 	left := 0
 	s.end.use(func(fd int) {
-		if n, err := s.job.e.opt.Sys.Unread(fd); err == nil {
+		if n, err := s.job.engine.opt.Sys.BytesReadable(fd); err == nil {
 			left = n
 		}
 	})
@@ -282,19 +282,19 @@ func (s *stream) caughtUp() bool {
 }
 
 // look looks at the pipe, then at who reads it: what comes between was not there.
-func (j *job) look(end *pipeEnd, t tree) sight {
-	sys := j.e.opt.Sys
-	r := reader{sys: sys}
+func (j *job) look(end *pipeEnd, t tree) inputState {
+	sys := j.engine.opt.Sys
+	r := pipeReadProbe{sys: sys}
 	seen := unseen
 	err := end.conn.Control(func(fd uintptr) {
-		if n, err := sys.Unread(int(fd)); err != nil {
+		if n, err := sys.BytesReadable(int(fd)); err != nil {
 			seen = blind
 			return
 		} else if n > 0 {
-			seen = goesOn
+			seen = notReading
 			return
 		}
-		if hung, err := sys.Hung(int(fd)); err == nil && hung {
+		if hung, err := sys.HungUp(int(fd)); err == nil && hung {
 			seen = deaf
 			return
 		}

@@ -256,18 +256,18 @@ func TestInputIsLookedAtForSomebody(t *testing.T) {
 	w, j := newAwaits(r.e.host), &job{}
 	now := time.Now()
 	for _, c := range []struct {
-		seen  sight
+		seen  inputState
 		until time.Time
 		kept  bool
 	}{
-		{goesOn, now.Add(time.Hour), true},
+		{notReading, now.Add(time.Hour), true},
 		{blind, now.Add(time.Hour), true},
 		{deaf, now.Add(time.Hour), false},
 		{unseen, now.Add(time.Hour), false},
-		{goesOn, now, false},
+		{notReading, now, false},
 		{reads, now, true}, // what was said must stay true
 	} {
-		w.jobs[j] = &interest{until: c.until, next: now, pause: awaitFirst}
+		w.jobs[j] = &inputQuery{until: c.until, next: now, pause: awaitFirst}
 		w.settle(j, c.seen)
 		if kept := w.jobs[j] != nil; kept != c.kept {
 			t.Errorf("%d: kept %v", c.seen, kept)

@@ -9,13 +9,13 @@ import (
 	"troupe/messages"
 )
 
-// awaits is not to be had: nothing tells what a process waits for.
-type awaits struct{}
+// inputWatch is not to be had: nothing tells what a process waits for.
+type inputWatch struct{}
 
-func (*awaits) soon(*job) {}
+func (*inputWatch) soon(*job) {}
 
 // awaitInput refuses.
-func (h *host) awaitInput(j *job, _ time.Duration, to *answer) {
+func (h *platform) awaitInput(j *job, _ time.Duration, to *answer) {
 	j.answer(to, messages.ControlRefused{Err: messages.Error{
 		Code: messages.Unsupported, Reason: "input", Message: "it cannot be seen on " + runtime.GOOS + " when a job waits for input",
 		Hint: "wait for a pattern that the job writes when it asks",

@@ -156,7 +156,7 @@ func TestTerminalAwaitsUnseen(t *testing.T) {
 // peerless is a kernel that gives nobody the other side of a terminal.
 type peerless struct{ kernel }
 
-func (peerless) Peer(int) (int, error) { return -1, unix.EINVAL }
+func (peerless) PTYPeer(int) (int, error) { return -1, unix.EINVAL }
 
 func TestFaultTerminalAwaitsWithoutPeer(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Sys = peerless{} })

@@ -2,40 +2,40 @@ package engine
 
 import "sync"
 
-// census reads the process table for those who need all of it. One reading
+// processTable reads the process table for those who need all of it. One reading
 // serves everybody who asked before it began: a hundred jobs that are stopped
 // together cost one or two.
-type census struct {
-	h *host
+type processTable struct {
+	h *platform
 
 	mu      sync.Mutex
-	next    *reading // not begun
+	next    *tableScan // not begun
 	running bool
 }
 
-// reading is one look at the table: processes that live, by session.
-type reading struct {
+// tableScan is one look at the table: processes that live, by session.
+type tableScan struct {
 	done     chan struct{}
 	sessions map[int][]proc
 }
 
 // take gives the processes of a session, seen after the call.
-func (c *census) take(sid int) []proc {
+func (c *processTable) take(sid int) []proc {
 	c.mu.Lock()
 	if c.next == nil {
-		c.next = &reading{done: make(chan struct{})}
+		c.next = &tableScan{done: make(chan struct{})}
 	}
 	mine := c.next
 	if !c.running {
 		c.running = true
-		c.h.e.background(c.loop)
+		c.h.engine.background(c.loop)
 	}
 	c.mu.Unlock()
 	<-mine.done
 	return mine.sessions[sid]
 }
 
-func (c *census) loop() {
+func (c *processTable) loop() {
 	for {
 		c.mu.Lock()
 		now := c.next

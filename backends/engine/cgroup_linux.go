@@ -25,9 +25,9 @@ type cgroup struct {
 // file opens one of its files.
 func (g *cgroup) file(name string, flags int) (int, error) {
 	if g.fd >= 0 {
-		return g.all.h.sys.OpenAt(g.fd, name, flags)
+		return g.all.platform.sys.OpenAt(g.fd, name, flags)
 	}
-	return g.all.h.sys.OpenAt(g.all.base, g.name+"/"+name, flags)
+	return g.all.platform.sys.OpenAt(g.all.base, g.name+"/"+name, flags)
 }
 
 // held settles whether a live job's cgroup keeps its descriptor.
@@ -47,21 +47,21 @@ func (g *cgroup) shut() {
 
 func (g *cgroup) close() {
 	if g.fd >= 0 {
-		_ = g.all.h.sys.Close(g.fd)
-		_ = g.all.h.sys.Close(g.events)
+		_ = g.all.platform.sys.Close(g.fd)
+		_ = g.all.platform.sys.Close(g.events)
 	}
 	g.fd, g.events = -1, -1
 }
 
 // openAt opens an emptied cgroup for a lease.
 func (c *cgroups) openAt(name string) (*cgroup, error) {
-	fd, err := c.h.sys.OpenAt(c.base, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := c.platform.sys.OpenAt(c.base, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
-	events, err := c.h.sys.OpenAt(fd, "cgroup.events", unix.O_RDONLY)
+	events, err := c.platform.sys.OpenAt(fd, "cgroup.events", unix.O_RDONLY)
 	if err != nil {
-		_ = c.h.sys.Close(fd)
+		_ = c.platform.sys.Close(fd)
 		return nil, err
 	}
 	return &cgroup{all: c, name: name, fd: fd, events: events}, nil
@@ -82,7 +82,7 @@ func (g *cgroup) read(name string) ([]byte, error) {
 	if dir < 0 {
 		dir, path = g.all.base, g.name+"/"+name
 	}
-	return readFile(g.all.h.sys, dir, path)
+	return readFile(g.all.platform.sys, dir, path)
 }
 
 // populated reports whether a process is in it or below it.
@@ -106,7 +106,7 @@ func (g *cgroup) readEvents() ([]byte, error) {
 		return g.read("cgroup.events")
 	}
 	buf := make([]byte, 64)
-	n, err := g.all.h.sys.Pread(g.events, buf)
+	n, err := g.all.platform.sys.Pread(g.events, buf)
 	return buf[:max(n, 0)], err
 }
 
@@ -130,9 +130,9 @@ func (g *cgroup) oomKills() int64 {
 // procs lists the processes in it and below it.
 func (g *cgroup) procs() []int {
 	if g.fd >= 0 {
-		return procsBelow(g.all.h.sys, g.fd, ".", maxCgroupDepth)
+		return procsBelow(g.all.platform.sys, g.fd, ".", maxCgroupDepth)
 	}
-	return procsBelow(g.all.h.sys, g.all.base, g.name, maxCgroupDepth)
+	return procsBelow(g.all.platform.sys, g.all.base, g.name, maxCgroupDepth)
 }
 
 func procsBelow(sys Sys, dir int, path string, depth int) []int {
@@ -171,16 +171,16 @@ func (g *cgroup) kill() error {
 	if err != nil {
 		return err
 	}
-	defer g.all.h.sys.Close(fd)
-	_, err = g.all.h.sys.Write(fd, []byte("1"))
+	defer g.all.platform.sys.Close(fd)
+	_, err = g.all.platform.sys.Write(fd, []byte("1"))
 	return err
 }
 
 // thaw lets a frozen cgroup run: a job may have frozen its own.
 func (g *cgroup) thaw() {
 	if fd, err := g.file("cgroup.freeze", unix.O_WRONLY); err == nil {
-		_, _ = g.all.h.sys.Write(fd, []byte("0"))
-		_ = g.all.h.sys.Close(fd)
+		_, _ = g.all.platform.sys.Write(fd, []byte("0"))
+		_ = g.all.platform.sys.Close(fd)
 	}
 }
 
@@ -224,9 +224,9 @@ func (g *cgroup) pristine() bool {
 	var st unix.Stat_t
 	var err error
 	if g.fd >= 0 {
-		err = g.all.h.sys.StatAt(g.fd, ".", &st)
+		err = g.all.platform.sys.StatAt(g.fd, ".", &st)
 	} else {
-		err = g.all.h.sys.StatAt(g.all.base, g.name, &st)
+		err = g.all.platform.sys.StatAt(g.all.base, g.name, &st)
 	}
 	return err == nil && st.Nlink <= 2
 }

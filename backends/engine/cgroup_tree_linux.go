@@ -14,7 +14,7 @@ import (
 // cgroupTree holds a job together by its cgroup: whatever it forks is in it,
 // and one write ends all of it.
 type cgroupTree struct {
-	h   *host
+	h   *platform
 	job *job
 	cg  *cgroup
 
@@ -103,7 +103,7 @@ func (t *cgroupTree) unwatch() {
 // signal opens each process by a pidfd and sends to those that are in the
 // cgroup still: the pidfd holds the process, the second list proves it is ours.
 func (t *cgroupTree) signal(sigs ...syscall.Signal) {
-	t.h.e.bounded(func() {
+	t.h.engine.bounded(func() {
 		t.cg.while(func() {
 			pids := t.cg.procs()
 			for len(pids) > 0 {
@@ -149,7 +149,7 @@ func (t *cgroupTree) atOnce() bool { return t.h.cgroups.canEnd }
 
 func (t *cgroupTree) kill() {
 	var err error
-	t.h.e.bounded(func() { t.cg.while(func() { err = t.cg.kill() }) })
+	t.h.engine.bounded(func() { t.cg.while(func() { err = t.cg.kill() }) })
 	if err == nil {
 		return
 	}
@@ -198,13 +198,13 @@ func (t *cgroupTree) end() {
 }
 
 // rest pauses between two rounds; false is the end of the engine.
-func (h *host) rest(d time.Duration) bool {
+func (h *platform) rest(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-h.e.done:
+	case <-h.engine.done:
 		return false
 	}
 }

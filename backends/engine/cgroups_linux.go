@@ -17,18 +17,18 @@ import (
 // cgroups is a directory of the cgroup v2 hierarchy with one cgroup for each
 // live job and a few emptied ones that wait for the next.
 type cgroups struct {
-	h      *host
-	path   string // <own cgroup>/troupe-<node>-<owner>
-	parent int    // descriptor of <own cgroup>
-	base   int    // descriptor of path
-	name   string
-	memory bool // the memory controller counts in them
-	canEnd bool // cgroup.kill exists
+	platform *platform
+	path     string // <own cgroup>/troupe-<node>-<owner>
+	parent   int    // descriptor of <own cgroup>
+	base     int    // descriptor of path
+	name     string
+	memory   bool // the memory controller counts in them
+	canEnd   bool // cgroup.kill exists
 
 	last  atomic.Int64 // name of the newest
 	open  atomic.Int64 // descriptors that leased cgroups hold
-	watch *watcher
-	waste *janitor
+	watch *cgroupEvents
+	waste *cgroupRemover
 
 	mu     sync.Mutex
 	idle   []*cgroup
@@ -46,7 +46,7 @@ const (
 	maxSpoiled = 3
 )
 
-func newCgroups(h *host) (*cgroups, error) {
+func newCgroups(h *platform) (*cgroups, error) {
 	root, err := cgroupRoot(h)
 	if err != nil {
 		return nil, err
@@ -55,22 +55,22 @@ func newCgroups(h *host) (*cgroups, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be opened: %w", root, err)
 	}
-	c := &cgroups{h: h, parent: parent, base: -1, name: "troupe-" + h.e.opt.Node + "-" + h.owner()}
+	c := &cgroups{platform: h, parent: parent, base: -1, name: "troupe-" + h.engine.opt.Node + "-" + h.owner()}
 	c.path = filepath.Join(root, c.name)
-	c.waste = &janitor{all: c}
+	c.waste = &cgroupRemover{all: c}
 	c.sweep()
 	if err := c.make(); err != nil {
 		c.remove()
 		c.shut()
 		return nil, err
 	}
-	c.watch = newWatcher(h)
+	c.watch = newCgroupEvents(h)
 	return c, nil
 }
 
 // make makes the base directory and tries out one cgroup of it.
 func (c *cgroups) make() error {
-	sys := c.h.sys
+	sys := c.platform.sys
 	if err := sys.MkdirAt(c.parent, c.name); err != nil && err != unix.EEXIST {
 		return fmt.Errorf("no cgroup can be made in %s: %w", filepath.Dir(c.path), err)
 	}
@@ -91,8 +91,8 @@ func (c *cgroups) make() error {
 
 // cgroupRoot finds the directory of this process's own cgroup, never by a
 // fixed path: /proc/self/mountinfo tells where the hierarchy is.
-func cgroupRoot(h *host) (string, error) {
-	if root := h.e.opt.CgroupRoot; root != "" {
+func cgroupRoot(h *platform) (string, error) {
+	if root := h.engine.opt.CgroupRoot; root != "" {
 		return root, nil
 	}
 	mounts, err := readFile(h.sys, unix.AT_FDCWD, "/proc/self/mountinfo")
@@ -141,7 +141,7 @@ func unescape(s string) string {
 
 // owner names this process beyond the reuse of its pid: pid, start time and
 // the pid namespace in which both hold.
-func (h *host) owner() string {
+func (h *platform) owner() string {
 	space := "0"
 	if link, err := os.Readlink("/proc/self/ns/pid"); err == nil {
 		space = strings.Trim(strings.TrimPrefix(link, "pid:"), "[]")
@@ -165,7 +165,7 @@ func (c *cgroups) take() *cgroup {
 	c.mu.Unlock()
 	g, err := c.create()
 	if err != nil {
-		c.h.e.report("", fmt.Errorf("a job starts without a cgroup: %w", err))
+		c.platform.engine.report("", fmt.Errorf("a job starts without a cgroup: %w", err))
 		return nil
 	}
 	return g
@@ -173,12 +173,12 @@ func (c *cgroups) take() *cgroup {
 
 func (c *cgroups) create() (*cgroup, error) {
 	name := strconv.FormatInt(c.last.Add(1), 10)
-	if err := c.h.sys.MkdirAt(c.base, name); err != nil {
+	if err := c.platform.sys.MkdirAt(c.base, name); err != nil {
 		return nil, err
 	}
 	g, err := c.openAt(name)
 	if err != nil {
-		_ = c.h.sys.RmdirAt(c.base, name)
+		_ = c.platform.sys.RmdirAt(c.base, name)
 	}
 	return g, err
 }
@@ -187,14 +187,14 @@ func (c *cgroups) create() (*cgroup, error) {
 func (c *cgroups) room() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.off && len(c.idle) < c.h.e.opt.PoolSize
+	return !c.off && len(c.idle) < c.platform.engine.opt.PoolSize
 }
 
 // keep puts an emptied cgroup back, if there is room for it.
 func (c *cgroups) keep(g *cgroup) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.off || len(c.idle) >= c.h.e.opt.PoolSize {
+	if c.off || len(c.idle) >= c.platform.engine.opt.PoolSize {
 		return false
 	}
 	c.idle = append(c.idle, g)
@@ -227,11 +227,11 @@ func (c *cgroups) close() {
 }
 
 // remove removes the base directory with all that is empty in it.
-func (c *cgroups) remove() { removeCgroup(c.h.sys, c.parent, c.name) }
+func (c *cgroups) remove() { removeCgroup(c.platform.sys, c.parent, c.name) }
 
 // shut closes the descriptors.
 func (c *cgroups) shut() {
-	sys := c.h.sys
+	sys := c.platform.sys
 	if c.base >= 0 {
 		_ = sys.Close(c.base)
 	}

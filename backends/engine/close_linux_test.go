@@ -39,32 +39,32 @@ func TestCloseKeepsDescriptorsForWhoRuns(t *testing.T) {
 // A rest is over when few jobs are left of those that made the look dear.
 func TestWalkerRestsNoLongerThanThereAreMany(t *testing.T) {
 	r := newRig(t)
-	h := &host{e: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
-	h.own = &ownReaper{h: h, forks: newForks(), roots: make(map[int]*job)}
-	h.walk = newWalker(h)
+	h := &platform{engine: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
+	h.reaper = &reaper{platform: h, inflightForks: newForks(), roots: make(map[int]*job)}
+	h.orphans = newOrphanScanner(h)
 	e := r.up("echo up; sleep 100")
 	j := r.e.find(e.id)
 	const many = 2 * restFor
 	for n := range many {
-		h.own.add(1<<30+n, j)
+		h.reaper.add(1<<30+n, j)
 	}
-	h.walk.pace.saved, h.walk.pace.since = -time.Hour, time.Now()
+	h.orphans.pace.saved, h.orphans.pace.since = -time.Hour, time.Now()
 	ask := func() <-chan struct{} {
 		seen := make(chan struct{})
-		h.walk.ask(j, func([]proc) { close(seen) })
+		h.orphans.ask(j, func([]proc) { close(seen) })
 		return seen
 	}
 	within(t, ask())
 	again := ask()
 	for n := range many - many/restFor - 1 {
-		h.own.remove(1<<30+n, j)
+		h.reaper.remove(1<<30+n, j)
 	}
 	select {
 	case <-again:
 		t.Error("it does not rest while many live")
 	case <-time.After(20 * time.Millisecond): // it would come at once
 	}
-	h.own.remove(1<<30+many-1, j)
+	h.reaper.remove(1<<30+many-1, j)
 	within(t, again)
 	e.proc.Stop(client(), 0)
 	e.over()
@@ -74,9 +74,9 @@ func TestWalkerRestsNoLongerThanThereAreMany(t *testing.T) {
 // is done about what was seen.
 func TestWalkerRestsForItsLooksOnly(t *testing.T) {
 	r := newRig(t)
-	h := &host{e: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
-	h.own = &ownReaper{h: h, forks: newForks(), roots: make(map[int]*job)}
-	w, e := newWalker(h), r.up("echo up; sleep 100")
+	h := &platform{engine: r.e, sys: kernel{}, self: r.e.host.self} // one that looks, in every mode
+	h.reaper = &reaper{platform: h, inflightForks: newForks(), roots: make(map[int]*job)}
+	w, e := newOrphanScanner(h), r.up("echo up; sleep 100")
 	const busy = 2 * time.Second // a look takes long, too, on a busy machine
 	told := make(chan struct{})
 	w.ask(r.e.find(e.id), func([]proc) {
@@ -87,11 +87,11 @@ func TestWalkerRestsForItsLooksOnly(t *testing.T) {
 	began, again := time.Now(), make(chan struct{})
 	w.ask(r.e.find(e.id), func([]proc) { close(again) })
 	within(t, again)
-	if took := time.Since(began); took > (lookShare-1)*busy/2 {
+	if took := time.Since(began); took > (scanShare-1)*busy/2 {
 		t.Errorf("the next look came after %v", took)
 	}
 
-	tired, rested := newWalker(h), make(chan struct{})
+	tired, rested := newOrphanScanner(h), make(chan struct{})
 	tired.pace.saved, tired.pace.since = -time.Hour, time.Now()
 	seen := make(chan struct{})
 	tired.ask(r.e.find(e.id), func([]proc) { close(seen) })
@@ -112,7 +112,7 @@ func TestAwaitIsBoundedForEachJob(t *testing.T) {
 	expired, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		for range 2 {
-			(&job{e: r.e, ladder: &ladder{gone: make(chan struct{})}}).await(expired)
+			(&job{engine: r.e, escalation: &escalation{done: make(chan struct{})}}).await(expired)
 		}
 		close(over)
 	}()

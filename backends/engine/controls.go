@@ -75,7 +75,7 @@ func (j *job) acts() {
 func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.phase == over {
+	if j.phase == phaseDone {
 		return // nothing follows the last word
 	}
 	if j.controls == nil {
@@ -91,13 +91,13 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 		}
 	case backends.CloseInput:
 		if j.input != nil {
-			j.input.last = !j.input.typed
+			j.input.eofQueued = !j.input.typed
 		}
 	}
 	j.controls.todo = append(j.controls.todo, control{c, a})
-	if j.phase >= running && !j.controls.busy {
+	if j.phase >= phaseRunning && !j.controls.busy {
 		j.controls.busy = true
-		j.e.run(j, j.perform)
+		j.engine.run(j, j.perform)
 	}
 }
 
@@ -107,7 +107,7 @@ func (j *job) work() {
 	defer j.mu.Unlock()
 	if c := j.controls; c != nil && len(c.todo) > 0 && !c.busy {
 		c.busy = true
-		j.e.run(j, j.perform)
+		j.engine.run(j, j.perform)
 	}
 }
 
@@ -122,7 +122,7 @@ func (j *job) perform() {
 		}
 		c := j.controls.todo[0]
 		j.controls.todo, j.controls.now = j.controls.todo[1:], c.to
-		exited := j.phase >= exited
+		exited := j.phase >= phaseExited
 		j.mu.Unlock()
 		switch {
 		case c.what == nil: // refused already
@@ -147,7 +147,7 @@ func (j *job) performOne(c control) {
 		j.answer(c.to, j.signal(what))
 	case backends.Deadline:
 		j.acts()
-		j.insure(what.After)
+		j.setDeadline(what.After)
 		j.answer(c.to, messages.ControlDone{})
 	case backends.Pause:
 		j.paused.Store(true)
@@ -190,14 +190,14 @@ func (j *job) sayAnswers() {
 	}
 	owner := j.owner()
 	j.controls.answers = backends.DeliverAnswered(j.controls.answers, (*answer).known, func(a *answer) {
-		if a.by == nil || a.by != owner || j.phase == over {
+		if a.by == nil || a.by != owner || j.phase == phaseDone {
 			return
 		}
 		fact := a.fact
 		if f, is := fact.(messages.ControlAnswer); is {
 			fact = f.Answering(a.nth)
 		}
-		j.say(fact)
+		j.enqueue(fact)
 	})
 }
 
@@ -210,8 +210,8 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 	if sig == 0 {
 		return messages.ControlRefused{Err: *messages.Invalid("signal", strconv.Quote(s.Name)+" is no signal; give a name such as INT or TERM")}
 	}
-	if j.in != nil {
-		return j.in.signal(sig)
+	if j.command != nil {
+		return j.command.signal(sig)
 	}
 	j.acts()
 	if s.Tree {
@@ -221,7 +221,7 @@ func (j *job) signal(s backends.Signal) messages.ProcessFact {
 		j.tree.signal(sig)
 		return messages.ControlDone{}
 	}
-	if !j.root.signal(sig, false) {
+	if !j.proc.signal(sig, false) {
 		return refusal(messages.JobFinished, "the process has exited")
 	}
 	return messages.ControlDone{}

@@ -47,7 +47,7 @@ func (c *credits) grant(s messages.Stream) bool {
 		return false
 	}
 	c.armed[s] = false
-	c.job.say(messages.OutputGrew{Stream: s, Size: c.size[s]})
+	c.job.enqueue(messages.OutputGrew{Stream: s, Size: c.size[s]})
 	return true
 }
 

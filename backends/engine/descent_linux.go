@@ -8,23 +8,23 @@ import (
 	"troupe/messages"
 )
 
-// descent holds a job together by descent: its main process, its orphans,
+// subreaperTree holds a job together by descent: its main process, its orphans,
 // which come to this process as their subreaper, and whatever descends from
 // these. With job nil it is everything that descends from this process and
 // belongs to no job.
-type descent struct {
-	h   *host
-	job *job
+type subreaperTree struct {
+	platform *platform
+	job      *job
 }
 
-func (d *descent) isolation() messages.Isolation { return messages.Subreaper }
+func (d *subreaperTree) isolation() messages.Isolation { return messages.Subreaper }
 
-func (d *descent) path() string { return "" }
+func (d *subreaperTree) path() string { return "" }
 
 // count looks when the walker does. The main process was reaped: what is left
 // are orphans and what is below them.
-func (d *descent) count(tell func(int, bool)) {
-	d.h.walk.ask(d.job, func(tops []proc) {
+func (d *subreaperTree) count(tell func(int, bool)) {
+	d.platform.orphans.ask(d.job, func(tops []proc) {
 		if len(tops) == 0 {
 			tell(0, true)
 			return
@@ -33,36 +33,36 @@ func (d *descent) count(tell func(int, bool)) {
 	})
 }
 
-func (d *descent) await(empty func()) { d.h.walk.wait(d.job, empty) }
+func (d *subreaperTree) await(empty func()) { d.platform.orphans.wait(d.job, empty) }
 
 // orphans are the topmost processes of the job but for the main one, seen after
 // the call.
-func (d *descent) orphans() []proc {
+func (d *subreaperTree) orphans() []proc {
 	if d.job == nil {
-		found, _ := d.h.walk.look()
+		found, _ := d.platform.orphans.look()
 		return found[nil]
 	}
 	seen := make(chan []proc, 1)
-	d.h.walk.ask(d.job, func(tops []proc) { seen <- tops })
+	d.platform.orphans.ask(d.job, func(tops []proc) { seen <- tops })
 	return <-seen
 }
 
 // below adds to some processes all that descends from them. A process that
 // forks meanwhile may be missed: only what was stopped can be listed for sure.
-func (d *descent) below(tops []proc) []proc {
+func (d *subreaperTree) below(tops []proc) []proc {
 	all := tops
 	seen := make(map[int]bool, len(tops))
 	for _, p := range tops {
 		seen[p.pid] = true
 	}
 	for i := 0; i < len(all); i++ {
-		pids, _ := children(d.h.sys, all[i]) // who is missed is an orphan when these are dead
+		pids, _ := children(d.platform.sys, all[i]) // who is missed is an orphan when these are dead
 		for _, pid := range pids {
 			if seen[pid] {
 				continue
 			}
 			seen[pid] = true
-			if p, ok := statProc(d.h.sys, pid); ok && !p.dead() {
+			if p, ok := statProc(d.platform.sys, pid); ok && !p.dead() {
 				all = append(all, p)
 			}
 		}
@@ -71,48 +71,48 @@ func (d *descent) below(tops []proc) []proc {
 }
 
 // members are the processes of the job that live, seen after the call.
-func (d *descent) members() (all []proc) {
+func (d *subreaperTree) members() (all []proc) {
 	orphans := d.orphans()
-	d.h.e.bounded(func() { all = d.below(append(d.main(), orphans...)) })
+	d.platform.engine.bounded(func() { all = d.below(append(d.main(), orphans...)) })
 	return all
 }
 
 // hanging are the main process and what descends from it.
-func (d *descent) hanging() (all []proc) {
-	d.h.e.bounded(func() { all = d.below(d.main()) })
+func (d *subreaperTree) hanging() (all []proc) {
+	d.platform.engine.bounded(func() { all = d.below(d.main()) })
 	return all
 }
 
 // main is the main process, if it lives.
-func (d *descent) main() []proc {
-	if d.job == nil || d.job.root.reaped() {
+func (d *subreaperTree) main() []proc {
+	if d.job == nil || d.job.proc.reaped() {
 		return nil
 	}
-	p, ok := statProc(d.h.sys, d.job.root.pid)
+	p, ok := statProc(d.platform.sys, d.job.proc.pid)
 	if !ok || p.dead() {
 		return nil
 	}
 	return []proc{p}
 }
 
-func (d *descent) signal(sigs ...syscall.Signal) {
+func (d *subreaperTree) signal(sigs ...syscall.Signal) {
 	d.send(d.members(), sigs...)
 }
 
-func (d *descent) send(procs []proc, sigs ...syscall.Signal) {
-	d.h.e.bounded(func() {
+func (d *subreaperTree) send(procs []proc, sigs ...syscall.Signal) {
+	d.platform.engine.bounded(func() {
 		for _, p := range procs {
-			signalProc(d.h.sys, p, sigs...)
+			signalProc(d.platform.sys, p, sigs...)
 		}
 	})
 }
 
-func (*descent) atOnce() bool { return false }
+func (*subreaperTree) atOnce() bool { return false }
 
 // kill stops whatever there is until nothing new appears, then kills it, and
 // again, until nothing is left: who is stopped does not fork. What hangs below
 // the main process goes first, without a look at the orphans of all jobs.
-func (d *descent) kill() {
+func (d *subreaperTree) kill() {
 	stop := func(procs []proc) { d.send(procs, unix.SIGSTOP) }
 	d.send(freeze(d.hanging, stop), unix.SIGKILL)
 	for range killRounds {
@@ -121,7 +121,7 @@ func (d *descent) kill() {
 			return
 		}
 		d.send(procs, unix.SIGKILL)
-		if !d.h.rest(killPause) {
+		if !d.platform.rest(killPause) {
 			return
 		}
 	}
@@ -148,10 +148,10 @@ func freeze(list func() []proc, stop func([]proc)) []proc {
 	return all
 }
 
-func (d *descent) pids() []int { return pidsOf(d.members()) }
+func (d *subreaperTree) pids() []int { return pidsOf(d.members()) }
 
-func (d *descent) survivors() []messages.Survivor {
-	return survivorsOf(d.h.sys, d.pids())
+func (d *subreaperTree) survivors() []messages.Survivor {
+	return survivorsOf(d.platform.sys, d.pids())
 }
 
 func pidsOf(procs []proc) []int {
@@ -163,6 +163,6 @@ func pidsOf(procs []proc) []int {
 }
 
 // oom cannot be known: nobody counts.
-func (d *descent) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (d *subreaperTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
 
-func (d *descent) end() { d.h.walk.forget(d.job) }
+func (d *subreaperTree) end() { d.platform.orphans.forget(d.job) }

@@ -84,7 +84,7 @@ func (s *stream) target() int64 {
 	defer s.mu.Unlock()
 	target := s.total
 	s.end.use(func(fd int) {
-		if n, err := s.job.e.opt.Sys.Unread(fd); err == nil {
+		if n, err := s.job.engine.opt.Sys.BytesReadable(fd); err == nil {
 			target += int64(n)
 		} else {
 			target += largePipe // what a pipe can hold
@@ -116,7 +116,7 @@ func (s *stream) abandonIfHung() {
 		if s.lastMove(fd) != capped {
 			return
 		}
-		if hung, err := s.job.e.opt.Sys.Hung(fd); err == nil && hung {
+		if hung, err := s.job.engine.opt.Sys.HungUp(fd); err == nil && hung {
 			s.seal()
 		}
 	})

@@ -162,5 +162,5 @@ func newLagging(t *testing.T, change func(stat, status []byte) ([]byte, []byte))
 func (j *job) looks() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.ladder.falls
+	return j.escalation.checks
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// enders kill jobs that are given no grace, a few at a time and in order: nobody waits
+// killPool kill jobs that are given no grace, a few at a time and in order: nobody waits
 // in a goroutine of its own for each of ten thousand.
-type enders struct {
+type killPool struct {
 	e *Local
 
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ type enders struct {
 const fewFalls = stopsAtOnce
 
 // falls counts killed trees.
-func (d *enders) falls(n int) {
+func (d *killPool) falls(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.falling += n; d.falling <= fewFalls && d.calm != nil {
@@ -33,7 +33,7 @@ func (d *enders) falls(n int) {
 
 // giveWay waits, for a while, for the end of a burst of stops: there is somebody who
 // waits for them, and nobody for what is done behind.
-func (d *enders) giveWay(bound time.Duration) {
+func (d *killPool) giveWay(bound time.Duration) {
 	d.mu.Lock()
 	if d.falling <= fewFalls {
 		d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *enders) giveWay(bound time.Duration) {
 }
 
 // push has a job ended.
-func (d *enders) push(j *job) {
+func (d *killPool) push(j *job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queue = append(d.queue, j)
@@ -64,14 +64,14 @@ func (d *enders) push(j *job) {
 	}
 }
 
-func (d *enders) work() {
+func (d *killPool) work() {
 	for j := d.next(); j != nil; j = d.next() {
 		j.climbSafely()
 	}
 }
 
 // next is the next job; nil: there is none, and somebody less to ask for it.
-func (d *enders) next() *job {
+func (d *killPool) next() *job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.queue) == 0 {
@@ -88,5 +88,5 @@ func (d *enders) next() *job {
 // climbSafely is climb for a goroutine that serves many jobs.
 func (j *job) climbSafely() {
 	defer j.guard()
-	j.climb()
+	j.escalate()
 }

@@ -48,7 +48,7 @@ func TestManyStopsWithoutGrace(t *testing.T) {
 	})
 }
 
-func (d *enders) standing() (waiting, busy int) {
+func (d *killPool) standing() (waiting, busy int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.queue), d.busy

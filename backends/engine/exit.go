@@ -36,15 +36,15 @@ func rusageOf(u *unix.Rusage) messages.Rusage {
 func (j *job) reap() {
 	now := time.Now()
 	j.pass(pointExit)
-	end := ending{at: now}
-	if j.e.opt.Journal != nil && j.peek(&end) {
+	end := mainExit{at: now}
+	if j.engine.opt.Journal != nil && j.peekExit(&end) {
 		j.recordExit(end)
 	}
 	var ws unix.WaitStatus
 	var usage unix.Rusage
-	err := j.root.reap(func() error {
-		_, err := j.e.opt.Sys.Wait4(j.root.pid, &ws, 0, &usage)
-		if err != nil && j.root.recall(&ws) {
+	err := j.proc.reap(func() error {
+		_, err := j.engine.opt.Sys.Wait4(j.proc.pid, &ws, 0, &usage)
+		if err != nil && j.proc.recall(&ws) {
 			err = nil
 		}
 		return err
@@ -69,7 +69,7 @@ func (j *job) reapSafely() {
 // only marks the job.
 func (j *job) pass(point string) {
 	defer j.guard()
-	if err := j.e.opt.at(point); err != nil {
+	if err := j.engine.opt.at(point); err != nil {
 		j.fault(err)
 	}
 }
@@ -77,41 +77,41 @@ func (j *job) pass(point string) {
 // ended takes the end of the main process: its output is drained, then the
 // result is due. It is called in the reaper's goroutine and does what is quick
 // there; everything else gets a goroutine of its own.
-func (j *job) ended(end ending) {
+func (j *job) ended(end mainExit) {
 	j.mu.Lock()
-	if j.main != nil { // given up before: the result was told
+	if j.exit != nil { // given up before: the result was told
 		j.mu.Unlock()
-		j.root.close()
+		j.proc.close()
 		return
 	}
-	j.main, j.phase = &end, exited
-	j.input.account()
+	j.exit, j.phase = &end, phaseExited
+	j.input.ackWritten()
 	j.controls.refuseRest()
 	j.sayAnswers()
 	stdin, recorded := j.input.shut(), j.recorded
-	j.input.say(j, false, false)
-	slow := j.later.sync || len(j.later.scratch) > 0 || j.e.opt.Failpoint != nil
+	j.input.reportWaiting(j, false, false)
+	slow := j.postFork.sync || len(j.postFork.scratch) > 0 || j.engine.opt.Failpoint != nil
 	streams := j.streams
 	j.mu.Unlock()
-	if j.e.opt.Journal != nil && !recorded {
+	if j.engine.opt.Journal != nil && !recorded {
 		j.recordExit(end)
 	}
 	stdin.close()
-	if j.live != nil {
-		j.live.died(end)
+	if j.shell != nil {
+		j.shell.shellExited(end)
 	}
 	if slow || !j.quickly(streams) {
-		j.waits()
-		j.e.run(j, func() { j.drain(streams) })
+		j.reportMainExit()
+		j.engine.run(j, func() { j.drain(streams) })
 		return
 	}
 	j.collected()
 }
 
-// waits says that the main process has exited although its result is not there.
-func (j *job) waits() {
+// reportMainExit says that the main process has exited although its result is not there.
+func (j *job) reportMainExit() {
 	j.mu.Lock()
-	j.sayMain()
+	j.reportMainWaits()
 	j.mu.Unlock()
 	j.tell()
 }
@@ -139,16 +139,16 @@ const drainBound = 30 * time.Second
 
 // drain collects what the main process wrote, with time for a slow store.
 func (j *job) drain(streams []*stream) {
-	defer j.rescue()
+	defer j.reportUndrained()
 	j.pass(pointDrain)
 	j.removeScratch()
-	expired, done := j.patience()
+	expired, done := j.drainTimeout()
 	defer done()
 	stuck := false
 	for _, s := range streams {
 		stuck = !j.drainSafely(s, expired) || stuck
 	}
-	if j.later.sync {
+	if j.postFork.sync {
 		for _, s := range streams {
 			if err := s.sync(); err != nil {
 				j.fault(err)
@@ -156,18 +156,18 @@ func (j *job) drain(streams []*stream) {
 		}
 	}
 	j.mu.Lock()
-	j.stuck = stuck
+	j.drainBlocked = stuck
 	j.mu.Unlock()
 	j.collected()
 }
 
-// patience ends after drainBound, and for a job that is being stopped, before or
+// drainTimeout ends after drainBound, and for a job that is being stopped, before or
 // meanwhile, soon: whoever stops it wants its end, not its output.
-func (j *job) patience() (expired <-chan struct{}, done func()) {
+func (j *job) drainTimeout() (expired <-chan struct{}, done func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	bound := drainBound
-	if j.ladder != nil {
+	if j.escalation != nil {
 		bound = lastDrainBound
 	}
 	end := make(chan struct{})
@@ -180,15 +180,15 @@ func (j *job) patience() (expired <-chan struct{}, done func()) {
 	}
 }
 
-// hasten shortens the patience of a drain. Called with mu.
-func (j *job) hasten() {
+// shortenDrain shortens the patience of a drain. Called with mu.
+func (j *job) shortenDrain() {
 	if j.draining != nil && j.draining.Stop() {
 		j.draining.Reset(lastDrainBound)
 	}
 }
 
-// rescue tells a result whose drain has failed: a job ends, whatever happens.
-func (j *job) rescue() {
+// reportUndrained tells a result whose drain has failed: a job ends, whatever happens.
+func (j *job) reportUndrained() {
 	if r := recover(); r != nil {
 		j.fault(fmt.Errorf("the drain panicked: %v", r))
 		j.collected()
@@ -219,21 +219,21 @@ func (j *job) counted(left int, empty bool) {
 		j.report(left, empty)
 		return
 	}
-	j.waits()
-	j.e.run(j, func() {
-		j.e.host.settleForks()
-		j.lookForEnds(streams)
+	j.reportMainExit()
+	j.engine.run(j, func() {
+		j.engine.host.settleForks()
+		j.checkOutputEnds(streams)
 		if !allSealed(streams) {
-			linger(streams, j.lingerBound())
-			j.lookForEnds(streams) // they may be there, and a busy engine has not seen them
+			waitOutputEnd(streams, j.lingerBound())
+			j.checkOutputEnds(streams) // they may be there, and a busy engine has not seen them
 		}
 		j.tree.count(j.report)
 	})
 }
 
-// lookForEnds takes what is in the pipes, and sees whether anybody is left to
+// checkOutputEnds takes what is in the pipes, and sees whether anybody is left to
 // write, however long a log may take.
-func (j *job) lookForEnds(streams []*stream) {
+func (j *job) checkOutputEnds(streams []*stream) {
 	expired := make(chan struct{})
 	close(expired) // for a store without room a job has waited already
 	for _, s := range streams {
@@ -256,8 +256,8 @@ func (j *job) lingerBound() time.Duration {
 	return lingerWhole
 }
 
-// linger waits a moment for the ends of outputs.
-func linger(streams []*stream, bound time.Duration) {
+// waitOutputEnd waits a moment for the ends of outputs.
+func waitOutputEnd(streams []*stream, bound time.Duration) {
 	t := time.NewTimer(bound)
 	defer t.Stop()
 	for _, s := range streams {
@@ -282,45 +282,45 @@ func allSealed(streams []*stream) bool {
 func (j *job) report(left int, empty bool) {
 	var kill, all bool
 	clean := j.change(func() {
-		j.drained, j.left = true, int32(left)
-		j.main.oom = j.tree.oom(j.main.status, j.later.oom)
-		if all = empty && j.ladder == nil && j.outputClosed(); all {
+		j.drained, j.leftovers = true, int32(left)
+		j.exit.oom = j.tree.oom(j.exit.status, j.postFork.oom)
+		if all = empty && j.escalation == nil && j.outputClosed(); all {
 			j.treeGone = true
 		}
-		kill = !empty && j.later.onExit == messages.KillChildren && j.ladder == nil
+		kill = !empty && j.postFork.onExit == messages.KillChildren && j.escalation == nil
 	})
 	j.tellHelping()
 	runtime.Gosched() // whoever was told goes first, then the cleaning
 	if clean {
 		j.clean()
 	} else if j.tree.isolation() != messages.Group { // else its number is still needed
-		j.root.close()
+		j.proc.close()
 	}
 	j.forgetIfOver()
 	if all {
 		return
 	}
 	if empty {
-		j.emptied()
+		j.treeEmpty()
 		return
 	}
 	if kill {
 		j.stop(messages.Cause{By: messages.BySystem, Reason: "its main process has exited"}, 0)
 	}
-	j.tree.await(j.emptied)
+	j.tree.await(j.treeEmpty)
 }
 
-// emptied hears that no process of the job is left. What was stopped is
+// treeEmpty hears that no process of the job is left. What was stopped is
 // verified: a process may have left the cgroup and be a descendant still.
-func (j *job) emptied() {
+func (j *job) treeEmpty() {
 	j.mu.Lock()
-	stopped := j.ladder != nil
+	stopped := j.escalation != nil
 	j.mu.Unlock()
 	if !stopped {
 		j.treeEnds(nil)
 		return
 	}
-	j.e.host.verify(j, func() { j.treeEnds(nil) })
+	j.engine.host.verify(j, func() { j.treeEnds(nil) })
 }
 
 // treeEnds is the end of the tree: nothing is left, or the survivors are named.
@@ -333,7 +333,7 @@ func (j *job) treeEnds(survivors []messages.Survivor) {
 		j.treeEnded(streams, survivors)
 		return
 	}
-	j.e.run(j, func() {
+	j.engine.run(j, func() {
 		expired := make(chan struct{}) // for every stream
 		defer time.AfterFunc(lastDrainBound, func() { close(expired) }).Stop()
 		for _, s := range streams {
@@ -357,20 +357,20 @@ func (j *job) treeEnded(streams []*stream, survivors []messages.Survivor) {
 			return
 		}
 		j.treeGone, j.survivors = true, survivors
-		j.ladder.ended(&j.e.enders)
+		j.escalation.ended(&j.engine.enders)
 	})
 }
 
 // removeScratch removes the file that only the main process needed.
 func (j *job) removeScratch() {
 	j.mu.Lock()
-	file := j.later.scratch
-	j.later.scratch = ""
+	file := j.postFork.scratch
+	j.postFork.scratch = ""
 	j.mu.Unlock()
 	if file == "" {
 		return
 	}
-	if err := j.e.opt.Sys.Unlink(file); err != nil && errno(err) != unix.ENOENT {
+	if err := j.engine.opt.Sys.Unlink(file); err != nil && errno(err) != unix.ENOENT {
 		j.fault(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // The event comes while the process is a zombie: it is reaped under the lock
 // that signals take.
 type exits struct {
-	h  *host
+	h  *platform
 	kq int
 
 	mu   sync.Mutex
@@ -22,14 +22,14 @@ type exits struct {
 	stop bool
 }
 
-func newExits(h *host) (*exits, error) {
+func newExits(h *platform) (*exits, error) {
 	kq, err := unix.Kqueue()
 	if err != nil {
 		return nil, err
 	}
 	unix.CloseOnExec(kq)
 	x := &exits{h: h, kq: kq, jobs: make(map[int]*job)}
-	h.e.background(x.loop)
+	h.engine.background(x.loop)
 	return x, nil
 }
 
@@ -42,7 +42,7 @@ func (x *exits) add(pid int, j *job) {
 	unix.SetKevent(&change[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	change[0].Fflags = unix.NOTE_EXIT
 	if _, err := unix.Kevent(x.kq, change, nil, nil); err != nil {
-		x.h.e.run(j, func() { x.exited(pid) }) // ESRCH: it has exited already
+		x.h.engine.run(j, func() { x.exited(pid) }) // ESRCH: it has exited already
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// failure is why a job has no process.
-type failure struct {
+// startError is why a job has no process.
+type startError struct {
 	err   messages.Error
 	shell int
 	again bool // it may work in a moment
@@ -24,12 +24,12 @@ const (
 )
 
 // refused is a job that was not even tried.
-func refused(code messages.Code, reason, message string) *failure {
-	return &failure{err: messages.Error{Code: code, Reason: reason, Message: message}, shell: shellNotExecutable}
+func refused(code messages.Code, reason, message string) *startError {
+	return &startError{err: messages.Error{Code: code, Reason: reason, Message: message}, shell: shellNotExecutable}
 }
 
 // stoppedEarly is a job that was stopped before its fork: nothing of it ran.
-func stoppedEarly() *failure {
+func stoppedEarly() *startError {
 	return refused(messages.Refused, "stopped", "the job was stopped before its process was started")
 }
 
@@ -53,11 +53,11 @@ func name(n syscall.Errno) string {
 	return fmt.Sprintf("errno_%d", int(n))
 }
 
-// lacking is a failure for want of something, before the program was touched:
+// resourceMissing is a failure for want of something, before the program was touched:
 // what says what was wanted.
-func lacking(what string, err error) *failure {
+func resourceMissing(what string, err error) *startError {
 	n := errno(err)
-	f := &failure{
+	f := &startError{
 		err: messages.Error{
 			Code: messages.SpawnFailed, Reason: name(n),
 			Message: fmt.Sprintf("the job cannot start: no %s: %v", what, err),
@@ -72,7 +72,7 @@ func lacking(what string, err error) *failure {
 }
 
 // exhaust marks a failure that is the machine's and not the job's.
-func exhaust(f *failure, n syscall.Errno) {
+func exhaust(f *startError, n syscall.Errno) {
 	switch n {
 	case unix.EMFILE, unix.ENFILE, unix.EBADF: // the last: a child moves what it is given above its limit
 		f.err.Code = messages.ResourceExhausted
@@ -87,9 +87,9 @@ func exhaust(f *failure, n syscall.Errno) {
 }
 
 // unexecuted is a program that could not be executed.
-func unexecuted(program string, err error) *failure {
+func unexecuted(program string, err error) *startError {
 	n := errno(err)
-	f := &failure{
+	f := &startError{
 		err: messages.Error{
 			Code: messages.SpawnFailed, Reason: name(n),
 			Message: fmt.Sprintf("%s cannot be executed: %v", program, err),
@@ -114,7 +114,7 @@ func unexecuted(program string, err error) *failure {
 }
 
 // noDirectory is a working directory that cannot be entered.
-func noDirectory(dir string, err error) *failure {
+func noDirectory(dir string, err error) *startError {
 	n := errno(err)
 	f := refused(messages.CwdNotFound, name(n), fmt.Sprintf("the working directory %s cannot be entered: %v", dir, err))
 	switch n {
@@ -124,7 +124,7 @@ func noDirectory(dir string, err error) *failure {
 	case unix.ENOENT:
 		f.err.Message = fmt.Sprintf("the working directory %s does not exist", dir)
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
-		return lacking("descriptor for the working directory", err)
+		return resourceMissing("descriptor for the working directory", err)
 	}
 	return f
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // probe finds out what else there is, without leaving anything behind.
-func (h *host) probe() {
-	f := &h.found
+func (h *platform) probe() {
+	f := &h.probed
 	f.Umask = true // any kernel with cgroup v2 can; one that cannot says so at the start
 	f.Inherited = h.closed() - 3
 	switch {
 	case h.cgroups != nil:
 		f.Isolation = messages.InCgroup
 		f.CgroupKill, f.Memory = h.cgroups.canEnd, h.cgroups.memory
-	case h.walk != nil:
+	case h.orphans != nil:
 		f.Isolation = messages.Subreaper
 	}
 	if fd, err := h.sys.PidfdOpen(h.self.pid); err == nil {
@@ -39,8 +39,8 @@ func (h *host) probe() {
 }
 
 // features looks for terminals only when somebody asks: to make one takes a while.
-func (h *host) features() Features {
-	f := h.found
+func (h *platform) features() Features {
+	f := h.probed
 	f.NoTerminal, f.Spliced = h.probeTerminals()
 	f.Terminals = f.NoTerminal == ""
 	return f

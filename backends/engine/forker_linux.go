@@ -11,27 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forkers are the threads that fork, as many at most as forks are under way at a time:
+// forkPool are the threads that fork, as many at most as forks are under way at a time:
 // whoever forks waits for his child's exec, and one of them alone left a processor idle
 // for a third of the time (decision 020). The one that was used last is taken first, so
 // that there are no more than are needed.
-type forkers struct {
-	h     *host
+type forkPool struct {
+	h     *platform
 	slots chan struct{} // capacity: how many may be in use
 
 	mu   sync.Mutex
-	free []*forker
+	free []*forkThread
 	made bool  // one was
 	err  error // there is none: not one could be made, or the engine ends
 }
 
-func newForkers(h *host) *forkers {
-	return &forkers{h: h, slots: make(chan struct{}, h.e.opt.Spawners)}
+func newForkers(h *platform) *forkPool {
+	return &forkPool{h: h, slots: make(chan struct{}, h.engine.opt.Spawners)}
 }
 
 // with calls do in one of the threads. The table is nil where it shares that of the
 // process.
-func (fs *forkers) with(mask int, apart bool, do func(*table)) error {
+func (fs *forkPool) with(mask int, apart bool, do func(*fdTable)) error {
 	fs.slots <- struct{}{}
 	defer func() { <-fs.slots }()
 	f, err := fs.take()
@@ -40,12 +40,12 @@ func (fs *forkers) with(mask int, apart bool, do func(*table)) error {
 	}
 	defer fs.give(f)
 	done := make(chan struct{})
-	f.todo <- order{mask, apart, do, done}
+	f.todo <- forkOrder{mask, apart, do, done}
 	<-done
 	return nil
 }
 
-func (fs *forkers) take() (*forker, error) {
+func (fs *forkPool) take() (*forkThread, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.err != nil {
@@ -64,7 +64,7 @@ func (fs *forkers) take() (*forker, error) {
 	return f, err
 }
 
-func (fs *forkers) give(f *forker) {
+func (fs *forkPool) give(f *forkThread) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.err != nil || f.full {
@@ -75,7 +75,7 @@ func (fs *forkers) give(f *forker) {
 }
 
 // close ends them, those in use when they are given back.
-func (fs *forkers) close() {
+func (fs *forkPool) close() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.free {
@@ -84,44 +84,44 @@ func (fs *forkers) close() {
 	fs.err, fs.free = os.ErrClosed, nil
 }
 
-// forker is a thread that forks. It has for itself, for good, what the threads of a
+// forkThread is a thread that forks. It has for itself, for good, what the threads of a
 // process share. The file-system context: for another umask than the process has. The
 // table of descriptors: a fork copies it, and the exec closes the copies, which takes
 // ten times as long as the rest when the outputs of 10,000 jobs are open (decision 020);
 // its own holds nothing of them, and what a child is to have is fetched for each fork.
 // It is made when a job needs it, and dies with the engine: the runtime ends a thread
 // whose goroutine ends while it is locked to it.
-type forker struct {
-	h    *host
-	todo chan order
+type forkThread struct {
+	h    *platform
+	todo chan forkOrder
 	full bool // its table holds what is others', and it forks no more
 }
 
-type order struct {
+type forkOrder struct {
 	mask  int  // negative: as it is
 	apart bool // with the thread's own table
-	do    func(*table)
+	do    func(*fdTable)
 	done  chan struct{}
 }
 
 // newForker fails where a thread cannot have a context of its own.
-func newForker(h *host) (*forker, error) {
-	f := &forker{h: h, todo: make(chan order)}
+func newForker(h *platform) (*forkThread, error) {
+	f := &forkThread{h: h, todo: make(chan forkOrder)}
 	ready := make(chan error)
-	h.e.background(func() { f.thread(f.todo, ready) })
+	h.engine.background(func() { f.thread(f.todo, ready) })
 	return f, <-ready
 }
 
 // thread is any but the first, which stands for the process: /proc/self and pidfds show
 // what is its.
-func (f *forker) thread(todo <-chan order, ready chan<- error) {
+func (f *forkThread) thread(todo <-chan forkOrder, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
 		f.work(todo, ready)
 		return
 	}
 	locked := make(chan struct{})
-	f.h.e.background(func() {
+	f.h.engine.background(func() {
 		runtime.LockOSThread()
 		close(locked)
 		f.work(todo, ready)
@@ -131,14 +131,14 @@ func (f *forker) thread(todo <-chan order, ready chan<- error) {
 }
 
 // work does the orders, in a thread that is locked and never unlocked.
-func (f *forker) work(todo <-chan order, ready chan<- error) {
-	err := f.h.sys.OwnUmask()
+func (f *forkThread) work(todo <-chan forkOrder, ready chan<- error) {
+	err := f.h.sys.UnshareFS()
 	ready <- err
 	if err != nil {
 		return
 	}
 	usual := f.h.sys.Umask(0)
-	var own *table
+	var own *fdTable
 	tried := false
 	for o := range todo {
 		if o.apart && !tried {
@@ -155,15 +155,15 @@ func (f *forker) work(todo <-chan order, ready chan<- error) {
 	}
 }
 
-// table is a thread's own table of descriptors.
-type table struct {
+// fdTable is a thread's own table of descriptors.
+type fdTable struct {
 	sys     Sys
 	process int // a pidfd of the process, whose table is the other one
 }
 
 // ownTable gives the thread a table with no more than it needs; nil: it shares that of
 // the process as before, or, if full, has all of it for itself.
-func ownTable(sys Sys) (own *table, full bool) {
+func ownTable(sys Sys) (own *fdTable, full bool) {
 	if !canFetch(sys) {
 		return nil, false
 	}
@@ -171,10 +171,10 @@ func ownTable(sys Sys) (own *table, full bool) {
 		_ = r.Close()
 		_ = w.Close()
 	}
-	if sys.OwnTable() != nil {
+	if sys.UnshareFiles() != nil {
 		return nil, false
 	}
-	t := &table{sys: sys}
+	t := &fdTable{sys: sys}
 	if t.clear() != nil {
 		return nil, true
 	}
@@ -190,7 +190,7 @@ func canFetch(sys Sys) bool {
 		return false
 	}
 	defer func() { _ = sys.Close(process) }()
-	fd, err := sys.Fetch(process, process)
+	fd, err := sys.PidfdGetfd(process, process)
 	if err == nil {
 		_ = sys.Close(fd)
 	}
@@ -200,7 +200,7 @@ func canFetch(sys Sys) bool {
 // clear closes all but the standard descriptors and those by which the Go runtime
 // polls, which any thread may do for it. Where it fails the ends of other jobs' pipes
 // are in the table still, and would be open for as long as the thread lives.
-func (t *table) clear() error {
+func (t *fdTable) clear() error {
 	const dir = "/proc/thread-self/fd"
 	names, err := listDir(t.sys, unix.AT_FDCWD, dir)
 	if err != nil {
@@ -220,7 +220,7 @@ func (t *table) clear() error {
 
 // fetch is what a child is to be, with its descriptors in this table, and how to close
 // them.
-func (t *table) fetch(attr *syscall.ProcAttr) (mine *syscall.ProcAttr, drop func(), err error) {
+func (t *fdTable) fetch(attr *syscall.ProcAttr) (mine *syscall.ProcAttr, drop func(), err error) {
 	got := map[uintptr]int{}
 	drop = func() {
 		for _, fd := range got {
@@ -230,7 +230,7 @@ func (t *table) fetch(attr *syscall.ProcAttr) (mine *syscall.ProcAttr, drop func
 	get := func(fd uintptr) uintptr {
 		if _, is := got[fd]; !is && err == nil {
 			var mine int
-			if mine, err = t.sys.Fetch(t.process, int(fd)); err == nil {
+			if mine, err = t.sys.PidfdGetfd(t.process, int(fd)); err == nil {
 				got[fd] = mine
 			}
 		}

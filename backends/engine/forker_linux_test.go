@@ -22,19 +22,19 @@ type unfetched struct {
 	shared bool
 }
 
-func (u *unfetched) Fetch(pidfd, fd int) (int, error) {
+func (u *unfetched) PidfdGetfd(pidfd, fd int) (int, error) {
 	u.asked.Add(1)
 	if u.left.Add(-1) < 0 {
 		return -1, unix.EPERM
 	}
-	return u.Sys.Fetch(pidfd, fd)
+	return u.Sys.PidfdGetfd(pidfd, fd)
 }
 
-func (u *unfetched) OwnTable() error {
+func (u *unfetched) UnshareFiles() error {
 	if u.shared {
 		return unix.EPERM
 	}
-	return u.Sys.OwnTable()
+	return u.Sys.UnshareFiles()
 }
 
 // Where a thread cannot have a table of its own, or gets nothing into it, jobs are
@@ -93,7 +93,7 @@ func TestATableOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(held)
-	err = r.e.host.forkers.with(-1, true, func(own *table) {
+	err = r.e.host.forkers.with(-1, true, func(own *fdTable) {
 		if own == nil {
 			err = errors.New("there is none")
 			return
@@ -116,7 +116,7 @@ func TestForkersAreFew(t *testing.T) {
 	thread := func(hold <-chan struct{}) <-chan int {
 		got := make(chan int, 1)
 		go func() {
-			_ = fs.with(-1, false, func(*table) {
+			_ = fs.with(-1, false, func(*fdTable) {
 				got <- unix.Gettid()
 				<-hold
 			})
@@ -125,7 +125,7 @@ func TestForkersAreFew(t *testing.T) {
 	}
 	first := 0
 	for range 5 {
-		if err := fs.with(-1, false, func(*table) {
+		if err := fs.with(-1, false, func(*fdTable) {
 			got := unix.Gettid()
 			if first == 0 {
 				first = got
@@ -157,11 +157,11 @@ func TestForkersAreFew(t *testing.T) {
 // Behind the end nobody is forked, and nobody waits for it.
 func TestForkersEnd(t *testing.T) {
 	fs := newForkers(newRig(t).e.host)
-	err := fs.with(-1, false, func(*table) { fs.close() })
+	err := fs.with(-1, false, func(*fdTable) { fs.close() })
 	if err != nil {
 		t.Error(err)
 	}
-	if err = fs.with(-1, false, func(*table) { t.Error("it was called") }); !errors.Is(err, os.ErrClosed) {
+	if err = fs.with(-1, false, func(*fdTable) { t.Error("it was called") }); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%v, want %v", err, os.ErrClosed)
 	}
 }
@@ -173,11 +173,11 @@ type threadless struct {
 	left atomic.Int32
 }
 
-func (s *threadless) OwnUmask() error {
+func (s *threadless) UnshareFS() error {
 	if s.made.Add(1) > 1 && s.left.Add(-1) >= 0 {
 		return unix.ENOMEM
 	}
-	return s.kernel.OwnUmask()
+	return s.kernel.UnshareFS()
 }
 
 // A further thread that cannot be made is the failure of one fork: those that work stay.
@@ -190,16 +190,16 @@ func TestForkersOutliveOneThatIsNone(t *testing.T) {
 	in, out := make(chan struct{}), make(chan struct{})
 	first := make(chan error)
 	go func() {
-		first <- fs.with(-1, false, func(*table) {
+		first <- fs.with(-1, false, func(*fdTable) {
 			close(in)
 			<-out
 		})
 	}()
 	within(t, in)
-	if err := fs.with(-1, false, func(*table) { t.Error("there is no thread for it") }); !errors.Is(err, unix.ENOMEM) {
+	if err := fs.with(-1, false, func(*fdTable) { t.Error("there is no thread for it") }); !errors.Is(err, unix.ENOMEM) {
 		t.Errorf("%v, want %v", err, unix.ENOMEM)
 	}
-	if err := fs.with(-1, false, func(*table) {}); err != nil {
+	if err := fs.with(-1, false, func(*fdTable) {}); err != nil {
 		t.Errorf("the next: %v", err)
 	}
 	close(out)
@@ -243,7 +243,7 @@ func TestATableThatIsNotCleared(t *testing.T) {
 	sys.on.Store(false)
 	unix.Close(wr)
 	until(t, func() bool {
-		hung, _ := sys.Hung(rd)
+		hung, _ := sys.HungUp(rd)
 		return hung
 	})
 	if _, x := r.run("exit 7"); x.Status.Code != 7 {

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// forks are those that are under way in this process, by number. Until its exec
+// inflightForks are those that are under way in this process, by number. Until its exec
 // a child holds every descriptor that we have: also the ends of the pipes of
 // other jobs.
-type forks struct {
+type inflightForks struct {
 	mu    sync.Mutex
 	next  uint64
 	under map[uint64]struct{}
 	over  chan struct{} // closed when the next fork is over; nil: nobody waits
 }
 
-func newForks() *forks { return &forks{under: make(map[uint64]struct{})} }
+func newForks() *inflightForks { return &inflightForks{under: make(map[uint64]struct{})} }
 
 // forkBound is how long the result of one job waits for the forks of others: an
 // exec takes a millisecond, but one from a server that is gone takes for ever.
 const forkBound = time.Second
 
 // enter is called before a fork, leave when it is over.
-func (f *forks) enter() uint64 {
+func (f *inflightForks) enter() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next++
@@ -30,7 +30,7 @@ func (f *forks) enter() uint64 {
 	return f.next
 }
 
-func (f *forks) leave(ticket uint64) {
+func (f *inflightForks) leave(ticket uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.under, ticket)
@@ -41,7 +41,7 @@ func (f *forks) leave(ticket uint64) {
 }
 
 // underWay reports whether a fork up to number last is. Called with mu.
-func (f *forks) underWay(last uint64) bool {
+func (f *inflightForks) underWay(last uint64) bool {
 	for n := range f.under {
 		if n <= last {
 			return true
@@ -53,7 +53,7 @@ func (f *forks) underWay(last uint64) bool {
 // settle waits for the forks that are under way now: what their children held of
 // ours they hold no more. It goes on without them when the bound is over or the
 // engine ends. Called with mu.
-func (f *forks) settle(bound <-chan time.Time, done <-chan struct{}) {
+func (f *inflightForks) settle(bound <-chan time.Time, done <-chan struct{}) {
 	for before := f.next; f.underWay(before); {
 		if !f.wait(bound, done) {
 			return
@@ -63,7 +63,7 @@ func (f *forks) settle(bound <-chan time.Time, done <-chan struct{}) {
 
 // wait lets go of mu until a fork is over, and reports whether one is. Called with
 // mu.
-func (f *forks) wait(bound <-chan time.Time, done <-chan struct{}) bool {
+func (f *inflightForks) wait(bound <-chan time.Time, done <-chan struct{}) bool {
 	if f.over == nil {
 		f.over = make(chan struct{})
 	}
@@ -81,10 +81,10 @@ func (f *forks) wait(bound <-chan time.Time, done <-chan struct{}) bool {
 
 // settleForks waits, for a while, until no child that we are forking now can hold a
 // pipe.
-func (h *host) settleForks() {
+func (h *platform) settleForks() {
 	t := time.NewTimer(forkBound)
 	defer t.Stop()
 	h.forks.mu.Lock()
 	defer h.forks.mu.Unlock()
-	h.forks.settle(t.C, h.e.done)
+	h.forks.settle(t.C, h.engine.done)
 }

@@ -39,7 +39,7 @@ func newHeldFork(t *testing.T) *heldFork {
 	f.rig = newRig(t, func(o *Options) { o.Sys = dupSys{kernel{}, f.dups} })
 	t.Cleanup(f.end)
 	h := f.e.host
-	need.Feature(t, h.walk == nil || h.cgroups != nil, "trees that are counted without a look at our children")
+	need.Feature(t, h.orphans == nil || h.cgroups != nil, "trees that are counted without a look at our children")
 	f.ticket = h.forks.enter()
 	return f
 }

@@ -25,13 +25,13 @@ const (
 	shellDir  = "troupe-shell-" // and the shell's ID, of the name of its directory
 )
 
-// furnish makes the directory of a live shell and what is in it. A second try of the
+// makeShellDir makes the directory of a live shell and what is in it. A second try of the
 // fork finds it done.
-func (j *job) furnish(spec *backends.Spec) *failure {
+func (j *job) makeShellDir(spec *backends.Spec) *startError {
 	j.mu.Lock()
-	sh := j.live
+	sh := j.shell
 	j.mu.Unlock()
-	if sh.made {
+	if sh.dirMade {
 		return nil
 	}
 	dir, hint, err := j.scriptDir()
@@ -46,11 +46,11 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	if sh.dir, err = os.MkdirTemp(dir, shellDir+string(j.id)+"-"); err != nil {
 		return unwritten(err, hint)
 	}
-	sh.made = true
+	sh.dirMade = true
 	if err := errors.Join(sh.write(spec.Live), sh.open()); err != nil {
-		return lacking("side channel for the shell", err)
+		return resourceMissing("side channel for the shell", err)
 	}
-	sh.inherit(spec.Live.From)
+	sh.takeExports(spec.Live.From)
 	replace := func(list []string) []string {
 		list = slices.Clone(list)
 		for i := range list {
@@ -62,9 +62,9 @@ func (j *job) furnish(spec *backends.Spec) *failure {
 	return nil
 }
 
-// seat gives a live shell its terminal, and writes the files that speak of it. A second
+// openShellTerminal gives a live shell its terminal, and writes the files that speak of it. A second
 // try of the fork has another.
-func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
+func (j *job) openShellTerminal(spec *backends.Spec, io *stdio) *startError {
 	if spec.Live == nil || io.term == nil {
 		return nil
 	}
@@ -72,15 +72,15 @@ func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
 	err := os.ErrClosed
 	io.term.end.use(func(master int) { tty, err = slavePath(io.sys, master) })
 	if err != nil {
-		return lacking("terminal", err)
+		return resourceMissing("terminal", err)
 	}
-	sh := j.live
+	sh := j.shell
 	place := strings.NewReplacer(dirMark, sh.dir, ttyMark, tty)
 	for name, text := range spec.Live.Files {
 		if path := filepath.Join(sh.dir, name); strings.Contains(text, ttyMark) {
 			_ = io.sys.Unlink(path) // ENOENT: it is the first try
 			if err := sh.writeFile(path, place.Replace(text)); err != nil {
-				return lacking("side channel for the shell", err)
+				return resourceMissing("side channel for the shell", err)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (j *job) seat(spec *backends.Spec, io *stdio) *failure {
 }
 
 // write writes the files, but for those that speak of the terminal.
-func (sh *live) write(l *backends.LiveShell) error {
+func (sh *liveShell) write(l *backends.LiveShell) error {
 	for name, text := range l.Files {
 		if strings.Contains(text, ttyMark) {
 			continue
@@ -104,8 +104,8 @@ func (sh *live) write(l *backends.LiveShell) error {
 }
 
 // writeFile makes a file that only this user can read.
-func (sh *live) writeFile(path, text string) error {
-	sys := sh.job.e.opt.Sys
+func (sh *liveShell) writeFile(path, text string) error {
+	sys := sh.job.engine.opt.Sys
 	fd, err := sys.Create(path)
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func (sh *live) writeFile(path, text string) error {
 }
 
 // open opens the side channel.
-func (sh *live) open() error {
-	sys := sh.job.e.opt.Sys
+func (sh *liveShell) open() error {
+	sys := sh.job.engine.opt.Sys
 	var err error
 	if sh.text, err = sys.Create(filepath.Join(sh.dir, textName)); err != nil {
 		return err
@@ -129,49 +129,49 @@ func (sh *live) open() error {
 	if err != nil {
 		return err
 	}
-	sh.ctl = ctl[0]
+	sh.controlFIFO = ctl[0]
 	st, err := openFifo(sys, filepath.Join(sh.dir, stName), unix.O_RDWR)
 	if err != nil {
 		return err
 	}
-	sh.st = readEnd{sys: sys, fd: st[0]}
-	return sh.job.e.host.pollset.listen(&sh.st, func() {
+	sh.statusFIFO = readEnd{sys: sys, fd: st[0]}
+	return sh.job.engine.host.pollset.listen(&sh.statusFIFO, func() {
 		defer sh.job.guard()
-		sh.hear()
+		sh.readStatus()
 	})
 }
 
-// inherit takes over what a shell that has ended kept.
-func (sh *live) inherit(from messages.UID) {
-	was := sh.job.e.lifeOf(from)
-	if was == nil || was == sh || !was.over() {
+// takeExports takes over what a shell that has ended kept.
+func (sh *liveShell) takeExports(from messages.UID) {
+	was := sh.job.engine.lifeOf(from)
+	if was == nil || was == sh || !was.hasEnded() {
 		return
 	}
 	files, _ := os.ReadDir(was.dir)
 	for _, file := range files {
 		if name := file.Name(); strings.HasPrefix(name, keptStart) {
-			_ = sh.job.e.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // it lacks it then
+			_ = sh.job.engine.opt.Sys.Rename(filepath.Join(was.dir, name), filepath.Join(sh.dir, name)) // it lacks it then
 		}
 	}
 }
 
-// over reports whether the shell has ended, or never began.
-func (sh *live) over() bool {
+// hasEnded reports whether the shell has ended, or never began.
+func (sh *liveShell) hasEnded() bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return sh.made && sh.gone
+	return sh.dirMade && sh.exited
 }
 
 // remove removes the directory: nobody needs it any more.
-func (sh *live) remove() {
+func (sh *liveShell) remove() {
 	sh.shut()
-	if sh.made {
+	if sh.dirMade {
 		_ = os.RemoveAll(sh.dir)
 	}
 }
 
-// dismiss is the end of the engine.
-func (sh *live) dismiss() {
+// shutdown is the end of the engine.
+func (sh *liveShell) shutdown() {
 	sh.stopTimer()
 	sh.remove()
 }

@@ -8,55 +8,55 @@ import (
 	"troupe/messages"
 )
 
-// group is all that a library's host without cgroups has: the process group of
+// groupTree is all that a library's host without cgroups has: the process group of
 // the main process and the others of its session. What has left the session
 // is not reached, and results say so.
-type group struct {
-	h   *host
-	job *job
+type groupTree struct {
+	platform *platform
+	job      *job
 }
 
-func (g *group) isolation() messages.Isolation { return messages.Group }
+func (g *groupTree) isolation() messages.Isolation { return messages.Group }
 
-func (g *group) path() string { return "" }
+func (g *groupTree) path() string { return "" }
 
 // alive asks for the main process's own group, which costs one call.
-func (g *group) alive() bool {
+func (g *groupTree) alive() bool {
 	return g.send(0) == nil
 }
 
 // send signals the group: by its number while the main process is not reaped,
 // behind that by its pidfd, which no other group can come to mean.
-func (g *group) send(sig syscall.Signal) error {
-	r := &g.job.root
+func (g *groupTree) send(sig syscall.Signal) error {
+	r := &g.job.proc
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.pid == 0:
 		return unix.ESRCH
 	case !r.gone:
-		return g.h.sys.Kill(-r.pid, sig)
+		return g.platform.sys.Kill(-r.pid, sig)
 	case r.pidfd >= 0:
-		err := g.h.sys.PidfdSignal(int(r.pidfd), sig, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+		err := g.platform.sys.PidfdSignal(int(r.pidfd), sig, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 		if err != unix.EINVAL {
 			return err
 		}
 	}
 	if sig == 0 {
-		return g.h.sys.Kill(-r.pid, 0) // it changes nothing, whoever that is
+		return g.platform.sys.Kill(-r.pid, 0) // it changes nothing, whoever that is
 	}
 	return unix.ESRCH // before Linux 6.9: one by one
 }
 
 // members are the processes of the session that live. Its number stays taken
 // as long as there is one.
-func (g *group) members() []proc {
-	r := &g.job.root
+func (g *groupTree) members() []proc {
+	r := &g.job.proc
 	r.mu.Lock()
 	pid, start, gone := r.pid, r.start, r.gone
 	r.mu.Unlock()
 	var procs []proc
-	for _, p := range g.h.census.take(pid) {
+	for _, p := range g.platform.processes.take(pid) {
 		if p.pid == pid && (gone || p.start != start) {
 			return nil // the number is another's: of ours nobody is left
 		}
@@ -65,12 +65,12 @@ func (g *group) members() []proc {
 	return procs
 }
 
-func (g *group) count(tell func(int, bool)) {
+func (g *groupTree) count(tell func(int, bool)) {
 	if !g.alive() {
 		tell(0, true)
 		return
 	}
-	g.h.e.run(g.job, func() {
+	g.platform.engine.run(g.job, func() {
 		n := len(g.members())
 		if g.unseen() {
 			n = 1 // at least
@@ -81,14 +81,14 @@ func (g *group) count(tell func(int, bool)) {
 
 // unseen reports whether no more is known of who lives than that some of the main
 // process's group do.
-func (g *group) unseen() bool { return g.h.found.NoProcesses != "" }
+func (g *groupTree) unseen() bool { return g.platform.probed.NoProcesses != "" }
 
-func (g *group) await(empty func()) {
+func (g *groupTree) await(empty func()) {
 	if !g.unseen() {
-		g.h.awaitProcs(g.job, g.members, empty)
+		g.platform.awaitProcs(g.job, g.members, empty)
 		return
 	}
-	g.h.poll(g.job, func() bool {
+	g.platform.poll(g.job, func() bool {
 		if g.alive() {
 			return false
 		}
@@ -98,11 +98,11 @@ func (g *group) await(empty func()) {
 }
 
 // awaitProcs calls empty when members gives none: it watches one of them, then the next.
-func (h *host) awaitProcs(j *job, members func() []proc, empty func()) {
-	h.e.run(j, func() { h.watchNext(j, members, empty) })
+func (h *platform) awaitProcs(j *job, members func() []proc, empty func()) {
+	h.engine.run(j, func() { h.watchNext(j, members, empty) })
 }
 
-func (h *host) watchNext(j *job, members func() []proc, empty func()) {
+func (h *platform) watchNext(j *job, members func() []proc, empty func()) {
 	procs := members()
 	if len(procs) == 0 {
 		empty()
@@ -134,16 +134,16 @@ func (h *host) watchNext(j *job, members func() []proc, empty func()) {
 	}
 }
 
-func (g *group) signal(sigs ...syscall.Signal) {
+func (g *groupTree) signal(sigs ...syscall.Signal) {
 	for _, sig := range sigs {
 		_ = g.send(sig)
 	}
-	pid := g.job.root.pid
+	pid := g.job.proc.pid
 	procs := g.members()
-	g.h.e.bounded(func() {
+	g.platform.engine.bounded(func() {
 		for _, p := range procs {
-			if p.pgid != pid || g.job.root.reaped() && !g.h.found.GroupSignal {
-				signalProc(g.h.sys, p, sigs...)
+			if p.pgid != pid || g.job.proc.reaped() && !g.platform.probed.GroupSignal {
+				signalProc(g.platform.sys, p, sigs...)
 			}
 		}
 	})
@@ -153,21 +153,21 @@ func (g *group) signal(sigs ...syscall.Signal) {
 // leaves its group anyway.
 const groupRounds = 5
 
-func (*group) atOnce() bool { return false }
+func (*groupTree) atOnce() bool { return false }
 
-func (g *group) kill() {
+func (g *groupTree) kill() {
 	for range groupRounds {
 		g.signal(unix.SIGKILL)
-		if !g.alive() && len(g.members()) == 0 || !g.h.rest(killPause) {
+		if !g.alive() && len(g.members()) == 0 || !g.platform.rest(killPause) {
 			return
 		}
 	}
 }
 
-func (g *group) pids() []int { return pidsOf(g.members()) }
+func (g *groupTree) pids() []int { return pidsOf(g.members()) }
 
-func (g *group) survivors() []messages.Survivor {
-	list := survivorsOf(g.h.sys, pidsOf(g.members()))
+func (g *groupTree) survivors() []messages.Survivor {
+	list := survivorsOf(g.platform.sys, pidsOf(g.members()))
 	for i := range list {
 		list[i].Why = "it did not end within two seconds of its KILL"
 	}
@@ -175,6 +175,6 @@ func (g *group) survivors() []messages.Survivor {
 }
 
 // oom cannot be known: nobody counts.
-func (g *group) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (g *groupTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
 
-func (g *group) end() {}
+func (g *groupTree) end() {}

@@ -11,21 +11,21 @@ import (
 	"troupe/messages"
 )
 
-// group is the process group of the main process, which is all that can be
+// groupTree is the process group of the main process, which is all that can be
 // reached here. Results say so.
-type group struct {
-	h   *host
-	job *job
+type groupTree struct {
+	platform *platform
+	job      *job
 }
 
-func (g *group) isolation() messages.Isolation { return messages.Group }
+func (g *groupTree) isolation() messages.Isolation { return messages.Group }
 
-func (g *group) path() string { return "" }
+func (g *groupTree) path() string { return "" }
 
 // alive asks with signal 0, which changes nothing, whoever is meant.
-func (g *group) alive() bool { return g.h.sys.Kill(-g.job.root.pid, 0) == nil }
+func (g *groupTree) alive() bool { return g.platform.sys.Kill(-g.job.proc.pid, 0) == nil }
 
-func (g *group) count(tell func(int, bool)) {
+func (g *groupTree) count(tell func(int, bool)) {
 	if g.alive() {
 		tell(1, false) // how many there are is not known
 		return
@@ -34,10 +34,10 @@ func (g *group) count(tell func(int, bool)) {
 }
 
 // await looks ever more seldom: there is no event for the end of a group.
-func (g *group) await(empty func()) {
-	g.h.e.run(g.job, func() {
+func (g *groupTree) await(empty func()) {
+	g.platform.engine.run(g.job, func() {
 		for pause := pollFirst; g.alive(); pause = min(2*pause, pollLast) {
-			if !g.h.rest(pause) {
+			if !g.platform.rest(pause) {
 				return
 			}
 		}
@@ -45,9 +45,9 @@ func (g *group) await(empty func()) {
 	})
 }
 
-func (g *group) signal(sigs ...syscall.Signal) {
+func (g *groupTree) signal(sigs ...syscall.Signal) {
 	for _, sig := range sigs {
-		_ = g.h.sys.Kill(-g.job.root.pid, sig)
+		_ = g.platform.sys.Kill(-g.job.proc.pid, sig)
 	}
 }
 
@@ -57,27 +57,27 @@ const (
 	killPause   = 2 * time.Millisecond
 )
 
-func (*group) atOnce() bool { return false }
+func (*groupTree) atOnce() bool { return false }
 
-func (g *group) kill() {
+func (g *groupTree) kill() {
 	for range groupRounds {
 		g.signal(unix.SIGKILL)
-		if !g.alive() || !g.h.rest(killPause) {
+		if !g.alive() || !g.platform.rest(killPause) {
 			return
 		}
 	}
 }
 
 // pids are not to be had; nobody asks.
-func (g *group) pids() []int { return nil }
+func (g *groupTree) pids() []int { return nil }
 
-func (g *group) survivors() []messages.Survivor {
+func (g *groupTree) survivors() []messages.Survivor {
 	if !g.alive() {
 		return nil
 	}
-	return []messages.Survivor{{PID: g.job.root.pid, State: "?", Why: "its process group did not end within two seconds of its KILL"}}
+	return []messages.Survivor{{PID: g.job.proc.pid, State: "?", Why: "its process group did not end within two seconds of its KILL"}}
 }
 
-func (g *group) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
+func (g *groupTree) oom(messages.ExitStatus, int64) messages.Tristate { return messages.Unknown }
 
-func (g *group) end() {}
+func (g *groupTree) end() {}

@@ -28,7 +28,7 @@ func (s *stream) mayReturn() bool {
 	}
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
-	return s.job.phase < exited
+	return s.job.phase < phaseExited
 }
 
 // drainTerminal moves what the terminal held when it was called, as drain does.
@@ -78,7 +78,7 @@ func (s *stream) await(d time.Duration, expired <-chan struct{}) bool {
 	case <-t.C:
 		return true
 	case <-expired:
-	case <-s.job.e.done:
+	case <-s.job.engine.done:
 	}
 	return false
 }
@@ -86,7 +86,7 @@ func (s *stream) await(d time.Duration, expired <-chan struct{}) bool {
 // hangUp closes a terminal whose output has ended: no event may tell of that any more.
 func (s *stream) hangUp() {
 	if s.terminal && s.sealed.Load() {
-		s.ignore()
+		s.detachShared()
 		s.end.close()
 	}
 }

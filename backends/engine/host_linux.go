@@ -13,77 +13,77 @@ import (
 	"troupe/messages"
 )
 
-// host is what Linux gives the engine: forks, waiting, trees.
-type host struct {
-	e       *Local
-	sys     Sys
-	null    int      // /dev/null
-	self    proc     // this process
-	cgroups *cgroups // nil: none, and noCgroup says why
-	pollset *pollset
-	census  *census
-	awaits  *awaits
-	own     *ownReaper // nil: we wait for what we started only
-	walk    *walker    // with own
-	forkers *forkers
-	found   Features
-	claim   sync.Once // of Options.Claim
-	forks   *forks
-	leaks   []int // descriptors that a child would inherit, the lowest first
+// platform is what Linux gives the engine: forks, waiting, trees.
+type platform struct {
+	engine       *Local
+	sys          Sys
+	null         int      // /dev/null
+	self         proc     // this process
+	cgroups      *cgroups // nil: none, and noCgroup says why
+	pollset      *pollset
+	processes    *processTable
+	inputWatch   *inputWatch
+	reaper       *reaper        // nil: we wait for what we started only
+	orphans      *orphanScanner // with own
+	forkers      *forkPool
+	probed       Features
+	claim        sync.Once // of Options.Claim
+	forks        *inflightForks
+	inheritedFDs []int // descriptors that a child would inherit, the lowest first
 }
 
-func newHost(e *Local) (*host, error) {
+func newHost(e *Local) (*platform, error) {
 	unseen := noProcesses()
 	if unseen != "" {
-		e.opt.Sys = procless{e.opt.Sys}
+		e.opt.Sys = foreignProcfs{e.opt.Sys}
 	}
-	h := &host{e: e, sys: e.opt.Sys}
+	h := &platform{engine: e, sys: e.opt.Sys}
 	var err error
 	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
 		return nil, err
 	}
 	h.self, _ = statProc(h.sys, os.Getpid())
 	h.self.pid, h.self.threads = os.Getpid(), 0
-	h.found = Features{Own: e.opt.Own, Isolation: messages.Group, NoProcesses: unseen}
-	h.pollset, h.census, h.forks = newPollset(h), &census{h: h}, newForks()
-	h.forkers, h.awaits = newForkers(h), newAwaits(h)
+	h.probed = Features{Own: e.opt.Own, Isolation: messages.Group, NoProcesses: unseen}
+	h.pollset, h.processes, h.forks = newPollset(h), &processTable{h: h}, newForks()
+	h.forkers, h.inputWatch = newForkers(h), newAwaits(h)
 	h.findCgroups()
-	h.shutOut()
+	h.sealDescriptors()
 	if e.opt.Own {
 		if err := h.sys.Subreaper(); err != nil {
-			h.found.NoSubreaper = err.Error()
+			h.probed.NoSubreaper = err.Error()
 		} else {
-			h.found.Subreaper = true
+			h.probed.Subreaper = true
 			if unseen == "" {
-				h.walk = newWalker(h)
+				h.orphans = newOrphanScanner(h)
 			}
 		}
-		h.own = newOwnReaper(h)
+		h.reaper = newOwnReaper(h)
 	}
 	h.probe()
 	return h, nil
 }
 
 // findCgroups makes the place for cgroups, if there may be one.
-func (h *host) findCgroups() {
-	if h.e.opt.NoCgroup {
-		h.found.NoCgroup = "switched off"
+func (h *platform) findCgroups() {
+	if h.engine.opt.NoCgroup {
+		h.probed.NoCgroup = "switched off"
 		return
 	}
 	c, err := newCgroups(h)
 	if err != nil {
-		h.found.NoCgroup = err.Error()
+		h.probed.NoCgroup = err.Error()
 		return
 	}
 	h.cgroups = c
-	h.found.Cgroup = c.path
+	h.probed.Cgroup = c.path
 }
 
-// shutOut sees to it that jobs inherit 0, 1 and 2 and nothing else. Where
+// sealDescriptors sees to it that jobs inherit 0, 1 and 2 and nothing else. Where
 // the process is ours every other descriptor becomes close-on-exec; a library's
 // host keeps its flags, and those it left open are closed in each child.
-func (h *host) shutOut() {
-	if h.e.opt.Own && h.sys.SealDescriptors(3) == nil {
+func (h *platform) sealDescriptors() {
+	if h.engine.opt.Own && h.sys.CloseRangeOnExec(3) == nil {
 		return
 	}
 	names, err := listDir(h.sys, unix.AT_FDCWD, "/proc/self/fd")
@@ -96,10 +96,10 @@ func (h *host) shutOut() {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			h.leaks = append(h.leaks, fd)
+			h.inheritedFDs = append(h.inheritedFDs, fd)
 		}
 	}
-	slices.Sort(h.leaks)
+	slices.Sort(h.inheritedFDs)
 }
 
 const (
@@ -113,9 +113,9 @@ const (
 // closed is below which descriptors a child closes all but its own. Those that it cannot
 // reach, since there are too many before them, or its limit is below them, become
 // close-on-exec in the host, too: better than that jobs have them, or that none starts.
-func (h *host) closed() int {
+func (h *platform) closed() int {
 	below := 3
-	if len(h.leaks) == 0 {
+	if len(h.inheritedFDs) == 0 {
 		return below
 	}
 	most := maxClosed
@@ -123,7 +123,7 @@ func (h *host) closed() int {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 		most = int(min(limit.Cur-min(limit.Cur, forkRoom), maxClosed))
 	}
-	for _, fd := range h.leaks {
+	for _, fd := range h.inheritedFDs {
 		if fd < most {
 			below = fd + 1
 			continue
@@ -134,7 +134,7 @@ func (h *host) closed() int {
 }
 
 // hasExited reports whether the main process is a zombie that nobody reaped.
-func (h *host) hasExited(r *root) bool {
+func (h *platform) hasExited(r *mainProcess) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone {
@@ -146,10 +146,10 @@ func (h *host) hasExited(r *root) bool {
 }
 
 // describe names one process, whatever holds it.
-func (h *host) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
+func (h *platform) describe(pid int) []messages.Survivor { return survivorsOf(h.sys, []int{pid}) }
 
 // ends reports whether a process has ended, or needs nothing but a processor to.
-func (h *host) ends(pid int) bool {
+func (h *platform) ends(pid int) bool {
 	p, ok := statProc(h.sys, pid)
 	return !ok || p.dead() || p.doomed(h.sys)
 }
@@ -157,18 +157,18 @@ func (h *host) ends(pid int) bool {
 // verify looks once more for processes of a stopped job that are no longer
 // where they were born: with the rights for it a process can leave its cgroup.
 // They are descendants of ours still, and are ended.
-func (h *host) verify(j *job, verified func()) {
-	if h.walk == nil {
+func (h *platform) verify(j *job, verified func()) {
+	if h.orphans == nil {
 		verified()
 		return
 	}
-	h.walk.ask(j, func(strays []proc) {
+	h.orphans.ask(j, func(strays []proc) {
 		if len(strays) == 0 {
 			verified()
 			return
 		}
-		h.e.run(j, func() {
-			(&descent{h: h, job: j}).kill()
+		h.engine.run(j, func() {
+			(&subreaperTree{platform: h, job: j}).kill()
 			verified()
 		})
 	})
@@ -176,13 +176,13 @@ func (h *host) verify(j *job, verified func()) {
 
 // close ends what the host runs. Survivors keep the reaper of a process of our
 // own waiting.
-func (h *host) close(survivors bool) []messages.Survivor {
+func (h *platform) close(survivors bool) []messages.Survivor {
 	var left []messages.Survivor
-	if h.walk != nil {
-		left = h.walk.close(!survivors)
+	if h.orphans != nil {
+		left = h.orphans.close(!survivors)
 	}
-	if h.own != nil {
-		h.own.close(!survivors && len(left) == 0)
+	if h.reaper != nil {
+		h.reaper.close(!survivors && len(left) == 0)
 	}
 	h.pollset.close()
 	h.forkers.close()
@@ -195,11 +195,11 @@ func (h *host) close(survivors bool) []messages.Survivor {
 // release gives back the descriptors that the engine's goroutines use, when these
 // have ended: its number may be somebody else's file then, and what is removed
 // below a cgroup would be removed there. A reaper that still waits keeps them.
-func (h *host) release() {
+func (h *platform) release() {
 	if h.cgroups != nil {
 		h.cgroups.remove()
 	}
-	if h.own != nil && !h.own.ended() {
+	if h.reaper != nil && !h.reaper.ended() {
 		return
 	}
 	if h.cgroups != nil {
@@ -210,11 +210,11 @@ func (h *host) release() {
 
 // env is the environment of a job: whole, as it was given, but for the tag by
 // which a process of ours finds its orphans.
-func (h *host) env(spec *backends.Spec) []string {
-	if h.walk == nil {
+func (h *platform) env(spec *backends.Spec) []string {
+	if h.orphans == nil {
 		return spec.Env
 	}
-	return tagged(spec.Env, h.e.opt.Node, spec.ID)
+	return tagged(spec.Env, h.engine.opt.Node, spec.ID)
 }
 
 // pollFirst and pollLast pace the few looks for which there is no event.
@@ -228,13 +228,13 @@ const (
 // its events is to be had (user.max_inotify_watches), and the end of a process
 // that is not our child when no pidfd of it can be opened or waited for (an old
 // kernel, no descriptor left).
-func (h *host) poll(j *job, look func() bool) {
-	h.e.run(j, func() {
+func (h *platform) poll(j *job, look func() bool) {
+	h.engine.run(j, func() {
 		for pause := pollFirst; !look(); pause = min(2*pause, pollLast) {
 			t := time.NewTimer(pause)
 			select {
 			case <-t.C:
-			case <-h.e.done:
+			case <-h.engine.done:
 				t.Stop()
 				return
 			}

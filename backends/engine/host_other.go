@@ -15,19 +15,19 @@ import (
 	"troupe/messages"
 )
 
-// host is what a Unix other than Linux gives the engine: process groups, and a
+// platform is what a Unix other than Linux gives the engine: process groups, and a
 // thread that waits for each child.
-type host struct {
-	e     *Local
-	sys   Sys
-	null  int
-	exits *exits
+type platform struct {
+	engine *Local
+	sys    Sys
+	null   int
+	exits  *exits
 
-	awaits *awaits
+	inputWatch *inputWatch
 }
 
-func newHost(e *Local) (*host, error) {
-	h := &host{e: e, sys: e.opt.Sys}
+func newHost(e *Local) (*platform, error) {
+	h := &platform{engine: e, sys: e.opt.Sys}
 	var err error
 	if h.null, err = h.sys.OpenAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY); err != nil {
 		return nil, err
@@ -36,18 +36,18 @@ func newHost(e *Local) (*host, error) {
 	return h, err
 }
 
-// EndRemains ends nothing, and knows of nothing: processes carry no tag here.
-func (e *Local) EndRemains(string) (gone bool) { return true }
+// KillLeftovers ends nothing, and knows of nothing: processes carry no tag here.
+func (e *Local) KillLeftovers(string) (gone bool) { return true }
 
-func (h *host) features() Features {
+func (h *platform) features() Features {
 	return Features{
-		Own: h.e.opt.Own, Isolation: messages.Group,
+		Own: h.engine.opt.Own, Isolation: messages.Group,
 		NoCgroup: "there are none on " + runtime.GOOS, NoSubreaper: "there is none on " + runtime.GOOS, Terminals: true,
 	}
 }
 
 // spawn starts the process of a job, or says why there is none.
-func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
+func (h *platform) spawn(j *job, spec *backends.Spec) ([]*stream, *startError) {
 	if spec.Umask >= 0 {
 		return nil, refused(messages.Unsupported, "umask", "a job cannot have an umask of its own on "+runtime.GOOS)
 	}
@@ -73,7 +73,7 @@ func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 	return io.streams, nil
 }
 
-func (h *host) enter(spec *backends.Spec) (int, *failure) {
+func (h *platform) enter(spec *backends.Spec) (int, *startError) {
 	if spec.Dir == "" {
 		return unix.AT_FDCWD, nil
 	}
@@ -84,7 +84,7 @@ func (h *host) enter(spec *backends.Spec) (int, *failure) {
 	return fd, nil
 }
 
-func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failure {
+func (h *platform) fork(j *job, spec *backends.Spec, path string, io *stdio) *startError {
 	j.pass(pointFork)
 	if !filepath.IsAbs(path) && spec.Dir != "" {
 		path = filepath.Join(spec.Dir, path)
@@ -96,48 +96,48 @@ func (h *host) fork(j *job, spec *backends.Spec, path string, io *stdio) *failur
 		return unexecuted(spec.Argv[0], err)
 	}
 	io.release() // before the exit can be seen: or its output would look open
-	j.born(child{pid: pid, pidfd: -1, tree: &group{h: h, job: j}, streams: io.streams, stdin: io.stdin, term: io.term, flags: io.flags})
+	j.born(child{pid: pid, pidfd: -1, tree: &groupTree{platform: h, job: j}, streams: io.streams, stdin: io.stdin, term: io.term, flags: io.flags})
 	h.exits.add(pid, j)
 	return nil
 }
 
 // hasExited cannot be known without reaping.
-func (h *host) hasExited(r *root) bool { return r.reaped() }
+func (h *platform) hasExited(r *mainProcess) bool { return r.reaped() }
 
 // ends cannot be seen.
-func (h *host) ends(int) bool { return false }
+func (h *platform) ends(int) bool { return false }
 
-func (h *host) describe(pid int) []messages.Survivor {
+func (h *platform) describe(pid int) []messages.Survivor {
 	return []messages.Survivor{{PID: pid, State: "?"}}
 }
 
-func (h *host) verify(_ *job, verified func()) { verified() }
+func (h *platform) verify(_ *job, verified func()) { verified() }
 
 // settleForks waits for nothing: a fork here is over when its child has exec'd,
 // and the bound of who waits for others covers it.
-func (h *host) settleForks() {}
+func (h *platform) settleForks() {}
 
-func (h *host) close(bool) []messages.Survivor {
+func (h *platform) close(bool) []messages.Survivor {
 	h.exits.close()
 	return nil
 }
 
 // release gives back the descriptor that the engine's goroutines use, when these
 // have ended.
-func (h *host) release() { _ = h.sys.Close(h.null) }
+func (h *platform) release() { _ = h.sys.Close(h.null) }
 
 const (
 	pollFirst = 2 * time.Millisecond
 	pollLast  = 2 * time.Second
 )
 
-func (h *host) rest(d time.Duration) bool {
+func (h *platform) rest(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-h.e.done:
+	case <-h.engine.done:
 		return false
 	}
 }

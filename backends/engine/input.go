@@ -46,24 +46,24 @@ func (p *pipeEnd) push(try func(fd uintptr) bool) (watched bool, err error) {
 // Guarded by job.mu. A nil one is that of a job that has neither a pipe nor a terminal
 // for it.
 type input struct {
-	end     *pipeEnd // nil: not yet, or no more
-	queue   []*piece
-	queued  int // bytes admitted and not yet written
-	through int64
-	given   int     // how often it was given something
-	behind  int     // looks that saw it wait before its output was in the logs
-	closing *answer // CloseInput, behind the queue
+	end       *pipeEnd // nil: not yet, or no more
+	queue     []*piece
+	queued    int // bytes admitted and not yet written
+	through   int64
+	given     int     // how often it was given something
+	waitCount int     // looks that saw it wait before its output was in the logs
+	closing   *answer // CloseInput, behind the queue
 
-	typed   bool // a terminal: its end is a key, behind which more may come
-	closed  bool
-	last    bool // its end was asked for: nothing is admitted behind that
-	feeding bool
-	looked  bool // whether the job waits for it was said
-	awaited bool // it does
-	secret  bool // and shows nothing of it
+	typed     bool // a terminal: its end is a key, behind which more may come
+	closed    bool
+	eofQueued bool // its end was asked for: nothing is admitted behind that
+	feeding   bool
+	reported  bool // whether the job waits for it was said
+	waiting   bool // it does
+	secret    bool // and shows nothing of it
 
 	cut     bool       // the terminal is another command's now; guarded by writing
-	now     *piece     // in the hands of the goroutine
+	current *piece     // in the hands of the goroutine
 	writing sync.Mutex // of a write and the account of it, so that an exit finds both or none
 }
 
@@ -77,12 +77,12 @@ type piece struct {
 	taken int // by the kernel; guarded by input.writing
 }
 
-// account answers the piece that is being written, if the kernel has all of it.
-func (in *input) account() {
+// ackWritten answers the piece that is being written, if the kernel has all of it.
+func (in *input) ackWritten() {
 	if in == nil {
 		return
 	}
-	p := in.now
+	p := in.current
 	if p == nil || p.to.fact != nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (in *input) admit(n int) messages.ProcessFact {
 	switch {
 	case in == nil:
 		return noInput()
-	case in.closed || in.last:
+	case in.closed || in.eofQueued:
 		return refusal(messages.NoInput, "the standard input of the job is closed")
 	case n > messages.MaxInput:
 		return refusal(messages.TooLarge, "the input is too large; give at most 256 KiB at once")
@@ -134,12 +134,12 @@ func (in *input) shut() *pipeEnd {
 	return end
 }
 
-// say says that the job waits for input, or no longer does, if that is new. Called
+// reportWaiting says that the job waits for input, or no longer does, if that is new. Called
 // with mu.
-func (in *input) say(j *job, awaited, secret bool) {
-	if in != nil && (in.awaited != awaited || in.secret != secret) {
-		in.awaited, in.secret, in.looked = awaited, secret, true
-		j.say(messages.InputWaiting{Waiting: awaited, Secret: secret})
+func (in *input) reportWaiting(j *job, awaited, secret bool) {
+	if in != nil && (in.waiting != awaited || in.secret != secret) {
+		in.waiting, in.secret, in.reported = awaited, secret, true
+		j.enqueue(messages.InputWaiting{Waiting: awaited, Secret: secret})
 	}
 }
 
@@ -147,7 +147,7 @@ func (in *input) say(j *job, awaited, secret bool) {
 func (j *job) awaitInput(span time.Duration, to *answer) {
 	j.mu.Lock()
 	in := j.input
-	open := in != nil && !in.closed && !in.last
+	open := in != nil && !in.closed && !in.eofQueued
 	j.mu.Unlock()
 	switch {
 	case in == nil:
@@ -155,7 +155,7 @@ func (j *job) awaitInput(span time.Duration, to *answer) {
 	case !open:
 		j.answer(to, refusal(messages.NoInput, "the standard input of the job is closed"))
 	default:
-		j.e.host.awaitInput(j, span, to)
+		j.engine.host.awaitInput(j, span, to)
 	}
 }
 
@@ -165,13 +165,13 @@ func (j *job) feed(p *piece) {
 	in := j.input
 	in.queue = append(in.queue, p)
 	in.given++
-	tell := in.looked
-	in.say(j, false, false)
+	tell := in.reported
+	in.reportWaiting(j, false, false)
 	j.startFeeding()
 	j.mu.Unlock()
 	if tell {
 		j.tell()
-		j.e.host.awaits.soon(j)
+		j.engine.host.inputWatch.soon(j)
 	}
 }
 
@@ -212,7 +212,7 @@ func (j *job) closeInput(to *answer) {
 func (j *job) startFeeding() {
 	if !j.input.feeding {
 		j.input.feeding = true
-		j.e.run(j, j.writeInput)
+		j.engine.run(j, j.writeInput)
 	}
 }
 
@@ -227,7 +227,7 @@ func (j *job) writeInput() {
 			var end *pipeEnd
 			if to != nil {
 				end = in.shut()
-				in.say(j, false, false)
+				in.reportWaiting(j, false, false)
 				if to.fact == nil {
 					to.fact = messages.ControlDone{} // before the job can see it and exit
 				}
@@ -240,7 +240,7 @@ func (j *job) writeInput() {
 			return
 		}
 		p, end, t := in.queue[0], in.end, j.term
-		in.queue, in.now = in.queue[1:], p
+		in.queue, in.current = in.queue[1:], p
 		j.mu.Unlock()
 		j.wrote(p, j.writeAs(t, end, p))
 	}
@@ -277,7 +277,7 @@ func (j *job) writePiece(end *pipeEnd, p *piece) error {
 			failed = j.writeSome(int(fd), p)
 			return failed != unix.EAGAIN
 		})
-		if failed != unix.EAGAIN || watched || !j.e.host.rest(pause) {
+		if failed != unix.EAGAIN || watched || !j.engine.host.rest(pause) {
 			return errors.Join(err, failed)
 		}
 	}
@@ -291,7 +291,7 @@ func (j *job) writeSome(fd int, p *piece) error {
 		if j.input.cut {
 			return os.ErrClosed
 		}
-		n, err := j.e.opt.Sys.Write(fd, p.data[p.taken:])
+		n, err := j.engine.opt.Sys.Write(fd, p.data[p.taken:])
 		if err != nil {
 			return err
 		}
@@ -310,20 +310,20 @@ func (j *job) wrote(p *piece, err error) {
 	var end *pipeEnd
 	var bad *messages.Error
 	if !errors.As(err, &bad) {
-		in.account()
+		in.ackWritten()
 	}
-	in.now = nil
+	in.current = nil
 	switch {
 	case err == nil:
 	case bad != nil:
 		fact = messages.ControlRefused{Err: *bad}
-	case j.phase >= exited:
+	case j.phase >= phaseExited:
 		fact = refusal(messages.JobFinished, "the process exited before it took what it was given")
-	case j.ladder != nil: // a killed process closes its pipe before its exit is seen
+	case j.escalation != nil: // a killed process closes its pipe before its exit is seen
 		fact = refusal(messages.JobFinished, "the job is being ended and takes no more")
 	default:
 		end = in.shut()
-		in.say(j, false, false)
+		in.reportWaiting(j, false, false)
 		fact = messages.ControlRefused{Err: messages.Error{
 			Code: messages.NoInput, Reason: name(errno(err)),
 			Message: "the job has closed its standard input",

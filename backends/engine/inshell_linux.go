@@ -8,46 +8,46 @@ import (
 	"troupe/messages"
 )
 
-// inShell is the tree of a command in a live shell: what lives in that of the shell, but
+// shellCommandTree is the tree of a command in a live shell: what lives in that of the shell, but
 // for the shell itself and what was there before the command. It ends with the command;
 // what is left behind is the shell's.
-type inShell struct {
-	*section
+type shellCommandTree struct {
+	*shellCommand
 	tree tree // of the shell
 }
 
-func (w *inShell) isolation() messages.Isolation { return w.tree.isolation() }
+func (w *shellCommandTree) isolation() messages.Isolation { return w.tree.isolation() }
 
-func (w *inShell) path() string { return w.tree.path() }
+func (w *shellCommandTree) path() string { return w.tree.path() }
 
 // count tells how many processes are in the shell's tree beside the shell, and whether
 // nothing is left for which the command has to wait.
-func (w *inShell) count(tell func(int, bool)) {
-	if w.isolation() == messages.InCgroup && w.aim.TryLock() {
+func (w *shellCommandTree) count(tell func(int, bool)) {
+	if w.isolation() == messages.InCgroup && w.scanMu.TryLock() {
 		left, empty := w.take()
-		w.aim.Unlock()
+		w.scanMu.Unlock()
 		tell(left, empty)
 		return
 	}
-	w.job.e.run(w.job, func() { // it has to look around, or to wait for who takes aim
-		w.aim.Lock()
+	w.job.engine.run(w.job, func() { // it has to look around, or to wait for who takes aim
+		w.scanMu.Lock()
 		left, empty := w.take()
-		w.aim.Unlock()
+		w.scanMu.Unlock()
 		tell(left, empty)
 	})
 }
 
 // take notes who is left behind. Called with aim.
-func (w *inShell) take() (left int, empty bool) {
+func (w *shellCommandTree) take() (left int, empty bool) {
 	all := w.others()
 	w.shell.mu.Lock()
-	w.shell.present = all
+	w.shell.baseline = all
 	w.shell.mu.Unlock()
-	mine := offspring(all, w.before, false)
+	mine := offspring(all, w.baseline, false)
 	w.job.mu.Lock()
 	defer w.job.mu.Unlock()
-	empty = len(mine) == 0 || w.job.ladder == nil && w.job.later.onExit != messages.KillChildren
-	w.left, w.seen, w.gone = mine, true, w.gone || empty
+	empty = len(mine) == 0 || w.job.escalation == nil && w.job.postFork.onExit != messages.KillChildren
+	w.leftovers, w.seen, w.detached = mine, true, w.detached || empty
 	if w.part != nil && (len(all) > 0 || w.shared) {
 		w.job.flag(messages.FlagBackground)
 	}
@@ -55,14 +55,14 @@ func (w *inShell) take() (left int, empty bool) {
 }
 
 // others are the processes of the shell's tree that live, but for the shell.
-func (w *inShell) others() []proc {
-	shell := w.shell.job.root.pid
+func (w *shellCommandTree) others() []proc {
+	shell := w.shell.job.proc.pid
 	var procs []proc
 	for _, pid := range w.tree.pids() {
 		if pid == shell {
 			continue
 		}
-		if p, ok := statProc(w.job.e.opt.Sys, pid); ok && !p.dead() {
+		if p, ok := statProc(w.job.engine.opt.Sys, pid); ok && !p.dead() {
 			procs = append(procs, p)
 		}
 	}
@@ -73,9 +73,9 @@ func (w *inShell) others() []proc {
 // it is being stopped, all that came since it began; then what it left, and what descends
 // from that. One that forks and ends again and again descends from nobody: it is found
 // only while the shell takes no other command.
-func (w *inShell) members() []proc {
+func (w *shellCommandTree) members() []proc {
 	w.job.mu.Lock()
-	gone, over, left := w.gone, w.seen && !w.job.ladder.forAll(), w.left
+	gone, over, left := w.detached, w.seen && !w.job.escalation.waitsForTree(), w.leftovers
 	w.job.mu.Unlock()
 	switch {
 	case gone:
@@ -83,7 +83,7 @@ func (w *inShell) members() []proc {
 	case over:
 		return offspring(w.others(), left, true)
 	}
-	return offspring(w.others(), w.before, false)
+	return offspring(w.others(), w.baseline, false)
 }
 
 // offspring are those of procs that are among some or descend from them, or that do not.
@@ -122,70 +122,70 @@ func offspring(procs, some []proc, are bool) []proc {
 	return out
 }
 
-func (w *inShell) await(empty func()) {
-	w.job.e.host.awaitProcs(w.job, w.members, func() {
-		w.aim.Lock()
+func (w *shellCommandTree) await(empty func()) {
+	w.job.engine.host.awaitProcs(w.job, w.members, func() {
+		w.scanMu.Lock()
 		w.job.mu.Lock()
-		w.gone = true
+		w.detached = true
 		w.job.mu.Unlock()
-		w.aim.Unlock()
+		w.scanMu.Unlock()
 		empty()
 	})
 }
 
 // pids are the processes of the command, and the shell: it may be that which reads.
-func (w *inShell) pids() []int { return append(pidsOf(w.members()), w.shell.job.root.pid) }
+func (w *shellCommandTree) pids() []int { return append(pidsOf(w.members()), w.shell.job.proc.pid) }
 
-func (w *inShell) signal(sigs ...syscall.Signal) {
-	w.aim.Lock()
-	defer w.aim.Unlock()
+func (w *shellCommandTree) signal(sigs ...syscall.Signal) {
+	w.scanMu.Lock()
+	defer w.scanMu.Unlock()
 	w.send(w.members(), sigs...)
 }
 
-func (w *inShell) send(procs []proc, sigs ...syscall.Signal) {
-	w.job.e.bounded(func() {
+func (w *shellCommandTree) send(procs []proc, sigs ...syscall.Signal) {
+	w.job.engine.bounded(func() {
 		for _, p := range procs {
-			signalProc(w.job.e.opt.Sys, p, sigs...)
+			signalProc(w.job.engine.opt.Sys, p, sigs...)
 		}
 	})
 }
 
-func (*inShell) atOnce() bool { return false }
+func (*shellCommandTree) atOnce() bool { return false }
 
 // kill stops what there is until nothing new appears, then kills it, and again: who is
 // stopped does not fork. The shell is let alone.
-func (w *inShell) kill() {
+func (w *shellCommandTree) kill() {
 	for range killRounds {
-		if !w.killThose() || !w.job.e.host.rest(killPause) {
+		if !w.killThose() || !w.job.engine.host.rest(killPause) {
 			return
 		}
 	}
 }
 
 // killThose reports whether there was one.
-func (w *inShell) killThose() (some bool) {
-	w.aim.Lock()
-	defer w.aim.Unlock()
+func (w *shellCommandTree) killThose() (some bool) {
+	w.scanMu.Lock()
+	defer w.scanMu.Unlock()
 	procs := freeze(w.members, func(some []proc) { w.send(some, unix.SIGSTOP) })
 	w.send(procs, unix.SIGKILL)
 	return len(procs) > 0
 }
 
-func (w *inShell) survivors() []messages.Survivor {
-	return survivorsOf(w.job.e.opt.Sys, pidsOf(w.members()))
+func (w *shellCommandTree) survivors() []messages.Survivor {
+	return survivorsOf(w.job.engine.opt.Sys, pidsOf(w.members()))
 }
 
 // oom asks the shell's tree, and notes what it has counted, so that the next command is
 // not told of it again.
-func (w *inShell) oom(end messages.ExitStatus, before int64) messages.Tristate {
+func (w *shellCommandTree) oom(end messages.ExitStatus, before int64) messages.Tristate {
 	answer := w.tree.oom(end, before)
 	if answer == messages.Yes {
 		w.shell.mu.Lock()
-		w.shell.ooms = w.tree.(*cgroupTree).ooms() - w.shell.job.later.oom
+		w.shell.ooms = w.tree.(*cgroupTree).ooms() - w.shell.job.postFork.oom
 		w.shell.mu.Unlock()
 	}
 	return answer
 }
 
 // end gives nothing back: all is the shell's.
-func (w *inShell) end() {}
+func (w *shellCommandTree) end() {}

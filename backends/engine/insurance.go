@@ -6,15 +6,15 @@ import (
 	"troupe/messages"
 )
 
-// insure replaces the deadline that holds while nobody watches the job.
-func (j *job) insure(after time.Duration) {
+// setDeadline replaces the deadline that holds while nobody watches the job.
+func (j *job) setDeadline(after time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.insurance != nil {
-		j.insurance.Stop()
-		j.insurance = nil
+	if j.deadline != nil {
+		j.deadline.Stop()
+		j.deadline = nil
 	}
-	if after <= 0 || j.phase == over {
+	if after <= 0 || j.phase == phaseDone {
 		return
 	}
 	j.arm(after, false)
@@ -29,7 +29,7 @@ func (j *job) arm(after time.Duration, late bool) {
 	var timer *time.Timer
 	timer = time.AfterFunc(after, func() {
 		j.mu.Lock()
-		if j.insurance != timer { // it was moved meanwhile
+		if j.deadline != timer { // it was moved meanwhile
 			j.mu.Unlock()
 			return
 		}
@@ -39,7 +39,7 @@ func (j *job) arm(after time.Duration, late bool) {
 			return
 		}
 		j.mu.Unlock()
-		j.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, j.later.grace)
+		j.stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, j.postFork.grace)
 	})
-	j.insurance = timer
+	j.deadline = timer
 }

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// janitor removes cgroups that serve no more, one after the other. Each removal
+// cgroupRemover removes cgroups that serve no more, one after the other. Each removal
 // waits for a lock that all cgroups of the machine share, and holds a thread
 // meanwhile: the ends of 10,000 jobs at once had 3,500 of them.
-type janitor struct {
+type cgroupRemover struct {
 	all *cgroups
 
 	mu    sync.Mutex
@@ -27,19 +27,19 @@ const (
 
 // remove removes a cgroup, now or soon; what nobody could empty goes with the
 // base directory.
-func (k *janitor) remove(name string) {
+func (k *cgroupRemover) remove(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.names = append(k.names, name)
 	if !k.busy {
 		k.busy = true
-		k.all.h.e.background(k.work)
+		k.all.platform.engine.background(k.work)
 	}
 }
 
 // take gives all that is to be removed; with nothing left the work ends, unless
 // some are held back for another try.
-func (k *janitor) take(held int) []string {
+func (k *cgroupRemover) take(held int) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	names := k.names
@@ -48,11 +48,11 @@ func (k *janitor) take(held int) []string {
 	return names
 }
 
-func (k *janitor) work() {
+func (k *cgroupRemover) work() {
 	tries := map[string]int{} // of those that were not empty
 	pause := removePause
 	for {
-		k.all.h.e.enders.giveWay(killBound)
+		k.all.platform.engine.enders.giveWay(killTimeout)
 		names := k.take(len(tries))
 		if len(names)+len(tries) == 0 {
 			return
@@ -69,7 +69,7 @@ func (k *janitor) work() {
 			pause = removePause
 			continue
 		}
-		if !k.all.h.rest(pause) {
+		if !k.all.platform.rest(pause) {
 			return // the base directory goes, with all that is empty in it
 		}
 		pause = min(2*pause, removeLast)
@@ -77,8 +77,8 @@ func (k *janitor) work() {
 }
 
 // try reports whether a cgroup is gone, or out of reach.
-func (k *janitor) try(name string) bool {
-	sys, base := k.all.h.sys, k.all.base
+func (k *cgroupRemover) try(name string) bool {
+	sys, base := k.all.platform.sys, k.all.base
 	switch err := sys.RmdirAt(base, name); err {
 	case nil, unix.ENOENT:
 		return true

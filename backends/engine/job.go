@@ -16,55 +16,55 @@ import (
 type phase uint8
 
 const (
-	waiting phase = iota // in the queue of the spawners
-	forking
-	running
-	exited // the main process was reaped, or given up
-	over   // nothing more will be said
+	phaseQueued phase = iota // in the queue of the spawners
+	phaseForking
+	phaseRunning
+	phaseExited // the main process was reaped, or given up
+	phaseDone   // nothing more will be said
 )
 
 // job is one process tree and its output. Facts become due in any order and
 // are said in one: advance is the only place that says the last four.
 type job struct {
-	teller
-	e       *Local
+	factQueue
+	engine  *Local
 	id      messages.UID
-	root    root
+	proc    mainProcess
 	credits credits
 
-	mu      sync.Mutex
-	spec    *backends.Spec // until the fork: argv and environment are large
-	later   later          // what of it is needed after
-	meta    []byte
-	tree    tree
-	streams []*stream
-	live    *live     // it is a live shell; nil: it is none
-	in      *section  // it is a command of one, once it was let in; nil: it is none
-	term    *terminal // nil: none
+	mu       sync.Mutex
+	spec     *backends.Spec // until the fork: argv and environment are large
+	postFork postForkSpec   // what of it is needed after
+	meta     []byte
+	tree     tree
+	streams  []*stream
+	shell    *liveShell    // it is a live shell; nil: it is none
+	command  *shellCommand // it is a command of one, once it was let in; nil: it is none
+	term     *terminal     // nil: none
 
-	insurance *time.Timer // of the deadline
-	pause     *time.Timer // until the next try of a fork
-	input     *input      // nil: it is given none
-	controls  *controls   // nil: nothing was asked of it
+	deadline *time.Timer // of the deadline
+	pause    *time.Timer // until the next try of a fork
+	input    *input      // nil: it is given none
+	controls *controls   // nil: nothing was asked of it
 
-	ladder    *ladder
-	cause     *messages.Cause // is not changed, but replaced; nil: it was not stopped
-	main      *ending         // nil: it has not ended
-	draining  *time.Timer     // the end of its patience, while it goes on
-	survivors []messages.Survivor
-	flags     []messages.Flag
-	forks     int32 // tries
-	left      int32 // processes that outlived the main process
+	escalation *escalation
+	cause      *messages.Cause // is not changed, but replaced; nil: it was not stopped
+	exit       *mainExit       // nil: it has not ended
+	draining   *time.Timer     // the end of its patience, while it goes on
+	survivors  []messages.Survivor
+	flags      []messages.Flag
+	forks      int32 // tries
+	leftovers  int32 // processes that outlived the main process
 
-	phase    phase
-	cleaned  bool
-	drained  bool        // every byte of the main process is in the logs
-	recorded bool        // the journal has the exit
-	stuck    bool        // but for what a full store left in a pipe
-	treeGone bool        // or survivors are named
-	paused   atomic.Bool // capture, by a control
+	phase        phase
+	cleaned      bool
+	drained      bool        // every byte of the main process is in the logs
+	recorded     bool        // the journal has the exit
+	drainBlocked bool        // but for what a full store left in a pipe
+	treeGone     bool        // or survivors are named
+	paused       atomic.Bool // capture, by a control
 
-	toldMain, told, toldClosed, toldEnded bool // MainExited, ProcessExited, OutputClosed, TreeEnded
+	toldMain, toldExited, toldClosed, toldEnded bool // MainExited, ProcessExited, OutputClosed, TreeEnded
 }
 
 // stoppedFor is why the job was stopped, zero if it was not. Called with mu.
@@ -75,8 +75,8 @@ func (j *job) stoppedFor() messages.Cause {
 	return *j.cause
 }
 
-// later is what of a Spec is needed after the fork.
-type later struct {
+// postForkSpec is what of a Spec is needed after the fork.
+type postForkSpec struct {
 	grace   time.Duration
 	onExit  messages.OnExit
 	scratch string // the file of its script
@@ -84,8 +84,8 @@ type later struct {
 	sync    bool // logs are synced before the exit is reported
 }
 
-// ending is how the main process ended.
-type ending struct {
+// mainExit is how the main process ended.
+type mainExit struct {
 	status messages.ExitStatus
 	rusage messages.Rusage
 	at     time.Time
@@ -93,7 +93,7 @@ type ending struct {
 }
 
 func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
-	j := &job{e: e, id: s.ID, spec: &s, meta: s.Meta, root: root{e: e, pidfd: -1}}
+	j := &job{engine: e, id: s.ID, spec: &s, meta: s.Meta, proc: mainProcess{e: e, pidfd: -1}}
 	j.bound = b
 	j.credits.job = j
 	if typed := s.Stdio.Terminal != (messages.Terminal{}); typed || s.Stdio.Stdin == messages.StdinPipe {
@@ -103,12 +103,12 @@ func newJob(e *Local, s backends.Spec, b *backends.Binding) *job {
 			j.controls = &controls{todo: []control{{backends.CloseInput{}, a}}, answers: []*answer{a}}
 		}
 	}
-	j.later = later{
+	j.postFork = postForkSpec{
 		grace: s.Grace, onExit: s.OnExit,
 		sync: s.Log.Durability == spill.FsyncOnExit,
 	}
 	if s.Live != nil {
-		j.live = newLive(j, s.Live)
+		j.shell = newLiveShell(j, s.Live)
 	}
 	return j
 }
@@ -130,7 +130,7 @@ func (j *job) change(change func()) bool {
 	defer j.mu.Unlock()
 	change()
 	j.advance()
-	if j.phase != over || j.cleaned {
+	if j.phase != phaseDone || j.cleaned {
 		return false
 	}
 	j.cleaned = true
@@ -142,7 +142,7 @@ func (j *job) tell() { j.flush(func(r any) { j.fault(fmt.Errorf("the listener pa
 // tellHelping tells, and helps with what follows. Called without any lock, where a
 // while does not matter.
 func (j *job) tellHelping() {
-	if w := j.e.opt.Workers; w != nil {
+	if w := j.engine.opt.Workers; w != nil {
 		w.Join()
 		defer w.Leave()
 	}
@@ -152,83 +152,83 @@ func (j *job) tellHelping() {
 // advance says what has become due, in the order of the contract: the result,
 // then the end of the output and of the tree. Called with mu.
 func (j *job) advance() {
-	if j.phase != exited {
+	if j.phase != phaseExited {
 		return
 	}
-	if j.drained && !j.told && j.treeGone && j.outputClosed() {
-		j.sayAll()
+	if j.drained && !j.toldExited && j.treeGone && j.outputClosed() {
+		j.reportAll()
 		return
 	}
-	if j.drained && !j.told && (j.treeGone || !j.ladder.forAll()) {
-		j.sayExited(j.e.seq.Add(1), 0)
+	if j.drained && !j.toldExited && (j.treeGone || !j.escalation.waitsForTree()) {
+		j.sayExited(j.engine.seq.Add(1), 0)
 	}
-	if !j.told {
+	if !j.toldExited {
 		if j.drained { // it waits for the end of the tree
-			j.sayMain()
+			j.reportMainWaits()
 		}
 		return
 	}
 	closed := j.outputClosed()
 	if closed && !j.toldClosed {
-		j.sayClosed(j.e.seq.Add(1))
+		j.sayClosed(j.engine.seq.Add(1))
 	}
 	if j.treeGone && !j.toldEnded && (closed || j.certain()) {
-		j.sayEnded(j.e.seq.Add(1))
+		j.sayEnded(j.engine.seq.Add(1))
 	}
 	if j.toldClosed && j.toldEnded {
-		j.phase = over
+		j.phase = phaseDone
 	}
 }
 
-// sayAll says the result of a job of which nothing is left. Called with mu.
-func (j *job) sayAll() {
-	last := j.e.seq.Add(3)
+// reportAll says the result of a job of which nothing is left. Called with mu.
+func (j *job) reportAll() {
+	last := j.engine.seq.Add(3)
 	j.sayExited(last-2, last)
 	j.sayClosed(last - 1)
 	j.sayEnded(last)
-	j.phase = over
+	j.phase = phaseDone
 }
 
 func (j *job) sayClosed(seq uint64) {
 	j.toldClosed = true
-	j.keep(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes(), Outputs: j.outputs()})
+	j.enqueueKept(seq, messages.OutputClosed{Seq: seq, Sizes: j.credits.sizes(), Outputs: j.outputs()})
 }
 
 func (j *job) sayEnded(seq uint64) {
 	j.toldEnded = true
-	j.keep(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
+	j.enqueueKept(seq, messages.TreeEnded{Seq: seq, Survivors: j.survivors})
 }
 
 // certain reports whether the end of the tree is known without that of the
 // output. Where only process groups can be seen, a process that holds the
 // output is one more that lives.
 func (j *job) certain() bool {
-	return j.in != nil || j.ladder != nil || j.tree == nil || j.tree.isolation() != messages.Group
+	return j.command != nil || j.escalation != nil || j.tree == nil || j.tree.isolation() != messages.Group
 }
 
-// sayMain says, once, that the result waits for something. Called with mu.
-func (j *job) sayMain() {
-	if !j.toldMain && !j.told {
+// reportMainWaits says, once, that the result waits for something. Called with mu.
+func (j *job) reportMainWaits() {
+	if !j.toldMain && !j.toldExited {
 		j.toldMain = true
-		j.say(messages.MainExited{Status: j.main.status, At: j.main.at})
+		j.enqueue(messages.MainExited{Status: j.exit.status, At: j.exit.at})
 	}
 }
 
 func (j *job) sayExited(seq, last uint64) {
-	j.told = true
+	j.toldExited = true
 	sizes := j.credits.sizes()
-	if j.stuck {
+	if j.drainBlocked {
 		j.flag(messages.FlagLogBlocked)
 	}
 	j.recordDrained(sizes, seq)
-	left := int(j.left)
-	if j.treeGone && j.in == nil {
+	left := int(j.leftovers)
+	if j.treeGone && j.command == nil {
 		left = len(j.survivors)
 	}
-	j.keep(seq, messages.ProcessExited{
-		Seq: seq, Last: last, Status: j.main.status, Cause: j.stoppedFor(), At: j.main.at, Sizes: sizes, Outputs: j.outputs(),
+	j.enqueueKept(seq, messages.ProcessExited{
+		Seq: seq, Last: last, Status: j.exit.status, Cause: j.stoppedFor(), At: j.exit.at, Sizes: sizes, Outputs: j.outputs(),
 		OutputOpen: !j.outputClosed(), Children: left, Survivors: j.survivors,
-		OOM: j.main.oom, Rusage: j.main.rusage, Flags: append([]messages.Flag(nil), j.flags...),
+		OOM: j.exit.oom, Rusage: j.exit.rusage, Flags: append([]messages.Flag(nil), j.flags...),
 		Dir: j.cwd(),
 	})
 }
@@ -237,10 +237,10 @@ func (j *job) sayExited(seq, last uint64) {
 // not known. Called with mu.
 func (j *job) cwd() string {
 	switch {
-	case j.in != nil:
-		return j.in.cwd
-	case j.live != nil:
-		return *j.live.cwd.Load()
+	case j.command != nil:
+		return j.command.cwd
+	case j.shell != nil:
+		return *j.shell.cwd.Load()
 	}
 	return ""
 }
@@ -262,11 +262,11 @@ func (j *job) flag(f messages.Flag) {
 // main process is reaped, if that could not be ended.
 func (j *job) clean() {
 	j.mu.Lock()
-	t, timer, streams := j.tree, j.insurance, j.streams
-	j.insurance, j.streams = nil, nil
+	t, timer, streams := j.tree, j.deadline, j.streams
+	j.deadline, j.streams = nil, nil
 	j.mu.Unlock()
 	for _, s := range streams {
-		if s.crashed.Load() {
+		if s.pumpFailed.Load() {
 			s.end.close()
 		}
 	}
@@ -276,15 +276,15 @@ func (j *job) clean() {
 	if t != nil {
 		t.end()
 	}
-	j.root.close()
-	if j.e.opt.Over != nil {
-		j.e.opt.Over(j.id)
+	j.proc.close()
+	if j.engine.opt.Over != nil {
+		j.engine.opt.Over(j.id)
 	}
 }
 
 // settle lets the engine forget facts, and the job when it has none left.
 func (j *job) settle(seq uint64) {
-	if !j.teller.settle(seq) {
+	if !j.factQueue.settle(seq) {
 		j.forgetIfOver()
 	}
 }
@@ -292,10 +292,10 @@ func (j *job) settle(seq uint64) {
 // forgetIfOver drops a job that is over and whose facts are all settled.
 func (j *job) forgetIfOver() {
 	j.mu.Lock()
-	ended := j.phase == over
+	ended := j.phase == phaseDone
 	j.mu.Unlock()
-	if ended && !j.teller.settle(0) {
-		j.e.forget(j)
+	if ended && !j.factQueue.settle(0) {
+		j.engine.forget(j)
 	}
 }
 
@@ -305,24 +305,24 @@ func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	j.mu.Lock()
 	j.credits.clear()
 	j.controls.forget()
-	former := j.bind(b, j.standing())
+	former := j.bind(b, j.replayState())
 	j.mu.Unlock()
 	if former != nil {
 		former.End()
 	}
-	j.e.run(j, j.tell)
+	j.engine.run(j, j.tell)
 	return process{j, b}
 }
 
-// standing is what a new owner must hear beside the numbered facts. Called
+// replayState is what a new owner must hear beside the numbered facts. Called
 // with mu.
-func (j *job) standing() []messages.ProcessFact {
+func (j *job) replayState() []messages.ProcessFact {
 	var facts []messages.ProcessFact
-	if j.main != nil && !j.told {
-		facts = append(facts, messages.MainExited{Status: j.main.status, At: j.main.at})
+	if j.exit != nil && !j.toldExited {
+		facts = append(facts, messages.MainExited{Status: j.exit.status, At: j.exit.at})
 	}
-	if in := j.input; in != nil && in.looked && j.phase == running { // what was said last may have been lost
-		facts = append(facts, messages.InputWaiting{Waiting: in.awaited, Secret: in.secret})
+	if in := j.input; in != nil && in.reported && j.phase == phaseRunning { // what was said last may have been lost
+		facts = append(facts, messages.InputWaiting{Waiting: in.waiting, Secret: in.secret})
 	}
 	for _, s := range j.streams {
 		if b := s.blockedFact(); b.Blocked {
@@ -344,12 +344,12 @@ func (j *job) fault(err error) {
 	j.mu.Lock()
 	j.flag(messages.FlagKeeperFault)
 	j.mu.Unlock()
-	j.e.report(j.id, err)
+	j.engine.report(j.id, err)
 }
 
-// root is the main process. It is signalled under the lock its reap takes, so
+// mainProcess is the main process. It is signalled under the lock its reap takes, so
 // that no signal meets a stranger with its number.
-type root struct {
+type mainProcess struct {
 	e     *Local
 	mu    sync.Mutex
 	start uint64
@@ -360,7 +360,7 @@ type root struct {
 
 // signal sends sig to the main process, or to all of its group; false if it is
 // reaped or never was.
-func (r *root) signal(sig syscall.Signal, group bool) bool {
+func (r *mainProcess) signal(sig syscall.Signal, group bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pid == 0 || r.gone {
@@ -374,7 +374,7 @@ func (r *root) signal(sig syscall.Signal, group bool) bool {
 }
 
 // reap runs wait, which takes the process out of the table.
-func (r *root) reap(wait func() error) error {
+func (r *mainProcess) reap(wait func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := wait()
@@ -383,14 +383,14 @@ func (r *root) reap(wait func() error) error {
 }
 
 // reaped reports whether the main process is no more.
-func (r *root) reaped() bool {
+func (r *mainProcess) reaped() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone
 }
 
 // close gives back the pidfd of a process that was reaped.
-func (r *root) close() {
+func (r *mainProcess) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pidfd >= 0 && r.gone {

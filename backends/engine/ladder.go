@@ -14,35 +14,35 @@ import (
 // The ladder sends TERM to the main process and its group, at 40 % of the grace TERM to
 // every process of the tree, and at its end KILL (docs/design/engine.md).
 const (
-	secondRung = 0.4
+	broadcastPoint = 0.4
 
-	// killBound is how long a killed tree may take to be gone. Who is left then
+	// killTimeout is how long a killed tree may take to be gone. Who is left then
 	// sleeps where no signal reaches it, and is named.
-	killBound = 2 * time.Second
+	killTimeout = 2 * time.Second
 
-	// backlogBounds is how many times as long a dead tree may wait for the engine,
+	// killBacklogFactor is how many times as long a dead tree may wait for the engine,
 	// which may have thousands to bury, and a dying one for its turn on a machine that
 	// has thousands to run.
-	backlogBounds = 15
+	killBacklogFactor = 15
 )
 
-// ladder is the way from TERM to KILL of one job. Its fields are guarded by
+// escalation is the way from TERM to KILL of one job. Its fields are guarded by
 // job.mu, but for the channels.
-type ladder struct {
-	cause   messages.Cause
-	began   time.Time
-	until   time.Time     // KILL is due; it only ever comes nearer
-	all     bool          // the main process is to be ended, not only what it left
-	climbed bool          // somebody is on it
-	falls   int           // looks whether a killed tree has come down
-	missed  bool          // who was left was killed once more
-	fall    *time.Timer   // to the next of them; nil: it was not killed
-	hurry   chan struct{} // until has come nearer; capacity 1
-	gone    chan struct{} // closed: nothing is left, or the survivors are named
+type escalation struct {
+	cause       messages.Cause
+	began       time.Time
+	until       time.Time     // KILL is due; it only ever comes nearer
+	includeMain bool          // the main process is to be ended, not only what it left
+	running     bool          // somebody is on it
+	checks      int           // looks whether a killed tree has come down
+	rekilled    bool          // who was left was killed once more
+	checkTimer  *time.Timer   // to the next of them; nil: it was not killed
+	shortened   chan struct{} // until has come nearer; capacity 1
+	done        chan struct{} // closed: nothing is left, or the survivors are named
 }
 
-// forAll reports whether the result waits for the end of the tree.
-func (l *ladder) forAll() bool { return l != nil && l.all }
+// waitsForTree reports whether the result waits for the end of the tree.
+func (l *escalation) waitsForTree() bool { return l != nil && l.includeMain }
 
 // stop begins the ladder, or shortens it. The first cause stays.
 func (j *job) stop(c messages.Cause, grace time.Duration) {
@@ -50,103 +50,103 @@ func (j *job) stop(c messages.Cause, grace time.Duration) {
 	until := now.Add(max(grace, 0))
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.treeGone || j.phase == over {
+	if j.treeGone || j.phase == phaseDone {
 		return
 	}
-	if l := j.ladder; l != nil {
+	if l := j.escalation; l != nil {
 		if until.Before(l.until) {
 			l.until = until
 			select {
-			case l.hurry <- struct{}{}:
+			case l.shortened <- struct{}{}:
 			default:
 			}
 		}
 		return
 	}
-	j.ladder = &ladder{
-		cause: c, began: now, until: until, all: j.phase != exited,
-		hurry: make(chan struct{}, 1), gone: make(chan struct{}),
+	j.escalation = &escalation{
+		cause: c, began: now, until: until, includeMain: j.phase != phaseExited,
+		shortened: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	j.hasten()
+	j.shortenDrain()
 	switch j.phase {
-	case waiting:
-		j.phase = forking // nobody claims it now
-		j.e.run(j, func() { j.failed(stoppedEarly()) })
-	case running, exited:
-		j.climbs()
+	case phaseQueued:
+		j.phase = phaseForking // nobody claims it now
+		j.engine.run(j, func() { j.failed(stoppedEarly()) })
+	case phaseRunning, phaseExited:
+		j.startEscalation()
 	}
 }
 
-// climbs sees to it that somebody climbs the ladder: in a goroutine of its own, which
+// startEscalation sees to it that somebody climbs the ladder: in a goroutine of its own, which
 // mostly waits, or, where there is no grace and it takes one call, as one of many.
 // Called with mu.
-func (j *job) climbs() {
-	j.ladder.climbed = true
-	if j.tree != nil && j.tree.atOnce() && !j.ladder.until.After(j.ladder.began) {
-		j.e.enders.push(j)
+func (j *job) startEscalation() {
+	j.escalation.running = true
+	if j.tree != nil && j.tree.atOnce() && !j.escalation.until.After(j.escalation.began) {
+		j.engine.enders.push(j)
 		return
 	}
-	j.e.run(j, j.climb)
+	j.engine.run(j, j.escalate)
 }
 
-// climb walks the ladder up to the kill.
-func (j *job) climb() {
+// escalate walks the ladder up to the kill.
+func (j *job) escalate() {
 	j.mu.Lock()
-	l := j.ladder
-	if in := j.in; in != nil {
+	l := j.escalation
+	if in := j.command; in != nil {
 		j.mu.Unlock()
 		in.climb(l)
 		return
 	}
 	grace := time.Until(l.until) > 0
 	j.mu.Unlock()
-	j.blame(l)
+	j.setCause(l)
 	if grace {
-		j.rung(l, "TERM", j.askMain)
-		if j.rest(l, secondRung, nil) {
+		j.signalStep(l, "TERM", j.termMain)
+		if j.waitStep(l, broadcastPoint, nil) {
 			return
 		}
-		if j.remains(l) {
-			j.rung(l, "TERM", j.askAll)
-			if j.rest(l, 1, nil) {
+		if j.graceLeft(l) {
+			j.signalStep(l, "TERM", j.termAll)
+			if j.waitStep(l, 1, nil) {
 				return
 			}
 		}
 	}
-	j.rung(l, "KILL", j.killAll)
-	j.awaitFall(l)
+	j.signalStep(l, "KILL", j.killAll)
+	j.scheduleKillCheck(l)
 }
 
-// awaitFall has a killed tree looked at when it has had its time to end.
-func (j *job) awaitFall(l *ladder) {
+// scheduleKillCheck has a killed tree looked at when it has had its time to end.
+func (j *job) scheduleKillCheck(l *escalation) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !isClosed(l.gone) {
-		l.fall = j.e.after(j, killBound, func() { j.comesDown(l) })
-		j.e.enders.falls(1)
+	if !isClosed(l.done) {
+		l.checkTimer = j.engine.after(j, killTimeout, func() { j.killCheck(l) })
+		j.engine.enders.falls(1)
 	}
 }
 
-// comesDown checks a killed tree. Processes that are dead but not reaped yet, or that only
+// killCheck checks a killed tree. Processes that are dead but not reaped yet, or that only
 // wait for a CPU to end on, are no survivors. Only processes that no signal reaches are
 // reported.
-func (j *job) comesDown(l *ladder) {
-	if isClosed(l.gone) {
+func (j *job) killCheck(l *escalation) {
+	if isClosed(l.done) {
 		return
 	}
 	blind := j.isBlind()
-	dying, wait := !blind && j.dying(), killBound
+	dying, wait := !blind && j.dying(), killTimeout
 	j.mu.Lock()
-	l.falls++
-	missed := !blind && !dying && !l.missed
-	l.missed = l.missed || missed
-	again := missed || (blind || dying) && l.falls < backlogBounds
+	l.checks++
+	missed := !blind && !dying && !l.rekilled
+	l.rekilled = l.rekilled || missed
+	again := missed || (blind || dying) && l.checks < killBacklogFactor
 	j.mu.Unlock()
 	if missed {
 		wait = missedBound
 	}
 	if missed || blind { // a kill that needs a descriptor has failed, too
-		j.killMissed()
+		j.rekill()
 	}
 	if !again {
 		j.nameSurvivors()
@@ -154,8 +154,8 @@ func (j *job) comesDown(l *ladder) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !isClosed(l.gone) {
-		l.fall.Reset(wait)
+	if !isClosed(l.done) {
+		l.checkTimer.Reset(wait)
 	}
 }
 
@@ -163,10 +163,10 @@ func (j *job) comesDown(l *ladder) {
 // KILL has reached him he is waited for.
 const missedBound = 100 * time.Millisecond
 
-// killMissed kills once more who is left: a kill of a whole cgroup misses who executes a
+// rekill kills once more who is left: a kill of a whole cgroup misses who executes a
 // program in that instant (docs/decisions/034).
-func (j *job) killMissed() {
-	if j.in != nil {
+func (j *job) rekill() {
+	if j.command != nil {
 		j.tree.kill() // the shell is let alone
 		return
 	}
@@ -189,33 +189,33 @@ func (j *job) dying() bool {
 	for _, s := range j.tree.survivors() {
 		pids = append(pids, s.PID)
 	}
-	if !j.e.host.hasExited(&j.root) {
-		pids = append(pids, j.root.pid) // it may have left the tree
+	if !j.engine.host.hasExited(&j.proc) {
+		pids = append(pids, j.proc.pid) // it may have left the tree
 	}
-	return !slices.ContainsFunc(pids, func(pid int) bool { return !j.e.host.ends(pid) })
+	return !slices.ContainsFunc(pids, func(pid int) bool { return !j.engine.host.ends(pid) })
 }
 
 // ended closes the ladder: nothing is left, or the survivors are named. Called with
 // job.mu.
-func (l *ladder) ended(by *enders) {
+func (l *escalation) ended(by *killPool) {
 	if l == nil {
 		return
 	}
-	close(l.gone)
-	if l.fall != nil {
-		l.fall.Stop()
+	close(l.done)
+	if l.checkTimer != nil {
+		l.checkTimer.Stop()
 		by.falls(-1)
 	}
 }
 
-// blame makes the cause of the ladder the job's, unless the main process had
+// setCause makes the cause of the ladder the job's, unless the main process had
 // already exited by itself.
-func (j *job) blame(l *ladder) {
+func (j *job) setCause(l *escalation) {
 	var exited bool
-	j.e.bounded(func() { exited = j.e.host.hasExited(&j.root) })
+	j.engine.bounded(func() { exited = j.engine.host.hasExited(&j.proc) })
 	j.update(func() {
-		if j.main != nil || exited {
-			l.all = l.all && !exited && j.main == nil
+		if j.exit != nil || exited {
+			l.includeMain = l.includeMain && !exited && j.exit == nil
 			return
 		}
 		j.cause = &l.cause
@@ -225,46 +225,46 @@ func (j *job) blame(l *ladder) {
 	})
 }
 
-// remains reports whether there is time left before the kill.
-func (j *job) remains(l *ladder) bool {
+// graceLeft reports whether there is time left before the kill.
+func (j *job) graceLeft(l *escalation) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return time.Until(l.until) > 0
 }
 
-// rest waits for a part of the grace, which may be shortened meanwhile, or until
+// waitStep waits for a part of the grace, which may be shortened meanwhile, or until
 // enough is closed, and reports whether the tree has ended.
-func (j *job) rest(l *ladder, part float64, enough <-chan struct{}) (gone bool) {
+func (j *job) waitStep(l *escalation, part float64, enough <-chan struct{}) (gone bool) {
 	for {
 		j.mu.Lock()
 		at := l.began.Add(time.Duration(part * float64(l.until.Sub(l.began))))
 		j.mu.Unlock()
 		timer := time.NewTimer(time.Until(at))
 		select {
-		case <-l.gone:
+		case <-l.done:
 			timer.Stop()
 			return true
 		case <-timer.C:
 			return false
 		case <-enough:
 			timer.Stop()
-			return isClosed(l.gone)
-		case <-l.hurry:
+			return isClosed(l.done)
+		case <-l.shortened:
 			timer.Stop()
 		}
 	}
 }
 
-// rung does one step.
-func (j *job) rung(l *ladder, signal string, do func()) {
+// signalStep does one step.
+func (j *job) signalStep(l *escalation, signal string, do func()) {
 	j.pass(pointStop)
 	select {
-	case <-l.gone:
+	case <-l.done:
 		return
 	default:
 	}
 	j.mu.Lock()
-	if l.all && !j.told {
+	if l.includeMain && !j.toldExited {
 		sent := j.stoppedFor()
 		sent.Signal = signal
 		j.cause = &sent
@@ -273,24 +273,24 @@ func (j *job) rung(l *ladder, signal string, do func()) {
 	do()
 }
 
-// askMain asks the main process and its group to end, and who is in the foreground of
+// termMain asks the main process and its group to end, and who is in the foreground of
 // its terminal, and wakes everyone: a stopped process cannot answer a TERM. When the main process is gone its
 // children are asked.
-func (j *job) askMain() {
-	if j.root.signal(unix.SIGTERM, true) {
-		if j.live != nil { // an interactive one does not listen to TERM
-			j.root.signal(unix.SIGHUP, false)
+func (j *job) termMain() {
+	if j.proc.signal(unix.SIGTERM, true) {
+		if j.shell != nil { // an interactive one does not listen to TERM
+			j.proc.signal(unix.SIGHUP, false)
 		}
-		j.e.host.askFront(j, j.foreground())
+		j.engine.host.askFront(j, j.foreground())
 		j.tree.signal(unix.SIGCONT)
 		return
 	}
-	j.askAll()
+	j.termAll()
 }
 
-// askAll asks everyone. On a terminal they are told that it hangs up, too: a shell that
+// termAll asks everyone. On a terminal they are told that it hangs up, too: a shell that
 // somebody types to ignores TERM.
-func (j *job) askAll() {
+func (j *job) termAll() {
 	if j.term != nil {
 		j.tree.signal(unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 		return
@@ -300,7 +300,7 @@ func (j *job) askAll() {
 
 func (j *job) killAll() {
 	j.tree.kill()
-	j.root.signal(unix.SIGKILL, false) // it may have left the cgroup
+	j.proc.signal(unix.SIGKILL, false) // it may have left the cgroup
 }
 
 // nameSurvivors ends the job with whom no signal could end. A main process
@@ -310,23 +310,23 @@ func (j *job) nameSurvivors() {
 		j.update(func() { j.flag(messages.FlagTreeUnverified) })
 	}
 	survivors := j.tree.survivors()
-	if !j.root.reaped() {
-		j.e.report(j.id, errUnkillable)
+	if !j.proc.reaped() {
+		j.engine.report(j.id, errUnkillable)
 		j.mu.Lock()
-		if j.main == nil {
-			j.main = &ending{at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
-			j.phase, j.drained = exited, true
-			j.input.account()
+		if j.exit == nil {
+			j.exit = &mainExit{at: time.Now(), status: messages.ExitStatus{Signal: "KILL", Number: int(syscall.SIGKILL)}}
+			j.phase, j.drained = phaseExited, true
+			j.input.ackWritten()
 			j.controls.refuseRest()
-			j.input.say(j, false, false)
+			j.input.reportWaiting(j, false, false)
 		}
-		end := *j.main
+		end := *j.exit
 		j.mu.Unlock()
-		if j.live != nil {
-			j.live.died(end)
+		if j.shell != nil {
+			j.shell.shellExited(end)
 		}
 		if len(survivors) == 0 {
-			survivors = j.e.host.describe(j.root.pid)
+			survivors = j.engine.host.describe(j.proc.pid)
 		}
 	}
 	j.treeEnds(survivors)
@@ -338,11 +338,11 @@ var errUnkillable = errors.New("the main process did not end within two seconds 
 // await waits for the end of the tree, or until expired. It gives the survivors.
 func (j *job) await(expired <-chan struct{}) []messages.Survivor {
 	j.mu.Lock()
-	l := j.ladder
+	l := j.escalation
 	j.mu.Unlock()
 	if l != nil {
 		select {
-		case <-l.gone:
+		case <-l.done:
 		case <-expired:
 		}
 	}
@@ -360,9 +360,9 @@ func (j *job) await(expired <-chan struct{}) []messages.Survivor {
 func (j *job) dismiss() {
 	j.mu.Lock()
 	streams := j.streams
-	timers := []*time.Timer{j.insurance, j.pause}
-	if j.ladder != nil {
-		timers = append(timers, j.ladder.fall)
+	timers := []*time.Timer{j.deadline, j.pause}
+	if j.escalation != nil {
+		timers = append(timers, j.escalation.checkTimer)
 	}
 	stdin := j.input.shut()
 	j.mu.Unlock()
@@ -375,7 +375,7 @@ func (j *job) dismiss() {
 	for _, s := range streams {
 		s.dismiss()
 	}
-	if j.live != nil {
-		j.live.dismiss()
+	if j.shell != nil {
+		j.shell.shutdown()
 	}
 }

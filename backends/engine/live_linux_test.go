@@ -178,12 +178,12 @@ func TestFaultLateKillInALiveShell(t *testing.T) {
 	s, _ := r.shell(func(s *backends.Spec) { // an INT does not take its word from it
 		s.Live.Files["driver"] = strings.Replace(plainDriver, "return 130", "", 1)
 	})
-	runs := func(text string) (*ear, *inShell) {
+	runs := func(text string) (*ear, *shellCommandTree) {
 		spec := r.in(s.ID, text)
 		spec.Stdio.Stdin = messages.StdinPipe
 		e := r.start(spec)
 		await[messages.ProcessStarted](e)
-		w := r.e.find(e.id).tree.(*inShell)
+		w := r.e.find(e.id).tree.(*shellCommandTree)
 		until(t, func() bool { return len(w.members()) == 1 })
 		return e, w
 	}

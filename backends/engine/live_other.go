@@ -12,30 +12,30 @@ import (
 
 // There are no live shells but on Linux: none is ever made.
 type (
-	live    struct{ cwd atomic.Pointer[string] }
-	section struct{ cwd string }
+	liveShell    struct{ cwd atomic.Pointer[string] }
+	shellCommand struct{ cwd string }
 )
 
-func refuseLive(backends.Spec) *failure {
+func refuseLive(backends.Spec) *startError {
 	return refused(messages.Unsupported, "live", "this machine runs no live shells; run each command for itself")
 }
 
-func refuseIn(s backends.Spec) *failure { return refuseLive(s) }
+func refuseIn(s backends.Spec) *startError { return refuseLive(s) }
 
-func newLive(*job, *backends.LiveShell) *live { return nil }
+func newLiveShell(*job, *backends.LiveShell) *liveShell { return nil }
 
-func (j *job) furnish(s *backends.Spec) *failure { return refuseLive(*s) }
+func (j *job) makeShellDir(s *backends.Spec) *startError { return refuseLive(*s) }
 
 func (j *job) enter(s *backends.Spec) { j.failed(refuseLive(*s)) }
 
-func (*live) begin()          {}
-func (*live) begun()          {}
-func (*live) died(ending)     {}
-func (*live) unborn(*failure) {}
-func (*live) remove()         {}
-func (*live) dismiss()        {}
-func (*section) leave()       {}
+func (*liveShell) begin()                  {}
+func (*liveShell) setStarted()             {}
+func (*liveShell) shellExited(mainExit)    {}
+func (*liveShell) startFailed(*startError) {}
+func (*liveShell) remove()                 {}
+func (*liveShell) shutdown()               {}
+func (*shellCommand) leave()               {}
 
-func (*section) climb(*ladder) {}
+func (*shellCommand) climb(*escalation) {}
 
-func (*section) signal(syscall.Signal) messages.ProcessFact { return messages.ControlDone{} }
+func (*shellCommand) signal(syscall.Signal) messages.ProcessFact { return messages.ControlDone{} }

@@ -14,12 +14,12 @@ import (
 // Local is the engine of this process. It is safe for concurrent use.
 type Local struct {
 	opt    Options
-	host   *host
+	host   *platform
 	seq    atomic.Uint64 // of facts
-	work   crew
+	work   taskGroup
 	stops  chan struct{} // see bounded
-	queue  spawner
-	enders enders
+	queue  startQueue
+	enders killPool
 	done   chan struct{} // closed when the engine ends
 
 	mu      sync.Mutex
@@ -75,14 +75,14 @@ func (e *Local) Start(s backends.Spec, facts backends.FactHandler) backends.Proc
 	case refusal != nil:
 		e.run(j, func() { j.failed(refusal) })
 	default:
-		j.insure(s.Deadline)
+		j.setDeadline(s.Deadline)
 		e.queue.push(j)
 	}
 	return process{j, b}
 }
 
 // refuse looks at what no process is needed for. Called with mu.
-func (e *Local) refuse(s backends.Spec) *failure {
+func (e *Local) refuse(s backends.Spec) *startError {
 	switch {
 	case e.closing:
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more")
@@ -96,7 +96,7 @@ func (e *Local) refuse(s backends.Spec) *failure {
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large")
 	case s.Stdio.Terminal != messages.Terminal{}:
 		if bad := badSize(s.Stdio.Terminal); bad != nil {
-			return &failure{err: *bad, shell: shellNotExecutable}
+			return &startError{err: *bad, shell: shellNotExecutable}
 		}
 	}
 	if s.Live != nil {
@@ -128,11 +128,11 @@ func (e *Local) Inventory(ctx context.Context) ([]backends.InventoryJob, error) 
 	held := make([]backends.InventoryJob, 0, len(jobs))
 	for _, j := range jobs {
 		j.mu.Lock()
-		h := backends.InventoryJob{ID: j.id, Meta: j.meta, Live: j.phase != over, Ended: j.told || j.phase == over}
-		if j.phase == over {
-			h.Last = j.teller.last()
+		h := backends.InventoryJob{ID: j.id, Meta: j.meta, Live: j.phase != phaseDone, Ended: j.toldExited || j.phase == phaseDone}
+		if j.phase == phaseDone {
+			h.Last = j.factQueue.last()
 		}
-		if j.live != nil {
+		if j.shell != nil {
 			h.Dir, h.Closed = j.cwd(), j.stoppedFor().By == messages.ByScope
 		}
 		held = append(held, h)
@@ -165,8 +165,8 @@ func (e *Local) all() []*job {
 
 // forget drops a job that is over and settled.
 func (e *Local) forget(j *job) {
-	if j.live != nil {
-		j.live.remove()                      // as long as Close knows the job
+	if j.shell != nil {
+		j.shell.remove()                     // as long as Close knows the job
 		_ = e.opt.Store.Remove(string(j.id)) // what a shell says itself is nobody's output; it may have said nothing
 	}
 	e.mu.Lock()
@@ -182,7 +182,7 @@ func (e *Local) forget(j *job) {
 
 // closeBound is how long Close waits beside the time the ladder may take:
 // facts are told and cgroups removed in it.
-const closeBound = killBound + time.Second
+const closeBound = killTimeout + time.Second
 
 // CanKeep implements backends.Engine: nobody would read, wait for or stop what
 // went on behind this process.
@@ -269,21 +269,21 @@ func (e *Local) bounded(f func()) {
 	f()
 }
 
-// crew counts goroutines. Unlike a WaitGroup it may be joined while somebody
+// taskGroup counts goroutines. Unlike a WaitGroup it may be joined while somebody
 // waits: a Process may be called during Close.
-type crew struct {
+type taskGroup struct {
 	mu   sync.Mutex
 	n    int
 	free chan struct{} // closed when n is 0; made by wait
 }
 
-func (c *crew) join() {
+func (c *taskGroup) join() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 }
 
-func (c *crew) leave() {
+func (c *taskGroup) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n--; c.n == 0 && c.free != nil {
@@ -293,7 +293,7 @@ func (c *crew) leave() {
 }
 
 // wait waits until nobody is left.
-func (c *crew) wait() {
+func (c *taskGroup) wait() {
 	c.mu.Lock()
 	if c.n == 0 {
 		c.mu.Unlock()

@@ -35,7 +35,7 @@ type Options struct {
 
 	// Claim is called before the first fork of a process that only its tag will
 	// tell from others, so that the node's death can be seen: whoever sees it calls
-	// EndRemains. nil: nothing.
+	// KillLeftovers. nil: nothing.
 	Claim func()
 
 	// ScriptDir says where scripts are written, which may hold secrets: a directory
@@ -97,8 +97,8 @@ func (o Options) complete() (Options, error) {
 	if o.Sys == nil {
 		o.Sys = kernel{}
 	}
-	if store, ok := o.Store.(sparer); ok {
-		o.Sys = sparing{o.Sys, store}
+	if store, ok := o.Store.(fdReleaser); ok {
+		o.Sys = fdRetrySys{o.Sys, store}
 	}
 	if o.PoolSize <= 0 {
 		o.PoolSize = DefaultPool

@@ -59,16 +59,16 @@ func TestAnOrphanIsNoElderJobs(t *testing.T) {
 	r := newRig(t)
 	a, b := r.up("echo up; sleep 100"), r.up("echo up; sleep 100")
 	elder, younger := r.e.find(a.id), r.e.find(b.id)
-	w := newWalker(r.e.host)
-	was := elder.root.pid
-	elder.root.pid = younger.root.pid
-	elder.root.start, younger.root.start = 1, 2
+	w := newOrphanScanner(r.e.host)
+	was := elder.proc.pid
+	elder.proc.pid = younger.proc.pid
+	elder.proc.start, younger.proc.start = 1, 2
 	for range 50 { // maps have no order
-		if got := w.sessions()[younger.root.pid]; got != younger {
+		if got := w.sessions()[younger.proc.pid]; got != younger {
 			t.Fatal("it is the elder's")
 		}
 	}
-	elder.root.pid = was
+	elder.proc.pid = was
 	for _, e := range []*ear{a, b} {
 		e.proc.Stop(client(), 0)
 		e.over()

@@ -86,7 +86,7 @@ func TestFaultFloodIsCaptured(t *testing.T) {
 // unread is how much waits in the pipe of a stream.
 func unread(t testing.TB, s *stream) (n int) {
 	t.Helper()
-	if !s.end.use(func(fd int) { n, _ = kernel{}.Unread(fd) }) {
+	if !s.end.use(func(fd int) { n, _ = kernel{}.BytesReadable(fd) }) {
 		t.Fatal("the pipe is closed")
 	}
 	return n

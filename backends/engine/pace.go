@@ -2,9 +2,9 @@ package engine
 
 import "time"
 
-// pace bounds what something may take: one part in share of the time, beyond what it
+// timeBudget bounds what something may take: one part in share of the time, beyond what it
 // has saved up. It is for one goroutine at a time.
-type pace struct {
+type timeBudget struct {
 	share time.Duration
 	most  time.Duration // that is saved
 
@@ -13,7 +13,7 @@ type pace struct {
 }
 
 // spend counts what was taken up to now, and gives how long to rest before more is.
-func (p *pace) spend(now time.Time, took time.Duration) (rest time.Duration) {
+func (p *timeBudget) spend(now time.Time, took time.Duration) (rest time.Duration) {
 	idle := now.Sub(p.since) - took
 	p.saved = min(p.saved+idle/p.share, p.most) + took/p.share - took
 	p.since = now
@@ -21,4 +21,4 @@ func (p *pace) spend(now time.Time, took time.Duration) (rest time.Duration) {
 }
 
 // forgive forgets what was taken too much.
-func (p *pace) forgive() { p.saved = max(p.saved, 0) }
+func (p *timeBudget) forgive() { p.saved = max(p.saved, 0) }

@@ -7,7 +7,7 @@ import (
 
 func TestPace(t *testing.T) {
 	now := time.Now()
-	p := &pace{share: 5, most: 10 * time.Millisecond}
+	p := &timeBudget{share: 5, most: 10 * time.Millisecond}
 	take := func(took time.Duration) time.Duration {
 		now = now.Add(took)
 		rest := p.spend(now, took)

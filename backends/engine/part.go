@@ -13,7 +13,7 @@ import (
 func newPart(j *job, s *stream, log spill.Writer, nonce string) *stream {
 	p := newStream(j, messages.Merged, -1, log)
 	p.end.shut = true
-	p.of, p.moves = s, make(chan struct{}, 1)
+	p.reader, p.moves = s, make(chan struct{}, 1)
 	if f, ok := log.(spill.Fenced); ok {
 		f.SetFence(nonce)
 	}
@@ -22,7 +22,7 @@ func newPart(j *job, s *stream, log spill.Writer, nonce string) *stream {
 
 // owner is whose log takes what comes. Called with mu.
 func (s *stream) owner() *stream {
-	if p := s.part.Load(); p != nil {
+	if p := s.current.Load(); p != nil {
 		return p
 	}
 	return s
@@ -30,7 +30,7 @@ func (s *stream) owner() *stream {
 
 // held reports whether a control has paused the capture.
 func (s *stream) held() bool {
-	p := s.part.Load()
+	p := s.current.Load()
 	return s.job.held() || p != nil && p.job.held()
 }
 
@@ -43,7 +43,7 @@ func (s *stream) tell() {
 
 // grew counts what was moved into the log, and reports whether somebody is to be told.
 func (s *stream) grew(n int64) bool {
-	if s.of == nil {
+	if s.reader == nil {
 		return s.job.credits.grow(s.which, n)
 	}
 	s.total += n
@@ -65,10 +65,10 @@ func (s *stream) stuck() bool {
 	return s.blocked.Load() != nil || is && log.Held() > 0
 }
 
-// lend moves what the terminal holds into the shell's own log, since it is no command's,
+// beginSection moves what the terminal holds into the shell's own log, since it is no command's,
 // and has what comes from now on be one's. No more is moved than a terminal holds:
 // somebody may go on writing.
-func (s *stream) lend(p *stream) {
+func (s *stream) beginSection(p *stream) {
 	s.mu.Lock()
 	target := s.total + hangupHeld
 	var grown *stream
@@ -78,7 +78,7 @@ func (s *stream) lend(p *stream) {
 		}
 	})
 	if !s.sealed.Load() {
-		s.part.Store(p)
+		s.current.Store(p)
 	}
 	s.mu.Unlock()
 	grown.tell()
@@ -94,7 +94,7 @@ func (s *stream) cut() (done bool, err error) {
 
 // cutPart is called with mu.
 func (s *stream) cutPart() (done bool, err error) {
-	p := s.part.Load()
+	p := s.current.Load()
 	if p == nil {
 		return true, nil
 	}
@@ -114,29 +114,29 @@ func (s *stream) cutPart() (done bool, err error) {
 		}
 		p.job.fault(err)
 	}
-	s.takeBack(p)
+	s.endLend(p)
 	return true, nil
 }
 
 // endPart ends the part at its fence, or where it is. It reports whether the fence was
 // there. Called with mu.
 func (s *stream) endPart() (fenced bool) {
-	p := s.part.Load()
+	p := s.current.Load()
 	if p == nil {
 		return true
 	}
 	if done, _ := s.cutPart(); done {
 		return true
 	}
-	s.takeBack(p)
+	s.endLend(p)
 	return false
 }
 
-// letGo ends a part at its fence, or where it is, whether or not it was begun.
-func (s *stream) letGo(p *stream) (fenced bool) {
+// endSection ends a part at its fence, or where it is, whether or not it was begun.
+func (s *stream) endSection(p *stream) (fenced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.part.Load() == p {
+	if s.current.Load() == p {
 		return s.endPart()
 	}
 	fenced = p.sealed.Load()
@@ -145,9 +145,9 @@ func (s *stream) letGo(p *stream) (fenced bool) {
 	return fenced
 }
 
-// takeBack seals the part, and has what comes be the shell's own again. Called with mu.
-func (s *stream) takeBack(p *stream) {
-	s.part.Store(nil)
+// endLend seals the part, and has what comes be the shell's own again. Called with mu.
+func (s *stream) endLend(p *stream) {
+	s.current.Store(nil)
 	p.unblock()
 	p.seal()
 	p.shown()

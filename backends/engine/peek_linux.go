@@ -12,12 +12,12 @@ import (
 // Why a child has ended: si_code of waitid(2), which x/sys lacks.
 const cldExited = 1
 
-// peek reads the end of the main process while it is a zombie: the journal has
+// peekExit reads the end of the main process while it is a zombie: the journal has
 // to know it before nobody else can tell. It reports whether the kernel did.
-func (j *job) peek(end *ending) bool {
+func (j *job) peekExit(end *mainExit) bool {
 	var info unix.Siginfo
 	var usage unix.Rusage
-	if err := j.e.opt.Sys.Inspect(j.root.pid, &info, &usage); err != nil || infoPid(&info) != j.root.pid {
+	if err := j.engine.opt.Sys.Inspect(j.proc.pid, &info, &usage); err != nil || infoPid(&info) != j.proc.pid {
 		return false
 	}
 	end.rusage = rusageOf(&usage)
@@ -35,7 +35,7 @@ const reapedWithin = 100 * time.Millisecond
 
 // recall asks for the status of a main process that somebody else has reaped: the
 // kernel tells it to who has a pidfd of it (Linux 6.15). It reports whether it did.
-func (r *root) recall(ws *unix.WaitStatus) bool {
+func (r *mainProcess) recall(ws *unix.WaitStatus) bool {
 	sys := r.e.opt.Sys
 	for range 2 {
 		info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}

@@ -13,7 +13,7 @@ import (
 // for all of them in one goroutine, behind one descriptor in the netpoller. It
 // begins with the first that is added.
 type pollset struct {
-	h      *host
+	h      *platform
 	events [64]unix.EpollEvent // the common goroutine's
 
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type pollset struct {
 	closed bool
 }
 
-func newPollset(h *host) *pollset {
+func newPollset(h *platform) *pollset {
 	return &pollset{h: h, ep: -1, exited: make(map[uint64]func()), quiet: make(map[uint64]*stream), heard: make(map[uint64]func())}
 }
 
@@ -140,7 +140,7 @@ var errUnwatched = errors.New("the descriptor cannot be watched")
 // listen calls ready, in a goroutine of the engine, whenever something has come
 // to a descriptor that never waits, until its file is closed. It closes one that
 // the netpoller would not have: nobody would hear of it.
-func (h *host) listen(fd int, name string, ready func(fd int)) (*os.File, error) {
+func (h *platform) listen(fd int, name string, ready func(fd int)) (*os.File, error) {
 	file := os.NewFile(uintptr(fd), name)
 	conn, err := file.SyscallConn()
 	if err == nil && file.SetReadDeadline(time.Time{}) != nil {
@@ -150,7 +150,7 @@ func (h *host) listen(fd int, name string, ready func(fd int)) (*os.File, error)
 		_ = file.Close()
 		return nil, err
 	}
-	h.e.background(func() {
+	h.engine.background(func() {
 		_ = conn.Read(func(fd uintptr) bool {
 			ready(int(fd))
 			return false
@@ -219,7 +219,7 @@ func (p *pollset) close() {
 
 // waitFor has a job of a library's host reaped when it has exited. Where no
 // pidfd can be watched a thread waits instead.
-func (h *host) waitFor(j *job, pid, pidfd int) {
+func (h *platform) waitFor(j *job, pid, pidfd int) {
 	if pidfd >= 0 && h.pollset.watch(pidfd, func() { h.exitSeen(j, pid, pidfd) }) == nil {
 		return
 	}
@@ -228,7 +228,7 @@ func (h *host) waitFor(j *job, pid, pidfd int) {
 
 // exitSeen reaps a process whose pidfd is readable. One that is traced is not
 // ours to reap before its tracer lets go.
-func (h *host) exitSeen(j *job, pid, pidfd int) {
+func (h *platform) exitSeen(j *job, pid, pidfd int) {
 	var info unix.Siginfo
 	err := h.sys.Waitid(unix.P_PIDFD, pidfd, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
 	if err == nil && infoPid(&info) == 0 {
@@ -238,8 +238,8 @@ func (h *host) exitSeen(j *job, pid, pidfd int) {
 	j.reapSafely()
 }
 
-func (h *host) waitInThread(j *job, pid int) {
-	h.e.run(j, func() {
+func (h *platform) waitInThread(j *job, pid int) {
+	h.engine.run(j, func() {
 		var info unix.Siginfo
 		_ = h.sys.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT)
 		j.reap()

@@ -18,7 +18,7 @@ type process struct {
 
 // Output implements backends.Process.
 func (p process) Output(s messages.Stream) (spill.Log, error) {
-	log, err := p.job.e.opt.Store.Open(string(p.job.id), uint8(s))
+	log, err := p.job.engine.opt.Store.Open(string(p.job.id), uint8(s))
 	if err == nil {
 		return log, nil
 	}
@@ -39,14 +39,14 @@ func (p process) Do(c backends.Control) { p.job.do(p.by, c) }
 // Stop implements backends.Process.
 func (p process) Stop(c messages.Cause, grace time.Duration) { p.job.stop(c, grace) }
 
-// Watch implements backends.Process.
+// NotifyGrowth implements backends.Process.
 func (p process) NotifyGrowth(s messages.Stream, from int64) {
 	if int(s) < len(p.job.credits.armed) && p.job.owner() == p.by && p.job.credits.arm(s, from) {
-		p.job.e.run(p.job, p.job.tell)
+		p.job.engine.run(p.job, p.job.tell)
 	}
 }
 
-// Note implements backends.Process.
+// SaveMeta implements backends.Process.
 func (p process) SaveMeta(meta []byte) {
 	if len(meta) > backends.MaxMeta {
 		p.job.fault(errors.New("a note above backends.MaxMeta was dropped"))

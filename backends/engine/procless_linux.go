@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procless is a Sys for a process whose /proc is that of other processes than the kernel
+// foreignProcfs is a Sys for a process whose /proc is that of other processes than the kernel
 // gives it by the same numbers, as in a pid namespace without a mount of its own, or that
 // has none. No process is looked at there: whoever is found would be a stranger, or
 // somebody else with his number.
-type procless struct{ Sys }
+type foreignProcfs struct{ Sys }
 
-func (s procless) OpenAt(dir int, path string, flags int) (int, error) {
+func (s foreignProcfs) OpenAt(dir int, path string, flags int) (int, error) {
 	if below, ok := strings.CutPrefix(path, "/proc"); ok && flags&unix.O_PATH == 0 && isTable(below) {
 		return -1, unix.ENOENT
 	}

@@ -14,24 +14,24 @@ const (
 // quiet: one goroutine waits for all that are. One whose log is synced has its
 // own from the start.
 func (s *stream) begin() {
-	if s.of == nil && !s.attend() {
+	if s.reader == nil && !s.attachShared() {
 		s.handOver()
 	}
 }
 
-// attend gives the stream to the common goroutine, if that can have it.
-func (s *stream) attend() bool { return !s.durable && s.job.e.host.pollset.attend(s) == nil }
+// attachShared gives the stream to the common goroutine, if that can have it.
+func (s *stream) attachShared() bool { return !s.durable && s.job.engine.host.pollset.attend(s) == nil }
 
 // ready takes what has come, in the common goroutine. A fault of one stream is
 // none of the others'.
 func (s *stream) ready() {
 	defer s.job.guard()
-	s.carefully(s.take)
+	s.carefully(s.moveShared)
 }
 
-// take moves little, into a log that is not slow. For all else the stream gets a
+// moveShared moves little, into a log that is not slow. For all else the stream gets a
 // goroutine of its own, and keeps it.
-func (s *stream) take() {
+func (s *stream) moveShared() {
 	v := held
 	var grown *stream
 	if s.isQuiet() && !s.held() || s.sealed.Load() {
@@ -39,11 +39,11 @@ func (s *stream) take() {
 	}
 	switch {
 	case v == empty:
-	case !s.ignore(): // somebody else takes care of it
+	case !s.detachShared(): // somebody else takes care of it
 	case v == ended:
 		s.finish()
 	default:
-		s.job.e.host.pollset.remove(&s.end)
+		s.job.engine.host.pollset.remove(&s.end)
 		s.handOver()
 	}
 	grown.tell()
@@ -51,7 +51,7 @@ func (s *stream) take() {
 
 // isQuiet counts an event. The clock is read when there were many.
 func (s *stream) isQuiet() bool {
-	if part := s.part.Load(); part != s.seen { // each command may begin anew
+	if part := s.current.Load(); part != s.seen { // each command may begin anew
 		s.seen, s.events, s.since = part, 0, time.Now()
 	}
 	if s.events++; s.events <= quietEvents {
@@ -65,6 +65,6 @@ func (s *stream) isQuiet() bool {
 	return quiet
 }
 
-// ignore takes the stream from the common goroutine. It reports whether it was
+// detachShared takes the stream from the common goroutine. It reports whether it was
 // there: who took it decides what becomes of it.
-func (s *stream) ignore() bool { return s.job.e.host.pollset.leave(s) }
+func (s *stream) detachShared() bool { return s.job.engine.host.pollset.leave(s) }

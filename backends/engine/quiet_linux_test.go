@@ -20,7 +20,7 @@ import (
 
 // attended reports whether a stream is among the quiet ones.
 func attended(s *stream) bool {
-	p := s.job.e.host.pollset
+	p := s.job.engine.host.pollset
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.quiet[s.tag] == s
@@ -343,7 +343,7 @@ func TestReadEndIsClosedBehindItsUsers(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for end.use(func(fd int) {
-					if n, err := (kernel{}).Unread(fd); n != 2 || err != nil {
+					if n, err := (kernel{}).BytesReadable(fd); n != 2 || err != nil {
 						t.Errorf("%d bytes, %v", n, err)
 					}
 				}) {

@@ -5,8 +5,8 @@ package engine
 // begin has the output moved from now on, in a goroutine of its own.
 func (s *stream) begin() { s.handOver() }
 
-// attend is not to be had: no goroutine is common to streams here.
-func (s *stream) attend() bool { return false }
+// attachShared is not to be had: no goroutine is common to streams here.
+func (s *stream) attachShared() bool { return false }
 
-// ignore has nothing to take.
-func (s *stream) ignore() bool { return false }
+// detachShared has nothing to take.
+func (s *stream) detachShared() bool { return false }

@@ -9,26 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sight is what a look at a job's input has shown.
-type sight uint8
+// inputState is what a look at a job's input has shown.
+type inputState uint8
 
 const (
-	goesOn sight = iota // nobody waits for it
-	reads               // a process is held up in a read of the empty pipe
-	blind               // nobody seems to, but not all of the processes could be seen
-	deaf                // nobody has the pipe any more
-	unseen              // there is none any more
+	notReading inputState = iota // nobody waits for it
+	reads                        // a process is held up in a read of the empty pipe
+	blind                        // nobody seems to, but not all of the processes could be seen
+	deaf                         // nobody has the pipe any more
+	unseen                       // there is none any more
 )
 
-// reader finds out whether processes wait in a read of one pipe.
-type reader struct {
+// pipeReadProbe finds out whether processes wait in a read of one pipe.
+type pipeReadProbe struct {
 	sys  Sys
 	pipe unix.Stat_t
 }
 
 // lookAt looks at processes in turn.
-func lookAt(pids []int, look func(pid int) sight) sight {
-	all := goesOn
+func lookAt(pids []int, look func(pid int) inputState) inputState {
+	all := notReading
 	for _, pid := range pids {
 		switch look(pid) {
 		case reads:
@@ -41,7 +41,7 @@ func lookAt(pids []int, look func(pid int) sight) sight {
 }
 
 // process looks at the system calls in which its threads are.
-func (r *reader) process(pid int) sight {
+func (r *pipeReadProbe) process(pid int) inputState {
 	tids, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "task"))
 	if err != nil {
 		return denied(err)
@@ -50,7 +50,7 @@ func (r *reader) process(pid int) sight {
 		thread := procPath(pid, "task/"+tid+"/")
 		call, err := readFile(r.sys, unix.AT_FDCWD, thread+"syscall")
 		switch {
-		case err != nil && denied(err) == goesOn:
+		case err != nil && denied(err) == notReading:
 			continue // it has ended
 		case err != nil:
 			return r.suspect(pid, tids)
@@ -59,13 +59,13 @@ func (r *reader) process(pid int) sight {
 			return reads
 		}
 	}
-	return goesOn
+	return notReading
 }
 
 // denied tells what may not be seen from what is not there any more.
-func denied(err error) sight {
+func denied(err error) inputState {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
-		return goesOn
+		return notReading
 	}
 	return blind
 }
@@ -91,13 +91,13 @@ func readOf(call []byte) int {
 }
 
 // is reports whether a path leads to the pipe.
-func (r *reader) is(path string) bool {
+func (r *pipeReadProbe) is(path string) bool {
 	var st unix.Stat_t
 	return r.sys.StatAt(unix.AT_FDCWD, path, &st) == nil && st.Ino == r.pipe.Ino && st.Dev == r.pipe.Dev
 }
 
 // sleeps reports whether a thread waits, and was not stopped while it did.
-func (r *reader) sleeps(pid int, thread string) bool {
+func (r *pipeReadProbe) sleeps(pid int, thread string) bool {
 	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"stat")
 	if err != nil {
 		return false
@@ -108,7 +108,7 @@ func (r *reader) sleeps(pid int, thread string) bool {
 
 // suspect looks where the kernel shows no system calls (Yama, from the scope 2 on): a
 // thread that sleeps in a read of some pipe reads ours, if its process has no other.
-func (r *reader) suspect(pid int, tids []string) sight {
+func (r *pipeReadProbe) suspect(pid int, tids []string) inputState {
 	for _, tid := range tids {
 		thread := procPath(pid, "task/"+tid+"/")
 		before := r.switches(thread)
@@ -126,11 +126,11 @@ func (r *reader) suspect(pid int, tids []string) sight {
 			return reads
 		}
 	}
-	return goesOn
+	return notReading
 }
 
 // place is where in the kernel a thread sleeps; "": it is not shown.
-func (r *reader) place(thread string) string {
+func (r *pipeReadProbe) place(thread string) string {
 	text, err := readFile(r.sys, unix.AT_FDCWD, thread+"wchan")
 	if where := string(bytes.TrimSpace(text)); err == nil && where != "0" {
 		return where
@@ -138,16 +138,16 @@ func (r *reader) place(thread string) string {
 	return ""
 }
 
-func (r *reader) hidden(thread string) bool { return r.place(thread) == "" }
+func (r *pipeReadProbe) hidden(thread string) bool { return r.place(thread) == "" }
 
 // maybeReads reports whether a thread that sleeps may be in a read of a pipe.
-func (r *reader) maybeReads(thread string) bool {
+func (r *pipeReadProbe) maybeReads(thread string) bool {
 	where := r.place(thread)
 	return where == "" || strings.Contains(where, "pipe_read") || strings.HasPrefix(where, "pipe_wait")
 }
 
 // switches counts how often a thread went to sleep; "" if it cannot be known.
-func (r *reader) switches(thread string) string {
+func (r *pipeReadProbe) switches(thread string) string {
 	text, _ := readFile(r.sys, unix.AT_FDCWD, thread+"status")
 	_, count, _ := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
 	count, _, _ = strings.Cut(count, "\n")
@@ -155,7 +155,7 @@ func (r *reader) switches(thread string) string {
 }
 
 // pipes reports whether a process can read the pipe, and any other.
-func (r *reader) pipes(pid int) (ours, others bool, err error) {
+func (r *pipeReadProbe) pipes(pid int) (ours, others bool, err error) {
 	fds, err := listDir(r.sys, unix.AT_FDCWD, procPath(pid, "fd"))
 	if err != nil {
 		return false, false, err
@@ -175,7 +175,7 @@ func (r *reader) pipes(pid int) (ours, others bool, err error) {
 }
 
 // readable reports whether a descriptor was opened for reading, or might have been.
-func (r *reader) readable(info string) bool {
+func (r *pipeReadProbe) readable(info string) bool {
 	text, err := readFile(r.sys, unix.AT_FDCWD, info)
 	if err != nil {
 		return true
@@ -196,7 +196,7 @@ const (
 )
 
 // canSeeReads is how, "" if it cannot.
-func (h *host) canSeeReads() string {
+func (h *platform) canSeeReads() string {
 	if _, err := readFile(h.sys, unix.AT_FDCWD, "/proc/thread-self/syscall"); err == nil {
 		scope, err := readFile(h.sys, unix.AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope")
 		if s := string(bytes.TrimSpace(scope)); err != nil || s == "0" || s == "1" { // 1: what descends from us

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keys finds out whether processes wait for what is typed on one terminal: in a read
+// ttyReadProbe finds out whether processes wait for what is typed on one terminal: in a read
 // of it, or in a poll or select that can end by nothing else, which is how editors and
 // shells wait. Who polls for a while only, or for something beside, goes on without.
-type keys struct {
+type ttyReadProbe struct {
 	sys    Sys
 	device uint64 // of the terminal
 	secret bool   // what is typed is not shown: that is enough, where nothing can be seen
@@ -20,8 +20,8 @@ type keys struct {
 
 // lookAtTerminal looks at the terminal, then at who is in its foreground: what comes
 // between was not there. secret says that what is typed would not be shown.
-func (j *job) lookAtTerminal(master *readEnd, t tree) (seen sight, secret bool) {
-	k := keys{sys: j.e.opt.Sys}
+func (j *job) lookAtTerminal(master *readEnd, t tree) (seen inputState, secret bool) {
+	k := ttyReadProbe{sys: j.engine.opt.Sys}
 	group := 0
 	seen = unseen
 	master.use(func(fd int) { seen, group = k.open(fd) })
@@ -49,7 +49,7 @@ func hidesInput(modes *unix.Termios) bool { return modes.Lflag&(unix.ICANON|unix
 
 // open learns what it must know of the terminal: reads says that whoever reads it
 // waits.
-func (k *keys) open(master int) (seen sight, group int) {
+func (k *ttyReadProbe) open(master int) (seen inputState, group int) {
 	modes, err := k.sys.Modes(master)
 	if err != nil {
 		return blind, 0
@@ -58,7 +58,7 @@ func (k *keys) open(master int) (seen sight, group int) {
 	if group, err = k.sys.Foreground(master); err != nil {
 		return blind, 0
 	}
-	peer, err := k.sys.Peer(master)
+	peer, err := k.sys.PTYPeer(master)
 	if err != nil {
 		return blind, 0
 	}
@@ -72,7 +72,7 @@ func (k *keys) open(master int) (seen sight, group int) {
 	case err != nil:
 		return blind, 0
 	case ready: // it has what somebody will read
-		return goesOn, group
+		return notReading, group
 	}
 	return reads, group
 }
@@ -80,17 +80,17 @@ func (k *keys) open(master int) (seen sight, group int) {
 // process looks at the system calls in which its threads are. A process that may not
 // be looked at, and sleeps while the terminal hides what is typed, asks for a password:
 // sudo and ssh do.
-func (k *keys) process(pid int) sight {
+func (k *ttyReadProbe) process(pid int) inputState {
 	tids, err := listDir(k.sys, unix.AT_FDCWD, procPath(pid, "task"))
 	if err != nil {
 		return denied(err)
 	}
-	r := reader{sys: k.sys}
+	r := pipeReadProbe{sys: k.sys}
 	for _, tid := range tids {
 		thread := procPath(pid, "task/"+tid+"/")
 		text, err := readFile(k.sys, unix.AT_FDCWD, thread+"syscall")
 		switch {
-		case err != nil && denied(err) == goesOn:
+		case err != nil && denied(err) == notReading:
 			continue // it has ended
 		case err != nil && !r.sleeps(pid, thread):
 			continue // what it does cannot be seen while it ends or begins a program, either
@@ -103,11 +103,11 @@ func (k *keys) process(pid int) sight {
 			return reads
 		}
 	}
-	return goesOn
+	return notReading
 }
 
 // waits reports whether a system call ends only when something is typed.
-func (k *keys) waits(pid int, thread string, text []byte) bool {
+func (k *ttyReadProbe) waits(pid int, thread string, text []byte) bool {
 	if fd := readOf(text); fd >= 0 {
 		return k.is(thread, fd)
 	}
@@ -141,7 +141,7 @@ func (k *keys) waits(pid int, thread string, text []byte) bool {
 
 // is reports whether a descriptor of a thread is the terminal, or the one of its
 // session by that name (/dev/tty).
-func (k *keys) is(thread string, fd int) bool {
+func (k *ttyReadProbe) is(thread string, fd int) bool {
 	var st unix.Stat_t
 	err := k.sys.StatAt(unix.AT_FDCWD, thread+"fd/"+strconv.Itoa(fd), &st)
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && (uint64(st.Rdev) == k.device || uint64(st.Rdev) == unix.Mkdev(5, 0))
@@ -155,7 +155,7 @@ const mostWatched = 64
 
 // polled are the descriptors of a poll; ok is false if one is watched for something
 // else than input.
-func (k *keys) polled(pid int, args [6]uint64) (fds []int, ok bool) {
+func (k *ttyReadProbe) polled(pid int, args [6]uint64) (fds []int, ok bool) {
 	if args[1] > mostWatched {
 		return nil, false
 	}
@@ -176,7 +176,7 @@ func (k *keys) polled(pid int, args [6]uint64) (fds []int, ok bool) {
 }
 
 // selected are the descriptors of a select, as those of a poll.
-func (k *keys) selected(pid int, args [6]uint64) (fds []int, ok bool) {
+func (k *ttyReadProbe) selected(pid int, args [6]uint64) (fds []int, ok bool) {
 	if args[0] > unix.FD_SETSIZE {
 		return nil, false
 	}
@@ -203,11 +203,11 @@ func (k *keys) selected(pid int, args [6]uint64) (fds []int, ok bool) {
 }
 
 // memory reads that of a process.
-func (k *keys) memory(pid int, at uint64, p []byte) bool {
+func (k *ttyReadProbe) memory(pid int, at uint64, p []byte) bool {
 	if len(p) == 0 {
 		return true
 	}
-	n, err := k.sys.Memory(pid, uintptr(at), p)
+	n, err := k.sys.ReadProcessMemory(pid, uintptr(at), p)
 	return err == nil && n == len(p)
 }
 

@@ -7,24 +7,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownReaper waits for every child of a process that is ours alone, in one
+// reaper waits for every child of a process that is ours alone, in one
 // thread and without a descriptor for any of them. A child is reaped as soon as
 // it was seen: nothing stays a zombie for its drain.
-type ownReaper struct {
-	h    *host
-	wake chan struct{} // a child was forked; capacity 1
-	stop chan struct{}
-	done chan struct{}
+type reaper struct {
+	platform *platform
+	wake     chan struct{} // a child was forked; capacity 1
+	stop     chan struct{}
+	done     chan struct{}
 
-	*forks              // a child whose fork is under way is no stray
-	roots  map[int]*job // guarded by the forks' mu
-	action *sigaction   // what SIGCHLD did before; nil: it does so still
+	*inflightForks              // a child whose fork is under way is no stray
+	roots          map[int]*job // guarded by the forks' mu
+	action         *sigaction   // what SIGCHLD did before; nil: it does so still
 }
 
-func newOwnReaper(h *host) *ownReaper {
-	r := &ownReaper{
-		h: h, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		forks: h.forks, roots: make(map[int]*job),
+func newOwnReaper(h *platform) *reaper {
+	r := &reaper{
+		platform: h, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		inflightForks: h.forks, roots: make(map[int]*job),
 	}
 	r.silence()
 	go r.loop()
@@ -35,29 +35,29 @@ func newOwnReaper(h *host) *ownReaper {
 // exit without it. The Go runtime has a handler, for which each exit takes one more
 // thread out of its sleep, 12 µs a job. A child is a zombie until it is waited for, as
 // before: only a signal that is ignored expressly would change that.
-func (r *ownReaper) silence() {
+func (r *reaper) silence() {
 	var none, was sigaction
-	if r.h.sys.SignalAction(unix.SIGCHLD, &none, &was) == nil {
+	if r.platform.sys.SignalAction(unix.SIGCHLD, &none, &was) == nil {
 		r.action = &was
 	}
 }
 
 // forked wakes a reaper that had no child to wait for.
-func (r *ownReaper) forked() {
+func (r *reaper) forked() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (r *ownReaper) add(pid int, j *job) {
+func (r *reaper) add(pid int, j *job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.roots[pid] = j
 }
 
 // count is how many jobs live.
-func (r *ownReaper) count() int {
+func (r *reaper) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.roots)
@@ -70,7 +70,7 @@ const execBound = 10 * time.Millisecond
 // owner finds the job of a child that has exited; nil is a stray. One that leads a
 // session may be a main process whose fork is under way still, and that is waited for;
 // any other is not, since the exec of another's child may take long.
-func (r *ownReaper) owner(pid int) *job {
+func (r *reaper) owner(pid int) *job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.next
@@ -94,35 +94,35 @@ func (r *ownReaper) owner(pid int) *job {
 
 // leads reports whether a process leads a session, or cannot be looked at. Called with
 // mu, which it lets go of meanwhile.
-func (r *ownReaper) leads(pid int) bool {
+func (r *reaper) leads(pid int) bool {
 	r.mu.Unlock()
 	defer r.mu.Lock()
-	p, ok := statProc(r.h.sys, pid)
+	p, ok := statProc(r.platform.sys, pid)
 	return !ok || p.sid == pid
 }
 
 // settled waits for the forks that are under way.
-func (r *ownReaper) settled() {
+func (r *reaper) settled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(nil, nil)
 }
 
 // remove forgets a job that was reaped. Its number may be another's by now.
-func (r *ownReaper) remove(pid int, j *job) {
+func (r *reaper) remove(pid int, j *job) {
 	r.mu.Lock()
 	if r.roots[pid] == j {
 		delete(r.roots, pid)
 	}
 	left := len(r.roots)
 	r.mu.Unlock()
-	if r.h.walk != nil {
-		r.h.walk.lives(left)
+	if r.platform.orphans != nil {
+		r.platform.orphans.lives(left)
 	}
 }
 
 // strays are those of pids that no job was started as.
-func (r *ownReaper) strays(pids []int) []int {
+func (r *reaper) strays(pids []int) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(nil, nil)
@@ -135,12 +135,12 @@ func (r *ownReaper) strays(pids []int) []int {
 	return out
 }
 
-func (r *ownReaper) loop() {
+func (r *reaper) loop() {
 	defer close(r.done)
 	for pause := pollFirst; ; {
 		runtime.Gosched() // a wait holds its processor for a while: others go first
 		var info unix.Siginfo
-		err := r.h.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
+		err := r.platform.sys.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT)
 		switch {
 		case err == nil:
 			pause = pollFirst
@@ -168,7 +168,7 @@ func (r *ownReaper) loop() {
 const backstopLast = 200 * time.Millisecond
 
 // sleep waits for a fork, for due, or for the end, of which it reports false.
-func (r *ownReaper) sleep(due <-chan time.Time) bool {
+func (r *reaper) sleep(due <-chan time.Time) bool {
 	select {
 	case <-r.wake:
 	case <-due:
@@ -179,15 +179,15 @@ func (r *ownReaper) sleep(due <-chan time.Time) bool {
 }
 
 // reap takes one child that has exited.
-func (r *ownReaper) reap(pid int) {
+func (r *reaper) reap(pid int) {
 	if pid == 0 {
 		return
 	}
 	j := r.owner(pid)
 	if j == nil {
-		_, _ = r.h.sys.Wait4(pid, nil, 0, nil)
-		if r.h.walk != nil {
-			r.h.walk.stir()
+		_, _ = r.platform.sys.Wait4(pid, nil, 0, nil)
+		if r.platform.orphans != nil {
+			r.platform.orphans.stir()
 		}
 		return
 	}
@@ -196,7 +196,7 @@ func (r *ownReaper) reap(pid int) {
 }
 
 // lookAtEach asks for the exit of each job in turn.
-func (r *ownReaper) lookAtEach() {
+func (r *reaper) lookAtEach() {
 	r.mu.Lock()
 	roots := make(map[int]*job, len(r.roots))
 	for pid, j := range r.roots {
@@ -204,21 +204,21 @@ func (r *ownReaper) lookAtEach() {
 	}
 	r.mu.Unlock()
 	for pid, j := range roots {
-		if r.h.hasExited(&j.root) {
+		if r.platform.hasExited(&j.proc) {
 			j.reapSafely()
 			r.remove(pid, j)
 		}
 	}
 }
 
-func (r *ownReaper) ended() bool { return isClosed(r.done) }
+func (r *reaper) ended() bool { return isClosed(r.done) }
 
 // close ends the loop. With children that cannot be ended it is left to wait
 // for them: a wait cannot be interrupted.
-func (r *ownReaper) close(alone bool) {
+func (r *reaper) close(alone bool) {
 	close(r.stop)
 	if r.action != nil {
-		_ = r.h.sys.SignalAction(unix.SIGCHLD, r.action, &sigaction{})
+		_ = r.platform.sys.SignalAction(unix.SIGCHLD, r.action, &sigaction{})
 	}
 	if !alone {
 		return

@@ -37,31 +37,31 @@ type Record struct {
 }
 
 func (j *job) recordStart(at time.Time, c child) {
-	if j.e.opt.Journal != nil {
-		j.e.opt.Journal(Record{
+	if j.engine.opt.Journal != nil {
+		j.engine.opt.Journal(Record{
 			Kind: RecordStarted, Job: j.id, At: at, PID: c.pid, StartTime: c.start, Cgroup: c.tree.path(), Isolation: c.tree.isolation(),
 		})
 	}
 }
 
 // recordExit is called in the goroutine that reaps.
-func (j *job) recordExit(end ending) {
+func (j *job) recordExit(end mainExit) {
 	j.mu.Lock()
 	j.recorded = true
 	cause, t := j.stoppedFor(), j.tree
 	j.mu.Unlock()
-	j.e.opt.Journal(Record{
-		Kind: RecordExited, Job: j.id, At: end.at, PID: j.root.pid, StartTime: j.root.start, Cgroup: t.path(),
+	j.engine.opt.Journal(Record{
+		Kind: RecordExited, Job: j.id, At: end.at, PID: j.proc.pid, StartTime: j.proc.start, Cgroup: t.path(),
 		Status: end.status, Rusage: end.rusage, Cause: cause,
 	})
 }
 
 // recordDrained is called with mu.
 func (j *job) recordDrained(sizes messages.Sizes, seq uint64) {
-	if j.e.opt.Journal != nil {
-		j.e.opt.Journal(Record{
-			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.root.pid, StartTime: j.root.start, Sizes: sizes, Seq: seq,
-			Status: j.main.status, Rusage: j.main.rusage, Cause: j.stoppedFor(), OOM: j.main.oom, Flags: append([]messages.Flag(nil), j.flags...),
+	if j.engine.opt.Journal != nil {
+		j.engine.opt.Journal(Record{
+			Kind: RecordDrained, Job: j.id, At: time.Now(), PID: j.proc.pid, StartTime: j.proc.start, Sizes: sizes, Seq: seq,
+			Status: j.exit.status, Rusage: j.exit.rusage, Cause: j.stoppedFor(), OOM: j.exit.oom, Flags: append([]messages.Flag(nil), j.flags...),
 			Dir: j.cwd(),
 		})
 	}

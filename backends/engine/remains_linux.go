@@ -16,15 +16,15 @@ const remainsRounds = 8
 // ulidLen is the length of a node's name that no other node has.
 const ulidLen = 26
 
-// EndRemains kills what is left of the jobs of a node of this user that had no
+// KillLeftovers kills what is left of the jobs of a node of this user that had no
 // cgroups: all that has its tag. The caller knows that the node is dead. Who runs
 // within a job of that node itself ends nobody: it would be among them. It reports
 // whether nothing is left; if something is, a later node has to look again.
-func (e *Local) EndRemains(node string) (gone bool) {
+func (e *Local) KillLeftovers(node string) (gone bool) {
 	if len(node) != ulidLen {
 		return true // no node that tags its jobs
 	}
-	if e.host.found.NoProcesses != "" {
+	if e.host.probed.NoProcesses != "" {
 		return false // nobody can be seen
 	}
 	if isTagged([]byte(tagName+"="+os.Getenv(tagName)), node) {
@@ -51,7 +51,7 @@ func (e *Local) EndRemains(node string) (gone bool) {
 
 // remains are the living processes of this user with the tag of a node. The
 // start time is read before the tag: a signal proves it, and so the tag.
-func (h *host) remains(node string) []proc {
+func (h *platform) remains(node string) []proc {
 	names, _ := listDir(h.sys, unix.AT_FDCWD, "/proc")
 	var found []proc
 	for _, n := range names {
@@ -73,7 +73,7 @@ func (h *host) remains(node string) []proc {
 
 // isOurs reports whether the real user of a process is ours: root reads the
 // environment of everybody, and anybody may have written any tag into it.
-func (h *host) isOurs(pid int) bool {
+func (h *platform) isOurs(pid int) bool {
 	text, err := readFile(h.sys, unix.AT_FDCWD, procPath(pid, "status"))
 	if err != nil {
 		return false

@@ -26,9 +26,9 @@ func TestFaultOnlyWhatIsTaggedIsEnded(t *testing.T) {
 		return e
 	}
 	theirs, beside := left("TROUPE_TREE="+other+":J:"+dead+":J"), left("NOT_TROUPE_TREE="+dead+":J")
-	r.e.EndRemains("J")
+	r.e.KillLeftovers("J")
 	t.Setenv(tagName, dead+":K")
-	if r.e.EndRemains(dead) {
+	if r.e.KillLeftovers(dead) {
 		t.Error("it is among them, and says that nothing is left")
 	}
 	for _, e := range []*ear{theirs, beside} {
@@ -37,7 +37,7 @@ func TestFaultOnlyWhatIsTaggedIsEnded(t *testing.T) {
 		}
 	}
 	t.Setenv(tagName, other+":K")
-	if !r.e.EndRemains(dead) {
+	if !r.e.KillLeftovers(dead) {
 		t.Error("something is left")
 	}
 	if x := theirs.over(); x.Status.Signal != "KILL" {
@@ -86,12 +86,12 @@ func TestFaultRemainsAreLookedForTwice(t *testing.T) {
 	e.grown(messages.Merged, 0)
 
 	sys.shield.Store(true)
-	if r.e.EndRemains(dead) {
+	if r.e.KillLeftovers(dead) {
 		t.Error("it lives, and nothing is said to be left")
 	}
 	sys.shield.Store(false)
 	sys.looks.Store(1)
-	if !r.e.EndRemains(dead) {
+	if !r.e.KillLeftovers(dead) {
 		t.Error("something is left")
 	}
 	if x := e.over(); x.Status.Signal != "KILL" {

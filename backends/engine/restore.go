@@ -18,14 +18,14 @@ type Restored struct {
 // if it had ended here. The caller knows that nothing of it is left. An ID that
 // is known stays what it is.
 func (e *Local) Restore(r Restored) {
-	j := &job{e: e, id: r.ID, meta: r.Meta, root: root{e: e, pidfd: -1}}
+	j := &job{engine: e, id: r.ID, meta: r.Meta, proc: mainProcess{e: e, pidfd: -1}}
 	j.credits.job = j
-	j.phase, j.cleaned, j.treeGone = over, true, true
-	j.toldMain, j.told, j.toldClosed, j.toldEnded = true, true, true, true
+	j.phase, j.cleaned, j.treeGone = phaseDone, true, true
+	j.toldMain, j.toldExited, j.toldClosed, j.toldEnded = true, true, true, true
 	j.started = r.Started
 	for _, f := range r.Facts {
 		seq, f := e.number(f)
-		j.kept = append(j.kept, numbered{seq, f})
+		j.unsettled = append(j.unsettled, sequencedFact{seq, f})
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

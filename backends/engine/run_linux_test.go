@@ -116,7 +116,7 @@ func TestJobIsPlaced(t *testing.T) {
 	e := r.start(s)
 	e.over()
 	want := "A=1\nB=two words\nPATH=/usr/bin\n"
-	if r.e.host.walk != nil {
+	if r.e.host.orphans != nil {
 		want += "TROUPE_TREE=TEST:" + string(s.ID) + "\n"
 	}
 	if got := r.output(e, messages.Merged); got != want {

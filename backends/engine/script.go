@@ -17,7 +17,7 @@ const scriptFile = "troupe-script-"
 // write puts the script of a job into a file that only this user can read, and
 // names it as the last word. It may have megabytes, which is why it is the work
 // of who forks. A second try of the fork finds it done.
-func (j *job) write(spec *backends.Spec) *failure {
+func (j *job) write(spec *backends.Spec) *startError {
 	if spec.Script == "" {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (j *job) write(spec *backends.Spec) *failure {
 		return unwritten(err, hint)
 	}
 	j.mu.Lock()
-	j.later.scratch = f.Name()
+	j.postFork.scratch = f.Name()
 	j.mu.Unlock()
 	_, err = f.WriteString(spec.Script)
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -44,7 +44,7 @@ func (j *job) write(spec *backends.Spec) *failure {
 // written there.
 func (j *job) scriptDir() (dir, hint string, err error) {
 	dir, hint = os.TempDir(), ", or name another with TMPDIR"
-	if of := j.e.opt.ScriptDir; of != nil {
+	if of := j.engine.opt.ScriptDir; of != nil {
 		if dir, err = of(); err != nil {
 			hint = "see to it that the directory of this node can be made and entered"
 			if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
@@ -58,7 +58,7 @@ func (j *job) scriptDir() (dir, hint string, err error) {
 }
 
 // unwritten is a script that could not be written.
-func unwritten(err error, hint string) *failure {
+func unwritten(err error, hint string) *startError {
 	f := refused(messages.SpawnFailed, name(errno(err)), "the command's text could not be written to a file: "+err.Error())
 	f.err.Hint = hint
 	return f

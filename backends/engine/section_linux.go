@@ -16,35 +16,35 @@ import (
 	"troupe/messages"
 )
 
-// section is what a job has that is a command of a live shell: the part of the shell's
+// shellCommand is what a job has that is a command of a live shell: the part of the shell's
 // life that is its own.
-type section struct {
+type shellCommand struct {
 	job       *job
-	shell     *live
+	shell     *liveShell
 	nonce     string
 	mode      rune     // what the shell is to open for it
 	files     []string // removed when the shell is through with them
-	io        *stdio   // what is to be let go of then
-	door      []int    // both ends of its input, until the shell has opened it
+	stdio     *stdio   // what is to be let go of then
+	inputFIFO []int    // both ends of its input, until the shell has opened it
 	short     bool     // its text is in the shell's file for that
 	part      *stream  // its output, on a terminal; nil: the shell has none
 	size      messages.Terminal
 	shared    bool // what earlier commands left may write there, too
 	preparing atomic.Bool
 
-	given   bool   // the shell has the nonce; guarded by shell.mu
-	repeats int    // times it was told again; likewise
-	before  []proc // lived in the shell's tree when it began
+	sent     bool   // the shell has the nonce; guarded by shell.mu
+	repeats  int    // times it was told again; likewise
+	baseline []proc // lived in the shell's tree when it began
 
-	back chan struct{} // closed when the shell is through with it
+	released chan struct{} // closed when the shell is through with it
 
-	aim sync.Mutex // from a look at whose processes are the command's to the signal for them
+	scanMu sync.Mutex // from a look at whose processes are the command's to the signal for them
 
-	over bool   // the shell is through with it; guarded by job.mu, as what follows
-	left []proc // what it left, when that was
-	seen bool   // noted
-	gone bool   // nothing is the command's any more: what comes now is another's; changed with aim
-	cwd  string // where the shell was then
+	shellDone bool   // the shell is through with it; guarded by job.mu, as what follows
+	leftovers []proc // what it left, when that was
+	seen      bool   // noted
+	detached  bool   // nothing is the command's any more: what comes now is another's; changed with aim
+	cwd       string // where the shell was then
 }
 
 // The names of the FIFOs of commands.
@@ -75,63 +75,63 @@ func (j *job) enter(spec *backends.Spec) {
 
 // letIn takes the shell for the command. Both are nil if that is not ready yet: the job
 // waits, and is queued again.
-func (j *job) letIn(id messages.UID) (*section, *failure) {
-	sh := j.e.lifeOf(id)
+func (j *job) letIn(id messages.UID) (*shellCommand, *startError) {
+	sh := j.engine.lifeOf(id)
 	if sh == nil {
 		return nil, shellGone()
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	switch {
-	case sh.cmd != nil && sh.cmd.job != j, sh.last != nil && sh.last.stopping():
+	case sh.current != nil && sh.current.job != j, sh.previous != nil && sh.previous.stopping():
 		return nil, refused(messages.Busy, "shell", "another command runs in the live shell")
-	case sh.why != nil:
-		return nil, sh.why
-	case sh.gone:
+	case sh.startErr != nil:
+		return nil, sh.startErr
+	case sh.exited:
 		return nil, shellGone()
-	case sh.cmd == nil:
-		sh.cmd = &section{job: j, shell: sh, back: make(chan struct{})}
+	case sh.current == nil:
+		sh.current = &shellCommand{job: j, shell: sh, released: make(chan struct{})}
 	}
-	s := sh.cmd
+	s := sh.current
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.in = s
-	if sh.poked && sh.takes() {
+	j.command = s
+	if sh.interruptPending && sh.idle() {
 		sh.sync()
 	}
-	if sh.takes() {
+	if sh.idle() {
 		s.preparing.Store(true)
 		return s, nil
 	}
-	if j.ladder != nil {
+	if j.escalation != nil {
 		return nil, stoppedEarly()
 	}
-	j.phase = waiting
+	j.phase = phaseQueued
 	return nil, nil
 }
 
 // stopping reports whether the processes of the command are being ended.
-func (s *section) stopping() bool {
+func (s *shellCommand) stopping() bool {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
-	return s.job.ladder.forAll() && !s.job.treeGone
+	return s.job.escalation.waitsForTree() && !s.job.treeGone
 }
 
 // leave frees the shell of a command that has not begun.
-func (s *section) leave() {
+func (s *shellCommand) leave() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
-	if s.shell.cmd == s {
-		s.shell.cmd = nil
+	if s.shell.current == s {
+		s.shell.current = nil
 	}
 }
 
 // prepare makes the files and FIFOs of the command.
-func (s *section) prepare(spec *backends.Spec) *failure {
+func (s *shellCommand) prepare(spec *backends.Spec) *startError {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // it never fails
 	s.nonce = hex.EncodeToString(nonce[:])
-	s.io = &stdio{sys: s.job.e.opt.Sys}
+	s.stdio = &stdio{sys: s.job.engine.opt.Sys}
 	if fail := s.shell.fits(spec); fail != nil {
 		return fail
 	}
@@ -144,7 +144,7 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 		s.mode = 'e'
 	}
 	if s.shell.master != nil {
-		return s.sitDown(spec)
+		return s.attachTerminal(spec)
 	}
 	if spec.Stdio.Streams == messages.SeparateStreams {
 		which = messages.Stdout
@@ -159,7 +159,7 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 	if spec.Stdio.Stdin == messages.StdinPipe {
 		s.mode += 'A' - 'a'
 		if err := s.input(); err != nil {
-			return lacking("pipe for the standard input", err)
+			return resourceMissing("pipe for the standard input", err)
 		}
 	}
 	return nil
@@ -171,16 +171,16 @@ func (s *section) prepare(spec *backends.Spec) *failure {
 const shortText = 4 << 10
 
 // writeText writes the text of the command.
-func (s *section) writeText(text string) error {
+func (s *shellCommand) writeText(text string) error {
 	if len(text) > shortText {
 		s.mode = 'n' - 'm'
 		return s.shell.writeFile(s.name(""), text)
 	}
 	s.short = true
-	sh, sys := s.shell, s.job.e.opt.Sys
+	sh, sys := s.shell, s.job.engine.opt.Sys
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if sh.gone {
+	if sh.exited {
 		return nil // it will be seen
 	}
 	n, err := sys.Pwrite(sh.text, []byte(text))
@@ -188,15 +188,15 @@ func (s *section) writeText(text string) error {
 	case err != nil:
 	case n < len(text):
 		err = io.ErrShortWrite
-	case n < sh.texted:
+	case n < sh.textLen:
 		err = sys.Truncate(sh.text, int64(n))
 	}
-	sh.texted = max(n, 1)
+	sh.textLen = max(n, 1)
 	return err
 }
 
 // name is the path of one of its files, which will be removed.
-func (s *section) name(suffix string) string {
+func (s *shellCommand) name(suffix string) string {
 	path := filepath.Join(s.shell.dir, s.nonce+suffix)
 	s.files = append(s.files, path)
 	return path
@@ -206,31 +206,31 @@ func (s *section) name(suffix string) string {
 // shell is through: it has no end before. A FIFO that nobody has open any more serves
 // the next command, too, which saves half of what its start costs; what a command left
 // behind may hold another, which is made anew.
-func (s *section) output(spec *backends.Spec, which messages.Stream, name string) *failure {
+func (s *shellCommand) output(spec *backends.Spec, which messages.Stream, name string) *startError {
 	path, of := filepath.Join(s.shell.dir, name), 0
 	if name == errName {
 		of = 1
 	}
 	if last := s.shell.outputs[of]; last == nil || !last.sealed.Load() {
-		_ = s.io.sys.Unlink(path) // ENOENT: it is the first
-		if err := s.io.sys.Mkfifo(path); err != nil {
-			return lacking("pipe for the output", err)
+		_ = s.stdio.sys.Unlink(path) // ENOENT: it is the first
+		if err := s.stdio.sys.Mkfifo(path); err != nil {
+			return resourceMissing("pipe for the output", err)
 		}
 	}
 	s.shell.outputs[of] = nil
-	fds, err := openAll(s.io.sys, path, unix.O_RDONLY, unix.O_WRONLY)
+	fds, err := openAll(s.stdio.sys, path, unix.O_RDONLY, unix.O_WRONLY)
 	if err != nil {
-		return lacking("pipe for the output", err)
+		return resourceMissing("pipe for the output", err)
 	}
-	s.io.theirs = append(s.io.theirs, fds[1])
-	log, err := s.job.e.opt.Store.Create(string(s.job.id), uint8(which), spec.Log)
+	s.stdio.theirs = append(s.stdio.theirs, fds[1])
+	log, err := s.job.engine.opt.Store.Create(string(s.job.id), uint8(which), spec.Log)
 	if err != nil {
-		_ = s.io.sys.Close(fds[0])
-		return lacking("log for the output", err)
+		_ = s.stdio.sys.Close(fds[0])
+		return resourceMissing("log for the output", err)
 	}
 	stream := newStream(s.job, which, fds[0], log)
 	stream.durable = isDurable(spec)
-	s.io.streams = append(s.io.streams, stream)
+	s.stdio.streams = append(s.stdio.streams, stream)
 	s.shell.outputs[of] = stream
 	return nil
 }
@@ -238,78 +238,78 @@ func (s *section) output(spec *backends.Spec, which messages.Stream, name string
 // input makes the FIFO of the standard input. Until the shell has opened it we hold a
 // reader, so that it can be filled, and another writer: a shell that opened it when all
 // writers are gone would wait for ever.
-func (s *section) input() error {
-	fds, err := openFifo(s.io.sys, s.name(inSuffix), unix.O_RDONLY, unix.O_WRONLY, unix.O_WRONLY)
+func (s *shellCommand) input() error {
+	fds, err := openFifo(s.stdio.sys, s.name(inSuffix), unix.O_RDONLY, unix.O_WRONLY, unix.O_WRONLY)
 	if err != nil {
 		return err
 	}
-	s.door = fds[:2]
-	s.io.stdin, err = newPipeEnd(os.NewFile(uintptr(fds[2]), "stdin"))
+	s.inputFIFO = fds[:2]
+	s.stdio.stdin, err = newPipeEnd(os.NewFile(uintptr(fds[2]), "stdin"))
 	return err
 }
 
 // opened lets go of the door of the input: the shell has opened it.
-func (s *section) opened() {
+func (s *shellCommand) opened() {
 	s.shell.mu.Lock()
-	door := s.door
-	s.door = nil
+	door := s.inputFIFO
+	s.inputFIFO = nil
 	s.shell.mu.Unlock()
 	for _, fd := range door {
-		_ = s.job.e.opt.Sys.Close(fd)
+		_ = s.job.engine.opt.Sys.Close(fd)
 	}
 }
 
 // undo takes back what prepare has made. Its logs stay, empty.
-func (s *section) undo() {
-	if s.io != nil {
-		s.io.undo(s.job, false)
+func (s *shellCommand) undo() {
+	if s.stdio != nil {
+		s.stdio.undo(s.job, false)
 	}
 	s.opened()
 	s.unlink()
 }
 
 // unlink removes what only this command needs, and its text.
-func (s *section) unlink() {
+func (s *shellCommand) unlink() {
 	if sh := s.shell; s.short {
 		sh.mu.Lock()
-		if sh.text >= 0 && sh.cmd == nil { // else the next has taken its place
-			_ = s.job.e.opt.Sys.Truncate(sh.text, 1) // what is made empty ext4 would write to the disk at once
-			sh.texted = 1
+		if sh.text >= 0 && sh.current == nil { // else the next has taken its place
+			_ = s.job.engine.opt.Sys.Truncate(sh.text, 1) // what is made empty ext4 would write to the disk at once
+			sh.textLen = 1
 		}
 		sh.mu.Unlock()
 	}
 	for _, path := range s.files {
-		_ = s.job.e.opt.Sys.Unlink(path)
+		_ = s.job.engine.opt.Sys.Unlink(path)
 	}
 }
 
 // begin tells that the command runs, and the shell to run it.
-func (s *section) begin() {
+func (s *shellCommand) begin() {
 	j, sh := s.job, s.shell
 	of := sh.job
 	of.mu.Lock()
-	t, oom := of.tree, of.later.oom
+	t, oom := of.tree, of.postFork.oom
 	of.mu.Unlock()
 	sh.mu.Lock()
-	s.before = sh.present
+	s.baseline = sh.baseline
 	oom += sh.ooms
 	sh.mu.Unlock()
-	s.shared = s.part != nil && s.anyLives(s.before)
+	s.shared = s.part != nil && s.anyLives(s.baseline)
 	j.born(child{
-		pid: of.root.pid, start: of.root.start, pidfd: -1, tree: &inShell{section: s, tree: t},
-		streams: s.io.streams, stdin: s.io.stdin, term: s.io.term, oom: oom, flags: s.io.flags,
+		pid: of.proc.pid, start: of.proc.start, pidfd: -1, tree: &shellCommandTree{shellCommand: s, tree: t},
+		streams: s.stdio.streams, stdin: s.stdio.stdin, term: s.stdio.term, oom: oom, flags: s.stdio.flags,
 	})
 	if s.part != nil {
-		s.takeSeat()
+		s.acquireTerminal()
 	}
 	sh.mu.Lock()
-	gone := sh.gone
+	gone := sh.exited
 	var err error
 	if !gone {
-		s.given = true
-		err = sh.tell(s.line())
-	} else if sh.cmd == s {
-		sh.cmd = nil
+		s.sent = true
+		err = sh.writeControl(s.line())
+	} else if sh.current == s {
+		sh.current = nil
 	}
 	sh.mu.Unlock()
 	switch {
@@ -318,11 +318,11 @@ func (s *section) begin() {
 	case err != nil:
 		sh.job.stop(messages.Cause{By: messages.BySystem, Reason: "the shell cannot be told what to run: " + err.Error()}, 0)
 	}
-	j.begun(s.io.streams)
+	j.begun(s.stdio.streams)
 }
 
 // line is what the shell is told.
-func (s *section) line() string { return s.nonce + string(s.mode) }
+func (s *shellCommand) line() string { return s.nonce + string(s.mode) }
 
 // mostRepeats bounds how often a shell is told of one command: anybody may say that it
 // lost it.
@@ -331,14 +331,14 @@ const mostRepeats = 16
 // repeat tells the shell once more, which passes over what it has reported. An interrupt
 // of the command before may have met it behind its report, in the read of this one: what
 // that had taken is gone then. Called with shell.mu.
-func (s *section) repeat() {
+func (s *shellCommand) repeat() {
 	if s.repeats++; s.repeats <= mostRepeats {
-		_ = s.shell.tell(s.line()) // a FIFO that is full has one
+		_ = s.shell.writeControl(s.line()) // a FIFO that is full has one
 	}
 }
 
 // outlived takes the end of the shell for that of the command.
-func (s *section) outlived(end ending) {
+func (s *shellCommand) outlived(end mainExit) {
 	if s.part != nil {
 		s.cutOff(end)
 		return
@@ -347,16 +347,16 @@ func (s *section) outlived(end ending) {
 }
 
 // ended takes the end of the command, which may be that of the shell.
-func (s *section) ended(end ending, cut bool) {
+func (s *shellCommand) ended(end mainExit, cut bool) {
 	j, sh := s.job, s.shell
-	s.io.release()
+	s.stdio.release()
 	s.opened()
 	if s.part != nil {
-		s.riseFrom()
+		s.releaseTerminal()
 	}
-	j.root.mu.Lock()
-	j.root.gone = true // nobody signals it as if it were its own process
-	j.root.mu.Unlock()
+	j.proc.mu.Lock()
+	j.proc.gone = true // nobody signals it as if it were its own process
+	j.proc.mu.Unlock()
 	var cause *messages.Cause
 	if cut {
 		end.rusage = messages.Rusage{} // it is that of all that the shell has run
@@ -365,16 +365,16 @@ func (s *section) ended(end ending, cut bool) {
 		sh.job.mu.Unlock()
 	}
 	j.mu.Lock()
-	s.over, s.cwd = true, *sh.cwd.Load()
+	s.shellDone, s.cwd = true, *sh.cwd.Load()
 	if cut {
 		j.flag(messages.FlagSessionEnded)
-		if j.stoppedFor() == (messages.Cause{}) && j.ladder == nil {
+		if j.stoppedFor() == (messages.Cause{}) && j.escalation == nil {
 			j.cause = cause
 		}
 	}
 	j.mu.Unlock()
 	j.ended(end) // what it left is noted: the ladder knows who is to be ended
-	close(s.back)
+	close(s.released)
 	s.unlink()
 }
 

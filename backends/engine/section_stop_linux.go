@@ -16,68 +16,68 @@ const comesBack = time.Second
 // climb walks the ladder of a command: it is interrupted, at 40 % of the grace what it
 // runs is asked to end, at the end of it killed. The shell is let alone as long as it
 // comes back. A rung on which nobody is left is none: the cause names what was sent.
-func (s *section) climb(l *ladder) {
+func (s *shellCommand) climb(l *escalation) {
 	j := s.job
 	j.mu.Lock()
 	grace := time.Until(l.until) > 0
 	j.mu.Unlock()
-	j.blame(l)
+	j.setCause(l)
 	if grace {
-		j.rung(l, "INT", s.interrupt)
-		if j.rest(l, secondRung, s.back) { // what does not end with the shell's command is asked at once
+		j.signalStep(l, "INT", s.interrupt)
+		if j.waitStep(l, broadcastPoint, s.released) { // what does not end with the shell's command is asked at once
 			return
 		}
-		if j.remains(l) {
+		if j.graceLeft(l) {
 			if s.runs() {
-				j.rung(l, "TERM", j.askAll)
+				j.signalStep(l, "TERM", j.termAll)
 			}
-			if j.rest(l, 1, nil) {
+			if j.waitStep(l, 1, nil) {
 				return
 			}
 		}
 	}
 	switch {
 	case s.runs():
-		j.rung(l, "KILL", s.killAll)
+		j.signalStep(l, "KILL", s.killAll)
 	case s.holdsShell():
-		j.rung(l, "INT", s.killAll)
+		j.signalStep(l, "INT", s.killAll)
 	default:
 		s.killAll() // its output may be held up
 	}
 	bound := time.NewTimer(comesBack)
 	defer bound.Stop()
 	select {
-	case <-l.gone:
+	case <-l.done:
 		return
 	case <-bound.C:
 	}
 	if !s.isOver() {
-		j.rung(l, "KILL", func() {
+		j.signalStep(l, "KILL", func() {
 			s.shell.job.stop(messages.Cause{By: l.cause.By, Reason: "a command in it could not be ended: " + l.cause.Reason}, 0)
 		})
 	}
-	j.awaitFall(l)
+	j.scheduleKillCheck(l)
 }
 
 // holdsShell reports whether the shell is at this command still.
-func (s *section) holdsShell() bool {
+func (s *shellCommand) holdsShell() bool {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
 	return s.isAt()
 }
 
 // isAt is holdsShell, called with shell.mu.
-func (s *section) isAt() bool { return s.shell.cmd == s && s.given }
+func (s *shellCommand) isAt() bool { return s.shell.current == s && s.sent }
 
 // killAll kills what the command runs, and interrupts the shell.
-func (s *section) killAll() {
+func (s *shellCommand) killAll() {
 	s.job.tree.kill()
 	s.unstick()
 	s.poke()
 }
 
 // runs reports whether the command has processes of its own.
-func (s *section) runs() bool { return len(s.job.tree.(*inShell).members()) > 0 }
+func (s *shellCommand) runs() bool { return len(s.job.tree.(*shellCommandTree).members()) > 0 }
 
 // An interrupt that is sent process by process may come to nothing: a child is not yet
 // what it will execute, and drops it, or ends before, and a shell that sees a child end
@@ -88,22 +88,22 @@ const (
 )
 
 // interrupt is a ^C: for all that the command runs, and the shell.
-func (s *section) interrupt() {
+func (s *shellCommand) interrupt() {
 	sent := map[executed]bool{}
 	s.interruptNew(sent)
 	s.pokeOnPipes()
-	s.job.e.run(s.job, func() {
+	s.job.engine.run(s.job, func() {
 		pause := interruptPause
 		for range interrupts {
 			t := time.NewTimer(pause)
 			pause *= 2
 			select {
 			case <-t.C:
-			case <-s.back:
-			case <-s.job.e.done:
+			case <-s.released:
+			case <-s.job.engine.done:
 			}
 			t.Stop()
-			if isClosed(s.back) || s.job.e.over() {
+			if isClosed(s.released) || s.job.engine.over() {
 				return
 			}
 			if s.interruptNew(sent) {
@@ -129,16 +129,16 @@ func executedBy(sys Sys, p proc) executed {
 
 // interruptNew interrupts those of the command's processes that were not before, and
 // reports whether there was one.
-func (s *section) interruptNew(sent map[executed]bool) (some bool) {
-	s.aim.Lock()
-	defer s.aim.Unlock()
+func (s *shellCommand) interruptNew(sent map[executed]bool) (some bool) {
+	s.scanMu.Lock()
+	defer s.scanMu.Unlock()
 	if s.part != nil {
 		return s.interruptFront(sent)
 	}
-	w := s.job.tree.(*inShell)
+	w := s.job.tree.(*shellCommandTree)
 	var procs []proc
 	for _, p := range w.members() {
-		if id := executedBy(s.job.e.opt.Sys, p); !sent[id] {
+		if id := executedBy(s.job.engine.opt.Sys, p); !sent[id] {
 			sent[id] = true
 			procs = append(procs, p)
 		}
@@ -148,7 +148,7 @@ func (s *section) interruptNew(sent map[executed]bool) (some bool) {
 }
 
 // pokeOnPipes pokes a shell that no terminal interrupts with its command.
-func (s *section) pokeOnPipes() {
+func (s *shellCommand) pokeOnPipes() {
 	if s.part == nil {
 		s.poke()
 	}
@@ -156,32 +156,32 @@ func (s *section) pokeOnPipes() {
 
 // poke interrupts the shell, if it is at this command still, and wakes it: it may have
 // been stopped.
-func (s *section) poke() {
+func (s *shellCommand) poke() {
 	s.shell.mu.Lock()
 	defer s.shell.mu.Unlock()
 	if s.isAt() {
-		s.shell.poke()
-		s.shell.job.root.signal(unix.SIGINT, false)
-		s.shell.job.root.signal(unix.SIGCONT, false)
+		s.shell.noteInterrupt()
+		s.shell.job.proc.signal(unix.SIGINT, false)
+		s.shell.job.proc.signal(unix.SIGCONT, false)
 	}
 }
 
-func (s *section) isOver() bool {
+func (s *shellCommand) isOver() bool {
 	s.job.mu.Lock()
 	defer s.job.mu.Unlock()
-	return s.over
+	return s.shellDone
 }
 
 // signal sends one signal to what the command runs.
-func (s *section) signal(sig syscall.Signal) messages.ProcessFact {
+func (s *shellCommand) signal(sig syscall.Signal) messages.ProcessFact {
 	if sig == unix.SIGINT {
 		s.job.acts()
 		s.interrupt()
 		return messages.ControlDone{}
 	}
-	s.aim.Lock()
-	defer s.aim.Unlock()
-	w := s.job.tree.(*inShell)
+	s.scanMu.Lock()
+	defer s.scanMu.Unlock()
+	w := s.job.tree.(*shellCommandTree)
 	procs := w.members()
 	if len(procs) == 0 {
 		return messages.ControlRefused{Err: messages.Error{

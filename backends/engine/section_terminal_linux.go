@@ -21,7 +21,7 @@ const fenceBound = 200 * time.Millisecond
 
 // fits says why a command cannot run in the shell: it asks for a terminal and there is
 // none, or the other way round.
-func (sh *live) fits(spec *backends.Spec) *failure {
+func (sh *liveShell) fits(spec *backends.Spec) *startError {
 	asks := spec.Stdio.Terminal != messages.Terminal{}
 	switch {
 	case asks && sh.master == nil:
@@ -32,30 +32,30 @@ func (sh *live) fits(spec *backends.Spec) *failure {
 	return nil
 }
 
-// sitDown makes what a command on the terminal of its shell has of its own: a log, and its
+// attachTerminal makes what a command on the terminal of its shell has of its own: a log, and its
 // own account of what is typed.
-func (s *section) sitDown(spec *backends.Spec) *failure {
+func (s *shellCommand) attachTerminal(spec *backends.Spec) *startError {
 	m := s.shell.master
 	if m.stuck() {
-		return lacking("log for the output of the shell", errBlocked)
+		return resourceMissing("log for the output of the shell", errBlocked)
 	}
-	log, err := s.job.e.opt.Store.Create(string(s.job.id), uint8(messages.Merged), spec.Log)
+	log, err := s.job.engine.opt.Store.Create(string(s.job.id), uint8(messages.Merged), spec.Log)
 	if err != nil {
-		return lacking("log for the output", err)
+		return resourceMissing("log for the output", err)
 	}
 	s.part = newPart(s.job, m, log, s.nonce)
 	s.part.durable = isDurable(spec)
-	s.io.streams = append(s.io.streams, s.part)
-	s.io.term = &terminal{end: &m.end, modes: s.shell.term.modes}
-	s.io.stdin = &pipeEnd{master: &m.end}
+	s.stdio.streams = append(s.stdio.streams, s.part)
+	s.stdio.term = &terminal{end: &m.end, modes: s.shell.term.modes}
+	s.stdio.stdin = &pipeEnd{master: &m.end}
 	s.size = spec.Stdio.Terminal
 	return nil
 }
 
 // anyLives reports whether one of some processes lives.
-func (s *section) anyLives(some []proc) bool {
+func (s *shellCommand) anyLives(some []proc) bool {
 	for _, was := range some {
-		if p, ok := statProc(s.job.e.opt.Sys, was.pid); ok && p.start == was.start && !p.dead() {
+		if p, ok := statProc(s.job.engine.opt.Sys, was.pid); ok && p.start == was.start && !p.dead() {
 			return true
 		}
 	}
@@ -65,28 +65,28 @@ func (s *section) anyLives(some []proc) bool {
 // errBlocked is a log that takes nothing now.
 var errBlocked = errors.New("the disk has no room")
 
-// takeSeat gives the command the terminal as the shell had found it, whatever the command
+// acquireTerminal gives the command the terminal as the shell had found it, whatever the command
 // before has made of it and has left unread.
-func (s *section) takeSeat() {
-	m, t := s.shell.master, s.io.term
-	m.lend(s.part)
+func (s *shellCommand) acquireTerminal() {
+	m, t := s.shell.master, s.stdio.term
+	m.beginSection(s.part)
 	t.end.use(func(master int) {
 		modes := t.modes
-		_ = t.end.sys.DropTyped(master)
-		_ = t.end.sys.SetModesDropping(master, &modes)
+		_ = t.end.sys.FlushInput(master)
+		_ = t.end.sys.SetModesFlush(master, &modes)
 		_ = t.end.sys.SetSize(master, uint16(s.size.Rows), uint16(s.size.Cols))
 	})
 }
 
 // reported takes the status that the shell has reported: what it wrote before is the
 // command's, as far as the fence.
-func (s *section) reported(end ending) {
+func (s *shellCommand) reported(end mainExit) {
 	m := s.shell.master
 	if m.cutQuickly() {
 		s.finished(end)
 		return
 	}
-	s.job.e.run(s.job, func() {
+	s.job.engine.run(s.job, func() {
 		s.awaitFence()
 		s.finished(end)
 	})
@@ -101,7 +101,7 @@ func (s *stream) cutQuickly() bool {
 		return false
 	}
 	defer s.mu.Unlock()
-	if p := s.part.Load(); p != nil && p.slow() {
+	if p := s.current.Load(); p != nil && p.slow() {
 		return false
 	}
 	done, _ := s.cutPart()
@@ -110,9 +110,9 @@ func (s *stream) cutQuickly() bool {
 
 // awaitFence moves what comes until the fence is there, and cuts the log. One that does
 // not come was lost: the command has closed what the shell writes to, or its log is full.
-func (s *section) awaitFence() {
+func (s *shellCommand) awaitFence() {
 	m := s.shell.master
-	expired, done := s.job.patience()
+	expired, done := s.job.drainTimeout()
 	defer done()
 	bound := time.NewTimer(fenceBound)
 	defer bound.Stop()
@@ -140,12 +140,12 @@ func (s *section) awaitFence() {
 
 // stirs waits until more has come from the terminal, and reports false if nothing did in
 // time.
-func (s *section) stirs(bound *time.Timer) bool {
+func (s *shellCommand) stirs(bound *time.Timer) bool {
 	select {
 	case <-s.part.moves:
 		return true
 	case <-bound.C:
-	case <-s.job.e.done:
+	case <-s.job.engine.done:
 	}
 	return false
 }
@@ -166,8 +166,8 @@ func isBlocked(err error) bool {
 }
 
 // giveUp ends the log where it is.
-func (s *section) giveUp() {
-	if !s.shell.master.letGo(s.part) {
+func (s *shellCommand) giveUp() {
+	if !s.shell.master.endSection(s.part) {
 		s.job.mu.Lock()
 		s.job.flag(messages.FlagNoFence)
 		s.job.mu.Unlock()
@@ -175,10 +175,10 @@ func (s *section) giveUp() {
 }
 
 // finished frees the shell for the next command, and tells the end of this one.
-func (s *section) finished(end ending) {
+func (s *shellCommand) finished(end mainExit) {
 	s.shell.mu.Lock()
-	if s.shell.cmd == s {
-		s.shell.cmd, s.shell.last = nil, s
+	if s.shell.current == s {
+		s.shell.current, s.shell.previous = nil, s
 	}
 	s.shell.mu.Unlock()
 	s.ended(end, false)
@@ -186,33 +186,33 @@ func (s *section) finished(end ending) {
 
 // cutOff is the end of a command whose shell has died: all that the terminal held is its
 // output.
-func (s *section) cutOff(end ending) {
+func (s *shellCommand) cutOff(end mainExit) {
 	m := s.shell.master
 	v, grown := m.moveQuickly()
 	grown.tell()
 	if v == ended {
-		m.letGo(s.part)
+		m.endSection(s.part)
 		s.ended(end, true)
 		return
 	}
-	s.job.e.run(s.job, func() {
-		expired, done := s.job.patience()
+	s.job.engine.run(s.job, func() {
+		expired, done := s.job.drainTimeout()
 		m.drainTerminal(expired)
 		done()
-		m.letGo(s.part)
+		m.endSection(s.part)
 		s.ended(end, true)
 	})
 }
 
-// riseFrom keeps what was typed for the command from the next.
-func (s *section) riseFrom() {
+// releaseTerminal keeps what was typed for the command from the next.
+func (s *shellCommand) releaseTerminal() {
 	in := s.job.input
 	in.writing.Lock()
 	in.cut = true
 	in.writing.Unlock()
-	if s.io.term.keys.Load() { // one of them may have been that for an interrupt
+	if s.stdio.term.keys.Load() { // one of them may have been that for an interrupt
 		s.shell.mu.Lock()
-		s.shell.poke()
+		s.shell.noteInterrupt()
 		s.shell.mu.Unlock()
 	}
 	s.shell.master.end.nudge()
@@ -220,9 +220,9 @@ func (s *section) riseFrom() {
 
 // interruptFront is a ^C: for who is in the foreground of the terminal, which may be the
 // shell. It reports whether somebody is there who was not interrupted before.
-func (s *section) interruptFront(sent map[executed]bool) (some bool) {
+func (s *shellCommand) interruptFront(sent map[executed]bool) (some bool) {
 	front := s.job.foreground()
-	sys := s.job.e.opt.Sys
+	sys := s.job.engine.opt.Sys
 	var procs []proc
 	for _, pid := range s.job.tree.pids() {
 		p, ok := statProc(sys, pid)
@@ -238,15 +238,15 @@ func (s *section) interruptFront(sent map[executed]bool) (some bool) {
 		return false
 	}
 	s.shell.mu.Lock()
-	if s.shell.cmd == s && s.given {
-		s.shell.poke()
-		s.io.term.end.use(func(master int) {
-			_ = sys.SignalFront(master, unix.SIGINT)
-			s.io.term.goOn(master)
+	if s.shell.current == s && s.sent {
+		s.shell.noteInterrupt()
+		s.stdio.term.end.use(func(master int) {
+			_ = sys.SignalForeground(master, unix.SIGINT)
+			s.stdio.term.goOn(master)
 		})
 	}
 	s.shell.mu.Unlock()
-	s.job.tree.(*inShell).send(procs, unix.SIGCONT)
+	s.job.tree.(*shellCommandTree).send(procs, unix.SIGCONT)
 	return true
 }
 
@@ -261,8 +261,8 @@ func (t *terminal) goOn(master int) {
 
 // unstick has a terminal go on whose output was stopped with ^S, or whose log takes no
 // more: the shell waits for it.
-func (s *section) unstick() {
-	t := s.io.term
+func (s *shellCommand) unstick() {
+	t := s.stdio.term
 	if t == nil || s.isOver() {
 		return
 	}
@@ -270,7 +270,7 @@ func (s *section) unstick() {
 		s.giveUp()
 	}
 	t.end.use(func(master int) {
-		_ = t.end.sys.DropTyped(master) // a ^S that the kernel has not come to
+		_ = t.end.sys.FlushInput(master) // a ^S that the kernel has not come to
 		modes := t.modes
 		modes.Iflag &^= unix.IXON
 		_ = t.end.sys.SetModes(master, &modes)

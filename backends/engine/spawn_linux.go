@@ -13,7 +13,7 @@ import (
 
 // launch is one start on its way.
 type launch struct {
-	h    *host
+	h    *platform
 	j    *job
 	spec *backends.Spec
 	dir  int    // the working directory; AT_FDCWD: the engine's
@@ -24,7 +24,7 @@ type launch struct {
 }
 
 // spawn starts the process of a job, or says why there is none.
-func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
+func (h *platform) spawn(j *job, spec *backends.Spec) ([]*stream, *startError) {
 	l := &launch{h: h, j: j, spec: spec, dir: unix.AT_FDCWD}
 	fail := l.run()
 	if l.dir != unix.AT_FDCWD {
@@ -42,7 +42,7 @@ func (h *host) spawn(j *job, spec *backends.Spec) ([]*stream, *failure) {
 	return nil, fail
 }
 
-func (l *launch) run() *failure {
+func (l *launch) run() *startError {
 	if fail := l.enter(); fail != nil {
 		return fail
 	}
@@ -51,7 +51,7 @@ func (l *launch) run() *failure {
 	}
 	io, fail := l.j.connect(l.spec, l.h.null)
 	if l.io = io; fail == nil {
-		fail = l.j.seat(l.spec, io)
+		fail = l.j.openShellTerminal(l.spec, io)
 	}
 	if fail != nil {
 		return fail
@@ -61,7 +61,7 @@ func (l *launch) run() *failure {
 			l.oom = l.cg.oomKills()
 		}
 	}
-	if err := l.h.e.opt.at(pointFork); err != nil {
+	if err := l.h.engine.opt.at(pointFork); err != nil {
 		return unexecuted(l.spec.Argv[0], err)
 	}
 	return l.fork()
@@ -71,7 +71,7 @@ func (l *launch) run() *failure {
 // a processor of ours: a server that hangs must have been met here, where it holds
 // this goroutine alone. (By way of our descriptor, in /proc, the kernel makes three
 // files for the child there and forgets them with it, which takes 30 µs.)
-func (l *launch) enter() *failure {
+func (l *launch) enter() *startError {
 	if l.spec.Dir == "" {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (l *launch) enter() *failure {
 	return nil
 }
 
-func (l *launch) find() *failure {
+func (l *launch) find() *startError {
 	path, err := lookup(l.h.sys, l.dir, l.spec)
 	if err != nil {
 		return unexecuted(l.spec.Argv[0], err)
@@ -94,7 +94,7 @@ func (l *launch) find() *failure {
 
 // fork forks, without the cgroup if the kernel would not have it: a container
 // or an odd hierarchy may refuse CLONE_INTO_CGROUP (runc#4812).
-func (l *launch) fork() *failure {
+func (l *launch) fork() *startError {
 	err := l.try()
 	if err == unix.ENOENT && l.spec.Program != "" { // it was there when it was looked up
 		l.spec.Program = ""
@@ -123,7 +123,7 @@ func (l *launch) fork() *failure {
 
 // unentered tells whether a fork has failed for its working directory, which may have
 // gone since it was opened, or may not be entered.
-func (l *launch) unentered(err error) *failure {
+func (l *launch) unentered(err error) *startError {
 	if l.dir == unix.AT_FDCWD {
 		return nil
 	}
@@ -155,18 +155,18 @@ func mayBeCgroup(err error) bool {
 // try is one fork. It makes the process the job's before anybody can hear of
 // its exit.
 func (l *launch) try() error {
-	if l.cg == nil && l.h.walk != nil && l.h.e.opt.Claim != nil {
-		l.h.claim.Do(l.h.e.opt.Claim)
+	if l.cg == nil && l.h.orphans != nil && l.h.engine.opt.Claim != nil {
+		l.h.claim.Do(l.h.engine.opt.Claim)
 	}
 	pidfd := -1
 	attr := l.attr()
-	if l.h.own == nil {
+	if l.h.reaper == nil {
 		attr.Sys.PidFD = &pidfd
 	}
 	l.h.letOthersRun()
-	if l.h.own != nil {
-		_ = l.h.sys.SealDescriptors(3) // for what was opened since by somebody careless
-		defer l.h.own.forked()
+	if l.h.reaper != nil {
+		_ = l.h.sys.CloseRangeOnExec(3) // for what was opened since by somebody careless
+		defer l.h.reaper.forked()
 	}
 	ticket := l.h.forks.enter()
 	defer l.h.forks.leave(ticket)
@@ -178,7 +178,7 @@ func (l *launch) try() error {
 		l.cg.held()
 		l.h.cgroups.forked(true)
 	}
-	if l.cg == nil && l.h.found.NoProcesses != "" {
+	if l.cg == nil && l.h.probed.NoProcesses != "" {
 		l.io.flags = append(l.io.flags, messages.FlagTreeUnverified)
 	}
 	l.j.pass(pointBorn)
@@ -186,8 +186,8 @@ func (l *launch) try() error {
 		pid: pid, start: startTime(l.h.sys, pid, before, after), pidfd: pidfd, tree: l.tree(), oom: l.oom,
 		streams: l.io.streams, stdin: l.io.stdin, term: l.io.term, flags: l.io.flags,
 	})
-	if l.h.own != nil {
-		l.h.own.add(pid, l.j)
+	if l.h.reaper != nil {
+		l.h.reaper.add(pid, l.j)
 	} else {
 		l.h.waitFor(l.j, pid, pidfd)
 	}
@@ -201,8 +201,8 @@ const fewJobs = 4
 // letOthersRun lets the goroutines go first that wait for this processor, since a fork
 // holds it until the child's exec. A job that is alone has none, and the Go runtime
 // would wake a thread to look for them.
-func (h *host) letOthersRun() {
-	if h.e.count() > fewJobs {
+func (h *platform) letOthersRun() {
+	if h.engine.count() > fewJobs {
 		runtime.Gosched()
 	}
 }
@@ -211,7 +211,7 @@ func (h *host) letOthersRun() {
 // descriptors is large, and tells when that was.
 func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Duration, err error) {
 	unfetched := false
-	fork := func(own *table) {
+	fork := func(own *fdTable) {
 		it := attr
 		if own != nil {
 			mine, drop, failed := own.fetch(attr)
@@ -222,12 +222,12 @@ func (l *launch) clone(attr *syscall.ProcAttr) (pid int, before, after time.Dura
 			defer drop()
 			it = mine
 		}
-		l.h.sys.GiveWay() // or the child begins on a CPU that sleeps (decision 032)
+		l.h.sys.SchedYield() // or the child begins on a CPU that sleeps (decision 032)
 		before, _ = l.h.sys.Boottime()
 		pid, err = l.h.sys.Fork(l.path, l.spec.Argv, it)
 		after, _ = l.h.sys.Boottime()
 	}
-	apart := l.h.own != nil && l.h.own.count() >= l.h.e.opt.apart
+	apart := l.h.reaper != nil && l.h.reaper.count() >= l.h.engine.opt.apart
 	if l.spec.Umask >= 0 || apart {
 		if failed := l.h.forkers.with(l.spec.Umask, apart, fork); failed != nil {
 			unfetched, err = true, failed
@@ -262,8 +262,8 @@ func (l *launch) tree() tree {
 	switch {
 	case l.cg != nil:
 		return &cgroupTree{h: l.h, job: l.j, cg: l.cg}
-	case l.h.walk != nil:
-		return &descent{h: l.h, job: l.j}
+	case l.h.orphans != nil:
+		return &subreaperTree{platform: l.h, job: l.j}
 	}
-	return &group{h: l.h, job: l.j}
+	return &groupTree{platform: l.h, job: l.j}
 }

@@ -8,10 +8,10 @@ import (
 	"troupe/messages"
 )
 
-// spawner is the queue in front of the forks: in order, a few at a time. A fork and exec
+// startQueue is the queue in front of the forks: in order, a few at a time. A fork and exec
 // takes 0.7 ms, which is too long for an actor. More forks at once than there are CPUs only
 // wait for each other.
-type spawner struct {
+type startQueue struct {
 	e *Local
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type spawner struct {
 // maxQueued bounds the queue. Admission refuses jobs long before it is full.
 const maxQueued = 1 << 15
 
-func (s *spawner) push(j *job) {
+func (s *startQueue) push(j *job) {
 	s.mu.Lock()
 	if s.wake == nil {
 		s.wake = sync.NewCond(&s.mu)
@@ -50,7 +50,7 @@ func (s *spawner) push(j *job) {
 
 // call sees to it that a worker comes: one that waits was called by the job before,
 // perhaps, and has not come yet. Called with mu.
-func (s *spawner) call() {
+func (s *startQueue) call() {
 	if s.idle < len(s.queue) && s.alive < s.e.opt.Spawners {
 		s.alive++
 		s.e.background(s.worker)
@@ -59,7 +59,7 @@ func (s *spawner) call() {
 	s.wake.Signal()
 }
 
-func (s *spawner) worker() {
+func (s *startQueue) worker() {
 	for {
 		j := s.next()
 		if j == nil {
@@ -75,7 +75,7 @@ func launchSafely(j *job) {
 }
 
 // next waits for a job; nil is the end.
-func (s *spawner) next() *job {
+func (s *startQueue) next() *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.queue) == 0 {
@@ -94,7 +94,7 @@ func (s *spawner) next() *job {
 }
 
 // close lets the workers end when the queue is empty.
-func (s *spawner) close() {
+func (s *startQueue) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -124,10 +124,10 @@ func (j *job) launch() {
 	var streams []*stream
 	fail := j.write(spec)
 	if fail == nil && spec.Live != nil {
-		fail = j.furnish(spec)
+		fail = j.makeShellDir(spec)
 	}
 	if fail == nil {
-		streams, fail = j.e.host.spawn(j, spec)
+		streams, fail = j.engine.host.spawn(j, spec)
 	}
 	switch {
 	case fail == nil:
@@ -147,10 +147,10 @@ func (j *job) launch() {
 func (j *job) claim() (spec *backends.Spec, try int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.phase != waiting {
+	if j.phase != phaseQueued {
 		return nil, 0
 	}
-	j.phase = forking
+	j.phase = phaseForking
 	j.forks++
 	return j.spec, int(j.forks)
 }
@@ -159,10 +159,10 @@ func (j *job) claim() (spec *backends.Spec, try int) {
 func (j *job) release() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.ladder != nil {
+	if j.escalation != nil {
 		return false
 	}
-	j.phase = waiting
+	j.phase = phaseQueued
 	return true
 }
 
@@ -170,8 +170,8 @@ func (j *job) release() bool {
 func (j *job) retry(pause time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.phase == waiting {
-		j.pause = time.AfterFunc(pause, func() { j.e.queue.push(j) })
+	if j.phase == phaseQueued {
+		j.pause = time.AfterFunc(pause, func() { j.engine.queue.push(j) })
 	}
 }
 
@@ -192,14 +192,14 @@ type child struct {
 // the exit, so that the start is said first (F45).
 func (j *job) born(c child) {
 	now := time.Now()
-	j.root.mu.Lock()
-	j.root.pid, j.root.start, j.root.pidfd = c.pid, c.start, int32(c.pidfd)
-	j.root.mu.Unlock()
+	j.proc.mu.Lock()
+	j.proc.pid, j.proc.start, j.proc.pidfd = c.pid, c.start, int32(c.pidfd)
+	j.proc.mu.Unlock()
 	j.recordStart(now, c)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.phase, j.spec = running, nil
-	j.tree, j.streams, j.later.oom = c.tree, c.streams, c.oom
+	j.phase, j.spec = phaseRunning, nil
+	j.tree, j.streams, j.postFork.oom = c.tree, c.streams, c.oom
 	j.term = c.term
 	if j.input != nil {
 		j.input.end = c.stdin
@@ -207,10 +207,10 @@ func (j *job) born(c child) {
 	for _, f := range c.flags {
 		j.flag(f)
 	}
-	if j.live != nil {
-		j.live.begin()
+	if j.shell != nil {
+		j.shell.begin()
 	}
-	j.say(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
+	j.enqueue(messages.ProcessStarted{PID: c.pid, StartTime: c.start, At: now, Isolation: c.tree.isolation()})
 }
 
 // begun does what waited for the start. The process may be over by now.
@@ -219,35 +219,35 @@ func (j *job) begun(streams []*stream) {
 		s.begin()
 	}
 	j.mu.Lock()
-	if l := j.ladder; l != nil && !l.climbed && !j.treeGone {
-		j.climbs()
+	if l := j.escalation; l != nil && !l.running && !j.treeGone {
+		j.startEscalation()
 	}
-	live := j.live
+	live := j.shell
 	j.mu.Unlock()
 	if live != nil {
-		live.begun()
+		live.setStarted()
 	}
 	j.work()
 	j.tellHelping()
 }
 
 // failed is the end of a job of which no process exists.
-func (j *job) failed(f *failure) {
+func (j *job) failed(f *startError) {
 	j.mu.Lock()
 	if j.pause != nil {
 		j.pause.Stop()
 	}
-	if j.phase != over {
-		j.phase, j.spec = over, nil
-		j.toldClosed, j.toldEnded, j.told = true, true, true
-		if j.ladder != nil {
+	if j.phase != phaseDone {
+		j.phase, j.spec = phaseDone, nil
+		j.toldClosed, j.toldEnded, j.toldExited = true, true, true
+		if j.escalation != nil {
 			f = stoppedEarly()
-			j.ladder.ended(&j.e.enders)
+			j.escalation.ended(&j.engine.enders)
 		}
-		seq := j.e.seq.Add(1)
-		j.keep(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})
+		seq := j.engine.seq.Add(1)
+		j.enqueueKept(seq, messages.ProcessFailed{Seq: seq, Err: f.err, Shell: f.shell, At: time.Now()})
 	}
-	in, live := j.in, j.live
+	in, live := j.command, j.shell
 	j.mu.Unlock()
 	if in != nil {
 		in.leave()
@@ -255,6 +255,6 @@ func (j *job) failed(f *failure) {
 	j.update(func() {})
 	j.removeScratch()
 	if live != nil {
-		live.unborn(f)
+		live.startFailed(f)
 	}
 }

@@ -21,15 +21,15 @@ type stdio struct {
 
 // connect makes the pipes, or the terminal, and the logs of a job. What it has made
 // it gives back even if it fails.
-func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *failure) {
-	io = &stdio{sys: j.e.opt.Sys, files: [3]uintptr{uintptr(null), uintptr(null), uintptr(null)}}
+func (j *job) connect(spec *backends.Spec, null int) (io *stdio, fail *startError) {
+	io = &stdio{sys: j.engine.opt.Sys, files: [3]uintptr{uintptr(null), uintptr(null), uintptr(null)}}
 	if spec.Stdio.Terminal != (messages.Terminal{}) {
 		return io, io.terminal(j, spec)
 	}
 	switch spec.Stdio.Stdin {
 	case messages.StdinPipe:
 		if err := io.input(); err != nil {
-			return io, lacking("pipe for the standard input", err)
+			return io, resourceMissing("pipe for the standard input", err)
 		}
 	case messages.StdinHost:
 		io.files[0] = 0
@@ -61,10 +61,10 @@ func (io *stdio) input() error {
 }
 
 // output makes the pipe and the log of one stream.
-func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds ...int) *failure {
+func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds ...int) *startError {
 	r, w, err := io.sys.Pipe()
 	if err != nil {
-		return lacking("pipe for the output", err)
+		return resourceMissing("pipe for the output", err)
 	}
 	io.theirs = append(io.theirs, w)
 	for _, fd := range fds {
@@ -72,17 +72,17 @@ func (io *stdio) output(j *job, spec *backends.Spec, which messages.Stream, fds 
 	}
 	if err := io.sys.SetNonblock(r); err != nil {
 		_ = io.sys.Close(r)
-		return lacking("pipe for the output", err)
+		return resourceMissing("pipe for the output", err)
 	}
 	return io.log(j, spec, which, r)
 }
 
 // log makes the log of one stream, which is read from end.
-func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int) *failure {
-	log, err := j.e.opt.Store.Create(string(j.id), uint8(which), spec.Log)
+func (io *stdio) log(j *job, spec *backends.Spec, which messages.Stream, end int) *startError {
+	log, err := j.engine.opt.Store.Create(string(j.id), uint8(which), spec.Log)
 	if err != nil {
 		_ = io.sys.Close(end)
-		return lacking("log for the output", err)
+		return resourceMissing("log for the output", err)
 	}
 	s := newStream(j, which, end, log)
 	s.durable = isDurable(spec)
@@ -113,6 +113,6 @@ func (io *stdio) undo(j *job, again bool) {
 		_ = s.log.Seal()
 	}
 	if again && len(io.streams) > 0 {
-		_ = j.e.opt.Store.Remove(string(j.id))
+		_ = j.engine.opt.Store.Remove(string(j.id))
 	}
 }

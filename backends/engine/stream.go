@@ -24,10 +24,10 @@ type stream struct {
 	durable  bool // its log is synced, which takes long
 	large    bool // the pipe was made large; guarded by mu
 
-	sealed  atomic.Bool
-	crashed atomic.Bool // nobody waits for the pipe any more, and it did not end
-	ended   signal      // closed when it is sealed
-	blocked atomic.Pointer[messages.LogBlocked]
+	sealed     atomic.Bool
+	pumpFailed atomic.Bool // nobody waits for the pipe any more, and it did not end
+	ended      signal      // closed when it is sealed
+	blocked    atomic.Pointer[messages.LogBlocked]
 
 	end    readEnd // closed by who waits for the pipe, but at the end of the engine, and of a terminal
 	tag    uint64  // among the quiet streams; guarded by the pollset
@@ -35,10 +35,10 @@ type stream struct {
 	since  time.Time
 	wake   signal // the reason of a pause is gone
 
-	of    *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
-	part  atomic.Pointer[stream] // of the command whose output comes now; set with mu
-	seen  *stream                // the part at the last event; the common goroutine's
-	moves chan struct{}          // a part got something; capacity 1
+	reader  *stream                // who reads for it: it is of a command in a live shell on a terminal; nil: it has its own end
+	current atomic.Pointer[stream] // of the command whose output comes now; set with mu
+	seen    *stream                // the part at the last event; the common goroutine's
+	moves   chan struct{}          // a part got something; capacity 1
 
 	mu    sync.Mutex // one mover at a time
 	log   spill.Writer
@@ -74,13 +74,13 @@ const (
 
 func newStream(j *job, which messages.Stream, end int, log spill.Writer) *stream {
 	return &stream{
-		job: j, which: which, end: readEnd{sys: j.e.opt.Sys, fd: end}, log: log,
+		job: j, which: which, end: readEnd{sys: j.engine.opt.Sys, fd: end}, log: log,
 		since: time.Now(),
 	}
 }
 
 // handOver gives the stream a goroutine of its own, for good.
-func (s *stream) handOver() { s.job.e.run(s.job, s.pump) }
+func (s *stream) handOver() { s.job.engine.run(s.job, s.pump) }
 
 // pump moves output into the log until the last writer is gone, then closes
 // the pipe and seals the log.
@@ -103,8 +103,8 @@ func (s *stream) carefully(do func()) {
 		if done {
 			return
 		}
-		s.ignore()
-		s.crashed.Store(true)
+		s.detachShared()
+		s.pumpFailed.Store(true)
 		if s.sealed.Load() || s.end.closed() {
 			s.finish()
 		}
@@ -123,8 +123,8 @@ func (s *stream) finish() {
 // dismiss has the log sealed, whoever may write still.
 func (s *stream) dismiss() {
 	s.end.close() // its pump seals the log, if there is one
-	if s.ignore() || s.crashed.Load() {
-		s.job.e.run(s.job, s.finish)
+	if s.detachShared() || s.pumpFailed.Load() {
+		s.job.engine.run(s.job, s.finish)
 	}
 }
 
@@ -133,11 +133,11 @@ func (s *stream) dismiss() {
 func (s *stream) pumpAll(conn syscall.RawConn) (calmed bool) {
 	pause := retryFirst
 	var last verdict
-	part := s.part.Load()
+	part := s.current.Load()
 	try := func(fd uintptr) bool {
 		last = s.moveAll(int(fd))
-		if now := s.part.Load(); last == empty && now != part {
-			part, calmed = now, s.attend()
+		if now := s.current.Load(); last == empty && now != part {
+			part, calmed = now, s.attachShared()
 		}
 		return last != empty || calmed
 	}
@@ -165,7 +165,7 @@ func (s *stream) pumpUnwatched() (done bool) {
 	pause, seen := retryFirst, s.moved()
 	for !s.sealed.Load() {
 		last := empty
-		if !s.end.use(func(fd int) { last = s.moveAll(fd) }) || s.job.e.over() {
+		if !s.end.use(func(fd int) { last = s.moveAll(fd) }) || s.job.engine.over() {
 			break
 		}
 		if now := s.moved(); now > seen {
@@ -174,7 +174,7 @@ func (s *stream) pumpUnwatched() (done bool) {
 		switch {
 		case last == held || last == capped:
 			s.sleep(nil)
-		case last == empty && s.attend():
+		case last == empty && s.attachShared():
 			return false
 		case last != ended:
 			s.nap(pause)
@@ -215,7 +215,7 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 		return ended, nil
 	}
 	to := s.owner()
-	if err := s.job.e.opt.at(pointPump); err != nil {
+	if err := s.job.engine.opt.at(pointPump); err != nil {
 		return to.refused(err), to
 	}
 	n, err := to.log.Splice(fd, limit)
@@ -243,7 +243,7 @@ func (s *stream) splice(fd int, limit int64) (v verdict, grown *stream) {
 		to.refused(err) // the job waits for room that never comes: that has to be known
 		return capped, to
 	case errors.Is(err, spill.ErrQuota):
-		to.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, to.job.later.grace)
+		to.job.stop(messages.Cause{By: messages.ByQuota, Reason: "its output reached its quota"}, to.job.postFork.grace)
 		return more, grown
 	}
 	return to.refused(err), to
@@ -277,7 +277,7 @@ func (s *stream) tellFlags() {
 		s.job.mu.Lock()
 		s.job.flag(f.flag)
 		s.job.mu.Unlock()
-		s.job.say(messages.LogFlagged{Stream: s.which, Flag: f.flag})
+		s.job.enqueue(messages.LogFlagged{Stream: s.which, Flag: f.flag})
 	}
 }
 
@@ -295,7 +295,7 @@ func (s *stream) refused(err error) verdict {
 		s.job.mu.Lock()
 		s.job.flag(messages.FlagLogBlocked)
 		s.job.mu.Unlock()
-		s.job.say(b)
+		s.job.enqueue(b)
 	}
 	return blocked
 }
@@ -306,7 +306,7 @@ func (s *stream) unblock() bool {
 		return false
 	}
 	s.blocked.Store(nil)
-	s.job.say(messages.LogBlocked{Stream: s.which})
+	s.job.enqueue(messages.LogBlocked{Stream: s.which})
 	return true
 }
 
@@ -326,7 +326,7 @@ func (s *stream) widen(fd int, n int64) {
 	}
 	if s.full++; s.full >= chattyFrom {
 		s.large = true
-		_ = s.job.e.opt.Sys.SetPipeSize(fd, largePipe) // EPERM, EBUSY: it stays as it is
+		_ = s.job.engine.opt.Sys.SetPipeSize(fd, largePipe) // EPERM, EBUSY: it stays as it is
 	}
 }
 
@@ -339,8 +339,8 @@ func (s *stream) moved() int64 {
 
 // resume wakes a pump that pauses.
 func (s *stream) resume() {
-	if s.of != nil {
-		s = s.of
+	if s.reader != nil {
+		s = s.reader
 	}
 	select {
 	case s.wake.channel() <- struct{}{}:
@@ -353,7 +353,7 @@ func (s *stream) sleep(due <-chan time.Time) {
 	select {
 	case <-s.wake.channel():
 	case <-due:
-	case <-s.job.e.done:
+	case <-s.job.engine.done:
 	}
 }
 

@@ -11,21 +11,21 @@ import (
 // nothing of a lost job may go on. An engine of another pid namespace is
 // let alone: whether it lives cannot be seen from here.
 func (c *cgroups) sweep() {
-	if c.h.found.NoProcesses != "" {
+	if c.platform.probed.NoProcesses != "" {
 		return
 	}
-	names, _ := listDir(c.h.sys, c.parent, ".")
+	names, _ := listDir(c.platform.sys, c.parent, ".")
 	_, _, space := ownerOf(c.name)
 	for _, n := range names {
 		pid, start, theirs := ownerOf(n)
 		if n == c.name || pid == 0 || theirs != space {
 			continue
 		}
-		if p, ok := statProc(c.h.sys, pid); ok && p.start == start {
+		if p, ok := statProc(c.platform.sys, pid); ok && p.start == start {
 			continue
 		}
 		node := strings.TrimPrefix(n[:strings.LastIndexByte(n, '-')], "troupe-")
-		c.h.found.Swept = append(c.h.found.Swept, node)
+		c.platform.probed.Swept = append(c.platform.probed.Swept, node)
 		c.clear(n)
 	}
 }
@@ -54,7 +54,7 @@ func ownerOf(name string) (pid int, start uint64, space string) {
 // clear kills what is in a dead engine's cgroups and removes them, as soon as
 // they are empty.
 func (c *cgroups) clear(name string) {
-	sys := c.h.sys
+	sys := c.platform.sys
 	if fd, err := sys.OpenAt(c.parent, name+"/cgroup.kill", unix.O_WRONLY); err == nil {
 		_, _ = sys.Write(fd, []byte("1"))
 		_ = sys.Close(fd)
@@ -69,13 +69,13 @@ func (c *cgroups) clear(name string) {
 	if err != nil {
 		return
 	}
-	c.h.e.background(func() {
+	c.platform.engine.background(func() {
 		defer sys.Close(parent)
 		pause := removePause
 		for range removeTries {
 			removeCgroup(sys, parent, name)
 			var st unix.Stat_t
-			if sys.StatAt(parent, name, &st) != nil || !c.h.rest(pause) {
+			if sys.StatAt(parent, name, &st) != nil || !c.platform.rest(pause) {
 				return
 			}
 			pause *= 2

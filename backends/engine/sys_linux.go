@@ -42,8 +42,8 @@ type Sys interface {
 	Close(fd int) error
 	SetNonblock(fd int) error // of one that is new: it has no other flag
 	SetPipeSize(fd, size int) error
-	Unread(fd int) (int, error) // FIONREAD
-	Hung(fd int) (bool, error)  // the other end of the pipe is gone
+	BytesReadable(fd int) (int, error) // FIONREAD
+	HungUp(fd int) (bool, error)       // the other end of the pipe is gone
 
 	OpenTerminal() (master, slave int, err error) // close-on-exec
 	SetSize(master int, rows, cols uint16) error
@@ -51,13 +51,13 @@ type Sys interface {
 	SetModes(master int, modes *unix.Termios) error
 	Foreground(master int) (pgid int, err error)
 	TerminalNumber(master int) (int, error)
-	SignalFront(master int, sig syscall.Signal) error       // to who is in the foreground
-	DropTyped(master int) error                             // what is on its way to the terminal
-	SetModesDropping(master int, modes *unix.Termios) error // and what it has that nobody has read
-	Peer(master int) (slave int, err error)                 // one more; close-on-exec, and nobody's terminal
-	Readable(fd int) (bool, error)                          // without waiting
+	SignalForeground(master int, sig syscall.Signal) error // to who is in the foreground
+	FlushInput(master int) error                           // what is on its way to the terminal
+	SetModesFlush(master int, modes *unix.Termios) error   // and what it has that nobody has read
+	PTYPeer(master int) (slave int, err error)             // one more; close-on-exec, and nobody's terminal
+	Readable(fd int) (bool, error)                         // without waiting
 	Splice(from, to, most int) (int, error)
-	Memory(pid int, at uintptr, p []byte) (int, error) // of another process
+	ReadProcessMemory(pid int, at uintptr, p []byte) (int, error) // of another process
 
 	InotifyInit() (int, error) // non-blocking
 	InotifyAdd(fd int, path string, mask uint32) (int, error)
@@ -69,12 +69,12 @@ type Sys interface {
 
 	SignalAction(sig syscall.Signal, set, was *sigaction) error
 	Subreaper() error
-	SealDescriptors(first int) error  // close-on-exec from first on
-	OwnUmask() error                  // the thread's umask is its own from now on
-	OwnTable() error                  // and its table of descriptors, which is a copy
-	Fetch(pidfd, fd int) (int, error) // a descriptor out of the table of a process; close-on-exec
+	CloseRangeOnExec(first int) error      // close-on-exec from first on
+	UnshareFS() error                      // the thread's umask is its own from now on
+	UnshareFiles() error                   // and its table of descriptors, which is a copy
+	PidfdGetfd(pidfd, fd int) (int, error) // a descriptor out of the table of a process; close-on-exec
 	Umask(mask int) (was int)
-	GiveWay()                         // lets other threads go first that are ready on this CPU
+	SchedYield()                      // lets other threads go first that are ready on this CPU
 	Boottime() (time.Duration, error) // CLOCK_BOOTTIME
 }
 
@@ -225,9 +225,9 @@ func (kernel) SetPipeSize(fd, size int) error {
 	return err
 }
 
-func (kernel) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
+func (kernel) BytesReadable(fd int) (int, error) { return unix.IoctlGetInt(fd, unix.TIOCINQ) }
 
-func (kernel) Hung(fd int) (bool, error) {
+func (kernel) HungUp(fd int) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0, err
@@ -246,7 +246,7 @@ func (kernel) Splice(from, to, most int) (int, error) {
 	})
 }
 
-func (kernel) Memory(pid int, at uintptr, p []byte) (int, error) {
+func (kernel) ReadProcessMemory(pid int, at uintptr, p []byte) (int, error) {
 	local := []unix.Iovec{{Base: unsafe.SliceData(p)}}
 	local[0].SetLen(len(p))
 	return unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: at, Len: len(p)}}, 0)
@@ -307,19 +307,19 @@ func (kernel) SignalAction(sig syscall.Signal, set, was *sigaction) error {
 
 func (kernel) Subreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-func (kernel) SealDescriptors(first int) error {
+func (kernel) CloseRangeOnExec(first int) error {
 	return unix.CloseRange(uint(first), ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
 }
 
-func (kernel) OwnUmask() error { return unix.Unshare(unix.CLONE_FS) }
+func (kernel) UnshareFS() error { return unix.Unshare(unix.CLONE_FS) }
 
-func (kernel) OwnTable() error { return unix.Unshare(unix.CLONE_FILES) }
+func (kernel) UnshareFiles() error { return unix.Unshare(unix.CLONE_FILES) }
 
-func (kernel) Fetch(pidfd, fd int) (int, error) { return unix.PidfdGetfd(pidfd, fd, 0) }
+func (kernel) PidfdGetfd(pidfd, fd int) (int, error) { return unix.PidfdGetfd(pidfd, fd, 0) }
 
 func (kernel) Umask(mask int) int { return unix.Umask(mask) }
 
-func (kernel) GiveWay() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
+func (kernel) SchedYield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 func (kernel) Boottime() (time.Duration, error) {
 	var ts unix.Timespec
@@ -342,15 +342,15 @@ func infoField(info *unix.Siginfo, i int) *int32 {
 
 func (kernel) TerminalNumber(master int) (int, error) { return unix.IoctlGetInt(master, unix.TIOCGPTN) }
 
-func (kernel) SignalFront(master int, sig syscall.Signal) error {
+func (kernel) SignalForeground(master int, sig syscall.Signal) error {
 	return unix.IoctlSetInt(master, unix.TIOCSIG, int(sig))
 }
 
-// DropTyped is a flush of the output of the master: it is the input of the terminal.
-func (kernel) DropTyped(master int) error {
+// FlushInput is a flush of the output of the master: it is the input of the terminal.
+func (kernel) FlushInput(master int) error {
 	return unix.IoctlSetInt(master, unix.TCFLSH, unix.TCOFLUSH)
 }
 
-func (kernel) SetModesDropping(master int, modes *unix.Termios) error {
+func (kernel) SetModesFlush(master int, modes *unix.Termios) error {
 	return unix.IoctlSetTermios(master, unix.TCSETSF, modes)
 }

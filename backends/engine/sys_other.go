@@ -26,8 +26,8 @@ type Sys interface {
 	Close(fd int) error
 	SetNonblock(fd int) error
 	SetPipeSize(fd, size int) error
-	Unread(fd int) (int, error) // FIONREAD
-	Hung(fd int) (bool, error)  // the other end of the pipe is gone
+	BytesReadable(fd int) (int, error) // FIONREAD
+	HungUp(fd int) (bool, error)       // the other end of the pipe is gone
 
 	OpenTerminal() (master, slave int, err error) // close-on-exec
 	SetSize(master int, rows, cols uint16) error
@@ -110,9 +110,9 @@ func (kernel) SetNonblock(fd int) error { return unix.SetNonblock(fd, true) }
 // SetPipeSize fails: the size of a pipe is the kernel's affair here.
 func (kernel) SetPipeSize(int, int) error { return unix.ENOTSUP }
 
-func (kernel) Unread(fd int) (int, error) { return unix.IoctlGetInt(fd, fionread) }
+func (kernel) BytesReadable(fd int) (int, error) { return unix.IoctlGetInt(fd, fionread) }
 
-func (kernel) Hung(fd int) (bool, error) {
+func (kernel) HungUp(fd int) (bool, error) {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	_, err := againN(func() (int, error) { return unix.Poll(p, 0) })
 	return p[0].Revents&unix.POLLHUP != 0, err

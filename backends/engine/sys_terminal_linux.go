@@ -46,7 +46,7 @@ func peer(master, mode int) (int, error) {
 	return int(fd), nil
 }
 
-// Peer opens the slave of a terminal once more; that one never waits.
-func (kernel) Peer(master int) (int, error) {
+// PTYPeer opens the slave of a terminal once more; that one never waits.
+func (kernel) PTYPeer(master int) (int, error) {
 	return peer(master, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK)
 }

@@ -9,11 +9,11 @@ import (
 	"troupe/messages"
 )
 
-// TakeOver clears up what a dead engine has left in the directory of scripts: what holds
+// RecoverScripts clears up what a dead engine has left in the directory of scripts: what holds
 // the texts of commands and the variables of shells. Only what a shell that was restored
 // has kept stays, for the next one of its session, until it is settled. The caller knows
 // that nothing of that engine lives, and that nobody asks anything of this one yet.
-func (e *Local) TakeOver() error {
+func (e *Local) RecoverScripts() error {
 	dir, err := e.opt.ScriptDir()
 	if err != nil {
 		return err
@@ -33,12 +33,12 @@ func (e *Local) TakeOver() error {
 func (e *Local) restoreLive(path, name string) bool {
 	id, _, _ := strings.Cut(name, "-")
 	j := e.find(messages.UID(id))
-	if j == nil || j.live != nil {
+	if j == nil || j.shell != nil {
 		return false
 	}
-	sh := newLive(j, &backends.LiveShell{})
-	sh.dir, sh.made, sh.born, sh.up, sh.gone = path, true, true, true, true
-	j.live = sh
+	sh := newLiveShell(j, &backends.LiveShell{})
+	sh.dir, sh.dirMade, sh.started, sh.ready, sh.exited = path, true, true, true, true
+	j.shell = sh
 	files, _ := os.ReadDir(path)
 	for _, file := range files {
 		if !strings.HasPrefix(file.Name(), keptStart) {

@@ -7,27 +7,27 @@ import (
 	"troupe/messages"
 )
 
-// numbered is a fact that is kept until it is settled.
-type numbered struct {
+// sequencedFact is a fact that is kept until it is settled.
+type sequencedFact struct {
 	seq  uint64
 	fact messages.ProcessFact
 }
 
-// teller tells the facts of one job: serially, in order, to whoever is bound,
+// factQueue tells the facts of one job: serially, in order, to whoever is bound,
 // and from whatever goroutine of the engine is at hand. Its lock is a leaf: it
 // is free while a fact is told.
-type teller struct {
-	lock    sync.Mutex
-	bound   *backends.Binding
-	queue   []messages.ProcessFact
-	telling bool
-	started *messages.ProcessStarted
-	kept    []numbered
+type factQueue struct {
+	lock       sync.Mutex
+	bound      *backends.Binding
+	queue      []messages.ProcessFact
+	delivering bool
+	started    *messages.ProcessStarted
+	unsettled  []sequencedFact
 }
 
-// say puts a fact behind those that were said before. The caller sees to it
+// enqueue puts a fact behind those that were said before. The caller sees to it
 // that flush follows, without a lock.
-func (t *teller) say(f messages.ProcessFact) {
+func (t *factQueue) enqueue(f messages.ProcessFact) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if s, ok := f.(messages.ProcessStarted); ok {
@@ -38,36 +38,36 @@ func (t *teller) say(f messages.ProcessFact) {
 	}
 }
 
-// keep says a fact that stays until its number is settled.
-func (t *teller) keep(seq uint64, f messages.ProcessFact) {
+// enqueueKept says a fact that stays until its number is settled.
+func (t *factQueue) enqueueKept(seq uint64, f messages.ProcessFact) {
 	t.lock.Lock()
-	t.kept = append(t.kept, numbered{seq, f})
+	t.unsettled = append(t.unsettled, sequencedFact{seq, f})
 	t.lock.Unlock()
-	t.say(f)
+	t.enqueue(f)
 }
 
 // flush tells what was said, unless another goroutine is at it: that one will
 // tell this too.
-func (t *teller) flush(fault func(any)) {
+func (t *factQueue) flush(fault func(any)) {
 	t.lock.Lock()
-	if t.telling {
+	if t.delivering {
 		t.lock.Unlock()
 		return
 	}
-	t.telling = true
+	t.delivering = true
 	for len(t.queue) > 0 {
 		f, b := t.queue[0], t.bound
 		t.queue = t.queue[1:]
 		t.lock.Unlock()
-		tellSafely(b, f, fault)
+		deliverSafely(b, f, fault)
 		t.lock.Lock()
 	}
-	t.queue, t.telling = nil, false
+	t.queue, t.delivering = nil, false
 	t.lock.Unlock()
 }
 
-// tellSafely keeps a fault of the listener from the engine's goroutine.
-func tellSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
+// deliverSafely keeps a fault of the listener from the engine's goroutine.
+func deliverSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
 	defer func() {
 		if r := recover(); r != nil {
 			fault(r)
@@ -78,7 +78,7 @@ func tellSafely(b *backends.Binding, f messages.ProcessFact, fault func(any)) {
 
 // bind gives the facts to a new owner, who first hears what every owner must:
 // the start, what stands (between) and all that is not settled.
-func (t *teller) bind(b *backends.Binding, between []messages.ProcessFact) (former *backends.Binding) {
+func (t *factQueue) bind(b *backends.Binding, between []messages.ProcessFact) (former *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	former = t.bound
@@ -87,14 +87,14 @@ func (t *teller) bind(b *backends.Binding, between []messages.ProcessFact) (form
 		t.queue = append(t.queue, *t.started)
 	}
 	t.queue = append(t.queue, between...)
-	for _, n := range t.kept {
+	for _, n := range t.unsettled {
 		t.queue = append(t.queue, n.fact)
 	}
 	return former
 }
 
 // unbind takes the facts from b, if it has them; nil is whoever has them.
-func (t *teller) unbind(b *backends.Binding) (was *backends.Binding) {
+func (t *factQueue) unbind(b *backends.Binding) (was *backends.Binding) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	was = t.bound
@@ -105,28 +105,28 @@ func (t *teller) unbind(b *backends.Binding) (was *backends.Binding) {
 }
 
 // owner reports who is bound.
-func (t *teller) owner() *backends.Binding {
+func (t *factQueue) owner() *backends.Binding {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.bound
 }
 
 // settle forgets the facts up to seq and reports whether any is left.
-func (t *teller) settle(seq uint64) (unsettled bool) {
+func (t *factQueue) settle(seq uint64) (unsettled bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	for len(t.kept) > 0 && t.kept[0].seq <= seq {
-		t.kept = t.kept[1:]
+	for len(t.unsettled) > 0 && t.unsettled[0].seq <= seq {
+		t.unsettled = t.unsettled[1:]
 	}
-	return len(t.kept) > 0
+	return len(t.unsettled) > 0
 }
 
 // last is the number of the last fact that is kept; 0: none is.
-func (t *teller) last() uint64 {
+func (t *factQueue) last() uint64 {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if len(t.kept) == 0 {
+	if len(t.unsettled) == 0 {
 		return 0
 	}
-	return t.kept[len(t.kept)-1].seq
+	return t.unsettled[len(t.unsettled)-1].seq
 }

@@ -25,7 +25,7 @@ type terminal struct {
 
 // terminal makes the terminal of a job, and its log. The size is set before the job
 // can ask for it; descriptors 0, 1 and 2 are the terminal.
-func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
+func (io *stdio) terminal(j *job, spec *backends.Spec) *startError {
 	master, slave, err := io.sys.OpenTerminal()
 	if err != nil {
 		return noTerminal(io.sys, err)
@@ -49,7 +49,7 @@ func (io *stdio) terminal(j *job, spec *backends.Spec) *failure {
 	}
 	if err != nil {
 		_ = io.sys.Close(master)
-		return lacking("terminal", err)
+		return resourceMissing("terminal", err)
 	}
 	if fail := io.log(j, spec, messages.Merged, master); fail != nil {
 		return fail
@@ -73,12 +73,12 @@ const (
 // leavesSome refuses the terminal that was opened last if it is one of those that are
 // kept free. Each who opens one counts behind it: of several at a time none is missed. A
 // machine that does not say how many there are has no such limit but its own.
-func leavesSome(sys Sys) *failure {
+func leavesSome(sys Sys) *startError {
 	used, most := terminals(sys)
 	if most <= 0 || used <= most-min(ReservedTerminals, most/2) {
 		return nil
 	}
-	return &failure{err: messages.Error{
+	return &startError{err: messages.Error{
 		Code: messages.ResourceExhausted, Reason: ptyMax, Hint: moreTerminals,
 		Message: fmt.Sprintf("the job cannot start: %d of the %d terminals of this machine are in use (kernel.pty.max), and the last %d are not for jobs", used-1, most, min(ReservedTerminals, most/2)),
 	}}
@@ -86,8 +86,8 @@ func leavesSome(sys Sys) *failure {
 
 // noTerminal is a terminal that is not to be had. The kernel says ENOSPC when all that
 // it may have are in use.
-func noTerminal(sys Sys, err error) *failure {
-	f := lacking("terminal", err)
+func noTerminal(sys Sys, err error) *startError {
+	f := resourceMissing("terminal", err)
 	switch errno(err) {
 	case unix.ENOSPC:
 		f.err.Message = "the job cannot start: all terminals of this machine are in use"

@@ -315,7 +315,7 @@ func TestFaultControlEndsTheJob(t *testing.T) {
 	until(t, func() bool {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		return j.phase >= exited
+		return j.phase >= phaseExited
 	})
 	close(sys.exited)
 	if x := e.over(); x.Status.Code != 3 {

@@ -19,8 +19,8 @@ func terminals(sys Sys) (used, most int) {
 
 // askFront asks the processes of a process group of the job to end: those in the
 // foreground of its terminal, which an interactive shell has put there.
-func (h *host) askFront(j *job, group int) {
-	if group == 0 || group == j.root.pid {
+func (h *platform) askFront(j *job, group int) {
+	if group == 0 || group == j.proc.pid {
 		return // it was asked
 	}
 	for _, pid := range j.tree.pids() {
@@ -32,7 +32,7 @@ func (h *host) askFront(j *job, group int) {
 
 // probeTerminals finds out whether there are terminals, and whether their output can
 // be spliced.
-func (h *host) probeTerminals() (none string, spliced bool) {
+func (h *platform) probeTerminals() (none string, spliced bool) {
 	master, slave, err := h.sys.OpenTerminal()
 	if err != nil {
 		return err.Error(), false

@@ -124,7 +124,7 @@ func TestTerminalIsOpenedAgain(t *testing.T) {
 	for _, say := range []string{"two", "three"} {
 		until(t, func() bool { // nobody has it
 			hung := false
-			s.end.use(func(fd int) { hung, _ = kernel{}.Hung(fd) })
+			s.end.use(func(fd int) { hung, _ = kernel{}.HungUp(fd) })
 			return hung
 		})
 		g.open()
@@ -272,7 +272,7 @@ func TestFaultTerminalEndsDuringALook(t *testing.T) {
 		}
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		return j.phase >= exited
+		return j.phase >= phaseExited
 	})
 	close(late)
 	if x := e.over(); x.Sizes[0] != 2003 || x.OutputOpen {

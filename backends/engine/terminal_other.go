@@ -7,4 +7,4 @@ func terminals(Sys) (used, most int) { return 0, 0 }
 
 // askFront asks nobody: the processes of a group other than the main one's are not
 // seen here.
-func (h *host) askFront(*job, int) {}
+func (h *platform) askFront(*job, int) {}

@@ -153,7 +153,7 @@ func TestBadInputThatATerminalDoesNotTake(t *testing.T) {
 		defer j.mu.Unlock()
 		j.input.writing.Lock()
 		defer j.input.writing.Unlock()
-		return j.input.now != nil && j.input.now.taken > 0 && len(j.input.queue) == 2
+		return j.input.current != nil && j.input.current.taken > 0 && len(j.input.queue) == 2
 	})
 	e.proc.Stop(client(), 0)
 	e.over()

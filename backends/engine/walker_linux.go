@@ -13,36 +13,36 @@ import (
 	"troupe/messages"
 )
 
-// walker finds the orphans of jobs in a process that is their subreaper: its
+// orphanScanner finds the orphans of jobs in a process that is their subreaper: its
 // own children which it did not start. One look serves all who ask at the
 // time, and looks keep their distance when they are dear: ten thousand jobs
 // that end at once cost a few of them.
-type walker struct {
-	h *host
+type orphanScanner struct {
+	platform *platform
 
 	mu      sync.Mutex
-	asks    []ask
+	queries []orphanQuery
 	waits   map[*job]func() // want to hear that nothing is left
 	stirred bool            // an orphan was reaped since the last look
 	running bool
 	closed  bool
 
-	pace pace // the loop's
+	pace timeBudget // the loop's
 
 	few   atomic.Int64  // living jobs at which a rest is over; negative: nobody rests
 	fewer chan struct{} // there are no more than that; capacity 1
 }
 
-type ask struct {
+type orphanQuery struct {
 	j    *job
 	tell func(tops []proc)
 }
 
-// Looking may cost one part in lookShare of the time. What it has not taken it may take
-// at once, up to lookSaved: some jobs that end together wait for nothing.
+// Looking may cost one part in scanShare of the time. What it has not taken it may take
+// at once, up to scanBudget: some jobs that end together wait for nothing.
 const (
-	lookShare = 5
-	lookSaved = 20 * time.Millisecond
+	scanShare  = 5
+	scanBudget = 20 * time.Millisecond
 )
 
 // restFor is the part of the jobs that lived at a look which may be left when it is no
@@ -50,27 +50,27 @@ const (
 // look amid their ends takes 0.2 s, and one behind them 0.2 ms.
 const restFor = 8
 
-func newWalker(h *host) *walker {
-	w := &walker{h: h, waits: make(map[*job]func()), pace: pace{share: lookShare, most: lookSaved}, fewer: make(chan struct{}, 1)}
+func newOrphanScanner(h *platform) *orphanScanner {
+	w := &orphanScanner{platform: h, waits: make(map[*job]func()), pace: timeBudget{share: scanShare, most: scanBudget}, fewer: make(chan struct{}, 1)}
 	w.few.Store(-1)
 	return w
 }
 
 // ask tells the topmost orphans of a job, seen after this call.
-func (w *walker) ask(j *job, tell func([]proc)) {
+func (w *orphanScanner) ask(j *job, tell func([]proc)) {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		w.h.e.run(j, func() { tell(nil) })
+		w.platform.engine.run(j, func() { tell(nil) })
 		return
 	}
-	w.asks = append(w.asks, ask{j, tell})
+	w.queries = append(w.queries, orphanQuery{j, tell})
 	w.call()
 	w.mu.Unlock()
 }
 
 // wait calls empty, once, when no orphan of the job is left.
-func (w *walker) wait(j *job, empty func()) {
+func (w *orphanScanner) wait(j *job, empty func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waits[j] = empty
@@ -78,7 +78,7 @@ func (w *walker) wait(j *job, empty func()) {
 	w.call()
 }
 
-func (w *walker) forget(j *job) {
+func (w *orphanScanner) forget(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.waits, j)
@@ -86,7 +86,7 @@ func (w *walker) forget(j *job) {
 
 // stir says that an orphan was reaped: its children may be ours now, or a job
 // may have nothing left.
-func (w *walker) stir() {
+func (w *orphanScanner) stir() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stirred = true
@@ -96,18 +96,18 @@ func (w *walker) stir() {
 }
 
 // call sees to it that somebody looks. Called with mu.
-func (w *walker) call() {
+func (w *orphanScanner) call() {
 	if !w.running && !w.closed {
 		w.running = true
-		w.h.e.background(w.loop)
+		w.platform.engine.background(w.loop)
 	}
 }
 
-func (w *walker) loop() {
+func (w *orphanScanner) loop() {
 	for {
 		w.mu.Lock()
-		asks, waits := w.asks, map[*job]func(){}
-		w.asks = nil
+		asks, waits := w.queries, map[*job]func(){}
+		w.queries = nil
 		if w.stirred {
 			for j, f := range w.waits {
 				waits[j] = f
@@ -119,14 +119,14 @@ func (w *walker) loop() {
 			return
 		}
 		w.mu.Unlock()
-		w.h.own.settled() // an exec that takes long is at nobody's cost
-		alive, began := w.h.own.count(), time.Now()
+		w.platform.reaper.settled() // an exec that takes long is at nobody's cost
+		alive, began := w.platform.reaper.count(), time.Now()
 		found, err := w.look()
 		now := time.Now()
 		rest := w.pace.spend(now, now.Sub(began)) // what follows from it costs others
 		if err != nil {                           // nobody is told of an end that nobody has seen
 			w.again(asks)
-			if !w.h.rest(max(rest, blindPause)) {
+			if !w.platform.rest(max(rest, blindPause)) {
 				return
 			}
 			continue
@@ -136,7 +136,7 @@ func (w *walker) loop() {
 		}
 		for j, empty := range waits {
 			if len(found[j]) == 0 && w.taken(j) {
-				w.h.e.run(j, empty)
+				w.platform.engine.run(j, empty)
 			}
 		}
 		if rest > 0 && !w.rest(rest, alive/restFor) {
@@ -147,7 +147,7 @@ func (w *walker) loop() {
 
 // rest pauses between two looks, or until no more than few jobs live; 0: it is not cut
 // short, since what costs may be orphans. False is the end of the engine.
-func (w *walker) rest(d time.Duration, few int) bool {
+func (w *orphanScanner) rest(d time.Duration, few int) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -157,20 +157,20 @@ func (w *walker) rest(d time.Duration, few int) bool {
 	if few > 0 {
 		w.few.Store(int64(few))
 		defer w.few.Store(-1)
-		w.lives(w.h.own.count()) // they may have ended meanwhile
+		w.lives(w.platform.reaper.count()) // they may have ended meanwhile
 	}
 	select {
 	case <-t.C:
 	case <-w.fewer:
 		w.pace.forgive()
-	case <-w.h.e.done:
+	case <-w.platform.engine.done:
 		return false
 	}
 	return true
 }
 
 // lives hears how many jobs live still, when one has ended.
-func (w *walker) lives(n int) {
+func (w *orphanScanner) lives(n int) {
 	if int64(n) > w.few.Load() {
 		return
 	}
@@ -185,25 +185,25 @@ func (w *walker) lives(n int) {
 const blindPause = 50 * time.Millisecond
 
 // again keeps what was asked for the next look.
-func (w *walker) again(asks []ask) {
+func (w *orphanScanner) again(asks []orphanQuery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stirred = true // for who waits
 	if !w.closed {
-		w.asks = append(asks, w.asks...)
+		w.queries = append(asks, w.queries...)
 		return
 	}
 	for _, a := range asks {
-		w.h.e.run(a.j, func() { a.tell(nil) })
+		w.platform.engine.run(a.j, func() { a.tell(nil) })
 	}
 }
 
-func tellOrphans(a ask, tops []proc) {
+func tellOrphans(a orphanQuery, tops []proc) {
 	defer a.j.guard()
 	a.tell(tops)
 }
 
-func (w *walker) taken(j *job) bool {
+func (w *orphanScanner) taken(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, ok := w.waits[j]
@@ -216,14 +216,14 @@ var errUnseen = errors.New("a child of this process cannot be looked at")
 
 // look finds the orphans that live, by job. Nobody's are under nil. An error says that
 // somebody may be missing, or be another's.
-func (w *walker) look() (found map[*job][]proc, failed error) {
+func (w *orphanScanner) look() (found map[*job][]proc, failed error) {
 	found = make(map[*job][]proc)
-	all, failed := children(w.h.sys, proc{pid: w.h.self.pid})
-	pids := w.h.own.strays(all)
+	all, failed := children(w.platform.sys, proc{pid: w.platform.self.pid})
+	pids := w.platform.reaper.strays(all)
 	var sessions map[int]*job
 	for _, pid := range pids {
-		p, ok := statProc(w.h.sys, pid)
-		if !ok && w.h.sys.Kill(pid, 0) == nil {
+		p, ok := statProc(w.platform.sys, pid)
+		if !ok && w.platform.sys.Kill(pid, 0) == nil {
 			failed = errUnseen
 		}
 		if !ok || p.dead() {
@@ -246,14 +246,14 @@ func (w *walker) look() (found map[*job][]proc, failed error) {
 
 // sessions are the jobs of which something may be left, by the session that
 // their main process leads.
-func (w *walker) sessions() map[int]*job {
+func (w *orphanScanner) sessions() map[int]*job {
 	m := make(map[int]*job)
-	for _, j := range w.h.e.all() {
+	for _, j := range w.platform.engine.all() {
 		j.mu.Lock()
-		alive := (j.phase == running || j.phase == exited && !j.treeGone) && j.in == nil
+		alive := (j.phase == phaseRunning || j.phase == phaseExited && !j.treeGone) && j.command == nil
 		j.mu.Unlock()
-		if old := m[j.root.pid]; alive && (old == nil || old.root.start < j.root.start) { // the number may be used again
-			m[j.root.pid] = j
+		if old := m[j.proc.pid]; alive && (old == nil || old.proc.start < j.proc.start) { // the number may be used again
+			m[j.proc.pid] = j
 		}
 	}
 	return m
@@ -261,15 +261,15 @@ func (w *walker) sessions() map[int]*job {
 
 // guess finds the job of an orphan without a tag: that of its session, or the
 // only one there is, if nothing else could have started it.
-func (w *walker) guess(p proc, sessions map[int]*job) *job {
+func (w *orphanScanner) guess(p proc, sessions map[int]*job) *job {
 	if j := sessions[p.sid]; j != nil {
 		return j
 	}
-	if len(sessions) != 1 || w.h.cgroups != nil {
+	if len(sessions) != 1 || w.platform.cgroups != nil {
 		return nil
 	}
 	for _, j := range sessions {
-		if j.root.start <= p.start {
+		if j.proc.start <= p.start {
 			return j
 		}
 	}
@@ -316,10 +316,10 @@ const (
 
 // tagOf finds the job whose tag a process has; the innermost of ours. An error says that
 // it could not be read.
-func (w *walker) tagOf(pid int) (*job, error) {
-	env, err := readFile(w.h.sys, unix.AT_FDCWD, procPath(pid, "environ"))
-	for try := 1; err == nil && len(env) == 0 && try < tagTries && w.h.rest(tagPause); try++ {
-		env, err = readFile(w.h.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+func (w *orphanScanner) tagOf(pid int) (*job, error) {
+	env, err := readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
+	for try := 1; err == nil && len(env) == 0 && try < tagTries && w.platform.rest(tagPause); try++ {
+		env, err = readFile(w.platform.sys, unix.AT_FDCWD, procPath(pid, "environ"))
 	}
 	if err != nil && !isGone(err) && err != unix.EACCES && err != unix.EPERM {
 		return nil, err
@@ -331,7 +331,7 @@ func (w *walker) tagOf(pid int) (*job, error) {
 		}
 		ids := bytes.Split(tag, []byte(":"))
 		for i := len(ids) - 1; i >= 0; i-- {
-			if j := w.h.e.find(messages.UID(ids[i])); j != nil {
+			if j := w.platform.engine.find(messages.UID(ids[i])); j != nil {
 				return j, nil
 			}
 		}
@@ -341,16 +341,16 @@ func (w *walker) tagOf(pid int) (*job, error) {
 
 // close ends every orphan that is nobody's, if nothing else is left, and
 // answers who still asks.
-func (w *walker) close(alone bool) []messages.Survivor {
+func (w *orphanScanner) close(alone bool) []messages.Survivor {
 	var left []messages.Survivor
 	if alone {
-		d := &descent{h: w.h}
+		d := &subreaperTree{platform: w.platform}
 		d.kill()
-		left = survivorsOf(w.h.sys, pidsOf(d.members()))
+		left = survivorsOf(w.platform.sys, pidsOf(d.members()))
 	}
 	w.mu.Lock()
-	asks := w.asks
-	w.asks, w.closed = nil, true
+	asks := w.queries
+	w.queries, w.closed = nil, true
 	w.mu.Unlock()
 	for _, a := range asks {
 		tellOrphans(a, nil)

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher hears of cgroups that change whether they are populated: one inotify
+// cgroupEvents hears of cgroups that change whether they are populated: one inotify
 // descriptor for the whole engine, with a watch only for jobs that left
 // something behind (a user has few descriptors of that kind).
-type watcher struct {
-	h   *host
+type cgroupEvents struct {
+	h   *platform
 	buf []byte // the common goroutine's
 
 	mu      sync.Mutex
@@ -23,13 +23,13 @@ type watcher struct {
 	closed  bool
 }
 
-func newWatcher(h *host) *watcher {
-	return &watcher{h: h, buf: make([]byte, 64*unix.SizeofInotifyEvent), fd: -1, changed: make(map[int]func())}
+func newCgroupEvents(h *platform) *cgroupEvents {
+	return &cgroupEvents{h: h, buf: make([]byte, 64*unix.SizeofInotifyEvent), fd: -1, changed: make(map[int]func())}
 }
 
 // add calls changed, from a goroutine of the engine, whenever cgroup.events of
 // g changes, until stop is called.
-func (w *watcher) add(g *cgroup, changed func()) (stop func(), err error) {
+func (w *cgroupEvents) add(g *cgroup, changed func()) (stop func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.open(); err != nil {
@@ -44,7 +44,7 @@ func (w *watcher) add(g *cgroup, changed func()) (stop func(), err error) {
 	return func() { w.remove(wd) }, nil
 }
 
-func (w *watcher) remove(wd int) {
+func (w *cgroupEvents) remove(wd int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.changed[wd]; ok && !w.closed {
@@ -54,7 +54,7 @@ func (w *watcher) remove(wd int) {
 }
 
 // open begins, once. Called with mu.
-func (w *watcher) open() error {
+func (w *cgroupEvents) open() error {
 	if w.closed {
 		return os.ErrClosed
 	}
@@ -73,7 +73,7 @@ func (w *watcher) open() error {
 }
 
 // read takes the events that have come.
-func (w *watcher) read(fd int) {
+func (w *cgroupEvents) read(fd int) {
 	for {
 		n, err := w.h.sys.Read(fd, w.buf)
 		if err != nil || n <= 0 {
@@ -84,7 +84,7 @@ func (w *watcher) read(fd int) {
 }
 
 // tell calls for each event. A queue that overflowed calls for all.
-func (w *watcher) tell(events []byte) {
+func (w *cgroupEvents) tell(events []byte) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		wd := int(int32(binary.NativeEndian.Uint32(events)))
 		mask := binary.NativeEndian.Uint32(events[4:])
@@ -101,12 +101,12 @@ func (w *watcher) tell(events []byte) {
 		}
 		w.mu.Unlock()
 		for _, f := range calls {
-			w.h.e.background(f)
+			w.h.engine.background(f)
 		}
 	}
 }
 
-func (w *watcher) close() {
+func (w *cgroupEvents) close() {
 	w.mu.Lock()
 	file := w.file
 	w.closed = true

@@ -11,9 +11,9 @@ type orderly struct {
 	calls chan string
 }
 
-func (o orderly) GiveWay() {
+func (o orderly) SchedYield() {
 	o.calls <- "way"
-	o.Sys.GiveWay()
+	o.Sys.SchedYield()
 }
 
 func (o orderly) Fork(path string, argv []string, attr *syscall.ProcAttr) (int, error) {

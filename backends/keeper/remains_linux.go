@@ -35,7 +35,7 @@ func (s *server) endRemains(left *ledger, boot string) map[messages.UID][]messag
 	survivors := map[messages.UID][]messages.Survivor{}
 	deadline := time.Now().Add(remainsBound)
 	for pause := remainsPause; ; pause = min(2*pause, remainsLast) {
-		gone := s.engine.EndRemains(left.opened.Keeper)
+		gone := s.engine.KillLeftovers(left.opened.Keeper)
 		clear(survivors)
 		for id, p := range left.jobs {
 			if p.exited == nil && endMain(p.started) {

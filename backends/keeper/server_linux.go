@@ -205,7 +205,7 @@ func (s *server) openEngine() error {
 	s.journal.append(entry{Kind: entryOpened, At: time.Now(), Keeper: id, BootID: boot, Cgroup: found.Cgroup, After: after})
 	s.restore(left, boot, survivors)
 	if left.opened != nil {
-		if err := s.engine.TakeOver(); err != nil {
+		if err := s.engine.RecoverScripts(); err != nil {
 			s.fault("", err)
 		}
 	}
