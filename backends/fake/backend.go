@@ -16,7 +16,7 @@ type Backend struct {
 	engine *Engine
 	name   string // "": that of the engine's options
 	can    backends.Capabilities
-	seats  *seats // of a kind that is a live shell
+	seats  *shellOwners // of a kind that is a live shell
 }
 
 // Backend is the engine as a kind of job.

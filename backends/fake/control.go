@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// due is a control that waits for the begin of the process.
-type due struct {
+// pendingControl is a control that waits for the begin of the process.
+type pendingControl struct {
 	by      *binding
 	control backends.Control
 }
@@ -32,11 +32,11 @@ func (a *answer) known() (nth uint64, known bool) { return a.nth, a.ready }
 func (p *Process) do(by *binding, c backends.Control) {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.over() {
+	if p.finished() {
 		return // nothing follows the last word
 	}
 	if p.phase == starting {
-		p.due = append(p.due, due{by, c})
+		p.due = append(p.due, pendingControl{by, c})
 		return
 	}
 	p.perform(by, c)

@@ -28,7 +28,7 @@ type Options struct {
 	Can   backends.Capabilities // zero: all but Terminal, 64 in parallel, a queue of 32
 	Store spill.Store           // nil: a new Store
 	// Nature is what a process does about signals unless its script says more.
-	Nature Nature
+	Nature SignalBehaviour
 	// Auto gives a process a life of its own; nil, or a nil Script, leaves it to
 	// the test. text is the shell text, or the words of argv joined by spaces.
 	Auto func(text string) *Script
@@ -112,7 +112,7 @@ func (e *Engine) start(s backends.Spec, c backends.Command, at backends.Executor
 	}
 	e.mu.Unlock()
 	b := p.bind(facts)
-	if in := e.get(s.In); in != nil && in.inside != nil {
+	if in := e.get(s.In); in != nil && in.shellInterior != nil {
 		p.enters(in)
 	}
 	if closed {

@@ -22,35 +22,35 @@ func Live() backends.Capabilities {
 //
 // A place finds its shell again by what it held, or because the same backend had it.
 func (e *Engine) ShellBackend() *Backend {
-	return &Backend{engine: e, name: messages.BackendShell, can: Live(), seats: &seats{shells: map[seat]*Process{}}}
+	return &Backend{engine: e, name: messages.BackendShell, can: Live(), seats: &shellOwners{shells: map[shellOwner]*Process{}}}
 }
 
-// seat is whose a live shell is.
-type seat struct {
+// shellOwner is whose a live shell is.
+type shellOwner struct {
 	scope   messages.ScopePath
 	session messages.SessionID
 }
 
-// seats is what a backend of live shells knows of the places it has opened.
-type seats struct {
+// shellOwners is what a backend of live shells knows of the places it has opened.
+type shellOwners struct {
 	mu     sync.Mutex
-	shells map[seat]*Process
+	shells map[shellOwner]*Process
 }
 
-// interior is the inside of a live shell: of its own process and its commands.
-type interior struct {
+// shellInterior is the inside of a live shell: of its own process and its commands.
+type shellInterior struct {
 	mu      sync.Mutex
 	dir     string
 	running *Process
 }
 
-func (i *interior) where() string {
+func (i *shellInterior) where() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.dir
 }
 
-func (i *interior) move(dir string) {
+func (i *shellInterior) move(dir string) {
 	if dir == "" {
 		return
 	}
@@ -61,10 +61,10 @@ func (i *interior) move(dir string) {
 
 // Cd plays a change of the directory of a live shell, by a command in it.
 func (p *Process) Cd(dir string) bool {
-	if p.inside == nil {
+	if p.shellInterior == nil {
 		return false
 	}
-	p.inside.move(dir)
+	p.shellInterior.move(dir)
 	return true
 }
 
@@ -95,7 +95,7 @@ func (l *live) alive() bool {
 	}
 	l.process.mu.Lock()
 	defer l.process.mu.Unlock()
-	return l.process.phase == running && !l.process.gone && !l.process.ladder.begins
+	return l.process.phase == running && !l.process.unknown && !l.process.ladder.begins
 }
 
 // find binds the place to the shell it had, if there is one.
@@ -156,7 +156,7 @@ func (s *shell) forget() {
 	delete(m.shells, s.seat())
 }
 
-func (s *shell) seat() seat { return seat{s.place.Scope, s.place.Session} }
+func (s *shell) seat() shellOwner { return shellOwner{s.place.Scope, s.place.Session} }
 
 // enter gives the shell for a command, made anew if it has died.
 func (s *shell) enter() *Process {
@@ -168,7 +168,7 @@ func (s *shell) enter() *Process {
 	at := s.place
 	died := s.live != nil
 	if died {
-		at.Dir = s.live.process.inside.where()
+		at.Dir = s.live.process.shellInterior.where()
 	}
 	for _, p := range s.engine.Shells() {
 		if place, _, is := backends.ReadShellMeta(p.Spec.Meta); is && place.Scope == at.Scope && place.Session == at.Session && !p.ending() {
@@ -181,7 +181,7 @@ func (s *shell) enter() *Process {
 	p := newProcess(s.engine, backends.Spec{
 		ID: id, Argv: []string{"shell"}, Env: at.Env, Dir: at.Dir, Umask: at.Umask, Live: &backends.LiveShell{}, Meta: backends.ShellMeta(at, s.backend.Name()),
 	}, backends.Command{}, at)
-	p.inside, p.nature = &interior{dir: at.Dir}, Obedient
+	p.shellInterior, p.nature = &shellInterior{dir: at.Dir}, Obedient
 	l.process = p
 	s.engine.mu.Lock()
 	s.engine.known[id] = p
@@ -209,10 +209,10 @@ func (p *Process) ending() bool {
 
 // enters makes a command one of a shell.
 func (p *Process) enters(shell *Process) {
-	in := shell.inside
+	in := shell.shellInterior
 	in.mu.Lock()
 	before := in.running
-	p.inside, in.running = in, p
+	p.shellInterior, in.running = in, p
 	if p.Spec.Dir != "" {
 		in.dir = p.Spec.Dir
 	}
@@ -226,20 +226,20 @@ func (p *Process) enters(shell *Process) {
 func (p *Process) running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.gone && (p.phase == starting || p.phase == running)
+	return !p.unknown && (p.phase == starting || p.phase == running)
 }
 
 // shellEnded ends the command that ran in a shell with it.
 func (p *Process) shellEnded(status messages.ExitStatus) {
-	p.inside.mu.Lock()
-	r := p.inside.running
-	p.inside.mu.Unlock()
+	p.shellInterior.mu.Lock()
+	r := p.shellInterior.running
+	p.shellInterior.mu.Unlock()
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.unlock()
-	if r.phase == running && !r.gone {
+	if r.phase == running && !r.unknown {
 		r.flags = append(r.flags, messages.FlagSessionEnded)
 		r.exit(status)
 	}

@@ -19,7 +19,7 @@ type piece struct {
 func (p *Process) Write(s messages.Stream, data string) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.logs[s] == nil || p.phase == starting || p.phase == failed || p.closed || p.gone || p.phase == exited && !p.leaves.Output {
+	if p.logs[s] == nil || p.phase == starting || p.phase == failed || p.closed || p.unknown || p.phase == exited && !p.leftovers.Output {
 		return false
 	}
 	p.pipe = append(p.pipe, piece{s, []byte(data)})
@@ -45,7 +45,7 @@ func (p *Process) Pending() int {
 func (p *Process) BlockLog(s messages.Stream, blocked bool) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.logs[s] == nil || p.closed || p.gone || p.phase == starting || p.blocked[s] == blocked {
+	if p.logs[s] == nil || p.closed || p.unknown || p.phase == starting || p.blocked[s] == blocked {
 		return false
 	}
 	p.blocked[s] = blocked

@@ -24,7 +24,7 @@ const SurvivorWait = 2 * time.Second
 func (p *Process) Begin() bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != starting || p.gone {
+	if p.phase != starting || p.unknown {
 		return false
 	}
 	if err := p.makeLogs(); err != nil {
@@ -44,7 +44,7 @@ func (p *Process) Begin() bool {
 func (p *Process) Fail(err messages.Error, shell int) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != starting || p.gone {
+	if p.phase != starting || p.unknown {
 		return false
 	}
 	p.fail(err, shell)
@@ -65,14 +65,14 @@ func (p *Process) fail(err messages.Error, shell int) {
 func (p *Process) Leave(c Children) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.leaves = c
+	p.leftovers = c
 }
 
 // Flag adds a flag to those of the result.
 func (p *Process) Flag(s messages.Stream, f messages.Flag) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.over() || p.phase == starting {
+	if p.finished() || p.phase == starting {
 		return false
 	}
 	p.flags = append(p.flags, f)
@@ -84,7 +84,7 @@ func (p *Process) Flag(s messages.Stream, f messages.Flag) bool {
 func (p *Process) AwaitInput(waiting bool) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != running || p.gone {
+	if p.phase != running || p.unknown {
 		return false
 	}
 	p.say(messages.InputWaiting{Waiting: waiting})
@@ -103,7 +103,7 @@ func (p *Process) ExitSignal(name string) bool {
 func (p *Process) exitWith(status messages.ExitStatus) bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != running || p.gone {
+	if p.phase != running || p.unknown {
 		return false
 	}
 	p.exit(status)
@@ -123,10 +123,10 @@ func (p *Process) HoldDrain(hold bool) {
 func (p *Process) CloseOutput() bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != exited || p.closed || p.gone || !p.leaves.Output {
+	if p.phase != exited || p.closed || p.unknown || !p.leftovers.Output {
 		return false
 	}
-	p.leaves.Output = false
+	p.leftovers.Output = false
 	p.settleTree()
 	return true
 }
@@ -135,7 +135,7 @@ func (p *Process) CloseOutput() bool {
 func (p *Process) EndTree() bool {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.phase != exited || p.ended || p.gone {
+	if p.phase != exited || p.ended || p.unknown {
 		return false
 	}
 	p.childrenGone()
@@ -157,7 +157,7 @@ func (p *Process) exit(status messages.ExitStatus) {
 		p.paused = false
 		p.capture()
 	}
-	if p.Spec.OnExit == messages.KillChildren && p.leaves.N > 0 && !p.ladder.begins {
+	if p.Spec.OnExit == messages.KillChildren && p.leftovers.N > 0 && !p.ladder.begins {
 		p.sent("KILL", true)
 		p.childrenGone()
 	}
@@ -166,21 +166,21 @@ func (p *Process) exit(status messages.ExitStatus) {
 
 // childrenGone ends the children, and with them what they held.
 func (p *Process) childrenGone() {
-	p.leaves.N = 0
-	p.leaves.Survivors = nil
-	if !p.leaves.Escaped {
-		p.leaves.Output = false
+	p.leftovers.N = 0
+	p.leftovers.Survivors = nil
+	if !p.leftovers.Escaped {
+		p.leftovers.Output = false
 	}
 }
 
 // settleTree says what is now due of the result and the two last words.
 func (p *Process) settleTree() {
 	stopped := p.ladder.stopped()
-	alive := p.leaves.N > 0
-	if p.phase != exited || p.gone || !p.told && (p.held || p.undrained() || stopped && alive && !p.ladder.gaveUp) {
+	alive := p.leftovers.N > 0
+	if p.phase != exited || p.unknown || !p.told && (p.held || p.undrained() || stopped && alive && !p.ladder.gaveUp) {
 		return
 	}
-	closes, ends := !p.leaves.Output, !alive || p.ladder.gaveUp
+	closes, ends := !p.leftovers.Output, !alive || p.ladder.gaveUp
 	if !p.told && closes && ends {
 		p.sayAll(stopped)
 		return
@@ -226,14 +226,14 @@ func (p *Process) undrained() bool {
 
 func (p *Process) result(seq, last uint64, stopped bool) (uint64, messages.ProcessFact) {
 	f := messages.ProcessExited{
-		Seq: seq, Last: last, Status: p.status, At: time.Now(), Sizes: p.sizes(), OutputOpen: p.leaves.Output,
-		Children: p.leaves.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
+		Seq: seq, Last: last, Status: p.status, At: time.Now(), Sizes: p.sizes(), OutputOpen: p.leftovers.Output,
+		Children: p.leftovers.N, Survivors: p.survivors(), OOM: messages.No, Flags: p.flags,
 	}
 	if stopped {
 		f.Cause = p.ladder.cause
 	}
-	if p.inside != nil && p.Spec.Live == nil {
-		f.Dir = p.inside.where()
+	if p.shellInterior != nil && p.Spec.Live == nil {
+		f.Dir = p.shellInterior.where()
 	}
 	return seq, f
 }
@@ -243,7 +243,7 @@ func (p *Process) survivors() []messages.Survivor {
 	if !p.ladder.gaveUp {
 		return nil
 	}
-	return p.leaves.Survivors
+	return p.leftovers.Survivors
 }
 
 func (p *Process) tellWatchers() {
@@ -258,7 +258,7 @@ func (p *Process) tellWatchers() {
 func (p *Process) vanish() {
 	p.mu.Lock()
 	defer p.unlock()
-	p.gone = true
+	p.unknown = true
 	p.ladder.end()
 	p.seal()
 	p.tellWatchers()
@@ -273,5 +273,5 @@ func (p *Process) end() []messages.Survivor {
 	p.stop(cause, 0)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.leaves.Survivors
+	return p.leftovers.Survivors
 }

@@ -29,10 +29,10 @@ type Process struct {
 	Command backends.Command      // zero if the engine was asked without a shell
 	Place   backends.ExecutorSpec // of its shell
 
-	engine  *Engine
-	inside  *interior // of its live shell, or its own
-	script  *Script
-	telling sync.Mutex // held while a fact is told; never while mu is held
+	engine        *Engine
+	shellInterior *shellInterior // of its live shell, or its own
+	script        *Script
+	telling       sync.Mutex // held while a fact is told; never while mu is held
 
 	mu    sync.Mutex
 	later []func() // to do when mu is free
@@ -49,26 +49,26 @@ type Process struct {
 	watchers  []func([]messages.Survivor) // hear of the end of the tree
 
 	// how it stands
-	phase   phase
-	gone    bool // vanished: the engine forgot it
-	nature  Nature
-	leaves  Children
-	status  messages.ExitStatus
-	told    bool // ProcessExited was said
-	closed  bool // OutputClosed was said
-	ended   bool // TreeEnded was said
-	held    bool // the drain does not end
-	flags   []messages.Flag
-	logs    map[messages.Stream]spill.Writer
-	credits map[messages.Stream]int64
-	paused  bool
-	blocked map[messages.Stream]bool
-	pipe    []piece // written, not yet captured
+	phase     phase
+	unknown   bool // vanished: the engine forgot it
+	nature    SignalBehaviour
+	leftovers Children
+	status    messages.ExitStatus
+	told      bool // ProcessExited was said
+	closed    bool // OutputClosed was said
+	ended     bool // TreeEnded was said
+	held      bool // the drain does not end
+	flags     []messages.Flag
+	logs      map[messages.Stream]spill.Writer
+	credits   map[messages.Stream]int64
+	paused    bool
+	blocked   map[messages.Stream]bool
+	pipe      []piece // written, not yet captured
 
-	ladder ladder
+	ladder escalation
 
 	// what it was asked
-	due     []due // controls from before its begin
+	due     []pendingControl // controls from before its begin
 	answers []*answer
 	signals []Signal
 	input   []byte
@@ -139,9 +139,9 @@ func (p *Process) makeLogs() error {
 	return nil
 }
 
-// over reports that nothing more will be said of the process.
-func (p *Process) over() bool {
-	return p.gone || p.phase == failed || p.told && p.closed && p.ended
+// finished reports that nothing more will be said of the process.
+func (p *Process) finished() bool {
+	return p.unknown || p.phase == failed || p.told && p.closed && p.ended
 }
 
 // Text is the shell text, or the words of argv joined by spaces.
@@ -156,7 +156,7 @@ func (p *Process) Text() string {
 func (p *Process) Alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.over()
+	return !p.finished()
 }
 
 // Owned reports whether somebody hears its facts.
@@ -227,8 +227,8 @@ func (p *Process) Deadline() time.Duration {
 func (p *Process) inventory() backends.InventoryJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := backends.InventoryJob{ID: p.ID, Meta: p.meta, Live: !p.over(), Ended: p.told || p.phase == failed}
-	if p.over() {
+	h := backends.InventoryJob{ID: p.ID, Meta: p.meta, Live: !p.finished(), Ended: p.told || p.phase == failed}
+	if p.finished() {
 		h.Last = p.last
 	}
 	return h
@@ -247,7 +247,7 @@ func (p *Process) whenEnded(f func([]messages.Survivor)) {
 	p.mu.Lock()
 	defer p.unlock()
 	p.watchers = append(p.watchers, f)
-	if p.over() || p.ended {
+	if p.finished() || p.ended {
 		p.tellWatchers()
 	}
 }

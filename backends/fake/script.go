@@ -12,7 +12,7 @@ type Script struct {
 	Begin  time.Duration   // from the start to the begin, or the failure
 	Fail   *messages.Error // the program cannot be executed; then nothing else is played
 	Shell  int             // of the failure
-	Nature Nature
+	Nature SignalBehaviour
 	Leave  Children
 	Steps  []Step // one after the other, until one cannot be played
 	// Input hears what the process is given on its standard input; nil: it is

@@ -6,13 +6,13 @@ import (
 	"troupe/messages"
 )
 
-// Nature is what a process does about the signals of the ladder.
-type Nature uint8
+// SignalBehaviour is what a process does about the signals of the ladder.
+type SignalBehaviour uint8
 
 // The natures. KILL ends every process, but for its Survivors.
 const (
-	Stubborn Nature = iota // TERM is only noted: the test plays what follows
-	Obedient               // TERM ends it
+	Stubborn SignalBehaviour = iota // TERM is only noted: the test plays what follows
+	Obedient                        // TERM ends it
 )
 
 // Signal is one that a process was sent: by the ladder, or because somebody
@@ -25,14 +25,14 @@ type Signal struct {
 }
 
 // SetNature changes what the process does about signals.
-func (p *Process) SetNature(n Nature) {
+func (p *Process) SetNature(n SignalBehaviour) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nature = n
 }
 
-// ladder is the way from TERM to KILL, and the insured deadline.
-type ladder struct {
+// escalation is the way from TERM to KILL, and the insured deadline.
+type escalation struct {
 	cause    messages.Cause // zero: what is left is ended after the exit
 	begins   bool           // asked for; for a process that has not begun, kept
 	wantKill time.Time      // when KILL is due
@@ -47,7 +47,7 @@ type ladder struct {
 
 // stopped reports whether the job is being ended or was, rather than what it
 // left behind.
-func (l *ladder) stopped() bool { return l.cause.By != messages.ByNone }
+func (l *escalation) stopped() bool { return l.cause.By != messages.ByNone }
 
 func (p *Process) stop(c messages.Cause, grace time.Duration) {
 	p.mu.Lock()
@@ -56,7 +56,7 @@ func (p *Process) stop(c messages.Cause, grace time.Duration) {
 		p.engine.violate("%s was stopped for %+v with a grace of %s", p.ID, c, grace)
 		grace = max(grace, 0)
 	}
-	if p.over() || p.ended {
+	if p.finished() || p.ended {
 		return
 	}
 	due := time.Now().Add(grace)
@@ -79,14 +79,14 @@ func (p *Process) stop(c messages.Cause, grace time.Duration) {
 }
 
 // begun takes up a stop that came before the begin.
-func (l *ladder) begun(p *Process) {
+func (l *escalation) begun(p *Process) {
 	if !l.begins {
 		return
 	}
 	l.first(p, time.Until(l.wantKill))
 }
 
-func (l *ladder) first(p *Process, grace time.Duration) {
+func (l *escalation) first(p *Process, grace time.Duration) {
 	if grace > 0 {
 		p.term()
 	}
@@ -94,11 +94,11 @@ func (l *ladder) first(p *Process, grace time.Duration) {
 }
 
 // climb waits for what is left of the grace.
-func (l *ladder) climb(p *Process) {
+func (l *escalation) climb(p *Process) {
 	if l.kill != nil {
 		l.kill.Stop()
 	}
-	if p.over() || p.ended || p.phase == starting {
+	if p.finished() || p.ended || p.phase == starting {
 		return
 	}
 	if left := time.Until(l.wantKill); left > 0 {
@@ -112,7 +112,7 @@ func (l *ladder) climb(p *Process) {
 func (p *Process) expire() {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.over() || p.ended || p.ladder.killed || time.Until(p.ladder.wantKill) > 0 {
+	if p.finished() || p.ended || p.ladder.killed || time.Until(p.ladder.wantKill) > 0 {
 		return
 	}
 	p.kill()
@@ -129,7 +129,7 @@ func (p *Process) sent(name string, tree bool) {
 // term asks the tree to go. Who obeys goes at once.
 func (p *Process) term() {
 	p.sent("TERM", true)
-	if p.phase == exited && !p.leaves.Stubborn || p.phase == running && p.leaves.N > 0 && !p.leaves.Stubborn {
+	if p.phase == exited && !p.leftovers.Stubborn || p.phase == running && p.leftovers.N > 0 && !p.leftovers.Stubborn {
 		p.childrenGone()
 	}
 	if p.phase == running {
@@ -143,8 +143,8 @@ func (p *Process) kill() {
 	l := &p.ladder
 	l.killed = true
 	p.sent("KILL", true)
-	if len(p.leaves.Survivors) > 0 {
-		p.leaves.N = len(p.leaves.Survivors)
+	if len(p.leftovers.Survivors) > 0 {
+		p.leftovers.N = len(p.leftovers.Survivors)
 		l.verify = time.AfterFunc(SurvivorWait, p.giveUp)
 	} else {
 		p.childrenGone()
@@ -160,7 +160,7 @@ func (p *Process) kill() {
 func (p *Process) giveUp() {
 	p.mu.Lock()
 	defer p.unlock()
-	if p.ended || p.gone {
+	if p.ended || p.unknown {
 		return
 	}
 	p.ladder.gaveUp = true
@@ -168,7 +168,7 @@ func (p *Process) giveUp() {
 }
 
 // end stops every timer of a process that is over.
-func (l *ladder) end() {
+func (l *escalation) end() {
 	for _, t := range []*time.Timer{l.kill, l.verify} {
 		if t != nil {
 			t.Stop()
@@ -178,7 +178,7 @@ func (l *ladder) end() {
 }
 
 // insure arms the deadline that holds while no tree runs.
-func (l *ladder) insure(p *Process, after time.Duration) {
+func (l *escalation) insure(p *Process, after time.Duration) {
 	l.disinsure()
 	if after <= 0 {
 		return
@@ -195,14 +195,14 @@ func (l *ladder) insure(p *Process, after time.Duration) {
 	})
 }
 
-func (l *ladder) disinsure() {
+func (l *escalation) disinsure() {
 	if l.deadline != nil {
 		l.deadline.Stop()
 	}
 	l.deadline, l.expires = nil, time.Time{}
 }
 
-func (l *ladder) insured() time.Duration {
+func (l *escalation) insured() time.Duration {
 	if l.expires.IsZero() {
 		return 0
 	}

@@ -193,7 +193,7 @@ func (p *Process) settle(seq uint64) {
 	for len(p.unsettled) > 0 && p.unsettled[0].seq <= seq {
 		p.unsettled = p.unsettled[1:]
 	}
-	if p.over() && len(p.unsettled) == 0 {
+	if p.finished() && len(p.unsettled) == 0 {
 		p.engine.drop(p.ID)
 	}
 }
