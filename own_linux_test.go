@@ -17,7 +17,7 @@ import (
 // library's host decides that for itself.
 func TestAnOwnProcessCollectsByWhatIsAlive(t *testing.T) {
 	if os.Getenv(hostVar) == "" { // how it is done is the whole process's
-		backendtest.Alone{
+		backendtest.Subprocess{
 			Args: []string{"-test.run=^" + t.Name() + "$"}, Env: []string{hostVar + "=" + t.Name(), "GOGC="}, Passes: []string{t.Name()},
 		}.Run(t)
 		return

@@ -81,7 +81,7 @@ func (h host) run(t *testing.T) {
 		need.Root(t)
 	}
 	test, _, _ := strings.Cut(t.Name(), "/")
-	backendtest.Alone{
+	backendtest.Subprocess{
 		Args: []string{"-test.run=^" + test + "$"}, Env: []string{hostVar + "=" + h.name},
 		Ordinary: h.ordinary, Passes: []string{test},
 	}.Run(t)

@@ -68,8 +68,8 @@ func adoptTakesOver(b *bench) {
 		b.Fatal(err)
 	}
 	first.deafen()
-	a, _ := await[messages.ProcessStarted](first.ear)
-	s, _ := await[messages.ProcessStarted](second.ear)
+	a, _ := await[messages.ProcessStarted](first.factRecorder)
+	s, _ := await[messages.ProcessStarted](second.factRecorder)
 	if a != s {
 		b.Errorf("adopted as %+v, started as %+v", s, a)
 	}

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// Alone is a run of this test program in a process of its own. What a test does
+// Subprocess is a run of this test program in a process of its own. What a test does
 // to its children, its counts or its rights concerns nobody else there: an
 // engine whose process is its own reaps every child there is, and a user is
 // changed for good.
-type Alone struct {
+type Subprocess struct {
 	Args     []string // of the test program
 	Env      []string // added to that of this process
 	Ordinary bool     // as a user without rights, which takes root
@@ -26,7 +26,7 @@ type Alone struct {
 const nobody = 65534
 
 // Run fails the test unless the run passes.
-func (a Alone) Run(t *testing.T) {
+func (a Subprocess) Run(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.v", "-test.timeout=9m"}, a.Args...)...)
 	cmd.Env = append(os.Environ(), a.Env...)
@@ -65,7 +65,7 @@ func Modes(t *testing.T, variable string, modes []Mode) {
 				m.Needs(t)
 			}
 			t.Parallel()
-			Alone{
+			Subprocess{
 				Args: []string{"-test.run=^TestConformance$"}, Env: []string{variable + "=" + m.Name},
 				Ordinary: m.Ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
 			}.Run(t)

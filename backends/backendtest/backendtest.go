@@ -119,7 +119,7 @@ type bench struct {
 	*testing.T
 	Subject
 	place  backends.Executor
-	ears   *ear // of the place
+	ears   *factRecorder // of the place
 	marker string
 	dir    string
 	jobs   int

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// ear hears facts, and notices if two are told at a time.
-type ear struct {
+// factRecorder hears facts, and notices if two are told at a time.
+type factRecorder struct {
 	t    testing.TB
 	busy atomic.Int32
 
@@ -23,9 +23,9 @@ type ear struct {
 	more  chan struct{}
 }
 
-func newEar(t testing.TB) *ear { return &ear{t: t, more: make(chan struct{})} }
+func newEar(t testing.TB) *factRecorder { return &factRecorder{t: t, more: make(chan struct{})} }
 
-func (e *ear) facts(f messages.ProcessFact) {
+func (e *factRecorder) facts(f messages.ProcessFact) {
 	if e.busy.Add(1) > 1 {
 		e.t.Errorf("%T was told while another fact was", f)
 	}
@@ -42,21 +42,21 @@ func (e *ear) facts(f messages.ProcessFact) {
 }
 
 // deafen says that no fact may follow.
-func (e *ear) deafen() {
+func (e *factRecorder) deafen() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.deaf = true
 }
 
 // all is what was heard so far.
-func (e *ear) all() []messages.ProcessFact {
+func (e *factRecorder) all() []messages.ProcessFact {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.heard[:len(e.heard):len(e.heard)]
 }
 
 // until waits for what must come.
-func (e *ear) until(what string, is func([]messages.ProcessFact) bool) {
+func (e *factRecorder) until(what string, is func([]messages.ProcessFact) bool) {
 	e.t.Helper()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -76,7 +76,7 @@ func (e *ear) until(what string, is func([]messages.ProcessFact) bool) {
 }
 
 // quiet waits for a while in which nothing may be told that is not.
-func (e *ear) quiet(d time.Duration, not func(messages.ProcessFact) bool) {
+func (e *factRecorder) quiet(d time.Duration, not func(messages.ProcessFact) bool) {
 	e.t.Helper()
 	from := len(e.all())
 	<-time.After(d)
@@ -107,7 +107,7 @@ func count[F any](facts []messages.ProcessFact) int {
 }
 
 // await waits for the first fact of a kind, and says when it came.
-func await[F any](e *ear) (F, time.Time) {
+func await[F any](e *factRecorder) (F, time.Time) {
 	e.t.Helper()
 	var found F
 	var place int

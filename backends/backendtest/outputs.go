@@ -114,7 +114,7 @@ func lateOutput(b *bench) {
 	}
 	r.wrote(messages.Merged, "now\nlate\n")
 	r.over()
-	if c, _ := await[messages.OutputClosed](r.ear); c.Sizes[messages.Merged] != 9 {
+	if c, _ := await[messages.OutputClosed](r.factRecorder); c.Sizes[messages.Merged] != 9 {
 		b.Errorf("closed with %v", c.Sizes)
 	}
 }
@@ -149,7 +149,7 @@ func pausedOutput(b *bench) {
 	r := b.start("burst", withInput).ready()
 	r.process.Do(backends.Pause{})
 	r.process.Do(backends.Input{Data: []byte("go\n")})
-	await[messages.InputWritten](r.ear)
+	await[messages.InputWritten](r.factRecorder)
 	r.quiet(200*time.Millisecond, func(messages.ProcessFact) bool { return true })
 	if n := count[messages.ProcessExited](r.all()); n != 0 && b.Real {
 		b.Error("a job with 200 KB to write went on")

@@ -125,7 +125,7 @@ func yielded(b *bench) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	await[messages.ProcessStarted](taken.ear)
+	await[messages.ProcessStarted](taken.factRecorder)
 	taken.quiet(200*time.Millisecond, func(messages.ProcessFact) bool { return true })
 	b.closed(other, 0)
 	taken.over()

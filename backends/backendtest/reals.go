@@ -53,7 +53,7 @@ func hostileOrphans(b *bench) {
 	}
 	r.stop(messages.ByClient, 200*time.Millisecond)
 	r.over()
-	if e, _ := await[messages.TreeEnded](r.ear); len(e.Survivors) > 0 {
+	if e, _ := await[messages.TreeEnded](r.factRecorder); len(e.Survivors) > 0 {
 		b.Errorf("survivors: %+v", e.Survivors)
 	}
 	if left := tree.Alive(); len(left) > 0 {

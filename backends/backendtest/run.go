@@ -15,7 +15,7 @@ type run struct {
 	*bench
 	command backends.Command
 	process backends.Process
-	*ear
+	*factRecorder
 }
 
 // start starts a program as a job of the place. Changes are made to the command
@@ -52,7 +52,7 @@ func (b *bench) startAsIs(p Program, changes ...func(*backends.Command)) *run {
 	if err := b.place.Check(c); err != nil {
 		b.Fatalf("the command is refused: %v", err)
 	}
-	r := &run{bench: b, command: c, ear: newEar(b)}
+	r := &run{bench: b, command: c, factRecorder: newEar(b)}
 	r.process = b.place.Start(c, r.facts)
 	return r
 }
@@ -85,7 +85,7 @@ func (r *run) wrote(s messages.Stream, text string) {
 // begun waits for the start: then the output can be opened.
 func (r *run) begun() {
 	r.Helper()
-	await[messages.ProcessStarted](r.ear)
+	await[messages.ProcessStarted](r.factRecorder)
 }
 
 // grown spends one credit: it returns when the log is larger than from.
@@ -119,7 +119,7 @@ func (r *run) read(s messages.Stream) string {
 // result waits for the exit.
 func (r *run) result() messages.ProcessExited {
 	r.Helper()
-	f, _ := await[messages.ProcessExited](r.ear)
+	f, _ := await[messages.ProcessExited](r.factRecorder)
 	return f
 }
 
@@ -197,7 +197,7 @@ func (r *run) gone(by messages.Party) messages.ProcessExited {
 
 // adopt takes a job over from whoever has it.
 func (b *bench) adopt(place backends.Executor, id messages.UID) (*run, error) {
-	r := &run{bench: b, command: backends.Command{ID: id}, ear: newEar(b)}
+	r := &run{bench: b, command: backends.Command{ID: id}, factRecorder: newEar(b)}
 	var err error
 	r.process, err = place.Adopt(id, r.facts)
 	return r, err

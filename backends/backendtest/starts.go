@@ -26,7 +26,7 @@ func orderOfFacts(b *bench) {
 	if f.Status != (messages.ExitStatus{}) || f.Cause != (messages.Cause{}) || f.OutputOpen || f.Children != 0 || f.Sizes[messages.Merged] != 6 {
 		b.Errorf("the result is %+v", f)
 	}
-	s, _ := await[messages.ProcessStarted](r.ear)
+	s, _ := await[messages.ProcessStarted](r.factRecorder)
 	if s.PID <= 0 || s.StartTime == 0 || s.At.Before(before.Add(-time.Second)) || f.At.Before(s.At) || s.Isolation != b.Reach {
 		b.Errorf("the start is %+v, want isolation %s", s, b.Reach)
 	}
@@ -46,7 +46,7 @@ func startOnce(b *bench) {
 	runs := make([]*run, 8)
 	var wait sync.WaitGroup
 	for i := range runs {
-		r := &run{bench: b, command: c, ear: newEar(b)}
+		r := &run{bench: b, command: c, factRecorder: newEar(b)}
 		runs[i] = r
 		wait.Go(func() { r.process = b.place.Start(c, r.facts) })
 	}
@@ -99,7 +99,7 @@ func execFailures(b *bench) {
 		"no file": {127, "ENOENT"}, "no program": {127, "ENOENT"}, "directory": {126, "EACCES"}, "no rights": {126, "EACCES"},
 	} {
 		r := b.start(program)
-		f, _ := await[messages.ProcessFailed](r.ear)
+		f, _ := await[messages.ProcessFailed](r.factRecorder)
 		if f.Shell != want.shell || f.Err.Code != messages.SpawnFailed || f.Err.Reason != want.reason || f.Err.Message == "" || f.At.IsZero() {
 			b.Errorf("%s: %+v", program, f)
 		}

@@ -41,7 +41,7 @@ func stopIgnored(b *bench) {
 	r := b.start("ignore").ready()
 	asked := r.stop(messages.ByClient, grace)
 	f := r.gone(messages.ByClient)
-	_, at := await[messages.ProcessExited](r.ear)
+	_, at := await[messages.ProcessExited](r.factRecorder)
 	if took := at.Sub(asked); took < grace || took > 10*grace+patience/2 {
 		b.Errorf("killed after %s, the grace is %s", took, grace)
 	}
@@ -56,7 +56,7 @@ func stopWaitsForTree(b *bench) {
 	r := b.start("bad child").ready()
 	asked := r.stop(messages.ByClient, grace)
 	f := r.gone(messages.ByClient)
-	_, at := await[messages.ProcessExited](r.ear)
+	_, at := await[messages.ProcessExited](r.factRecorder)
 	if at.Sub(asked) < grace || f.Status.Code != 5 || f.Children != 0 || f.OutputOpen {
 		b.Errorf("after %s: %+v", at.Sub(asked), f)
 	}
@@ -77,7 +77,7 @@ func stopTwice(b *bench) {
 	r.quiet(100*time.Millisecond, func(f messages.ProcessFact) bool { return true })
 	asked := r.stop(messages.ByClient, 500*time.Millisecond)
 	r.gone(messages.ByDeadline)
-	if _, at := await[messages.ProcessExited](r.ear); at.Sub(asked) < 500*time.Millisecond {
+	if _, at := await[messages.ProcessExited](r.factRecorder); at.Sub(asked) < 500*time.Millisecond {
 		b.Errorf("killed after %s", at.Sub(asked))
 	}
 }

@@ -43,7 +43,7 @@ func TestModes(t *testing.T) {
 				need.Root(t)
 			}
 			t.Parallel()
-			run := backendtest.Alone{
+			run := backendtest.Subprocess{
 				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds)},
 				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestFaultHostileTreeEnds"},
 			}
