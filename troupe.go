@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	if o.OwnProcess {
-		heap.Tend(heap.Floor)
+		heap.Tune(heap.Floor)
 		threads.Reserve()
 	}
 	if p.past, err = o.before(ctx, p); err != nil {

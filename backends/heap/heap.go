@@ -39,16 +39,16 @@ const (
 	few   = 1 << 20 // bytes; a command takes some 30 KiB
 )
 
-// Tend has this process collect garbage only when its heap has grown to floor bytes;
+// Tune has this process collect garbage only when its heap has grown to floor bytes;
 // above that it may grow by BusyPercent of what is alive while it allocates much, and
 // by RestPercent else. When it comes to rest, what it does not need goes back to the
 // system. Where somebody has decided otherwise, by GOGC or as an earlier call does,
 // nothing is changed.
-func Tend(floor uint64) {
+func Tune(floor uint64) {
 	if os.Getenv("GOGC") != "" || read("/gc/gogc:percent") != runtimePercent {
 		return
 	}
-	h := &heap{floor: floor}
+	h := &tuner{floor: floor}
 	h.tune(BusyPercent)
 	h.again()
 }
@@ -68,8 +68,8 @@ func mapped() uint64 {
 	return read("/memory/classes/heap/objects:bytes") + read("/memory/classes/heap/unused:bytes") + read("/memory/classes/heap/free:bytes")
 }
 
-// heap is what the collections of this process are set by.
-type heap struct {
+// tuner is what the collections of this process are set by.
+type tuner struct {
 	floor uint64
 
 	mu      sync.Mutex
@@ -81,15 +81,15 @@ type heap struct {
 }
 
 // again calls collected behind each collection.
-func (h *heap) again() {
-	runtime.AddCleanup(&struct{ _ *byte }{}, func(h *heap) {
+func (h *tuner) again() {
+	runtime.AddCleanup(&struct{ _ *byte }{}, func(h *tuner) {
 		h.collected()
 		h.again()
 	}, h)
 }
 
 // collected sets what the next collection waits for, and looks whether none comes.
-func (h *heap) collected() {
+func (h *tuner) collected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -108,7 +108,7 @@ func percentAfter(since time.Duration) int {
 }
 
 // watch looks in a while how much was allocated since. Called with mu.
-func (h *heap) watch() {
+func (h *tuner) watch() {
 	h.seen = allocated()
 	if h.timer == nil {
 		h.timer = time.AfterFunc(quiet, h.look)
@@ -119,14 +119,14 @@ func (h *heap) watch() {
 
 // look gives memory back if the process rests, and looks again later if it does not.
 // Nothing looks at a process that rests, until its next collection.
-func (h *heap) look() {
+func (h *tuner) look() {
 	if h.rests() {
 		debug.FreeOSMemory() // it collects, which calls us
 	}
 }
 
 // rests reports whether there is something to give back.
-func (h *heap) rests() bool {
+func (h *tuner) rests() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := allocated()
@@ -151,7 +151,7 @@ func spare(floor, alive, mapped, since uint64) bool {
 // tune sets what makes the next collection begin at the floor, or a percentage above
 // what is alive. Setting it stops the world for a moment, and so small changes are
 // none.
-func (h *heap) tune(percent int) {
+func (h *tuner) tune(percent int) {
 	percent = percentFor(h.floor, alive(), percent)
 	if d := percent - h.set; d > h.set/8 || d < -h.set/8 {
 		h.set = percent

@@ -65,7 +65,7 @@ func TestSpare(t *testing.T) {
 func TestRestGivesBack(t *testing.T) {
 	defer debug.FreeOSMemory() // for the next test
 	defer debug.SetGCPercent(debug.SetGCPercent(runtimePercent))
-	h := &heap{floor: 4 << 20}
+	h := &tuner{floor: 4 << 20}
 	h.collected()
 	kept, burst := pieces(256), pieces(1024)
 	full := mapped()
@@ -92,18 +92,18 @@ func TestTendChangesNoDecision(t *testing.T) {
 	defer debug.SetGCPercent(before)
 
 	debug.SetGCPercent(77)
-	Tend(16 << 20)
+	Tune(16 << 20)
 	if got := read("/gc/gogc:percent"); got != 77 {
 		t.Errorf("a percentage of 77 became %d", got)
 	}
 	debug.SetGCPercent(runtimePercent)
 	t.Setenv("GOGC", "100")
-	Tend(16 << 20)
+	Tune(16 << 20)
 	if got := read("/gc/gogc:percent"); got != runtimePercent {
 		t.Errorf("GOGC=100 became %d", got)
 	}
 	t.Setenv("GOGC", "")
-	Tend(16 << 20)
+	Tune(16 << 20)
 	if got := read("/gc/gogc:percent"); got != 400 {
 		t.Errorf("a small heap has %d, want 400", got)
 	}

@@ -47,7 +47,7 @@ func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
 	if alone {
 		debug.SetGCPercent(gcPercent)
 	} else {
-		heap.Tend(heapFloor)
+		heap.Tune(heapFloor)
 	}
 	o := Options{Dir: dir, Build: build, Grace: endGrace, NoCgroup: noCgroup, Alone: alone, Spared: rankLast(), Fault: saysFaults(os.Stderr)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its memory and its descriptors are nobody else's

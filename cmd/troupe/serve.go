@@ -46,7 +46,7 @@ func (m *Main) serveCommand() *cobra.Command {
 
 // serve runs the daemon until it ends.
 func (m *Main) serve(f *serveFlags, given func(flag string) bool) error {
-	heap.Tend(heap.Floor)
+	heap.Tune(heap.Floor)
 	threads.Reserve()
 	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: listen(), ended: make(chan struct{})}
 	d.hurry, d.hasten = context.WithCancel(context.Background())
