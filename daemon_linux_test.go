@@ -76,7 +76,7 @@ func mainOfADaemon(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.RunRole(dir, fd, "test", false, false); err != nil {
+	if err := keeper.Main(dir, fd, "test", false, false); err != nil {
 		return 1, true
 	}
 	return 0, true

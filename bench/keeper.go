@@ -30,7 +30,7 @@ func keep(args []string) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if err := keeper.RunRole(*dir, *fd, version, false, false); err != nil {
+	if err := keeper.Main(*dir, *fd, version, false, false); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: the keeper:", err)
 		return 1
 	}

@@ -18,24 +18,24 @@ import (
 // started it may have died.
 const aloneBound = 2 * helloBound
 
-// expect sees to the end of a keeper to which nobody comes. The function that it
+// watchOnlyJob sees to the end of a keeper to which nobody comes. The function that it
 // returns is called when the keeper ends.
-func (s *server) expect() func() {
-	if !s.o.Alone {
+func (s *server) watchOnlyJob() func() {
+	if !s.options.Alone {
 		return func() {}
 	}
 	t := time.AfterFunc(aloneBound, func() {
 		s.mu.Lock()
-		s.came = true
+		s.hadClient = true
 		s.mu.Unlock()
 		s.maybeEnd()
 	})
 	return func() { t.Stop() }
 }
 
-// over is told by the engine that nothing more will be said of a job. The log that
+// jobEnded is told by the engine that nothing more will be said of a job. The log that
 // was made for one which did not start goes away again.
-func (s *server) over(id messages.UID) {
+func (s *server) jobEnded(id messages.UID) {
 	s.mu.Lock()
 	c := s.jobs[id]
 	undo := c != nil && c.pidFile != "" && !c.born
@@ -54,7 +54,7 @@ func (s *server) over(id messages.UID) {
 func (s *server) maybeEnd() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.o.Alone || !s.came || s.conn != nil || s.ending {
+	if !s.options.Alone || !s.hadClient || s.conn != nil || s.ending {
 		return
 	}
 	for _, c := range s.jobs {
@@ -69,10 +69,10 @@ func (s *server) maybeEnd() {
 	})
 }
 
-// leaveNothing removes the directory of a keeper that ends and of whose job nothing is
+// removeDir removes the directory of a keeper that ends and of whose job nothing is
 // known, since it was not started: nobody would ever ask for it.
-func (s *server) leaveNothing() {
-	if !s.o.Alone || s.lease == nil || s.journal == nil || len(s.journal.past().jobs) > 0 {
+func (s *server) removeDir() {
+	if !s.options.Alone || s.lease == nil || s.journal == nil || len(s.journal.past().jobs) > 0 {
 		return
 	}
 	if err := removeUnborn(s.dir); err != nil {
@@ -83,11 +83,11 @@ func (s *server) leaveNothing() {
 // forgetUnborn does so for a keeper that could not begin, and has told why: else that is
 // in a file of the directory.
 func (c *Client) forgetUnborn(why error) {
-	seen, err := Look(c.o.Dir)
+	seen, err := Inspect(c.options.Dir)
 	if err != nil || seen.Known || errors.Is(why, errHungUp) || errors.Is(why, errNoHello) {
 		return
 	}
-	dir, err := openDir(c.o.Dir, false)
+	dir, err := openDir(c.options.Dir, false)
 	if err != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (c *Client) forgetUnborn(why error) {
 	case !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT): // else nobody has it
 		return
 	}
-	if seen, err = Look(c.o.Dir); err == nil && !seen.Known {
+	if seen, err = Inspect(c.options.Dir); err == nil && !seen.Known {
 		c.fault(removeUnborn(dir))
 	}
 }
@@ -122,21 +122,21 @@ func removeUnborn(dir *os.File) error {
 	return at.RemoveAll(filepath.Base(dir.Name()))
 }
 
-// give takes the places that a job is to have for its log and its pid. Nothing is
+// claimPaths takes the places that a job is to have for its log and its pid. Nothing is
 // written where something is already.
-func (s *server) give(spec *backends.Spec, c *charge) error {
+func (s *server) claimPaths(spec *backends.Spec, c *servedJob) error {
 	file := spec.Log.File
 	if file == "" || !spec.Detach {
 		return nil
 	}
-	if err := CheckFile(file); err != nil {
+	if err := CheckLogPath(file); err != nil {
 		return err
 	}
 	if err := s.noteFile(file); err != nil {
-		return refused(messages.OutputUnavailable, "log", "the place of the log cannot be noted: "+err.Error(), "see that "+s.o.Dir+" can be written")
+		return refused(messages.OutputUnavailable, "log", "the place of the log cannot be noted: "+err.Error(), "see that "+s.options.Dir+" can be written")
 	}
-	spec.Log.Mark = filepath.Join(s.o.Dir, markName)
-	c.pidFile = PidPath(file)
+	spec.Log.Mark = filepath.Join(s.options.Dir, markName)
+	c.pidFile = PIDFilePath(file)
 	return nil
 }
 
@@ -164,15 +164,15 @@ func givenFile(dir *os.File) string {
 	return string(text)
 }
 
-// recall takes over the log that a dead keeper has left. The jobs of the journal are
+// recoverLog takes over the log that a dead keeper has left. The jobs of the journal are
 // one at most.
-func (s *server) recall() {
+func (s *server) recoverLog() {
 	file := givenFile(s.dir)
 	if file == "" {
 		return
 	}
 	for id := range s.journal.past().jobs {
-		if err := s.store.Recall(string(id), uint8(messages.Merged), file, filepath.Join(s.o.Dir, markName)); err != nil {
+		if err := s.store.Recall(string(id), uint8(messages.Merged), file, filepath.Join(s.options.Dir, markName)); err != nil {
 			s.fault(id, fmt.Errorf("the log of the last keeper cannot be read: %w", err))
 		}
 	}
@@ -180,7 +180,7 @@ func (s *server) recall() {
 
 // writePidFile writes the file in one: whoever sees it sees all of it. One that is
 // there is left as it is.
-func writePidFile(path string, p PidFile) error {
+func writePidFile(path string, p PIDFile) error {
 	fresh := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+string(p.Job))
 	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {

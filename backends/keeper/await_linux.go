@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitEnd returns when the journal of a detached job's keeper has the end of the job,
+// WaitEnd returns when the journal of a detached job's keeper has the end of the job,
 // or no keeper holds it any more. It asks nobody: any number may wait.
-func AwaitEnd(ctx context.Context, path string) error {
+func WaitEnd(ctx context.Context, path string) error {
 	dir, err := openDir(path, false)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func AwaitEnd(ctx context.Context, path string) error {
 		close(unkept)
 	}()
 	for {
-		if seen, err := Look(path); err != nil || seen.Over || !seen.Kept {
+		if seen, err := Inspect(path); err != nil || seen.Over || !seen.Kept {
 			return err
 		}
 		select {

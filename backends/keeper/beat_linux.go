@@ -24,17 +24,17 @@ const (
 	startValid = 15 * time.Second
 )
 
-// silence is a time in which a keeper that lives says nothing.
-type silence struct {
+// outage is a time in which a keeper that lives says nothing.
+type outage struct {
 	err  *messages.Error
 	over chan struct{} // closed when it has spoken, or another has come
 }
 
-// Silent is closed while the keeper does not answer; Health says why then.
-func (c *Client) Silent() <-chan struct{} {
+// Unresponsive is closed while the keeper does not answer; Health says why then.
+func (c *Client) Unresponsive() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.silent
+	return c.unresponsive
 }
 
 // Health is nil while the keeper answers, or has died and the next is looked for;
@@ -42,10 +42,10 @@ func (c *Client) Silent() <-chan struct{} {
 func (c *Client) Health() *messages.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mute == nil {
+	if c.outage == nil {
 		return nil
 	}
-	return c.mute.err
+	return c.outage.err
 }
 
 func errSilent(pid int) *messages.Error {
@@ -56,10 +56,10 @@ func errSilent(pid int) *messages.Error {
 	return refused(messages.KeeperUnresponsive, "keeper", fmt.Sprintf("the keeper (process %d) does not answer", pid), hint)
 }
 
-// beat looks whether the keeper answers, until the client ends.
-func (c *Client) beat() {
-	defer close(c.beaten)
-	every, patience := c.o.pace()
+// heartbeat looks whether the keeper answers, until the client ends.
+func (c *Client) heartbeat() {
+	defer close(c.heartbeatDone)
+	every, patience := c.options.pace()
 	for {
 		if !c.pause(every) {
 			return
@@ -70,14 +70,14 @@ func (c *Client) beat() {
 			if misses == 2 {
 				bound = min(patience, beatLast)
 			}
-			if c.ask(bound) {
+			if c.ping(bound) {
 				break
 			}
 			if now, heard := c.alive(); now != conn || heard != life {
 				break // it has said something, or is another
 			}
 			if misses == 2 {
-				c.fallSilent(conn)
+				c.enterOutage(conn)
 				break
 			}
 		}
@@ -112,8 +112,8 @@ func (c *Client) pause(d time.Duration) bool {
 	return false
 }
 
-// ask reports false if the keeper let a question pass for so long.
-func (c *Client) ask(bound time.Duration) bool {
+// ping reports false if the keeper let a question pass for so long.
+func (c *Client) ping(bound time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	err := c.call(ctx, message{kind: askDone}, func(message) (bool, error) { return true, nil })
@@ -124,49 +124,49 @@ func (c *Client) ask(bound time.Duration) bool {
 func (c *Client) alive() (*conn, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.conn, c.life.Load()
+	return c.conn, c.heartbeats.Load()
 }
 
-// fallSilent says of a keeper that it does not answer, and waits until it does.
+// enterOutage says of a keeper that it does not answer, and waits until it does.
 // What waits for an answer gets this one.
-func (c *Client) fallSilent(conn *conn) {
+func (c *Client) enterOutage(conn *conn) {
 	c.mu.Lock()
 	if c.conn != conn || c.closed {
 		c.mu.Unlock()
 		return
 	}
-	m := &silence{err: errSilent(c.keeper.PID), over: make(chan struct{})}
-	c.mute = m
-	close(c.silent)
+	m := &outage{err: errSilent(c.keeper.PID), over: make(chan struct{})}
+	c.outage = m
+	close(c.unresponsive)
 	calls := c.calls
 	c.calls = map[uint64]*call{}
 	jobs := c.allJobs()
-	keeper, first := c.keeper, c.revived != c.keeper.KeeperID
-	c.revived = c.keeper.KeeperID
+	keeper, first := c.keeper, c.resumed != c.keeper.KeeperID
+	c.resumed = c.keeper.KeeperID
 	c.mu.Unlock()
 	c.fault(m.err)
 	for _, k := range calls {
 		k.end(m.err)
 	}
 	for _, j := range jobs {
-		j.unheard(m.err)
+		j.failPending(m.err)
 	}
-	if first && !c.o.leave {
+	if first && !c.options.leave {
 		wake(keeper.PID)
 	}
-	c.sitOut(m)
+	c.waitOutage(m)
 }
 
-// sitOut waits until the keeper speaks. Starts that it has not answered fail when
+// waitOutage waits until the keeper speaks. Starts that it has not answered fail when
 // it will not take them any more.
-func (c *Client) sitOut(m *silence) {
+func (c *Client) waitOutage(m *outage) {
 	for {
 		c.mu.Lock()
 		jobs := c.allJobs()
 		c.mu.Unlock()
 		var next time.Time
 		for _, j := range jobs {
-			if at := j.expire(m.err); next.IsZero() || !at.IsZero() && at.Before(next) {
+			if at := j.expireStart(m.err); next.IsZero() || !at.IsZero() && at.Before(next) {
 				next = at
 			}
 		}
@@ -198,21 +198,21 @@ func (c *Client) allJobs() []*job {
 	return jobs
 }
 
-// spoke notes that the keeper has said something.
-func (c *Client) spoke() {
-	c.life.Add(1)
+// noteHeard notes that the keeper has said something.
+func (c *Client) noteHeard() {
+	c.heartbeats.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unmute()
+	c.endOutage()
 }
 
-// unmute ends a silence. Called with mu.
-func (c *Client) unmute() {
-	if c.mute == nil {
+// endOutage ends a silence. Called with mu.
+func (c *Client) endOutage() {
+	if c.outage == nil {
 		return
 	}
-	close(c.mute.over)
-	c.mute, c.silent = nil, make(chan struct{})
+	close(c.outage.over)
+	c.outage, c.unresponsive = nil, make(chan struct{})
 }
 
 // wake lets a keeper go on that somebody has stopped. It is not killed, whatever

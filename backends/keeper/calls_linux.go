@@ -18,7 +18,7 @@ type call struct {
 func (c *Client) call(ctx context.Context, m message, take func(message) (bool, error)) error {
 	k := &call{take: take, done: make(chan error, 1)}
 	c.mu.Lock()
-	if m := c.mute; m != nil {
+	if m := c.outage; m != nil {
 		c.mu.Unlock()
 		return m.err
 	}

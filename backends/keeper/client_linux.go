@@ -17,30 +17,30 @@ import (
 // Client is the engine of a keeper, seen from the daemon. It is safe for
 // concurrent use. Its jobs outlive it.
 type Client struct {
-	o    ClientOptions
-	name string
-	find finder
+	options   ClientOptions
+	name      string
+	connector connector
 
-	mu     sync.Mutex
-	line   *line
-	keeper hello
-	conn   *conn // nil: between two
-	jobs   map[messages.UID]*job
-	recent recent
-	calls  map[uint64]*call
-	gen    uint64 // of bindings and calls
-	met    bool   // it knows what the keeper has: from now on another may come
-	closed bool
-	over   bool            // nobody receives any more, and no keeper is looked for
-	broken *messages.Error // why nothing can be started now; nil: it can
-	stop   chan struct{}   // closed with closed
-	done   chan struct{}   // closed when nobody receives any more
+	mu          sync.Mutex
+	line        *link
+	keeper      hello
+	conn        *conn // nil: between two
+	jobs        map[messages.UID]*job
+	recent      recentOutputs
+	calls       map[uint64]*call
+	gen         uint64 // of bindings and calls
+	inventoried bool   // it knows what the keeper has: from now on another may come
+	closed      bool
+	shutDown    bool            // nobody receives any more, and no keeper is looked for
+	startErr    *messages.Error // why nothing can be started now; nil: it can
+	stop        chan struct{}   // closed with closed
+	done        chan struct{}   // closed when nobody receives any more
 
-	life    atomic.Uint64 // how often the keeper was heard
-	mute    *silence      // nil: it answers
-	silent  chan struct{} // closed while it does not
-	revived string        // the keeper that was let go on, once
-	beaten  chan struct{} // closed behind the last beat
+	heartbeats    atomic.Uint64 // how often the keeper was heard
+	outage        *outage       // nil: it answers
+	unresponsive  chan struct{} // closed while it does not
+	resumed       string        // the keeper that was let go on, once
+	heartbeatDone chan struct{} // closed behind the last beat
 }
 
 const (
@@ -68,18 +68,18 @@ func newClient(o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		o: o, name: name, jobs: map[messages.UID]*job{}, calls: map[uint64]*call{},
+		options: o, name: name, jobs: map[messages.UID]*job{}, calls: map[uint64]*call{},
 		gen: uint64(time.Now().UnixNano()), stop: make(chan struct{}), done: make(chan struct{}),
-		silent: make(chan struct{}), beaten: make(chan struct{}),
+		unresponsive: make(chan struct{}), heartbeatDone: make(chan struct{}),
 	}
-	c.find = finder{o: o}
+	c.connector = connector{o: o}
 	c.line = c.newLine()
 	return c, nil
 }
 
 // connect is the first of a client's connections.
 func (c *Client) connect() (*conn, hello, error) {
-	return c.find.connect(hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Storage: &c.o.Storage})
+	return c.connector.connect(hello{Proto: protocol, Build: c.options.Build, BootID: bootID(), Client: c.name, Storage: &c.options.Storage})
 }
 
 func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
@@ -94,38 +94,38 @@ func openOnce(ctx context.Context, o ClientOptions) (*Client, error) {
 	c.keeper, c.conn = h, conn
 	c.line.attach(conn, h.Heard)
 	go c.run(conn)
-	go c.beat()
+	go c.heartbeat()
 	all, err := c.list(ctx)
 	if err != nil {
 		c.Close(true)
 		return nil, err
 	}
 	c.mu.Lock()
-	if c.over { // it died behind its answer: nobody would look for the next
+	if c.shutDown { // it died behind its answer: nobody would look for the next
 		c.mu.Unlock()
 		c.Close(true)
 		return nil, errGone
 	}
 	defer c.mu.Unlock()
-	c.met = true
+	c.inventoried = true
 	for _, h := range all {
-		c.meet(h)
+		c.addJob(h)
 	}
 	return c, nil
 }
 
-func (c *Client) newLine() *line {
+func (c *Client) newLine() *link {
 	l := newLine(maxRequests)
-	l.overflow = func() { go c.restate(l) }
+	l.overflow = func() { go c.rebindAll(l) }
 	return l
 }
 
-// meet makes a job known that the keeper has. Called with mu.
-func (c *Client) meet(h held) *job {
+// addJob makes a job known that the keeper has. Called with mu.
+func (c *Client) addJob(h inventoryReply) *job {
 	j := c.jobs[h.ID]
 	if j == nil {
 		j = newJob(c, h.ID, h.Separate)
-		j.born = true // there are logs, or were
+		j.hasLogs = true // there are logs, or were
 		c.jobs[h.ID] = j
 	}
 	return j
@@ -181,10 +181,10 @@ func (c *Client) refuse(s backends.Spec) *messages.Error {
 	switch {
 	case c.closed:
 		return refused(messages.ShuttingDown, "closing", "the engine is closing and starts nothing more", "")
-	case c.broken != nil:
-		return c.broken
-	case c.mute != nil:
-		return c.mute.err
+	case c.startErr != nil:
+		return c.startErr
+	case c.outage != nil:
+		return c.outage.err
 	case len(s.Meta) > backends.MaxMeta:
 		return refused(messages.TooLarge, "meta", "the meta of the job is too large", "")
 	}
@@ -219,10 +219,10 @@ func (c *Client) Inventory(ctx context.Context) ([]backends.InventoryJob, error)
 	return jobs, nil
 }
 
-func (c *Client) list(ctx context.Context) ([]held, error) {
-	var all []held
+func (c *Client) list(ctx context.Context) ([]inventoryReply, error) {
+	var all []inventoryReply
 	err := c.call(ctx, message{kind: askInventory}, func(m message) (bool, error) {
-		some, err := decode[[]held](m.body)
+		some, err := decode[[]inventoryReply](m.body)
 		all = append(all, some...)
 		return m.kind == sayListed, err
 	})
@@ -286,11 +286,11 @@ func (c *Client) Close(keep bool) []messages.Survivor {
 	jobs := c.allJobs()
 	c.mu.Unlock()
 	<-c.done
-	<-c.beaten
+	<-c.heartbeatDone
 	for _, j := range jobs {
-		j.deafen()
+		j.unbind()
 	}
-	c.find.close(ended)
+	c.connector.close(ended)
 	return left
 }
 
@@ -325,7 +325,7 @@ func (c *Client) endAll() (left []messages.Survivor, ended bool) {
 }
 
 func (c *Client) fault(err error) {
-	if c.o.Fault != nil && err != nil {
-		c.o.Fault(err)
+	if c.options.Fault != nil && err != nil {
+		c.options.Fault(err)
 	}
 }

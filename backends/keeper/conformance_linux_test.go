@@ -56,7 +56,7 @@ func mainRole(args []string) (code int, ours bool) {
 			fd, _ = strconv.Atoi(args[i+1])
 		}
 	}
-	if err := keeper.RunRole(dir, fd, "test", bare, alone); err != nil {
+	if err := keeper.Main(dir, fd, "test", bare, alone); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1, true
 	}

@@ -20,15 +20,15 @@ import (
 type conn struct {
 	socket *os.File
 	raw    syscall.RawConn
-	in     *readiness // something has come
-	buf    []byte     // of recv
+	in     *fdWaiter // something has come
+	buf    []byte    // of recv
 	oob    []byte
 	got    datagram           // by recv
 	take   func(uintptr)      // recvmsg into got
 	taken  func(uintptr) bool // the same, and whether that is all
 
 	mu     sync.Mutex
-	room   *readiness // of send, while it waits
+	room   *fdWaiter // of send, while it waits
 	closed bool
 }
 

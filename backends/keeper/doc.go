@@ -3,7 +3,7 @@
 // Client, the daemon's side, is a backends.Engine whose jobs do not notice when
 // the daemon is killed: the next one connects, and adopts them.
 //
-// Serve is the keeper, RunRole the role around it; Open finds the keeper of a
+// Serve is the keeper, Main the role around it; Open finds the keeper of a
 // directory or starts one, and connects.
 //
 //	client --hello--> keeper --hello--> client        versions, and what was heard

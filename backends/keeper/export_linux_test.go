@@ -72,7 +72,7 @@ func (c *Client) Resync() {
 	c.mu.Lock()
 	l := c.line
 	c.mu.Unlock()
-	c.restate(l)
+	c.rebindAll(l)
 }
 
 // HelloAndGone is a client that connects, says hello, and dies before it is answered.
@@ -152,12 +152,12 @@ func Unnumbered(t *testing.T, answers ...messages.ProcessFact) (heard []messages
 	j.bound = backends.Bind(func(f messages.ProcessFact) { heard = append(heard, f) })
 	for i := range answers {
 		if i == 1 {
-			j.unheard(&messages.Error{})
+			j.failPending(&messages.Error{})
 		}
-		j.due = append(j.due, &due{nth: uint64(i + 1)})
+		j.pendingControls = append(j.pendingControls, &pendingControl{nth: uint64(i + 1)})
 	}
 	for _, f := range answers {
-		j.hear(0, f)
+		j.onFact(0, f)
 	}
 	return heard
 }

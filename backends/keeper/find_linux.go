@@ -22,8 +22,8 @@ import (
 // its predecessor's lease, and to end what that has left.
 const startBound = 2*leaseBound + remainsBound
 
-// finder connects to the keeper of a directory, and starts one if there is none.
-type finder struct {
+// connector connects to the keeper of a directory, and starts one if there is none.
+type connector struct {
 	o ClientOptions
 
 	mu       sync.Mutex
@@ -32,11 +32,11 @@ type finder struct {
 }
 
 // connect gives a connection on which both sides have said hello.
-func (f *finder) connect(me hello) (*conn, hello, error) {
+func (f *connector) connect(me hello) (*conn, hello, error) {
 	woken := false
 	for pause, tries := findFirst, 0; ; pause, tries = 2*pause, tries+1 {
 		c, h, err := f.once(me)
-		if silent := (*silentError)(nil); errors.As(err, &silent) {
+		if silent := (*unresponsiveError)(nil); errors.As(err, &silent) {
 			if !woken && !f.o.leave && stoppedNow(silent.pid) {
 				woken = true
 				wake(silent.pid)
@@ -55,7 +55,7 @@ func (f *finder) connect(me hello) (*conn, hello, error) {
 const greetTries = 10
 
 // once is one try. A keeper that could not begin may have taken its directory along.
-func (f *finder) once(me hello) (*conn, hello, error) {
+func (f *connector) once(me hello) (*conn, hello, error) {
 	dir, err := openDir(f.o.Dir, len(f.o.Program) > 0)
 	if err != nil {
 		return nil, hello{}, err
@@ -67,7 +67,7 @@ func (f *finder) once(me hello) (*conn, hello, error) {
 		return c, h, err
 	}
 	if errors.Is(err, unix.EAGAIN) { // as many wait for it as may
-		return nil, hello{}, &silentError{}
+		return nil, hello{}, &unresponsiveError{}
 	}
 	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
 	if absent {
@@ -109,13 +109,13 @@ func errNoSocket(dir string) error {
 // errNoHello is a keeper that was started and says nothing.
 var errNoHello = refused(messages.Internal, "hello", "the keeper that was started did not say hello", "what it says is in "+errorsName+" of its directory")
 
-// silentError is a keeper that lives and does not say hello.
-type silentError struct{ pid int }
+// unresponsiveError is a keeper that lives and does not say hello.
+type unresponsiveError struct{ pid int }
 
-func (e *silentError) Error() string { return errSilent(e.pid).Error() }
+func (e *unresponsiveError) Error() string { return errSilent(e.pid).Error() }
 
 // greetListener says hello to a keeper that was there before.
-func (f *finder) greetListener(c *conn, me hello) (hello, error) {
+func (f *connector) greetListener(c *conn, me hello) (hello, error) {
 	pid := c.listener()
 	bound := helloBound
 	if f.o.beat > 0 {
@@ -123,7 +123,7 @@ func (f *finder) greetListener(c *conn, me hello) (hello, error) {
 	}
 	h, err := greet(c, me, bound)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return h, &silentError{pid}
+		return h, &unresponsiveError{pid}
 	}
 	return h, err
 }
@@ -163,7 +163,7 @@ func greet(c *conn, me hello, bound time.Duration) (h hello, err error) {
 
 // start starts a keeper in a session and a cgroup of its own, which holds nothing
 // of this process but one end of a socket pair.
-func (f *finder) start(dir *os.File) (*conn, error) {
+func (f *connector) start(dir *os.File) (*conn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (f *finder) start(dir *os.File) (*conn, error) {
 // keptVars are what a keeper needs of an environment: nothing of it is secret.
 var keptVars = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TZ"}
 
-func (f *finder) fork(dir, socket *os.File) error {
+func (f *connector) fork(dir, socket *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ const cgroupPrefix = "troupe.keeper-"
 // end of one does not take the other along, or else below it; nil: there is none
 // to be had. It has one name for each directory: the next keeper finds what the
 // last one left.
-func (f *finder) makeCgroup() *os.File {
+func (f *connector) makeCgroup() *os.File {
 	own := ownCgroup()
 	if own == "" {
 		return nil
@@ -300,7 +300,7 @@ func ownCgroup() string {
 
 // close waits for the keepers that were started here, if they have ended, and
 // removes what was made for them.
-func (f *finder) close(ended bool) {
+func (f *connector) close(ended bool) {
 	if !ended {
 		return // they live, and belong to nobody
 	}

@@ -19,9 +19,9 @@ import (
 // job that is detached. That one outlives whoever started it, and ends with its job.
 // It is safe for concurrent use.
 type Fleet struct {
-	o    FleetOptions
-	main *Client     // nil: there is none
-	past *spill.Disk // logs whose keepers have ended
+	options FleetOptions
+	main    *Client     // nil: there is none
+	past    *spill.Disk // logs whose keepers have ended
 
 	mu      sync.Mutex
 	own     map[messages.UID]*Client
@@ -36,7 +36,7 @@ const meetAtOnce = 8
 // OpenFleet connects to the keepers that are there. The keeper of a detached job that
 // has died is replaced for a while, so that what became of the job is told.
 func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
-	f := &Fleet{o: o, own: map[messages.UID]*Client{}}
+	f := &Fleet{options: o, own: map[messages.UID]*Client{}}
 	var err error
 	if f.past, err = spill.OpenStore(spill.Options{Node: "past"}); err != nil {
 		return nil, err
@@ -61,11 +61,11 @@ func OpenFleet(ctx context.Context, o FleetOptions) (*Fleet, error) {
 
 // meetAll connects to the keepers of the detached jobs that are not settled.
 func (f *Fleet) meetAll(ctx context.Context) error {
-	jobs := []messages.UID{f.o.Only}
-	if f.o.Only == "" {
-		jobs = Detached(f.o.Root)
+	jobs := []messages.UID{f.options.Only}
+	if f.options.Only == "" {
+		jobs = ListDetached(f.options.Root)
 	}
-	if f.o.Fresh {
+	if f.options.Fresh {
 		jobs = nil
 	}
 	turn := make(chan struct{}, meetAtOnce)
@@ -85,20 +85,20 @@ func (f *Fleet) meetAll(ctx context.Context) error {
 // meet connects to the keeper of one job, if there is anything to hear of it. What
 // is damaged hinders nobody; a keeper that lives must be reached, since its job does.
 func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
-	seen, err := Look(f.dir(id))
+	seen, err := Inspect(f.dir(id))
 	switch {
-	case err != nil && f.o.Only == "":
+	case err != nil && f.options.Only == "":
 		f.fault(fmt.Errorf("the detached job %s: %w", id, err))
 		return nil
 	case err != nil:
 		return err
-	case !seen.Kept && !seen.Known, seen.Collected && f.o.Only == "": // there is nothing to hear
+	case !seen.Kept && !seen.Known, seen.Collected && f.options.Only == "": // there is nothing to hear
 		return nil
 	}
 	c, err := Open(ctx, f.client(id))
 	switch {
 	case err == nil:
-	case seen.Kept || f.o.Only != "":
+	case seen.Kept || f.options.Only != "":
 		return fmt.Errorf("the keeper of the detached job %s cannot be reached: %w", id, err)
 	default:
 		f.fault(err)
@@ -107,23 +107,23 @@ func (f *Fleet) meet(ctx context.Context, id messages.UID) error {
 	f.mu.Lock()
 	f.own[id] = c
 	f.mu.Unlock()
-	if f.o.Only == "" {
+	if f.options.Only == "" {
 		f.part(id, c) // without a job: who started it has died, and it would wait for one as long as we are there
 	}
 	return nil
 }
 
-func (f *Fleet) dir(id messages.UID) string { return filepath.Join(f.o.Root, string(id)) }
+func (f *Fleet) dir(id messages.UID) string { return filepath.Join(f.options.Root, string(id)) }
 
 func (f *Fleet) client(id messages.UID) ClientOptions {
 	return ClientOptions{
-		Dir: f.dir(id), Build: f.o.Build, Program: append(append([]string(nil), f.o.Program...), "--alone"), Env: f.o.Env, Fault: f.fault,
+		Dir: f.dir(id), Build: f.options.Build, Program: append(append([]string(nil), f.options.Program...), "--alone"), Env: f.options.Env, Fault: f.fault,
 	}
 }
 
 func (f *Fleet) fault(err error) {
-	if f.o.Fault != nil && err != nil {
-		f.o.Fault(err)
+	if f.options.Fault != nil && err != nil {
+		f.options.Fault(err)
 	}
 }
 
@@ -169,16 +169,16 @@ func (f *Fleet) CheckDetach(file string) *messages.Error {
 	if file == "" {
 		return nil
 	}
-	return CheckFile(file)
+	return CheckLogPath(file)
 }
 
 // begin connects for the first time, when a job waits for that already.
 func (c *Client) begin() {
-	go c.beat()
+	go c.heartbeat()
 	conn, h, err := c.connect()
 	c.mu.Lock()
 	if err == nil {
-		c.keeper, c.met = h, true
+		c.keeper, c.inventoried = h, true
 		if c.isStopped() {
 			c.mu.Unlock()
 			conn.close()
@@ -192,7 +192,7 @@ func (c *Client) begin() {
 		c.run(conn)
 		return
 	}
-	c.broken = asError(err)
+	c.startErr = asError(err)
 	jobs := make([]*job, 0, len(c.jobs))
 	for _, j := range c.jobs {
 		jobs = append(jobs, j)
@@ -220,7 +220,7 @@ func (f *Fleet) held(id messages.UID, c *Client, p backends.Process) backends.Pr
 // Settle implements backends.Process: when all is settled the keeper is let go, and
 // ends.
 func (p detached) Settle(seq uint64) {
-	if p.f.o.Guest || p.f.o.Fresh { // who comes later is to hear all of it
+	if p.f.options.Guest || p.f.options.Fresh { // who comes later is to hear all of it
 		return
 	}
 	p.Process.Settle(seq)
@@ -368,7 +368,7 @@ func (f *Fleet) openPast(id messages.UID) (spill.Log, error) {
 func (f *Fleet) Remove(id messages.UID) {
 	if validUID(id) {
 		_ = f.past.Remove(string(id))
-		switch err := Forget(f.o.Root, id); {
+		switch err := RemoveDetached(f.options.Root, id); {
 		case err == nil:
 			return
 		case !errors.Is(err, os.ErrNotExist):

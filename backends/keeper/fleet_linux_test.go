@@ -138,7 +138,7 @@ func TestFleetOutlivesItsClient(t *testing.T) {
 	}
 	f.Close(true)
 	ended(t, filepath.Join(root, string(id)))
-	if seen, err := keeper.Look(filepath.Join(root, string(id))); err != nil || !seen.Over || !seen.Collected || seen.Kept {
+	if seen, err := keeper.Inspect(filepath.Join(root, string(id))); err != nil || !seen.Over || !seen.Collected || seen.Kept {
 		t.Errorf("it is %+v, %v", seen, err)
 	}
 	f = openFleet(t, root)
@@ -147,7 +147,7 @@ func TestFleetOutlivesItsClient(t *testing.T) {
 		t.Errorf("it has %v, %v", held, err)
 	}
 	f.Remove(id)
-	if left := keeper.Detached(root); len(left) > 0 {
+	if left := keeper.ListDetached(root); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }
@@ -182,7 +182,7 @@ func TestFleetTellsTheTruthBehindDeadKeepers(t *testing.T) {
 			t.Error("it lives")
 		}
 		f.Close(false)
-		if err := keeper.Forget(root, id); err != nil && !errors.Is(err, &messages.Error{Code: messages.Busy}) {
+		if err := keeper.RemoveDetached(root, id); err != nil && !errors.Is(err, &messages.Error{Code: messages.Busy}) {
 			t.Error(err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestFleetLetsAKeeperWithoutAJobEnd(t *testing.T) {
 	defer c.Close(true)
 	f := openFleet(t, root)
 	defer f.Close(true)
-	until(t, "the end of the keeper", func() bool { return startTime(pid) == "" && len(keeper.Detached(root)) == 0 })
+	until(t, "the end of the keeper", func() bool { return startTime(pid) == "" && len(keeper.ListDetached(root)) == 0 })
 }
 
 // Of a detached job that is not started nothing is left: it could not be, or its keeper
@@ -243,7 +243,7 @@ func TestFleetLeavesNothingOfWhatDidNotStart(t *testing.T) {
 			}), e.facts)
 			p.Settle(await[messages.ProcessFailed](e, 1).Seq)
 			f.Close(true)
-			until(t, "the end of its directory", func() bool { return len(keeper.Detached(root)) == 0 })
+			until(t, "the end of its directory", func() bool { return len(keeper.ListDetached(root)) == 0 })
 		})
 	}
 }

@@ -8,13 +8,13 @@ import (
 
 var _ backends.RemoteEngine = (*Fleet)(nil)
 
-// Silent implements backends.Apart for the keeper of most jobs: a detached one has
+// Unresponsive implements backends.Apart for the keeper of most jobs: a detached one has
 // a keeper of its own, which stops for nobody else.
-func (f *Fleet) Silent() <-chan struct{} {
+func (f *Fleet) Unresponsive() <-chan struct{} {
 	if f.main == nil {
 		return nil
 	}
-	return f.main.Silent()
+	return f.main.Unresponsive()
 }
 
 // Health implements backends.Apart.
@@ -25,18 +25,18 @@ func (f *Fleet) Health() *messages.Error {
 	return f.main.Health()
 }
 
-// Small is as Client's; the log of a detached job is a file in any case.
-func (f *Fleet) Small(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
+// SmallOutputs is as Client's; the log of a detached job is a file in any case.
+func (f *Fleet) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
 	if f.main == nil || f.of(id) != nil {
 		return nil, nil, false
 	}
-	return f.main.Small(id)
+	return f.main.SmallOutputs(id)
 }
 
-// Recorded is as Client's.
-func (f *Fleet) Recorded(id messages.UID) {
+// ReleaseSmall is as Client's.
+func (f *Fleet) ReleaseSmall(id messages.UID) {
 	if f.main != nil && f.of(id) == nil {
-		f.main.Recorded(id)
+		f.main.ReleaseSmall(id)
 	}
 }
 

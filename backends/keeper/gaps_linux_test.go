@@ -49,7 +49,7 @@ func TestFleetKnowsTheGapsOfDeadKeepers(t *testing.T) {
 		t.Errorf("who reads the file says %+v of %+v", now, before)
 	}
 	f.Remove(id)
-	if left := keeper.Detached(root); len(left) > 0 {
+	if left := keeper.ListDetached(root); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }

@@ -44,7 +44,7 @@ type journal struct {
 	file    *os.File
 	size    int64 // of what is good
 	room    int64 // allocated on disk
-	table   *ledger
+	table   *journalTable
 	live    int64  // about as many bytes of it count
 	backlog []byte // what the disk did not take
 	failed  bool
@@ -95,7 +95,7 @@ func openJournal(dir *os.File, fault func(error)) (*journal, error) {
 }
 
 // past is the table as it was when the journal was opened: the caller's.
-func (j *journal) past() *ledger {
+func (j *journal) past() *journalTable {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	old := newLedger()
@@ -181,9 +181,9 @@ func (j *journal) reserve() {
 	}
 }
 
-// Needs is how much room on the disk a keeper of a directory asks for before it starts
+// DiskNeeded is how much room on the disk a keeper of a directory asks for before it starts
 // anything, beyond what its journal has already.
-func Needs(dir string) int64 {
+func DiskNeeded(dir string) int64 {
 	var st unix.Stat_t
 	if unix.Stat(filepath.Join(dir, journalName), &st) != nil {
 		return journalReserve

@@ -387,7 +387,7 @@ func TestALostJobIsOver(t *testing.T) {
 	j.append(entry{Kind: string(engine.RecordStarted), Job: "A", PID: 9, StartTime: 1})
 	over := func(want bool) {
 		t.Helper()
-		if seen, err := Look(dir); err != nil || !seen.Known || seen.Over != want {
+		if seen, err := Inspect(dir); err != nil || !seen.Known || seen.Over != want {
 			t.Errorf("%+v, %v", seen, err)
 		}
 	}
@@ -411,7 +411,7 @@ func TestALostJobIsOver(t *testing.T) {
 func TestAKeeperNeedsTheRoomThatItsJournalLacks(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "k")
-	if got := Needs(dir); got != journalReserve {
+	if got := DiskNeeded(dir); got != journalReserve {
 		t.Errorf("without a journal %d", got)
 	}
 	j := openTestJournal(t, dir)
@@ -419,7 +419,7 @@ func TestAKeeperNeedsTheRoomThatItsJournalLacks(t *testing.T) {
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := Needs(dir); j.room > 0 && got > 1<<10 {
+	if got := DiskNeeded(dir); j.room > 0 && got > 1<<10 {
 		t.Errorf("with the room of one %d", got)
 	}
 }

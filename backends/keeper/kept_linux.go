@@ -51,7 +51,7 @@ func (s *server) persist(over <-chan struct{}) {
 // process holds it, and ends. Without a directory there is no place for them: by that
 // name there may be another keeper's.
 func (s *server) persistRest() {
-	if s.placeGone() {
+	if s.dirRemoved() {
 		return
 	}
 	s.mu.Lock()

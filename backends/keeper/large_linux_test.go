@@ -119,7 +119,7 @@ func TestRemainsWithoutARecordAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &server{store: store, engine: own}
-	if survivors := s.endRemains(&ledger{opened: &entry{Keeper: dead, BootID: "this"}}, "this"); len(survivors) > 0 {
+	if survivors := s.endRemains(&journalTable{opened: &entry{Keeper: dead, BootID: "this"}}, "this"); len(survivors) > 0 {
 		t.Errorf("%+v", survivors)
 	}
 	if err := left.Wait(); err == nil || left.ProcessState.String() != "signal: killed" {

@@ -19,7 +19,7 @@ func TestLineSendsLater(t *testing.T) {
 	from, to := newLine(100), newLine(100)
 	from.attach(a, 0)
 	from.sendLater(message{kind: askSettle, gen: 1})
-	if from.went(1) {
+	if from.maybeSent(1) {
 		t.Error("it was sent at once")
 	}
 	from.send(message{kind: askStart, gen: 2})
@@ -108,12 +108,12 @@ func TestRecvEnds(t *testing.T) {
 }
 
 func TestRecent(t *testing.T) {
-	var r recent
-	log := func(whole bool) *[3]*outlog {
+	var r recentOutputs
+	log := func(whole bool) *[3]*remoteLog {
 		j := &job{}
 		o := newOutlog(nil, "", messages.Merged)
-		o.learn(logState{State: spill.State{Closed: true}, Whole: whole}, nil)
-		j.outs[messages.Merged] = o
+		o.update(logState{State: spill.State{Closed: true}, Whole: whole}, nil)
+		j.logs[messages.Merged] = o
 		return j.small()
 	}
 	r.keep("large", log(false))

@@ -32,7 +32,7 @@ func pair(t *testing.T) (a, b *conn) {
 }
 
 // next is the next frame of a connection, as the other line takes it.
-func next(t *testing.T, c *conn, l *line) []message {
+func next(t *testing.T, c *conn, l *link) []message {
 	t.Helper()
 	p, files, err := c.recv()
 	if err != nil {
@@ -85,7 +85,7 @@ func TestLineGoesOn(t *testing.T) {
 	want := uint64(1)
 	for round := range 20 {
 		a, b := pair(t)
-		l.attach(a, other.heard())
+		l.attach(a, other.lastReceived())
 		for i := range 20 {
 			body := []byte(fmt.Sprint(i))
 			if i%7 == round%7 {
@@ -115,7 +115,7 @@ func TestLineGoesOn(t *testing.T) {
 		a.close()
 	}
 	a, b := pair(t)
-	l.attach(a, other.heard())
+	l.attach(a, other.lastReceived())
 	for want <= 400 {
 		for _, m := range next(t, b, other) {
 			if m.gen != want {
@@ -150,8 +150,8 @@ func TestLineOverflowsByItsBytes(t *testing.T) {
 	other.attach(b, 0)
 	other.ack()
 	next(t, a, l)
-	if l.held != 0 || len(l.queue) != 0 {
-		t.Errorf("%d bytes of %d messages are held", l.held, len(l.queue))
+	if l.queuedBytes != 0 || len(l.queue) != 0 {
+		t.Errorf("%d bytes of %d messages are held", l.queuedBytes, len(l.queue))
 	}
 }
 

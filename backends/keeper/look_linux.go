@@ -15,9 +15,9 @@ import (
 	"troupe/messages"
 )
 
-// Look looks at the directory of a keeper: what is told of a job is that of its only
+// Inspect looks at the directory of a keeper: what is told of a job is that of its only
 // one, if it is one of a detached job. It asks nobody, and changes nothing.
-func Look(path string) (s Sight, err error) {
+func Inspect(path string) (s Inspection, err error) {
 	dir, err := openDir(path, false)
 	if err != nil {
 		return s, err
@@ -85,8 +85,8 @@ func readIn(dir *os.File, name string) ([]byte, error) {
 	return io.ReadAll(f) // to where it ends now: a keeper that begins cuts a torn record off
 }
 
-// Detached are the detached jobs that have a directory in root.
-func Detached(root string) []messages.UID {
+// ListDetached are the detached jobs that have a directory in root.
+func ListDetached(root string) []messages.UID {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
@@ -100,11 +100,11 @@ func Detached(root string) []messages.UID {
 	return all
 }
 
-// Forget removes what is left of a detached job that is over: the directory of its
+// RemoveDetached removes what is left of a detached job that is over: the directory of its
 // keeper, with the log if that is in it, and its pid file. It is os.ErrNotExist if
 // there is none, and an error if the job lives.
-func Forget(root string, id messages.UID) error {
-	seen, err := Look(filepath.Join(root, string(id)))
+func RemoveDetached(root string, id messages.UID) error {
+	seen, err := Inspect(filepath.Join(root, string(id)))
 	if err != nil {
 		if _, gone := os.Lstat(filepath.Join(root, string(id))); errors.Is(gone, os.ErrNotExist) {
 			return os.ErrNotExist
@@ -125,8 +125,8 @@ func Forget(root string, id messages.UID) error {
 	}
 	defer lease.Close()
 	if seen.File != "" {
-		if p, err := ReadPidFile(PidPath(seen.File)); err == nil && p.Job == id {
-			_ = os.Remove(PidPath(seen.File))
+		if p, err := ReadPIDFile(PIDFilePath(seen.File)); err == nil && p.Job == id {
+			_ = os.Remove(PIDFilePath(seen.File))
 		}
 	}
 	at, err := os.OpenRoot(root)
@@ -140,10 +140,10 @@ func Forget(root string, id messages.UID) error {
 // Sweep forgets the detached jobs that have been over for an age, and frees what the
 // journals of keepers that were killed have reserved.
 func Sweep(root string, age time.Duration) {
-	for _, id := range Detached(root) {
-		seen, err := Look(filepath.Join(root, string(id)))
+	for _, id := range ListDetached(root) {
+		seen, err := Inspect(filepath.Join(root, string(id)))
 		if err == nil && !seen.Kept && (seen.Over || seen.Collected || !seen.Known) && time.Since(seen.Changed) > age {
-			_ = Forget(root, id)
+			_ = RemoveDetached(root, id)
 			continue
 		}
 		if err == nil && !seen.Kept {
@@ -186,10 +186,10 @@ func reserved(info os.FileInfo) bool {
 
 // takeTurn makes a guest the only one of its job.
 func (f *Fleet) takeTurn(ctx context.Context) error {
-	if !f.o.Guest {
+	if !f.options.Guest {
 		return nil
 	}
-	dir, err := openDir(f.dir(f.o.Only), false)
+	dir, err := openDir(f.dir(f.options.Only), false)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (f *Fleet) takeTurn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.o.Urgent {
+	if f.options.Urgent {
 		_ = withFd(lock, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 		f.turn = lock
 		return nil

@@ -71,7 +71,7 @@ type (
 		Cause messages.Cause
 		Grace time.Duration
 	}
-	watch struct {
+	growthRequest struct {
 		Stream messages.Stream
 		From   int64
 	}
@@ -89,14 +89,14 @@ type (
 		Whole  bool   // Data is that
 		Order  bool   // it is not a log, but the order of two in Data
 	}
-	// stated is a log as the keeper lists it.
-	stated struct {
+	// stateReply is a log as the keeper lists it.
+	stateReply struct {
 		Job    messages.UID
 		Stream messages.Stream
 		State  spill.State
 	}
-	// held is a job as the keeper lists it.
-	held struct {
+	// inventoryReply is a job as the keeper lists it.
+	inventoryReply struct {
 		backends.InventoryJob
 		Separate bool // its streams
 	}

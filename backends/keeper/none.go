@@ -8,23 +8,23 @@ import (
 	"troupe/spill"
 )
 
-// none is no process: what could not even be asked of a keeper.
-type none struct{}
+// nullProcess is no process: what could not even be asked of a keeper.
+type nullProcess struct{}
 
-func (none) Output(messages.Stream) (spill.Log, error) {
+func (nullProcess) Output(messages.Stream) (spill.Log, error) {
 	return nil, refused(messages.OutputUnavailable, "unborn", "the job was never started: it has no output", "")
 }
-func (none) Do(backends.Control)                 {}
-func (none) Stop(messages.Cause, time.Duration)  {}
-func (none) NotifyGrowth(messages.Stream, int64) {}
-func (none) SaveMeta([]byte)                     {}
-func (none) Settle(uint64)                       {}
-func (none) Release()                            {}
+func (nullProcess) Do(backends.Control)                 {}
+func (nullProcess) Stop(messages.Cause, time.Duration)  {}
+func (nullProcess) NotifyGrowth(messages.Stream, int64) {}
+func (nullProcess) SaveMeta([]byte)                     {}
+func (nullProcess) Settle(uint64)                       {}
+func (nullProcess) Release()                            {}
 
 // cannot is a job that no keeper is asked for.
 func cannot(facts backends.FactHandler, why *messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: *why, Shell: cannotRun, At: time.Now()})
-	return none{}
+	return nullProcess{}
 }
 
 // cannotRun is a shell's status for a command that is there and cannot run.

@@ -58,7 +58,7 @@ type ClientOptions struct {
 	Build string // names the version of the client, for people
 
 	// Program starts a keeper: the path of the program and its arguments. To these
-	// are added --dir and --fd, which RunRole understands. nil: a keeper is only
+	// are added --dir and --fd, which Main understands. nil: a keeper is only
 	// found.
 	Program []string
 	// Env is the environment of the keeper, and so of jobs that have none. nil: as

@@ -25,8 +25,8 @@ func Open(context.Context, ClientOptions) (*Client, error) { return nil, unsuppo
 // Serve refuses.
 func Serve(context.Context, Options) error { return unsupported() }
 
-// RunRole refuses.
-func RunRole(string, int, string, bool, bool) error { return unsupported() }
+// Main refuses.
+func Main(string, int, string, bool, bool) error { return unsupported() }
 
 // Start implements backends.Engine.
 func (*Client) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
@@ -50,8 +50,8 @@ func (*Client) Close(bool) []messages.Survivor { return nil }
 // Keeper reports nobody.
 func (*Client) Keeper() (id string, pid int) { return "", 0 }
 
-// Silent is never closed.
-func (*Client) Silent() <-chan struct{} { return nil }
+// Unresponsive is never closed.
+func (*Client) Unresponsive() <-chan struct{} { return nil }
 
 // Health is nil.
 func (*Client) Health() *messages.Error { return nil }
@@ -65,14 +65,16 @@ func (*Client) Open(messages.UID, messages.Stream) (spill.Log, error) { return n
 // Remove does nothing.
 func (*Client) Remove(messages.UID) {}
 
-// Small gives nothing.
-func (*Client) Small(messages.UID) (map[messages.Stream][]byte, []byte, bool) { return nil, nil, false }
+// SmallOutputs gives nothing.
+func (*Client) SmallOutputs(messages.UID) (map[messages.Stream][]byte, []byte, bool) {
+	return nil, nil, false
+}
 
 // States gives nothing.
 func (*Client) States([]messages.UID) map[spill.Name]spill.State { return nil }
 
-// Recorded does nothing.
-func (*Client) Recorded(messages.UID) {}
+// ReleaseSmall does nothing.
+func (*Client) ReleaseSmall(messages.UID) {}
 
 // Order has nobody to ask.
 func (*Client) Order(messages.UID) (*spill.Order, error) { return nil, spill.ErrNotFound }
@@ -89,17 +91,17 @@ func OpenFleet(context.Context, FleetOptions) (*Fleet, error) { return nil, unsu
 // CheckDetach implements backends.Detacher.
 func (*Fleet) CheckDetach(string) *messages.Error { return unsupported() }
 
-// Look refuses.
-func Look(string) (Sight, error) { return Sight{}, unsupported() }
+// Inspect refuses.
+func Inspect(string) (Inspection, error) { return Inspection{}, unsupported() }
 
-// AwaitEnd refuses.
-func AwaitEnd(context.Context, string) error { return unsupported() }
+// WaitEnd refuses.
+func WaitEnd(context.Context, string) error { return unsupported() }
 
-// Detached are none.
-func Detached(string) []messages.UID { return nil }
+// ListDetached are none.
+func ListDetached(string) []messages.UID { return nil }
 
 // Sweep has nothing to do.
 func Sweep(string, time.Duration) {}
 
-// Needs is nothing.
-func Needs(string) int64 { return 0 }
+// DiskNeeded is nothing.
+func DiskNeeded(string) int64 { return 0 }

@@ -13,26 +13,26 @@ import (
 	"troupe/spill"
 )
 
-// outlog is one log of the keeper, as it is read here: through a descriptor of
+// remoteLog is one log of the keeper, as it is read here: through a descriptor of
 // ours, asked for when somebody reads. It stays readable when the keeper dies.
-type outlog struct {
+type remoteLog struct {
 	c      *Client
 	id     messages.UID
 	stream messages.Stream
 
-	mu    sync.Mutex
-	state spill.State
-	known bool   // the keeper told it
-	data  []byte // of a small log that is closed
-	whole bool   // data is all of it
-	file  *os.File
-	place string
-	users int
-	why   error // the keeper's, when it was asked last
+	mu       sync.Mutex
+	state    spill.State
+	known    bool   // the keeper told it
+	data     []byte // of a small log that is closed
+	hasAll   bool   // data is all of it
+	file     *os.File
+	fdTarget string
+	users    int
+	err      error // the keeper's, when it was asked last
 }
 
-func newOutlog(c *Client, id messages.UID, s messages.Stream) *outlog {
-	return &outlog{c: c, id: id, stream: s}
+func newOutlog(c *Client, id messages.UID, s messages.Stream) *remoteLog {
+	return &remoteLog{c: c, id: id, stream: s}
 }
 
 var errUnborn = refused(messages.OutputUnavailable, "unborn", "the job has not started: it has no output yet", "ask again when it runs")
@@ -41,22 +41,22 @@ var errUnborn = refused(messages.OutputUnavailable, "unborn", "the job has not s
 func (j *job) open(s messages.Stream) (spill.Log, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if int(s) >= len(j.outs) || j.separate == (s == messages.Merged) {
+	if int(s) >= len(j.logs) || j.separate == (s == messages.Merged) {
 		return nil, refused(messages.OutputUnavailable, s.String(), "the job has no log of its "+s.String()+" stream",
 			"a job has either the merged stream or stdout and stderr")
 	}
-	if !j.born {
+	if !j.hasLogs {
 		return nil, errUnborn
 	}
 	return j.out(s).reader(), nil
 }
 
 // out is called with mu.
-func (j *job) out(s messages.Stream) *outlog {
-	if j.outs[s] == nil {
-		j.outs[s] = newOutlog(j.c, j.id, s)
+func (j *job) out(s messages.Stream) *remoteLog {
+	if j.logs[s] == nil {
+		j.logs[s] = newOutlog(j.c, j.id, s)
 	}
-	return j.outs[s]
+	return j.logs[s]
 }
 
 // closedLogs takes the last word about the logs of a job.
@@ -68,16 +68,16 @@ func (j *job) closedLogs(logs []logState) {
 			j.order = l.Data
 			continue
 		}
-		if int(l.Stream) < len(j.outs) {
-			j.out(l.Stream).learn(l, nil)
+		if int(l.Stream) < len(j.logs) {
+			j.out(l.Stream).update(l, nil)
 		}
 	}
 }
 
-// Small gives all that a job has written, by stream, if the keeper told it with the
+// SmallOutputs gives all that a job has written, by stream, if the keeper told it with the
 // end: each at most 4 KiB. order is that of the arrival of two streams, and has the
 // times of any. ok says that it is all; it may be nothing.
-func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
+func (c *Client) SmallOutputs(id messages.UID) (outputs map[messages.Stream][]byte, order []byte, ok bool) {
 	c.mu.Lock()
 	j := c.jobs[id]
 	c.mu.Unlock()
@@ -92,12 +92,12 @@ func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, ord
 	}
 	outputs = map[messages.Stream][]byte{}
 	for _, s := range streams {
-		o := j.outs[s]
+		o := j.logs[s]
 		if o == nil {
 			return nil, nil, false
 		}
 		o.mu.Lock()
-		data, whole := o.data, o.whole
+		data, whole := o.data, o.hasAll
 		o.mu.Unlock()
 		if !whole {
 			return nil, nil, false
@@ -109,9 +109,9 @@ func (c *Client) Small(id messages.UID) (outputs map[messages.Stream][]byte, ord
 	return outputs, j.order, len(outputs) < 2 || j.order != nil
 }
 
-// Recorded says that what Small gave is safe elsewhere: the keeper forgets it with
+// ReleaseSmall says that what Small gave is safe elsewhere: the keeper forgets it with
 // the job.
-func (c *Client) Recorded(id messages.UID) {
+func (c *Client) ReleaseSmall(id messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if j := c.jobs[id]; j != nil {
@@ -119,8 +119,8 @@ func (c *Client) Recorded(id messages.UID) {
 	}
 }
 
-// learn takes what the keeper says of the log.
-func (o *outlog) learn(l logState, file *os.File) {
+// update takes what the keeper says of the log.
+func (o *remoteLog) update(l logState, file *os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.state.Closed && !l.State.Closed {
@@ -129,18 +129,18 @@ func (o *outlog) learn(l logState, file *os.File) {
 	}
 	o.state, o.known = l.State, true
 	if l.Whole {
-		o.data, o.whole = l.Data, true
+		o.data, o.hasAll = l.Data, true
 	}
 	if file != nil {
 		closeFile(o.file) // who reads it now finishes before
-		o.file, o.place = file, l.Place
+		o.file, o.fdTarget = file, l.Place
 	}
 }
 
 // ask asks the keeper for the state, and for a descriptor if that has changed.
-func (o *outlog) ask() error {
+func (o *remoteLog) ask() error {
 	o.mu.Lock()
-	have := o.place
+	have := o.fdTarget
 	if o.file == nil {
 		have = ""
 	}
@@ -153,11 +153,11 @@ func (o *outlog) ask() error {
 			closeFile(m.file)
 			return true, err
 		}
-		o.learn(l, m.file)
+		o.update(l, m.file)
 		return true, nil
 	})
 	o.mu.Lock()
-	o.why = err
+	o.err = err
 	o.mu.Unlock()
 	return err
 }
@@ -167,7 +167,7 @@ func (c *Client) bounded() (context.Context, context.CancelFunc) {
 }
 
 // stateNow is the state, asked for unless it is final.
-func (o *outlog) stateNow() spill.State {
+func (o *remoteLog) stateNow() spill.State {
 	o.mu.Lock()
 	final := o.known && o.state.Closed
 	s := o.state
@@ -189,13 +189,13 @@ func (o *outlog) stateNow() spill.State {
 // readAt reads what there is of p at off. What is in the descriptor is read
 // without a question, as far as it may be seen; where that ends the keeper says whether
 // the log does.
-func (o *outlog) readAt(p []byte, off int64) (int, error) {
+func (o *remoteLog) readAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
 	}
 	for asked := false; ; asked = true {
 		o.mu.Lock()
-		f, s, data, whole, final := o.file, o.state, o.data, o.whole, o.known && o.state.Closed
+		f, s, data, whole, final := o.file, o.state, o.data, o.hasAll, o.known && o.state.Closed
 		o.mu.Unlock()
 		if whole {
 			return short(copy(p, data[min(off, int64(len(data))):]), len(p))
@@ -235,7 +235,7 @@ func (o *outlog) readAt(p []byte, off int64) (int, error) {
 }
 
 // fill ends a read: what the file lacks of the log is a gap, and reads as zeros.
-func (o *outlog) fill(p []byte, n int, off, size int64) (int, error) {
+func (o *remoteLog) fill(p []byte, n int, off, size int64) (int, error) {
 	end := int(min(max(size-off, int64(n)), int64(len(p))))
 	clear(p[n:end])
 	return short(end, len(p))
@@ -249,50 +249,50 @@ func short(n, wanted int) (int, error) {
 	return n, nil
 }
 
-func (o *outlog) reader() *outReader {
+func (o *remoteLog) reader() *remoteLogReader {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.users++
-	return &outReader{o: o}
+	return &remoteLogReader{o: o}
 }
 
-// leave closes the descriptor with its last reader: it can be had again, as long
+// release closes the descriptor with its last reader: it can be had again, as long
 // as there is a keeper.
-func (o *outlog) leave() {
+func (o *remoteLog) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.users--; o.users == 0 && o.file != nil {
 		_ = o.file.Close()
-		o.file, o.place = nil, ""
+		o.file, o.fdTarget = nil, ""
 	}
 }
 
-// outReader is a spill.Log.
-type outReader struct {
-	o    *outlog
+// remoteLogReader is a spill.Log.
+type remoteLogReader struct {
+	o    *remoteLog
 	mu   sync.RWMutex
 	shut bool
 }
 
 // State implements spill.Log. It asks the keeper, unless the log is closed.
-func (r *outReader) State() spill.State { return r.o.stateNow() }
+func (r *remoteLogReader) State() spill.State { return r.o.stateNow() }
 
 // Err implements spill.Afar. What is in the descriptor is told, whatever became of
 // the keeper.
-func (r *outReader) Err() error {
+func (r *remoteLogReader) Err() error {
 	r.o.mu.Lock()
 	defer r.o.mu.Unlock()
 	if r.o.known && r.o.state.Closed {
 		return nil
 	}
-	if r.o.file != nil && !errors.Is(r.o.why, &messages.Error{Code: messages.KeeperUnresponsive}) {
+	if r.o.file != nil && !errors.Is(r.o.err, &messages.Error{Code: messages.KeeperUnresponsive}) {
 		return nil
 	}
-	return r.o.why
+	return r.o.err
 }
 
 // ReadAt implements spill.Log.
-func (r *outReader) ReadAt(p []byte, off int64) (int, error) {
+func (r *remoteLogReader) ReadAt(p []byte, off int64) (int, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.shut {
@@ -302,12 +302,12 @@ func (r *outReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Close implements spill.Log; it may be called again.
-func (r *outReader) Close() error {
+func (r *remoteLogReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.shut {
 		r.shut = true
-		r.o.leave()
+		r.o.release()
 	}
 	return nil
 }

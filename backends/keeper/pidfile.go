@@ -17,9 +17,9 @@ import (
 	"troupe/messages"
 )
 
-// PidFile says which process a detached job is. Its first line is the pid, as in
+// PIDFile says which process a detached job is. Its first line is the pid, as in
 // any pid file; what follows tells that process from another with the same number.
-type PidFile struct {
+type PIDFile struct {
 	PID       int
 	StartTime uint64 // clock ticks since boot
 	BootID    string // of the run of the machine
@@ -27,16 +27,16 @@ type PidFile struct {
 	Dir       string // of the job's keeper
 }
 
-// PidPath is the pid file that belongs to a log.
-func PidPath(log string) string { return strings.TrimSuffix(log, ".log") + ".pid" }
+// PIDFilePath is the pid file that belongs to a log.
+func PIDFilePath(log string) string { return strings.TrimSuffix(log, ".log") + ".pid" }
 
-// CheckFile says why a path cannot be that of the log of a detached job: it is there
+// CheckLogPath says why a path cannot be that of the log of a detached job: it is there
 // already, or its pid file is. Links are not followed.
-func CheckFile(log string) *messages.Error {
+func CheckLogPath(log string) *messages.Error {
 	if !filepath.IsAbs(log) || filepath.Clean(log) != log || strings.ContainsRune(log, 0) || len(log) >= maxPath {
 		return messages.Invalid("log", fmt.Sprintf("%q cannot be the log: it must be an absolute path of a file", log))
 	}
-	for _, path := range []string{log, PidPath(log)} {
+	for _, path := range []string{log, PIDFilePath(log)} {
 		switch _, err := os.Lstat(path); {
 		case err == nil:
 			return refused(messages.InvalidParams, "log", path+" is there already, and is not written over", "name another file for the log, or remove this one")
@@ -54,13 +54,13 @@ func CheckFile(log string) *messages.Error {
 const maxPath = 4096
 
 // String is the file as it stands.
-func (p PidFile) String() string {
+func (p PIDFile) String() string {
 	return fmt.Sprintf("%d\nstart %d\nboot %s\njob %s\nkeeper %s\n", p.PID, p.StartTime, p.BootID, p.Job, strconv.Quote(p.Dir))
 }
 
-// ReadPidFile reads the pid file of a detached job. One that others can write, that
+// ReadPIDFile reads the pid file of a detached job. One that others can write, that
 // belongs to somebody else, or that is no plain file is refused.
-func ReadPidFile(path string) (p PidFile, err error) {
+func ReadPIDFile(path string) (p PIDFile, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return p, refused(messages.NotFound, "pid_file", "the pid file cannot be read: "+err.Error(), "name the .pid file beside the log of a detached job")
@@ -98,9 +98,9 @@ func ReadPidFile(path string) (p PidFile, err error) {
 	return p, nil
 }
 
-// Sight is what can be seen of a detached job, or of a keeper of many, without asking
+// Inspection is what can be seen of a detached job, or of a keeper of many, without asking
 // its keeper.
-type Sight struct {
+type Inspection struct {
 	Kept      bool // its keeper lives
 	Live      bool // and a job of it
 	Known     bool // its journal tells of the job

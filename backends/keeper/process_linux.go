@@ -25,10 +25,10 @@ func (p process) Do(c backends.Control) { p.j.do(p.by, c) }
 // Stop implements backends.Process.
 func (p process) Stop(c messages.Cause, grace time.Duration) { p.j.stop(c, max(grace, 0)) }
 
-// Watch implements backends.Process.
+// NotifyGrowth implements backends.Process.
 func (p process) NotifyGrowth(s messages.Stream, from int64) { p.j.watch(p.by, s, from) }
 
-// Note implements backends.Process.
+// SaveMeta implements backends.Process.
 func (p process) SaveMeta(meta []byte) {
 	j := p.j
 	if len(meta) > backends.MaxMeta {
@@ -37,8 +37,8 @@ func (p process) SaveMeta(meta []byte) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.note, j.noted = append([]byte(nil), meta...), true
-	j.ask(askNote, j.note)
+	j.meta, j.metaSent = append([]byte(nil), meta...), true
+	j.ask(askNote, j.meta)
 }
 
 // Settle implements backends.Process.
@@ -46,14 +46,14 @@ func (p process) Settle(seq uint64) {
 	j := p.j
 	j.mu.Lock()
 	j.settled = max(j.settled, seq)
-	if j.withdrawn != nil { // the numbers are ours; what the keeper has of it is settled by tidy
+	if j.startTimedOut != nil { // the numbers are ours; what the keeper has of it is settled by tidy
 		j.mu.Unlock()
 		return
 	}
-	over := j.over && j.settled >= j.told
-	var outs *[3]*outlog
+	over := j.ended && j.settled >= j.lastDelivered
+	var outs *[3]*remoteLog
 	if over {
-		j.settled, j.done = max(j.settled, j.heard), true
+		j.settled, j.settledAll = max(j.settled, j.lastHeard), true
 		outs = j.small()
 	}
 	if settled := encode(number{Seq: j.settled}); outs != nil {
@@ -73,7 +73,7 @@ func (p process) Release() {
 	j.mu.Lock()
 	if j.bound == p.by {
 		j.bound, j.queue = nil, nil
-		if !j.done {
+		if !j.settledAll {
 			j.ask(askRelease, nil)
 		}
 	}
@@ -83,7 +83,7 @@ func (p process) Release() {
 
 // forget drops a job that is over and settled. What was read of it stays with who
 // reads it, and outs, if it is all, for who comes now.
-func (c *Client) forget(j *job, outs *[3]*outlog) {
+func (c *Client) forget(j *job, outs *[3]*remoteLog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jobs[j.id] != j {
@@ -98,19 +98,19 @@ func (c *Client) forget(j *job, outs *[3]*outlog) {
 }
 
 // send sends to whatever keeper there is, now or later.
-func (c *Client) send(m message) (*line, uint64) {
+func (c *Client) send(m message) (*link, uint64) {
 	c.mu.Lock()
 	l := c.line
 	c.mu.Unlock()
 	if !l.send(m) {
 		return l, 0
 	}
-	return l, l.last()
+	return l, l.lastQueued()
 }
 
 // askLater is ask for what may wait a few seconds. Called with mu.
 func (j *job) askLater(k kind, body []byte) {
-	if j.held {
+	if j.suspended {
 		return
 	}
 	j.c.mu.Lock()
@@ -122,7 +122,7 @@ func (j *job) askLater(k kind, body []byte) {
 // ask sends a request of the newest binding, unless a new keeper has yet to say
 // what it knows: then it is asked what is still wanted. Called with mu.
 func (j *job) ask(k kind, body []byte) {
-	if j.held {
+	if j.suspended {
 		return
 	}
 	m, err := (message{kind: k, gen: j.gen, job: j.id, body: body}).pack()
@@ -148,8 +148,8 @@ func (j *job) start(s backends.Spec) *messages.Error {
 // sendStart sends the start. It is good for a while only, so that what was told to
 // have failed is not begun afterwards. Called with mu.
 func (j *job) sendStart() error {
-	valid := j.c.o.valid()
-	j.until = time.Now().Add(valid)
+	valid := j.c.options.valid()
+	j.startExpiry = time.Now().Add(valid)
 	m, err := (message{kind: askStart, gen: j.gen, job: j.id, body: encodeSpec(*j.spec, clock()+valid)}).pack()
 	if err != nil {
 		return err
@@ -163,14 +163,14 @@ func (j *job) adopt(facts backends.FactHandler) backends.Process {
 	b := backends.Bind(facts)
 	j.mu.Lock()
 	former := j.bound
-	j.bound, j.queue, j.due = b, nil, nil
-	if j.withdrawn != nil {
+	j.bound, j.queue, j.pendingControls = b, nil, nil
+	if j.startTimedOut != nil {
 		j.mu.Unlock()
 		former.End()
-		go j.repeat()
+		go j.replayTimeout()
 		return process{j, b}
 	}
-	j.said, j.told, j.over, j.credit = said{}, 0, false, [3]*watch{}
+	j.reported, j.lastDelivered, j.ended, j.credit = reported{}, 0, false, [3]*growthRequest{}
 	j.newGen()
 	j.ask(askAdopt, nil)
 	j.mu.Unlock()
@@ -184,27 +184,27 @@ func (j *job) newGen() {
 	j.c.gen++
 	j.gen = j.c.gen
 	j.c.mu.Unlock()
-	j.stale = nil // answers to the former are not heard
+	j.staleAnswers = nil // answers to the former are not heard
 }
 
 // do takes a control.
 func (j *job) do(by *backends.Binding, c backends.Control) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over || j.bound != by {
+	if j.ended || j.bound != by {
 		return // nothing follows the last word, and nobody would hear it
 	}
 	_, nth := backends.Number(c)
-	d := &due{nth: nth}
-	j.due = append(j.due, d)
+	d := &pendingControl{nth: nth}
+	j.pendingControls = append(j.pendingControls, d)
 	mute := j.c.Health()
 	m, err := (message{kind: askDo, gen: j.gen, job: j.id, body: encode(wireControl(c))}).pack()
 	switch {
-	case j.held:
+	case j.suspended:
 		d.fact = refusal(messages.Internal, "the keeper has just been replaced: ask again")
 	case mute != nil:
 		d.fact = messages.ControlRefused{Err: *mute}
-	case len(j.due) > maxDue:
+	case len(j.pendingControls) > maxDue:
 		d.fact = refusal(messages.ResourceExhausted, "too many requests wait for the job: wait for their answers")
 	case err != nil:
 		d.fact = refusal(messages.ResourceExhausted, "the request cannot be sent to the keeper: "+err.Error())
@@ -215,7 +215,7 @@ func (j *job) do(by *backends.Binding, c backends.Control) {
 	go func() { // who asks may not be told from within
 		j.mu.Lock()
 		j.sayAnswers()
-		j.tellNow()
+		j.deliver()
 	}()
 }
 
@@ -225,11 +225,11 @@ const maxDue = 1024
 func (j *job) stop(c messages.Cause, grace time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.over {
+	if j.ended {
 		return
 	}
-	if until := time.Now().Add(grace); j.stopped == nil || until.Before(j.graced) {
-		j.graced = until
+	if until := time.Now().Add(grace); j.stopped == nil || until.Before(j.graceEnd) {
+		j.graceEnd = until
 	}
 	if j.stopped == nil {
 		j.stopped = &stop{Cause: c}
@@ -243,85 +243,85 @@ func (j *job) watch(by *backends.Binding, s messages.Stream, from int64) {
 	if j.bound != by || int(s) >= len(j.credit) {
 		return
 	}
-	j.credit[s] = &watch{Stream: s, From: from}
+	j.credit[s] = &growthRequest{Stream: s, From: from}
 	j.ask(askWatch, encode(*j.credit[s]))
 }
 
-// gone is told that the keeper does not know the job that was adopted.
-func (j *job) gone(gen uint64) {
+// notFound is told that the keeper does not know the job that was adopted.
+func (j *job) notFound(gen uint64) {
 	j.mu.Lock()
-	if gen == j.gen && j.withdrawn != nil {
-		j.drop()
+	if gen == j.gen && j.startTimedOut != nil {
+		j.removeTimedOut()
 	}
-	if gen != j.gen || j.held || j.over {
+	if gen != j.gen || j.suspended || j.ended {
 		j.mu.Unlock()
 		return
 	}
-	j.lose("the keeper does not know the job any more")
-	j.tellNow()
+	j.markLost("the keeper does not know the job any more")
+	j.deliver()
 }
 
 // suspend holds a job back whose keeper has died: the next one is asked when it
 // has said what it knows. What was asked and not answered is refused, since nobody
 // can tell whether it was done.
-func (j *job) suspend(old *line) {
+func (j *job) suspend(old *link) {
 	j.mu.Lock()
 	if j.spec != nil && j.line != old { // it is asked of the new one
 		j.mu.Unlock()
 		return
 	}
-	j.held = true
+	j.suspended = true
 	j.refuseDue(refusal(messages.Internal, "the keeper died before it answered: it may have been done or not"))
-	j.tellNow()
+	j.deliver()
 }
 
 // moveTo goes on with a new keeper, which knows the job, or does not.
 func (j *job) moveTo(known bool) {
 	j.mu.Lock()
-	if !j.held {
+	if !j.suspended {
 		j.mu.Unlock()
 		return
 	}
-	j.held = false
-	if j.withdrawn != nil && !known {
-		j.drop()
+	j.suspended = false
+	if j.startTimedOut != nil && !known {
+		j.removeTimedOut()
 		j.mu.Unlock()
 		return
 	}
-	unsent := j.spec != nil && (j.number == 0 || !j.line.went(j.number))
+	unsent := j.spec != nil && (j.number == 0 || !j.line.maybeSent(j.number))
 	if known || unsent {
-		j.again(!known)
-	} else if !j.over {
+		j.rebindAndResend(!known)
+	} else if !j.ended {
 		why := "the keeper died while the job ran, and its journal does not tell of it"
 		if j.spec != nil {
 			why = "the keeper died before it could record the start of the job"
 		}
-		j.lose(why)
+		j.markLost(why)
 	}
-	j.tellNow()
+	j.deliver()
 }
 
 // rebind says again what is wanted of a job.
 func (j *job) rebind() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.held {
+	if j.suspended {
 		return
 	}
 	j.refuseDue(refusal(messages.Internal, "too much was asked of the keeper at once: it may have been done or not"))
-	j.again(j.spec != nil)
+	j.rebindAndResend(j.spec != nil)
 	go func() {
 		j.mu.Lock()
-		j.tellNow()
+		j.deliver()
 	}()
 }
 
-// again binds the job anew and repeats every wish. Called with mu.
-func (j *job) again(start bool) {
+// rebindAndResend binds the job anew and repeats every wish. Called with mu.
+func (j *job) rebindAndResend(start bool) {
 	j.newGen()
 	if start {
 		if err := j.sendStart(); err != nil {
-			j.lose("the job cannot be sent to the keeper: " + err.Error())
+			j.markLost("the job cannot be sent to the keeper: " + err.Error())
 			return
 		}
 	} else {
@@ -330,11 +330,11 @@ func (j *job) again(start bool) {
 	if j.bound == nil {
 		j.ask(askRelease, nil)
 	}
-	if j.noted {
-		j.ask(askNote, j.note)
+	if j.metaSent {
+		j.ask(askNote, j.meta)
 	}
 	if j.stopped != nil {
-		j.ask(askStop, encode(stop{Cause: j.stopped.Cause, Grace: max(time.Until(j.graced), 0)}))
+		j.ask(askStop, encode(stop{Cause: j.stopped.Cause, Grace: max(time.Until(j.graceEnd), 0)}))
 	}
 	for _, w := range j.credit {
 		if w != nil {

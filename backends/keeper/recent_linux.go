@@ -6,20 +6,20 @@ import "troupe/messages"
 // whoever waited for a job reads it now, and the keeper need not be asked for it.
 const maxRecent = 64
 
-// recent are the small logs of the jobs that were settled last.
-type recent struct {
-	logs map[messages.UID]*[3]*outlog
+// recentOutputs are the small logs of the jobs that were settled last.
+type recentOutputs struct {
+	logs map[messages.UID]*[3]*remoteLog
 	ring [maxRecent]messages.UID
 	next int
 }
 
 // keep keeps the logs of a job in place of the oldest; nil: nothing is known.
-func (r *recent) keep(id messages.UID, outs *[3]*outlog) {
+func (r *recentOutputs) keep(id messages.UID, outs *[3]*remoteLog) {
 	if outs == nil {
 		return
 	}
 	if r.logs == nil {
-		r.logs = make(map[messages.UID]*[3]*outlog, maxRecent)
+		r.logs = make(map[messages.UID]*[3]*remoteLog, maxRecent)
 	}
 	delete(r.logs, r.ring[r.next])
 	r.logs[id], r.ring[r.next] = outs, id
@@ -27,18 +27,18 @@ func (r *recent) keep(id messages.UID, outs *[3]*outlog) {
 }
 
 // log is one of them, or nil.
-func (r *recent) log(id messages.UID, s messages.Stream) *outlog {
+func (r *recentOutputs) log(id messages.UID, s messages.Stream) *remoteLog {
 	if outs := r.logs[id]; outs != nil && int(s) < len(outs) {
 		return outs[s]
 	}
 	return nil
 }
 
-func (r *recent) drop(id messages.UID) { delete(r.logs, id) }
+func (r *recentOutputs) drop(id messages.UID) { delete(r.logs, id) }
 
 // small gives the logs of a job if all is known of them; else nil. Called with mu.
-func (j *job) small() *[3]*outlog {
-	outs := j.outs
+func (j *job) small() *[3]*remoteLog {
+	outs := j.logs
 	for _, o := range outs {
 		if o != nil && !o.complete() {
 			return nil
@@ -48,8 +48,8 @@ func (j *job) small() *[3]*outlog {
 }
 
 // complete reports whether nothing of the log is to be asked for.
-func (o *outlog) complete() bool {
+func (o *remoteLog) complete() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.whole && o.known && o.state.Closed
+	return o.hasAll && o.known && o.state.Closed
 }

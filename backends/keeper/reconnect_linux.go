@@ -33,14 +33,14 @@ func (c *Client) run(conn *conn) {
 		good, err := c.receive(conn)
 		c.mu.Lock()
 		c.conn = nil
-		l, closed := c.line, c.closed || !c.met
-		c.over = closed
+		l, closed := c.line, c.closed || !c.inventoried
+		c.shutDown = closed
 		c.mu.Unlock()
 		l.detach(conn)
 		conn.close()
 		switch {
 		case isReplaced(err):
-			c.giveUp()
+			c.markReplaced()
 			return
 		case closed: // what was asked for the end of a keeper is not asked of another
 			return
@@ -78,7 +78,7 @@ func (c *Client) receive(conn *conn) (good bool, err error) {
 		if err != nil {
 			return good, err
 		}
-		c.spoke()
+		c.noteHeard()
 		if p[0] == frameError {
 			closeAll(files)
 			_, err := parseHello(p)
@@ -104,7 +104,7 @@ func (c *Client) receive(conn *conn) (good bool, err error) {
 }
 
 // handle takes one message of the keeper.
-func (c *Client) handle(l *line, m message) {
+func (c *Client) handle(l *link, m message) {
 	m, err := m.unpack()
 	if err != nil {
 		c.fault(err)
@@ -118,7 +118,7 @@ func (c *Client) handle(l *line, m message) {
 	}
 	switch {
 	case m.kind == sayResync:
-		c.restate(l)
+		c.rebindAll(l)
 		return
 	case m.kind == sayFlush:
 		l.ack()
@@ -135,7 +135,7 @@ func (c *Client) handle(l *line, m message) {
 	}
 	switch m.kind {
 	case sayGone:
-		j.gone(m.gen)
+		j.notFound(m.gen)
 	case sayLogs:
 		logs, err := decode[[]logState](m.body)
 		if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) handle(l *line, m message) {
 		if failed, is := fact.(messages.ProcessFailed); is {
 			fact = c.explained(failed)
 		}
-		j.hear(m.gen, fact)
+		j.onFact(m.gen, fact)
 	}
 }
 
@@ -159,13 +159,13 @@ func (c *Client) handle(l *line, m message) {
 func (c *Client) reconnect() *conn {
 	for pause, tries := findFirst, 1; ; pause, tries = min(2*pause, findLast), tries+1 {
 		c.mu.Lock()
-		me := hello{Proto: protocol, Build: c.o.Build, BootID: bootID(), Client: c.name, Storage: &c.o.Storage, Heard: c.line.heard()}
+		me := hello{Proto: protocol, Build: c.options.Build, BootID: bootID(), Client: c.name, Storage: &c.options.Storage, Heard: c.line.lastReceived()}
 		known := c.keeper.KeeperID
 		c.mu.Unlock()
-		conn, h, err := c.find.connect(me)
+		conn, h, err := c.connector.connect(me)
 		if err == nil && known == h.KeeperID && !h.Resumed {
 			conn.close() // somebody else has come and gone
-			c.giveUp()
+			c.markReplaced()
 			return nil
 		}
 		if err == nil {
@@ -174,7 +174,7 @@ func (c *Client) reconnect() *conn {
 		if tries == brokenAfter {
 			c.fault(err)
 			c.mu.Lock()
-			c.broken = asError(err)
+			c.startErr = asError(err)
 			c.mu.Unlock()
 		}
 		if !c.pause(pause) {
@@ -183,10 +183,10 @@ func (c *Client) reconnect() *conn {
 	}
 }
 
-// giveUp says that another has the jobs: what is asked from now on is refused.
-func (c *Client) giveUp() {
+// markReplaced says that another has the jobs: what is asked from now on is refused.
+func (c *Client) markReplaced() {
 	c.mu.Lock()
-	c.broken = errReplaced
+	c.startErr = errReplaced
 	c.mu.Unlock()
 	c.fault(errReplaced)
 }
@@ -199,8 +199,8 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 	if !same {
 		c.line = c.newLine()
 	}
-	c.keeper, c.conn, c.broken = h, conn, nil
-	c.unmute()
+	c.keeper, c.conn, c.startErr = h, conn, nil
+	c.endOutage()
 	l, stopped := c.line, c.isStopped()
 	calls := c.calls
 	var stale []*job
@@ -223,20 +223,20 @@ func (c *Client) resume(conn *conn, h hello) *conn {
 		for _, j := range stale {
 			j.suspend(old)
 		}
-		go c.moved(l, stale)
+		go c.rebindJobs(l, stale)
 	}
 	l.attach(conn, h.Heard)
 	return conn
 }
 
-// moved says to a new keeper what is wanted of the jobs that were the old one's.
-func (c *Client) moved(l *line, stale []*job) {
+// rebindJobs says to a new keeper what is wanted of the jobs that were the old one's.
+func (c *Client) rebindJobs(l *link, stale []*job) {
 	ctx, cancel := c.bounded()
 	defer cancel()
 	all, err := c.list(ctx)
 	if err != nil {
 		c.fault(err)
-		c.movedLater(l, stale)
+		c.retryRebind(l, stale)
 		return
 	}
 	listed := map[messages.UID]bool{}
@@ -247,7 +247,7 @@ func (c *Client) moved(l *line, stale []*job) {
 	}
 	for _, h := range all {
 		listed[h.ID] = true
-		c.meet(h)
+		c.addJob(h)
 	}
 	c.mu.Unlock()
 	for _, j := range stale {
@@ -255,9 +255,9 @@ func (c *Client) moved(l *line, stale []*job) {
 	}
 }
 
-// movedLater tries again, as long as that keeper is served: one that has died too
+// retryRebind tries again, as long as that keeper is served: one that has died too
 // has a successor, which is asked.
-func (c *Client) movedLater(l *line, stale []*job) {
+func (c *Client) retryRebind(l *link, stale []*job) {
 	if !c.pause(findLast) {
 		return
 	}
@@ -265,12 +265,12 @@ func (c *Client) movedLater(l *line, stale []*job) {
 	same := c.line == l
 	c.mu.Unlock()
 	if same {
-		go c.moved(l, stale)
+		go c.rebindJobs(l, stale)
 	}
 }
 
-// restate binds every job anew, when too much was not heard on one side.
-func (c *Client) restate(l *line) {
+// rebindAll binds every job anew, when too much was not heard on one side.
+func (c *Client) rebindAll(l *link) {
 	c.mu.Lock()
 	if c.line != l {
 		c.mu.Unlock()

@@ -115,8 +115,8 @@ func readRecords(p []byte) (entries []entry, good int) {
 	return entries, good
 }
 
-// past is what the journal knows of one job.
-type past struct {
+// journaledJob is what the journal knows of one job.
+type journaledJob struct {
 	started, exited, drained *entry
 	meta                     []byte
 	settled                  uint64
@@ -125,20 +125,20 @@ type past struct {
 }
 
 // over reports whether nothing of the job lives: its end is known, or never will be.
-func (p *past) over() bool { return p.exited != nil || p.lost }
+func (p *journaledJob) over() bool { return p.exited != nil || p.lost }
 
-// ledger is the journal as a table: what of it still counts.
-type ledger struct {
+// journalTable is the journal as a table: what of it still counts.
+type journalTable struct {
 	opened  *entry // of the newest keeper; nil: there was none
 	highest uint64 // number of a fact
 	limits  *spill.Limits
-	jobs    map[messages.UID]*past
+	jobs    map[messages.UID]*journaledJob
 }
 
-func newLedger() *ledger { return &ledger{jobs: map[messages.UID]*past{}} }
+func newLedger() *journalTable { return &journalTable{jobs: map[messages.UID]*journaledJob{}} }
 
 // note takes an entry in. One of a job that did not start counts for nothing.
-func (l *ledger) note(e entry) {
+func (l *journalTable) note(e entry) {
 	l.highest = max(l.highest, e.Seq, e.After)
 	if e.Kind == entryOpened {
 		l.opened = &e
@@ -153,7 +153,7 @@ func (l *ledger) note(e entry) {
 	}
 	p := l.jobs[e.Job]
 	if e.Kind == string(engine.RecordStarted) && p == nil {
-		l.jobs[e.Job] = &past{started: &e, meta: e.Meta}
+		l.jobs[e.Job] = &journaledJob{started: &e, meta: e.Meta}
 		return
 	}
 	if p == nil {
@@ -177,7 +177,7 @@ func (l *ledger) note(e entry) {
 
 // entries are those that make the same table: what was lost stands before the keeper
 // that found it.
-func (l *ledger) entries() []entry {
+func (l *journalTable) entries() []entry {
 	var lost, all []entry
 	if l.opened != nil {
 		o := *l.opened
@@ -197,7 +197,7 @@ func (l *ledger) entries() []entry {
 	return append(lost, all...)
 }
 
-func (p *past) entries(all []entry, id messages.UID) []entry {
+func (p *journaledJob) entries(all []entry, id messages.UID) []entry {
 	start := *p.started
 	start.Meta = p.meta
 	all = append(all, start)

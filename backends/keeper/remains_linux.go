@@ -27,7 +27,7 @@ const (
 // endRemains kills what is left of the jobs of a dead keeper: what is in its
 // cgroups, what carries its tag, and the main processes that are still who they
 // were. It returns the survivors by job; those that nobody can tell are under "".
-func (s *server) endRemains(left *ledger, boot string) map[messages.UID][]messages.Survivor {
+func (s *server) endRemains(left *journalTable, boot string) map[messages.UID][]messages.Survivor {
 	if left.opened == nil || left.opened.BootID != boot { // without a job, too: it may have died between a fork and its record
 		return nil
 	}
@@ -136,9 +136,9 @@ func statOf(pid int) []string {
 
 // restore gives the engine the jobs of a dead keeper: with the result that the
 // journal has, or lost.
-func (s *server) restore(left *ledger, boot string, survivors map[messages.UID][]messages.Survivor) {
+func (s *server) restore(left *journalTable, boot string, survivors map[messages.UID][]messages.Survivor) {
 	for id, p := range left.jobs {
-		c := &charge{separate: p.started.Separate, meta: p.meta, over: true}
+		c := &servedJob{separate: p.started.Separate, meta: p.meta, over: true}
 		s.jobs[id] = c
 		s.engine.Restore(engine.Restored{
 			ID: id, Meta: p.meta,
@@ -149,7 +149,7 @@ func (s *server) restore(left *ledger, boot string, survivors map[messages.UID][
 }
 
 // factsOf are those that the client has not settled.
-func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
+func (s *server) factsOf(id messages.UID, p *journaledJob, rebooted bool, survivors []messages.Survivor) []messages.ProcessFact {
 	end := p.drained
 	if end == nil {
 		end = p.exited
@@ -167,7 +167,7 @@ func (s *server) factsOf(id messages.UID, p *past, rebooted bool, survivors []me
 		sizes = end.Sizes
 	}
 	var facts []messages.ProcessFact
-	if s.o.Alone || p.drained == nil || p.settled < p.drained.Seq {
+	if s.options.Alone || p.drained == nil || p.settled < p.drained.Seq {
 		exited := messages.ProcessExited{
 			Status: end.Status, Cause: end.Cause, At: end.At, Sizes: sizes, Outputs: outputs, OOM: end.OOM, Rusage: end.Rusage, Flags: end.Flags, Dir: end.Dir, Survivors: survivors,
 		}

@@ -12,7 +12,7 @@ import (
 // do what is newer than it is. One that has jobs stays with them.
 func openRenewed(ctx context.Context, o ClientOptions) (*Client, error) {
 	c, err := Open(ctx, o)
-	if err != nil || len(o.Program) == 0 || !c.idleStranger() {
+	if err != nil || len(o.Program) == 0 || !c.isIdleOtherBuild() {
 		return c, err
 	}
 	c.Close(false)
@@ -33,18 +33,18 @@ func awaitGone(path string) {
 	}
 }
 
-// idleStranger reports whether the keeper is of another build, and has no job, nor the
+// isIdleOtherBuild reports whether the keeper is of another build, and has no job, nor the
 // end of one that was not heard.
-func (c *Client) idleStranger() bool {
+func (c *Client) isIdleOtherBuild() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.keeper.Build != c.o.Build && len(c.jobs) == 0
+	return c.keeper.Build != c.options.Build && len(c.jobs) == 0
 }
 
 // explained has a start that a keeper of another build does not understand say so: what
 // is wrong with it was looked at before it came here.
 func (c *Client) explained(f messages.ProcessFailed) messages.ProcessFailed {
-	if build := c.Build(); build != c.o.Build && (f.Err.Code == messages.InvalidParams || f.Err.Code == messages.Unsupported) {
+	if build := c.Build(); build != c.options.Build && (f.Err.Code == messages.InvalidParams || f.Err.Code == messages.Unsupported) {
 		f.Err.Code, f.Err.Reason = messages.Unsupported, "keeper"
 		f.Err.Message = fmt.Sprintf("the keeper of the jobs, troupe %s, is of another build than the daemon and cannot start this: %s", build, f.Err.Message)
 		f.Err.Hint = "restart the daemon when no job runs, or end it with its jobs by troupe shutdown --stop-jobs: the next one has a keeper of its own build"

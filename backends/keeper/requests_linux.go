@@ -17,7 +17,7 @@ import (
 )
 
 // answer does what one message asks. Nothing here waits.
-func (s *server) answer(l *line, m message) {
+func (s *server) answer(l *link, m message) {
 	m, err := m.unpack()
 	if err == nil {
 		err = s.do(l, m)
@@ -35,7 +35,7 @@ func (s *server) answer(l *line, m message) {
 }
 
 // say sends an answer, whatever its size.
-func (s *server) say(l *line, m message) {
+func (s *server) say(l *link, m message) {
 	m, err := m.pack()
 	if err != nil {
 		s.fault(m.job, err)
@@ -48,7 +48,7 @@ func noRoom(err error) *messages.Error {
 	return refused(messages.ResourceExhausted, "descriptors", "the keeper has no room for that: "+err.Error(), "end some jobs, or raise the limit of open files (ulimit -n)")
 }
 
-func (s *server) do(l *line, m message) error {
+func (s *server) do(l *link, m message) error {
 	switch m.kind {
 	case askStart:
 		return s.start(l, m)
@@ -62,7 +62,7 @@ func (s *server) do(l *line, m message) error {
 	case askInventory:
 		return s.list(l, m)
 	case askStates:
-		return s.tellStates(l, m)
+		return s.sendStates(l, m)
 	case askClose:
 		s.close(l, m)
 	case askRemove:
@@ -71,7 +71,7 @@ func (s *server) do(l *line, m message) error {
 		}
 	case askRelease, askDo, askStop, askWatch, askNote, askSettle:
 		if proc, c := s.bound(m); proc != nil {
-			return s.act(proc, c, m)
+			return s.control(proc, c, m)
 		}
 	default:
 		return unknownKind(m.kind)
@@ -80,7 +80,7 @@ func (s *server) do(l *line, m message) error {
 }
 
 // bound is the process of a binding that still holds.
-func (s *server) bound(m message) (backends.Process, *charge) {
+func (s *server) bound(m message) (backends.Process, *servedJob) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.jobs[m.job]
@@ -91,7 +91,7 @@ func (s *server) bound(m message) (backends.Process, *charge) {
 }
 
 // start starts a job, once: whoever asks again joins it.
-func (s *server) start(l *line, m message) error {
+func (s *server) start(l *link, m message) error {
 	spec, err := decodeSpec(m.body)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *server) start(l *line, m message) error {
 		s.adopt(l, m)
 		return nil
 	}
-	if s.placeGone() {
+	if s.dirRemoved() {
 		return errPlaceGone
 	}
 	if full := s.journal.full(); full != nil {
@@ -115,38 +115,38 @@ func (s *server) start(l *line, m message) error {
 	if spec.Before > 0 && clock() > spec.Before {
 		return refused(messages.KeeperUnresponsive, "late", "the keeper took the start too late: it was told to have failed", "start it again")
 	}
-	c := &charge{
+	c := &servedJob{
 		separate: spec.Stdio.Streams == messages.SeparateStreams && spec.Stdio.Terminal == (messages.Terminal{}),
 		safely:   spec.Log.Durability == spill.FsyncOnExit, meta: spec.Meta, gen: m.gen,
 	}
 	if spec.Stdio.Stdin == messages.StdinHost {
 		spec.Stdio.Stdin = messages.StdinNull // the keeper has none to share
 	}
-	if err := s.give(&spec.Spec, c); err != nil {
+	if err := s.claimPaths(&spec.Spec, c); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.jobs[m.job] = c
 	s.mu.Unlock()
-	e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
+	e := &factForwarder{s: s, line: l, id: m.job, gen: m.gen, job: c}
 	s.bind(c, m.gen, s.engine.Start(spec.Spec, e.hear))
 	return nil
 }
 
 // bind notes the process of a binding.
-func (s *server) bind(c *charge, gen uint64, proc backends.Process) {
+func (s *server) bind(c *servedJob, gen uint64, proc backends.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.proc, c.gen = proc, gen
 }
 
 // adopt binds a job anew. The engine replays what the client must know.
-func (s *server) adopt(l *line, m message) {
+func (s *server) adopt(l *link, m message) {
 	s.mu.Lock()
 	c := s.jobs[m.job]
 	s.mu.Unlock()
 	if c != nil {
-		e := &ear{s: s, line: l, id: m.job, gen: m.gen, job: c}
+		e := &factForwarder{s: s, line: l, id: m.job, gen: m.gen, job: c}
 		if proc, err := s.engine.Adopt(m.job, e.hear); err == nil {
 			s.bind(c, m.gen, proc)
 			return
@@ -155,8 +155,8 @@ func (s *server) adopt(l *line, m message) {
 	l.send(message{kind: sayGone, gen: m.gen, job: m.job})
 }
 
-// act asks a process for something.
-func (s *server) act(proc backends.Process, c *charge, m message) error {
+// control asks a process for something.
+func (s *server) control(proc backends.Process, c *servedJob, m message) error {
 	switch m.kind {
 	case askRelease:
 		proc.Release()
@@ -169,7 +169,7 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 		if what == nil {
 			return refused(messages.Unsupported, "control", "the keeper does not know the control "+strconv.Quote(w.Kind), "both sides must be of one version")
 		}
-		proc.Do(s.paced(c, what))
+		proc.Do(s.notePaused(c, what))
 	case askStop:
 		w, err := decode[stop](m.body)
 		if err != nil {
@@ -177,7 +177,7 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 		}
 		proc.Stop(w.Cause, w.Grace)
 	case askWatch:
-		w, err := decode[watch](m.body)
+		w, err := decode[growthRequest](m.body)
 		if err != nil {
 			return err
 		}
@@ -208,8 +208,8 @@ func (s *server) act(proc backends.Process, c *charge, m message) error {
 	return nil
 }
 
-// paced notes whether a client has stopped the capture of a job's output.
-func (s *server) paced(c *charge, what backends.Control) backends.Control {
+// notePaused notes whether a client has stopped the capture of a job's output.
+func (s *server) notePaused(c *servedJob, what backends.Control) backends.Control {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	plain, _ := backends.Number(what)
@@ -242,7 +242,7 @@ func (s *server) unpause() {
 }
 
 // giveOrder gives the order in which two streams arrived.
-func (s *server) giveOrder(l *line, m message) error {
+func (s *server) giveOrder(l *link, m message) error {
 	order, err := s.store.Order(string(m.job))
 	if err != nil {
 		return refused(messages.OutputUnavailable, "order", "the keeper does not know in which order the job's streams were written", "read them one by one")
@@ -258,7 +258,7 @@ func (s *server) giveOrder(l *line, m message) error {
 
 // giveLog answers with the state of a log, and a descriptor if the client lacks
 // the one that holds the bytes now.
-func (s *server) giveLog(l *line, m message) error {
+func (s *server) giveLog(l *link, m message) error {
 	want, err := decode[wantLog](m.body)
 	if err != nil {
 		return err
@@ -308,12 +308,12 @@ func placeOf(f *os.File) (place string, err error) {
 }
 
 // list answers with all jobs, some at a time.
-func (s *server) list(l *line, m message) error {
+func (s *server) list(l *link, m message) error {
 	all, err := s.engine.Inventory(context.Background())
 	if err != nil {
 		return err
 	}
-	var some []held
+	var some []inventoryReply
 	size := 0
 	for _, h := range all {
 		s.mu.Lock()
@@ -322,7 +322,7 @@ func (s *server) list(l *line, m message) error {
 		if c == nil {
 			continue // it is being forgotten
 		}
-		some = append(some, held{InventoryJob: h, Separate: c.separate})
+		some = append(some, inventoryReply{InventoryJob: h, Separate: c.separate})
 		if size += 2*len(h.Meta) + 2*len(h.Dir) + 128; size > maxPart/2 {
 			s.say(l, message{kind: sayHeld, gen: m.gen, body: encode(some)})
 			some, size = nil, 0
@@ -333,7 +333,7 @@ func (s *server) list(l *line, m message) error {
 }
 
 // close ends all jobs, and the keeper.
-func (s *server) close(l *line, m message) {
+func (s *server) close(l *link, m message) {
 	go s.end.Do(func() {
 		left := s.engine.Close(false)
 		s.mu.Lock()

@@ -37,10 +37,10 @@ const (
 	endGrace = 5 * time.Second
 )
 
-// RunRole is the role of a keeper: it makes this process one and serves until a
+// Main is the role of a keeper: it makes this process one and serves until a
 // client ends it, or SIGTERM does. The process must do nothing else. fd is the
 // descriptor of an inherited socket pair; negative: none. alone is as Options.Alone.
-func RunRole(dir string, fd int, build string, noCgroup, alone bool) error {
+func Main(dir string, fd int, build string, noCgroup, alone bool) error {
 	closeInherited(fd)
 	threads.Reserve()
 	debug.SetMemoryLimit(memoryLimit)

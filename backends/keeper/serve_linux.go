@@ -15,21 +15,21 @@ const helloBound = 5 * time.Second
 func (s *server) serve(c *conn) {
 	defer c.close()
 	if err := c.ours(); err != nil {
-		s.turnAway(c, err)
+		s.reject(c, err)
 		return
 	}
-	l, err := s.welcome(c)
+	l, err := s.handshake(c)
 	if err != nil {
-		s.turnAway(c, err)
-		s.left(c)
+		s.reject(c, err)
+		s.clientGone(c)
 		return
 	}
-	defer s.leave(c, l)
+	defer s.connEnded(c, l)
 	for {
 		p, files, err := c.recv()
 		if err != nil {
 			if e := (*messages.Error)(nil); errors.As(err, &e) {
-				s.turnAway(c, err)
+				s.reject(c, err)
 			}
 			return // else the client is gone
 		}
@@ -44,7 +44,7 @@ func (s *server) serve(c *conn) {
 			mine, err = s.answerAll(c, l, f)
 		}
 		if err != nil {
-			s.turnAway(c, err)
+			s.reject(c, err)
 		}
 		if err != nil || !mine {
 			return
@@ -54,9 +54,9 @@ func (s *server) serve(c *conn) {
 
 // answerAll does what a frame asks, unless another connection has come meanwhile:
 // what was not taken from this one comes over that, or is nobody's.
-func (s *server) answerAll(c *conn, l *line, f frame) (mine bool, err error) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+func (s *server) answerAll(c *conn, l *link, f frame) (mine bool, err error) {
+	s.requestMu.Lock()
+	defer s.requestMu.Unlock()
 	s.mu.Lock()
 	mine = s.line == l && s.conn == c
 	s.mu.Unlock()
@@ -70,14 +70,14 @@ func (s *server) answerAll(c *conn, l *line, f frame) (mine bool, err error) {
 	return true, err
 }
 
-// turnAway says why, and closes.
-func (s *server) turnAway(c *conn, err error) {
+// reject says why, and closes.
+func (s *server) reject(c *conn, err error) {
 	s.fault("", err)
 	_ = c.trySend(appendJSON(frameError, asError(err)), nil)
 }
 
-// welcome reads a client's hello, makes it the one that is served, and answers.
-func (s *server) welcome(c *conn) (*line, error) {
+// handshake reads a client's hello, makes it the one that is served, and answers.
+func (s *server) handshake(c *conn) (*link, error) {
 	c.setReadDeadline(time.Now().Add(helloBound))
 	p, files, err := c.recv()
 	closeAll(files)
@@ -92,8 +92,8 @@ func (s *server) welcome(c *conn) (*line, error) {
 	if h.Client == "" || len(h.Client) > maxID {
 		return nil, malformed("its hello names no client")
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	s.requestMu.Lock()
+	defer s.requestMu.Unlock()
 	if c.hungUp() { // while this keeper was stopped: who has come since is not sent away for it
 		return nil, io.EOF
 	}
@@ -103,7 +103,7 @@ func (s *server) welcome(c *conn) (*line, error) {
 		return nil, errEnding
 	}
 	former, l := s.conn, s.line
-	s.conn, s.came = c, true
+	s.conn, s.hadClient = c, true
 	same := s.client == h.Client && l != nil
 	if !same {
 		l = s.newLine()
@@ -120,10 +120,10 @@ func (s *server) welcome(c *conn) (*line, error) {
 		s.unbind()
 	}
 	s.limit(h.Storage)
-	me := s.me
-	me.Heard, me.Resumed = l.heard(), same
+	me := s.hello
+	me.Heard, me.Resumed = l.lastReceived(), same
 	if err := c.trySend(appendJSON(frameHello, me), nil); err != nil {
-		s.leave(c, l)
+		s.connEnded(c, l)
 		return nil, err
 	}
 	l.attach(c, h.Heard)
@@ -136,30 +136,30 @@ var errEnding = refused(messages.ShuttingDown, "keeper", "the keeper is about to
 // errReplaced is what a client hears last when another has come.
 var errReplaced = refused(messages.Busy, "replaced", "another client has taken over the keeper", "only one serves its jobs at a time")
 
-func (s *server) newLine() *line {
+func (s *server) newLine() *link {
 	l := newLine(maxFacts)
-	l.safely = s.journal.sync
+	l.syncJournal = s.journal.sync
 	l.most = maxFactBytes
 	return l
 }
 
-// leave says that a connection has ended. The client may come back; what it paced
+// connEnded says that a connection has ended. The client may come back; what it paced
 // goes on meanwhile.
-func (s *server) leave(c *conn, l *line) {
+func (s *server) connEnded(c *conn, l *link) {
 	l.detach(c)
-	s.left(c)
+	s.clientGone(c)
 	s.unpause()
 }
 
-// left says that a connection serves nobody any more.
-func (s *server) left(c *conn) {
+// clientGone says that a connection serves nobody any more.
+func (s *server) clientGone(c *conn) {
 	s.mu.Lock()
 	if s.conn == c {
 		s.conn = nil
 	}
 	s.mu.Unlock()
 	s.maybeEnd()
-	s.maybeGiveUp()
+	s.endIfUnreachable()
 }
 
 // unbind lets go of what the former client had: its facts are told to nobody,
@@ -167,10 +167,10 @@ func (s *server) left(c *conn) {
 func (s *server) unbind() {
 	s.unpause()
 	s.mu.Lock()
-	var bound []*charge
+	var bound []*servedJob
 	for _, c := range s.jobs {
 		if c.proc != nil {
-			bound = append(bound, &charge{proc: c.proc})
+			bound = append(bound, &servedJob{proc: c.proc})
 			c.proc = nil
 		}
 	}
@@ -199,18 +199,18 @@ func (s *server) describeLog(id messages.UID, stream messages.Stream) (logState,
 	return l, true
 }
 
-// ear is what the engine tells the facts of one binding to: serially, and
+// factForwarder is what the engine tells the facts of one binding to: serially, and
 // without waiting for the client.
-type ear struct {
+type factForwarder struct {
 	s    *server
-	line *line
+	line *link
 	id   messages.UID
 	gen  uint64
-	job  *charge
+	job  *servedJob
 	all  bool // the result was told with all that follows it
 }
 
-func (e *ear) hear(f messages.ProcessFact) {
+func (e *factForwarder) hear(f messages.ProcessFact) {
 	k := factKind(f)
 	if k == 0 || e.all && (k == factClosed || k == factEnded) {
 		return // the client knows
@@ -239,7 +239,7 @@ func (e *ear) hear(f messages.ProcessFact) {
 }
 
 // closedLogs are those of a job that grow no more.
-func (s *server) closedLogs(id messages.UID, c *charge) []logState {
+func (s *server) closedLogs(id messages.UID, c *servedJob) []logState {
 	streams := []messages.Stream{messages.Merged}
 	if c.separate {
 		streams = []messages.Stream{messages.Stdout, messages.Stderr}

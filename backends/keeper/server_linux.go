@@ -23,36 +23,36 @@ import (
 // server is a keeper at work. It serves one client at a time; a new one takes
 // over. It never waits for a client.
 type server struct {
-	o       Options
-	dir     *os.File
-	lease   *os.File
-	store   *spill.Disk
-	journal *journal
-	engine  *engine.Local
-	me      hello
-	spare   *spareFiles
-	ended   chan struct{} // closed when a client has ended all, or the one job is over
-	end     sync.Once
-	giveUp  context.CancelFunc // ends the jobs and the keeper: nobody finds them any more
+	options   Options
+	dir       *os.File
+	lease     *os.File
+	store     *spill.Disk
+	journal   *journal
+	engine    *engine.Local
+	hello     hello
+	fdReserve *fdReserve
+	ended     chan struct{} // closed when a client has ended all, or the one job is over
+	end       sync.Once
+	cancel    context.CancelFunc // ends the jobs and the keeper: nobody finds them any more
 
-	turn sync.Mutex // of what a client asks, and of taking over
+	requestMu sync.Mutex // of what a client asks, and of taking over
 
 	settled  chan messages.UID // their logs are to outlive this process
 	limiting sync.Mutex        // one at a time
 	limits   spill.Limits      // as the last client has set them; guarded by turn and limiting
 
-	mu       sync.Mutex
-	jobs     map[messages.UID]*charge
-	ending   bool // nobody is let in any more
-	came     bool // somebody was
-	listener *net.UnixListener
-	client   string // who is served; its line stays for its return
-	line     *line
-	conn     *conn
+	mu        sync.Mutex
+	jobs      map[messages.UID]*servedJob
+	ending    bool // nobody is let in any more
+	hadClient bool // somebody was
+	listener  *net.UnixListener
+	client    string // who is served; its line stays for its return
+	line      *link
+	conn      *conn
 }
 
-// charge is a job of the engine as the keeper serves it.
-type charge struct {
+// servedJob is a job of the engine as the keeper serves it.
+type servedJob struct {
 	separate bool
 	safely   bool // its end is told when the journal is on disk
 	meta     []byte
@@ -71,11 +71,11 @@ type charge struct {
 func Serve(ctx context.Context, o Options) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	s := &server{o: o, jobs: map[messages.UID]*charge{}, ended: make(chan struct{}), giveUp: giveUp, spare: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
+	s := &server{options: o, jobs: map[messages.UID]*servedJob{}, ended: make(chan struct{}), cancel: giveUp, fdReserve: newSpareFiles(), settled: make(chan messages.UID, maxSettled)}
 	first, err := s.open()
 	if err != nil {
 		s.tellFailure(err)
-		s.leaveNothing()
+		s.removeDir()
 		return err
 	}
 	var serving sync.WaitGroup
@@ -83,7 +83,7 @@ func Serve(ctx context.Context, o Options) error {
 		s.engine.Close(false)
 		err = errors.Join(err, s.journal.close())
 		s.tellFailure(err)
-		s.leaveNothing()
+		s.removeDir()
 		return err
 	}
 	if first != nil {
@@ -91,8 +91,8 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	listener := s.listener
 	serving.Go(func() { s.accept(listener, &serving) })
-	defer s.expect()()
-	unwatch := s.watchPlace(&serving)
+	defer s.watchOnlyJob()()
+	unwatch := s.watchDir(&serving)
 	over := make(chan struct{})
 	serving.Go(func() { s.persist(over) })
 	select {
@@ -117,16 +117,16 @@ func Serve(ctx context.Context, o Options) error {
 		_ = unix.Unlink(path)
 	}
 	err = s.journal.close()
-	s.leaveNothing()
+	s.removeDir()
 	return err
 }
 
 // tellFailure tells whoever started the keeper why there is none.
 func (s *server) tellFailure(err error) {
-	if s.o.Conn == nil {
+	if s.options.Conn == nil {
 		return
 	}
-	c, cerr := fileConn(s.o.Conn)
+	c, cerr := fileConn(s.options.Conn)
 	if cerr != nil {
 		return
 	}
@@ -145,7 +145,7 @@ func asError(err error) *messages.Error {
 
 // open takes the lease and brings back what the last keeper left.
 func (s *server) open() (first *conn, err error) {
-	if s.dir, err = openDir(s.o.Dir, true); err != nil {
+	if s.dir, err = openDir(s.options.Dir, true); err != nil {
 		return nil, err
 	}
 	if s.lease, err = takeLease(s.dir, leaseBound); err != nil {
@@ -154,25 +154,25 @@ func (s *server) open() (first *conn, err error) {
 	if s.journal, err = openJournal(s.dir, func(err error) { s.fault("", err) }); err != nil {
 		return nil, err
 	}
-	s.journal.last = s.o.Alone
+	s.journal.last = s.options.Alone
 	if last := s.journal.limits(); last != nil {
 		s.limits = *last // before what is left is counted
 	}
-	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.o.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits), Gone: s.placeGone})
+	s.store, err = spill.OpenStore(spill.Options{Root: filepath.Join(s.options.Dir, logsName), Node: logsNode, Limits: keptLimits(s.limits), Gone: s.dirRemoved})
 	if err != nil {
 		return nil, err
 	}
 	if err = s.store.Recover(); err != nil {
 		return nil, fmt.Errorf("the logs of the last keeper cannot be read: %w", err)
 	}
-	if s.o.Alone {
-		s.recall()
+	if s.options.Alone {
+		s.recoverLog()
 	}
 	if err = s.openEngine(); err != nil {
 		return nil, err
 	}
-	if s.o.Conn != nil {
-		if first, err = fileConn(s.o.Conn); err != nil {
+	if s.options.Conn != nil {
+		if first, err = fileConn(s.options.Conn); err != nil {
 			s.engine.Close(false)
 			return nil, err
 		}
@@ -194,8 +194,8 @@ func (s *server) openEngine() error {
 		after = left.highest + seqGap
 	}
 	s.engine, err = engine.New(engine.Options{
-		Node: id, Store: s.store, Own: true, NoCgroup: s.o.NoCgroup, ScriptDir: s.store.Dir, After: after,
-		Journal: s.record, Over: s.over, Fault: s.fault, Failpoint: s.o.Failpoint,
+		Node: id, Store: s.store, Own: true, NoCgroup: s.options.NoCgroup, ScriptDir: s.store.Dir, After: after,
+		Journal: s.record, Over: s.jobEnded, Fault: s.fault, Failpoint: s.options.Failpoint,
 	})
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *server) openEngine() error {
 		}
 	}
 	features, err := json.Marshal(found)
-	s.me = hello{Proto: protocol, Build: s.o.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features}
+	s.hello = hello{Proto: protocol, Build: s.options.Build, BootID: boot, KeeperID: id, PID: os.Getpid(), Features: features}
 	return err
 }
 
@@ -230,8 +230,8 @@ func newID() (string, error) {
 }
 
 func (s *server) fault(job messages.UID, err error) {
-	if s.o.Fault != nil {
-		s.o.Fault(job, err)
+	if s.options.Fault != nil {
+		s.options.Fault(job, err)
 	}
 }
 
@@ -246,7 +246,7 @@ func (s *server) record(r engine.Record) {
 		e.Separate, e.Meta, c.born = c.separate, c.meta, true
 	case r.Kind == engine.RecordForgotten:
 		delete(s.jobs, r.Job)
-		if s.o.Alone { // its log is a file already
+		if s.options.Alone { // its log is a file already
 			e = entry{Kind: entryCollected, Job: r.Job, At: r.At}
 			break
 		}
@@ -260,29 +260,29 @@ func (s *server) record(r engine.Record) {
 	if r.Kind != engine.RecordStarted {
 		return
 	}
-	if s.o.Spared != nil {
-		s.spareNot(r.PID)
+	if s.options.Spared != nil {
+		s.resetOOMScore(r.PID)
 	}
 	if c != nil && c.pidFile != "" {
-		if err := writePidFile(c.pidFile, PidFile{PID: r.PID, StartTime: r.StartTime, BootID: s.me.BootID, Job: r.Job, Dir: s.o.Dir}); err != nil {
+		if err := writePidFile(c.pidFile, PIDFile{PID: r.PID, StartTime: r.StartTime, BootID: s.hello.BootID, Job: r.Job, Dir: s.options.Dir}); err != nil {
 			s.fault(r.Job, fmt.Errorf("the pid file cannot be written: %w", err))
 		}
 	}
 }
 
-// spareNot lets a job be what the kernel ends for want of memory, as it would be
+// resetOOMScore lets a job be what the kernel ends for want of memory, as it would be
 // without us: the keeper's own rank is inherited.
-func (s *server) spareNot(pid int) {
+func (s *server) resetOOMScore(pid int) {
 	path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
 	if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
-		_, _ = fmt.Fprintf(f, "%d", *s.o.Spared)
+		_, _ = fmt.Fprintf(f, "%d", *s.options.Spared)
 		_ = f.Close()
 	}
 }
 
 // endJobs asks all jobs to end, and waits no longer than they may take.
 func (s *server) endJobs() {
-	bound := time.NewTimer(s.o.Grace + killSlack)
+	bound := time.NewTimer(s.options.Grace + killSlack)
 	defer bound.Stop()
 	all, err := s.engine.Inventory(context.Background())
 	if err != nil {
@@ -306,7 +306,7 @@ func (s *server) endJobs() {
 			}
 		})
 		if err == nil {
-			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was told to end"}, s.o.Grace)
+			proc.Stop(messages.Cause{By: messages.ByShutdown, Reason: "its keeper was told to end"}, s.options.Grace)
 			live = append(live, over)
 		}
 	}
@@ -354,12 +354,12 @@ func (s *server) accept(l *net.UnixListener, serving *sync.WaitGroup) {
 			} else {
 				_ = socket.Close()
 			}
-			s.spare.refill()
+			s.fdReserve.refill()
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // no descriptor is left: give one away, and try again
 			s.fault("", fmt.Errorf("a client cannot be let in: %w", err))
-			s.spare.lend()
+			s.fdReserve.lend()
 			t := time.NewTimer(pause)
 			pause = min(2*pause, acceptLast)
 			select {

@@ -66,7 +66,7 @@ func stopped(pid int) bool {
 func silent(t *testing.T, c *keeper.Client) {
 	t.Helper()
 	select {
-	case <-c.Silent():
+	case <-c.Unresponsive():
 	case <-time.After(30 * time.Second):
 		t.Fatal("nobody noticed that the keeper was stopped")
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// spareFiles are descriptors that are held so that they can be given away.
-type spareFiles struct {
+// fdReserve are descriptors that are held so that they can be given away.
+type fdReserve struct {
 	mu    sync.Mutex
 	files []*os.File
 }
@@ -14,13 +14,13 @@ type spareFiles struct {
 // spareCount is how many a keeper holds back from its jobs.
 const spareCount = 16
 
-func newSpareFiles() *spareFiles {
-	s := &spareFiles{}
+func newSpareFiles() *fdReserve {
+	s := &fdReserve{}
 	s.refill()
 	return s
 }
 
-func (s *spareFiles) refill() {
+func (s *fdReserve) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.files) < spareCount {
@@ -32,7 +32,7 @@ func (s *spareFiles) refill() {
 	}
 }
 
-func (s *spareFiles) lend() {
+func (s *fdReserve) lend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range min(4, len(s.files)) {

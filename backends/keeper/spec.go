@@ -22,12 +22,12 @@ func encodeSpec(s backends.Spec, before time.Duration) []byte {
 	p = appendStrings(p, s.Env)
 	p = appendStrings(p, []string{s.Dir, s.Program, s.Script})
 	s.Argv, s.Env, s.Dir, s.Program, s.Script = nil, nil, "", "", ""
-	p, _ = appendBody(p, timely{s, before})
+	p, _ = appendBody(p, startRequest{s, before})
 	return p
 }
 
-// timely is a start that is good until Before.
-type timely struct {
+// startRequest is a start that is good until Before.
+type startRequest struct {
 	backends.Spec
 	Before time.Duration
 }
@@ -41,15 +41,15 @@ func appendStrings(p []byte, list []string) []byte {
 	return p
 }
 
-func decodeSpec(p []byte) (timely, error) {
+func decodeSpec(p []byte) (startRequest, error) {
 	var lists [3][]string
 	for i := range lists {
 		var err error
 		if lists[i], p, err = takeStrings(p); err != nil {
-			return timely{}, err
+			return startRequest{}, err
 		}
 	}
-	s, err := decode[timely](p)
+	s, err := decode[startRequest](p)
 	if err != nil || len(lists[2]) != 3 {
 		return s, malformed("the start of a job")
 	}

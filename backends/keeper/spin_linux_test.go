@@ -60,7 +60,7 @@ func talk(c *conn, nth int64, always bool, met <-chan struct{}) {
 		if err != nil || len(f.parts) != 1 {
 			return
 		}
-		m := message{kind: sayListed, gen: f.parts[0].gen, body: encode([]held{})}
+		m := message{kind: sayListed, gen: f.parts[0].gen, body: encode([]inventoryReply{})}
 		_ = c.trySend(appendPart(appendHead(nil, 1, 0), &m), nil)
 	}
 	<-met

@@ -67,9 +67,9 @@ func flockWhole(fd, how int) error {
 // meetStarts tells daemons that a job is about to be started, or is the daemon that waits.
 func (f *Fleet) meetStarts(ctx context.Context) {
 	switch {
-	case f.o.Fresh:
-		f.turn = holdStarts(f.o.Root)
-	case f.o.Only == "":
-		awaitStarts(ctx, f.o.Root)
+	case f.options.Fresh:
+		f.turn = holdStarts(f.options.Root)
+	case f.options.Only == "":
+		awaitStarts(ctx, f.options.Root)
 	}
 }

@@ -17,13 +17,13 @@ import (
 // allStreams are those that a job may have.
 var allStreams = [...]messages.Stream{messages.Merged, messages.Stdout, messages.Stderr}
 
-// tellStates answers with the states of the logs of jobs, some at a time.
-func (s *server) tellStates(l *line, m message) error {
+// sendStates answers with the states of the logs of jobs, some at a time.
+func (s *server) sendStates(l *link, m message) error {
 	jobs, err := decode[[]messages.UID](m.body)
 	if err != nil {
 		return err
 	}
-	var some []stated
+	var some []stateReply
 	size := 0
 	for _, id := range jobs {
 		for _, stream := range allStreams {
@@ -33,7 +33,7 @@ func (s *server) tellStates(l *line, m message) error {
 			}
 			state := log.State()
 			_ = log.Close()
-			some = append(some, stated{Job: id, Stream: stream, State: state})
+			some = append(some, stateReply{Job: id, Stream: stream, State: state})
 			if size += 128 + len(state.File) + 32*len(state.Gaps); size > maxPart/2 {
 				s.say(l, message{kind: sayStates, gen: m.gen, body: encode(some)})
 				some, size = nil, 0
@@ -65,12 +65,12 @@ func (c *Client) States(ids []messages.UID) map[spill.Name]spill.State {
 	return all
 }
 
-func (c *Client) states(ids []messages.UID) ([]stated, error) {
+func (c *Client) states(ids []messages.UID) ([]stateReply, error) {
 	ctx, cancel := c.bounded()
 	defer cancel()
-	var told []stated
+	var told []stateReply
 	err := c.call(ctx, message{kind: askStates, body: encode(ids)}, func(m message) (bool, error) {
-		some, err := decode[[]stated](m.body)
+		some, err := decode[[]stateReply](m.body)
 		told = append(told, some...)
 		return m.kind == sayStated, err
 	})

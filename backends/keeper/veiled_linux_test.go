@@ -22,8 +22,8 @@ func TestVeiledLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusal := &messages.Error{Code: messages.KeeperUnresponsive, Message: "it is silent"}
-	o := newOutlog(&Client{mute: &silence{err: refusal}}, "j1", messages.Merged)
-	o.learn(logState{State: spill.State{Size: 4, Veiled: true}, Place: "a"}, file)
+	o := newOutlog(&Client{outage: &outage{err: refusal}}, "j1", messages.Merged)
+	o.update(logState{State: spill.State{Size: 4, Veiled: true}, Place: "a"}, file)
 	r := o.reader()
 	defer r.Close()
 	read := func(off int64, want string) {
@@ -44,6 +44,6 @@ func TestVeiledLog(t *testing.T) {
 	if st := r.State(); st.Size != 4 {
 		t.Errorf("the size is %d", st.Size)
 	}
-	o.learn(logState{State: spill.State{Size: 13, Closed: true}}, nil)
+	o.update(logState{State: spill.State{Size: 13, Closed: true}}, nil)
 	read(0, "seen\x1b]133;D;0")
 }

@@ -6,54 +6,54 @@ import (
 	"troupe/messages"
 )
 
-// unheard answers what a keeper that says nothing was asked. It may do it yet: its
+// failPending answers what a keeper that says nothing was asked. It may do it yet: its
 // own answers are passed over.
-func (j *job) unheard(why *messages.Error) {
+func (j *job) failPending(why *messages.Error) {
 	j.mu.Lock()
-	for _, d := range j.due {
+	for _, d := range j.pendingControls {
 		if d.fact == nil {
 			d.fact = messages.ControlRefused{Err: *why}
-			j.stale = append(j.stale, d.nth)
+			j.staleAnswers = append(j.staleAnswers, d.nth)
 		}
 	}
 	j.sayAnswers()
-	j.tellNow()
+	j.deliver()
 }
 
-// expire fails a start that a silent keeper will not take any more. It returns when
+// expireStart fails a start that a silent keeper will not take any more. It returns when
 // it has to be looked at again, or zero.
-func (j *job) expire(why *messages.Error) time.Time {
+func (j *job) expireStart(why *messages.Error) time.Time {
 	j.mu.Lock()
-	if j.spec == nil || j.held || j.withdrawn != nil {
+	if j.spec == nil || j.suspended || j.startTimedOut != nil {
 		j.mu.Unlock()
 		return time.Time{}
 	}
-	if time.Now().Before(j.until) {
+	if time.Now().Before(j.startExpiry) {
 		defer j.mu.Unlock()
-		return j.until
+		return j.startExpiry
 	}
 	// The keeper may have begun it in its last moment: then that is ended.
-	j.stopped, j.graced = &stop{Cause: messages.Cause{By: messages.BySystem, Reason: "its start was not answered in its time"}}, time.Now()
+	j.stopped, j.graceEnd = &stop{Cause: messages.Cause{By: messages.BySystem, Reason: "its start was not answered in its time"}}, time.Now()
 	j.ask(askStop, encode(*j.stopped))
-	j.spec, j.over, j.said.result = nil, true, true
-	j.heard++
-	j.told = j.heard
-	j.withdrawn = &messages.ProcessFailed{Seq: j.heard, Err: *why, Shell: cannotRun, At: time.Now()}
+	j.spec, j.ended, j.reported.result = nil, true, true
+	j.lastHeard++
+	j.lastDelivered = j.lastHeard
+	j.startTimedOut = &messages.ProcessFailed{Seq: j.lastHeard, Err: *why, Shell: cannotRun, At: time.Now()}
 	j.refuseDue(messages.ControlRefused{Err: *why})
-	j.say(*j.withdrawn)
-	j.tellNow()
+	j.enqueue(*j.startTimedOut)
+	j.deliver()
 	return time.Time{}
 }
 
-// repeat tells a new owner what became of a start that was withdrawn.
-func (j *job) repeat() {
+// replayTimeout tells a new owner what became of a start that was withdrawn.
+func (j *job) replayTimeout() {
 	j.mu.Lock()
-	j.say(*j.withdrawn)
-	j.tellNow()
+	j.enqueue(*j.startTimedOut)
+	j.deliver()
 }
 
-// tidy settles what a keeper says of a start that was withdrawn. Called with mu.
-func (j *job) tidy(f messages.ProcessFact) {
+// settleTimedOut settles what a keeper says of a start that was withdrawn. Called with mu.
+func (j *job) settleTimedOut(f messages.ProcessFact) {
 	last := false
 	seq := uint64(0)
 	switch f := f.(type) {
@@ -64,20 +64,20 @@ func (j *job) tidy(f messages.ProcessFact) {
 	case messages.ProcessExited:
 		seq, last = max(f.Seq, f.Last), f.Last > 0
 	case messages.OutputClosed:
-		seq, j.said.closed = f.Seq, true
-		last = j.said.ended
+		seq, j.reported.closed = f.Seq, true
+		last = j.reported.ended
 	case messages.TreeEnded:
-		seq, j.said.ended = f.Seq, true
-		last = j.said.closed
+		seq, j.reported.ended = f.Seq, true
+		last = j.reported.closed
 	}
 	if seq > 0 {
 		j.ask(askSettle, encode(number{Seq: seq}))
 	}
 	if last {
-		j.drop()
+		j.removeTimedOut()
 	}
 }
 
-// drop forgets a job that was withdrawn, when the keeper has nothing of it. Called
+// removeTimedOut forgets a job that was withdrawn, when the keeper has nothing of it. Called
 // with mu.
-func (j *job) drop() { j.c.forget(j, nil) }
+func (j *job) removeTimedOut() { j.c.forget(j, nil) }

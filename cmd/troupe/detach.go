@@ -130,12 +130,12 @@ func (g *foreground) tellDetached(job messages.Job) {
 		return
 	}
 	log := job.Output[0].File
-	g.screen.say("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PidPath(log))
+	g.screen.say("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
 }
 
 // alone says with the refusal that there is no daemon how detached jobs are found.
 func (m *Main) alone(e *messages.Error, at *settings) error {
-	if root := filepath.Join(at.State, detachedName); len(keeper.Detached(root)) > 0 {
+	if root := filepath.Join(at.State, detachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
 	}
 	return e

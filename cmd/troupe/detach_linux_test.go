@@ -20,7 +20,7 @@ import (
 
 // detaches runs a command detached, with its log in out.log of the directory, and
 // returns its pid file.
-func (p *process) detaches(args ...string) keeper.PidFile {
+func (p *process) detaches(args ...string) keeper.PIDFile {
 	p.t.Helper()
 	q := p.beside(append([]string{"run", "--detach", "--log", "out.log"}, args...)...).start()
 	require.NotEmpty(p.t, q.rest())
@@ -28,9 +28,9 @@ func (p *process) detaches(args ...string) keeper.PidFile {
 	return p.pidFile("out.pid")
 }
 
-func (p *process) pidFile(name string) keeper.PidFile {
+func (p *process) pidFile(name string) keeper.PIDFile {
 	p.t.Helper()
-	file, err := keeper.ReadPidFile(p.file(name))
+	file, err := keeper.ReadPIDFile(p.file(name))
 	require.NoError(p.t, err)
 	return file
 }
@@ -46,7 +46,7 @@ func (p *process) shows(name string) map[string]any {
 }
 
 // unkept waits until the keeper of a detached job has ended.
-func unkept(t *testing.T, file keeper.PidFile) {
+func unkept(t *testing.T, file keeper.PIDFile) {
 	t.Helper()
 	lock, err := os.Open(filepath.Join(file.Dir, "keeper.lock"))
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func unkept(t *testing.T, file keeper.PidFile) {
 }
 
 // keeperOf is the process that keeps a detached job: its parent.
-func keeperOf(t *testing.T, file keeper.PidFile) int {
+func keeperOf(t *testing.T, file keeper.PIDFile) int {
 	t.Helper()
 	return int(statField(t, file.PID, 4))
 }

@@ -19,7 +19,7 @@ func (c *checkup) state(path string, running bool) {
 	err := takesWork(*d)
 	switch {
 	case err == nil:
-	case running && d.Files == 0 && d.Free >= keeper.Needs(filepath.Join(d.Path, keeperName)): // what it writes to is there
+	case running && d.Files == 0 && d.Free >= keeper.DiskNeeded(filepath.Join(d.Path, keeperName)): // what it writes to is there
 		c.problem("the daemon can make no file: a command waits as soon as its output needs one, and sessions with a shell, terminals and detached commands may be refused: %v", err)
 	default:
 		c.problem("the daemon can start nothing: %v", err)
@@ -46,7 +46,7 @@ func takesWork(d directory) error {
 	if err := probe(d.Path); err != nil {
 		return cannotWrite(d.Path, err)
 	}
-	if needs := keeper.Needs(filepath.Join(d.Path, keeperName)); d.Free < needs {
+	if needs := keeper.DiskNeeded(filepath.Join(d.Path, keeperName)); d.Free < needs {
 		return &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "directory", Hint: "make room",
 			Message: fmt.Sprintf("%s has %s free, and the journal of the keeper needs %s", d.Path, humanize.IBytes(uint64(d.Free)), humanize.IBytes(uint64(needs))),

@@ -20,7 +20,7 @@ func (m *Main) keeperCommand() *cobra.Command {
 				err.Hint = "give --dir; but keepers are started by the daemon"
 				return err
 			}
-			return keeper.RunRole(dir, fd, m.describe().Version, noCgroup, alone)
+			return keeper.Main(dir, fd, m.describe().Version, noCgroup, alone)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "its directory: lease, journal, logs and socket")

@@ -88,7 +88,7 @@ func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 	if k.journal == nil {
 		return nil
 	}
-	outputs, order, ok := k.keeper.Small(job.UID)
+	outputs, order, ok := k.keeper.SmallOutputs(job.UID)
 	if !ok {
 		return nil
 	}
@@ -104,4 +104,4 @@ func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 }
 
 // Recorded implements actors.SmallLogs.
-func (k keptLogs) Recorded(uid messages.UID) { k.keeper.Recorded(uid) }
+func (k keptLogs) Recorded(uid messages.UID) { k.keeper.ReleaseSmall(uid) }

@@ -149,7 +149,7 @@ func (m *Main) mcpHost(at *settings, f *mcpFlags) (mcp.Host, func(), error) {
 	if !f.noDaemon {
 		s := m.newScreen()
 		h := &mcpHost{find: func() (*client.Client, error) { return m.find(true, s) }, kept: func() bool {
-			sight, err := keeper.Look(filepath.Join(at.State, keeperName))
+			sight, err := keeper.Inspect(filepath.Join(at.State, keeperName))
 			return err == nil && sight.Live
 		}}
 		if _, err := h.dial(false); err != nil {

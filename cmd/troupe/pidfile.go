@@ -53,7 +53,7 @@ func pidFileOf(cmd *cobra.Command) string {
 func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error) error {
 	cmd := a.cmd
 	alone := withoutDaemon(cmd)
-	p, err := keeper.ReadPidFile(file)
+	p, err := keeper.ReadPIDFile(file)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error
 }
 
 // holder is the daemon, if it runs and has the job; else nil.
-func (m *Main) holder(ctx context.Context, p keeper.PidFile) *client.Client {
+func (m *Main) holder(ctx context.Context, p keeper.PIDFile) *client.Client {
 	at, err := m.settings()
 	if err != nil {
 		return nil
@@ -107,14 +107,14 @@ var replaced = &messages.Error{Code: messages.Busy, Reason: "replaced"}
 
 // genuine refuses a pid file that does not tell of the process which its keeper has
 // started: a number alone may be anybody's by now.
-func genuine(file string, p keeper.PidFile) error {
+func genuine(file string, p keeper.PIDFile) error {
 	refuse := func(why string) error {
 		return &messages.Error{
 			Code: messages.Refused, Reason: "pid_file", Message: fmt.Sprintf("%s does not tell of a job of troupe: %s; nothing was done to process %d", file, why, p.PID),
 			Hint: "name the .pid file that is beside the log of the job",
 		}
 	}
-	seen, err := keeper.Look(p.Dir)
+	seen, err := keeper.Inspect(p.Dir)
 	switch {
 	case errors.Is(err, &messages.Error{Code: messages.Unsupported}):
 		return err
@@ -136,7 +136,7 @@ const guestPatience = 30 * time.Second
 
 // asGuest looks after a detached job in a node of this process, which leaves it to its
 // keeper again. What the verb asks is asked of that as of a daemon.
-func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask func(context.Context, *client.Client) error) error {
+func (m *Main) asGuest(ctx context.Context, p keeper.PIDFile, urgent bool, ask func(context.Context, *client.Client) error) error {
 	o, err := m.fleet(&settings{})
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (m *Main) asGuest(ctx context.Context, p keeper.PidFile, urgent bool, ask f
 }
 
 // inFleet asks a node of this process over the keeper of a job.
-func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
+func (m *Main) inFleet(ctx context.Context, p keeper.PIDFile, o keeper.FleetOptions, ask func(context.Context, *client.Client) error) error {
 	patient, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	fleet, err := keeper.OpenFleet(patient, o)
@@ -201,13 +201,13 @@ func (m *Main) inFleet(ctx context.Context, p keeper.PidFile, o keeper.FleetOpti
 }
 
 // replayed waits until what the keeper knows of the job was told: its start, or its end.
-func replayed(ctx context.Context, c *client.Client, p keeper.PidFile) error {
+func replayed(ctx context.Context, c *client.Client, p keeper.PIDFile) error {
 	id := messages.JobID(p.Job)
 	job, err := c.Job(ctx, id)
 	if err != nil {
 		return err
 	}
-	seen, err := keeper.Look(p.Dir)
+	seen, err := keeper.Inspect(p.Dir)
 	if err == nil && (seen.Over || !seen.Kept) {
 		_, err = c.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: guestPatience})
 		return err
@@ -231,16 +231,16 @@ func urgent(cmd *cobra.Command) bool {
 
 // withoutDaemon is what a verb does first where there is no daemon: a guest stays only
 // for a moment, since others may want to stop the job. nil: nothing.
-func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PidFile) error {
+func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PIDFile) error {
 	switch cmd.Name() {
 	case "wait":
-		return func(ctx context.Context, p keeper.PidFile) error { return awaitAlone(ctx, cmd, p) }
+		return func(ctx context.Context, p keeper.PIDFile) error { return awaitAlone(ctx, cmd, p) }
 	case "logs":
-		return func(_ context.Context, p keeper.PidFile) error {
+		return func(_ context.Context, p keeper.PIDFile) error {
 			if !cmd.Flags().Changed("follow") {
 				return nil
 			}
-			seen, err := keeper.Look(p.Dir)
+			seen, err := keeper.Inspect(p.Dir)
 			if err == nil {
 				err = unsupported("follow", "without a daemon the log is not followed", "tail -f "+quoted(seen.File)+" does it; or start one with troupe serve")
 			}
@@ -251,7 +251,7 @@ func withoutDaemon(cmd *cobra.Command) func(context.Context, keeper.PidFile) err
 }
 
 // awaitAlone waits for the end of a job without asking its keeper for it.
-func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PidFile) error {
+func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error {
 	for _, condition := range []string{"match", "port", "quiet", "input"} {
 		if cmd.Flags().Changed(condition) {
 			return unsupported("condition", "--"+condition+" needs a daemon: without one only the end of a detached job is waited for", "start one with troupe serve")
@@ -264,7 +264,7 @@ func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PidFile) error
 		defer func() { d.d = max(time.Until(over), time.Millisecond) }() // what is left for the last question
 	}
 	defer cancel()
-	err := keeper.AwaitEnd(limit, p.Dir)
+	err := keeper.WaitEnd(limit, p.Dir)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 			fd, _ = strconv.Atoi(os.Args[i+1])
 		}
 	}
-	if err := keeper.RunRole(dir, fd, "test", false, slices.Contains(os.Args, "--alone")); err != nil {
+	if err := keeper.Main(dir, fd, "test", false, slices.Contains(os.Args, "--alone")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
