@@ -13,7 +13,7 @@ import (
 )
 
 // Check implements backends.Shell.
-func (p *place) Check(c backends.Command) *messages.Error {
+func (p *executor) Check(c backends.Command) *messages.Error {
 	if c.Text == "" && len(c.Argv) == 0 {
 		return messages.Invalid("empty_command", "there is no command to run")
 	}
@@ -41,7 +41,7 @@ func (p *place) Check(c backends.Command) *messages.Error {
 }
 
 // checkDetach says why a command cannot be detached that is to be.
-func (p *place) checkDetach(c backends.Command) *messages.Error {
+func (p *executor) checkDetach(c backends.Command) *messages.Error {
 	if !c.Detach {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (p *place) checkDetach(c backends.Command) *messages.Error {
 
 // Runnable implements backends.Shell. It is sure of what was looked up before, and
 // of directories that the kernel has at hand.
-func (p *place) Runnable(c backends.Command) bool {
+func (p *executor) Runnable(c backends.Command) bool {
 	if checkSize(p.terminal(c)) != nil || c.Detach || !atHand(p.dir(c)) {
 		return false
 	}

@@ -13,32 +13,32 @@ import (
 type job struct {
 	id      messages.UID
 	backend *Backend
-	place   *place // nil: no place ends it
-	owner   *hold  // nil: nobody hears its facts
-	keep    bool   // its children survive the place
+	place   *executor       // nil: no place ends it
+	owner   *trackedProcess // nil: nobody hears its facts
+	keep    bool            // its children survive the place
 	exited  bool
 	closed  bool   // its output
 	ended   bool   // its tree
 	last    uint64 // number of its newest fact
 }
 
-// hold is one owner's process: the engine's, overheard.
-type hold struct {
+// trackedProcess is one owner's process: the engine's, overheard.
+type trackedProcess struct {
 	backends.Process // nil until the engine has answered
 	job              *job
 	facts            backends.FactHandler // nil: only overheard
 }
 
 // bind makes facts those of the job's owner. The lock is held.
-func (j *job) bind(facts backends.FactHandler) *hold {
-	h := &hold{job: j, facts: facts}
+func (j *job) bind(facts backends.FactHandler) *trackedProcess {
+	h := &trackedProcess{job: j, facts: facts}
 	j.owner = h
 	return h
 }
 
 // is takes the engine's answer. A place that was closed in the meantime ends
 // the job now.
-func (h *hold) is(proc backends.Process) {
+func (h *trackedProcess) is(proc backends.Process) {
 	j := h.job
 	j.backend.mu.Lock()
 	h.Process = proc
@@ -52,7 +52,7 @@ func (h *hold) is(proc backends.Process) {
 // tell passes a fact on. What the owner may answer with Settle is noted before;
 // the place hears of the end after it. An owner may let go as soon as it was told
 // that nothing is left behind the result: no more is heard then.
-func (h *hold) tell(fact messages.ProcessFact) {
+func (h *trackedProcess) tell(fact messages.ProcessFact) {
 	h.job.note(fact)
 	if h.facts != nil {
 		h.facts(fact)
@@ -90,7 +90,7 @@ func (j *job) note(fact messages.ProcessFact) {
 }
 
 // Settle implements backends.Process. What the engine forgets is forgotten here.
-func (h *hold) Settle(seq uint64) {
+func (h *trackedProcess) Settle(seq uint64) {
 	h.Process.Settle(seq)
 	j := h.job
 	j.backend.mu.Lock()
@@ -102,7 +102,7 @@ func (h *hold) Settle(seq uint64) {
 
 // Release implements backends.Process. A place that is being closed goes on
 // listening, since it waits for the end.
-func (h *hold) Release() {
+func (h *trackedProcess) Release() {
 	h.Process.Release()
 	j := h.job
 	j.backend.mu.Lock()
@@ -153,7 +153,7 @@ func (j *job) leave(left []messages.Survivor) {
 	j.place = nil
 	delete(p.jobs, j.id)
 	if p.closing {
-		p.left = append(p.left, left...)
+		p.survivors = append(p.survivors, left...)
 	}
 	p.finish()
 }
@@ -169,21 +169,21 @@ func (j *job) lost() {
 // stillborn is a process that could not even be tried.
 func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
-	return unborn{}
+	return unstartedProcess{}
 }
 
 // cannotRun is a shell's status for a command that is there and cannot run.
 const cannotRun = 126
 
-// unborn does nothing, whatever it is asked: there is no process.
-type unborn struct{}
+// unstartedProcess does nothing, whatever it is asked: there is no process.
+type unstartedProcess struct{}
 
-func (unborn) Output(messages.Stream) (spill.Log, error) {
+func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
 	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
 }
-func (unborn) Do(backends.Control)                 {}
-func (unborn) Stop(messages.Cause, time.Duration)  {}
-func (unborn) NotifyGrowth(messages.Stream, int64) {}
-func (unborn) SaveMeta([]byte)                     {}
-func (unborn) Settle(uint64)                       {}
-func (unborn) Release()                            {}
+func (unstartedProcess) Do(backends.Control)                 {}
+func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}
+func (unstartedProcess) NotifyGrowth(messages.Stream, int64) {}
+func (unstartedProcess) SaveMeta([]byte)                     {}
+func (unstartedProcess) Settle(uint64)                       {}
+func (unstartedProcess) Release()                            {}

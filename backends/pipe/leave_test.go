@@ -15,7 +15,7 @@ type told struct {
 
 func (e *told) Start(_ backends.Spec, facts backends.FactHandler) backends.Process {
 	e.facts = facts
-	return unborn{}
+	return unstartedProcess{}
 }
 
 // A job leaves its place with its result if nothing of it is left: its owner lets
@@ -33,7 +33,7 @@ func TestAJobLeavesItsPlaceWithItsResult(t *testing.T) {
 		e.facts(messages.ProcessExited{Seq: 1, Last: last})
 		p.Settle(max(1, last))
 		p.Release()
-		if n := len(shell.(*place).jobs); n != held || len(b.jobs) != held {
+		if n := len(shell.(*executor).jobs); n != held || len(b.jobs) != held {
 			t.Errorf("the last fact is %d, and the place holds %d jobs, the backend %d", last, n, len(b.jobs))
 		}
 		e.facts(messages.TreeEnded{Seq: 2})

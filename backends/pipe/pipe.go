@@ -46,7 +46,7 @@ const (
 type Backend struct {
 	engine  backends.Engine
 	options Options
-	shells  shells
+	shells  shellTable
 
 	mu   sync.Mutex
 	jobs map[messages.UID]*job // of all places: a job may go from one to another
@@ -85,7 +85,7 @@ func (b *Backend) Can() backends.Capabilities {
 // Open implements backends.Backend. The held jobs belong to the place until they
 // end, whether or not somebody adopts them.
 func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, facts backends.FactHandler) (backends.Executor, error) {
-	p := &place{backend: b, at: at, facts: facts, jobs: map[messages.UID]*job{}}
+	p := &executor{backend: b, at: at, facts: facts, jobs: map[messages.UID]*job{}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range held {

@@ -11,34 +11,34 @@ import (
 	"troupe/shell"
 )
 
-// place is where the commands of one session run. Its state is guarded by the
+// executor is where the commands of one session run. Its state is guarded by the
 // lock of the backend.
-type place struct {
+type executor struct {
 	backend *Backend
 	at      backends.ExecutorSpec
 	facts   backends.FactHandler
 
-	jobs    map[messages.UID]*job // those of which something may be alive
-	closing bool
-	grace   time.Duration
-	left    []messages.Survivor // of what was ended by Close
-	silent  bool                // closed or released: nothing more is said
+	jobs      map[messages.UID]*job // those of which something may be alive
+	closing   bool
+	grace     time.Duration
+	survivors []messages.Survivor // of what was ended by Close
+	released  bool                // closed or released: nothing more is said
 }
 
-func (p *place) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) }
+func (p *executor) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) }
 
 // text is what the shell is given.
-func (p *place) text(c backends.Command) string {
+func (p *executor) text(c backends.Command) string {
 	return shell.Prefixed(p.backend.options.Prefix, c.Text)
 }
 
-func (p *place) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
+func (p *executor) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
 
 // Start implements backends.Shell.
-func (p *place) Start(c backends.Command, facts backends.FactHandler) backends.Process {
+func (p *executor) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	b := p.backend
 	b.mu.Lock()
-	if p.closing || p.silent {
+	if p.closing || p.released {
 		b.mu.Unlock()
 		return stillborn(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
 	}
@@ -65,7 +65,7 @@ func (p *place) Start(c backends.Command, facts backends.FactHandler) backends.P
 
 // spec is the command as the engine is to run it. A text above MaxWord travels in
 // a file, which the engine writes. A terminal is all that a command on one has.
-func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
+func (p *executor) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
 		OnExit: c.OnExit, Detach: c.Detach, Log: c.Log, Meta: c.Meta,
@@ -90,7 +90,7 @@ func (p *place) spec(c backends.Command) (backends.Spec, *messages.Error) {
 }
 
 // Adopt implements backends.Shell.
-func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
+func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	b := p.backend
 	b.mu.Lock()
 	j := p.take(id)
@@ -107,7 +107,7 @@ func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pro
 
 // take makes a job one of this place, unless its tree has ended. The lock is
 // held.
-func (p *place) take(id messages.UID) *job {
+func (p *executor) take(id messages.UID) *job {
 	j := p.backend.jobs[id]
 	if j == nil {
 		j = &job{id: id, backend: p.backend}
@@ -125,7 +125,7 @@ func (p *place) take(id messages.UID) *job {
 }
 
 // Yield implements backends.Shell.
-func (p *place) Yield(id messages.UID) {
+func (p *executor) Yield(id messages.UID) {
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
 	if j := p.jobs[id]; j != nil {
@@ -136,18 +136,18 @@ func (p *place) Yield(id messages.UID) {
 }
 
 // Release implements backends.Shell.
-func (p *place) Release() {
+func (p *executor) Release() {
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
-	p.silent = true
+	p.released = true
 }
 
 // Close implements backends.Shell: it ends what still runs and what the commands
 // left behind, but for the children of those that have exited and keep them.
-func (p *place) Close(grace time.Duration) {
+func (p *executor) Close(grace time.Duration) {
 	b := p.backend
 	b.mu.Lock()
-	if p.closing || p.silent {
+	if p.closing || p.released {
 		b.mu.Unlock()
 		return
 	}
@@ -168,9 +168,9 @@ func (p *place) Close(grace time.Duration) {
 
 // finish says ShellClosed, once, when nothing is left to wait for. The lock is
 // held.
-func (p *place) finish() {
-	if p.closing && !p.silent && len(p.jobs) == 0 {
-		p.silent = true
-		go p.facts(messages.ShellClosed{Survivors: p.left})
+func (p *executor) finish() {
+	if p.closing && !p.released && len(p.jobs) == 0 {
+		p.released = true
+		go p.facts(messages.ShellClosed{Survivors: p.survivors})
 	}
 }

@@ -52,33 +52,33 @@ func usual() []string {
 	return []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 }
 
-// shells knows how to run a text.
-type shells struct {
+// shellTable knows how to run a text.
+type shellTable struct {
 	words map[string][]string // by name; only read
 
 	mu    *sync.Mutex
-	found map[wanted]found // what was looked up
+	found map[lookupKey]lookupResult // what was looked up
 }
 
-// wanted is a program, and the PATH that it is looked for in.
-type wanted struct{ program, path string }
+// lookupKey is a program, and the PATH that it is looked for in.
+type lookupKey struct{ program, path string }
 
-// found is where a program was found: its name for Argv[0], and its file, "" if
+// lookupResult is where a program was found: its name for Argv[0], and its file, "" if
 // that is the name.
-type found struct{ name, file string }
+type lookupResult struct{ name, file string }
 
 // maxFound bounds what is kept: of some PATHs more than any host has.
 const maxFound = 256
 
-func newShells(more map[string][]string) shells {
+func newShells(more map[string][]string) shellTable {
 	words := known()
 	maps.Copy(words, more)
-	return shells{words: words, mu: &sync.Mutex{}, found: map[wanted]found{}}
+	return shellTable{words: words, mu: &sync.Mutex{}, found: map[lookupKey]lookupResult{}}
 }
 
 // resolve gives the words before a text for a shell, a name or the absolute
 // path of a program with such a name, and the shell's file, if it is known.
-func (s shells) resolve(shell string, env []string) (words []string, file string, err *messages.Error) {
+func (s shellTable) resolve(shell string, env []string) (words []string, file string, err *messages.Error) {
 	shell = cmp.Or(shell, DefaultShell)
 	words, program := s.wordsOf(shell)
 	if len(words) == 0 {
@@ -99,7 +99,7 @@ func (s shells) resolve(shell string, env []string) (words []string, file string
 
 // wordsOf are the words before a text for a shell, none if it is no shell, and its
 // program.
-func (s shells) wordsOf(shell string) (words []string, program string) {
+func (s shellTable) wordsOf(shell string) (words []string, program string) {
 	if words = s.words[shell]; len(words) > 0 {
 		return words, words[0]
 	}
@@ -111,23 +111,23 @@ func (s shells) wordsOf(shell string) (words []string, program string) {
 
 // knows reports whether resolve would find the shell without looking at any
 // directory.
-func (s shells) knows(shell string, env []string) bool {
+func (s shellTable) knows(shell string, env []string) bool {
 	_, program := s.wordsOf(cmp.Or(shell, DefaultShell))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.found[wanted{program, pathOf(env)}].name != ""
+	return s.found[lookupKey{program, pathOf(env)}].name != ""
 }
 
 // look finds a program; it has no name if it is not there. One that is in the
 // PATH of env keeps its name, so that its messages begin with that.
-func (s shells) look(program string, env []string) found {
+func (s shellTable) look(program string, env []string) lookupResult {
 	if strings.ContainsRune(program, '/') {
 		if executable(program) {
-			return found{name: program}
+			return lookupResult{name: program}
 		}
-		return found{}
+		return lookupResult{}
 	}
-	w := wanted{program, pathOf(env)}
+	w := lookupKey{program, pathOf(env)}
 	s.mu.Lock()
 	at := s.found[w]
 	s.mu.Unlock()
@@ -146,18 +146,18 @@ func (s shells) look(program string, env []string) found {
 	return at
 }
 
-func search(program, path string) found {
+func search(program, path string) lookupResult {
 	for _, dir := range filepath.SplitList(path) {
 		if file := filepath.Join(dir, program); filepath.IsAbs(dir) && executable(file) {
-			return found{program, file}
+			return lookupResult{program, file}
 		}
 	}
 	for _, dir := range usual() {
 		if file := filepath.Join(dir, program); executable(file) {
-			return found{file, ""}
+			return lookupResult{file, ""}
 		}
 	}
-	return found{}
+	return lookupResult{}
 }
 
 func pathOf(env []string) string {

@@ -11,7 +11,7 @@ import (
 )
 
 // terminal is that of a command; the zero value: it is on pipes.
-func (p *place) terminal(c backends.Command) messages.Terminal {
+func (p *executor) terminal(c backends.Command) messages.Terminal {
 	if !p.backend.onTerminals() {
 		return c.Stdio.Terminal
 	}
