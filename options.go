@@ -136,13 +136,13 @@ type components struct {
 	past     actors.RestoreState
 	store    *spill.Disk
 	workers  *actors.Workers
-	screens  *screen.Screens
+	screens  *screen.Renderer
 	told     *shellSnapshots // of users' shells; nil: none are made
 }
 
 // build makes the store, the engine and the backends.
 func (o Options) build() (components, error) {
-	p := components{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Screens)}
+	p := components{node: string(newUID()), log: o.Log, backends: map[string]backends.Backend{}, logs: o.Logs, workers: new(actors.Workers), screens: new(screen.Renderer)}
 	for name, b := range o.Backends {
 		p.backends[name] = b
 	}

@@ -8,7 +8,7 @@ import (
 
 // asks answers DA and DSR. It says what vt would, as far as that is right: a VT220
 // with 132 columns, selective erase and colours.
-func (t *term) asks(c sequence) {
+func (t *emulator) asks(c sequence) {
 	t.look()
 	at := t.vt.CursorPosition()
 	switch what := c.param(0, 0); {
@@ -26,7 +26,7 @@ func (t *term) asks(c sequence) {
 }
 
 // colour implements sink: white on black, as vt has it.
-func (t *term) colour(osc int, what []byte) {
+func (t *emulator) colour(osc int, what []byte) {
 	if !asksColour(osc, what) {
 		return
 	}

@@ -8,18 +8,18 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// Changes follows what a terminal is shown, and knows what programs have turned on there
+// ModeTracker follows what a terminal is shown, and knows what programs have turned on there
 // and not off again: what whoever shows it must take back in the end. It keeps a few
 // numbers and part of a sequence. The zero Changes is ready.
-type Changes struct {
-	sieve  sieve
-	now    Changed
-	within Changed // all that was changed at some moment of a Write
+type ModeTracker struct {
+	sieve  sequenceParser
+	now    ModeState
+	within ModeState // all that was changed at some moment of a Write
 }
 
-// Changed is what of a terminal is not as it was: a value that can be compared. The zero
+// ModeState is what of a terminal is not as it was: a value that can be compared. The zero
 // Changed is a terminal that is as it was.
-type Changed struct {
+type ModeState struct {
 	private uint32 // the DEC modes, by their place in privates
 	states  uint32 // of stateNames
 	sgr     uint32 // attributes of what is written
@@ -94,7 +94,7 @@ var states = []struct {
 
 // Write follows p, which is about to be shown or was. It returns all that is changed at
 // some moment of it: who is cut off within p takes back that.
-func (c *Changes) Write(p []byte) (within Changed) {
+func (c *ModeTracker) Write(p []byte) (within ModeState) {
 	c.sieve.to = c
 	c.within = c.now
 	c.sieve.take(p)
@@ -104,13 +104,13 @@ func (c *Changes) Write(p []byte) (within Changed) {
 }
 
 // Now is what is changed.
-func (c *Changes) Now() Changed { return c.now }
+func (c *ModeTracker) Now() ModeState { return c.now }
 
 // Alternate reports whether the alternate screen is shown.
-func (c Changed) Alternate() bool { return c.alt != 0 }
+func (c ModeState) Alternate() bool { return c.alt != 0 }
 
 // Undo is what takes it back on a terminal of so many rows.
-func (c Changed) Undo(rows int) string {
+func (c ModeState) Undo(rows int) string {
 	var b strings.Builder
 	if c.cut {
 		b.WriteByte(0x18) // CAN: what has begun is not completed by what comes
@@ -140,7 +140,7 @@ func (c Changed) Undo(rows int) string {
 }
 
 // kitty takes back the flags of a screen.
-func (c Changed) kitty(screen int) string {
+func (c ModeState) kitty(screen int) string {
 	text := ""
 	if c.pushed[screen] > 0 {
 		text = fmt.Sprintf("\x1b[<%du", c.pushed[screen])
@@ -152,7 +152,7 @@ func (c Changed) kitty(screen int) string {
 }
 
 // modes takes back the DEC modes that are usually so.
-func (c Changed) modes(usual bool, final byte) string {
+func (c ModeState) modes(usual bool, final byte) string {
 	var list []string
 	home := ""
 	for i, m := range privates {
@@ -170,7 +170,7 @@ func (c Changed) modes(usual bool, final byte) string {
 }
 
 // also adds what is changed at another moment.
-func (c *Changed) also(d Changed) {
+func (c *ModeState) also(d ModeState) {
 	c.private |= d.private
 	c.states |= d.states
 	c.sgr |= d.sgr

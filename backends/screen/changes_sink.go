@@ -7,12 +7,12 @@ import (
 
 // Changes is the sink of its sieve.
 
-func (c *Changes) text([]byte)     {}
-func (c *Changes) char(rune, bool) {}
-func (c *Changes) title([]byte)    {}
+func (c *ModeTracker) text([]byte)     {}
+func (c *ModeTracker) char(rune, bool) {}
+func (c *ModeTracker) title([]byte)    {}
 
 // turn turns a state on or off.
-func (c *Changes) turn(state uint32, on bool) {
+func (c *ModeTracker) turn(state uint32, on bool) {
 	c.now.states &^= state
 	if on {
 		c.now.states |= state
@@ -20,16 +20,16 @@ func (c *Changes) turn(state uint32, on bool) {
 	c.within.also(c.now)
 }
 
-func (c *Changes) control(b byte) {
+func (c *ModeTracker) control(b byte) {
 	if b == 0x0e || b == 0x0f {
 		c.turn(shiftedOut, b == 0x0e)
 	}
 }
 
-func (c *Changes) escape(inter, final byte) {
+func (c *ModeTracker) escape(inter, final byte) {
 	switch {
 	case inter == 0 && final == 'c':
-		c.now = Changed{}
+		c.now = ModeState{}
 	case inter == 0 && (final == '=' || final == '>'):
 		c.turn(keypadKeys, final == '=')
 	case inter == '(':
@@ -39,7 +39,7 @@ func (c *Changes) escape(inter, final byte) {
 
 // colour: OSC 4, 10, 11 and 12 set colours, unless they ask for them; those of 100 more take
 // them back.
-func (c *Changes) colour(osc int, what []byte) {
+func (c *ModeTracker) colour(osc int, what []byte) {
 	set := map[int]uint32{4: palette, 10: foreground, 11: background, 12: cursorColour}
 	switch {
 	case osc > 100:
@@ -49,7 +49,7 @@ func (c *Changes) colour(osc int, what []byte) {
 	}
 }
 
-func (c *Changes) csi(s sequence) {
+func (c *ModeTracker) csi(s sequence) {
 	switch {
 	case s.inter == '!' && s.final == 'p' && s.prefix == 0:
 		c.softReset()
@@ -75,7 +75,7 @@ func (c *Changes) csi(s sequence) {
 }
 
 // mode is DECSET and SM, and what resets them.
-func (c *Changes) mode(mode int, prefix byte, on bool) {
+func (c *ModeTracker) mode(mode int, prefix byte, on bool) {
 	switch {
 	case prefix == 0 && mode == insertMode:
 		c.turn(inserts, on)
@@ -108,7 +108,7 @@ func (c *Changes) mode(mode int, prefix byte, on bool) {
 
 // keyboard counts the flags of kitty's keyboard that are pushed. Those that are set where
 // none is pushed stay.
-func (c *Changes) keyboard(s sequence) {
+func (c *ModeTracker) keyboard(s sequence) {
 	screen := 0
 	if c.now.alt != 0 {
 		screen = 1
@@ -127,7 +127,7 @@ func (c *Changes) keyboard(s sequence) {
 }
 
 // softReset is DECSTR: it leaves the mouse, what is pasted and the screens.
-func (c *Changes) softReset() {
+func (c *ModeTracker) softReset() {
 	for _, mode := range []int{cursorKeys, originMode, numericKeypad} {
 		c.mode(mode, '?', false)
 	}

@@ -11,7 +11,7 @@ import (
 
 // undone is what takes back what a terminal of 24 rows was shown, in pieces.
 func undone(text string, size int) string {
-	var c Changes
+	var c ModeTracker
 	for b := range slices.Chunk([]byte(text), size) {
 		c.Write(b)
 	}
@@ -75,7 +75,7 @@ func TestChangesAreTakenBack(t *testing.T) {
 
 // Whoever is cut off within what he shows takes back all that is changed at any moment of it.
 func TestChangesWithinAWrite(t *testing.T) {
-	var c Changes
+	var c ModeTracker
 	within := c.Write([]byte("\x1b[?1049h\x1b[?25l\x1b[3;9rx\x1b[r\x1b[?25h\x1b[?1049l"))
 	require.Equal(t, "\x18\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?25h", within.Undo(24))
 	require.Zero(t, c.Now())
@@ -88,7 +88,7 @@ func TestChangesWithinAWrite(t *testing.T) {
 func TestChangesEnd(t *testing.T) {
 	pieces := []string{"\x1b[?", "\x1b[", "\x1b[>", "\x1b[=", "\x1b]", "\x1b(", "\x1b", "1049", "47", "1000", "25", "7", "6", "4", "12", "38", ";", ":", "5", "h", "l", "m", "u", "r", " q", "=", "0", "\x0e", "\a", "x", "\x1b\\", "!p", "s"}
 	rapid.Check(t, func(t *rapid.T) {
-		var c Changes
+		var c ModeTracker
 		c.Write([]byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "text"), "")))
 		back := c.Now().Undo(24)
 		c.Write([]byte(back))

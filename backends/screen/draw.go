@@ -19,7 +19,7 @@ func csi(n int, final byte) string { return "\x1b[" + strconv.Itoa(n) + string(f
 func cup(row, col int) string { return fmt.Sprintf("\x1b[%d;%dH", row+1, col+1) }
 
 // text implements sink.
-func (t *term) text(p []byte) {
+func (t *emulator) text(p []byte) {
 	t.scrolls += len(p)/t.size.Cols + 1
 	if t.modes.insert {
 		for _, b := range p {
@@ -37,7 +37,7 @@ func (t *term) text(p []byte) {
 }
 
 // char implements sink.
-func (t *term) char(r rune, joins bool) {
+func (t *emulator) char(r rune, joins bool) {
 	if joins {
 		t.out = utf8.AppendRune(t.out, r)
 		t.again = utf8.AppendRune(t.again, r)
@@ -64,7 +64,7 @@ func (t *term) char(r rune, joins bool) {
 }
 
 // control implements sink.
-func (t *term) control(b byte) {
+func (t *emulator) control(b byte) {
 	switch b {
 	case 0x0e, 0x0f: // vt has them not: the set itself is chosen instead
 		t.modes.shift(b)
@@ -80,10 +80,10 @@ func (t *term) control(b byte) {
 	}
 }
 
-func (t *term) charset() { t.put("\x1b(" + string(t.modes.sets[t.modes.shifted])) }
+func (t *emulator) charset() { t.put("\x1b(" + string(t.modes.sets[t.modes.shifted])) }
 
 // escape implements sink.
-func (t *term) escape(inter, final byte) {
+func (t *emulator) escape(inter, final byte) {
 	t.modes.escape(inter, final)
 	switch {
 	case inter == '(' || inter == ')':
@@ -107,21 +107,21 @@ func (t *term) escape(inter, final byte) {
 }
 
 // save is DECSC. What vt does not save with the cursor the modes do.
-func (t *term) save() {
+func (t *emulator) save() {
 	t.modes.save()
 	t.put("\x1b7")
 }
 
 // restore is DECRC. In vt a line that was full stays so behind it, until the cursor
 // moves.
-func (t *term) restore() {
+func (t *emulator) restore() {
 	t.modes.restore()
 	t.put("\x1b8" + csi(0, 'A'))
 	t.charset()
 }
 
 // reset is RIS.
-func (t *term) reset() {
+func (t *emulator) reset() {
 	t.modes.reset()
 	t.name = ""
 	t.put("\x1bc")
@@ -130,13 +130,13 @@ func (t *term) reset() {
 }
 
 // softReset is DECSTR: what most programs leave behind is made good.
-func (t *term) softReset() {
+func (t *emulator) softReset() {
 	t.modes.softReset()
 	t.put("\x1b[?25h\x1b[?7h\x1b[?6l\x1b[m\x1b(B\x1b7" + "\x1b[r\x1b8" + csi(0, 'A'))
 }
 
 // csi implements sink.
-func (t *term) csi(c sequence) {
+func (t *emulator) csi(c sequence) {
 	switch {
 	case c.inter == '$' && c.final == 'p' && len(c.params) == 1 && (c.prefix == 0 || c.prefix == '?'):
 		t.look()
@@ -179,7 +179,7 @@ func colours(c sequence) string {
 }
 
 // setModes is SM and RM.
-func (t *term) setModes(c sequence) {
+func (t *emulator) setModes(c sequence) {
 	on := c.final == 'h'
 	for _, mode := range c.params {
 		if !t.modes.change(mode, c.prefix, on) || c.prefix != '?' {
@@ -204,7 +204,7 @@ func (t *term) setModes(c sequence) {
 
 // alternate changes the screen. The cursor stays where it is, or on the way out goes
 // where it was on the way in, if that was saved. The margins are those of both.
-func (t *term) alternate(on, saved bool) {
+func (t *emulator) alternate(on, saved bool) {
 	if on == t.modes.alt {
 		return
 	}
@@ -236,17 +236,17 @@ func (t *term) alternate(on, saved bool) {
 
 // row is where a line is whose number, from 1, the program has told. Of the origin vt hears
 // nothing: it counts from there for some of what moves the cursor, and for CR.
-func (t *term) row(n int) int {
+func (t *emulator) row(n int) int {
 	if t.modes.region && t.modes.set[originMode] {
 		return min(t.modes.top+n, t.modes.bottom) - 1
 	}
 	return min(n, t.size.Rows) - 1
 }
 
-func (t *term) home() string { return cup(t.row(1), 0) }
+func (t *emulator) home() string { return cup(t.row(1), 0) }
 
 // move passes on what moves the cursor and what changes the screen.
-func (t *term) move(c sequence) {
+func (t *emulator) move(c sequence) {
 	rows, cols := t.size.Rows, t.size.Cols
 	switch c.final {
 	case 'A', 'B', 'E', 'F':
@@ -290,7 +290,7 @@ func (t *term) move(c sequence) {
 }
 
 // margins is DECSTBM.
-func (t *term) margins(top, bottom int) {
+func (t *emulator) margins(top, bottom int) {
 	if top < bottom {
 		t.modes.margins(top, bottom)
 		t.modes.region = top > 1 || bottom < t.size.Rows
@@ -300,7 +300,7 @@ func (t *term) margins(top, bottom int) {
 
 // erase is ED. In vt the part above takes all of the cursor's line along, and that of
 // the scrollback all of the screen.
-func (t *term) erase(what int) {
+func (t *emulator) erase(what int) {
 	switch what {
 	case 0, 2:
 		t.scrolls += t.size.Rows
@@ -321,7 +321,7 @@ func (t *term) erase(what int) {
 
 // lines is IL and DL, behind which vt has the cursor in another line if there is a
 // scrolling region.
-func (t *term) lines(n int, final byte) {
+func (t *emulator) lines(n int, final byte) {
 	t.look()
 	at := t.vt.CursorPosition()
 	t.scrolls += n
@@ -333,7 +333,7 @@ func (t *term) lines(n int, final byte) {
 
 // within is how far the cursor moves up or down: a margin stops it, from either side in
 // vt only if it was between them.
-func (t *term) within(n int, final byte) int {
+func (t *emulator) within(n int, final byte) int {
 	if !t.modes.region {
 		return n
 	}
@@ -350,7 +350,7 @@ func (t *term) within(n int, final byte) int {
 
 // repeat is REP, which vt does for ASCII only, and as often as it is told to. n is at
 // most what is left of the line.
-func (t *term) repeat(n int) {
+func (t *emulator) repeat(n int) {
 	if len(t.again) == 0 {
 		return
 	}
@@ -367,7 +367,7 @@ func (t *term) repeat(n int) {
 }
 
 // title implements sink.
-func (t *term) title(p []byte) { t.name = title(p) }
+func (t *emulator) title(p []byte) { t.name = title(p) }
 
 // title is what of a title can be shown anywhere.
 func title(p []byte) string {

@@ -6,7 +6,7 @@ import uv "github.com/charmbracelet/ultraviolet"
 
 // insert makes room for a character of insert mode. Behind a line that is full it is in
 // the next one.
-func (t *term) insert(width int) {
+func (t *emulator) insert(width int) {
 	t.look()
 	if t.modes.set[autoWrap] && t.size.Cols > 1 && t.vt.CursorPosition().X == t.size.Cols-1 {
 		t.wrap()
@@ -16,7 +16,7 @@ func (t *term) insert(width int) {
 
 // wrap goes to the next line if the cursor's is full. vt tells whether it is by what it
 // does with a character, whose place is as it was then.
-func (t *term) wrap() {
+func (t *emulator) wrap() {
 	from, bottom := t.vt.CursorPosition().Y, t.size.Rows
 	if t.modes.region {
 		bottom = t.modes.bottom
@@ -36,7 +36,7 @@ func (t *term) wrap() {
 
 // shift is ICH, or of a negative number DCH, which vt does within the scrolling region
 // only.
-func (t *term) shift(n int) {
+func (t *emulator) shift(n int) {
 	t.look()
 	at := t.vt.CursorPosition()
 	cells := make([]*uv.Cell, t.size.Cols)

@@ -21,15 +21,15 @@ type modes struct {
 	region      bool // the scrolling region may be less than all
 	top, bottom int  // … if it is
 	sets        [2]byte
-	shifted     int      // which of sets is used
-	saved       [2]saved // with the cursor, of either screen
-	kitty       [2][]int // flags that programs have pushed, of either screen
-	otherKeys   int      // xterm's modifyOtherKeys
-	shape       int      // of the cursor
+	shifted     int            // which of sets is used
+	saved       [2]cursorState // with the cursor, of either screen
+	kitty       [2][]int       // flags that programs have pushed, of either screen
+	otherKeys   int            // xterm's modifyOtherKeys
+	shape       int            // of the cursor
 }
 
-// saved is what is saved with the cursor, beside what the emulator saves.
-type saved struct {
+// cursorState is what is saved with the cursor, beside what the emulator saves.
+type cursorState struct {
 	origin  bool
 	sets    [2]byte
 	shifted int
@@ -126,14 +126,14 @@ func (m *modes) foreignTo(c sequence) bool {
 // reset makes them those of a terminal that was just switched on.
 func (m *modes) reset() {
 	*m = modes{set: map[int]bool{autoWrap: true, cursorVisible: true}, visible: true, sets: latin}
-	m.saved = [2]saved{{sets: latin}, {sets: latin}}
+	m.saved = [2]cursorState{{sets: latin}, {sets: latin}}
 }
 
 // latin are the sets of a terminal that was just switched on.
 var latin = [2]byte{'B', 'B'}
 
 // save is DECSC.
-func (m *modes) save() { m.saved[m.screen()] = saved{m.set[originMode], m.sets, m.shifted} }
+func (m *modes) save() { m.saved[m.screen()] = cursorState{m.set[originMode], m.sets, m.shifted} }
 
 // restore is DECRC.
 func (m *modes) restore() {

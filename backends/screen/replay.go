@@ -13,7 +13,7 @@ import (
 )
 
 // catchUp draws what the log has more than was drawn, for as long as more says so.
-func (d *drawing) catchUp(t backends.Terminal, log spill.Log, fresh func(messages.Terminal) *term, more func() bool) error {
+func (d *jobScreen) catchUp(t backends.Terminal, log spill.Log, fresh func(messages.Terminal) *emulator, more func() bool) error {
 	st := log.State()
 	if d.term == nil || d.term.sieve.at > st.Size || st.Size-d.term.sieve.at > window {
 		if err := d.begin(t, log, st, fresh, more); err != nil {
@@ -44,7 +44,7 @@ func (d *drawing) catchUp(t backends.Terminal, log spill.Log, fresh func(message
 
 // begin makes an emulator for the end of a log. What was written before only leaves
 // its modes behind: a program of a screen of its own draws it anew often enough.
-func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fresh func(messages.Terminal) *term, more func() bool) error {
+func (d *jobScreen) begin(t backends.Terminal, log spill.Log, st spill.State, fresh func(messages.Terminal) *emulator, more func() bool) error {
 	from := max(0, st.Size-window)
 	begin := max(0, from-maxSkim)
 	for _, g := range st.Gaps {
@@ -56,8 +56,8 @@ func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fres
 	d.sizes = nil
 	was := d.term
 	d.term = fresh(sizeAt(t.Sizes, from))
-	k := &skim{modes: d.term.modes}
-	s := sieve{to: k, at: begin}
+	k := &modeSink{modes: d.term.modes}
+	s := sequenceParser{to: k, at: begin}
 	if was != nil && was.sieve.at >= begin && was.sieve.at <= from { // what it knows is not looked for again
 		k.modes, k.name, s = was.modes, was.name, was.sieve
 		s.to = k
@@ -73,7 +73,7 @@ func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fres
 		s.take(p)
 	}
 	if s.at < from { // there was no time
-		s = sieve{at: from}
+		s = sequenceParser{at: from}
 	}
 	s.to = d.term
 	d.term.sieve = s
@@ -82,7 +82,7 @@ func (d *drawing) begin(t backends.Terminal, log spill.Log, st spill.State, fres
 }
 
 // resize applies the sizes up to a byte that were not yet.
-func (d *drawing) resize(sizes []backends.SizeChange, at int64) {
+func (d *jobScreen) resize(sizes []backends.SizeChange, at int64) {
 	for len(sizes) > 0 && sizes[len(sizes)-1].From > at {
 		sizes = sizes[:len(sizes)-1]
 	}
@@ -138,13 +138,13 @@ func read(log spill.Log, from, to int64) ([]byte, error) {
 }
 
 // miss goes over bytes that were not kept: a sequence that they cut is none.
-func (t *term) miss(to int64) {
+func (t *emulator) miss(to int64) {
 	t.look()
-	t.sieve = sieve{to: t, at: to}
+	t.sieve = sequenceParser{to: t, at: to}
 }
 
 // adopt makes the modes of a skimmed output those of the screen.
-func (t *term) adopt(k *skim) {
+func (t *emulator) adopt(k *modeSink) {
 	t.modes, t.name = k.modes, k.name
 	if t.modes.alt {
 		t.put("\x1b[?1047h")
@@ -158,20 +158,20 @@ func (t *term) adopt(k *skim) {
 	t.charset()
 }
 
-// skim is a sink that keeps the modes only.
-type skim struct {
+// modeSink is a sink that keeps the modes only.
+type modeSink struct {
 	modes modes
 	name  string
 }
 
-func (k *skim) text([]byte)        {}
-func (k *skim) char(rune, bool)    {}
-func (k *skim) colour(int, []byte) {}
-func (k *skim) title(p []byte)     { k.name = title(p) }
+func (k *modeSink) text([]byte)        {}
+func (k *modeSink) char(rune, bool)    {}
+func (k *modeSink) colour(int, []byte) {}
+func (k *modeSink) title(p []byte)     { k.name = title(p) }
 
-func (k *skim) control(b byte) { k.modes.shift(b) }
+func (k *modeSink) control(b byte) { k.modes.shift(b) }
 
-func (k *skim) escape(inter, final byte) {
+func (k *modeSink) escape(inter, final byte) {
 	if inter == 0 && final == 'c' {
 		k.modes.reset()
 		k.name = ""
@@ -179,7 +179,7 @@ func (k *skim) escape(inter, final byte) {
 	k.modes.escape(inter, final)
 }
 
-func (k *skim) csi(c sequence) {
+func (k *modeSink) csi(c sequence) {
 	switch {
 	case c.inter == '!' && c.final == 'p' && c.prefix == 0:
 		k.modes.softReset()
@@ -204,7 +204,7 @@ func (k *skim) csi(c sequence) {
 }
 
 // screen is what changes the screen, and saves the cursor before or restores it behind.
-func (k *skim) screen(mode int, on bool) {
+func (k *modeSink) screen(mode int, on bool) {
 	saves := mode == savedCursor || mode == altScreenSaved && on != k.modes.alt
 	if on && saves {
 		k.modes.save()
@@ -217,18 +217,18 @@ func (k *skim) screen(mode int, on bool) {
 	}
 }
 
-// asker is a sink that listens for questions.
-type asker struct{ asked bool }
+// querySink is a sink that listens for questions.
+type querySink struct{ asked bool }
 
-func (a *asker) text([]byte)       {}
-func (a *asker) char(rune, bool)   {}
-func (a *asker) control(byte)      {}
-func (a *asker) escape(byte, byte) {}
-func (a *asker) title([]byte)      {}
+func (a *querySink) text([]byte)       {}
+func (a *querySink) char(rune, bool)   {}
+func (a *querySink) control(byte)      {}
+func (a *querySink) escape(byte, byte) {}
+func (a *querySink) title([]byte)      {}
 
-func (a *asker) colour(osc int, what []byte) { a.asked = a.asked || asksColour(osc, what) }
+func (a *querySink) colour(osc int, what []byte) { a.asked = a.asked || asksColour(osc, what) }
 
-func (a *asker) csi(c sequence) {
+func (a *querySink) csi(c sequence) {
 	a.asked = a.asked || c.final == 'c' || c.final == 'n' || c.final == 'p' && c.inter == '$'
 }
 
@@ -242,8 +242,8 @@ func asks(log spill.Log, from, to int64) (bool, error) {
 	if bytes.IndexByte(p, 0x1b) < 0 {
 		return false, nil
 	}
-	a := &asker{}
-	s := sieve{to: a}
+	a := &querySink{}
+	s := sequenceParser{to: a}
 	s.take(p)
 	return a.asked, nil
 }

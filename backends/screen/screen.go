@@ -81,9 +81,9 @@ func bounded(size messages.Terminal) messages.Terminal {
 	return messages.Terminal{Rows: min(size.Rows, MaxRows), Cols: min(size.Cols, MaxCols)}
 }
 
-// term is a Screen: the sink of a sieve, in front of an emulator.
-type term struct {
-	sieve sieve
+// emulator is a Screen: the sink of a sieve, in front of an emulator.
+type emulator struct {
+	sieve sequenceParser
 	modes modes
 	vt    *vt.Emulator
 	size  messages.Terminal
@@ -99,8 +99,8 @@ type term struct {
 // maxOut is how much is given to vt at a time.
 const maxOut = 4 << 10
 
-func newTerm(size messages.Terminal, scrollback int) *term {
-	t := &term{size: bounded(size)}
+func newEmulator(size messages.Terminal, scrollback int) *emulator {
+	t := &emulator{size: bounded(size)}
 	t.sieve.to = t
 	t.modes.reset()
 	t.vt = vt.NewEmulator(t.size.Cols, t.size.Rows)
@@ -113,7 +113,7 @@ func newTerm(size messages.Terminal, scrollback int) *term {
 }
 
 // Write implements Screen.
-func (t *term) Write(p []byte) (int, error) {
+func (t *emulator) Write(p []byte) (int, error) {
 	return t.draw(p, func() bool { return true }), nil
 }
 
@@ -122,7 +122,7 @@ func (t *term) Write(p []byte) (int, error) {
 const drawStep = 1 << 10
 
 // draw draws p for as long as more says so, and returns how much of it.
-func (t *term) draw(p []byte, more func() bool) int {
+func (t *emulator) draw(p []byte, more func() bool) int {
 	done := 0
 	for simple := 0; done < len(p) && more(); {
 		if done >= simple {
@@ -147,7 +147,7 @@ func (t *term) draw(p []byte, more func() bool) int {
 const stumble = 64
 
 // flush gives vt the first n bytes of out.
-func (t *term) flush(n int) {
+func (t *emulator) flush(n int) {
 	if n > 0 {
 		_, _ = t.vt.Write(t.out[:n]) // it fails only when it is closed
 		t.out = append(t.out[:0], t.out[n:]...)
@@ -159,10 +159,10 @@ func (t *term) flush(n int) {
 }
 
 // look brings the emulator to where the bytes are.
-func (t *term) look() { t.flush(len(t.out)) }
+func (t *emulator) look() { t.flush(len(t.out)) }
 
 // put adds what no character behind it joins.
-func (t *term) put(s string) {
+func (t *emulator) put(s string) {
 	t.out = append(t.out, s...)
 	t.last = len(t.out)
 	if t.last >= maxOut {
@@ -171,7 +171,7 @@ func (t *term) put(s string) {
 }
 
 // Resize implements Screen.
-func (t *term) Resize(size messages.Terminal) {
+func (t *emulator) Resize(size messages.Terminal) {
 	size = bounded(size)
 	if size == t.size {
 		return
@@ -187,10 +187,10 @@ func (t *term) Resize(size messages.Terminal) {
 }
 
 // Size implements Screen.
-func (t *term) Size() messages.Terminal { return t.size }
+func (t *emulator) Size() messages.Terminal { return t.size }
 
 // Text implements Screen.
-func (t *term) Text() []string {
+func (t *emulator) Text() []string {
 	t.look()
 	lines := make([]string, t.size.Rows)
 	for y := range lines {
@@ -215,26 +215,26 @@ func line(cols int, cell func(x int) *uv.Cell) string {
 }
 
 // Cursor implements Screen.
-func (t *term) Cursor() Cursor {
+func (t *emulator) Cursor() Cursor {
 	t.look()
 	at := t.vt.CursorPosition()
 	return Cursor{Row: at.Y, Col: at.X, Visible: t.modes.visible}
 }
 
 // Alt implements Screen.
-func (t *term) Alt() bool { return t.modes.alt }
+func (t *emulator) Alt() bool { return t.modes.alt }
 
 // Title implements Screen.
-func (t *term) Title() string { return t.name }
+func (t *emulator) Title() string { return t.name }
 
 // Keys implements Screen.
-func (t *term) Keys() messages.KeyModes { return t.modes.keys() }
+func (t *emulator) Keys() messages.KeyModes { return t.modes.keys() }
 
 // Modes implements Screen.
-func (t *term) Modes() string { return t.modes.replay() }
+func (t *emulator) Modes() string { return t.modes.replay() }
 
 // Scrollback implements Screen.
-func (t *term) Scrollback() []string {
+func (t *emulator) Scrollback() []string {
 	t.look()
 	kept := t.vt.Scrollback()
 	lines := make([]string, kept.Len())
@@ -246,7 +246,7 @@ func (t *term) Scrollback() []string {
 }
 
 // Replies implements Screen.
-func (t *term) Replies(after int64) []Reply {
+func (t *emulator) Replies(after int64) []Reply {
 	for i, r := range t.replies {
 		if r.At > after {
 			return append([]Reply(nil), t.replies[i:]...)
@@ -256,7 +256,7 @@ func (t *term) Replies(after int64) []Reply {
 }
 
 // reply remembers an answer.
-func (t *term) reply(data string) {
+func (t *emulator) reply(data string) {
 	if len(t.replies) == maxReplies {
 		t.replies = append(t.replies[:0], t.replies[1:]...)
 	}

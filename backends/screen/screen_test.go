@@ -17,7 +17,7 @@ import (
 )
 
 // New makes a blank screen that keeps so many lines of what scrolls out of it.
-func New(size messages.Terminal, scrollback int) Screen { return newTerm(size, scrollback) }
+func New(size messages.Terminal, scrollback int) Screen { return newEmulator(size, scrollback) }
 
 var small = messages.Terminal{Rows: 6, Cols: 20}
 
@@ -138,7 +138,7 @@ func TestScreenAnswersAreBounded(t *testing.T) {
 
 // The library's own answers have nobody who reads them: it must not wait for that.
 func TestScreenCannotBlock(t *testing.T) {
-	s := newTerm(small, 0)
+	s := newEmulator(small, 0)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -280,7 +280,7 @@ func TestScreenModesAreReplayed(t *testing.T) {
 		s := drawn(t, small, in)
 		require.Equal(t, want, s.Modes(), "%q", in)
 		require.Equal(t, want, drawn(t, small, want).Modes(), "%q", in)
-		changes := &Changes{}
+		changes := &ModeTracker{}
 		_ = changes.Write([]byte(want))
 		back := drawn(t, small, want, changes.Now().Undo(small.Rows))
 		require.Empty(t, back.Modes(), "%q is not taken back", want)

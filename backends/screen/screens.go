@@ -40,39 +40,39 @@ const (
 	readSize = 64 << 10
 )
 
-// Screens draws the screens of a node's jobs from their logs, which are all it needs:
+// Renderer draws the screens of a node's jobs from their logs, which are all it needs:
 // what it has of a job can be given up at any time, and is made again, by another
 // process, too. It is safe for concurrent use. The zero value is ready.
-type Screens struct {
+type Renderer struct {
 	mu      sync.Mutex
-	jobs    map[messages.UID]*drawing
+	jobs    map[messages.UID]*jobScreen
 	uses    int
 	waiting int
 	turns   chan struct{}
-	fresh   func(messages.Terminal) *term // nil: newTerm
-	within  time.Duration                 // 0: budget
+	fresh   func(messages.Terminal) *emulator // nil: newEmulator
+	within  time.Duration                     // 0: budget
 }
 
-// drawing is one emulator.
-type drawing struct {
+// jobScreen is one emulator.
+type jobScreen struct {
 	mu    sync.Mutex // held by who draws
 	used  int
 	timer *time.Timer
-	term  *term
+	term  *emulator
 	sizes []backends.SizeChange // of which the last was applied
 }
 
 // Show tells what a terminal shows, once and from a goroutine of its own. Of a log
 // that grows faster than it can be drawn it tells how far it came (At).
-func (s *Screens) Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error)) {
+func (s *Renderer) Show(t backends.Terminal, told func(messages.ScreenText, *messages.Error)) {
 	s.work(t, func(log spill.Log) *messages.Error {
-		return s.draw(t, log, func(d *drawing) { told(d.text(log.State().Size), nil) })
+		return s.draw(t, log, func(d *jobScreen) { told(d.text(log.State().Size), nil) })
 	}, func(err *messages.Error) { told(messages.ScreenText{}, err) })
 }
 
 // Answer tells what a terminal answers to what was asked behind the byte after, once
 // and from a goroutine of its own. It draws nothing unless something was asked.
-func (s *Screens) Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error)) {
+func (s *Renderer) Answer(t backends.Terminal, after int64, told func(backends.QueryReplies, *messages.Error)) {
 	s.work(t, func(log spill.Log) *messages.Error {
 		size := log.State().Size
 		if asked, err := asks(log, max(after, size-maxAsking), size); err != nil || !asked {
@@ -81,7 +81,7 @@ func (s *Screens) Answer(t backends.Terminal, after int64, told func(backends.Qu
 			}
 			return unreadable(err)
 		}
-		return s.draw(t, log, func(d *drawing) {
+		return s.draw(t, log, func(d *jobScreen) {
 			a := backends.QueryReplies{Through: max(after, d.term.sieve.at), Bytes: max(size, d.term.sieve.at)}
 			for _, r := range d.term.Replies(after) {
 				a.Data = append(a.Data, r.Data...)
@@ -92,7 +92,7 @@ func (s *Screens) Answer(t backends.Terminal, after int64, told func(backends.Qu
 }
 
 // Close gives up all emulators; what is asked behind it makes new ones.
-func (s *Screens) Close() {
+func (s *Renderer) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.jobs {
@@ -101,17 +101,17 @@ func (s *Screens) Close() {
 }
 
 // Live is how many emulators there are.
-func (s *Screens) Live() int {
+func (s *Renderer) Live() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.jobs)
 }
 
 // work does something with the log of a terminal in a goroutine, in its turn.
-func (s *Screens) work(t backends.Terminal, do func(spill.Log) *messages.Error, failed func(*messages.Error)) {
+func (s *Renderer) work(t backends.Terminal, do func(spill.Log) *messages.Error, failed func(*messages.Error)) {
 	s.mu.Lock()
 	if s.turns == nil {
-		s.turns, s.jobs = make(chan struct{}, maxDrawing), map[messages.UID]*drawing{}
+		s.turns, s.jobs = make(chan struct{}, maxDrawing), map[messages.UID]*jobScreen{}
 	}
 	full := s.waiting >= maxWaiting
 	if !full {
@@ -154,7 +154,7 @@ func unreadable(err error) *messages.Error {
 
 // draw brings the screen of a terminal up to its log and shows it to see. A fault of
 // the emulator costs it its life, and nobody else's.
-func (s *Screens) draw(t backends.Terminal, log spill.Log, see func(*drawing)) (failed *messages.Error) {
+func (s *Renderer) draw(t backends.Terminal, log spill.Log, see func(*jobScreen)) (failed *messages.Error) {
 	d := s.take(t.ID)
 	defer d.mu.Unlock()
 	shown := false
@@ -182,20 +182,20 @@ func (s *Screens) draw(t backends.Terminal, log spill.Log, see func(*drawing)) (
 	return nil
 }
 
-func (s *Screens) make(size messages.Terminal) *term {
+func (s *Renderer) make(size messages.Terminal) *emulator {
 	if s.fresh != nil {
 		return s.fresh(size)
 	}
-	return newTerm(size, 0)
+	return newEmulator(size, 0)
 }
 
 // take finds or makes the emulator of a job, and locks it.
-func (s *Screens) take(id messages.UID) *drawing {
+func (s *Renderer) take(id messages.UID) *jobScreen {
 	s.mu.Lock()
 	d := s.jobs[id]
 	if d == nil {
 		s.room()
-		d = &drawing{}
+		d = &jobScreen{}
 		s.jobs[id] = d
 	}
 	s.uses++
@@ -211,7 +211,7 @@ func (s *Screens) take(id messages.UID) *drawing {
 }
 
 // rest gives an emulator up that nobody has used since.
-func (s *Screens) rest(id messages.UID, d *drawing, used int) {
+func (s *Renderer) rest(id messages.UID, d *jobScreen, used int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.jobs[id] == d && d.used == used {
@@ -220,20 +220,20 @@ func (s *Screens) rest(id messages.UID, d *drawing, used int) {
 }
 
 // room gives up the emulator that was used least recently, if there are many.
-func (s *Screens) room() {
+func (s *Renderer) room() {
 	if len(s.jobs) < MaxLive {
 		return
 	}
 	s.drop(slices.MinFunc(slices.Collect(maps.Keys(s.jobs)), func(a, b messages.UID) int { return cmp.Compare(s.jobs[a].used, s.jobs[b].used) }))
 }
 
-func (s *Screens) drop(id messages.UID) {
+func (s *Renderer) drop(id messages.UID) {
 	s.jobs[id].timer.Stop()
 	delete(s.jobs, id)
 }
 
 // text is what is shown.
-func (d *drawing) text(size int64) messages.ScreenText {
+func (d *jobScreen) text(size int64) messages.ScreenText {
 	at := d.term.Cursor()
 	return messages.ScreenText{
 		Lines: d.term.Text(), Row: at.Row, Col: at.Col, Visible: at.Visible, Size: d.term.Size(), Alternate: d.term.Alt(), Title: d.term.Title(), Keys: d.term.Keys(), Modes: d.term.Modes(),

@@ -95,7 +95,7 @@ type toldScreen struct {
 	err  *messages.Error
 }
 
-func show(t testing.TB, s *Screens, of backends.Terminal) (messages.ScreenText, *messages.Error) {
+func show(t testing.TB, s *Renderer, of backends.Terminal) (messages.ScreenText, *messages.Error) {
 	t.Helper()
 	told := make(chan toldScreen, 2)
 	s.Show(of, func(text messages.ScreenText, err *messages.Error) { told <- toldScreen{text, err} })
@@ -103,14 +103,14 @@ func show(t testing.TB, s *Screens, of backends.Terminal) (messages.ScreenText, 
 	return got.text, got.err
 }
 
-func see(t testing.TB, s *Screens, of backends.Terminal) messages.ScreenText {
+func see(t testing.TB, s *Renderer, of backends.Terminal) messages.ScreenText {
 	t.Helper()
 	text, err := show(t, s, of)
 	require.Nil(t, err)
 	return text
 }
 
-func answer(t testing.TB, s *Screens, of backends.Terminal, after int64) backends.QueryReplies {
+func answer(t testing.TB, s *Renderer, of backends.Terminal, after int64) backends.QueryReplies {
 	t.Helper()
 	told := make(chan backends.QueryReplies, 2)
 	s.Answer(of, after, func(a backends.QueryReplies, err *messages.Error) {
@@ -121,8 +121,8 @@ func answer(t testing.TB, s *Screens, of backends.Terminal, after int64) backend
 }
 
 // newScreens have the time to draw all of a log, however busy the machine is.
-func newScreens(t *testing.T) *Screens {
-	s := &Screens{within: time.Minute}
+func newScreens(t *testing.T) *Renderer {
+	s := &Renderer{within: time.Minute}
 	t.Cleanup(s.Close)
 	return s
 }
@@ -257,7 +257,7 @@ func TestScreensAreFew(t *testing.T) {
 
 func TestScreensRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, b := &Screens{}, &book{}
+		s, b := &Renderer{}, &book{}
 		see(t, s, b.terminal("A", small))
 		time.Sleep(idle / 2)
 		see(t, s, b.terminal("A", small))
@@ -273,8 +273,8 @@ func TestScreensRest(t *testing.T) {
 func TestScreensSurviveTheEmulator(t *testing.T) {
 	s, b := newScreens(t), &book{}
 	b.add("text")
-	s.fresh = func(size messages.Terminal) *term {
-		broken := newTerm(size, 0)
+	s.fresh = func(size messages.Terminal) *emulator {
+		broken := newEmulator(size, 0)
 		broken.vt = nil
 		return broken
 	}
@@ -301,7 +301,7 @@ func TestScreensHaveABudget(t *testing.T) {
 	b := &book{}
 	b.add(strings.Repeat("\x1b[99S\x1b[99T", 400) + "\x1b[Hdone")
 	left := 3
-	d := &drawing{}
+	d := &jobScreen{}
 	require.NoError(t, d.catchUp(b.terminal("A", small), b, newTermOf, func() bool { left--; return left > 0 }))
 	at := d.term.sieve.at
 	require.Greater(t, int64(len(b.data)), at)
@@ -309,7 +309,7 @@ func TestScreensHaveABudget(t *testing.T) {
 	require.Equal(t, "done", shown(d.term))
 }
 
-func newTermOf(size messages.Terminal) *term { return newTerm(size, 0) }
+func newTermOf(size messages.Terminal) *emulator { return newEmulator(size, 0) }
 
 func TestScreensManyAtATime(t *testing.T) {
 	s := newScreens(t)

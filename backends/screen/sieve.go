@@ -19,12 +19,12 @@ const (
 	maxCluster = 16 // runes that are drawn as one character; those behind are left out
 )
 
-// sieve stands between what a job writes and whoever draws it: out of any bytes it
+// sequenceParser stands between what a job writes and whoever draws it: out of any bytes it
 // makes UTF-8 and the few sequences that its sink has methods for, each whole and
 // with numbers within bounds. It keeps its state from one piece to the next, and no
 // more than maxOSC of a sequence.
-type sieve struct {
-	to    sink
+type sequenceParser struct {
+	to    parserSink
 	state parser.State
 	seq   []byte // the sequence so far
 	over  bool   // it is longer than we keep
@@ -36,8 +36,8 @@ type sieve struct {
 	joined  bool // … which takes the next, whatever it is
 }
 
-// sink is told what a sieve has let through, in order.
-type sink interface {
+// parserSink is told what a sieve has let through, in order.
+type parserSink interface {
 	text(p []byte)               // printable ASCII
 	char(r rune, joins bool)     // any other rune; joins: it belongs to the last character
 	control(b byte)              // BS, HT, LF, CR, SO or SI; VT and FF are LF
@@ -63,7 +63,7 @@ func (c sequence) param(i, absent int) int {
 }
 
 // take passes p on.
-func (s *sieve) take(p []byte) {
+func (s *sequenceParser) take(p []byte) {
 	for len(p) > 0 {
 		n := s.step(p)
 		p, s.at = p[n:], s.at+int64(n)
@@ -71,7 +71,7 @@ func (s *sieve) take(p []byte) {
 }
 
 // step takes the next bytes of p, at least one.
-func (s *sieve) step(p []byte) int {
+func (s *sequenceParser) step(p []byte) int {
 	if s.state != parser.GroundState {
 		return s.inside(p)
 	}
@@ -107,7 +107,7 @@ func plain(p []byte) int {
 }
 
 // complete adds one byte to a rune, or finds that it is none.
-func (s *sieve) complete(p []byte) int {
+func (s *sequenceParser) complete(p []byte) int {
 	both := append(s.part, p[0])
 	if !utf8.FullRune(both) {
 		s.part = both
@@ -126,7 +126,7 @@ func (s *sieve) complete(p []byte) int {
 }
 
 // rune passes on a rune that is not ASCII, unless nothing of it is to be seen.
-func (s *sieve) rune(r rune) {
+func (s *sequenceParser) rune(r rune) {
 	switch {
 	case r >= 0x80 && r <= 0x9f, r >= 0xfff9 && r <= 0xfffb: // C1, and what annotates
 		return
@@ -145,7 +145,7 @@ func (s *sieve) rune(r rune) {
 }
 
 // controlled takes a control character, within a sequence, too.
-func (s *sieve) controlled(b byte) {
+func (s *sequenceParser) controlled(b byte) {
 	switch b {
 	case 0x1b:
 		s.begin()
@@ -160,7 +160,7 @@ func (s *sieve) controlled(b byte) {
 	s.to.control(b)
 }
 
-func (s *sieve) begin() { s.state, s.seq, s.over = parser.EscapeState, s.seq[:0], false }
+func (s *sequenceParser) begin() { s.state, s.seq, s.over = parser.EscapeState, s.seq[:0], false }
 
 // text reports whether the state is that of a string, whose end is not a final byte.
 func text(state parser.State) bool {
@@ -169,7 +169,7 @@ func text(state parser.State) bool {
 
 // inside takes the next byte of a sequence. A byte above ASCII is of a string or ends
 // the sequence.
-func (s *sieve) inside(p []byte) int {
+func (s *sequenceParser) inside(p []byte) int {
 	b := p[0]
 	if text(s.state) {
 		return s.string(p)
@@ -198,7 +198,7 @@ func (s *sieve) inside(p []byte) int {
 	return 1
 }
 
-func (s *sieve) keep(b byte, most int) {
+func (s *sequenceParser) keep(b byte, most int) {
 	if s.over = s.over || len(s.seq) >= most; !s.over {
 		s.seq = append(s.seq, b)
 	}
@@ -206,7 +206,7 @@ func (s *sieve) keep(b byte, most int) {
 
 // string takes a part of a string, up to its end: BEL, ESC (of ST), CAN or SUB. The
 // table would end it at a byte 0x9C, too, which is a part of many a letter.
-func (s *sieve) string(p []byte) int {
+func (s *sequenceParser) string(p []byte) int {
 	n := bytes.IndexAny(p, "\a\x1b\x18\x1a")
 	if n < 0 {
 		n = len(p)
@@ -241,7 +241,7 @@ func (s *sieve) string(p []byte) int {
 }
 
 // osc passes on the few strings that concern a screen.
-func (s *sieve) osc(p []byte) {
+func (s *sequenceParser) osc(p []byte) {
 	kind, rest, found := bytes.Cut(p, []byte{';'})
 	osc, err := strconv.Atoi(string(kind))
 	switch {
@@ -254,7 +254,7 @@ func (s *sieve) osc(p []byte) {
 }
 
 // dispatch passes on a sequence that ends with b.
-func (s *sieve) dispatch(was parser.State, b byte) {
+func (s *sequenceParser) dispatch(was parser.State, b byte) {
 	if s.over {
 		return
 	}

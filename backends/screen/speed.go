@@ -14,7 +14,7 @@ const maxAltScrollback = 64
 
 // trim empties the scrollback of the alternate screen, if that is shown. There is one
 // sequence for it, which clears the screen, too.
-func (t *term) trim() {
+func (t *emulator) trim() {
 	t.scrolls = 0
 	if !t.vt.IsAltScreen() {
 		return
@@ -45,7 +45,7 @@ func (t *term) trim() {
 // A stretch counts that holds nothing but text, tabs, ends of lines, colours and EL.
 // Behind two screens of lines the cursor is in the last one, and all above it was
 // written by them.
-func (t *term) ahead(p []byte) (skip, simple int) {
+func (t *emulator) ahead(p []byte) (skip, simple int) {
 	if t.sieve.state != parser.GroundState || len(t.sieve.part) > 0 || t.modes.region || t.modes.insert || t.modes.set[originMode] {
 		return 0, 0
 	}

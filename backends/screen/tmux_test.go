@@ -266,10 +266,10 @@ func TestSkimKnowsTheModes(t *testing.T) {
 				"\x1b[?6h", "\x1b[?6l", "\x1b(0", "\x1b(B", "\x1b)0", "\x0e", "\x0f", "\x1b[4h", "\x1b[!p", "\x1bc", "text",
 			}[r.IntN(21)])
 		}
-		drawn, skimmed := newTerm(small, 0), &skim{}
+		drawn, skimmed := newEmulator(small, 0), &modeSink{}
 		_, _ = drawn.Write([]byte(b.String()))
 		skimmed.modes.reset()
-		s := sieve{to: skimmed}
+		s := sequenceParser{to: skimmed}
 		s.take([]byte(b.String()))
 		require.Equal(t, drawn.modes, skimmed.modes, "seed %d: %q", seed, b.String())
 	}

@@ -5,8 +5,8 @@ import emulator "troupe/backends/screen"
 // painted is our terminal where it shows that of a command, which turns on there what it
 // wants. Whatever of it is on in the end is taken back, and nothing else is.
 type painted struct {
-	changes emulator.Changes
-	kept    emulator.Changed // what the guard takes back
+	changes emulator.ModeTracker
+	kept    emulator.ModeState // what the guard takes back
 	rows    func() int
 	guard   *guard // nil: there is none
 	over    bool   // it was taken back: nothing more is shown
@@ -30,13 +30,13 @@ func (s *screen) guardedBy(g *guard) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if p := s.painted; p != nil {
-		p.guard, p.kept = g, emulator.Changed{}
+		p.guard, p.kept = g, emulator.ModeState{}
 		p.keep(p.changes.Now())
 	}
 }
 
 // keep gives the guard what it takes back.
-func (p *painted) keep(c emulator.Changed) {
+func (p *painted) keep(c emulator.ModeState) {
 	if p.guard != nil && c != p.kept {
 		p.guard.keep(c.Undo(p.rows()))
 		p.kept = c
