@@ -13,7 +13,7 @@ import (
 // it runs is noted: the shell it is given to may have died a moment ago, and the next
 // is asked again.
 type command struct {
-	place *place
+	place *executor
 	id    messages.UID
 	facts backends.FactHandler
 	what  *backends.Command // nil: it was adopted
@@ -113,7 +113,7 @@ func (h *command) goesOn(f messages.ProcessFailed) bool {
 	}
 	p := h.place
 	p.mu.Lock()
-	again = !p.closing && !p.silent
+	again = !p.closing && !p.released
 	if again && s != nil {
 		s.die()
 	}
@@ -153,7 +153,7 @@ func (h *command) note(fact messages.ProcessFact) {
 	switch f := fact.(type) {
 	case messages.ProcessStarted:
 		p.mu.Lock()
-		p.lived = true
+		p.hadShell = true
 		p.mu.Unlock()
 	case messages.ProcessFailed:
 	case messages.ProcessExited:
@@ -185,7 +185,7 @@ func (h *command) leave(fact messages.ProcessFact) {
 	}
 	delete(p.commands, h.id)
 	if f, ok := fact.(messages.ProcessExited); ok && p.closing {
-		p.left = append(p.left, f.Survivors...)
+		p.survivors = append(p.survivors, f.Survivors...)
 	}
 	p.finish()
 }
@@ -196,7 +196,7 @@ func (h *command) Output(s messages.Stream) (spill.Log, error) {
 	proc := h.proc
 	h.mu.Unlock()
 	if proc == nil {
-		return unborn{}.Output(s)
+		return unstartedProcess{}.Output(s)
 	}
 	return proc.Output(s)
 }
@@ -209,12 +209,12 @@ func (h *command) Stop(c messages.Cause, grace time.Duration) {
 	h.ask(func(p backends.Process) { p.Stop(c, grace) })
 }
 
-// Watch implements backends.Process.
+// NotifyGrowth implements backends.Process.
 func (h *command) NotifyGrowth(s messages.Stream, from int64) {
 	h.ask(func(p backends.Process) { p.NotifyGrowth(s, from) })
 }
 
-// Note implements backends.Process.
+// SaveMeta implements backends.Process.
 func (h *command) SaveMeta(meta []byte) { h.ask(func(p backends.Process) { p.SaveMeta(meta) }) }
 
 // Settle implements backends.Process.
@@ -236,7 +236,7 @@ func (h *command) Release() {
 // stillborn is a command of which the engine never heard.
 func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(failed(err))
-	return unborn{}
+	return unstartedProcess{}
 }
 
 // failed is the fact about it.
@@ -247,15 +247,15 @@ func failed(err messages.Error) messages.ProcessFailed {
 // cannotRun is what a shell answers that cannot execute a command.
 const cannotRun = 126
 
-// unborn is the process of a command that was never started.
-type unborn struct{}
+// unstartedProcess is the process of a command that was never started.
+type unstartedProcess struct{}
 
-func (unborn) Output(messages.Stream) (spill.Log, error) {
+func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
 	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
 }
-func (unborn) Do(backends.Control)                 {}
-func (unborn) Stop(messages.Cause, time.Duration)  {}
-func (unborn) NotifyGrowth(messages.Stream, int64) {}
-func (unborn) SaveMeta([]byte)                     {}
-func (unborn) Settle(uint64)                       {}
-func (unborn) Release()                            {}
+func (unstartedProcess) Do(backends.Control)                 {}
+func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}
+func (unstartedProcess) NotifyGrowth(messages.Stream, int64) {}
+func (unstartedProcess) SaveMeta([]byte)                     {}
+func (unstartedProcess) Settle(uint64)                       {}
+func (unstartedProcess) Release()                            {}

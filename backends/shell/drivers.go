@@ -138,8 +138,8 @@ func (d *driver) cd(dir string) string {
 	return d.quoteCd(dir) + " " + d.or + "return; "
 }
 
-// wanted is a program, and the PATH it is looked for in.
-type wanted struct{ program, path string }
+// lookupKey is a program, and the PATH it is looked for in.
+type lookupKey struct{ program, path string }
 
 // maxFound bounds what is kept of what was found.
 const maxFound = 256
@@ -149,7 +149,7 @@ const usual = "/bin:/usr/bin:/usr/local/bin:/opt/homebrew/bin"
 
 // look finds the file of a shell.
 func (b *Backend) look(program string, env []string) (string, *messages.Error) {
-	w := wanted{program: program}
+	w := lookupKey{program: program}
 	for _, kv := range env {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
 			w.path = path
@@ -176,7 +176,7 @@ func (b *Backend) look(program string, env []string) (string, *messages.Error) {
 	return file, nil
 }
 
-func search(w wanted) string {
+func search(w lookupKey) string {
 	if filepath.IsAbs(w.program) {
 		if executable(w.program) {
 			return w.program

@@ -11,7 +11,7 @@ import (
 
 // beginsPlain reports whether the next shell of the place knows nothing but what every
 // bash knows. Called with mu.
-func (p *place) beginsPlain() bool {
+func (p *executor) beginsPlain() bool {
 	if p.driver.words[0] != "bash" || p.snapshot != "" {
 		return false
 	}

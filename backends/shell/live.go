@@ -12,7 +12,7 @@ import (
 // shell is a live shell of a place: a job of the engine. Guarded by the lock of the
 // place.
 type shell struct {
-	place *place
+	place *executor
 	id    messages.UID
 	proc  backends.Process // nil until the engine has answered
 
@@ -35,7 +35,7 @@ const Lost = "its functions, aliases, options and the variables that were not ex
 
 // shellFor gives the shell for a command: the one that lives, or a new one. said is
 // closed when the place was told of that; nil: there is nothing to tell. Called with mu.
-func (p *place) shellFor() (s *shell, begin func() backends.Process, said chan struct{}, err *messages.Error) {
+func (p *executor) shellFor() (s *shell, begin func() backends.Process, said chan struct{}, err *messages.Error) {
 	if p.current != nil {
 		return p.current, nil, nil, nil
 	}
@@ -45,7 +45,7 @@ func (p *place) shellFor() (s *shell, begin func() backends.Process, said chan s
 	}
 	s = &shell{place: p, id: spec.ID, plain: p.beginsPlain()}
 	p.shells[s.id], p.current = s, s
-	if p.lived {
+	if p.hadShell {
 		said = make(chan struct{})
 		replaced := messages.SessionReplaced{Scope: p.at.Scope, Session: p.at.Session, Dir: p.dir, Lost: Lost}
 		go func() {
@@ -57,7 +57,7 @@ func (p *place) shellFor() (s *shell, begin func() backends.Process, said chan s
 }
 
 // spec is how the engine is to start a shell. Called with mu.
-func (p *place) spec() (backends.Spec, *messages.Error) {
+func (p *executor) spec() (backends.Spec, *messages.Error) {
 	d := p.driver
 	program, err := p.backend.look(d.program(p.at.Shell), p.at.Env)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 	}
 	live := &backends.LiveShell{Files: maps.Clone(d.files()), Within: p.backend.options.Within, Syncs: p.backend.onTerminals()}
 	dir, start := p.at.Dir, p.takesUp()
-	if p.lived { // where it was may be gone
+	if p.hadShell { // where it was may be gone
 		start += d.enter(p.dir, p.at.Dir)
 		dir = "/"
 	}
@@ -84,14 +84,14 @@ func (p *place) spec() (backends.Spec, *messages.Error) {
 }
 
 // hold goes on with a shell that the engine has.
-func (p *place) hold(h backends.InventoryJob) {
+func (p *executor) hold(h backends.InventoryJob) {
 	s := &shell{place: p, id: h.ID, dead: !h.Live}
 	p.mu.Lock()
 	if p.shells[s.id] != nil { // the engine has it, and a former place had
 		p.mu.Unlock()
 		return
 	}
-	p.shells[s.id], p.lived = s, true
+	p.shells[s.id], p.hadShell = s, true
 	switch {
 	case s.dead:
 		if p.former == nil || p.former.id < s.id {
@@ -116,7 +116,7 @@ func (p *place) hold(h backends.InventoryJob) {
 func (s *shell) is(proc backends.Process) {
 	s.place.mu.Lock()
 	s.proc = proc
-	late, silent := s.place.closing, s.place.silent
+	late, silent := s.place.closing, s.place.released
 	s.place.mu.Unlock()
 	switch {
 	case silent && !late:
@@ -184,14 +184,14 @@ func (s *shell) end(seq uint64, survivors []messages.Survivor) {
 	}
 	s.ended = true
 	if s.place.closing {
-		s.place.left = append(s.place.left, survivors...)
+		s.place.survivors = append(s.place.survivors, survivors...)
 	}
 	s.place.finish()
 }
 
 // settleShells lets the engine forget shells that are over, but for the last, whose
 // successor takes over what it kept.
-func (p *place) settleShells() {
+func (p *executor) settleShells() {
 	type due struct {
 		proc backends.Process
 		seq  uint64

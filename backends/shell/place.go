@@ -15,24 +15,24 @@ import (
 	"troupe/messages"
 )
 
-// place is where the commands of one session run: in one shell after another.
-type place struct {
+// executor is where the commands of one session run: in one shell after another.
+type executor struct {
 	backend *Backend
 	at      backends.ExecutorSpec
 	driver  *driver
 	facts   backends.FactHandler
 
-	mu       sync.Mutex
-	dir      string                    // where the shell is, as far as it is known
-	shells   map[messages.UID]*shell   // of which something is left
-	current  *shell                    // takes commands; nil: the next one makes it
-	former   *shell                    // the one before that, if it died
-	lived    bool                      // there was one that took a command
-	commands map[messages.UID]*command // that have no result yet
-	closing  bool
-	left     []messages.Survivor // of what was ended by Close
-	silent   bool                // closed or released: nothing more is said
-	snapshot string              // the file that the next shell takes up; "": none
+	mu        sync.Mutex
+	dir       string                    // where the shell is, as far as it is known
+	shells    map[messages.UID]*shell   // of which something is left
+	current   *shell                    // takes commands; nil: the next one makes it
+	former    *shell                    // the one before that, if it died
+	hadShell  bool                      // there was one that took a command
+	commands  map[messages.UID]*command // that have no result yet
+	closing   bool
+	survivors []messages.Survivor // of what was ended by Close
+	released  bool                // closed or released: nothing more is said
+	snapshot  string              // the file that the next shell takes up; "": none
 
 	while    context.Context // what is waited for for the place
 	end      context.CancelFunc
@@ -42,12 +42,12 @@ type place struct {
 // Check implements backends.Shell. The directory of a command is for the shell to enter:
 // one for a directory that is not there fails as it would if it were typed. That of the
 // first shell must be there.
-func (p *place) Check(c backends.Command) *messages.Error {
+func (p *executor) Check(c backends.Command) *messages.Error {
 	if err := p.checkWords(c); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	has, lived := p.current != nil, p.lived
+	has, lived := p.current != nil, p.hadShell
 	p.mu.Unlock()
 	if has {
 		return nil
@@ -73,7 +73,7 @@ func checkDir(dir string) *messages.Error {
 }
 
 // checkWords looks at what can be told without looking anywhere.
-func (p *place) checkWords(c backends.Command) *messages.Error {
+func (p *executor) checkWords(c backends.Command) *messages.Error {
 	unsupported := func(reason, text, hint string) *messages.Error {
 		return &messages.Error{Code: messages.Unsupported, Reason: reason, Message: text, Hint: hint}
 	}
@@ -102,20 +102,20 @@ func (p *place) checkWords(c backends.Command) *messages.Error {
 }
 
 // Runnable implements backends.Shell.
-func (p *place) Runnable(c backends.Command) bool {
+func (p *executor) Runnable(c backends.Command) bool {
 	return p.checkWords(c) == nil && p.hasShell()
 }
 
-func (p *place) hasShell() bool {
+func (p *executor) hasShell() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.current != nil
 }
 
 // Start implements backends.Shell.
-func (p *place) Start(c backends.Command, facts backends.FactHandler) backends.Process {
+func (p *executor) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	p.mu.Lock()
-	if p.closing || p.silent {
+	if p.closing || p.released {
 		p.mu.Unlock()
 		return stillborn(facts, *closedError())
 	}
@@ -141,10 +141,10 @@ func closedError() *messages.Error {
 }
 
 // shell is the shell of the place, by its name or path.
-func (p *place) shell() string { return cmp.Or(p.at.Shell, DefaultShell) }
+func (p *executor) shell() string { return cmp.Or(p.at.Shell, DefaultShell) }
 
 // Adopt implements backends.Shell.
-func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
+func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	h := &command{place: p, id: id, facts: facts}
 	p.mu.Lock()
 	p.commands[id] = h
@@ -159,7 +159,7 @@ func (p *place) Adopt(id messages.UID, facts backends.FactHandler) (backends.Pro
 }
 
 // Yield implements backends.Shell. What the job left in the shell stays there.
-func (p *place) Yield(id messages.UID) {
+func (p *executor) Yield(id messages.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.commands, id)
@@ -167,12 +167,12 @@ func (p *place) Yield(id messages.UID) {
 }
 
 // Release implements backends.Shell.
-func (p *place) Release() {
+func (p *executor) Release() {
 	p.mu.Lock()
-	if !p.silent {
+	if !p.released {
 		p.leaveBehind()
 	}
-	p.silent = true
+	p.released = true
 	p.end()
 	var procs []backends.Process
 	for _, s := range p.shells {
@@ -188,9 +188,9 @@ func (p *place) Release() {
 
 // Close implements backends.Shell: the shells are ended, and with them what their
 // commands run and left behind.
-func (p *place) Close(grace time.Duration) {
+func (p *executor) Close(grace time.Duration) {
 	p.mu.Lock()
-	if p.closing || p.silent {
+	if p.closing || p.released {
 		p.mu.Unlock()
 		return
 	}
@@ -211,8 +211,8 @@ func (p *place) Close(grace time.Duration) {
 }
 
 // finish says ShellClosed, once, when nothing is left to wait for. Called with mu.
-func (p *place) finish() {
-	if !p.closing || p.silent || len(p.commands) > 0 {
+func (p *executor) finish() {
+	if !p.closing || p.released || len(p.commands) > 0 {
 		return
 	}
 	for _, s := range p.shells {
@@ -220,6 +220,6 @@ func (p *place) finish() {
 			return
 		}
 	}
-	p.silent = true
-	go p.facts(messages.ShellClosed{Survivors: p.left})
+	p.released = true
+	go p.facts(messages.ShellClosed{Survivors: p.survivors})
 }

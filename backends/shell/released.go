@@ -5,17 +5,17 @@ import (
 	"troupe/messages"
 )
 
-// seat is whose a live shell is.
-type seat struct {
+// shellOwner is whose a live shell is.
+type shellOwner struct {
 	scope   messages.ScopePath
 	session messages.SessionID
 }
 
-func (p *place) seat() seat { return seat{p.at.Scope, p.at.Session} }
+func (p *executor) seat() shellOwner { return shellOwner{p.at.Scope, p.at.Session} }
 
 // leaveBehind remembers the shells of a place that is let go of: it will be opened
 // again, with what it holds. Called with mu.
-func (p *place) leaveBehind() {
+func (p *executor) leaveBehind() {
 	var held []backends.InventoryJob
 	for id, s := range p.shells {
 		held = append(held, backends.InventoryJob{ID: id, Meta: backends.ShellMeta(p.at, p.backend.Name()), Live: !s.dead})
@@ -28,7 +28,7 @@ func (p *place) leaveBehind() {
 }
 
 // takeBack gives what a former place of the same session has left behind, once.
-func (b *Backend) takeBack(at seat) []backends.InventoryJob {
+func (b *Backend) takeBack(at shellOwner) []backends.InventoryJob {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := b.released[at]

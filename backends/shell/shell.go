@@ -49,9 +49,9 @@ type Backend struct {
 	options Options
 
 	mu    sync.Mutex
-	found map[wanted]string // programs that were looked up
+	found map[lookupKey]string // programs that were looked up
 
-	released map[seat][]backends.InventoryJob // of places that were let go of
+	released map[shellOwner][]backends.InventoryJob // of places that were let go of
 }
 
 // New makes the backend on an engine.
@@ -59,7 +59,7 @@ func New(engine backends.Engine, o Options) *Backend {
 	if o.Queue == 0 {
 		o.Queue = DefaultQueue
 	}
-	return &Backend{engine: engine, options: o, found: map[wanted]string{}, released: map[seat][]backends.InventoryJob{}}
+	return &Backend{engine: engine, options: o, found: map[lookupKey]string{}, released: map[shellOwner][]backends.InventoryJob{}}
 }
 
 // Name implements backends.Backend.
@@ -87,7 +87,7 @@ func (b *Backend) Open(at backends.ExecutorSpec, held []backends.InventoryJob, f
 	if err != nil {
 		return nil, err
 	}
-	p := &place{
+	p := &executor{
 		backend: b, at: at, driver: d, facts: facts, dir: at.Dir,
 		shells: map[messages.UID]*shell{}, commands: map[messages.UID]*command{},
 	}

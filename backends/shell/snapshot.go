@@ -18,7 +18,7 @@ type Snapshots interface {
 
 // wantsSnapshot reports whether the next command begins a shell that takes up a
 // snapshot. Called with mu.
-func (p *place) wantsSnapshot() bool {
+func (p *executor) wantsSnapshot() bool {
 	return p.current == nil && p.backend.options.Snapshots != nil && len(words.SnapshotRuns(p.shell())) > 0
 }
 
@@ -30,7 +30,7 @@ func (h *command) begin() {
 	p.starting.Lock()
 	defer p.starting.Unlock()
 	p.mu.Lock()
-	mine, over := p.commands[h.id] == h, p.closing || p.silent
+	mine, over := p.commands[h.id] == h, p.closing || p.released
 	p.mu.Unlock()
 	if !mine { // it was let go of, and whoever wants it now has started it
 		return
@@ -49,9 +49,9 @@ func (h *command) begin() {
 
 // awaitSnapshot finds what the next shell of the place takes up, and tells the place what
 // became of that. It may wait.
-func (p *place) awaitSnapshot() {
+func (p *executor) awaitSnapshot() {
 	p.mu.Lock()
-	wanted := p.wantsSnapshot() && !p.closing && !p.silent
+	wanted := p.wantsSnapshot() && !p.closing && !p.released
 	p.mu.Unlock()
 	if !wanted {
 		return
@@ -63,7 +63,7 @@ func (p *place) awaitSnapshot() {
 	file, why := p.backend.options.Snapshots.Of(p.while, program, p.at.Env)
 	p.mu.Lock()
 	p.snapshot = file
-	tell := !p.closing && !p.silent
+	tell := !p.closing && !p.released
 	p.mu.Unlock()
 	switch {
 	case !tell:
@@ -76,9 +76,9 @@ func (p *place) awaitSnapshot() {
 
 // takesUp is the text by which the next shell takes up its snapshot. What a shell before
 // it had as PATH stays, as what else it exported. Called with mu.
-func (p *place) takesUp() string {
+func (p *executor) takesUp() string {
 	if p.snapshot == "" {
 		return ""
 	}
-	return words.SourceSnapshot(p.snapshot, p.at.OwnPath || p.lived)
+	return words.SourceSnapshot(p.snapshot, p.at.OwnPath || p.hadShell)
 }

@@ -78,7 +78,7 @@ func (b *Backend) driver(shell string) (*driver, *messages.Error) {
 }
 
 // size is how large the terminal of the place is; the zero value: it has none.
-func (p *place) size() messages.Terminal {
+func (p *executor) size() messages.Terminal {
 	if !p.backend.onTerminals() {
 		return messages.Terminal{}
 	}
@@ -86,7 +86,7 @@ func (p *place) size() messages.Terminal {
 }
 
 // stdio is what a command is to have: on a terminal nothing but that.
-func (p *place) stdio(c backends.Command) backends.Stdio {
+func (p *executor) stdio(c backends.Command) backends.Stdio {
 	if !p.backend.onTerminals() {
 		return c.Stdio
 	}
@@ -97,7 +97,7 @@ func (p *place) stdio(c backends.Command) backends.Stdio {
 const term = "TERM=xterm-256color"
 
 // environ is the environment of the shell of the place.
-func (p *place) environ() []string {
+func (p *executor) environ() []string {
 	if !p.backend.onTerminals() || slices.ContainsFunc(p.at.Env, func(v string) bool { return strings.HasPrefix(v, "TERM=") }) {
 		return p.at.Env
 	}
