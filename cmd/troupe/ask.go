@@ -20,8 +20,8 @@ import (
 // daemon is not, or that was refused.
 const statusMissing = 1
 
-// asking is a verb that asks the daemon. It never starts one.
-type asking struct {
+// daemonCommand is a verb that asks the daemon. It never starts one.
+type daemonCommand struct {
 	main *Main
 	cmd  *cobra.Command
 	ctx  context.Context //nolint:containedctx // of the one run of a verb
@@ -30,9 +30,9 @@ type asking struct {
 	json bool
 }
 
-// asks makes a command that asks the daemon. check says what was typed wrong,
+// daemonCommand makes a command that asks the daemon. check says what was typed wrong,
 // which needs no daemon; nil: nothing can be, but the number of arguments.
-func (m *Main) asks(cmd *cobra.Command, check, do func(*asking) error) *cobra.Command {
+func (m *Main) daemonCommand(cmd *cobra.Command, check, do func(*daemonCommand) error) *cobra.Command {
 	var asJSON bool
 	cmd.Flags().SortFlags = false
 	if cmd.Flags().Lookup("json") == nil {
@@ -40,9 +40,9 @@ func (m *Main) asks(cmd *cobra.Command, check, do func(*asking) error) *cobra.Co
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.client = true
-		a := &asking{main: m, cmd: cmd, ctx: cmd.Context(), args: args, json: asJSON}
+		a := &daemonCommand{main: m, cmd: cmd, ctx: cmd.Context(), args: args, json: asJSON}
 		if check == nil {
-			check = func(*asking) error { return nil }
+			check = func(*daemonCommand) error { return nil }
 		}
 		if file := pidFileOf(cmd); file != "" {
 			return m.askDetached(a, file, check, do)
@@ -69,7 +69,7 @@ func (m *Main) dial(ctx context.Context) (*client.Client, error) {
 	}
 	c, err := connect(ctx, s.Socket)
 	if errors.Is(err, client.ErrNoDaemon) {
-		return nil, m.alone(noDaemon(s.Socket), s)
+		return nil, m.noDaemonHint(noDaemon(s.Socket), s)
 	}
 	return c, err
 }
@@ -82,7 +82,7 @@ func noDaemon(socket string) *messages.Error {
 }
 
 // object prints a reply as one object.
-func (a *asking) object(v any) error { return writeJSON(a.main.Out, v) }
+func (a *daemonCommand) object(v any) error { return writeJSON(a.main.Out, v) }
 
 // failures are what went wrong with some of the jobs that a verb was given. The first is its
 // error, as of any verb.
@@ -99,7 +99,7 @@ func (f *failures) add(err error) {
 
 // together ends a verb for several jobs: with its object, which what went wrong with some
 // does not hide, or with a line for each of those, in their order.
-func (a *asking) together(object any, f failures) error {
+func (a *daemonCommand) together(object any, f failures) error {
 	switch {
 	case a.json && f.Error != nil && len(a.args) < 2:
 		return f.Error
@@ -109,12 +109,12 @@ func (a *asking) together(object any, f failures) error {
 		}
 	}
 	for i := range f.Errors {
-		a.complain(&f.Errors[i])
+		a.printError(&f.Errors[i])
 	}
 	if f.Error == nil {
 		return nil
 	}
-	return status(a.main.exitStatus(f.Error))
+	return exitStatus(a.main.exitStatus(f.Error))
 }
 
 // inParallel asks the daemon one question for each of some things, several at a time,
@@ -138,8 +138,8 @@ func inParallel[T, R any](things []T, ask func(T) (R, error)) ([]R, []error) {
 // atATime is how many questions of one verb are asked at a time.
 const atATime = 16
 
-// complain tells of an error that is not the one that the verb ends with.
-func (a *asking) complain(err error) {
+// printError tells of an error that is not the one that the verb ends with.
+func (a *daemonCommand) printError(err error) {
 	if !a.json {
 		_, _ = a.main.Err.WriteString("troupe: " + clean(sentence(coded(err))) + "\n")
 	}
@@ -177,7 +177,7 @@ func atLeast(cmd *cobra.Command, args []string, n int, names ...string) error {
 }
 
 // checkScope says what is wrong with the path of a flag or an argument; "" is none.
-func checkScope(a *asking, name, path string) error {
+func checkScope(a *daemonCommand, name, path string) error {
 	if path == "" && name != "" && !a.cmd.Flags().Changed(name) {
 		return nil
 	}
@@ -188,8 +188,8 @@ func checkScope(a *asking, name, path string) error {
 }
 
 // scoped checks the flag --scope.
-func scoped(path *string) func(*asking) error {
-	return func(a *asking) error { return checkScope(a, "scope", *path) }
+func scoped(path *string) func(*daemonCommand) error {
+	return func(a *daemonCommand) error { return checkScope(a, "scope", *path) }
 }
 
 // completing is how long a shell waits for the ids of jobs: nobody notices it.

@@ -43,42 +43,42 @@ on: Ctrl-C is sent to the job as INT, Ctrl-D ends its input.`,
 	set.BoolVar(&f.watch, "watch", false, "only watch")
 	set.BoolVar(&f.take, "take", false, "type, even if somebody else does: he is told")
 	set.StringVar(&f.keys, "detach-keys", detachKeys, "the `KEYS` that leave it")
-	cmd = m.asks(cmd, f.check, func(a *asking) error {
+	cmd = m.daemonCommand(cmd, f.check, func(a *daemonCommand) error {
 		if !f.watch { // what is typed goes on to the job
 			return a.attach(f)
 		}
-		return a.endless(func() error { return a.attach(f) })
+		return a.untilReaderGone(func() error { return a.attach(f) })
 	})
 	_ = set.MarkHidden("json") // there is nothing to print as one
 	return cmd
 }
 
-// seat is a place at a job.
-type seat struct {
-	*asking
-	at      *client.Attachment
-	screen  *screen
-	leave   []byte            // the keys that leave it
-	cleaner *view.Cleaner     // of a terminal
-	size    messages.Terminal // that of the job has had last
-	pty     bool              // the job has a terminal, at which we sit: ours only passes on
-	modes   string            // what ours is told to be as the job's is
-	raw     bool              // our terminal is shown what that of the job is
-	mute    view.Mute         // … and is not asked what others answer
-	answers int64             // it answers from this byte on; negative: nothing
-	shown   int64             // bytes of the output, as far as it was heard
-	typed   bool              // by a person: what cannot be sent is said, and forgotten
-	window  *window
-	errors  *client.Output // the second stream; nil: there is one
-	lease   chan struct{}  // closed when we may type
-	held    bool           // it is; of the goroutine that hears
-	watches bool           // and was told that somebody else types; of that, too
-	noted   bool           // … and has typed all the same, and was told again
-	types   atomic.Bool    // we may now
-	granted chan struct{}  // … since a moment ago
+// attachSession is a place at a job.
+type attachSession struct {
+	*daemonCommand
+	at           *client.Attachment
+	screen       *printer
+	detachKeys   []byte            // the keys that leave it
+	cleaner      *view.Cleaner     // of a terminal
+	size         messages.Terminal // that of the job has had last
+	pty          bool              // the job has a terminal, at which we sit: ours only passes on
+	modes        string            // what ours is told to be as the job's is
+	raw          bool              // our terminal is shown what that of the job is
+	queryFilter  view.Mute         // … and is not asked what others answer
+	answers      int64             // it answers from this byte on; negative: nothing
+	shown        int64             // bytes of the output, as far as it was heard
+	typed        bool              // by a person: what cannot be sent is said, and forgotten
+	window       *sendWindow
+	errors       *client.Output // the second stream; nil: there is one
+	lease        chan struct{}  // closed when we may type
+	hasLease     bool           // it is; of the goroutine that hears
+	watches      bool           // and was told that somebody else types; of that, too
+	toldWatching bool           // … and has typed all the same, and was told again
+	mayType      atomic.Bool    // we may now
+	granted      chan struct{}  // … since a moment ago
 }
 
-func (f *attachFlags) check(a *asking) (err error) {
+func (f *attachFlags) check(a *daemonCommand) (err error) {
 	switch {
 	case a.json:
 		return messages.Invalid("json", "attach prints what the job prints, which is no object; use troupe show --json")
@@ -89,7 +89,7 @@ func (f *attachFlags) check(a *asking) (err error) {
 	return err
 }
 
-func (a *asking) attach(f *attachFlags) error {
+func (a *daemonCommand) attach(f *attachFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -99,16 +99,16 @@ func (a *asking) attach(f *attachFlags) error {
 			Code: messages.JobFinished, Message: fmt.Sprintf("job %s has finished", job.ID), Hint: "troupe logs " + string(job.ID) + " shows what it printed",
 		}
 	}
-	s := &seat{asking: a, screen: a.main.newScreen(), leave: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
+	s := &attachSession{daemonCommand: a, screen: a.main.newScreen(), detachKeys: f.leave, typed: isTerminal(a.main.In), window: newWindow(), lease: make(chan struct{}), granted: make(chan struct{}, 1)}
 	from := job.Output[0].Bytes
 	if s.typed && !f.watch {
 		if s.pty = job.Terminal != (messages.Terminal{}); s.pty {
 			s.screen.follows(a.main)
-			from = s.asksModes(job)
+			from = s.queryModes(job)
 		}
 	}
 	if s.raw = s.pty && s.screen.out.terminal; f.watch {
-		begin, leave := s.looksOn(job)
+		begin, leave := s.watchTerminal(job)
 		defer leave()
 		from = begin
 	}
@@ -128,34 +128,34 @@ func (a *asking) attach(f *attachFlags) error {
 	}
 	defer s.at.Close()
 	if len(job.Output) == 2 {
-		if err := s.beside(uid(job), job.Output[1]); err != nil {
+		if err := s.openStderr(uid(job), job.Output[1]); err != nil {
 			return err
 		}
 		defer s.errors.Close()
 	}
-	return s.sit(uid(job), how.Lease != "")
+	return s.run(uid(job), how.Lease != "")
 }
 
-// beside opens the stream beside that of the attachment.
-func (s *seat) beside(job messages.JobID, out messages.StreamOutput) (err error) {
+// openStderr opens the stream beside that of the attachment.
+func (s *attachSession) openStderr(job messages.JobID, out messages.StreamOutput) (err error) {
 	s.errors, err = s.Output(s.ctx, job, client.Range{Stream: out.Stream, Offset: out.Bytes, Follow: true})
 	return err
 }
 
-// hearErrors shows the second stream to its end.
-func (s *seat) hearErrors() error {
+// readStderr shows the second stream to its end.
+func (s *attachSession) readStderr() error {
 	if s.errors == nil {
 		return nil
 	}
-	r := &reel{asking: s.asking, to: &s.screen.err}
+	r := &logPrinter{daemonCommand: s.daemonCommand, to: &s.screen.err}
 	if r.to.terminal {
 		r.cleaner = &view.Cleaner{Colours: true}
 	}
-	return r.pour(s.errors)
+	return r.copyAll(s.errors)
 }
 
-// sit shows and types until one of both ends.
-func (s *seat) sit(job messages.JobID, types bool) error {
+// run shows and types until one of both ends.
+func (s *attachSession) run(job messages.JobID, types bool) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	signals := listen()
@@ -164,7 +164,7 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	if types { // before anything is shown: whoever sees it may type
 		if s.pty {
 			restore = s.main.rawKeyboard(s.screen)
-			s.enters()
+			s.enterModes()
 		} else {
 			restore = s.main.keyboard(s.screen)
 		}
@@ -172,10 +172,10 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	}
 	heard := make(chan error, 1)
 	second := make(chan error, 1)
-	go func() { second <- s.hearErrors() }()
+	go func() { second <- s.readStderr() }()
 	go func() {
-		err := s.hear(ctx)
-		var end status
+		err := s.readOutput(ctx)
+		var end exitStatus
 		if err == nil || errors.As(err, &end) && !errors.Is(err, errUnread) { // the other stream may go on for a little
 			err = cmp.Or(<-second, err)
 		}
@@ -184,33 +184,33 @@ func (s *seat) sit(job messages.JobID, types bool) error {
 	left := make(chan error, 1)
 	if types {
 		go s.resizes(ctx)
-		go func() { left <- s.typing(ctx, job) }()
+		go func() { left <- s.forwardInput(ctx, job) }()
 	}
 	select {
 	case err := <-heard:
-		var end status
+		var end exitStatus
 		s.screen.givesBack(!errors.As(err, &end), signals) // it goes on, as far as is known
 		if signals.hungUp(err) || signals.got != 0 {
-			return status(signalBase + int(signals.got)) // what it ended with nobody reads
+			return exitStatus(signalBase + int(signals.got)) // what it ended with nobody reads
 		}
 		return err
 	case err := <-left:
-		signals.left.Store(true)
+		signals.detached.Store(true)
 		s.screen.givesBack(true, signals)
 		restore()
 		if err == nil {
-			s.screen.say("left job %s as it is", s.args[0])
+			s.screen.notef("left job %s as it is", s.args[0])
 		}
 		return err
 	case sig := <-signals.heard:
 		signals.first(sig)
 		s.screen.givesBack(true, signals)
-		return status(signalBase + int(signals.got))
+		return exitStatus(signalBase + int(signals.got))
 	}
 }
 
-// hear shows what the job prints, and tells of the lease.
-func (s *seat) hear(ctx context.Context) error {
+// readOutput shows what the job prints, and tells of the lease.
+func (s *attachSession) readOutput(ctx context.Context) error {
 	for {
 		h, err := s.at.Next(ctx)
 		var closed websocket.CloseError
@@ -218,90 +218,90 @@ func (s *seat) hear(ctx context.Context) error {
 		case errors.As(err, &closed) && closed.Code == websocket.StatusNormalClosure:
 			return nil
 		case err != nil:
-			return s.broke(err)
+			return s.connError(err)
 		case h.Said.Kind == "":
 			if err := s.show(h.Data, false); err != nil {
-				return unwritten(err)
+				return writeError(err)
 			}
 		case h.Said.Kind == wire.AttachEnded:
 			return s.ended(h.Said)
 		default:
-			s.told(ctx, h.Said)
+			s.handleMessage(ctx, h.Said)
 		}
 	}
 }
 
-// broke is the error of a connection that broke. A job in the background goes on.
-func (s *seat) broke(err error) error {
+// connError is the error of a connection that broke. A job in the background goes on.
+func (s *attachSession) connError(err error) error {
 	left := brokenOff(err)
 	left.Hint = "troupe serve starts it again; troupe ps -a then says what became of the job, and troupe attach " + s.args[0] + " comes back to it"
 	return left
 }
 
-func (s *seat) show(b []byte, last bool) error {
+func (s *attachSession) show(b []byte, last bool) error {
 	if s.raw {
-		b = s.passes(b)
+		b = s.filter(b)
 	}
 	return writeClean(&s.screen.out, s.cleaner, b, last)
 }
 
-// told says what else is heard.
-func (s *seat) told(ctx context.Context, said wire.AttachSaid) {
+// handleMessage says what else is heard.
+func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachSaid) {
 	switch said.Kind {
 	case wire.AttachAnswers:
-		s.answering(said)
+		s.setAnswering(said)
 	case wire.AttachGap:
 		s.shown = said.To
-		s.screen.say("%d bytes were not kept", said.To-said.From)
+		s.screen.notef("%d bytes were not kept", said.To-said.From)
 	case wire.AttachAsked: // we type; whoever wants to must take it
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRefuse})
-		s.screen.say("somebody else wants to type")
+		s.screen.notef("somebody else wants to type")
 	case wire.AttachWritten:
 		s.window.give()
 	case wire.AttachLease:
-		if s.types.Store(said.Held); said.Held {
+		if s.mayType.Store(said.Held); said.Held {
 			select {
 			case s.granted <- struct{}{}:
 			default:
 			}
 		}
-		if said.Held && !s.held {
-			s.held = true
+		if said.Held && !s.hasLease {
+			s.hasLease = true
 			close(s.lease)
 		}
 		switch said.Reason {
 		case wire.LeaseGranted:
 			if s.watches {
-				s.screen.say("nobody else types any more: now you do")
+				s.screen.notef("nobody else types any more: now you do")
 			}
 		case wire.LeaseTaken:
-			s.screen.say("somebody else types now; you watch")
+			s.screen.notef("somebody else types now; you watch")
 		case wire.LeaseRefused:
-			s.screen.say("somebody else types; you watch (troupe attach --take takes it from them)")
+			s.screen.notef("somebody else types; you watch (troupe attach --take takes it from them)")
 			s.refused(ctx)
 		}
-		s.watches, s.noted = !said.Held, false
+		s.watches, s.toldWatching = !said.Held, false
 	case wire.AttachFailed:
 		s.window.give()
 		if !s.typed {
 			s.window.refuse()
 		}
 		if s.typed && said.Error != nil && said.Error.Code == messages.Refused && said.Error.Reason == "lease" {
-			if s.noted {
+			if s.toldWatching {
 				return // each key, and each move of a mouse, is another one
 			}
-			s.noted = true
+			s.toldWatching = true
 		}
 		if s.typed || said.Error == nil || said.Error.Code != messages.JobFinished { // that its reader has ended, a pipe does not say either
-			s.screen.say("%v", said.Error)
+			s.screen.notef("%v", said.Error)
 		}
 	}
 }
 
 // ended is the end of the output, with that of the job where it has one.
-func (s *seat) ended(said wire.AttachSaid) error {
+func (s *attachSession) ended(said wire.AttachSaid) error {
 	if err := s.show(nil, true); err != nil {
-		return unwritten(err)
+		return writeError(err)
 	}
 	if said.Job == nil {
 		return nil
@@ -313,5 +313,5 @@ func (s *seat) ended(said wire.AttachSaid) error {
 	if end.Jobs[0].Outcome != messages.Exited {
 		s.screen.unpaint(true)
 	}
-	return s.endsAs(end.Jobs[0])
+	return s.exitAs(end.Jobs[0])
 }

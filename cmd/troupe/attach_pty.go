@@ -12,10 +12,10 @@ import (
 	"troupe/messages"
 )
 
-// fits gives the terminal of the job a size. Where it has it already it is changed and
+// setJobSize gives the terminal of the job a size. Where it has it already it is changed and
 // changed back: what paints the terminal does so again then, and is seen by who has just
 // come.
-func (s *seat) fits(ctx context.Context, size messages.Terminal) {
+func (s *attachSession) setJobSize(ctx context.Context, size messages.Terminal) {
 	for _, rows := range []int{size.Rows + 1, size.Rows} {
 		s.resize(ctx, messages.Terminal{Rows: rows, Cols: size.Cols})
 	}
@@ -23,14 +23,14 @@ func (s *seat) fits(ctx context.Context, size messages.Terminal) {
 
 // resize asks for a size as who is attached: when he leaves, whoever else sits there has
 // his own again.
-func (s *seat) resize(ctx context.Context, size messages.Terminal) {
+func (s *attachSession) resize(ctx context.Context, size messages.Terminal) {
 	_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachResize, Rows: size.Rows, Cols: size.Cols})
 }
 
-// asksModes finds out what our terminal is to be told to be what the job's is now, whose
+// queryModes finds out what our terminal is to be told to be what the job's is now, whose
 // program said so before we came: which screen is shown, what keys and the mouse send, the
 // line that the cursor is in. What the job writes from byte from on is shown behind that.
-func (s *seat) asksModes(job messages.Job) (from int64) {
+func (s *attachSession) queryModes(job messages.Job) (from int64) {
 	from = job.Output[0].Bytes
 	if !s.screen.out.terminal {
 		return from
@@ -68,16 +68,16 @@ func cursorLine(now wire.Screen, cols int) string {
 	return line
 }
 
-// enters makes our terminal so, when it passes on what is typed. The program paints it anew
+// enterModes makes our terminal so, when it passes on what is typed. The program paints it anew
 // itself (fits).
-func (s *seat) enters() {
+func (s *attachSession) enterModes() {
 	if s.modes != "" {
 		_, _ = s.screen.out.Write([]byte(s.modes))
 	}
 }
 
 // refused has what is on the terminal painted for who only watches, in the size that it has.
-func (s *seat) refused(ctx context.Context) {
+func (s *attachSession) refused(ctx context.Context) {
 	if s.pty {
 		_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachRepaint})
 	}
@@ -85,7 +85,7 @@ func (s *seat) refused(ctx context.Context) {
 
 // resizes gives it the size of ours when we may type, and whenever that changes while we
 // may: who watches leaves it to whoever sits there.
-func (s *seat) resizes(ctx context.Context) {
+func (s *attachSession) resizes(ctx context.Context) {
 	if !s.pty {
 		return
 	}
@@ -96,9 +96,9 @@ func (s *seat) resizes(ctx context.Context) {
 		select {
 		case <-s.granted:
 			s.size = s.main.terminalSize()
-			s.fits(ctx, s.size)
+			s.setJobSize(ctx, s.size)
 		case <-sizes:
-			if now := s.main.terminalSize(); now != s.size && s.types.Load() {
+			if now := s.main.terminalSize(); now != s.size && s.mayType.Load() {
 				s.size = now
 				s.resize(ctx, now)
 			}
@@ -108,23 +108,23 @@ func (s *seat) resizes(ctx context.Context) {
 	}
 }
 
-// passes is what of the output our terminal is shown: all, but for questions that others
+// filter is what of the output our terminal is shown: all, but for questions that others
 // answer, and the clipboard.
-func (s *seat) passes(b []byte) []byte {
+func (s *attachSession) filter(b []byte) []byte {
 	s.shown += int64(len(b))
-	if !s.mute.Questions && s.answers >= 0 && s.shown > s.answers {
+	if !s.queryFilter.Questions && s.answers >= 0 && s.shown > s.answers {
 		quiet := max(0, int64(len(b))-(s.shown-s.answers))
-		out := s.mute.Append(nil, b[:quiet])
-		s.mute.Questions = true
-		return s.mute.Append(out, b[quiet:])
+		out := s.queryFilter.Append(nil, b[:quiet])
+		s.queryFilter.Questions = true
+		return s.queryFilter.Append(out, b[quiet:])
 	}
-	return s.mute.Append(nil, b)
+	return s.queryFilter.Append(nil, b)
 }
 
-// answering hears from which byte on our terminal answers what is asked, or that it does
+// setAnswering hears from which byte on our terminal answers what is asked, or that it does
 // no more.
-func (s *seat) answering(said wire.AttachSaid) {
-	s.answers, s.mute.Questions = -1, false
+func (s *attachSession) setAnswering(said wire.AttachSaid) {
+	s.answers, s.queryFilter.Questions = -1, false
 	if said.Held {
 		s.answers = said.Offset
 	}

@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// typing passes on what is typed until the detach keys; what is no terminal, to
+// forwardInput passes on what is typed until the detach keys; what is no terminal, to
 // its end.
-func (s *seat) typing(ctx context.Context, job messages.JobID) error {
+func (s *attachSession) forwardInput(ctx context.Context, job messages.JobID) error {
 	if !s.typed { // it is read when it can go somewhere
 		select {
 		case <-s.lease:
@@ -23,14 +23,14 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 			return ctx.Err()
 		}
 	}
-	keys := lineKeys{leave: s.leave, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
-	through := leaver{keys: s.leave}
+	keys := lineEditor{leave: s.detachKeys, raw: !s.typed, echo: func(b string) { _, _ = s.screen.err.Write([]byte(b)) }}
+	through := detachScanner{keys: s.detachKeys}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
 		acts := []keyAct{}
 		if s.pty {
-			typed, left := through.take(buf[:n])
+			typed, left := through.filter(buf[:n])
 			acts = append(acts, keyAct{bytes: bytes.Clone(typed)}, keyAct{leave: left})
 		} else {
 			acts = keys.take(buf[:n])
@@ -43,7 +43,7 @@ func (s *seat) typing(ctx context.Context, job messages.JobID) error {
 		switch {
 		case errors.Is(err, io.EOF) && !s.typed:
 			_ = s.at.Say(ctx, wire.AttachRequest{Kind: wire.AttachCloseInput})
-			ctx, done := s.main.whileRead(ctx)
+			ctx, done := s.main.withStdoutReader(ctx)
 			defer done()
 			<-ctx.Done() // the job goes on, and is shown to who reads
 			return context.Cause(ctx)
@@ -67,7 +67,7 @@ func awaitHangup(ctx context.Context, err error) {
 	}
 }
 
-func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
+func (s *attachSession) act(ctx context.Context, job messages.JobID, act keyAct) error {
 	switch {
 	case act.interrupt:
 		return s.Signal(ctx, messages.SignalCommand{Job: job, Signal: "INT", Tree: true})
@@ -81,12 +81,12 @@ func (s *seat) act(ctx context.Context, job messages.JobID, act keyAct) error {
 
 // write sends input, a piece for each answer that is awaited at most. What nobody
 // types waits for the job to read; who types is told, and may still leave.
-func (s *seat) write(ctx context.Context, b []byte) error {
+func (s *attachSession) write(ctx context.Context, b []byte) error {
 	for len(b) > 0 {
 		piece := b[:min(len(b), wire.MaxAttachInput)]
 		switch {
 		case s.typed && !s.window.try():
-			s.screen.say("the job does not read; this was not sent")
+			s.screen.notef("the job does not read; this was not sent")
 			return nil
 		case !s.typed && !s.window.take(ctx):
 			<-ctx.Done() // the job goes on, and is shown

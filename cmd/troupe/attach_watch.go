@@ -12,13 +12,13 @@ import (
 // Who watches a job on a terminal, at a terminal, sees what that shows: its bytes as they
 // are, but for questions and the clipboard. He does not change its size, and types nothing.
 
-// looksOn has our terminal show that of the job, if it has one and so have we, and is the
+// watchTerminal has our terminal show that of the job, if it has one and so have we, and is the
 // byte of its output from which on it is shown. What has a screen of its own has painted
 // that already: it is drawn first, as text; else the line of the cursor is. leave gives
 // our terminal back.
-func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
+func (s *attachSession) watchTerminal(job messages.Job) (from int64, leave func()) {
 	from, leave = job.Output[0].Bytes, func() {}
-	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.foremost() {
+	if job.Terminal == (messages.Terminal{}) || !s.screen.out.terminal || !s.main.inForeground() {
 		return from, leave
 	}
 	now, err := s.Screen(s.ctx, uid(job))
@@ -26,7 +26,7 @@ func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
 		return from, leave // it is shown as text
 	}
 	if ours := s.main.terminalSize(); ours.Rows < now.Rows || ours.Cols < now.Cols {
-		s.screen.say("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
+		s.screen.notef("the terminal of job %s has %d rows and %d columns, and this one has less", job.ID, now.Rows, now.Cols)
 	}
 	s.raw = true
 	s.screen.follows(s.main)
@@ -51,9 +51,9 @@ func (s *seat) looksOn(job messages.Job) (from int64, leave func()) {
 	return now.At, leave
 }
 
-// foremost reports whether our terminal is ours to change: who does that from behind is
+// inForeground reports whether our terminal is ours to change: who does that from behind is
 // stopped.
-func (m *Main) foremost() bool {
+func (m *Main) inForeground() bool {
 	group, err := 0, error(nil)
 	_ = control(m.Out, func(fd int) { group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP) })
 	return err == nil && group == unix.Getpgrp()
@@ -62,7 +62,7 @@ func (m *Main) foremost() bool {
 // passiveScreen makes our terminal one that shows bytes as they are, and not what is typed,
 // until the function that it returns is called: Ctrl-C is a signal still, and what else was
 // typed, Ctrl-Z too, or the mouse has told, is for nobody.
-func (m *Main) passiveScreen(s *screen) (restore func()) {
+func (m *Main) passiveScreen(s *printer) (restore func()) {
 	restore, _ = m.changes(m.Out, s, func(modes *unix.Termios) {
 		modes.Oflag &^= unix.OPOST
 		modes.Lflag &^= unix.ECHO | unix.ECHONL

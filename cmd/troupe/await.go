@@ -24,13 +24,13 @@ type waitFlags struct {
 	anyJob, allJobs bool
 	match           string
 	port            string
-	quiet, timeout  duration
+	quiet, timeout  durationFlag
 	input           bool
 	request         messages.WaitJobs // what they say
 }
 
 func (m *Main) waitCommand() *cobra.Command {
-	f := &waitFlags{quiet: duration{name: "quiet"}, timeout: duration{name: "timeout"}}
+	f := &waitFlags{quiet: durationFlag{name: "quiet"}, timeout: durationFlag{name: "timeout"}}
 	cmd := &cobra.Command{
 		Use: "wait [flags] JOB...", Short: "Wait for jobs: their end, their output, a port", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
 		Long: `Wait until all of the jobs, or with --any one of them, have ended or do what the
@@ -56,7 +56,7 @@ a job can no longer do it; 124 if the time is over; 1 without such a job.`},
 	set.BoolVar(&f.input, "input", false, "until it waits for what troupe write gives it")
 	set.Var(&f.timeout, "timeout", "for D at most (default for ever)")
 	byPidFile(cmd)
-	return m.asks(cmd, f.check, func(a *asking) error { return a.wait(f) })
+	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error { return a.wait(f) })
 }
 
 // condition is what the flags say; one of them at most.
@@ -103,7 +103,7 @@ func portOf(text string) (host string, port int, err error) {
 }
 
 // check makes the request, and says what is wrong with it.
-func (f *waitFlags) check(a *asking) error {
+func (f *waitFlags) check(a *daemonCommand) error {
 	condition, err := f.condition(a.cmd.Flags().Changed)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (f *waitFlags) check(a *asking) error {
 	return nil
 }
 
-func (a *asking) wait(f *waitFlags) error {
+func (a *daemonCommand) wait(f *waitFlags) error {
 	f.request.Timeout = f.timeout.d // what is left of it, where it was waited without a daemon
 	end, err := a.Await(a.ctx, f.request)
 	if err != nil {
@@ -137,24 +137,24 @@ func (a *asking) wait(f *waitFlags) error {
 	}
 	switch {
 	case end.TimedOut:
-		a.complain(errors.New("the time of --timeout is over"))
-		return status(statusTimeout)
+		a.printError(errors.New("the time of --timeout is over"))
+		return exitStatus(statusTimeout)
 	case !end.Satisfied:
-		a.complain(errors.New("it can no longer happen: " + neverText(end.Jobs)))
-		return status(statusImpossible)
+		a.printError(errors.New("it can no longer happen: " + neverText(end.Jobs)))
+		return exitStatus(statusImpossible)
 	case f.request.Condition.Kind == messages.UntilExit && len(end.Jobs) == 1:
-		return a.endsAs(end.Jobs[0])
+		return a.exitAs(end.Jobs[0])
 	}
 	return nil
 }
 
-// endsAs ends a verb as a job has ended. Of one that did not end by itself the status
+// exitAs ends a verb as a job has ended. Of one that did not end by itself the status
 // is ours, and says little.
-func (a *asking) endsAs(job messages.Job) error {
+func (a *daemonCommand) exitAs(job messages.Job) error {
 	if job.Outcome == messages.FailedToStart || job.Outcome == messages.Lost {
-		a.complain(&job.Err)
+		a.printError(&job.Err)
 	}
-	return status(job.ExitCode())
+	return exitStatus(job.ExitCode())
 }
 
 // neverText says why no wait for some jobs can be over: they have ended or, as only

@@ -50,22 +50,22 @@ type settings struct {
 
 // limitSettings bound the work of the daemon; 0 is the default of the node.
 type limitSettings struct {
-	Starts    count `toml:"starts"`
-	Unstarted count `toml:"unstarted"`
-	Parallel  count `toml:"parallel"`
-	Finished  count `toml:"finished"`
-	Channels  count `toml:"channels"`
-	Watches   count `toml:"watches"`
-	Shells    count `toml:"shells"`
-	ShellIdle span  `toml:"shell_idle"`
+	Starts    configCount    `toml:"starts"`
+	Unstarted configCount    `toml:"unstarted"`
+	Parallel  configCount    `toml:"parallel"`
+	Finished  configCount    `toml:"finished"`
+	Channels  configCount    `toml:"channels"`
+	Watches   configCount    `toml:"watches"`
+	Shells    configCount    `toml:"shells"`
+	ShellIdle configDuration `toml:"shell_idle"`
 }
 
 // storageSettings bound what outputs take.
 type storageSettings struct {
-	Memory   size  `toml:"memory"`
-	Finished count `toml:"finished"`
-	Sealed   size  `toml:"sealed"`
-	Stored   size  `toml:"stored"`
+	Memory   configSize  `toml:"memory"`
+	Finished configCount `toml:"finished"`
+	Sealed   configSize  `toml:"sealed"`
+	Stored   configSize  `toml:"stored"`
 }
 
 // notifySettings are of what tells URLs of the ends of jobs.
@@ -75,10 +75,10 @@ type notifySettings struct {
 
 // mcpSettings bound each client of troupe mcp; 0 is the default.
 type mcpSettings struct {
-	Jobs     count    `toml:"jobs"`     // live ones
-	Sessions count    `toml:"sessions"` // live shells, and other places to run
-	Output   size     `toml:"output"`   // of one job
-	Env      []string `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
+	Jobs     configCount `toml:"jobs"`     // live ones
+	Sessions configCount `toml:"sessions"` // live shells, and other places to run
+	Output   configSize  `toml:"output"`   // of one job
+	Env      []string    `toml:"env"`      // variables of troupe mcp that its jobs have beyond the allow-list
 }
 
 // configReason is that of errors of the file; no daemon is asked where there is one.
@@ -309,27 +309,27 @@ func valueError(e *toml.DecodeError) string {
 	return text
 }
 
-// count is a number of things: 0 is the default.
-type count uint32
+// configCount is a number of things: 0 is the default.
+type configCount uint32
 
-// size is a number of bytes, as "64MiB" or "10GB".
-type size uint64
+// configSize is a number of bytes, as "64MiB" or "10GB".
+type configSize uint64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *size) UnmarshalText(text []byte) error {
+func (s *configSize) UnmarshalText(text []byte) error {
 	n, err := bytesOf(string(text))
 	if err != nil || n > 1<<62 {
 		return fmt.Errorf("%q is no size; write one like \"64MiB\" or \"10GB\"", text)
 	}
-	*s = size(n)
+	*s = configSize(n)
 	return nil
 }
 
-// span is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
-type span struct{ time.Duration }
+// configDuration is a time like "90s" or "1h30m"; 0 is none. It is no number, which has no unit.
+type configDuration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (s *span) UnmarshalText(text []byte) error {
+func (s *configDuration) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 || d > messages.MaxDuration {
 		return fmt.Errorf("%q is no time; write one like \"90s\", \"10m\" or \"1h30m\"", text)

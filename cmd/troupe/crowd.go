@@ -22,14 +22,14 @@ const (
 
 var crowded = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections"}
 
-// isCrowded is the refusal of a daemon that has no connection left.
-func isCrowded(err error) bool { return errors.Is(err, crowded) }
+// isBusy is the refusal of a daemon that has no connection left.
+func isBusy(err error) bool { return errors.Is(err, crowded) }
 
-// wasTurnedAway is that, or a connection that was closed at once, as those are
+// wasRejected is that, or a connection that was closed at once, as those are
 // that cannot even be told. What changes nothing may be asked again after it; a
 // daemon that has died is then found to be none.
-func wasTurnedAway(err error) bool {
-	return wasClosed(err) || isCrowded(err)
+func wasRejected(err error) bool {
+	return wasClosed(err) || isBusy(err)
 }
 
 // wasClosed says that the other end of a connection has closed it, or died.
@@ -42,8 +42,8 @@ func wasClosed(err error) bool {
 	return false
 }
 
-// inTurn asks until there is a connection for it, or ctx ends.
-func inTurn[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
+// retryBusy asks until there is a connection for it, or ctx ends.
+func retryBusy[T any](ctx context.Context, away func(error) bool, ask func() (T, error)) (T, error) {
 	for wait := crowdFirst; ; wait = min(2*wait, crowdMost) {
 		answer, err := ask()
 		if err == nil || !away(err) {
@@ -63,7 +63,7 @@ const answerPatience = 30 * time.Second
 
 // connect is a client of the daemon at a socket.
 func connect(ctx context.Context, socket string) (*client.Client, error) {
-	return inTurn(ctx, wasTurnedAway, func() (*client.Client, error) {
+	return retryBusy(ctx, wasRejected, func() (*client.Client, error) {
 		asked, cancel := context.WithTimeout(ctx, answerPatience)
 		defer cancel()
 		c, err := client.Dial(asked, socket)

@@ -27,28 +27,28 @@ import (
 //	lock the state ─ listen, and all else that may fail ─ open the node ─ ready ─ serve
 //	   a signal, a client's shutdown, or a failure: end the node ─ close the server
 type daemon struct {
-	main     *Main
-	report   *readiness
-	signals  *signals
-	settings *settings
-	log      zerolog.Logger
-	service  service
-	lock     *flock.Flock
-	doors    []net.Listener // of clients
-	meter    net.Listener   // of the numbers; nil: they are not told
-	token    string         // admits to a port; "": there is none
-	node     *troupe.Node
-	journal  *journal.Bolt // nil: facts are kept in memory
-	keeper   *keeper.Fleet // nil: there is none
-	server   *http.Server
-	numbers  *numbers
+	main            *Main
+	report          *readyPipe
+	signals         *signals
+	settings        *settings
+	log             zerolog.Logger
+	service         service
+	lock            *flock.Flock
+	listeners       []net.Listener // of clients
+	metricsListener net.Listener   // of the numbers; nil: they are not told
+	token           string         // admits to a port; "": there is none
+	node            *troupe.Node
+	journal         *journal.Bolt // nil: facts are kept in memory
+	keeper          *keeper.Fleet // nil: there is none
+	server          *http.Server
+	numbers         *metrics
 
-	hurry   context.Context    // ends when the end cannot wait
-	hasten  context.CancelFunc // of hurry
-	closing sync.Mutex         // whoever holds it ends the node
-	once    sync.Once          // closes ended
-	ended   chan struct{}      // closed when the node has ended for good
-	failed  chan error         // a listener that cannot go on
+	urgent     context.Context    // ends when the end cannot wait
+	makeUrgent context.CancelFunc // of hurry
+	closing    sync.Mutex         // whoever holds it ends the node
+	once       sync.Once          // closes ended
+	ended      chan struct{}      // closed when the node has ended for good
+	failed     chan error         // a listener that cannot go on
 }
 
 // open takes the daemon's places and opens what it is made of. What was taken
@@ -144,7 +144,7 @@ func (d *daemon) listen() error {
 		return err
 	}
 	if len(handed) > 0 {
-		d.doors = handed
+		d.listeners = handed
 		d.settings.Socket = socketOf(handed, d.settings.Socket)
 	} else {
 		if err := above(filepath.Dir(d.settings.Socket), socketVar); err != nil {
@@ -154,7 +154,7 @@ func (d *daemon) listen() error {
 		if err != nil {
 			return err
 		}
-		d.doors = append(d.doors, l)
+		d.listeners = append(d.listeners, l)
 	}
 	if d.settings.HTTP == "" {
 		return nil
@@ -163,7 +163,7 @@ func (d *daemon) listen() error {
 	if err != nil {
 		return err
 	}
-	d.doors = append(d.doors, l)
+	d.listeners = append(d.listeners, l)
 	return nil
 }
 
@@ -177,15 +177,15 @@ func (d *daemon) openNode() error {
 	if err := d.numbers.follow(d.node); err != nil {
 		return err
 	}
-	if d.meter != nil {
-		d.log.Info().Str("address", d.meter.Addr().String()).Msg("telling numbers")
-		d.numbers.serve(d.meter, d.token)
+	if d.metricsListener != nil {
+		d.log.Info().Str("address", d.metricsListener.Addr().String()).Msg("telling numbers")
+		d.numbers.serve(d.metricsListener, d.token)
 	}
 	d.server = http.New(http.Options{
 		Node: http.Over(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
 	})
-	d.failed = make(chan error, len(d.doors))
-	for _, l := range d.doors {
+	d.failed = make(chan error, len(d.listeners))
+	for _, l := range d.listeners {
 		d.log.Info().Str("address", l.Addr().String()).Msg("listening")
 		go func() {
 			if err := d.server.Serve(l); err != nil {
@@ -202,11 +202,11 @@ func (d *daemon) admit() error {
 	needed := d.settings.Metrics != ""
 	if needed {
 		var err error
-		if d.meter, err = http.ListenTCP(d.settings.Metrics); err != nil {
+		if d.metricsListener, err = http.ListenTCP(d.settings.Metrics); err != nil {
 			return err
 		}
 	}
-	for _, l := range d.doors {
+	for _, l := range d.listeners {
 		needed = needed || l.Addr().Network() != "unix"
 	}
 	if !needed {
@@ -228,7 +228,7 @@ func (d *daemon) run() error {
 		case sig := <-d.signals.heard:
 			if !d.signals.first(sig) {
 				d.log.Warn().Str("signal", signalName(sig)).Msg("ending at once")
-				d.hasten()
+				d.makeUrgent()
 				continue
 			}
 			d.log.Info().Str("signal", signalName(sig)).Msg("ending")
@@ -271,10 +271,10 @@ func (d *daemon) close(err error) error {
 	if d.numbers != nil {
 		d.numbers.close()
 	}
-	if d.meter != nil {
-		_ = d.meter.Close()
+	if d.metricsListener != nil {
+		_ = d.metricsListener.Close()
 	}
-	for _, l := range d.doors {
+	for _, l := range d.listeners {
 		_ = l.Close() // the server has closed those that it served
 	}
 	if d.lock != nil {
@@ -290,19 +290,19 @@ func (d *daemon) close(err error) error {
 // has failed: only those of a daemon that holds them itself end with it, at once
 // if that has failed.
 func (d *daemon) endNode(failed bool) {
-	ctx, cancel := d.hurry, func() {}
+	ctx, cancel := d.urgent, func() {}
 	if failed {
-		ctx, cancel = context.WithTimeout(d.hurry, replyPatience) // nobody may answer any more
+		ctx, cancel = context.WithTimeout(d.urgent, replyPatience) // nobody may answer any more
 	}
 	defer cancel()
 	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon has ended"}
 	err := d.node.Shutdown(ctx, r)
 	if errors.Is(err, keepJobs) {
 		if failed {
-			d.hasten()
+			d.makeUrgent()
 		}
 		r.KeepJobs = false
-		err = d.node.Shutdown(d.hurry, r)
+		err = d.node.Shutdown(d.urgent, r)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		d.log.Error().Err(err).Msg("the node has not ended in order")

@@ -125,7 +125,7 @@ func TestTypedLines(t *testing.T) {
 		{"a\tb\r", "a\tb\n", "a\tb\r\n"},
 	} {
 		var sent, shown strings.Builder
-		k := lineKeys{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
+		k := lineEditor{leave: []byte{0x10, 0x11}, echo: func(s string) { shown.WriteString(s) }}
 		for _, b := range []byte(c.typed) { // byte by byte, as they come
 			for _, act := range k.take([]byte{b}) {
 				switch {

@@ -82,13 +82,13 @@ func (g *foreground) findDetached() error {
 		return g.findDetached()
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{
-		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: keptLogs{keeper: fleet},
+		WorkDir: g.request.Dir, JobPrefix: freshPrefix(), Shells: at.Shells, Prefix: at.Prefix, Engine: fleet, Logs: outputLogs{keeper: fleet},
 	})
 	if err != nil {
 		fleet.Close(true)
 		return err
 	}
-	g.host = leaving{local{node}}
+	g.host = detachedNode{localHost{node}}
 	return nil
 }
 
@@ -112,17 +112,17 @@ func freshPrefix() string {
 	return "d" + string(b[:]) + "-"
 }
 
-// leaving is a node of this process whose jobs stay when it ends.
-type leaving struct{ local }
+// detachedNode is a node of this process whose jobs stay when it ends.
+type detachedNode struct{ localHost }
 
-func (l leaving) shutdown(ctx context.Context, r messages.ShutdownNode) error {
+func (l detachedNode) shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	r.KeepJobs = true
 	return l.node.Shutdown(ctx, r)
 }
 
-func (l leaving) ours() bool { return false }
+func (l detachedNode) ours() bool { return false }
 
-func (l leaving) pacer() (asker, time.Duration) { return nil, 0 }
+func (l detachedNode) pacer() (asker, time.Duration) { return nil, 0 }
 
 // tellDetached says where the log and the pid of a detached job are.
 func (g *foreground) tellDetached(job messages.Job) {
@@ -130,11 +130,11 @@ func (g *foreground) tellDetached(job messages.Job) {
 		return
 	}
 	log := job.Output[0].File
-	g.screen.say("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
+	g.screen.notef("job %s is detached: its log is %s, its process in %s", job.ID, log, keeper.PIDFilePath(log))
 }
 
-// alone says with the refusal that there is no daemon how detached jobs are found.
-func (m *Main) alone(e *messages.Error, at *settings) error {
+// noDaemonHint says with the refusal that there is no daemon how detached jobs are found.
+func (m *Main) noDaemonHint(e *messages.Error, at *settings) error {
 	if root := filepath.Join(at.State, detachedName); len(keeper.ListDetached(root)) > 0 {
 		e.Hint += "; detached jobs are in " + root + ", and show, logs, wait, stop and kill take their --pid-file"
 	}

@@ -16,9 +16,9 @@ import (
 	"troupe/spill"
 )
 
-// checkup is what doctor found: what this machine and user allow, and what
+// doctorReport is what doctor found: what this machine and user allow, and what
 // troupe does where they do not. It is the object of doctor --json.
-type checkup struct {
+type doctorReport struct {
 	V           int           `json:"v"`
 	OK          bool          `json:"ok"` // commands can be run, their output kept, and a daemon begin
 	Version     versionObject `json:"version"`
@@ -58,7 +58,7 @@ or a daemon, cannot be run, or the daemon can start nothing.`,
 				return err
 			}
 			if !c.OK {
-				return status(1)
+				return exitStatus(1)
 			}
 			return nil
 		},
@@ -69,8 +69,8 @@ or a daemon, cannot be run, or the daemon can start nothing.`,
 
 // examine tries everything in an engine and a store that are made for it, and
 // leaves nothing behind.
-func (m *Main) examine() *checkup {
-	c := &checkup{V: messages.JSONVersion, Version: m.describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
+func (m *Main) examine() *doctorReport {
+	c := &doctorReport{V: messages.JSONVersion, Version: m.describe(), Kernel: kernel(), UID: unix.Geteuid(), Problems: []string{}}
 	c.Daemon = m.daemon(c)
 	node := fmt.Sprintf("doctor-%d", os.Getpid())
 	store, err := spill.OpenStore(spill.Options{Node: node})
@@ -104,7 +104,7 @@ func (m *Main) examine() *checkup {
 	return c
 }
 
-func (c *checkup) problem(format string, args ...any) {
+func (c *doctorReport) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, clean(fmt.Sprintf(format, args...)))
 }
 
@@ -118,7 +118,7 @@ func kernel() string {
 }
 
 // print is the checkup for people.
-func (c *checkup) print(w io.Writer) error {
+func (c *doctorReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "troupe %s on %s, uid %d\n", c.Version.Version, clean(c.Kernel), c.UID)
 	fmt.Fprintf(t, "a command's processes are held together by: %s\n\nkernel\n", held[cmp.Or(c.Isolation, "nothing")])

@@ -38,7 +38,7 @@ func keeperText(state string) string {
 
 // daemon looks for it. A daemon that cannot be trusted or does not answer is a
 // problem; none is not, unless there can be none.
-func (m *Main) daemon(c *checkup) *daemonFound {
+func (m *Main) daemon(c *doctorReport) *daemonFound {
 	d := &daemonFound{}
 	s, err := m.settings()
 	if err != nil {

@@ -40,7 +40,7 @@ func (d directory) text() string {
 
 // directories makes the place for large outputs, as a command would, and looks
 // at it.
-func (c *checkup) directories(store *spill.Disk) []directory {
+func (c *doctorReport) directories(store *spill.Disk) []directory {
 	_, err := store.Dir()
 	root := store.Root()
 	if err != nil || root == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // state looks at the state directory of the daemon that runs, or of one that can begin.
-func (c *checkup) state(path string, running bool) {
+func (c *doctorReport) state(path string, running bool) {
 	d := c.listState(path)
 	if running && d.State == "absent" {
 		d.State, d.Why = "wrong", "it is gone"
@@ -26,7 +26,7 @@ func (c *checkup) state(path string, running bool) {
 	}
 }
 
-func (c *checkup) listState(path string) *directory {
+func (c *doctorReport) listState(path string) *directory {
 	c.Directories = append(c.Directories, inspect("state of the daemon", path))
 	return &c.Directories[len(c.Directories)-1]
 }

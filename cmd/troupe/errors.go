@@ -23,16 +23,16 @@ const (
 	signalBase  = 128 // plus the number of a signal
 )
 
-// status ends the program with an exit status when all has been said.
-type status int
+// exitStatus ends the program with an exit status when all has been said.
+type exitStatus int
 
 // Error implements error.
-func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // finish says what a verb failed with, if it has not done so itself, and is the
 // exit status.
 func (m *Main) finish(err error, asJSON bool) int {
-	var done status
+	var done exitStatus
 	switch {
 	case err == nil:
 		return 0

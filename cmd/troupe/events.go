@@ -36,13 +36,13 @@ what happens; a daemon that restarts is waited for. What is no longer held is sa
 	set.BoolVar(&f.ends, "ends", false, "only the ends of jobs")
 	_ = cmd.RegisterFlagCompletionFunc("job", m.jobIDs(true, 0))
 	set.Bool("json", false, "print one object a line")
-	return m.asks(cmd, scoped(&f.scope), func(a *asking) error {
+	return m.daemonCommand(cmd, scoped(&f.scope), func(a *daemonCommand) error {
 		a.json, _ = set.GetBool("json")
-		return a.endless(func() error { return a.events(f) })
+		return a.untilReaderGone(func() error { return a.events(f) })
 	})
 }
 
-func (a *asking) events(f *eventFlags) error {
+func (a *daemonCommand) events(f *eventFlags) error {
 	r := messages.Subscribe{
 		After: messages.Seq(f.after), Now: f.follow && !a.cmd.Flags().Changed("after"),
 		Filter: messages.Filter{Scope: messages.ScopePath(f.scope), Ends: f.ends},
@@ -70,7 +70,7 @@ func (a *asking) events(f *eventFlags) error {
 }
 
 // event prints one.
-func (a *asking) event(e wire.Event) error {
+func (a *daemonCommand) event(e wire.Event) error {
 	if a.json {
 		return a.object(e)
 	}

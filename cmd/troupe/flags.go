@@ -19,9 +19,9 @@ type runFlags struct {
 	envFile []string
 	shell   string
 
-	timeout, grace, promoteAfter duration
-	onExit, streams, envPolicy   word
-	maxOutput                    quota
+	timeout, grace, promoteAfter durationFlag
+	onExit, streams, envPolicy   enumFlag
+	maxOutput                    quotaFlag
 	noStdin, interactive, pty    bool
 	background, noDaemon, detach bool
 	json                         bool
@@ -71,7 +71,7 @@ func (m *Main) runCommand() *cobra.Command {
 	}
 	f.cmd = cmd
 	f.define()
-	for name, w := range map[string]word{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
+	for name, w := range map[string]enumFlag{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.kind, "|"), cobra.ShellCompDirectiveNoFileComp))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -82,9 +82,9 @@ func (m *Main) runCommand() *cobra.Command {
 }
 
 func (f *runFlags) define() {
-	f.timeout, f.grace, f.promoteAfter = duration{name: "timeout"}, duration{name: "grace", zero: true}, duration{name: "promote-after"}
-	f.onExit, f.streams = word{kind: "keep|kill|adopt"}, word{kind: "merged|separate"}
-	f.envPolicy = word{kind: "caller|allow|agent|clean"}
+	f.timeout, f.grace, f.promoteAfter = durationFlag{name: "timeout"}, durationFlag{name: "grace", zero: true}, durationFlag{name: "promote-after"}
+	f.onExit, f.streams = enumFlag{kind: "keep|kill|adopt"}, enumFlag{kind: "merged|separate"}
+	f.envPolicy = enumFlag{kind: "caller|allow|agent|clean"}
 	set := f.cmd.Flags()
 	set.SetInterspersed(false)
 	set.SortFlags = false

@@ -30,12 +30,12 @@ const (
 	guardSize = 1 << 10
 )
 
-// guard is that process, as we see it.
-type guard struct{ text *os.File }
+// terminalGuard is that process, as we see it.
+type terminalGuard struct{ text *os.File }
 
 // keep has a text shown should we be killed. It is there at once, whole, and whoever
 // is killed between two has the first.
-func (g *guard) keep(text string) {
+func (g *terminalGuard) keep(text string) {
 	p := make([]byte, guardSize)
 	copy(p, text)
 	_, _ = g.text.WriteAt(p, 0)
@@ -44,12 +44,12 @@ func (g *guard) keep(text string) {
 // guarded has our terminal restored to some modes, should we be killed, until the
 // function that it returns is called: that, and what was changed of it on the screen. Where
 // there is no room for a process more, it is not: that hinders no command.
-func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) {
+func (m *Main) guarded(at *os.File, was *unix.Termios, s *printer) (over func()) {
 	text, err := unnamedFile()
 	if err != nil {
 		return func() {}
 	}
-	s.guardedBy(&guard{text})
+	s.guardedBy(&terminalGuard{text})
 	process, w, err := startGuard(at, was, text)
 	if err != nil {
 		s.guardedBy(nil)
@@ -59,7 +59,7 @@ func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) 
 	return func() {
 		s.guardedBy(nil)
 		if s.stuck.Load() { // it has our end behind it, and waits for the terminal
-			s.again = func() { _, w, _ = startGuard(at, was, text) }
+			s.restartGuard = func() { _, w, _ = startGuard(at, was, text) }
 			return
 		}
 		_, _ = w.Write([]byte{1})
@@ -72,7 +72,7 @@ func (m *Main) guarded(at *os.File, was *unix.Termios, s *screen) (over func()) 
 // changes has our terminal have other modes until the function that it returns is called,
 // or until we are killed. done: it is one, and has them. how says in the end with which
 // request it gets back those that it had.
-func (m *Main) changes(at *os.File, s *screen, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
+func (m *Main) changes(at *os.File, s *printer, change func(modes *unix.Termios), how func() uint) (restore func(), done bool) {
 	restore = func() {}
 	_ = control(at, func(fd int) {
 		was, err := unix.IoctlGetTermios(fd, getTermios)
@@ -125,9 +125,9 @@ func startGuard(at *os.File, was *unix.Termios, text *os.File) (process *exec.Cm
 
 // guardAgain starts the guard of a terminal that is stuck once more: the end of a node of
 // this process has ended all its children.
-func (s *screen) guardAgain() {
-	if s.again != nil {
-		s.again()
+func (s *printer) guardAgain() {
+	if s.restartGuard != nil {
+		s.restartGuard()
 	}
 }
 

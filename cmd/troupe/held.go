@@ -14,10 +14,10 @@ import (
 	"troupe/spill"
 )
 
-// tellHeld says once that the command waits because its output cannot be
+// warnOutputFull says once that the command waits because its output cannot be
 // stored: it would look as if it had nothing to do. Where waiting does not help
 // the command is ended. It listens until the function that it returns is called.
-func (g *foreground) tellHeld(ctx context.Context) func() {
+func (g *foreground) warnOutputFull(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -29,11 +29,11 @@ func (g *foreground) tellHeld(ctx context.Context) func() {
 		switch {
 		case err != nil: // it is over
 		case atLimit(g.request.Quota, job):
-			g.screen.say("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
+			g.screen.notef("the output has reached its limit of %s: the command waits; Ctrl-C ends it", humanize.IBytes(uint64(g.request.Quota.Bytes)))
 		case !g.host.ours():
-			g.screen.say("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
+			g.screen.notef("the daemon cannot store the output: the command waits until it can; troupe doctor may say why, Ctrl-C ends it")
 		default:
-			g.tellNoRoom()
+			g.warnNoSpace()
 		}
 	}()
 	return func() {
@@ -50,13 +50,13 @@ func atLimit(q messages.Quota, job messages.Job) bool {
 	})
 }
 
-// tellNoRoom says that the output waits for room, or that there will be none.
-func (g *foreground) tellNoRoom() {
+// warnNoSpace says that the output waits for room, or that there will be none.
+func (g *foreground) warnNoSpace() {
 	if err := homeless(); err != nil {
-		g.cannot(err)
+		g.abort(err)
 		return
 	}
-	g.screen.say("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
+	g.screen.notef("the output cannot be stored in %s: the command waits until it can; troupe doctor may say why, Ctrl-C ends it", os.TempDir())
 }
 
 // homeless says why there can be no place for outputs, however long one waits:

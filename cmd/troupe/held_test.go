@@ -38,8 +38,8 @@ func TestWhatEndsACommandWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	g := &foreground{useless: make(chan error, 1)}
 	first := errors.New("first")
-	g.cannot(first)
-	g.cannot(errors.New("second"))
+	g.abort(first)
+	g.abort(errors.New("second"))
 	if got := <-g.useless; got != first {
 		t.Errorf("heard %v", got)
 	}

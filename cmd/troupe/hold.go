@@ -16,16 +16,16 @@ import (
 const slowAfter = 20 * time.Millisecond
 
 // pacer implements host.
-func (h *remote) pacer() (asker, time.Duration) { return &holder{remote: h}, slowAfter }
+func (h *daemonHost) pacer() (asker, time.Duration) { return &daemonPauser{daemonHost: h}, slowAfter }
 
-// holder asks the daemon how far a job is, and to hold it back.
-type holder struct {
-	*remote
+// daemonPauser asks the daemon how far a job is, and to hold it back.
+type daemonPauser struct {
+	*daemonHost
 	release func() // guarded by the brake that asks
 }
 
 // AskAgain implements asker.
-func (h *holder) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
+func (h *daemonPauser) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
 	if err := h.await(ctx); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (h *holder) AskAgain(ctx context.Context, request func() messages.Refusable
 }
 
 // follow waits for a byte behind r.From, and says how many there are.
-func (h *holder) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
+func (h *daemonPauser) follow(ctx context.Context, r messages.FollowOutput) (any, error) {
 	next, _, err := h.look(ctx, client.Range{Stream: r.Stream, Offset: r.From, Limit: 1, Follow: true}, h.name(r.Job))
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (h *holder) follow(ctx context.Context, r messages.FollowOutput) (any, erro
 }
 
 // look reads a byte at most: where it ends, and the size, are what is wanted.
-func (h *holder) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
-	out, err := inTurn(ctx, wasTurnedAway, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
+func (h *daemonPauser) look(ctx context.Context, what client.Range, id messages.JobID) (next, size int64, err error) {
+	out, err := retryBusy(ctx, wasRejected, func() (*client.Output, error) { return h.client.Output(ctx, id, what) })
 	if err != nil {
 		return 0, 0, err
 	}
@@ -66,7 +66,7 @@ func (h *holder) look(ctx context.Context, what client.Range, id messages.JobID)
 }
 
 // hold holds the job, until it is let go or we vanish.
-func (h *holder) hold(ctx context.Context, r messages.PauseOutput) error {
+func (h *daemonPauser) hold(ctx context.Context, r messages.PauseOutput) error {
 	if !r.Hold {
 		if h.release != nil {
 			h.release()
@@ -74,7 +74,7 @@ func (h *holder) hold(ctx context.Context, r messages.PauseOutput) error {
 		}
 		return nil
 	}
-	release, err := inTurn(ctx, wasTurnedAway, func() (func(), error) {
+	release, err := retryBusy(ctx, wasRejected, func() (func(), error) {
 		return h.client.Hold(context.WithoutCancel(ctx), h.name(r.Job))
 	})
 	if err == nil {

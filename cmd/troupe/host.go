@@ -42,24 +42,24 @@ type follower interface {
 	Gaps() []messages.OutputGap
 }
 
-// local is a node of this process.
-type local struct{ node *troupe.Node }
+// localHost is a node of this process.
+type localHost struct{ node *troupe.Node }
 
-func (l local) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+func (l localHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
 	s := l.node.Submit(r)
 	return messages.JobID(s.UID), func() (messages.Job, error) { return s.Wait(context.Background()) }
 }
 
-func (l local) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (l localHost) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	return l.node.Job(ctx, id)
 }
 
-func (l local) stop(ctx context.Context, r messages.StopCommand) error {
+func (l localHost) stop(ctx context.Context, r messages.StopCommand) error {
 	_, err := l.node.Ask(ctx, r)
 	return err
 }
 
-func (l local) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
+func (l localHost) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
 	f, err := l.node.Output(ctx, id, stream, from)
 	if err == nil && to >= 0 {
 		f.Until(to)
@@ -67,7 +67,7 @@ func (l local) output(ctx context.Context, id messages.JobID, stream messages.St
 	return f, err
 }
 
-func (l local) blocked(ctx context.Context, id messages.JobID) bool {
+func (l localHost) blocked(ctx context.Context, id messages.JobID) bool {
 	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
 	if err != nil {
 		return false // the node has ended, and says so itself
@@ -85,22 +85,22 @@ func (l local) blocked(ctx context.Context, id messages.JobID) bool {
 	}
 }
 
-func (l local) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
+func (l localHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
 	return l.node.Read(ctx, messages.ReadOutput{Job: id, Stream: stream, View: messages.View{Kind: messages.ViewSize}})
 }
 
-func (l local) view(_ context.Context, job messages.Job) (view.View, error) {
+func (l localHost) view(_ context.Context, job messages.Job) (view.View, error) {
 	return l.node.View(job, view.Options{Bytes: view.DefaultBytes})
 }
 
-func (l local) keep(job messages.Job, out messages.StreamOutput) (string, error) {
+func (l localHost) keep(job messages.Job, out messages.StreamOutput) (string, error) {
 	return l.node.KeepOutput(job, out.Stream)
 }
 
-func (l local) pacer() (asker, time.Duration) { return l.node, 0 }
+func (l localHost) pacer() (asker, time.Duration) { return l.node, 0 }
 
-func (l local) shutdown(ctx context.Context, r messages.ShutdownNode) error {
+func (l localHost) shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	return l.node.Shutdown(ctx, r)
 }
 
-func (l local) ours() bool { return true }
+func (l localHost) ours() bool { return true }

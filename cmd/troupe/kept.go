@@ -10,15 +10,15 @@ import (
 	"troupe/spill"
 )
 
-// keptLogs are the outputs of jobs: the journal has what is small, of jobs that are
+// outputLogs are the outputs of jobs: the journal has what is small, of jobs that are
 // over, and their keeper the rest.
-type keptLogs struct {
+type outputLogs struct {
 	keeper  *keeper.Fleet
 	journal journal.Outputs // nil: nothing is recorded
 }
 
 // Open implements actors.Logs.
-func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
+func (k outputLogs) Open(id string, stream uint8) (spill.Log, error) {
 	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == stream {
@@ -33,7 +33,7 @@ func (k keptLogs) Open(id string, stream uint8) (spill.Log, error) {
 
 // small is what the journal has of a job. One that is closed or damaged has nothing; the
 // keeper may have it still, and has that of all that live.
-func (k keptLogs) small(id string) []journal.Output {
+func (k outputLogs) small(id string) []journal.Output {
 	if k.journal == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (k keptLogs) small(id string) []journal.Output {
 }
 
 // Order tells in which order the streams of a job arrived.
-func (k keptLogs) Order(id string) (*spill.Order, error) {
+func (k outputLogs) Order(id string) (*spill.Order, error) {
 	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == journal.OrderOf {
@@ -59,13 +59,13 @@ func (k keptLogs) Order(id string) (*spill.Order, error) {
 }
 
 // Remove implements actors.Logs. What the journal has goes with the record.
-func (k keptLogs) Remove(id string) error {
+func (k outputLogs) Remove(id string) error {
 	k.keeper.Remove(messages.UID(id))
 	return nil
 }
 
 // States implements actors.ManyLogs.
-func (k keptLogs) States(ids []string) map[spill.Name]spill.State {
+func (k outputLogs) States(ids []string) map[spill.Name]spill.State {
 	all := map[spill.Name]spill.State{}
 	var ask []messages.UID
 	for _, id := range ids {
@@ -84,7 +84,7 @@ func (k keptLogs) States(ids []string) map[spill.Name]spill.State {
 }
 
 // Small implements actors.SmallLogs.
-func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
+func (k outputLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 	if k.journal == nil {
 		return nil
 	}
@@ -104,4 +104,4 @@ func (k keptLogs) Small(job messages.Job) (all []actors.SmallOutput) {
 }
 
 // Recorded implements actors.SmallLogs.
-func (k keptLogs) Recorded(uid messages.UID) { k.keeper.ReleaseSmall(uid) }
+func (k outputLogs) Recorded(uid messages.UID) { k.keeper.ReleaseSmall(uid) }

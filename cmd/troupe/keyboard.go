@@ -13,10 +13,10 @@ type keyAct struct {
 	interrupt, end, leave bool
 }
 
-// lineKeys makes lines of what is typed, as a terminal does for a program that
+// lineEditor makes lines of what is typed, as a terminal does for a program that
 // reads it: with backspace and an echo. It sees the detach keys at once. What is
 // raw passes as it is, and has none.
-type lineKeys struct {
+type lineEditor struct {
 	leave []byte
 	raw   bool
 	echo  func(string)
@@ -31,7 +31,7 @@ const (
 	keyKill      = 0x15 // Ctrl-U: the line
 )
 
-func (k *lineKeys) take(typed []byte) []keyAct {
+func (k *lineEditor) take(typed []byte) []keyAct {
 	if k.raw {
 		if len(typed) == 0 {
 			return nil
@@ -60,7 +60,7 @@ func (k *lineKeys) take(typed []byte) []keyAct {
 }
 
 // key takes one byte of a line.
-func (k *lineKeys) key(b byte) (keyAct, bool) {
+func (k *lineEditor) key(b byte) (keyAct, bool) {
 	switch b {
 	case keyInterrupt:
 		k.line = nil
@@ -93,14 +93,14 @@ func (k *lineKeys) key(b byte) (keyAct, bool) {
 	return keyAct{}, false
 }
 
-func (k *lineKeys) send() (keyAct, bool) {
+func (k *lineEditor) send() (keyAct, bool) {
 	line := k.line
 	k.line = nil
 	return keyAct{bytes: line}, true
 }
 
 // rubOut takes the last character back.
-func (k *lineKeys) rubOut() {
+func (k *lineEditor) rubOut() {
 	if len(k.line) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (k *lineKeys) rubOut() {
 
 // keyboard makes our terminal give each key at once, until the function that it
 // returns is called. Elsewhere it does nothing.
-func (m *Main) keyboard(s *screen) (restore func()) {
+func (m *Main) keyboard(s *printer) (restore func()) {
 	restore, _ = m.changes(m.In, s, func(modes *unix.Termios) {
 		modes.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
 		modes.Iflag &^= unix.IXON | unix.ICRNL

@@ -9,16 +9,16 @@ import (
 	"troupe/shell"
 )
 
-// leaver looks for the detach keys in what is typed, however the terminal sends them: a
+// detachScanner looks for the detach keys in what is typed, however the terminal sends them: a
 // program may have asked for sequences (kitty's keyboard, xterm's modifyOtherKeys). What may
 // be their beginning waits for the next key. What is pasted is no key.
-type leaver struct {
-	keys  []byte   // none: nothing leaves
-	begun int      // how many of them were typed
-	held  [][]byte // … as they were sent
-	rest  []byte   // a sequence that has no end yet
-	last  []byte   // what was typed last, in which a paste begins and ends
-	paste bool     // it has begun
+type detachScanner struct {
+	keys    []byte   // none: nothing leaves
+	matched int      // how many of them were typed
+	pending [][]byte // … as they were sent
+	partial []byte   // a sequence that has no end yet
+	last    []byte   // what was typed last, in which a paste begins and ends
+	paste   bool     // it has begun
 }
 
 const (
@@ -29,30 +29,30 @@ const (
 	maxTyped = 64
 )
 
-// take gives what is to be passed on of what was typed, and says whether the keys were
+// filter gives what is to be passed on of what was typed, and says whether the keys were
 // all there: what is behind them is for nobody.
-func (l *leaver) take(typed []byte) (pass []byte, left bool) {
+func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
 	if len(l.keys) == 0 {
 		return typed, false
 	}
-	typed = append(l.rest, typed...)
-	l.rest = nil
+	typed = append(l.partial, typed...)
+	l.partial = nil
 	for len(typed) > 0 {
 		n := 1
 		if !l.paste {
 			n = keyLength(typed)
 		}
 		if n > len(typed) {
-			l.rest = bytes.Clone(typed)
+			l.partial = bytes.Clone(typed)
 			return pass, false
 		}
 		key := typed[:n]
 		typed = typed[n:]
 		if l.pasted(key) {
-			pass = l.gives(pass, key)
+			pass = l.pass(pass, key)
 			continue
 		}
-		if pass = l.key(pass, key); l.begun == len(l.keys) {
+		if pass = l.key(pass, key); l.matched == len(l.keys) {
 			return pass, true
 		}
 	}
@@ -60,43 +60,43 @@ func (l *leaver) take(typed []byte) (pass []byte, left bool) {
 }
 
 // key takes one key, which waits if it may be one of those that leave.
-func (l *leaver) key(pass, key []byte) []byte {
+func (l *detachScanner) key(pass, key []byte) []byte {
 	means := key
 	if len(key) > 1 {
 		means = shell.Retype(key, shell.KeyMode{})
 	}
-	if l.begun > 0 && (len(means) == 0 || isModifier(key)) {
-		l.held = append(l.held, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
+	if l.matched > 0 && (len(means) == 0 || isModifier(key)) {
+		l.pending = append(l.pending, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
 		return pass
 	}
-	if len(means) > 0 && bytes.HasPrefix(l.keys[l.begun:], means) {
-		l.begun += len(means)
-		l.held = append(l.held, bytes.Clone(key))
+	if len(means) > 0 && bytes.HasPrefix(l.keys[l.matched:], means) {
+		l.matched += len(means)
+		l.pending = append(l.pending, bytes.Clone(key))
 		return pass
 	}
-	if l.begun == 0 {
+	if l.matched == 0 {
 		return append(pass, key...)
 	}
-	again := append(l.held[1:], key) // those behind the first may be the beginning of them still
-	pass = append(pass, l.held[0]...)
-	l.begun, l.held = 0, nil
+	again := append(l.pending[1:], key) // those behind the first may be the beginning of them still
+	pass = append(pass, l.pending[0]...)
+	l.matched, l.pending = 0, nil
 	for _, key := range again {
 		pass = l.key(pass, key)
 	}
 	return pass
 }
 
-// gives passes on what has waited, and a key.
-func (l *leaver) gives(pass, key []byte) []byte {
-	for _, held := range l.held {
+// pass passes on what has waited, and a key.
+func (l *detachScanner) pass(pass, key []byte) []byte {
+	for _, held := range l.pending {
 		pass = append(pass, held...)
 	}
-	l.begun, l.held = 0, nil
+	l.matched, l.pending = 0, nil
 	return append(pass, key...)
 }
 
 // pasted reports whether a key belongs to a paste, with what begins and ends one.
-func (l *leaver) pasted(key []byte) bool {
+func (l *detachScanner) pasted(key []byte) bool {
 	was := l.paste
 	l.last = append(l.last, key...)
 	l.last = l.last[max(0, len(l.last)-len(pasteEnds)):]

@@ -40,15 +40,15 @@ func TestDetachKeys(t *testing.T) {
 			keys, err = controlKeys(c.keys)
 			require.NoError(t, err)
 		}
-		l := leaver{keys: keys}
-		pass, left := l.take([]byte(c.typed))
+		l := detachScanner{keys: keys}
+		pass, left := l.filter([]byte(c.typed))
 		require.Equal(t, c.pass, string(pass), name)
 		require.Equal(t, c.left, left, name)
 
 		for cut := 3; cut < len(c.typed); cut++ { // in two pieces; Escape alone is a key
-			l, all := leaver{keys: keys}, ""
+			l, all := detachScanner{keys: keys}, ""
 			for _, piece := range []string{c.typed[:cut], c.typed[cut:]} {
-				pass, left = l.take([]byte(piece))
+				pass, left = l.filter([]byte(piece))
 				if all += string(pass); left {
 					break
 				}
@@ -71,7 +71,7 @@ func TestDetachKeysOfLines(t *testing.T) {
 		"ab\raad": {{bytes: []byte("ab\n")}, {leave: true}},
 		"aaab\r":  {{bytes: []byte("aaab\n")}},
 	} {
-		k := lineKeys{leave: []byte("aad"), echo: func(string) {}}
+		k := lineEditor{leave: []byte("aad"), echo: func(string) {}}
 		require.Equal(t, want, k.take([]byte(typed)), typed)
 	}
 }
@@ -79,14 +79,14 @@ func TestDetachKeysOfLines(t *testing.T) {
 // A paste is known by its ends wherever they are cut.
 func TestDetachKeysInAPasteInPieces(t *testing.T) {
 	t.Parallel()
-	l, all := leaver{keys: []byte("\x10\x11")}, ""
+	l, all := detachScanner{keys: []byte("\x10\x11")}, ""
 	const typed = "\x1b[200~a\x10\x11b\x1b[201~c"
 	for i := range len(typed) {
-		pass, left := l.take([]byte(typed[i : i+1]))
+		pass, left := l.filter([]byte(typed[i : i+1]))
 		require.False(t, left)
 		all += string(pass)
 	}
 	require.Equal(t, typed, all)
-	_, left := l.take([]byte("\x10\x11"))
+	_, left := l.filter([]byte("\x10\x11"))
 	require.True(t, left)
 }

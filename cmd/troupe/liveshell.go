@@ -42,9 +42,9 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) == nil
 }
 
-// whyUnset asks why the shell of a job has nothing of what is set up for it.
-func (g *foreground) whyUnset(job messages.Job) string {
-	h, ok := g.host.(*remote)
+// snapshotError asks why the shell of a job has nothing of what is set up for it.
+func (g *foreground) snapshotError(job messages.Job) string {
+	h, ok := g.host.(*daemonHost)
 	if !ok || g.flags.json || !job.HasFlag(messages.FlagNoSnapshot) {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (g *foreground) whyUnset(job messages.Job) string {
 }
 
 // session asks for the session of a job, as it is now. It may not be there.
-func (h *remote) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
+func (h *daemonHost) session(ctx context.Context, job messages.Job) (in messages.SessionInfo, is bool) {
 	list, err := h.client.Sessions(ctx, cmp.Or(job.Scope, messages.MainScope))
 	if err != nil {
 		return in, false

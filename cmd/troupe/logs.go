@@ -42,12 +42,12 @@ left out; elsewhere every byte passes as it is.`,
 	set.StringVar(&f.sinceText, "since", "", "only what was printed in the last `D` (10m), or since a moment (RFC 3339, or as troupe show has it)")
 	set.BoolVar(&f.raw, "raw", false, "leave in what acts on a terminal")
 	byPidFile(cmd)
-	check := func(a *asking) error { return f.check(a.cmd.Flags().Changed, a.json) }
-	return m.asks(cmd, check, func(a *asking) error {
+	check := func(a *daemonCommand) error { return f.check(a.cmd.Flags().Changed, a.json) }
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
 		if !f.follow {
 			return a.logs(f)
 		}
-		return a.endless(func() error { return a.logs(f) })
+		return a.untilReaderGone(func() error { return a.logs(f) })
 	})
 }
 
@@ -108,7 +108,7 @@ func (f *logFlags) moment(now time.Time) error {
 	return e
 }
 
-func (a *asking) logs(f *logFlags) error {
+func (a *daemonCommand) logs(f *logFlags) error {
 	job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 	if err != nil {
 		return err
@@ -130,9 +130,9 @@ func (a *asking) logs(f *logFlags) error {
 		return a.object(page)
 	}
 	s := a.main.newScreen()
-	var reels []*reel
+	var reels []*logPrinter
 	for _, stream := range streams {
-		r := &reel{asking: a, job: uid(job), stream: stream, flags: f, to: &s.out}
+		r := &logPrinter{daemonCommand: a, job: uid(job), stream: stream, flags: f, to: &s.out}
 		if stream == messages.Stderr && len(streams) > 1 {
 			r.to = &s.err
 		}
@@ -145,7 +145,7 @@ func (a *asking) logs(f *logFlags) error {
 		err = showBoth(reels[0], reels[1])
 	} else {
 		for _, r := range reels {
-			err = errors.Join(err, r.show())
+			err = errors.Join(err, r.print())
 		}
 	}
 	if f.follow && (err == nil || errors.Is(err, daemonLeft)) {
@@ -160,25 +160,25 @@ const lostPatience = time.Second
 
 // followed is how following a job ends, whose output has ended or broken off: of one
 // that is lost nobody knows what else it has printed, and it ends so.
-func (a *asking) followed(id messages.JobID, err error) error {
+func (a *daemonCommand) followed(id messages.JobID, err error) error {
 	end, problem := a.Await(a.ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lostPatience})
 	if problem != nil || len(end.Jobs) != 1 || end.Jobs[0].Outcome != messages.Lost {
 		return err
 	}
-	return a.endsAs(end.Jobs[0])
+	return a.exitAs(end.Jobs[0])
 }
 
 // showBoth shows two streams in the order in which they came.
-func showBoth(out, err *reel) error {
+func showBoth(out, err *logPrinter) error {
 	what := client.BothRange{Since: out.flags.since, Follow: out.flags.follow}
 	var problem error
-	if what.Stdout, problem = out.begin(); problem != nil {
+	if what.Stdout, problem = out.startOffset(); problem != nil {
 		return problem
 	}
-	if what.Stderr, problem = err.begin(); problem != nil {
+	if what.Stderr, problem = err.startOffset(); problem != nil {
 		return problem
 	}
-	of := map[messages.Stream]*reel{out.stream: out, err.stream: err}
+	of := map[messages.Stream]*logPrinter{out.stream: out, err.stream: err}
 	gaps, problem := out.Both(out.ctx, out.job, what, func(stream messages.Stream, b []byte) error {
 		r := of[stream]
 		if r == nil {
@@ -197,7 +197,7 @@ func showBoth(out, err *reel) error {
 	if problem != nil {
 		return leftEarly(problem)
 	}
-	out.lost(gaps)
+	out.printGap(gaps)
 	return nil
 }
 

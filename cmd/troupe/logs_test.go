@@ -22,7 +22,7 @@ func TestLogsTellsTheFirstFault(t *testing.T) {
 func TestSettingsTellTheFirstFault(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		c := &checker{}
+		c := &settingsChecker{}
 		c.omp(&ompSettings{Skills: []string{"a"}, Agents: []string{"b"}, Plans: []string{"c"}, Memories: []string{"d"}})
 		require.ErrorContains(t, c.err, "omp.skills")
 	}

@@ -209,7 +209,7 @@ func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *m
 	defer endpoint.Close()
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
-	m.newScreen().say("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
+	m.newScreen().notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
 	return serveUntil(ctx, http.Few(l, mcpDoors), http.Guard(token, mux))
 }
 

@@ -14,9 +14,9 @@ import (
 	"troupe/shell"
 )
 
-// checker finds what is wrong with the settings of a dialect before anything is started
+// settingsChecker finds what is wrong with the settings of a dialect before anything is started
 // for it: the first fault stays. The decoder has seen already that each is of its type.
-type checker struct {
+type settingsChecker struct {
 	file string   // where they stand
 	text string   // of it
 	env  []string // of troupe mcp
@@ -24,14 +24,14 @@ type checker struct {
 }
 
 // wrong says of a setting what is wrong with it, and what to do.
-func (c *checker) wrong(setting, why string, args ...any) {
+func (c *settingsChecker) wrong(setting, why string, args ...any) {
 	if c.err == nil {
 		c.err = settingError(c.file, c.text, setting, setting+" "+fmt.Sprintf(why, args...))
 	}
 }
 
 // path is that of a file or directory: where a server is started says nothing of it.
-func (c *checker) path(setting, path string) bool {
+func (c *settingsChecker) path(setting, path string) bool {
 	switch {
 	case path == "":
 		return false
@@ -43,7 +43,7 @@ func (c *checker) path(setting, path string) bool {
 }
 
 // directory is one that is there, or that can be there later.
-func (c *checker) directory(setting, path string) {
+func (c *settingsChecker) directory(setting, path string) {
 	if !c.path(setting, path) {
 		return
 	}
@@ -52,7 +52,7 @@ func (c *checker) directory(setting, path string) {
 	}
 }
 
-func (c *checker) directories(setting string, paths []string) {
+func (c *settingsChecker) directories(setting string, paths []string) {
 	for _, path := range paths {
 		if path == "" {
 			c.wrong(setting, "has an empty path; leave it out")
@@ -62,7 +62,7 @@ func (c *checker) directories(setting string, paths []string) {
 }
 
 // shell is one that can be executed.
-func (c *checker) shell(setting, path string) {
+func (c *settingsChecker) shell(setting, path string) {
 	_, bad := shell.Select(shell.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
 		info, err := (disk.Files{}).Stat(path)
 		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
@@ -72,14 +72,14 @@ func (c *checker) shell(setting, path string) {
 	}
 }
 
-func (c *checker) atMost(setting string, given, most span) {
+func (c *settingsChecker) atMost(setting string, given, most configDuration) {
 	if given.Duration > most.Duration {
 		c.wrong(setting, "is %s; it must be at most %s", given.Duration, most.Duration)
 	}
 }
 
 // mcp checks those of troupe mcp itself that its dialects use.
-func (c *checker) mcp(s mcpSettings) {
+func (c *settingsChecker) mcp(s mcpSettings) {
 	for _, name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "= \t\n\x00") {
 			c.wrong("mcp.env", "has %q; it is a list of names of variables, without their values", name)
@@ -93,7 +93,7 @@ const (
 	ompMostTimeout  = time.Hour
 )
 
-func (c *checker) omp(s *ompSettings) {
+func (c *settingsChecker) omp(s *ompSettings) {
 	if waits := omp.PollWaits(); s.PollWait.Duration != 0 && !slices.Contains(waits, s.PollWait.Duration) {
 		c.wrong("omp.poll_wait", "is %s; it must be one of %s", s.PollWait.Duration, spans(waits))
 	}
@@ -117,7 +117,7 @@ func (c *checker) omp(s *ompSettings) {
 
 // rule checks one that is typed: the host's own may be void, and are then skipped
 // but nobody means that who writes one.
-func (c *checker) rule(setting string, nth int, r rule) {
+func (c *settingsChecker) rule(setting string, nth int, r rule) {
 	why := ""
 	switch {
 	case r.Pattern == "":
@@ -134,7 +134,7 @@ func (c *checker) rule(setting string, nth int, r rule) {
 	}
 }
 
-func (c *checker) opencode(s *opencodeSettings) {
+func (c *settingsChecker) opencode(s *opencodeSettings) {
 	c.shell("opencode.shell", s.Shell)
 	c.directory("opencode.temp_dir", s.TempDir)
 	c.directory("opencode.data_dir", s.DataDir)
@@ -145,8 +145,8 @@ func (c *checker) opencode(s *opencodeSettings) {
 	}
 }
 
-func (c *checker) copilot(s *copilotSettings) {
-	c.atMost("copilot.initial_wait", s.InitialWait, span{copilot.MostWait})
+func (c *settingsChecker) copilot(s *copilotSettings) {
+	c.atMost("copilot.initial_wait", s.InitialWait, configDuration{copilot.MostWait})
 	c.directory("copilot.detached_logs", s.DetachedLogs)
 	if name := s.DetachedNames; strings.ContainsAny(name, "/\x00\n") || len(name) > messages.MaxNameLength || strings.HasPrefix(name, ".") {
 		c.wrong("copilot.detached_names", "is %q; it must be the beginning of the name of a file, of at most %d bytes", name, messages.MaxNameLength)

@@ -31,8 +31,8 @@ func checkDialect(name string) error {
 	return messages.Invalid("dialect", "there is no dialect "+name+"; use one of "+strings.Join(dialectNames, ", "))
 }
 
-// speaker makes the sessions of a dialect.
-type speaker struct {
+// dialectFactory makes the sessions of a dialect.
+type dialectFactory struct {
 	at   *settings
 	dir  string   // in which troupe mcp was started
 	home string   // what ~ means
@@ -56,7 +56,7 @@ func sessionsDir() string {
 // mcpDialect is the dialect that clients of troupe mcp speak; nil: the core's. It starts
 // nothing, so that settings that cannot be are told before anything is there.
 func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logger) (*mcp.Dialect, error) {
-	check := &checker{file: at.file, text: at.text, env: m.Env}
+	check := &settingsChecker{file: at.file, text: at.text, env: m.Env}
 	check.mcp(at.MCP)
 	switch f.dialect {
 	case coreDialect:
@@ -72,7 +72,7 @@ func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logge
 		return nil, check.err
 	}
 	home, _ := m.getenv("HOME")
-	s := &speaker{
+	s := &dialectFactory{
 		at: at, dir: dir, home: home, env: m.Env, beside: f.tools, pass: at.MCP.Env, log: log,
 		quota: messages.Quota{Bytes: int64(at.MCP.Output)},
 	}
@@ -93,7 +93,7 @@ func (m *Main) mcpDialect(f *mcpFlags, at *settings, dir string, log *slog.Logge
 
 // files are those of the session of one client; nil: there is no place for them, and its
 // long outputs are cut.
-func (s *speaker) files(name string) *artifact.Dir {
+func (s *dialectFactory) files(name string) *artifact.Dir {
 	dir, err := artifact.NewDir(sessionsDir(), sessionsPrefix+name)
 	if err != nil {
 		s.log.Warn("long outputs of a session have no files", "session", name, "error", err)
@@ -101,14 +101,14 @@ func (s *speaker) files(name string) *artifact.Dir {
 	return dir
 }
 
-// closing ends several things in their order.
-type closing struct {
+// closers ends several things in their order.
+type closers struct {
 	mcp.Session
 	ends []func(context.Context) error
 }
 
 // Close implements mcp.Session.
-func (c closing) Close(ctx context.Context) error {
+func (c closers) Close(ctx context.Context) error {
 	var errs []error
 	for _, end := range c.ends {
 		errs = append(errs, end(ctx))

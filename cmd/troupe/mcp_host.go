@@ -44,14 +44,14 @@ func (h *mcpHost) dial(anew bool) (*client.Client, error) {
 	return c, nil
 }
 
-// askHost asks the daemon. again says of an error that came of the connection whether
+// askDaemon asks the daemon. again says of an error that came of the connection whether
 // the request may be asked again.
-func askHost[T any](ctx context.Context, h *mcpHost, again func(error) bool, ask func(*client.Client) (T, error)) (T, error) {
+func askDaemon[T any](ctx context.Context, h *mcpHost, again func(error) bool, ask func(*client.Client) (T, error)) (T, error) {
 	for try := 1; ; try++ {
 		c, err := h.dial(try > 1)
 		var v T
 		if err == nil {
-			v, err = inTurn(ctx, wasTurnedAway, func() (T, error) { return ask(c) })
+			v, err = retryBusy(ctx, wasRejected, func() (T, error) { return ask(c) })
 		}
 		switch {
 		case err == nil, ctx.Err() != nil, !broke(err):
@@ -68,15 +68,15 @@ func broke(err error) bool {
 	return !errors.As(err, &coded) || coded.Code == messages.ShuttingDown
 }
 
-// always is for requests that do the same twice as once; unsent for the others, of
+// retrySafe is for requests that do the same twice as once; unsent for the others, of
 // which it must be known that nobody has taken them.
-func always(error) bool     { return true }
+func retrySafe(error) bool  { return true }
 func unsent(err error) bool { return errors.Is(err, client.ErrNoDaemon) }
 
-// none is the reply of requests that have none.
-type none struct{}
+// noReply is the reply of requests that have none.
+type noReply struct{}
 
-func nothing(err error) (none, error) { return none{}, err }
+func nothing(err error) (noReply, error) { return noReply{}, err }
 
 // For implements mcp.Host.
 func (h *mcpHost) For(ctx context.Context, whom string) context.Context { return client.For(ctx, whom) }
@@ -93,7 +93,7 @@ func (h *mcpHost) Run(ctx context.Context, r messages.RunCommand, most int, know
 		with = append(with, client.WithID(func(id messages.JobID) { once.Do(func() { known(id) }) }))
 	}
 	var text mcp.Text
-	job, err := askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) {
+	job, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) {
 		result, err := c.Run(ctx, r, with...)
 		if result.Text != nil {
 			text = mcp.Text{Text: result.Text.Text, Truncated: result.Text.Truncated}
@@ -105,73 +105,73 @@ func (h *mcpHost) Run(ctx context.Context, r messages.RunCommand, most int, know
 
 // Job implements mcp.Host.
 func (h *mcpHost) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) { return c.Job(ctx, id) })
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) { return c.Job(ctx, id) })
 }
 
 // Jobs implements mcp.Host.
 func (h *mcpHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
-	list, err := askHost(ctx, h, always, func(c *client.Client) (messages.JobList, error) { return c.Jobs(ctx, r) })
+	list, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.JobList, error) { return c.Jobs(ctx, r) })
 	return list.Jobs, err
 }
 
 // Sessions implements mcp.Host.
 func (h *mcpHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
-	return askHost(ctx, h, always, func(c *client.Client) ([]messages.SessionInfo, error) { return c.Sessions(ctx, scope) })
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) ([]messages.SessionInfo, error) { return c.Sessions(ctx, scope) })
 }
 
 // Await implements mcp.Host.
 func (h *mcpHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.WaitEnded, error) { return c.Await(ctx, r) })
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.WaitEnded, error) { return c.Await(ctx, r) })
 }
 
 // Stop implements mcp.Host.
 func (h *mcpHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.CommandStopped, error) { return c.Stop(ctx, r) })
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.CommandStopped, error) { return c.Stop(ctx, r) })
 }
 
 // CloseSession implements mcp.Host.
 func (h *mcpHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
-	return askHost(ctx, h, unsent, func(c *client.Client) (messages.SessionClosed, error) { return c.CloseSession(ctx, r) })
+	return askDaemon(ctx, h, unsent, func(c *client.Client) (messages.SessionClosed, error) { return c.CloseSession(ctx, r) })
 }
 
 // Signal implements mcp.Host.
 func (h *mcpHost) Signal(ctx context.Context, r messages.SignalCommand) error {
-	_, err := askHost(ctx, h, unsent, func(c *client.Client) (none, error) { return nothing(c.Signal(ctx, r)) })
+	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (noReply, error) { return nothing(c.Signal(ctx, r)) })
 	return err
 }
 
 // Promote implements mcp.Host.
 func (h *mcpHost) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.Job, error) { return c.Promote(ctx, messages.PromoteCommand{Job: id}) })
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.Job, error) { return c.Promote(ctx, messages.PromoteCommand{Job: id}) })
 }
 
 // Input implements mcp.Host.
 func (h *mcpHost) Input(ctx context.Context, r messages.WriteInput) error {
-	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Input(ctx, r) })
+	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Input(ctx, r) })
 	return err
 }
 
 // Type implements mcp.Host.
 func (h *mcpHost) Type(ctx context.Context, id messages.JobID, keys string) error {
-	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Type(ctx, id, keys) })
+	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Type(ctx, id, keys) })
 	return err
 }
 
 // Paste implements mcp.Host.
 func (h *mcpHost) Paste(ctx context.Context, id messages.JobID, text string) error {
-	_, err := askHost(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Paste(ctx, id, text) })
+	_, err := askDaemon(ctx, h, unsent, func(c *client.Client) (int64, error) { return c.Paste(ctx, id, text) })
 	return err
 }
 
 // CloseInput implements mcp.Host.
 func (h *mcpHost) CloseInput(ctx context.Context, id messages.JobID) error {
-	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) { return nothing(c.CloseInput(ctx, id)) })
+	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.CloseInput(ctx, id)) })
 	return err
 }
 
 // Screen implements mcp.Host.
 func (h *mcpHost) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.ScreenText, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScreenText, error) {
 		s, err := c.Screen(ctx, id)
 		return messages.ScreenText{
 			Job: s.Job, Lines: s.Lines, Row: s.Cursor.Row, Col: s.Cursor.Col, Visible: s.Cursor.Visible, Size: messages.Terminal{Rows: s.Rows, Cols: s.Cols},
@@ -182,13 +182,13 @@ func (h *mcpHost) Screen(ctx context.Context, id messages.JobID) (messages.Scree
 
 // Resize implements dialects.Host.
 func (h *mcpHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
-	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) { return nothing(c.Resize(ctx, r)) })
+	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) { return nothing(c.Resize(ctx, r)) })
 	return err
 }
 
 // View implements mcp.Host.
 func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.OutputPage, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
 		look := client.Look{Stream: r.Stream, Bytes: int64(r.View.Bytes), Raw: !r.Plain}
 		switch r.View.Kind {
 		case messages.ViewPage:
@@ -209,7 +209,7 @@ func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.Out
 // Both implements mcp.Host. A daemon that does not know what it is asked is an older one,
 // which goes on when another troupe was installed.
 func (h *mcpHost) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (messages.OutputPage, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
 		p, err := c.Text(ctx, id, client.Look{Both: true, Behind: behind, Bytes: int64(most)})
 		if errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
 			err = &messages.Error{
@@ -223,7 +223,7 @@ func (h *mcpHost) Both(ctx context.Context, id messages.JobID, behind [2]int64, 
 
 // Bytes implements mcp.Host.
 func (h *mcpHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (mcp.Bytes, error) {
-	return askHost(ctx, h, always, func(c *client.Client) (mcp.Bytes, error) {
+	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (mcp.Bytes, error) {
 		out, err := c.Output(ctx, id, client.Range{Stream: stream, Offset: from, Limit: int64(most), Follow: wait})
 		if err != nil {
 			return mcp.Bytes{}, err
@@ -263,7 +263,7 @@ func (h *mcpHost) Events(ctx context.Context, filter messages.Filter, begun func
 
 // OpenScope implements mcp.Host.
 func (h *mcpHost) OpenScope(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) error {
-	_, err := askHost(ctx, h, always, func(c *client.Client) (none, error) {
+	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (noReply, error) {
 		return nothing(c.OpenScope(ctx, messages.OpenScope{Path: path, Quota: quota}))
 	})
 	return err
@@ -271,7 +271,7 @@ func (h *mcpHost) OpenScope(ctx context.Context, path messages.ScopePath, quota 
 
 // Leave implements mcp.Host.
 func (h *mcpHost) Leave(ctx context.Context, path messages.ScopePath) error {
-	_, err := askHost(ctx, h, always, func(c *client.Client) (messages.ScopeReleased, error) { return c.Leave(ctx, clientLeft(path)) })
+	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScopeReleased, error) { return c.Leave(ctx, clientLeft(path)) })
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Lease implements mcp.Host.
 func (h *mcpHost) Lease(ctx context.Context, path messages.ScopePath, quota messages.ScopeQuota) (mcp.Lease, error) {
-	l, err := askHost(ctx, h, always, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, path, quota) })
+	l, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, path, quota) })
 	if err != nil {
 		return nil, err
 	}
@@ -22,8 +22,8 @@ func lease(ctx context.Context, c *client.Client, path messages.ScopePath, quota
 	return c.Lease(context.WithoutCancel(ctx), messages.OpenScope{Path: path, Quota: quota}) // it outlives the request that opens it
 }
 
-// heldScope is a scope that we hold.
-type heldScope struct {
+// leasedScope is a scope that we hold.
+type leasedScope struct {
 	host   *mcpHost
 	path   messages.ScopePath
 	quota  messages.ScopeQuota
@@ -31,8 +31,8 @@ type heldScope struct {
 	broken chan struct{}
 }
 
-func (h *mcpHost) holding(l *client.Lease, path messages.ScopePath, quota messages.ScopeQuota) *heldScope {
-	held := &heldScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
+func (h *mcpHost) holding(l *client.Lease, path messages.ScopePath, quota messages.ScopeQuota) *leasedScope {
+	held := &leasedScope{host: h, path: path, quota: quota, lease: l, broken: make(chan struct{})}
 	go func() {
 		_ = l.Wait()
 		close(held.broken)
@@ -41,10 +41,10 @@ func (h *mcpHost) holding(l *client.Lease, path messages.ScopePath, quota messag
 }
 
 // Broken implements mcp.Lease.
-func (s *heldScope) Broken() <-chan struct{} { return s.broken }
+func (s *leasedScope) Broken() <-chan struct{} { return s.broken }
 
 // Again implements mcp.Lease.
-func (s *heldScope) Again(ctx context.Context) (mcp.Lease, error) {
+func (s *leasedScope) Again(ctx context.Context) (mcp.Lease, error) {
 	l, err := s.again(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *heldScope) Again(ctx context.Context) (mcp.Lease, error) {
 }
 
 // again takes the lease from the daemon that is there now.
-func (s *heldScope) again(ctx context.Context) (*client.Lease, error) {
+func (s *leasedScope) again(ctx context.Context) (*client.Lease, error) {
 	c, err := s.host.dial(false)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *heldScope) again(ctx context.Context) (*client.Lease, error) {
 
 // End implements mcp.Lease. Where the daemon has gone, another one ends the scope, if
 // there are jobs in it: they live in the keeper then.
-func (s *heldScope) End(ctx context.Context) error {
+func (s *leasedScope) End(ctx context.Context) error {
 	r := clientLeft(s.path)
 	select {
 	case <-s.broken:
@@ -77,7 +77,7 @@ func (s *heldScope) End(ctx context.Context) error {
 		if !s.host.kept() {
 			return nil
 		}
-		l, err = askHost(ctx, s.host, always, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, s.path, s.quota) })
+		l, err = askDaemon(ctx, s.host, retrySafe, func(c *client.Client) (*client.Lease, error) { return lease(ctx, c, s.path, s.quota) })
 	}
 	if err != nil {
 		return err

@@ -19,28 +19,28 @@ import (
 // ompSettings are those of the dialect omp; what is absent is the family's default, but
 // that background jobs are on: without them there is no tool job.
 type ompSettings struct {
-	Async               *bool    `toml:"async"`
-	AutoBackground      bool     `toml:"auto_background"`
-	AutoBackgroundAfter span     `toml:"auto_background_after"`
-	PollWait            span     `toml:"poll_wait"`
-	Jobs                count    `toml:"jobs"` // that may run in the background
-	HeadTail            *bool    `toml:"strip_trailing_head_tail"`
-	MaxTimeout          span     `toml:"max_timeout"`
-	NoTimeout           bool     `toml:"zero_timeout_disables"`
-	Shell               string   `toml:"shell"`
-	OneShot             bool     `toml:"one_shot"`
-	Intercept           bool     `toml:"intercept"`
-	SearchTool          string   `toml:"search_tool"`
-	Rules               []rule   `toml:"rules"`
-	Minimize            *bool    `toml:"minimize"`
-	MinimizeOnly        []string `toml:"minimize_only"`
-	MinimizeExcept      []string `toml:"minimize_except"`
-	MinimizeFilters     string   `toml:"minimize_filters"` // a file
-	Skills              []string `toml:"skills"`           // directories, as the next
-	Agents              []string `toml:"agents"`
-	Plans               []string `toml:"plans"`
-	Memories            []string `toml:"memories"`
-	RulesOf             []string `toml:"rule_files"`
+	Async               *bool          `toml:"async"`
+	AutoBackground      bool           `toml:"auto_background"`
+	AutoBackgroundAfter configDuration `toml:"auto_background_after"`
+	PollWait            configDuration `toml:"poll_wait"`
+	Jobs                configCount    `toml:"jobs"` // that may run in the background
+	HeadTail            *bool          `toml:"strip_trailing_head_tail"`
+	MaxTimeout          configDuration `toml:"max_timeout"`
+	NoTimeout           bool           `toml:"zero_timeout_disables"`
+	Shell               string         `toml:"shell"`
+	OneShot             bool           `toml:"one_shot"`
+	Intercept           bool           `toml:"intercept"`
+	SearchTool          string         `toml:"search_tool"`
+	Rules               []rule         `toml:"rules"`
+	Minimize            *bool          `toml:"minimize"`
+	MinimizeOnly        []string       `toml:"minimize_only"`
+	MinimizeExcept      []string       `toml:"minimize_except"`
+	MinimizeFilters     string         `toml:"minimize_filters"` // a file
+	Skills              []string       `toml:"skills"`           // directories, as the next
+	Agents              []string       `toml:"agents"`
+	Plans               []string       `toml:"plans"`
+	Memories            []string       `toml:"memories"`
+	RulesOf             []string       `toml:"rule_files"`
 }
 
 // rule is a shell.Rule.
@@ -52,7 +52,7 @@ type rule struct {
 }
 
 // omp is the dialect of oh-my-pi: the tools bash and job.
-func (s *speaker) omp() (*mcp.Dialect, error) {
+func (s *dialectFactory) omp() (*mcp.Dialect, error) {
 	settings, err := s.at.OMP.dialect(s)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *speaker) omp() (*mcp.Dialect, error) {
 				Deliver: func(_ context.Context, d omp.Delivery) error { at.Tell(d.Text, d.Told); return nil },
 			})
 			session := omp.New(o)
-			return closing{session, []func(context.Context) error{
+			return closers{session, []func(context.Context) error{
 				func(ctx context.Context) error { o.Jobs.Dispose(ctx); return nil }, session.Close,
 				func(context.Context) error {
 					if dir == nil {
@@ -88,7 +88,7 @@ func (s *speaker) omp() (*mcp.Dialect, error) {
 
 // keep gives a session a directory for what its URLs name. Without one its outputs are cut
 // all the same (R-086).
-func (s *speaker) keep(o *omp.Options) *artifact.Dir {
+func (s *dialectFactory) keep(o *omp.Options) *artifact.Dir {
 	dir := s.files(o.SessionID)
 	if dir == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s *speaker) keep(o *omp.Options) *artifact.Dir {
 }
 
 // dialect are the settings of a session.
-func (c *ompSettings) dialect(s *speaker) (omp.Settings, error) {
+func (c *ompSettings) dialect(s *dialectFactory) (omp.Settings, error) {
 	o := omp.DefaultSettings()
 	o.AsyncEnabled, o.AutoBackground = c.Async == nil || *c.Async, c.AutoBackground
 	if c.AutoBackgroundAfter.Duration > 0 {

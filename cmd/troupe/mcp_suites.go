@@ -16,16 +16,16 @@ import (
 
 // copilotSettings are those of the dialect copilot; what is absent is the family's default.
 type copilotSettings struct {
-	Process       bool   `toml:"process"` // each command is a process of its own, and none has a terminal
-	InitialWait   span   `toml:"initial_wait"`
-	Quiet         bool   `toml:"quiet"`          // no notices of ends
-	Profile       bool   `toml:"bash_env"`       // shells read BASH_ENV
-	DetachedLogs  string `toml:"detached_logs"`  // directory
-	DetachedNames string `toml:"detached_names"` // how they begin
+	Process       bool           `toml:"process"` // each command is a process of its own, and none has a terminal
+	InitialWait   configDuration `toml:"initial_wait"`
+	Quiet         bool           `toml:"quiet"`          // no notices of ends
+	Profile       bool           `toml:"bash_env"`       // shells read BASH_ENV
+	DetachedLogs  string         `toml:"detached_logs"`  // directory
+	DetachedNames string         `toml:"detached_names"` // how they begin
 }
 
 // copilot is the dialect of Copilot CLI: bash, and what reads, writes, stops and lists.
-func (s *speaker) copilot() (*mcp.Dialect, error) {
+func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 	c := s.at.Copilot
 	settings := copilot.Settings{
 		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
@@ -75,17 +75,17 @@ func ancestors() []int {
 // opencodeSettings are those of the dialect opencode; what is absent is the family's
 // default.
 type opencodeSettings struct {
-	HeadLines  count    `toml:"head_lines"`
-	TailLines  count    `toml:"tail_lines"`
-	Banned     []string `toml:"banned"`
-	TempDir    string   `toml:"temp_dir"`
-	Background bool     `toml:"background"`
-	DataDir    string   `toml:"data_dir"`
-	Shell      string   `toml:"shell"`
+	HeadLines  configCount `toml:"head_lines"`
+	TailLines  configCount `toml:"tail_lines"`
+	Banned     []string    `toml:"banned"`
+	TempDir    string      `toml:"temp_dir"`
+	Background bool        `toml:"background"`
+	DataDir    string      `toml:"data_dir"`
+	Shell      string      `toml:"shell"`
 }
 
 // opencode is the dialect of opencode: bash and view.
-func (s *speaker) opencode() (*mcp.Dialect, error) {
+func (s *dialectFactory) opencode() (*mcp.Dialect, error) {
 	c := s.at.OpenCode
 	settings := opencode.Settings{
 		TruncatedHeadLines: int(c.HeadLines), TruncatedTailLines: int(c.TailLines), Banned: c.Banned, TempDir: c.TempDir,

@@ -62,7 +62,7 @@ func openNode(ctx context.Context, d *daemon) (*troupe.Node, error) {
 		d.log.Warn().Str("keeper", build).Str("version", own).Msg("the keeper is of another build, and goes on with its jobs: the daemon that starts when it has none replaces it")
 	}
 	d.numbers.watch(fleet)
-	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, keptLogs{fleet, d.journal}
+	o.Dir, o.Engine, o.Journal, o.Logs = s.State, fleet, d.journal, outputLogs{fleet, d.journal}
 	o.Limits.Age, o.Limits.LogBytes = journalAge, cmp.Or(int64(s.Storage.Stored), journalLogs)
 	node, err := troupe.Open(ctx, o)
 	if err != nil {
@@ -198,7 +198,7 @@ var keepJobs = &messages.Error{Code: messages.Unsupported, Reason: "keep_jobs"}
 func (d *daemon) shutdown(_ context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 	d.closing.Lock()
 	defer d.closing.Unlock()
-	ctx := d.hurry // not the client's: he may vanish
+	ctx := d.urgent // not the client's: he may vanish
 	err := d.node.Shutdown(ctx, r)
 	if r.KeepJobs && errors.Is(err, keepJobs) {
 		live, lerr := d.live(ctx)
@@ -233,7 +233,7 @@ func (d *daemon) live(ctx context.Context) (int, error) {
 func (d *daemon) end() error {
 	d.closing.Lock()
 	defer d.closing.Unlock()
-	ctx := d.hurry
+	ctx := d.urgent
 	d.service.stopping()
 	r := messages.ShutdownNode{KeepJobs: true, Reason: "the daemon ends"}
 	live, _ := d.live(ctx)

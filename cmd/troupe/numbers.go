@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// numbers are what /metrics tells of the node. Counters follow its facts; what
+// metrics are what /metrics tells of the node. Counters follow its facts; what
 // there is at a moment is asked for when somebody looks. The registry is our own.
-type numbers struct {
+type metrics struct {
 	registry *prometheus.Registry
 	scopes   scopeLabels
 	node     *troupe.Node
@@ -34,8 +34,8 @@ type numbers struct {
 // maxTold bounds them: of more jobs than that, late output is not counted.
 const maxTold = 4096
 
-func newNumbers() *numbers {
-	n := &numbers{registry: prometheus.NewRegistry(), stop: func() {}, told: map[messages.UID]int64{}}
+func newNumbers() *metrics {
+	n := &metrics{registry: prometheus.NewRegistry(), stop: func() {}, told: map[messages.UID]int64{}}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "troupe", Name: name, Help: help}, labels)
 	}
@@ -56,10 +56,10 @@ func newNumbers() *numbers {
 }
 
 // failure counts a failure of an actor.
-func (n *numbers) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
+func (n *metrics) failure(kind string) { n.failures.WithLabelValues(kind).Inc() }
 
 // watch tells whether a keeper answers.
-func (n *numbers) watch(client backends.RemoteEngine) {
+func (n *metrics) watch(client backends.RemoteEngine) {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "troupe", Name: "keeper_unresponsive", Help: "1 while the keeper of the jobs lives and does not answer, else 0.",
 	}, func() float64 {
@@ -72,7 +72,7 @@ func (n *numbers) watch(client backends.RemoteEngine) {
 
 // since goes on where the daemons before have stopped: with what their journal tells
 // next, and of a job that they have told the end of with what it has written since.
-func (n *numbers) since(j *journal.Bolt) (err error) {
+func (n *metrics) since(j *journal.Bolt) (err error) {
 	if n.from, err = j.Last(); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (n *numbers) since(j *journal.Bolt) (err error) {
 }
 
 // follow counts what happens in a node until close.
-func (n *numbers) follow(node *troupe.Node) error {
+func (n *metrics) follow(node *troupe.Node) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	facts, err := node.Subscribe(ctx, messages.Subscribe{After: n.from, Own: true})
 	if err != nil {
@@ -114,9 +114,9 @@ func (n *numbers) follow(node *troupe.Node) error {
 	return nil
 }
 
-func (n *numbers) close() { n.stop() }
+func (n *metrics) close() { n.stop() }
 
-func (n *numbers) count(m any) {
+func (n *metrics) count(m any) {
 	switch m := m.(type) {
 	case messages.FactsDropped:
 		n.dropped.Add(float64(m.To - m.From + 1))
@@ -142,14 +142,14 @@ func (n *numbers) count(m any) {
 }
 
 // wrote counts what a job has written since it was last counted.
-func (n *numbers) wrote(job messages.Job, before int64) {
+func (n *metrics) wrote(job messages.Job, before int64) {
 	if more := written(job) - before; more > 0 {
 		n.bytes.WithLabelValues(n.scopes.of(job.Scope)).Add(float64(more))
 	}
 }
 
 // remember keeps what was counted of a job until its last word.
-func (n *numbers) remember(job messages.Job) {
+func (n *metrics) remember(job messages.Job) {
 	if len(n.told) < maxTold {
 		n.told[job.UID] = written(job)
 	}
@@ -164,10 +164,10 @@ func written(job messages.Job) (sum int64) {
 }
 
 // Describe implements prometheus.Collector.
-func (n *numbers) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
+func (n *metrics) Describe(to chan<- *prometheus.Desc) { to <- n.jobs }
 
 // Collect implements prometheus.Collector: the jobs that there are now.
-func (n *numbers) Collect(to chan<- prometheus.Metric) {
+func (n *metrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
 	defer cancel()
 	reply, err := n.node.Ask(ctx, messages.ListJobs{Finished: true})

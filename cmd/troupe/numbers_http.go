@@ -17,7 +17,7 @@ const (
 )
 
 // serve tells the numbers on a loopback address until close.
-func (n *numbers) serve(l net.Listener, token string) {
+func (n *metrics) serve(l net.Listener, token string) {
 	mux := stdhttp.NewServeMux()
 	mux.Handle("GET /metrics", http.Guard(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))
 	server := &stdhttp.Server{Handler: mux, ReadTimeout: numbersPatience, WriteTimeout: numbersPatience, IdleTimeout: numbersPatience, MaxHeaderBytes: 16 << 10}

@@ -31,17 +31,17 @@ func behindFor(q messages.Quota) int64 {
 	return 0
 }
 
-// pace holds the command back while the reader of one stream is far behind.
-type pace struct {
+// backpressure holds the command back while the reader of one stream is far behind.
+type backpressure struct {
 	stream messages.Stream
-	hold   *brake
+	hold   *outputPauser
 	most   int64 // how far it may be behind; 0: as far as it likes
 	shown  atomic.Int64
 	moved  chan struct{} // shown has changed
 }
 
 // reached says how far the reader is.
-func (p *pace) reached(offset int64) {
+func (p *backpressure) reached(offset int64) {
 	p.shown.Store(offset)
 	select {
 	case p.moved <- struct{}{}:
@@ -52,7 +52,7 @@ func (p *pace) reached(offset int64) {
 // keep holds and releases until ctx ends or no more is written. It sleeps until
 // the log is further ahead than it may be, so it costs nothing while the reader
 // keeps up.
-func (p *pace) keep(ctx context.Context) {
+func (p *backpressure) keep(ctx context.Context) {
 	for p.most > 0 {
 		size, ok := p.ahead(ctx)
 		if !ok {
@@ -71,7 +71,7 @@ func (p *pace) keep(ctx context.Context) {
 }
 
 // ahead waits until the log is further ahead than it may be.
-func (p *pace) ahead(ctx context.Context) (int64, bool) {
+func (p *backpressure) ahead(ctx context.Context) (int64, bool) {
 	reply, err := p.hold.node.AskAgain(ctx, func() messages.Refusable {
 		return messages.FollowOutput{Job: p.hold.job, Stream: p.stream, From: p.shown.Load() + p.most}
 	})
@@ -80,7 +80,7 @@ func (p *pace) ahead(ctx context.Context) (int64, bool) {
 }
 
 // caughtUp waits until the reader is near enough to size.
-func (p *pace) caughtUp(ctx context.Context, size int64) bool {
+func (p *backpressure) caughtUp(ctx context.Context, size int64) bool {
 	for size-p.shown.Load() > p.most/behindAgain {
 		select {
 		case <-p.moved:
@@ -97,8 +97,8 @@ type asker interface {
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
 }
 
-// brake holds the command back while any of its streams asks for it.
-type brake struct {
+// outputPauser holds the command back while any of its streams asks for it.
+type outputPauser struct {
 	node asker
 	job  messages.JobID
 
@@ -106,7 +106,7 @@ type brake struct {
 	pressed int
 }
 
-func (b *brake) press(ctx context.Context) {
+func (b *outputPauser) press(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pressed++
@@ -121,7 +121,7 @@ const releasedFor = time.Minute
 
 // release lets the command go on even when ctx has ended: the stream of whoever
 // pressed is over, and what it held is the whole command.
-func (b *brake) release(ctx context.Context) {
+func (b *outputPauser) release(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pressed--
@@ -134,6 +134,6 @@ func (b *brake) release(ctx context.Context) {
 }
 
 // ask needs no answer: a command that has ended cannot be held, nor need it be.
-func (b *brake) ask(ctx context.Context, hold bool) {
+func (b *outputPauser) ask(ctx context.Context, hold bool) {
 	_, _ = b.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: b.job, Hold: hold} })
 }

@@ -36,7 +36,7 @@ func TestAReaderThatIsBehindHoldsTheCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		node := &logged{size: 1000, held: make(chan bool, 2)}
-		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
+		p := &backpressure{hold: &outputPauser{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
 		ended := make(chan struct{})
 		go func() {
 			p.keep(t.Context())
@@ -60,7 +60,7 @@ func TestAStreamThatEndsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		node := &logged{size: 1000, held: make(chan bool, 2)}
-		p := &pace{hold: &brake{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
+		p := &backpressure{hold: &outputPauser{node: node, job: "1"}, most: 100, moved: make(chan struct{}, 1)}
 		live, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {

@@ -2,41 +2,41 @@ package main
 
 import emulator "troupe/backends/screen"
 
-// painted is our terminal where it shows that of a command, which turns on there what it
+// terminalChanges is our terminal where it shows that of a command, which turns on there what it
 // wants. Whatever of it is on in the end is taken back, and nothing else is.
-type painted struct {
+type terminalChanges struct {
 	changes emulator.ModeTracker
 	kept    emulator.ModeState // what the guard takes back
 	rows    func() int
-	guard   *guard // nil: there is none
-	over    bool   // it was taken back: nothing more is shown
+	guard   *terminalGuard // nil: there is none
+	over    bool           // it was taken back: nothing more is shown
 }
 
 // follows begins to follow what our terminal is shown.
-func (s *screen) follows(m *Main) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	if !s.out.terminal || s.painted != nil {
+func (s *printer) follows(m *Main) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if !s.out.terminal || s.changes != nil {
 		return
 	}
-	s.painted = &painted{rows: func() int { return m.terminalSize().Rows }}
+	s.changes = &terminalChanges{rows: func() int { return m.terminalSize().Rows }}
 }
 
 // guardedBy says who takes back what is changed, should we be killed; nil: nobody.
-func (s *screen) guardedBy(g *guard) {
+func (s *printer) guardedBy(g *terminalGuard) {
 	if s.stuck.Load() {
 		return // it is needed still
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	if p := s.painted; p != nil {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if p := s.changes; p != nil {
 		p.guard, p.kept = g, emulator.ModeState{}
 		p.keep(p.changes.Now())
 	}
 }
 
 // keep gives the guard what it takes back.
-func (p *painted) keep(c emulator.ModeState) {
+func (p *terminalChanges) keep(c emulator.ModeState) {
 	if p.guard != nil && c != p.kept {
 		p.guard.keep(c.Undo(p.rows()))
 		p.kept = c
@@ -45,8 +45,8 @@ func (p *painted) keep(c emulator.ModeState) {
 
 // shown shows b, and follows it; called with turn. Whoever kills us in the middle finds a guard who knows
 // of all that may have been shown of it.
-func (s *screen) shown(b []byte) (int, error) {
-	p := s.painted
+func (s *printer) shown(b []byte) (int, error) {
+	p := s.changes
 	if p.over || s.stuck.Load() {
 		return len(b), nil
 	}
@@ -58,17 +58,17 @@ func (s *screen) shown(b []byte) (int, error) {
 
 // unpaint takes back what is changed of our terminal, on which nothing more is shown then.
 // Where who paints it goes on, or was cut off, a line begins behind it.
-func (s *screen) unpaint(cut bool) {
+func (s *printer) unpaint(cut bool) {
 	if s.stuck.Load() {
 		return
 	}
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	p := s.painted
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	p := s.changes
 	if p == nil || p.over || s.stuck.Load() {
 		return
 	}
-	s.wipe()
+	s.eraseLine()
 	now := p.changes.Now()
 	text := now.Undo(p.rows())
 	if cut && !now.Alternate() && s.out.ours && s.setOpen(false) {
@@ -85,8 +85,8 @@ func (s *screen) unpaint(cut bool) {
 
 // givesBack is unpaint for a terminal that may take no more: there the guard does it, once
 // it takes something again.
-func (s *screen) givesBack(cut bool, signals *signals) {
-	if !signals.soon(func() { s.unpaint(cut) }) {
+func (s *printer) givesBack(cut bool, signals *signals) {
+	if !signals.waitBriefly(func() { s.unpaint(cut) }) {
 		s.stuck.Store(true)
 	}
 }

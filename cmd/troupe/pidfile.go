@@ -50,7 +50,7 @@ func pidFileOf(cmd *cobra.Command) string {
 
 // askDetached does a verb with the job of a pid file: by the daemon, if that has it,
 // else by its own keeper.
-func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error) error {
+func (m *Main) askDetached(a *daemonCommand, file string, check, do func(*daemonCommand) error) error {
 	cmd := a.cmd
 	alone := withoutDaemon(cmd)
 	p, err := keeper.ReadPIDFile(file)
@@ -65,7 +65,7 @@ func (m *Main) askDetached(a *asking, file string, check, do func(*asking) error
 		return err
 	}
 	ask := func(ctx context.Context, c *client.Client) error {
-		return do(&asking{main: m, cmd: cmd, ctx: ctx, Client: c, args: a.args, json: a.json})
+		return do(&daemonCommand{main: m, cmd: cmd, ctx: ctx, Client: c, args: a.args, json: a.json})
 	}
 	for {
 		if c := m.holder(cmd.Context(), p); c != nil {
@@ -163,7 +163,7 @@ func (m *Main) inFleet(ctx context.Context, p keeper.PIDFile, o keeper.FleetOpti
 	if err != nil {
 		return err
 	}
-	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: keptLogs{keeper: fleet}})
+	node, err := troupe.Open(ctx, troupe.Options{WorkDir: "/", Engine: fleet, Logs: outputLogs{keeper: fleet}})
 	if err != nil {
 		fleet.Close(true)
 		return err
@@ -258,7 +258,7 @@ func awaitAlone(ctx context.Context, cmd *cobra.Command, p keeper.PIDFile) error
 		}
 	}
 	limit, cancel := ctx, context.CancelFunc(func() {})
-	if d, ok := cmd.Flags().Lookup("timeout").Value.(*duration); ok && d.set {
+	if d, ok := cmd.Flags().Lookup("timeout").Value.(*durationFlag); ok && d.set {
 		over := time.Now().Add(d.d)
 		limit, cancel = context.WithDeadline(ctx, over)
 		defer func() { d.d = max(time.Until(over), time.Millisecond) }() // what is left for the last question

@@ -33,10 +33,10 @@ terminal a long command is cut at its edge; a narrow one has fewer columns.`,
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "only the ids")
 	set.StringVar(&f.scope, "scope", "", "only at and below the scope `PATH`")
 	set.StringVar(&f.state, "state", "", "only `STATE`: queued, starting, running, stopping, draining or finished")
-	return m.asks(cmd, f.check, func(a *asking) error { return a.ps(f) })
+	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error { return a.ps(f) })
 }
 
-func (f *psFlags) check(a *asking) error {
+func (f *psFlags) check(a *daemonCommand) error {
 	if a.cmd.Flags().Changed("state") && !slices.Contains(states, f.state) {
 		return messages.Invalid("state", "there is no such state as "+quoted(f.state)+"; use "+strings.Join(states[:len(states)-1], ", ")+" or "+states[len(states)-1])
 	}
@@ -46,7 +46,7 @@ func (f *psFlags) check(a *asking) error {
 // states are those that a job goes through.
 var states = []string{"queued", "starting", "running", "stopping", "draining", "finished"}
 
-func (a *asking) ps(f *psFlags) error {
+func (a *daemonCommand) ps(f *psFlags) error {
 	r := messages.ListJobs{Scope: messages.ScopePath(f.scope), Finished: f.all}
 	if f.state != "" {
 		r.States = []messages.State{messages.State(f.state)}

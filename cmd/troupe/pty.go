@@ -40,35 +40,35 @@ func (m *Main) terminalSize() messages.Terminal {
 	return size
 }
 
-// typist is how a host is asked to type, once the job takes it.
-type typist interface {
+// inputSender is how a host is asked to type, once the job takes it.
+type inputSender interface {
 	begun(ctx context.Context, id messages.JobID) error
 	Input(ctx context.Context, r messages.WriteInput) (int64, error)
 	CloseInput(ctx context.Context, id messages.JobID) error
 	Resize(ctx context.Context, r messages.ResizeTerminal) error
 }
 
-// seated is one who sits at the terminal of a command.
-type seated struct {
+// terminalInput is one who sits at the terminal of a command.
+type terminalInput struct {
 	*foreground
-	typist
+	inputSender
 	ctx context.Context
 }
 
-// sit makes our terminal one that only passes on, before anything is shown there, until
+// attachTerminal makes our terminal one that only passes on, before anything is shown there, until
 // leave is called: then it is as before, and nothing is shown any more. Where the command
 // was cut off, a line begins there. pass passes on what is typed and how large it is, once
 // the command is asked for.
-func (g *foreground) sit(ctx context.Context) (pass func(), leave func(cut bool)) {
+func (g *foreground) attachTerminal(ctx context.Context) (pass func(), leave func(cut bool)) {
 	if g.request.Terminal == (messages.Terminal{}) || g.request.Background {
 		return func() {}, func(bool) {}
 	}
-	t, _ := g.host.(typist)
-	if h, ok := g.host.(*remote); ok {
-		t = remoteTypist{h.client, h}
+	t, _ := g.host.(inputSender)
+	if h, ok := g.host.(*daemonHost); ok {
+		t = daemonInput{h.client, h}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &seated{g, t, ctx}
+	s := &terminalInput{g, t, ctx}
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, unix.SIGWINCH)
 	restore := func() {}
@@ -91,9 +91,9 @@ func (g *foreground) sit(ctx context.Context) (pass func(), leave func(cut bool)
 	}
 }
 
-// comesBack adds to the error of a run whose daemon has left how whoever sat at its
+// addReattachHint adds to the error of a run whose daemon has left how whoever sat at its
 // terminal comes back to it: it goes on (docs/cli.md). It reports whether that is so.
-func (g *foreground) comesBack(e *ended) bool {
+func (g *foreground) addReattachHint(e *ended) bool {
 	if !errors.Is(e.err, daemonLeft) {
 		return false
 	}
@@ -111,7 +111,7 @@ func (m *Main) types(f *runFlags) bool {
 	return !f.noStdin && f.file != "-" && !(f.json && isTerminal(m.In))
 }
 
-func (s *seated) pass(sizes <-chan os.Signal) {
+func (s *terminalInput) pass(sizes <-chan os.Signal) {
 	if s.begun(s.ctx, s.job) != nil {
 		return
 	}
@@ -123,28 +123,28 @@ func (s *seated) pass(sizes <-chan os.Signal) {
 	switch {
 	case err != nil:
 	case left:
-		s.signals.left.Store(true)
-		_, err = s.host.(*remote).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
+		s.signals.detached.Store(true)
+		_, err = s.host.(*daemonHost).client.Promote(s.ctx, messages.PromoteCommand{Job: s.job, Keep: true}) // whose reply ends the run
 	default:
 		err = s.CloseInput(s.ctx, s.job)
 	}
 	var coded *messages.Error
 	if s.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != messages.JobFinished && coded.Code != messages.NoInput {
-		s.cannot(fmt.Errorf("the input cannot be passed on: %w", err))
+		s.abort(fmt.Errorf("the input cannot be passed on: %w", err))
 	}
 }
 
 // copy types what is read, as fast as the command takes it, to its end, or to the detach
 // keys where somebody sits who may come back: in the daemon.
-func (s *seated) copy() (left bool, err error) {
-	keys, sits := leaver{}, isTerminal(s.main.In)
-	if _, away := s.host.(*remote); away && sits {
+func (s *terminalInput) copy() (left bool, err error) {
+	keys, sits := detachScanner{}, isTerminal(s.main.In)
+	if _, away := s.host.(*daemonHost); away && sits {
 		keys.keys = s.flags.leave
 	}
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.main.In.Read(buf)
-		typed, left := keys.take(buf[:n])
+		typed, left := keys.filter(buf[:n])
 		if len(typed) > 0 {
 			if _, err := s.Input(s.ctx, messages.WriteInput{Job: s.job, Data: bytes.Clone(typed)}); err != nil {
 				return false, err
@@ -163,7 +163,7 @@ func (s *seated) copy() (left bool, err error) {
 }
 
 // follow gives the terminal of the command the size of ours, whenever that changes.
-func (s *seated) follow(sizes <-chan os.Signal) {
+func (s *terminalInput) follow(sizes <-chan os.Signal) {
 	last := s.request.Terminal
 	for {
 		if now := s.main.terminalSize(); now != last {
@@ -180,7 +180,7 @@ func (s *seated) follow(sizes <-chan os.Signal) {
 
 // rawKeyboard is keyboard for a terminal that passes on all it can: what is typed, and
 // if it is only ours, what is shown. Others expect lines of it that are ended by LF.
-func (m *Main) rawKeyboard(s *screen) (restore func()) {
+func (m *Main) rawKeyboard(s *printer) (restore func()) {
 	back, done := m.changes(m.In, s, func(modes *unix.Termios) {
 		modes.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 		if s.out.terminal {
@@ -196,13 +196,13 @@ func (m *Main) rawKeyboard(s *screen) (restore func()) {
 	}
 }
 
-// remoteTypist asks the daemon.
-type remoteTypist struct {
+// daemonInput asks the daemon.
+type daemonInput struct {
 	*client.Client
-	host *remote
+	host *daemonHost
 }
 
-func (r remoteTypist) begun(ctx context.Context, id messages.JobID) error {
+func (r daemonInput) begun(ctx context.Context, id messages.JobID) error {
 	if err := r.host.await(ctx); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (r remoteTypist) begun(ctx context.Context, id messages.JobID) error {
 }
 
 // begun waits until the job takes input, or will not any more.
-func (l local) begun(ctx context.Context, id messages.JobID) error {
+func (l localHost) begun(ctx context.Context, id messages.JobID) error {
 	facts, err := l.node.Subscribe(context.Background(), messages.Subscribe{Filter: messages.Filter{Job: id}})
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (l local) begun(ctx context.Context, id messages.JobID) error {
 	}
 }
 
-func (l local) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
+func (l localHost) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
 	reply, err := l.node.Ask(ctx, r)
 	if err == nil {
 		err = messages.Refusal(reply)
@@ -237,13 +237,15 @@ func (l local) Input(ctx context.Context, r messages.WriteInput) (int64, error) 
 	return written.Through, err
 }
 
-func (l local) CloseInput(ctx context.Context, id messages.JobID) error {
+func (l localHost) CloseInput(ctx context.Context, id messages.JobID) error {
 	return l.does(ctx, messages.CloseInput{Job: id})
 }
 
-func (l local) Resize(ctx context.Context, r messages.ResizeTerminal) error { return l.does(ctx, r) }
+func (l localHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+	return l.does(ctx, r)
+}
 
-func (l local) does(ctx context.Context, r messages.Refusable) error {
+func (l localHost) does(ctx context.Context, r messages.Refusable) error {
 	reply, err := l.node.Ask(ctx, r)
 	if err == nil {
 		err = messages.Refusal(reply)

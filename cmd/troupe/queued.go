@@ -11,11 +11,11 @@ import (
 // only for the start of those before them.
 const queuedFor = time.Second
 
-// tellQueued says once that the command waits for others of its session: with -b
+// warnQueued says once that the command waits for others of its session: with -b
 // it would look as if the daemon did not answer. It waits until the function that
 // it returns is called.
-func (g *foreground) tellQueued(ctx context.Context) func() {
-	h, ok := g.host.(*remote)
+func (g *foreground) warnQueued(ctx context.Context) func() {
+	h, ok := g.host.(*daemonHost)
 	if !ok {
 		return func() {}
 	}
@@ -30,7 +30,7 @@ func (g *foreground) tellQueued(ctx context.Context) func() {
 			return
 		case <-patience.C:
 		}
-		g.tellTurn(ctx, h)
+		g.warnWaiting(ctx, h)
 	}()
 	return func() {
 		cancel()
@@ -38,9 +38,9 @@ func (g *foreground) tellQueued(ctx context.Context) func() {
 	}
 }
 
-// tellTurn says that the command waits for its turn, if it does: one that is queued may
+// warnWaiting says that the command waits for its turn, if it does: one that is queued may
 // also wait for a keeper that does not answer, which is told elsewhere.
-func (g *foreground) tellTurn(ctx context.Context, h *remote) {
+func (g *foreground) warnWaiting(ctx context.Context, h *daemonHost) {
 	job, err := h.job(ctx, g.job)
 	if err != nil || job.State != messages.Queued {
 		return
@@ -48,8 +48,8 @@ func (g *foreground) tellTurn(ctx context.Context, h *remote) {
 	switch in, is := h.session(ctx, job); {
 	case !is || in.Running < in.Parallel:
 	case g.request.Open != nil && g.request.Open.Live():
-		g.screen.say("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
+		g.screen.notef("the command waits for its turn in session %s: its shell runs one at a time", job.Session)
 	default:
-		g.screen.say("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
+		g.screen.notef("the command waits for its turn in scope %s: as many run there as may at a time (limits.parallel); another --scope has turns of its own", job.Scope)
 	}
 }

@@ -12,21 +12,21 @@ import (
 
 // errUnread ends a verb whose stdout nobody reads any more. There is nobody to tell:
 // its status is that of a program which a refused write has ended.
-var errUnread = fmt.Errorf("nobody reads stdout any more: %w", status(signalBase+int(unix.SIGPIPE)))
+var errUnread = fmt.Errorf("nobody reads stdout any more: %w", exitStatus(signalBase+int(unix.SIGPIPE)))
 
-// unwritten is the error of an output that takes no more.
-func unwritten(err error) error {
+// writeError is the error of an output that takes no more.
+func writeError(err error) error {
 	if errors.Is(err, unix.EPIPE) {
 		return errUnread
 	}
 	return &outputError{err}
 }
 
-// whileRead is a context that ends, caused by errUnread, when the reader of stdout has
+// withStdoutReader is a context that ends, caused by errUnread, when the reader of stdout has
 // left. Only a write is told of that, and a verb that follows something may have
 // nothing to write for days: so its stdout is looked at, as tail -f does. A file or a
 // terminal has no such reader. done is to be called at the end.
-func (m *Main) whileRead(ctx context.Context) (_ context.Context, done func()) {
+func (m *Main) withStdoutReader(ctx context.Context) (_ context.Context, done func()) {
 	ctx, leave := context.WithCancelCause(ctx)
 	end := func() { leave(context.Canceled) }
 	info, err := m.Out.Stat()
@@ -39,7 +39,7 @@ func (m *Main) whileRead(ctx context.Context) (_ context.Context, done func()) {
 	}
 	go func() {
 		defer over.Close()
-		if readerLeft(m.Out, over) {
+		if waitReaderGone(m.Out, over) {
 			leave(errUnread)
 		}
 	}()
@@ -49,10 +49,10 @@ func (m *Main) whileRead(ctx context.Context) (_ context.Context, done func()) {
 	}
 }
 
-// readerLeft waits until a pipe or socket has no reader any more, or until the other
+// waitReaderGone waits until a pipe or socket has no reader any more, or until the other
 // end of over is closed, and says whether it was the former. Nothing else is asked for:
 // that there is room to write wakes nobody.
-func readerLeft(out, over *os.File) (left bool) {
+func waitReaderGone(out, over *os.File) (left bool) {
 	_ = control(out, func(out int) {
 		_ = control(over, func(over int) {
 			fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(over), Events: unix.POLLIN}}
@@ -66,9 +66,9 @@ func readerLeft(out, over *os.File) (left bool) {
 	return left
 }
 
-// endless runs a verb that may have nothing to write for long: it ends with its reader.
-func (a *asking) endless(do func() error) error {
-	ctx, done := a.main.whileRead(a.ctx)
+// untilReaderGone runs a verb that may have nothing to write for long: it ends with its reader.
+func (a *daemonCommand) untilReaderGone(do func() error) error {
+	ctx, done := a.main.withStdoutReader(a.ctx)
 	defer done()
 	a.ctx = ctx
 	err := do()

@@ -51,11 +51,11 @@ func TestReadersThatLeave(t *testing.T) {
 		over, wake, err := os.Pipe()
 		require.NoError(t, err)
 		require.NoError(t, wake.Close())
-		require.False(t, readerLeft(out, over), name)
+		require.False(t, waitReaderGone(out, over), name)
 		require.NoError(t, over.Close())
 
 		m := &Main{Out: out}
-		ctx, done := m.whileRead(t.Context())
+		ctx, done := m.withStdoutReader(t.Context())
 		_, err = out.WriteString("it is not read")
 		require.NoError(t, err)
 		require.NoError(t, ctx.Err(), name)

@@ -10,9 +10,9 @@ import (
 	"troupe/messages"
 )
 
-// readiness tells whoever started the daemon, once, that it takes requests or
+// readyPipe tells whoever started the daemon, once, that it takes requests or
 // why it does not: an object on a pipe of theirs.
-type readiness struct{ pipe *os.File }
+type readyPipe struct{ pipe *os.File }
 
 // readyObject is what is told.
 type readyObject struct {
@@ -21,15 +21,15 @@ type readyObject struct {
 }
 
 // newReadiness takes over a descriptor; 0 is nobody's.
-func newReadiness(fd int) *readiness {
+func newReadiness(fd int) *readyPipe {
 	if fd < 3 {
-		return &readiness{}
+		return &readyPipe{}
 	}
 	syscall.CloseOnExec(fd)
-	return &readiness{pipe: os.NewFile(uintptr(fd), "ready")}
+	return &readyPipe{pipe: os.NewFile(uintptr(fd), "ready")}
 }
 
-func (r *readiness) tell(err error) {
+func (r *readyPipe) tell(err error) {
 	if r.pipe == nil {
 		return
 	}

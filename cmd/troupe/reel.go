@@ -16,31 +16,31 @@ import (
 	"troupe/spill/view"
 )
 
-// reel shows one stream of a job.
-type reel struct {
-	*asking
+// logPrinter shows one stream of a job.
+type logPrinter struct {
+	*daemonCommand
 	job     messages.JobID
 	stream  messages.Stream
 	flags   *logFlags
-	to      *pane
+	to      *printerStream
 	cleaner *view.Cleaner // nil: every byte as it is
 }
 
-// show shows what the flags ask for: the bytes of it come from the log itself.
-func (r *reel) show() error {
+// print shows what the flags ask for: the bytes of it come from the log itself.
+func (r *logPrinter) print() error {
 	f := r.flags
 	if f.first > 0 || f.limit > 0 {
 		return r.pages(max(f.offset, 1), max(f.first, f.limit))
 	}
-	from, err := r.begin()
+	from, err := r.startOffset()
 	if err != nil {
 		return err
 	}
 	return r.copy(client.Range{Stream: r.stream, Follow: f.follow, Offset: from, Since: f.since})
 }
 
-// begin is the byte that the flags begin with.
-func (r *reel) begin() (int64, error) {
+// startOffset is the byte that the flags begin with.
+func (r *logPrinter) startOffset() (int64, error) {
 	f := r.flags
 	if f.lines == 0 && f.offset == 0 && !f.news {
 		return 0, nil
@@ -57,7 +57,7 @@ func (r *reel) begin() (int64, error) {
 	case f.news:
 		return page.To, nil
 	case f.lines > 0 && page.From > 0 && linesOf(page) < max(f.lines, 2): // a line alone may be the end of one
-		return r.before(page)
+		return r.offsetBefore(page)
 	case f.offset > 0 && page.To == page.From:
 		return page.Bytes, nil // behind its end: what comes
 	}
@@ -74,9 +74,9 @@ func linesOf(page wire.Page) int64 {
 	return n
 }
 
-// before is the byte that the last lines begin with, where the page of the end may not
+// offsetBefore is the byte that the last lines begin with, where the page of the end may not
 // have all of them. If it cannot be found, because of a gap, that is told.
-func (r *reel) before(end wire.Page) (int64, error) {
+func (r *logPrinter) offsetBefore(end wire.Page) (int64, error) {
 	first := max(1, end.Counted()-r.flags.lines+1)
 	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
@@ -85,13 +85,13 @@ func (r *reel) before(end wire.Page) (int64, error) {
 	if len(page.Gaps) > 0 && page.Gaps[0].To <= end.From { // what is behind it has no numbers
 		return r.back(page.Gaps[0], end.From, r.flags.lines-linesOf(end)+1)
 	}
-	r.complain(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
+	r.printError(fmt.Errorf("only the last %s are shown; --offset and --limit page through the rest", humanize.IBytes(uint64(end.To-end.From))))
 	return end.From, nil
 }
 
 // back is the byte behind the last but so many ends of lines that are before a byte, or
 // the gap if not as many follow it.
-func (r *reel) back(gap messages.OutputGap, to, ends int64) (int64, error) {
+func (r *logPrinter) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 	for to > gap.To {
 		from := max(gap.To, to-partSize)
 		p, err := r.part(from, to-from)
@@ -109,28 +109,28 @@ func (r *reel) back(gap messages.OutputGap, to, ends int64) (int64, error) {
 }
 
 // pages shows some lines, however many bytes they have.
-func (r *reel) pages(line, lines int64) error {
+func (r *logPrinter) pages(line, lines int64) error {
 	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: line, Limit: 1, Raw: true})
 	if err != nil || page.Line != line && len(page.Gaps) == 0 { // it is not there
 		return err
 	}
-	to, err := r.behind(page.From, lines)
+	to, err := r.offsetAfter(page.From, lines)
 	if err != nil || to == page.From {
 		return err
 	}
 	return r.copy(client.Range{Stream: r.stream, Offset: page.From, Limit: to - page.From})
 }
 
-// behind is the byte behind some lines that begin at another, or the end of what is
+// offsetAfter is the byte behind some lines that begin at another, or the end of what is
 // there.
-func (r *reel) behind(at, lines int64) (int64, error) {
+func (r *logPrinter) offsetAfter(at, lines int64) (int64, error) {
 	for {
 		p, err := r.part(at, partSize)
 		if err != nil {
 			return 0, err
 		}
 		var in int64
-		if in, lines = passed(p.bytes, lines); lines == 0 {
+		if in, lines = lineBytes(p.bytes, lines); lines == 0 {
 			return p.offset(at + in), nil
 		}
 		if p.next == at {
@@ -140,8 +140,8 @@ func (r *reel) behind(at, lines int64) (int64, error) {
 	}
 }
 
-// passed is how many bytes some lines have, and how many lines are more than these.
-func passed(b []byte, lines int64) (in, left int64) {
+// lineBytes is how many bytes some lines have, and how many lines are more than these.
+func lineBytes(b []byte, lines int64) (in, left int64) {
 	for lines > 0 {
 		i := bytes.IndexByte(b[in:], '\n')
 		if i < 0 {
@@ -152,8 +152,8 @@ func passed(b []byte, lines int64) (in, left int64) {
 	return in, lines
 }
 
-// part is some of an output, in memory.
-type part struct {
+// logChunk is some of an output, in memory.
+type logChunk struct {
 	bytes []byte // without the gaps
 	gaps  []messages.OutputGap
 	next  int64 // the byte to go on from
@@ -163,7 +163,7 @@ type part struct {
 const partSize = 1 << 20
 
 // part reads what is there from a byte on, at most so much of it.
-func (r *reel) part(at, limit int64) (p part, err error) {
+func (r *logPrinter) part(at, limit int64) (p logChunk, err error) {
 	out, err := r.Output(r.ctx, r.job, client.Range{Stream: r.stream, Offset: at, Limit: limit})
 	if err != nil {
 		return p, err
@@ -181,7 +181,7 @@ func (r *reel) part(at, limit int64) (p part, err error) {
 
 // offset is where a byte of the output is that would be at an offset if the part had no
 // gaps.
-func (p part) offset(at int64) int64 {
+func (p logChunk) offset(at int64) int64 {
 	for _, g := range p.gaps {
 		if g.From < at {
 			at += g.To - g.From
@@ -191,7 +191,7 @@ func (p part) offset(at int64) int64 {
 }
 
 // copy shows a range of the stream.
-func (r *reel) copy(what client.Range) error {
+func (r *logPrinter) copy(what client.Range) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	defer cancel()
 	out, err := r.Output(ctx, r.job, what)
@@ -199,11 +199,11 @@ func (r *reel) copy(what client.Range) error {
 		return err
 	}
 	defer out.Close()
-	return r.pour(out)
+	return r.copyAll(out)
 }
 
-// pour shows an output to its end.
-func (r *reel) pour(out *client.Output) error {
+// copyAll shows an output to its end.
+func (r *logPrinter) copyAll(out *client.Output) error {
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := out.Read(buf)
@@ -219,7 +219,7 @@ func (r *reel) pour(out *client.Output) error {
 	}
 }
 
-func (r *reel) write(b []byte, last bool) error {
+func (r *logPrinter) write(b []byte, last bool) error {
 	return writeClean(r.to, r.cleaner, b, last)
 }
 
@@ -238,14 +238,14 @@ func writeClean(to io.Writer, cleaner *view.Cleaner, b []byte, last bool) error 
 	return err
 }
 
-func (r *reel) tellGaps(out *client.Output) error {
+func (r *logPrinter) tellGaps(out *client.Output) error {
 	gaps, err := out.Gaps()
-	r.lost(gaps)
+	r.printGap(gaps)
 	return err
 }
 
-// lost says how much of an output was not kept.
-func (r *reel) lost(gaps []messages.OutputGap) {
+// printGap says how much of an output was not kept.
+func (r *logPrinter) printGap(gaps []messages.OutputGap) {
 	lost := int64(0)
 	for _, g := range gaps {
 		lost += g.To - g.From
@@ -255,6 +255,6 @@ func (r *reel) lost(gaps []messages.OutputGap) {
 		if job, err := r.Job(r.ctx, r.job); err == nil {
 			why = whyLost(job)
 		}
-		r.complain(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
+		r.printError(fmt.Errorf("%s of the output were not kept%s", humanize.IBytes(uint64(lost)), why))
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"troupe/spill/view"
 )
 
-// remote is the daemon. A foreground run is ours as long as its request is open:
+// daemonHost is the daemon. A foreground run is ours as long as its request is open:
 // the daemon stops it when we vanish.
-type remote struct {
+type daemonHost struct {
 	client *client.Client
 	text   bool          // the reply shall have the end of the output
 	person bool          // somebody sits at a terminal
@@ -29,16 +29,16 @@ type remote struct {
 	cancel context.CancelFunc
 	once   sync.Once
 
-	mu     sync.Mutex
-	shown  *wire.Shown    // what the reply had
-	joined messages.JobID // another's job, which the key of the run meant
+	mu        sync.Mutex
+	replyText *wire.Shown    // what the reply had
+	joined    messages.JobID // another's job, which the key of the run meant
 }
 
-func newRemote(c *client.Client, text, person bool) *remote {
-	return &remote{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
+func newRemote(c *client.Client, text, person bool) *daemonHost {
+	return &daemonHost{client: c, text: text, person: person, known: make(chan struct{}), cancel: func() {}}
 }
 
-func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
+func (h *daemonHost) submit(r messages.RunCommand) (messages.JobID, func() (messages.Job, error)) {
 	r.UID = messages.UID(ulid.Make().String())
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
@@ -49,9 +49,9 @@ func (h *remote) submit(r messages.RunCommand) (messages.JobID, func() (messages
 	return messages.JobID(r.UID), func() (messages.Job, error) {
 		defer cancel()
 		defer h.tell() // a run that joins another is known only now
-		result, err := inTurn(ctx, isCrowded, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
+		result, err := retryBusy(ctx, isBusy, func() (wire.Result, error) { return h.client.Run(ctx, r, with...) })
 		h.mu.Lock()
-		h.shown = result.Text
+		h.replyText = result.Text
 		if uid := messages.JobID(result.Job.UID); uid != messages.JobID(r.UID) {
 			h.joined = uid
 		}
@@ -107,10 +107,10 @@ func connected(err error) error {
 	return err
 }
 
-func (h *remote) tell() { h.once.Do(func() { close(h.known) }) }
+func (h *daemonHost) tell() { h.once.Do(func() { close(h.known) }) }
 
 // await waits until the daemon knows the job.
-func (h *remote) await(ctx context.Context) error {
+func (h *daemonHost) await(ctx context.Context) error {
 	select {
 	case <-h.known:
 		return nil
@@ -120,18 +120,18 @@ func (h *remote) await(ctx context.Context) error {
 }
 
 // name is the job that an id of ours means.
-func (h *remote) name(id messages.JobID) messages.JobID {
+func (h *daemonHost) name(id messages.JobID) messages.JobID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return cmp.Or(h.joined, id)
 }
 
-func (h *remote) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+func (h *daemonHost) job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	return h.client.Job(ctx, h.name(id))
 }
 
 // stop ends the job; one that the daemon does not know yet is given up.
-func (h *remote) stop(ctx context.Context, r messages.StopCommand) error {
+func (h *daemonHost) stop(ctx context.Context, r messages.StopCommand) error {
 	select {
 	case <-h.known:
 	default:
@@ -140,22 +140,22 @@ func (h *remote) stop(ctx context.Context, r messages.StopCommand) error {
 	}
 	r.Job = h.name(r.Job)
 	_, err := h.client.Stop(ctx, r)
-	if isCrowded(err) {
+	if isBusy(err) {
 		h.cancel() // it ends with our request, too
 	}
 	return err
 }
 
-func (h *remote) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
+func (h *daemonHost) output(ctx context.Context, id messages.JobID, stream messages.Stream, from, to int64) (follower, error) {
 	if err := h.await(ctx); err != nil {
 		return nil, err
 	}
-	return &segments{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
+	return &rangeReader{ctx: ctx, client: h.client, job: h.name(id), stream: stream, offset: from, to: to}, nil
 }
 
 // blocked asks only for a person: a wait is a connection of the daemon. Events would
 // not tell: they come when the journal has them, whose disk may be the full one.
-func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
+func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
 	if !h.person || h.await(ctx) != nil {
 		return false
 	}
@@ -165,41 +165,41 @@ func (h *remote) blocked(ctx context.Context, id messages.JobID) bool {
 	return err == nil && end.Satisfied
 }
 
-func (h *remote) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
-	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
+	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
 		return h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
 	})
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
 }
 
 // view is the end of the one stream there is, or of both, as the reply had it.
-func (h *remote) view(ctx context.Context, job messages.Job) (view.View, error) {
+func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, error) {
 	if len(job.Output) != 1 {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.shown == nil {
+		if h.replyText == nil {
 			return view.View{}, &messages.Error{Code: messages.OutputUnavailable, Message: "the daemon sent no text"}
 		}
-		return view.View{Text: h.shown.Text, Truncated: h.shown.Truncated}, nil
+		return view.View{Text: h.replyText.Text, Truncated: h.replyText.Truncated}, nil
 	}
-	page, err := inTurn(ctx, wasTurnedAway, func() (wire.Page, error) {
+	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
 		return h.client.Text(ctx, messages.JobID(job.UID), client.Look{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
 	})
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
 }
 
-func (h *remote) keep(_ messages.Job, out messages.StreamOutput) (string, error) {
+func (h *daemonHost) keep(_ messages.Job, out messages.StreamOutput) (string, error) {
 	return out.File, nil
 }
 
-func (h *remote) shutdown(context.Context, messages.ShutdownNode) error { return h.client.Close() }
+func (h *daemonHost) shutdown(context.Context, messages.ShutdownNode) error { return h.client.Close() }
 
-func (h *remote) ours() bool { return false }
+func (h *daemonHost) ours() bool { return false }
 
-// segments follows an output in pieces, each of which tells exactly where it
+// rangeReader follows an output in pieces, each of which tells exactly where it
 // ended: what was not kept moves the offset by more than was read, and only the
 // end of a reply says so.
-type segments struct {
+type rangeReader struct {
 	ctx    context.Context //nolint:containedctx // a reader's Read takes none
 	client *client.Client
 	job    messages.JobID
@@ -221,13 +221,13 @@ type segments struct {
 const pieceEvery = 50 * time.Millisecond
 
 // Offset implements follower: what lies before it was read or left out.
-func (s *segments) Offset() int64 { return s.offset + s.read }
+func (s *rangeReader) Offset() int64 { return s.offset + s.read }
 
 // Gaps implements follower.
-func (s *segments) Gaps() []messages.OutputGap { return s.gaps }
+func (s *rangeReader) Gaps() []messages.OutputGap { return s.gaps }
 
 // Read implements io.Reader.
-func (s *segments) Read(p []byte) (int, error) {
+func (s *rangeReader) Read(p []byte) (int, error) {
 	for {
 		if s.ended || s.to >= 0 && s.offset >= s.to {
 			return 0, io.EOF
@@ -246,7 +246,7 @@ func (s *segments) Read(p []byte) (int, error) {
 }
 
 // wait waits until there is a next byte, which the next piece begins with.
-func (s *segments) wait() error {
+func (s *rangeReader) wait() error {
 	select {
 	case <-time.After(time.Until(s.next)):
 	case <-s.ctx.Done():
@@ -270,7 +270,7 @@ func (s *segments) wait() error {
 }
 
 // piece reads on in what was there when it was opened.
-func (s *segments) piece(p []byte) (int, error) {
+func (s *rangeReader) piece(p []byte) (int, error) {
 	if s.now == nil {
 		what := client.Range{Offset: s.offset}
 		if s.to >= 0 {
@@ -298,9 +298,9 @@ func (s *segments) piece(p []byte) (int, error) {
 	return 0, err
 }
 
-func (s *segments) open(ctx context.Context, what client.Range) (*client.Output, error) {
+func (s *rangeReader) open(ctx context.Context, what client.Range) (*client.Output, error) {
 	what.Stream = s.stream
-	out, err := inTurn(s.ctx, wasTurnedAway, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
+	out, err := retryBusy(s.ctx, wasRejected, func() (*client.Output, error) { return s.client.Output(ctx, s.job, what) })
 	var coded *messages.Error
 	if err != nil && s.ctx.Err() == nil && (!errors.As(err, &coded) || coded.Code == messages.ShuttingDown) {
 		err = brokenOff(err)
@@ -309,7 +309,7 @@ func (s *segments) open(ctx context.Context, what client.Range) (*client.Output,
 }
 
 // moved takes where a reply has ended.
-func (s *segments) moved(out *client.Output) error {
+func (s *rangeReader) moved(out *client.Output) error {
 	next, err := out.Next()
 	if err != nil {
 		return s.broken(err)
@@ -323,7 +323,7 @@ func (s *segments) moved(out *client.Output) error {
 }
 
 // broken is the error of a reply that did not come to its end.
-func (s *segments) broken(err error) error {
+func (s *rangeReader) broken(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
@@ -331,7 +331,7 @@ func (s *segments) broken(err error) error {
 }
 
 // Close implements io.Closer.
-func (s *segments) Close() error {
+func (s *rangeReader) Close() error {
 	if s.now == nil {
 		return nil
 	}
@@ -339,11 +339,11 @@ func (s *segments) Close() error {
 }
 
 // feed passes our input on to the job, as fast as it takes it.
-func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) error {
+func (h *daemonHost) feed(ctx context.Context, id messages.JobID, from io.Reader) error {
 	if h.await(ctx) != nil || h.started(ctx, id) != nil {
 		return nil // it is over
 	}
-	w := &inputWriter{asking: &asking{Client: h.client, ctx: ctx}, job: id}
+	w := &inputWriter{daemonCommand: &daemonCommand{Client: h.client, ctx: ctx}, job: id}
 	err := w.copy(from)
 	if err == nil {
 		err = h.client.CloseInput(ctx, id)
@@ -359,7 +359,7 @@ func (h *remote) feed(ctx context.Context, id messages.JobID, from io.Reader) er
 }
 
 // started waits until the job takes input, or will not any more.
-func (h *remote) started(ctx context.Context, id messages.JobID) error {
+func (h *daemonHost) started(ctx context.Context, id messages.JobID) error {
 	for e, err := range h.client.Events(ctx, messages.Subscribe{Filter: messages.Filter{Job: h.name(id)}}) {
 		if err != nil {
 			return err

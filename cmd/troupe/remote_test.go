@@ -30,7 +30,7 @@ func TestAVerbSaysThatTheDaemonLeft(t *testing.T) {
 
 	require.Equal(t, "the daemon has left: it is no stream", brokenOff(errors.New("it is no stream")).Message)
 
-	for _, other := range []error{nil, status(3), errors.New("full"), &outputError{unix.EPIPE}, messages.Invalid("job", "none"), &url.Error{Op: "Get", Err: messages.Invalid("job", "none")}} {
+	for _, other := range []error{nil, exitStatus(3), errors.New("full"), &outputError{unix.EPIPE}, messages.Invalid("job", "none"), &url.Error{Op: "Get", Err: messages.Invalid("job", "none")}} {
 		require.Equal(t, other, connected(other))
 	}
 }

@@ -53,17 +53,17 @@ func (g *foreground) shutdown() error {
 func (g *foreground) report(job messages.Job, object *resultObject, left int, shutdown error) error {
 	g.signals.release()
 	if left > 0 {
-		g.screen.say("ended %s that the command left behind", plural(left, "background process"))
+		g.screen.notef("ended %s that the command left behind", plural(left, "background process"))
 	}
-	g.tellSurvivors(shutdown)
+	g.printSurvivors(shutdown)
 	if object != nil {
 		g.print(object)
 	} else {
-		g.tellEnd(job)
-		g.tellGaps(job)
+		g.printEnd(job)
+		g.printGaps(job)
 	}
-	end := status(g.status(job))
-	g.signals.patiently(g.screen.voice.wait)
+	end := exitStatus(g.status(job))
+	g.signals.waitWriter(g.screen.voice.wait)
 	return end
 }
 
@@ -77,7 +77,7 @@ func (g *foreground) unknown(err error) error {
 		return g.givenUp("the command was given up before the daemon had said that it has it")
 	}
 	g.signals.release()
-	g.signals.patiently(g.screen.voice.wait)
+	g.signals.waitWriter(g.screen.voice.wait)
 	return err
 }
 
@@ -89,22 +89,22 @@ func (g *foreground) givenUp(what string) error {
 	if g.flags.json {
 		g.print(errorObject{V: messages.JSONVersion, Error: why})
 	} else {
-		g.screen.say("%s", why.Message)
+		g.screen.notef("%s", why.Message)
 	}
-	g.signals.patiently(g.screen.voice.wait)
-	return status(signalBase + int(g.signals.got))
+	g.signals.waitWriter(g.screen.voice.wait)
+	return exitStatus(signalBase + int(g.signals.got))
 }
 
 // print writes the object, behind what was said.
 func (g *foreground) print(object any) {
 	written := make(chan error, 1)
-	read := g.signals.patiently(func() {
+	read := g.signals.waitWriter(func() {
 		g.screen.voice.wait()
 		written <- writeJSON(g.main.Out, object)
 	})
 	if !read {
 		g.hurried = true
-		g.screen.say("nobody reads stdout: the result was not written, or only in part")
+		g.screen.notef("nobody reads stdout: the result was not written, or only in part")
 	} else if err := <-written; err != nil {
 		g.fault = &outputError{err}
 	}
@@ -115,13 +115,13 @@ func (g *foreground) status(job messages.Job) int {
 	switch {
 	case errors.Is(g.fault, unix.EPIPE):
 		return signalBase + int(unix.SIGPIPE) // as a command that wrote to nobody
-	case g.signals.hungUp(errors.Join(g.fault, g.cut)):
+	case g.signals.hungUp(errors.Join(g.fault, g.outputErr)):
 		return signalBase + int(unix.SIGHUP)
-	case g.cut != nil && job.Outcome != messages.Cancelled:
-		g.screen.say("the output was not shown to its end: %v", g.cut)
+	case g.outputErr != nil && job.Outcome != messages.Cancelled:
+		g.screen.notef("the output was not shown to its end: %v", g.outputErr)
 		return statusOwn
 	case g.fault != nil && job.Outcome != messages.FailedToStart:
-		g.screen.say("%v", g.fault)
+		g.screen.notef("%v", g.fault)
 		return statusOwn
 	case g.signals.got != 0 && (job.Outcome == messages.Cancelled || g.showing > 0 || g.hurried):
 		return signalBase + int(g.signals.got)
@@ -129,39 +129,39 @@ func (g *foreground) status(job messages.Job) int {
 	return job.ExitCode()
 }
 
-// tellEnd says why a command ended that did not end by itself.
-func (g *foreground) tellEnd(job messages.Job) {
+// printEnd says why a command ended that did not end by itself.
+func (g *foreground) printEnd(job messages.Job) {
 	switch job.Outcome {
 	case messages.TimedOut:
-		g.screen.say("the command reached its deadline of %s and was ended", job.Timeout)
+		g.screen.notef("the command reached its deadline of %s and was ended", job.Timeout)
 	case messages.Cancelled:
 		if g.fault == nil {
-			g.screen.say("the command was ended: %s", job.Cause.Reason)
+			g.screen.notef("the command was ended: %s", job.Cause.Reason)
 		}
 	case messages.Signaled:
 		why := ""
 		if job.OOM == messages.Yes {
 			why = ": the machine or its memory limit had no memory left"
 		}
-		g.screen.say("the command was ended by signal %s%s", job.Status.Signal, why)
+		g.screen.notef("the command was ended by signal %s%s", job.Status.Signal, why)
 	case messages.FailedToStart, messages.Lost:
-		g.screen.say("%v", &job.Err)
+		g.screen.notef("%v", &job.Err)
 	}
 	if job.HasFlag(messages.FlagLogBlocked) && job.OutputOpen { // by who waits for room still, or by a child that holds it
-		g.screen.say("there was no room for the output for a while: its end may be missing")
+		g.screen.notef("there was no room for the output for a while: its end may be missing")
 	}
 	for _, s := range job.Survivors {
-		g.screen.say("%v", survivorError(s))
+		g.screen.notef("%v", survivorError(s))
 	}
 	if job.HasFlag(messages.FlagReplaced) {
-		g.screen.say("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
+		g.screen.notef("session %s had lost its shell: the command ran in a new one, in %s, without the functions and the variables that were not exported", job.Session, job.Dir)
 	}
 	if job.HasFlag(messages.FlagNoSnapshot) {
-		g.screen.say("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
+		g.screen.notef("session %s began without what is set up for its shell: %s", job.Session, cmp.Or(g.unset, "it is not known why"))
 	}
 	for _, flag := range job.Flags {
 		if text, ok := flagTexts[flag]; ok {
-			g.screen.say("%s", text)
+			g.screen.notef("%s", text)
 		}
 	}
 }
@@ -174,14 +174,14 @@ var flagTexts = map[messages.Flag]string{
 	messages.FlagKeeperFault:    "troupe failed while it ran: some of the output may be missing",
 }
 
-// tellGaps says what was not shown because it was gone first.
-func (g *foreground) tellGaps(job messages.Job) {
+// printGaps says what was not shown because it was gone first.
+func (g *foreground) printGaps(job messages.Job) {
 	lost := int64(0)
 	for _, relay := range g.relays {
 		lost += relay.lost.Load()
 	}
 	if lost > 0 {
-		g.screen.say("%s of the output were left out%s", humanize.IBytes(uint64(lost)), whyLost(job))
+		g.screen.notef("%s of the output were left out%s", humanize.IBytes(uint64(lost)), whyLost(job))
 	}
 }
 
@@ -203,18 +203,18 @@ func whyLost(job messages.Job) string {
 	return ", because of its limit"
 }
 
-// tellSurvivors names what could not be ended.
-func (g *foreground) tellSurvivors(shutdown error) {
+// printSurvivors names what could not be ended.
+func (g *foreground) printSurvivors(shutdown error) {
 	var left *troupe.SurvivorsError
 	switch {
 	case shutdown == nil:
 	case errors.As(shutdown, &left):
 		for _, s := range left.Survivors {
-			g.screen.say("%v", survivorError(s))
+			g.screen.notef("%v", survivorError(s))
 		}
 	case errors.Is(shutdown, context.Canceled): // a signal has cut it short
 	default:
-		g.screen.say("%v", shutdown)
+		g.screen.notef("%v", shutdown)
 	}
 }
 

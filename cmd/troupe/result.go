@@ -55,7 +55,7 @@ func (g *foreground) object(job messages.Job, result func(context.Context, messa
 		case <-late:
 		}
 		if again {
-			g.screen.say("interrupted: the result has no text and no line counts")
+			g.screen.notef("interrupted: the result has no text and no line counts")
 			return bare(job)
 		}
 		cancel()
@@ -86,7 +86,7 @@ func (g *foreground) result(ctx context.Context, job messages.Job) *resultObject
 	object.job.Output = slices.Clone(job.Output)
 	shown, err := g.host.view(ctx, job)
 	if err != nil && job.Outcome != messages.FailedToStart {
-		g.screen.say("the output cannot be read: %v", err)
+		g.screen.notef("the output cannot be read: %v", err)
 		shown.Truncated = wrote(job)
 	}
 	file, whole := "", "all of it"
@@ -117,9 +117,9 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 		switch {
 		case out.Counted:
 		case ctx.Err() != nil:
-			g.screen.say("the lines of %s were not counted: a signal came", out.Stream)
+			g.screen.notef("the lines of %s were not counted: a signal came", out.Stream)
 		default:
-			g.screen.say("the lines of %s cannot be counted: %v", out.Stream, err)
+			g.screen.notef("the lines of %s cannot be counted: %v", out.Stream, err)
 		}
 		return
 	}
@@ -131,7 +131,7 @@ func (g *foreground) count(ctx context.Context, out *messages.StreamOutput) {
 func (g *foreground) keep(job messages.Job, out *messages.StreamOutput) {
 	file, err := g.host.keep(job, *out)
 	if err != nil {
-		g.screen.say("the %s output cannot be kept: %v", out.Stream, err)
+		g.screen.notef("the %s output cannot be kept: %v", out.Stream, err)
 	}
 	out.File = file
 }

@@ -20,7 +20,7 @@ type foreground struct {
 	main    *Main
 	flags   *runFlags
 	request messages.RunCommand
-	screen  *screen
+	screen  *printer
 	signals *signals
 	host    host
 
@@ -32,10 +32,10 @@ type foreground struct {
 	asked   <-chan time.Time // the command was asked to end a while ago
 	hurried bool             // a signal has cost some of the object
 
-	useless chan error // why it must end: its output can never be stored, or our input not be passed on
-	fed     bool       // our input is passed on
-	cut     error      // why the output was not shown to its end
-	unset   string     // why the shell of the session began without what is set up for it
+	useless        chan error // why it must end: its output can never be stored, or our input not be passed on
+	stdinForwarded bool       // our input is passed on
+	outputErr      error      // why the output was not shown to its end
+	unset          string     // why the shell of the session began without what is set up for it
 }
 
 // askedFor is how long the command may take to end before it is told that it was
@@ -59,12 +59,12 @@ func (m *Main) run(f *runFlags, args []string, argv bool) error {
 func (g *foreground) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	pass, leave := g.sit(ctx)
+	pass, leave := g.attachTerminal(ctx)
 	defer leave(true) // only the first one counts
 	end := g.submit(ctx)
 	pass()
-	deaf := g.tellHeld(ctx)
-	turn := g.tellQueued(ctx)
+	deaf := g.warnOutputFull(ctx)
+	turn := g.warnQueued(ctx)
 	quiet := g.progress(ctx)
 	e := g.wait(end)
 	quiet()
@@ -72,8 +72,8 @@ func (g *foreground) run() error {
 	deaf()
 	if e.err != nil {
 		cancel()
-		leave(g.comesBack(&e))
-		g.tellSurvivors(g.shutdown())
+		leave(g.addReattachHint(&e))
+		g.printSurvivors(g.shutdown())
 		return g.unknown(e.err)
 	}
 	g.flush(e.job)
@@ -81,8 +81,8 @@ func (g *foreground) run() error {
 	cancel()
 	if !e.job.State.Ended() || g.begunBefore(e.job) {
 		err := g.tellGoesOn(e.job)
-		g.tellSurvivors(g.shutdown())
-		g.signals.patiently(g.screen.voice.wait)
+		g.printSurvivors(g.shutdown())
+		g.signals.waitWriter(g.screen.voice.wait)
 		return err
 	}
 	var object *resultObject
@@ -90,7 +90,7 @@ func (g *foreground) run() error {
 		object = g.object(e.job, g.result)
 	}
 	left := g.leftovers(e.job)
-	g.unset = g.whyUnset(e.job)
+	g.unset = g.snapshotError(e.job)
 	return g.report(e.job, object, left, g.shutdown())
 }
 
@@ -119,13 +119,13 @@ func (g *foreground) submit(ctx context.Context) <-chan ended {
 	if g.flags.json || g.request.Background {
 		return end
 	}
-	panes := map[messages.Stream]*pane{messages.Merged: &g.screen.out}
+	panes := map[messages.Stream]*printerStream{messages.Merged: &g.screen.out}
 	if g.request.Streams == messages.SeparateStreams {
-		panes = map[messages.Stream]*pane{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
+		panes = map[messages.Stream]*printerStream{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
 	}
 	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
 	node, patience := g.host.pacer()
-	hold, most := &brake{node: node, job: g.job}, behindFor(g.request.Quota)
+	hold, most := &outputPauser{node: node, job: g.job}, behindFor(g.request.Quota)
 	for stream, to := range panes {
 		relay := newRelay(ctx, g.host, stream, to, hold, most, patience)
 		g.relays = append(g.relays, relay)
@@ -143,9 +143,9 @@ func (g *foreground) wait(end <-chan ended) ended {
 		case sig := <-g.signals.heard:
 			g.interrupt(sig)
 		case <-g.asked:
-			g.screen.say("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
+			g.screen.notef("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
 		case err := <-g.relayed:
-			g.showed(err)
+			g.relayDone(err)
 		case err := <-g.useless:
 			if g.signals.got == unix.SIGHUP {
 				continue // what was read went with the terminal, and the command is told to end
@@ -170,23 +170,23 @@ func (g *foreground) flush(job messages.Job) {
 	for g.showing > 0 {
 		select {
 		case err := <-g.relayed:
-			g.showed(err)
+			g.relayDone(err)
 			continue
 		case sig := <-g.signals.heard:
 			g.signals.first(sig)
 		case <-late:
 		}
-		g.screen.say("nobody reads the end of the output: it was not shown")
+		g.screen.notef("nobody reads the end of the output: it was not shown")
 		return
 	}
 }
 
-// showed takes the end of a relay. Without a reader the command goes on for
+// relayDone takes the end of a relay. Without a reader the command goes on for
 // nobody, as it would not if it wrote to the reader itself.
-func (g *foreground) showed(err error) {
+func (g *foreground) relayDone(err error) {
 	g.showing--
 	if errors.Is(err, daemonLeft) {
-		g.cut = err // the reply to the run says more, if there is one
+		g.outputErr = err // the reply to the run says more, if there is one
 		return
 	}
 	if err != nil {
@@ -194,9 +194,9 @@ func (g *foreground) showed(err error) {
 	}
 }
 
-// cannot has the command ended for what troupe cannot do, by who waits for its end. The
+// abort has the command ended for what troupe cannot do, by who waits for its end. The
 // first one is enough: nobody may be left to hear of the second.
-func (g *foreground) cannot(err error) {
+func (g *foreground) abort(err error) {
 	select {
 	case g.useless <- err:
 	default:

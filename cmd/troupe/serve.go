@@ -49,8 +49,8 @@ func (m *Main) serve(f *serveFlags, given func(flag string) bool) error {
 	heap.Tune(heap.Floor)
 	threads.Reserve()
 	d := &daemon{main: m, report: newReadiness(f.readyFD), signals: listen(), ended: make(chan struct{})}
-	d.hurry, d.hasten = context.WithCancel(context.Background())
-	defer d.hasten()
+	d.urgent, d.makeUrgent = context.WithCancel(context.Background())
+	defer d.makeUrgent()
 	defer d.signals.close()
 	err := d.open(f, given)
 	d.report.tell(err)

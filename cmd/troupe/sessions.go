@@ -24,7 +24,7 @@ that have ended, before the daemon began, too, the last one first.`,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only at and below the scope `PATH`")
 	cmd.Flags().BoolVar(&recent, "recent", false, "those that have ended, at most 100")
-	return m.asks(cmd, scoped(&scope), func(a *asking) error {
+	return m.daemonCommand(cmd, scoped(&scope), func(a *daemonCommand) error {
 		list, err := a.ListSessions(a.ctx, messages.ListSessions{Scope: messages.ScopePath(scope), Recent: recent})
 		switch {
 		case err != nil:
@@ -75,7 +75,7 @@ func endTable(list []messages.SessionEnd, now time.Time) *table {
 
 func (m *Main) closeCommand() *cobra.Command {
 	var scope string
-	grace := duration{name: "grace", zero: true}
+	grace := durationFlag{name: "grace", zero: true}
 	cmd := &cobra.Command{
 		Use: "close [flags] SESSION", Short: "Close a session, and end its jobs",
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "SESSION") },
@@ -83,13 +83,13 @@ func (m *Main) closeCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "of the scope `PATH` (default main)")
 	cmd.Flags().Var(&grace, "grace", "from TERM to KILL (default 5s)")
-	check := func(a *asking) error {
+	check := func(a *daemonCommand) error {
 		if err := messages.SessionID(a.args[0]).Check(); err != nil {
 			return err
 		}
 		return checkScope(a, "scope", scope)
 	}
-	return m.asks(cmd, check, func(a *asking) error {
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
 		f := stopFlags{grace: grace}
 		closed, err := a.CloseSession(a.ctx, messages.CloseSession{
 			Scope: messages.ScopePath(scope), Session: messages.SessionID(a.args[0]), Grace: f.span(), Reason: "troupe close",
@@ -101,10 +101,10 @@ func (m *Main) closeCommand() *cobra.Command {
 			err = a.object(wire.Closed{V: wire.Version, Reason: closed.Reason, Jobs: []messages.JobID{}, Survivors: wire.List(closed.Survivors)})
 		}
 		for _, s := range closed.Survivors {
-			a.complain(survivorError(s))
+			a.printError(survivorError(s))
 		}
 		if err == nil && len(closed.Survivors) > 0 {
-			return status(statusSurvivors)
+			return exitStatus(statusSurvivors)
 		}
 		return err
 	})

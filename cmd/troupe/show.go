@@ -18,7 +18,7 @@ func (m *Main) showCommand() *cobra.Command {
 		Long: "Show the record of a job, named by its id, its ULID or the name that it was given.",
 	}
 	byPidFile(cmd)
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		job, err := a.Job(a.ctx, messages.JobID(a.args[0]))
 		switch {
 		case err != nil:

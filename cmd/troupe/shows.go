@@ -18,7 +18,7 @@ the end. --json has the size, the cursor, the title and the modes, too. Of a job
 ended it is what was seen last.`,
 		Example: "  troupe screen j7",
 	}
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		s, err := a.Screen(a.ctx, messages.JobID(a.args[0]))
 		switch {
 		case err != nil:
@@ -27,7 +27,7 @@ ended it is what was seen last.`,
 			return a.object(s)
 		}
 		if s.At < s.Bytes {
-			a.complain(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
+			a.printError(fmt.Errorf("the output grows faster than it can be drawn: this is how it was %s ago", humanize.IBytes(uint64(s.Bytes-s.At))))
 		}
 		_, err = a.main.Out.WriteString(screenText(s.Lines))
 		return err

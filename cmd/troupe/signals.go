@@ -13,10 +13,10 @@ import (
 
 // signals are those that end the command, in the order in which they came.
 type signals struct {
-	heard chan os.Signal
-	pipe  chan os.Signal
-	got   unix.Signal // the first one; 0: none
-	left  atomic.Bool // who sits there has left the job: what is shown is as after a signal
+	heard    chan os.Signal
+	pipe     chan os.Signal
+	got      unix.Signal // the first one; 0: none
+	detached atomic.Bool // who sits there has left the job: what is shown is as after a signal
 }
 
 // signalBacklog is how many signals wait while we are busy: the second one
@@ -47,8 +47,8 @@ func (s *signals) first(sig os.Signal) bool {
 	return true
 }
 
-// came reports whether one has come by now, and notes it.
-func (s *signals) came() bool {
+// received reports whether one has come by now, and notes it.
+func (s *signals) received() bool {
 	if s.got == 0 {
 		select {
 		case sig := <-s.heard:
@@ -86,23 +86,23 @@ const quitPatience = 100 * time.Millisecond
 
 // late comes when a reader has had its time; never without a signal.
 func (s *signals) late() <-chan time.Time {
-	if s.got == 0 && !s.left.Load() {
+	if s.got == 0 && !s.detached.Load() {
 		return nil
 	}
 	return time.After(readerPatience)
 }
 
-// patiently waits for what is to be read, as any program does that writes, and
+// waitWriter waits for what is to be read, as any program does that writes, and
 // says whether it was. A signal leaves it little time, and the second one none.
-func (s *signals) patiently(write func()) bool { return s.until(s.late(), write) }
+func (s *signals) waitWriter(write func()) bool { return s.until(s.late(), write) }
 
-// soon is patiently for what waits elsewhere if it cannot be done: QUIT leaves it next to no
+// waitBriefly is patiently for what waits elsewhere if it cannot be done: QUIT leaves it next to no
 // time.
-func (s *signals) soon(write func()) bool {
+func (s *signals) waitBriefly(write func()) bool {
 	if s.got == unix.SIGQUIT {
 		return s.until(time.After(quitPatience), write)
 	}
-	return s.patiently(write)
+	return s.waitWriter(write)
 }
 
 func (s *signals) until(late <-chan time.Time, write func()) bool {

@@ -77,13 +77,13 @@ func TestQuitDoesNotWaitForATerminal(t *testing.T) {
 		began, never := time.Now(), make(chan struct{})
 		s := &signals{heard: make(chan os.Signal)}
 		s.first(unix.SIGQUIT)
-		if s.soon(func() { <-never }) {
+		if s.waitBriefly(func() { <-never }) {
 			t.Error("it says that all was shown")
 		}
 		if waited := time.Since(began); waited != quitPatience {
 			t.Errorf("it waited %v", waited)
 		}
-		if !s.soon(func() {}) {
+		if !s.waitBriefly(func() {}) {
 			t.Error("it says that nothing was shown")
 		}
 		close(never)

@@ -27,7 +27,7 @@ const startPatience = 10 * time.Second
 
 // start starts the daemon and returns when it takes requests. Of several who
 // want that at a time one does it, and the others find it running.
-func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
+func (m *Main) start(at *settings, s *printer) (*client.Client, error) {
 	if err := at.ownState(); err != nil {
 		return nil, err
 	}
@@ -49,14 +49,14 @@ func (m *Main) start(at *settings, s *screen) (*client.Client, error) {
 	}
 	pid, err := m.launch(ctx, at)
 	if errors.Is(err, stateHeld) {
-		if c, none := onItsWay(ctx, at); none == nil {
+		if c, none := findStarting(ctx, at); none == nil {
 			return c, nil
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.say("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
+	s.notef("started the daemon, process %d at %s; troupe shutdown ends it", pid, at.Socket)
 	return connect(context.Background(), at.Socket)
 }
 
@@ -66,12 +66,12 @@ const wayPatience = 3 * time.Second
 
 var stateHeld = &messages.Error{Code: messages.Conflict, Reason: "state"}
 
-// onItsWay finds a daemon that has the state directory, and is to listen yet: by
+// findStarting finds a daemon that has the state directory, and is to listen yet: by
 // hand, or by somebody who waits for it no longer, it was started before ours.
-func onItsWay(ctx context.Context, at *settings) (*client.Client, error) {
+func findStarting(ctx context.Context, at *settings) (*client.Client, error) {
 	late := time.Now().Add(wayPatience)
 	away := func(err error) bool { return errors.Is(err, client.ErrNoDaemon) && time.Now().Before(late) }
-	return inTurn(ctx, away, func() (*client.Client, error) { return connect(ctx, at.Socket) })
+	return retryBusy(ctx, away, func() (*client.Client, error) { return connect(ctx, at.Socket) })
 }
 
 // turn waits for our turn to start the daemon. done ends it.
@@ -102,7 +102,7 @@ func notReady(what string, at *settings) *messages.Error {
 // launch starts troupe serve in a session of its own, with nothing of ours: no
 // descriptor, no directory, and of the environment only what a daemon needs.
 func (m *Main) launch(ctx context.Context, at *settings) (int, error) {
-	if err := keepOurs(); err != nil {
+	if err := setCloseOnExec(); err != nil {
 		return 0, fmt.Errorf("the daemon would keep files of the caller open: %w", err)
 	}
 	self, err := os.Executable()

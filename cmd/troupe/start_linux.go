@@ -6,17 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepOurs keeps what the caller left open from a program that we start: somebody
+// setCloseOnExec keeps what the caller left open from a program that we start: somebody
 // may wait for its end.
-func keepOurs() error { return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
+func setCloseOnExec() error { return unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
 
 // undumpable keeps our memory, which holds what clients sent, from core files and
 // from other programs of the user. Programs that we start are not concerned.
 func undumpable() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// ending is called while a daemon lives, and returns what waits for the end of its
+// waitForExit is called while a daemon lives, and returns what waits for the end of its
 // process, a while at most.
-func ending(pid int) func() {
+func waitForExit(pid int) func() {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return func() {}

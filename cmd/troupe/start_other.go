@@ -2,12 +2,12 @@
 
 package main
 
-// keepOurs can only count on what the Go library opened, which no program that we
+// setCloseOnExec can only count on what the Go library opened, which no program that we
 // start inherits.
-func keepOurs() error { return nil }
+func setCloseOnExec() error { return nil }
 
 // undumpable does nothing where the kernel knows no such thing.
 func undumpable() {}
 
-// ending can wait for no process that is not ours.
-func ending(int) func() { return func() {} }
+// waitForExit can wait for no process that is not ours.
+func waitForExit(int) func() { return func() {} }

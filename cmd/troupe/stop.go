@@ -17,13 +17,13 @@ const statusSurvivors = 4
 
 // stopFlags are the flags of stop as they were typed.
 type stopFlags struct {
-	grace duration
+	grace durationFlag
 	force bool
 	scope string
 }
 
 func (m *Main) stopCommand() *cobra.Command {
-	f := &stopFlags{grace: duration{name: "grace", zero: true}}
+	f := &stopFlags{grace: durationFlag{name: "grace", zero: true}}
 	cmd := &cobra.Command{
 		Use: "stop [flags] JOB...\ntroupe stop [flags] --scope PATH", Short: "End jobs and everything they started", ValidArgsFunction: m.jobIDs(false, 0),
 		Long: `Ask all processes of the jobs to end (TERM), kill them after the grace, and
@@ -44,7 +44,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 	set.BoolVar(&f.force, "force", false, "kill at once, as --grace 0")
 	set.StringVar(&f.scope, "scope", "", "all jobs at and below the scope `PATH`")
 	byPidFile(cmd)
-	check := func(a *asking) error {
+	check := func(a *daemonCommand) error {
 		if f.force && f.grace.set && f.grace.d > 0 {
 			return messages.Invalid("grace", "--force and --grace contradict each other; give one of them")
 		}
@@ -53,7 +53,7 @@ return when nothing of them is left. A job that has ended already is no error.`,
 		}
 		return checkScope(a, "scope", f.scope)
 	}
-	return m.asks(cmd, check, func(a *asking) error { return a.stop(f.scope, f.span()) })
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error { return a.stop(f.scope, f.span()) })
 }
 
 // span is the grace as a request has it: none is negative, 0 the job's own.
@@ -70,7 +70,7 @@ func (m *Main) killCommand() *cobra.Command {
 		Long: "Kill all processes of the jobs and return when nothing of them is left; as troupe stop --force.",
 	}
 	byPidFile(cmd)
-	return m.asks(cmd, nil, func(a *asking) error { return a.stop("", -1) })
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error { return a.stop("", -1) })
 }
 
 // stopped is what became of several stops: what went wrong with some hides nothing
@@ -81,7 +81,7 @@ type stopped struct {
 }
 
 // stop ends the jobs of the arguments, or of a scope.
-func (a *asking) stop(scope string, grace time.Duration) error {
+func (a *daemonCommand) stop(scope string, grace time.Duration) error {
 	requests := []messages.StopCommand{{Scope: messages.ScopePath(scope), Grace: grace, Reason: "troupe stop --scope " + scope}}
 	if len(a.args) > 0 {
 		requests = nil
@@ -105,14 +105,14 @@ func (a *asking) stop(scope string, grace time.Duration) error {
 		return a.survived(all)
 	}
 	if all.Error == nil && scope != "" && len(all.Jobs) == 0 { // as after the last of them has ended; or a scope mistyped
-		a.complain(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
+		a.printError(fmt.Errorf("there was no job to stop at or below the scope %s", scope))
 	}
 	return a.together(all, all.failures)
 }
 
 // survived tells of processes that could not be ended, which is the worst that can
 // have happened, and of what else went wrong.
-func (a *asking) survived(all stopped) error {
+func (a *daemonCommand) survived(all stopped) error {
 	all.Error = nil
 	if a.json {
 		if err := a.object(all); err != nil {
@@ -120,12 +120,12 @@ func (a *asking) survived(all stopped) error {
 		}
 	}
 	for _, e := range all.Errors {
-		a.complain(&e)
+		a.printError(&e)
 	}
 	for _, s := range all.Survivors {
-		a.complain(survivorError(s))
+		a.printError(survivorError(s))
 	}
-	return status(statusSurvivors)
+	return exitStatus(statusSurvivors)
 }
 
 // survivorError names one of them.
@@ -149,19 +149,19 @@ func (m *Main) signalCommand() *cobra.Command {
 		Long: "Send a signal to the main process of a job: INT, SIGINT or 2.",
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "to all of its processes")
-	check := func(a *asking) error {
+	check := func(a *daemonCommand) error {
 		if engine.SignalNumber(a.args[1]) == 0 {
 			return messages.Invalid("signal", quoted(a.args[1])+" is no signal; give a name such as INT or TERM, or a number up to 64")
 		}
 		return nil
 	}
-	return m.asks(cmd, check, func(a *asking) error {
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
 		return a.done(a.Signal(a.ctx, messages.SignalCommand{Job: messages.JobID(a.args[0]), Signal: a.args[1], Tree: tree}))
 	})
 }
 
 // done ends a verb that has nothing to tell.
-func (a *asking) done(err error) error {
+func (a *daemonCommand) done(err error) error {
 	if err == nil && a.json {
 		return a.object(wire.Done{V: wire.Version})
 	}
@@ -173,7 +173,7 @@ func (m *Main) promoteCommand() *cobra.Command {
 		Use: "promote [flags] JOB", Short: "Let a foreground job go on in the background", Args: oneJob, ValidArgsFunction: m.jobIDs(false, 1),
 		Long: "Let a job go on in the background that somebody waits for: they are answered, and\nits process does not notice. It stays then, also if it was in the background before,\nwhen the agent leaves in whose scope it is.",
 	}
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		job, err := a.Promote(a.ctx, messages.PromoteCommand{Job: messages.JobID(a.args[0]), Keep: true})
 		if err == nil && a.json {
 			return a.object(wire.Job{Job: job})
@@ -189,11 +189,11 @@ func (m *Main) deadlineCommand() *cobra.Command {
 		Long: "Give a job D more than it has (+10m), D from now (10m), or no deadline (none).",
 	}
 	var r messages.ChangeDeadline
-	check := func(a *asking) (err error) {
+	check := func(a *daemonCommand) (err error) {
 		r, err = deadlineOf(messages.JobID(a.args[0]), a.args[1])
 		return err
 	}
-	return m.asks(cmd, check, func(a *asking) error { return a.done(a.Deadline(a.ctx, r)) })
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error { return a.done(a.Deadline(a.ctx, r)) })
 }
 
 // deadlineOf is the change that a text means: +D, D or none.
@@ -204,7 +204,7 @@ func deadlineOf(job messages.JobID, text string) (messages.ChangeDeadline, error
 		r.None = true
 		return r, nil
 	}
-	d := duration{name: "deadline", bare: true}
+	d := durationFlag{name: "deadline", bare: true}
 	err := d.Set(text)
 	if more {
 		r.Extend = d.d

@@ -22,14 +22,14 @@ func (m *Main) scopesCommand() *cobra.Command {
 		return exactly(cmd, args, "PATH")
 	}}
 	at := ""
-	check := func(a *asking) error {
+	check := func(a *daemonCommand) error {
 		if len(a.args) == 0 {
 			return nil
 		}
 		at = a.args[0]
 		return checkScope(a, "", at)
 	}
-	return m.asks(cmd, check, func(a *asking) error {
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
 		list, err := a.Scopes(a.ctx, messages.ScopePath(at))
 		if err != nil {
 			return err
@@ -64,8 +64,8 @@ func (m *Main) handoverCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(cmd, args, "JOB", "SCOPE") },
 		Long: "Move a live job to the default session of another scope. Its process does not\nnotice.",
 	}
-	check := func(a *asking) error { return checkScope(a, "", a.args[1]) }
-	return m.asks(cmd, check, func(a *asking) error {
+	check := func(a *daemonCommand) error { return checkScope(a, "", a.args[1]) }
+	return m.daemonCommand(cmd, check, func(a *daemonCommand) error {
 		return a.done(a.HandOver(a.ctx, messages.HandOver{Job: messages.JobID(a.args[0]), To: messages.ScopePath(a.args[1])}))
 	})
 }
@@ -74,7 +74,7 @@ func (m *Main) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm [flags] JOB...", Short: "Forget finished jobs and their output", Args: someJobs, ValidArgsFunction: m.jobIDs(true, 0),
 	}
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		ids := make([]messages.JobID, len(a.args))
 		for i, id := range a.args {
 			ids[i] = messages.JobID(id)
@@ -99,7 +99,7 @@ type removed struct {
 
 func (m *Main) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Count what the daemon holds", Args: noArgs}
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		s, err := a.Stats(a.ctx)
 		switch {
 		case err != nil:
@@ -122,7 +122,7 @@ func (m *Main) statsCommand() *cobra.Command {
 
 func (m *Main) shutdownCommand() *cobra.Command {
 	var stopJobs bool
-	grace := duration{name: "grace", zero: true}
+	grace := durationFlag{name: "grace", zero: true}
 	cmd := &cobra.Command{
 		Use: "shutdown [flags]", Short: "End the daemon", Args: noArgs,
 		Long: `End the daemon. Its jobs live on, if the keeper holds them; else they would end
@@ -130,13 +130,13 @@ with it, and it goes on as long as there are any.`,
 	}
 	cmd.Flags().BoolVar(&stopJobs, "stop-jobs", false, "end all jobs first")
 	cmd.Flags().Var(&grace, "grace", "of the jobs, from TERM to KILL (default each job's own)")
-	return m.asks(cmd, nil, func(a *asking) error {
+	return m.daemonCommand(cmd, nil, func(a *daemonCommand) error {
 		f := stopFlags{grace: grace}
 		about, err := a.Version(a.ctx)
 		if err != nil {
 			return err
 		}
-		ended := ending(about.PID)
+		ended := waitForExit(about.PID)
 		left, err := a.ShutDown(a.ctx, messages.ShutdownNode{KeepJobs: !stopJobs, Grace: f.span(), Reason: "troupe shutdown"})
 		if err != nil {
 			return err
@@ -146,10 +146,10 @@ with it, and it goes on as long as there are any.`,
 			err = a.object(wire.Over{V: wire.Version, Survivors: wire.List(left)})
 		}
 		for _, s := range left {
-			a.complain(survivorError(s))
+			a.printError(survivorError(s))
 		}
 		if err == nil && len(left) > 0 {
-			return status(statusSurvivors)
+			return exitStatus(statusSurvivors)
 		}
 		return err
 	})

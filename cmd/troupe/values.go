@@ -17,8 +17,8 @@ import (
 // number could mean otherwise, such as an exponent, is none.
 var seconds = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 
-// duration is a flag whose value is a time like 90, 1.5s or 1h30m.
-type duration struct {
+// durationFlag is a flag whose value is a time like 90, 1.5s or 1h30m.
+type durationFlag struct {
 	name string
 	zero bool // 0 makes sense
 	bare bool // it is an argument, not a flag
@@ -27,7 +27,7 @@ type duration struct {
 }
 
 // String implements pflag.Value; the default is none.
-func (d *duration) String() string {
+func (d *durationFlag) String() string {
 	if !d.set {
 		return ""
 	}
@@ -35,10 +35,10 @@ func (d *duration) String() string {
 }
 
 // Type implements pflag.Value: the word in the help.
-func (*duration) Type() string { return "D" }
+func (*durationFlag) Type() string { return "D" }
 
 // Set implements pflag.Value.
-func (d *duration) Set(s string) error {
+func (d *durationFlag) Set(s string) error {
 	v, err := time.ParseDuration(s)
 	if seconds.MatchString(s) {
 		if v, err = time.ParseDuration(s + "s"); err != nil { // it does not fit
@@ -68,7 +68,7 @@ func (d *duration) Set(s string) error {
 }
 
 // none is how to have no such time.
-func (d *duration) none() string {
+func (d *durationFlag) none() string {
 	if d.bare {
 		return "write none for no " + d.name
 	}
@@ -76,14 +76,14 @@ func (d *duration) none() string {
 }
 
 // label is how it is called where it is typed.
-func (d *duration) label() string {
+func (d *durationFlag) label() string {
 	if d.bare {
 		return d.name
 	}
 	return "--" + d.name
 }
 
-func (d *duration) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
+func (d *durationFlag) reason() string { return strings.ReplaceAll(d.name, "-", "_") }
 
 // lineNumber is a flag whose value is a number of lines, or of one: 010 is ten.
 type lineNumber struct {
@@ -130,27 +130,27 @@ func (n *seqNumber) Set(s string) error {
 	return err
 }
 
-// word is a flag whose value is one of a few words, which the help shows. It is
+// enumFlag is a flag whose value is one of a few words, which the help shows. It is
 // checked with the request.
-type word struct{ kind, value string }
+type enumFlag struct{ kind, value string }
 
 // String implements pflag.Value.
-func (w *word) String() string { return w.value }
+func (w *enumFlag) String() string { return w.value }
 
 // Type implements pflag.Value.
-func (w *word) Type() string { return w.kind }
+func (w *enumFlag) Type() string { return w.kind }
 
 // Set implements pflag.Value.
-func (w *word) Set(s string) error {
+func (w *enumFlag) Set(s string) error {
 	w.value = s
 	return nil
 }
 
-// quota is the flag --max-output: N, or N:POLICY.
-type quota struct{ messages.Quota }
+// quotaFlag is the flag --max-output: N, or N:POLICY.
+type quotaFlag struct{ messages.Quota }
 
 // String implements pflag.Value.
-func (q *quota) String() string {
+func (q *quotaFlag) String() string {
 	if q.Bytes == 0 {
 		return ""
 	}
@@ -158,10 +158,10 @@ func (q *quota) String() string {
 }
 
 // Type implements pflag.Value.
-func (*quota) Type() string { return "N[:POLICY]" }
+func (*quotaFlag) Type() string { return "N[:POLICY]" }
 
 // Set implements pflag.Value. The policy is checked with the request.
-func (q *quota) Set(s string) error {
+func (q *quotaFlag) Set(s string) error {
 	size, policy, named := strings.Cut(s, ":")
 	n, err := bytesOf(size)
 	bad := messages.Invalid("max_output", fmt.Sprintf("--max-output %q is no size", s))

@@ -16,7 +16,7 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		"5": 5 * time.Second, "1.5": 1500 * time.Millisecond, ".25": 250 * time.Millisecond, "3.": 3 * time.Second, "+7": 7 * time.Second,
 		"08": 8 * time.Second, "0": 0, "0.0": 0, "315360000": messages.MaxDuration, "500ms": 500 * time.Millisecond, "1h30m": 90 * time.Minute,
 	} {
-		d := duration{name: "grace", zero: true}
+		d := durationFlag{name: "grace", zero: true}
 		require.NoError(t, d.Set(text), text)
 		require.Equal(t, want, d.d, text)
 		require.True(t, d.set)
@@ -27,7 +27,7 @@ func TestDurationsAreSecondsWithoutAUnit(t *testing.T) {
 		"-5": "is negative", "-1s": "is negative", "0": "would be over before it begins", "315360001": "is more than ten years",
 		"99999999999999999999": "is more than ten years",
 	} {
-		d := duration{name: "timeout"}
+		d := durationFlag{name: "timeout"}
 		require.ErrorContains(t, d.Set(text), says, text)
 	}
 	for _, text := range []string{"0", "10", "1.5", "1700000000"} {
@@ -57,8 +57,8 @@ func TestNumbersAreDecimal(t *testing.T) {
 
 // A comma in a size may be a point: it is refused in flags and settings.
 func TestSizesHaveNoCommas(t *testing.T) {
-	var q quota
-	var s size
+	var q quotaFlag
+	var s configSize
 	for _, text := range []string{"1,5GB", "1,000", "5,MB", ",5"} {
 		require.ErrorContains(t, q.Set(text), "is no size", text)
 		require.Error(t, s.UnmarshalText([]byte(text)), text)

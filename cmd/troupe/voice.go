@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// voice does in turn what writes of our own. A pipe or a terminal that nobody
+// asyncWriter does in turn what writes of our own. A pipe or a terminal that nobody
 // reads takes no more one day, and whoever says something then must go on
 // hearing signals: so nobody stands behind a write for long.
-type voice struct {
+type asyncWriter struct {
 	mu    sync.Mutex
 	queue []func()
 	quiet chan struct{} // closed when all is written; nil: all is
@@ -20,7 +20,7 @@ type voice struct {
 const voicePatience = 100 * time.Millisecond
 
 // do writes when it is its turn, and returns when it has or soon.
-func (v *voice) do(write func()) {
+func (v *asyncWriter) do(write func()) {
 	v.mu.Lock()
 	v.queue = append(v.queue, write)
 	if v.quiet == nil {
@@ -43,7 +43,7 @@ func (v *voice) do(write func()) {
 	}
 }
 
-func (v *voice) work(quiet chan struct{}) {
+func (v *asyncWriter) work(quiet chan struct{}) {
 	for {
 		v.mu.Lock()
 		if len(v.queue) == 0 {
@@ -60,14 +60,14 @@ func (v *voice) work(quiet chan struct{}) {
 }
 
 // busy says whether something waits to be written.
-func (v *voice) busy() bool {
+func (v *asyncWriter) busy() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.quiet != nil
 }
 
 // wait waits until all is written.
-func (v *voice) wait() {
+func (v *asyncWriter) wait() {
 	v.mu.Lock()
 	quiet := v.quiet
 	v.mu.Unlock()

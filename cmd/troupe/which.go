@@ -42,13 +42,13 @@ func (g *foreground) findHost() error {
 	}
 	g.request.Umask = g.main.mask
 	if f.promoteAfter.set {
-		g.screen.say("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
+		g.screen.notef("there is no daemon for the command to go on in: it stays in the foreground, whatever --promote-after says")
 	}
 	node, err := troupe.Open(context.Background(), troupe.Options{WorkDir: g.request.Dir, JobPrefix: "local-", OwnProcess: true})
 	if err != nil {
 		return err
 	}
-	g.host = local{node}
+	g.host = localHost{node}
 	return nil
 }
 
@@ -59,7 +59,7 @@ func (g *foreground) look() error {
 	go func() { found <- g.findHost() }()
 	select {
 	case err := <-found:
-		if err == nil || !g.signals.came() {
+		if err == nil || !g.signals.received() {
 			return err // a signal that comes now is for the command
 		}
 	case sig := <-g.signals.heard:
@@ -71,7 +71,7 @@ func (g *foreground) look() error {
 
 // find connects to the daemon, starts it if it is needed, and is nil where there
 // is none and none is needed.
-func (m *Main) find(needed bool, s *screen) (*client.Client, error) {
+func (m *Main) find(needed bool, s *printer) (*client.Client, error) {
 	at, err := m.settings()
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (g *foreground) forDaemon() error {
 		r.Stdin = messages.StdinNull // there is nothing to pass on
 	case r.Stdin == messages.StdinHost:
 		r.Stdin = messages.StdinPipe
-		g.fed = true
+		g.stdinForwarded = true
 	}
 	r.Background, r.PromoteAfter = g.flags.background || g.flags.detach, g.flags.promoteAfter.d
 	return nil
@@ -154,13 +154,13 @@ func (m *Main) umask() string {
 // feed passes our input on to a command that does not share it. Its failure ends
 // the command: it would wait for what never comes.
 func (g *foreground) feed(ctx context.Context) {
-	h, ok := g.host.(*remote)
-	if !ok || !g.fed {
+	h, ok := g.host.(*daemonHost)
+	if !ok || !g.stdinForwarded {
 		return
 	}
 	go func() {
 		if err := h.feed(ctx, g.job, g.main.In); err != nil {
-			g.cannot(err)
+			g.abort(err)
 		}
 	}()
 }
@@ -179,10 +179,10 @@ func (g *foreground) tellGoesOn(job messages.Job) error {
 	case g.request.Detach && (err != nil || !g.flags.json):
 		g.tellDetached(job)
 	case err != nil || !g.flags.json && !g.request.Background:
-		g.screen.say("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
+		g.screen.notef("job %s goes on in the background; troupe logs -f %s shows it, troupe stop %s ends it", job.ID, job.ID, job.ID)
 	}
 	if errors.Is(err, unix.EPIPE) {
-		return status(signalBase + int(unix.SIGPIPE))
+		return exitStatus(signalBase + int(unix.SIGPIPE))
 	}
 	return err
 }

@@ -6,19 +6,19 @@ import "context"
 // daemon keeps twice as many for one that does not read, and refuses the rest.
 const inputWindow = 8
 
-// window counts the pieces that were sent and are not answered. A sender without
+// sendWindow counts the pieces that were sent and are not answered. A sender without
 // room waits.
-type window struct {
+type sendWindow struct {
 	slots chan struct{}
 	lost  chan struct{} // closed by refuse
 }
 
-func newWindow() *window {
-	return &window{slots: make(chan struct{}, inputWindow), lost: make(chan struct{})}
+func newWindow() *sendWindow {
+	return &sendWindow{slots: make(chan struct{}, inputWindow), lost: make(chan struct{})}
 }
 
 // take waits for room. It reports false if there is no use in sending more.
-func (w *window) take(ctx context.Context) bool {
+func (w *sendWindow) take(ctx context.Context) bool {
 	select {
 	case <-w.lost:
 		return false
@@ -34,7 +34,7 @@ func (w *window) take(ctx context.Context) bool {
 }
 
 // try takes room if there is some.
-func (w *window) try() bool {
+func (w *sendWindow) try() bool {
 	select {
 	case w.slots <- struct{}{}:
 		return true
@@ -44,7 +44,7 @@ func (w *window) try() bool {
 }
 
 // give makes room: a piece was answered.
-func (w *window) give() {
+func (w *sendWindow) give() {
 	select {
 	case <-w.slots:
 	default: // the answer was to something else
@@ -53,7 +53,7 @@ func (w *window) give() {
 
 // refuse says that a piece was lost, so that what follows it makes no sense. It is
 // for one goroutine.
-func (w *window) refuse() {
+func (w *sendWindow) refuse() {
 	select {
 	case <-w.lost:
 	default:

@@ -41,15 +41,15 @@ as its program has asked for them.`,
 	set.StringVar(&f.keys, "keys", "", "write `KEYS`: text, and {enter} {tab} {esc} {space} {backspace} <C-c>, on a terminal {up} {f1} …")
 	set.BoolVar(&f.paste, "paste", false, "paste it: on a terminal no newline is added, and its program is told if it has asked")
 	set.BoolVar(&f.eof, "eof", false, "then end the input")
-	return m.asks(cmd, f.check, func(a *asking) error {
-		w := &inputWriter{asking: a, job: messages.JobID(a.args[0])}
+	return m.daemonCommand(cmd, f.check, func(a *daemonCommand) error {
+		w := &inputWriter{daemonCommand: a, job: messages.JobID(a.args[0])}
 		return w.finish(f.eof, w.all(f))
 	})
 }
 
 // check finds what is wrong before anybody is asked. Which keys can be typed depends on
 // the job; which are none does not.
-func (f *writeFlags) check(a *asking) error {
+func (f *writeFlags) check(a *daemonCommand) error {
 	keys := a.cmd.Flags().Changed("keys")
 	switch {
 	case keys && (f.paste || len(a.args) > 1):
@@ -91,7 +91,7 @@ func (w *inputWriter) all(f *writeFlags) (err error) {
 
 // inputWriter writes to the input of a job.
 type inputWriter struct {
-	*asking
+	*daemonCommand
 	job     messages.JobID
 	through int64
 }
