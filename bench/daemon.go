@@ -59,7 +59,7 @@ func serveIn(dir string, who side) (err error) {
 	if err != nil {
 		return err
 	}
-	server := http.New(http.Options{Node: http.Over(h.node), Version: version})
+	server := http.New(http.Options{Node: http.AdaptNode(h.node), Version: version})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	fmt.Println(daemonReady)

@@ -132,7 +132,7 @@ func (s *settings) hasPlaces() error {
 	var err error
 	if dir := filepath.Dir(s.Socket); !exists(dir) {
 		err = makeable(dir, socketVar)
-	} else if err = http.CheckPlace(s.Socket); err == nil {
+	} else if err = http.CheckSocketPath(s.Socket); err == nil {
 		err = cannotWrite(dir, probe(dir))
 	}
 	if err != nil {

@@ -182,7 +182,7 @@ func (d *daemon) openNode() error {
 		d.numbers.serve(d.metricsListener, d.token)
 	}
 	d.server = http.New(http.Options{
-		Node: http.Over(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
+		Node: http.AdaptNode(d.node), Version: d.main.describe().Version, State: d.settings.State, Token: d.token, Shutdown: d.shutdown, Keeper: d.keeperHealth, Holder: d.keeperBuild, Journal: d.journalHealth, Log: slogger(d.log),
 	})
 	d.failed = make(chan error, len(d.listeners))
 	for _, l := range d.listeners {
@@ -213,7 +213,7 @@ func (d *daemon) admit() error {
 		return nil
 	}
 	var err error
-	d.token, err = http.Token(filepath.Join(d.settings.State, tokenName))
+	d.token, err = http.LoadToken(filepath.Join(d.settings.State, tokenName))
 	return err
 }
 

@@ -166,7 +166,7 @@ func (m *Main) mcpHost(at *settings, f *mcpFlags) (mcp.Host, func(), error) {
 		return nil, nil, errors.Join(err, node.Shutdown(context.Background(), messages.ShutdownNode{}))
 	}
 	socket := filepath.Join(dir, "socket")
-	server := http.New(http.Options{Node: http.Over(node), Version: m.describe().Version})
+	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.describe().Version})
 	done := func() {
 		_ = node.Shutdown(context.Background(), messages.ShutdownNode{Reason: "its client has left"})
 		ctx, cancel := context.WithTimeout(context.Background(), replyPatience)
@@ -201,7 +201,7 @@ func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *m
 	}
 	defer l.Close()
 	file := filepath.Join(at.State, mcpTokenName)
-	token, err := http.Token(file)
+	token, err := http.LoadToken(file)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (m *Main) mcpHTTP(ctx context.Context, at *settings, f *mcpFlags, server *m
 	mux := stdhttp.NewServeMux()
 	mux.Handle(mcpPath, handler)
 	m.newScreen().notef("serving MCP at http://%s%s for who has the token in %s", l.Addr(), mcpPath, file)
-	return serveUntil(ctx, http.Few(l, mcpDoors), http.Guard(token, mux))
+	return serveUntil(ctx, http.LimitListener(l, mcpDoors), http.RequireToken(token, mux))
 }
 
 // serveUntil serves a handler on a listener until ctx ends.

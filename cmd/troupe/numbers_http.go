@@ -19,9 +19,9 @@ const (
 // serve tells the numbers on a loopback address until close.
 func (n *metrics) serve(l net.Listener, token string) {
 	mux := stdhttp.NewServeMux()
-	mux.Handle("GET /metrics", http.Guard(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))
+	mux.Handle("GET /metrics", http.RequireToken(token, promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})))
 	server := &stdhttp.Server{Handler: mux, ReadTimeout: numbersPatience, WriteTimeout: numbersPatience, IdleTimeout: numbersPatience, MaxHeaderBytes: 16 << 10}
-	go func() { _ = server.Serve(http.Few(l, maxLookers)) }()
+	go func() { _ = server.Serve(http.LimitListener(l, maxLookers)) }()
 	before := n.stop
 	n.stop = func() {
 		_ = server.Close()

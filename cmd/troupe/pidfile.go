@@ -180,7 +180,7 @@ func (m *Main) inFleet(ctx context.Context, p keeper.PIDFile, o keeper.FleetOpti
 	if err != nil {
 		return err
 	}
-	server := http.New(http.Options{Node: http.Over(node), Version: m.describe().Version})
+	server := http.New(http.Options{Node: http.AdaptNode(node), Version: m.describe().Version})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(door) }()
 	defer func() {

@@ -31,7 +31,7 @@ func (service) listeners() ([]net.Listener, error) {
 		if l == nil {
 			return nil, messages.Invalid("listen_fds", "the service manager handed over something that is no listening socket; name sockets only (ListenStream=)")
 		}
-		if err := http.Servable(l); err != nil {
+		if err := http.CheckListener(l); err != nil {
 			return nil, err
 		}
 		doors = append(doors, l)

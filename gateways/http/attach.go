@@ -31,28 +31,28 @@ const (
 //	input      writes to the job, in order
 //	size       changes the size of its terminal
 type attachment struct {
-	*call
+	*request
 	conn    *websocket.Conn
 	uid     messages.UID
 	from    Output
 	least   int64 // the byte that the output comes to at least
 	notices chan wire.AttachSaid
 	answers chan struct{} // a place for each answer among the notices
-	inputs  chan turn
-	sizes   chan sizing   // these wait for no input
-	sized   chan struct{} // closed when the last one is given; only of listen
+	inputs  chan inputRequest
+	sizes   chan resizeRequest // these wait for no input
+	sized   chan struct{}      // closed when the last one is given; only of listen
 	cancel  context.CancelFunc
-	shown   shown
+	shown   terminalView
 }
 
-// turn is what the job is to be asked.
-type turn struct {
+// inputRequest is what the job is to be asked.
+type inputRequest struct {
 	request messages.Refusable
 	behind  chan struct{} // not nil: closed when the size that was given before it is that of the terminal
 }
 
 // attach answers with a WebSocket.
-func (c *call) attach() error {
+func (c *request) attach() error {
 	offset, err := c.number("offset", 0, 0, math.MaxInt64)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *call) attach() error {
 	if err != nil {
 		return err
 	}
-	job, out, err := c.wanted()
+	job, out, err := c.outputTarget()
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (c *call) attach() error {
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(wire.MaxAttachInput)
 	a := &attachment{
-		call: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
-		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan turn, maxInputs),
-		sizes: make(chan sizing, maxSizes), shown: newShown(terminal),
+		request: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
+		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
+		sizes: make(chan resizeRequest, maxSizes), shown: newShown(terminal),
 	}
 	defer a.untilClosing()()
 	a.join(a)
@@ -110,7 +110,7 @@ func (c *call) attach() error {
 
 // upgrades says what keeps a request from becoming a WebSocket: who accepts it would say
 // that in plain text.
-func (c *call) upgrades() error {
+func (c *request) upgrades() error {
 	h := c.r.Header
 	key, err := base64.StdEncoding.DecodeString(h.Get("Sec-WebSocket-Key"))
 	switch {
@@ -158,7 +158,7 @@ func (a *attachment) listen(ctx context.Context) {
 func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error {
 	job := messages.JobID(a.uid)
 	if kind == websocket.MessageBinary {
-		return a.enqueue(turn{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
+		return a.enqueue(inputRequest{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
 	}
 	var r wire.AttachRequest
 	if err := wire.Decode(b, &r); err != nil {
@@ -173,7 +173,7 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 		a.change(a, r.Kind)
 		return nil
 	case wire.AttachCloseInput:
-		return a.enqueue(turn{request: messages.CloseInput{Job: job}, behind: a.sized})
+		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, behind: a.sized})
 	case wire.AttachResize:
 		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
 		if err != nil {
@@ -187,7 +187,7 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 }
 
 // enqueue lets a request wait for its turn.
-func (a *attachment) enqueue(r turn) *messages.Error {
+func (a *attachment) enqueue(r inputRequest) *messages.Error {
 	if !a.holds(a) {
 		return a.noLease(a)
 	}
@@ -290,7 +290,7 @@ func (a *attachment) output(ctx context.Context) {
 	told := 0
 	for {
 		n, err := a.from.Read(buf)
-		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Forgotten(); told++ {
+		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Removed(); told++ {
 			if a.say(ctx, wire.AttachSaid{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
 				return
 			}
@@ -302,7 +302,7 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, io.EOF) {
-			if a.from.Offset() < a.least || a.from.Forgotten() && a.least > 0 {
+			if a.from.Offset() < a.least || a.from.Removed() && a.least > 0 {
 				_ = a.say(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
 			}
 			a.end(ctx)

@@ -17,8 +17,8 @@ import (
 // gives none before the job has taken its input, and the size is given all the same.
 const giveBackFor = time.Second
 
-// sizing is a size that is to be given.
-type sizing struct {
+// resizeRequest is a size that is to be given.
+type resizeRequest struct {
 	to   messages.Terminal
 	done chan struct{} // closed when it is given, or another instead
 }
@@ -30,7 +30,7 @@ func (a *attachment) wantsSize(size messages.Terminal) *messages.Error {
 	if size != (messages.Terminal{}) && !a.holds(a) {
 		return a.noLease(a)
 	}
-	next := sizing{to: size, done: make(chan struct{})}
+	next := resizeRequest{to: size, done: make(chan struct{})}
 	for {
 		select {
 		case a.sizes <- next:
@@ -86,8 +86,8 @@ func (a *attachment) mayResize(ctx context.Context) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.leases[a.uid]
-	if l.holder == a && err == nil && l.before == (messages.Terminal{}) {
-		l.before = job.Terminal
+	if l.holder == a && err == nil && l.savedSize == (messages.Terminal{}) {
+		l.savedSize = job.Terminal
 	}
 	return l.holder == a
 }
@@ -96,8 +96,8 @@ func (a *attachment) mayResize(ctx context.Context) bool {
 func (s *Server) resized(job messages.UID, size messages.Terminal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.leases[job]; l != nil && l.before != (messages.Terminal{}) {
-		l.before = size
+	if l := s.leases[job]; l != nil && l.savedSize != (messages.Terminal{}) {
+		l.savedSize = size
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *Server) resized(job messages.UID, size messages.Terminal) {
 func (a *attachment) givesBack() {
 	a.mu.Lock()
 	l := a.leases[a.uid]
-	before, last := l.before, l.holder == a && l.asker == nil && len(l.waiting) == 0
+	before, last := l.savedSize, l.holder == a && l.requester == nil && len(l.waiting) == 0
 	a.mu.Unlock()
 	if !last || before == (messages.Terminal{}) {
 		return

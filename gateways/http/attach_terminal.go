@@ -10,22 +10,22 @@ import (
 	"troupe/messages"
 )
 
-// shown is what an attachment knows whose client shows the job on a terminal that
+// terminalView is what an attachment knows whose client shows the job on a terminal that
 // answers what is asked of it (docs/decisions/024). Only the output's goroutine uses it.
-type shown struct {
+type terminalView struct {
 	by     string // "": it does not, or nobody asks
 	taken  bool
 	offset int64 // the byte up to which it was sent what it answers
 }
 
-// leaveFor is how long it may take to say that a client is gone.
+// releaseScope is how long it may take to say that a client is gone.
 const leaveFor = 5 * time.Second
 
-func newShown(terminal bool) shown {
+func newShown(terminal bool) terminalView {
 	if !terminal {
-		return shown{}
+		return terminalView{}
 	}
-	return shown{by: ulid.Make().String()}
+	return terminalView{by: ulid.Make().String()}
 }
 
 // mayAnswer sees to it that the client knows, before it is sent the bytes [from, to),
@@ -66,8 +66,8 @@ func (s *Server) shows(a *attachment, to int64) (held bool, before int64) {
 	if l.holder != a {
 		return false, 0
 	}
-	before = l.shown
-	l.shown = max(l.shown, to)
+	before = l.viewedUpTo
+	l.viewedUpTo = max(l.viewedUpTo, to)
 	return true, before
 }
 

@@ -12,13 +12,13 @@ import (
 // replied. Then the connection is looked at beside it.
 
 // Read implements net.Conn. The server reads a single byte when it looks for the end.
-func (d *door) Read(p []byte) (int, error) {
+func (d *clientConn) Read(p []byte) (int, error) {
 	n, err := d.Conn.Read(p)
 	if n == 1 && len(p) == 1 {
-		d.looking.Lock()
-		d.behind = true
-		look := d.look
-		d.looking.Unlock()
+		d.readMu.Lock()
+		d.pipelined = true
+		look := d.onPipelined
+		d.readMu.Unlock()
 		if look != nil {
 			look()
 		}
@@ -26,12 +26,12 @@ func (d *door) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// present is a context that ends with the client of a request, whatever he has sent
+// whileConnected is a context that ends with the client of a request, whatever he has sent
 // behind it; end lets go of what it needs.
-func (d *door) present(ctx context.Context) (there context.Context, end func()) {
+func (d *clientConn) whileConnected(ctx context.Context) (there context.Context, end func()) {
 	there, cancel := context.WithCancel(ctx)
 	look := func() {
-		if line := d.line(); line != nil {
+		if line := d.dupConn(); line != nil {
 			context.AfterFunc(there, func() { _ = line.Close() })
 			go func() {
 				defer cancel()
@@ -39,25 +39,25 @@ func (d *door) present(ctx context.Context) (there context.Context, end func()) 
 			}()
 		}
 	}
-	d.looking.Lock()
-	behind := d.behind
+	d.readMu.Lock()
+	behind := d.pipelined
 	if !behind {
-		d.look = look
+		d.onPipelined = look
 	}
-	d.looking.Unlock()
+	d.readMu.Unlock()
 	if behind { // a byte of an earlier request, or of this one before it was handled
 		look()
 	}
 	return there, func() {
-		d.looking.Lock()
-		d.look = nil
-		d.looking.Unlock()
+		d.readMu.Lock()
+		d.onPipelined = nil
+		d.readMu.Unlock()
 		cancel()
 	}
 }
 
-// line is the connection once more, to wait at it beside the server; nil: it cannot be had.
-func (d *door) line() *os.File {
+// dupConn is the connection once more, to wait at it beside the server; nil: it cannot be had.
+func (d *clientConn) dupConn() *os.File {
 	conn, ok := d.Conn.(syscall.Conn)
 	if !ok {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"troupe/messages"
 )
 
-// both sends stdout and stderr of a job that keeps them apart, in the order in which
+// outputBoth sends stdout and stderr of a job that keeps them apart, in the order in which
 // they arrived, as frames that name the stream (wire.Frame). What was there is in
 // that order; what comes while it is followed, as it comes.
-func (c *call) both(follow bool) error {
+func (c *request) outputBoth(follow bool) error {
 	m, err := c.mixed(follow)
 	if err != nil {
 		return err
@@ -52,18 +52,18 @@ func (c *call) both(follow bool) error {
 	return nil
 }
 
-// mix is two streams on their way to one reader.
-type mix struct {
-	*call
+// interleaver is two streams on their way to one reader.
+type interleaver struct {
+	*request
 	job     messages.Job
-	streams []*mixed
+	streams []*interleavedStream
 	rc      *http.ResponseController
 	news    bool       // more may have arrived than was shown in order
 	mu      sync.Mutex // of who writes
 }
 
-// mixed is one of the two.
-type mixed struct {
+// interleavedStream is one of the two.
+type interleavedStream struct {
 	out  messages.StreamOutput
 	at   int64 // where it begins
 	end  int64 // where it ends
@@ -71,14 +71,14 @@ type mixed struct {
 }
 
 // mixed is the mix that the request asks for.
-func (c *call) mixed(follow bool) (*mix, error) {
+func (c *request) mixed(follow bool) (*interleaver, error) {
 	job, err := c.separate()
 	if err != nil {
 		return nil, err
 	}
-	m := &mix{call: c, job: job, news: true}
+	m := &interleaver{request: c, job: job, news: true}
 	for _, out := range job.Output {
-		s := &mixed{out: out, end: math.MaxInt64}
+		s := &interleavedStream{out: out, end: math.MaxInt64}
 		if s.at, err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (c *call) mixed(follow bool) (*mix, error) {
 }
 
 // separate is the job of the path, which keeps its streams apart.
-func (c *call) separate() (messages.Job, error) {
+func (c *request) separate() (messages.Job, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err == nil && len(job.Output) != 2 {
 		err = messages.Invalid("stream", fmt.Sprintf("job %s has not both streams; it has %s", job.ID, streamNames(job)))
@@ -103,7 +103,7 @@ func (c *call) separate() (messages.Job, error) {
 }
 
 // check says that an output was forgotten, as long as that can be told.
-func (m *mix) check() error {
+func (m *interleaver) check() error {
 	for _, s := range m.streams {
 		if s.at >= s.out.Bytes {
 			continue
@@ -120,9 +120,9 @@ func (m *mix) check() error {
 }
 
 // inOrder sends what has arrived, in order.
-func (m *mix) inOrder() error {
+func (m *interleaver) inOrder() error {
 	m.news = false
-	for a, err := range m.node.Arrivals(m.job) {
+	for a, err := range m.node.OutputOrder(m.job) {
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (m *mix) inOrder() error {
 
 // rest sends what the order did not tell of: side by side if it is still to come,
 // else one behind the other.
-func (m *mix) rest(follow bool) error {
+func (m *interleaver) rest(follow bool) error {
 	ended := make(chan error, len(m.streams))
 	for _, s := range m.streams {
 		s.from.End(s.end)
@@ -163,7 +163,7 @@ func (m *mix) rest(follow bool) error {
 }
 
 // copy sends one stream to the end of its reader.
-func (m *mix) copy(s *mixed) error {
+func (m *interleaver) copy(s *interleavedStream) error {
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := s.from.Read(buf[wire.FrameHead:])
@@ -182,7 +182,7 @@ func (m *mix) copy(s *mixed) error {
 }
 
 // frame sends one, whose head it fills in.
-func (m *mix) frame(stream messages.Stream, b []byte) error {
+func (m *interleaver) frame(stream messages.Stream, b []byte) error {
 	copy(b, []byte{byte(stream), 0, 0, 0})
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-wire.FrameHead))
 	m.mu.Lock()
@@ -194,7 +194,7 @@ func (m *mix) frame(stream messages.Stream, b []byte) error {
 }
 
 // gapsText is the value of the trailer: gaps of stdout, then those of stderr.
-func (m *mix) gapsText() string {
+func (m *interleaver) gapsText() string {
 	var parts []string
 	for _, s := range m.streams {
 		if text := gapsText(s.from.Gaps()); text != "" {

@@ -31,8 +31,8 @@ const (
 	maxLarge   = 4 // bodies above maxBody that are in memory at a time
 )
 
-// call is one request on its way through its handler.
-type call struct {
+// request is one request on its way through its handler.
+type request struct {
 	*Server
 	w   http.ResponseWriter
 	r   *http.Request
@@ -40,17 +40,17 @@ type call struct {
 }
 
 // id is the job that the path names.
-func (c *call) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
+func (c *request) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
 
 // door is the connection of the request.
-func (c *call) door() *door { return c.ctx.Value(doorKey{}).(*door) }
+func (c *request) door() *clientConn { return c.ctx.Value(connKey{}).(*clientConn) }
 
-func (c *call) principal() messages.Principal { return c.door().principal() }
+func (c *request) principal() messages.Principal { return c.door().principal() }
 
 const jsonType = "application/json"
 
 // checkType refuses a body that a form of a web page could have sent.
-func (c *call) checkType() *messages.Error {
+func (c *request) checkType() *messages.Error {
 	given := c.r.Header.Get("Content-Type")
 	if given == jsonType {
 		return nil
@@ -62,20 +62,20 @@ func (c *call) checkType() *messages.Error {
 	return nil
 }
 
-// unread takes a body that the request has and its route does not: what is left of it
+// discardBody takes a body that the request has and its route does not: what is left of it
 // would hold up the reply, and the deadline of it end one that lasts.
-func (c *call) unread() error {
+func (c *request) discardBody() error {
 	if c.r.ContentLength == 0 {
 		return nil
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(patience))
 	_, err := io.Copy(io.Discard, http.MaxBytesReader(c.w, c.r.Body, maxBody))
-	return c.taken(err)
+	return c.bodyError(err)
 }
 
-// taken says what became of reading a body. One that did not come in its time is refused
+// bodyError says what became of reading a body. One that did not come in its time is refused
 // here: to the server its sender has gone, and it would wait for the rest before it replies.
-func (c *call) taken(err error) error {
+func (c *request) bodyError(err error) error {
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -92,7 +92,7 @@ func (c *call) taken(err error) error {
 }
 
 // body reads a request of at most a number of bytes.
-func (c *call) body(into any, most int64) error {
+func (c *request) body(into any, most int64) error {
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Now().Add(patience))
 	if c.r.ContentLength > most {
@@ -112,7 +112,7 @@ func (c *call) body(into any, most int64) error {
 		rest, err = io.ReadAll(from)
 		b = append(b, rest...)
 	}
-	if err := c.taken(err); err != nil {
+	if err := c.bodyError(err); err != nil {
 		return err
 	}
 	if err := wire.Decode(b, into); err != nil {
@@ -126,7 +126,7 @@ var errAnswered = errors.New("the reply was sent")
 
 // tooLarge refuses a body, and lets its sender finish, within bounds: who is cut
 // off while he writes may never read why.
-func (c *call) tooLarge(most int64) error {
+func (c *request) tooLarge(most int64) error {
 	c.w.Header().Set("Connection", "close")
 	fail(c.w, &messages.Error{Code: messages.TooLarge, Reason: "body", Message: fmt.Sprintf("the body has more than %d bytes", most), Hint: "send less at a time"})
 	rc := http.NewResponseController(c.w)
@@ -137,7 +137,7 @@ func (c *call) tooLarge(most int64) error {
 }
 
 // checkQuery refuses parameters that the route does not have.
-func (c *call) checkQuery(known []string) *messages.Error {
+func (c *request) checkQuery(known []string) *messages.Error {
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return messages.Invalid("query", "the query cannot be read: "+err.Error())
@@ -154,10 +154,10 @@ func (c *call) checkQuery(known []string) *messages.Error {
 }
 
 // text is a parameter, "" if it is not there.
-func (c *call) text(name string) string { return c.r.URL.Query().Get(name) }
+func (c *request) text(name string) string { return c.r.URL.Query().Get(name) }
 
 // flag is a parameter that is true or false.
-func (c *call) flag(name string) (bool, error) {
+func (c *request) flag(name string) (bool, error) {
 	switch c.text(name) {
 	case "":
 		if !c.r.URL.Query().Has(name) {
@@ -172,7 +172,7 @@ func (c *call) flag(name string) (bool, error) {
 }
 
 // number is a parameter that is at least least, or absent.
-func (c *call) number(name string, absent, least, most int64) (int64, error) {
+func (c *request) number(name string, absent, least, most int64) (int64, error) {
 	text := c.text(name)
 	if text == "" && !c.r.URL.Query().Has(name) {
 		return absent, nil
@@ -185,7 +185,7 @@ func (c *call) number(name string, absent, least, most int64) (int64, error) {
 }
 
 // grace is the parameter grace_ms: absent is the job's own, 0 none.
-func (c *call) grace() (time.Duration, error) {
+func (c *request) grace() (time.Duration, error) {
 	if !c.r.URL.Query().Has("grace_ms") {
 		return 0, nil
 	}
@@ -205,7 +205,7 @@ func graceOf(ms *int64) (time.Duration, error) {
 }
 
 // reply sends one object.
-func (c *call) reply(status int, v any) error {
+func (c *request) reply(status int, v any) error {
 	c.send(c.w, status, v)
 	return nil
 }
@@ -240,7 +240,7 @@ func replyInTime(w http.ResponseWriter) {
 
 // stream is the context of a reply that would not end by itself: it ends with
 // the request and with the server, also when its reader has stopped to read.
-func (c *call) stream() (context.Context, context.CancelFunc) {
+func (c *request) stream() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetWriteDeadline(time.Time{})
@@ -276,7 +276,7 @@ func fail(w http.ResponseWriter, e *messages.Error) {
 }
 
 // ask asks the node once for a reply of type T; another one is an error.
-func ask[T any](c *call, request messages.Refusable) (T, error) {
+func ask[T any](c *request, request messages.Refusable) (T, error) {
 	var none T
 	reply, err := c.node.Ask(c.ctx, request)
 	if err != nil {
@@ -285,11 +285,11 @@ func ask[T any](c *call, request messages.Refusable) (T, error) {
 	if t, ok := reply.(T); ok {
 		return t, nil
 	}
-	return none, strange(reply)
+	return none, unexpectedReply(reply)
 }
 
 // prefers reports whether the request has a preference (RFC 7240).
-func (c *call) prefers(what string) bool {
+func (c *request) prefers(what string) bool {
 	return lists(c.r.Header.Values("Prefer"), what)
 }
 

@@ -8,15 +8,15 @@ import (
 	"troupe/messages"
 )
 
-// caller is one client: a process at a unix socket, whoever has the token on TCP.
+// callerLimits is one client: a process at a unix socket, whoever has the token on TCP.
 // The bounds of one are its own, so that no process of the user shuts out another.
 // The lock of its gate guards it.
-type caller struct {
+type callerLimits struct {
 	open          int // connections
 	subscriptions int
-	bucket        bucket
-	served        map[string]*bucket               // of whom it asks for
-	left          map[messages.ScopePath]time.Time // whose lease of its own has ended, and when
+	bucket        tokenBucket
+	behalfOf      map[string]*tokenBucket          // of whom it asks for
+	leftScopes    map[messages.ScopePath]time.Time // whose lease of its own has ended, and when
 }
 
 // maxCallers is how many are remembered, beside those with a connection.
@@ -24,13 +24,13 @@ const maxCallers = 4096
 
 // caller finds who speaks. Who has left is remembered until his bucket is full
 // again, or he would come back to another.
-func (g *gate) caller(pid int) *caller {
+func (g *admission) caller(pid int) *callerLimits {
 	who := g.callers[pid]
 	if who == nil {
 		if len(g.callers) >= maxCallers {
 			g.forget(time.Now())
 		}
-		who = &caller{bucket: bucket{left: requestBurst}}
+		who = &callerLimits{bucket: tokenBucket{left: requestBurst}}
 		g.callers[pid] = who
 	}
 	return who
@@ -38,7 +38,7 @@ func (g *gate) caller(pid int) *caller {
 
 // forget forgets those who have left and have nothing to wait for; were they too
 // many, all who have left.
-func (g *gate) forget(now time.Time) {
+func (g *admission) forget(now time.Time) {
 	for _, all := range []bool{false, true} {
 		for pid, who := range g.callers {
 			if who.open == 0 && (all || who.bucket.full(now)) {
@@ -51,13 +51,13 @@ func (g *gate) forget(now time.Time) {
 	}
 }
 
-// asks counts a request; an error says that there were too many. A process that serves
+// allowRequest counts a request; an error says that there were too many. A process that serves
 // others names whom it asks for, and each of these is a client like any: he could be a
 // process of his own.
-func (d *door) asks(whom string) *messages.Error {
+func (d *clientConn) allowRequest(whom string) *messages.Error {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
-	if d.served(whom).take(time.Now()) {
+	if d.clientBucket(whom).take(time.Now()) {
 		return nil
 	}
 	return &messages.Error{
@@ -72,32 +72,32 @@ const (
 	maxWhom   = 64
 )
 
-// served is the bucket of whom a process asks for: "" is itself.
-func (d *door) served(whom string) *bucket {
+// clientBucket is the bucket of whom a process asks for: "" is itself.
+func (d *clientConn) clientBucket(whom string) *tokenBucket {
 	who := d.caller
 	if whom == "" || len(whom) > maxWhom || d.gate.token {
 		return &who.bucket
 	}
-	if b := who.served[whom]; b != nil {
+	if b := who.behalfOf[whom]; b != nil {
 		return b
 	}
-	if len(who.served) >= maxServed {
+	if len(who.behalfOf) >= maxServed {
 		now := time.Now()
-		maps.DeleteFunc(who.served, func(_ string, b *bucket) bool { return b.full(now) })
+		maps.DeleteFunc(who.behalfOf, func(_ string, b *tokenBucket) bool { return b.full(now) })
 	}
-	if len(who.served) >= maxServed {
+	if len(who.behalfOf) >= maxServed {
 		return &who.bucket
 	}
-	if who.served == nil {
-		who.served = map[string]*bucket{}
+	if who.behalfOf == nil {
+		who.behalfOf = map[string]*tokenBucket{}
 	}
-	b := &bucket{left: requestBurst}
-	who.served[whom] = b
+	b := &tokenBucket{left: requestBurst}
+	who.behalfOf[whom] = b
 	return b
 }
 
-// subscribes counts one more subscription of a client.
-func (d *door) subscribes() (leave func(), err error) {
+// addSubscription counts one more subscription of a client.
+func (d *clientConn) addSubscription() (leave func(), err error) {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
 	if d.caller.subscriptions >= maxSubscriptions {
@@ -116,14 +116,14 @@ func (d *door) subscribes() (leave func(), err error) {
 	}, nil
 }
 
-// bucket holds what a client may ask at once, and fills again.
-type bucket struct {
+// tokenBucket holds what a client may ask at once, and fills again.
+type tokenBucket struct {
 	left float64
 	at   time.Time // when that was so
 }
 
 // take takes one, if there is one.
-func (b *bucket) take(now time.Time) bool {
+func (b *tokenBucket) take(now time.Time) bool {
 	b.fill(now)
 	if b.left < 1 {
 		return false
@@ -132,27 +132,27 @@ func (b *bucket) take(now time.Time) bool {
 	return true
 }
 
-func (b *bucket) full(now time.Time) bool {
+func (b *tokenBucket) full(now time.Time) bool {
 	b.fill(now)
 	return b.left >= requestBurst
 }
 
-func (b *bucket) fill(now time.Time) {
+func (b *tokenBucket) fill(now time.Time) {
 	if !b.at.IsZero() {
 		b.left = min(requestBurst, b.left+now.Sub(b.at).Seconds()*requestRate)
 	}
 	b.at = now
 }
 
-// room has a place for each request that is held open, fewer than connections:
+// slots has a place for each request that is held open, fewer than connections:
 // however many wait, who asks what there is, or ends it, finds a connection.
-type room chan struct{}
+type slots chan struct{}
 
 // roomShare is the part of the connections that nobody can hold.
 const roomShare = 8
 
 // hold takes a place until the function that it returns is called.
-func (r room) hold() (leave func(), err *messages.Error) {
+func (r slots) hold() (leave func(), err *messages.Error) {
 	select {
 	case r <- struct{}{}:
 		return func() { <-r }, nil

@@ -14,29 +14,29 @@ import (
 // asked is a gate at which processes ask, and what they are told.
 type asked struct {
 	t *testing.T
-	*gate
+	*admission
 }
 
 func newAsked(t *testing.T) asked {
 	s := New(Options{Node: ended{}})
-	return asked{t, &gate{server: s, most: 2 * maxConnections, told: maxTurnedAway, callers: map[int]*caller{}, room: make(room, 1)}}
+	return asked{t, &admission{server: s, most: 2 * maxConnections, busyReplies: maxTurnedAway, callers: map[int]*callerLimits{}, slots: make(slots, 1)}}
 }
 
 // door lets a process in.
-func (a asked) door(pid int) *door {
+func (a asked) door(pid int) *clientConn {
 	here, there := net.Pipe()
 	a.t.Cleanup(func() { _ = there.Close() })
 	return a.enter(here, pid)
 }
 
 // granted is how many of so many requests of a process are served.
-func granted(d *door, asks int) int { return grantedFor(d, asks, "") }
+func granted(d *clientConn, asks int) int { return grantedFor(d, asks, "") }
 
 // grantedFor is how many it asks for somebody.
-func grantedFor(d *door, asks int, whom string) int {
+func grantedFor(d *clientConn, asks int, whom string) int {
 	n := 0
 	for range asks {
-		if d.asks(whom) == nil {
+		if d.allowRequest(whom) == nil {
 			n++
 		}
 	}
@@ -95,7 +95,7 @@ func TestCallersAreForgotten(t *testing.T) {
 		for pid := 2; pid < 2*maxCallers; pid++ {
 			d := a.door(pid)
 			require.NotNil(t, d)
-			require.Nil(t, d.asks(""))
+			require.Nil(t, d.allowRequest(""))
 			require.NoError(t, d.Close())
 			require.LessOrEqual(t, len(a.callers), maxCallers)
 		}
@@ -109,20 +109,20 @@ func TestCallersAreForgotten(t *testing.T) {
 func TestConnectionsAreCountedForEach(t *testing.T) {
 	a := newAsked(t)
 	for range maxConnections {
-		require.False(t, a.door(1).full)
+		require.False(t, a.door(1).overLimit)
 	}
 	for range maxTurnedAway {
-		require.True(t, a.door(1).full)
+		require.True(t, a.door(1).overLimit)
 	}
 	require.Nil(t, a.door(1))
 	d := a.door(2)
-	require.False(t, d.full)
-	leave, err := a.room.hold()
+	require.False(t, d.overLimit)
+	leave, err := a.slots.hold()
 	require.Nil(t, err)
-	_, err = a.room.hold()
+	_, err = a.slots.hold()
 	require.Equal(t, "connections", err.Reason)
 	leave()
-	_, err = a.room.hold()
+	_, err = a.slots.hold()
 	require.Nil(t, err)
 	require.NoError(t, d.Close())
 	require.NoError(t, d.Close(), "it is counted once")

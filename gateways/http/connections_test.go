@@ -124,7 +124,7 @@ func TestFaultNoDescriptorsToAccept(t *testing.T) {
 	short := &exhausted{Listener: l}
 	short.left.Store(5)
 	var warned atomic.Int64
-	server := http.New(http.Options{Node: http.Over(d.node), Log: slog.New(counter{&warned})})
+	server := http.New(http.Options{Node: http.AdaptNode(d.node), Log: slog.New(counter{&warned})})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(short) }()
 	c, err := client.Dial(t.Context(), socket)

@@ -10,7 +10,7 @@ import (
 )
 
 // stop ends a job's tree, and answers when nothing of it is left, or with what is.
-func (c *call) stop() error {
+func (c *request) stop() error {
 	body, err := c.stopBody()
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (c *call) stop() error {
 }
 
 // stopScope ends all jobs of a scope and its sub-scopes, or of one session.
-func (c *call) stopScope() error {
+func (c *request) stopScope() error {
 	body, err := c.stopBody()
 	if err != nil {
 		return err
@@ -33,13 +33,13 @@ func (c *call) stopScope() error {
 	return c.end(body, messages.StopCommand{Scope: messages.ScopePath(body.Scope), Session: messages.SessionID(body.Session)})
 }
 
-func (c *call) stopBody() (wire.Stop, error) {
+func (c *request) stopBody() (wire.Stop, error) {
 	var body wire.Stop
 	err := c.body(&body, maxBody)
 	return body, err
 }
 
-func (c *call) end(body wire.Stop, r messages.StopCommand) error {
+func (c *request) end(body wire.Stop, r messages.StopCommand) error {
 	var err error
 	if r.Grace, err = graceOf(body.Grace); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *call) end(body wire.Stop, r messages.StopCommand) error {
 
 // awaitNews waits until the records say that jobs have ended: the answer to a
 // stop comes straight from their actors and may overtake the news.
-func (c *call) awaitNews(jobs []messages.JobID) error {
+func (c *request) awaitNews(jobs []messages.JobID) error {
 	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
 		_, err := ask[messages.WaitEnded](c, messages.WaitJobs{Jobs: some})
 		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // else it is over, and forgotten
@@ -69,7 +69,7 @@ func (c *call) awaitNews(jobs []messages.JobID) error {
 	return nil
 }
 
-func (c *call) signal() error {
+func (c *request) signal() error {
 	var body wire.Signal
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *call) signal() error {
 
 // promote lets a foreground job go on in the background; its caller is answered. Who asks
 // is a person, unless the body says otherwise.
-func (c *call) promote() error {
+func (c *request) promote() error {
 	var body wire.Promote
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -88,10 +88,10 @@ func (c *call) promote() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Job{Job: c.measured([]messages.Job{promoted.Job})[0]})
+	return c.reply(http.StatusOK, wire.Job{Job: c.setSizes([]messages.Job{promoted.Job})[0]})
 }
 
-func (c *call) deadline() error {
+func (c *request) deadline() error {
 	var body wire.Deadline
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *call) deadline() error {
 }
 
 // input writes to the job, and answers when the kernel has it.
-func (c *call) input() error {
+func (c *request) input() error {
 	var body wire.Input
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -125,10 +125,10 @@ func (c *call) input() error {
 }
 
 // typed are the bytes of an input, some of which depend on the job.
-func (c *call) typed(body wire.Input, data []byte) ([]byte, error) {
-	text, encode := body.Keys, c.node.Keys
+func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
+	text, encode := body.Keys, c.node.EncodeKeys
 	if body.Paste != nil {
-		text, encode = body.Paste, c.node.Paste
+		text, encode = body.Paste, c.node.EncodePaste
 	}
 	switch {
 	case text == nil:
@@ -139,14 +139,14 @@ func (c *call) typed(body wire.Input, data []byte) ([]byte, error) {
 	return encode(c.ctx, c.id(), *text)
 }
 
-func (c *call) closeInput() error {
+func (c *request) closeInput() error {
 	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
 		return err
 	}
 	return c.done(messages.CloseInput{Job: c.id()})
 }
 
-func (c *call) resize() error {
+func (c *request) resize() error {
 	var body wire.Resize
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *call) resize() error {
 }
 
 // handOver moves a live job to another scope.
-func (c *call) handOver() error {
+func (c *request) handOver() error {
 	var body wire.HandOver
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (c *call) handOver() error {
 }
 
 // done asks for what is only acknowledged.
-func (c *call) done(request messages.Refusable) error {
+func (c *request) done(request messages.Refusable) error {
 	if _, err := ask[messages.Acknowledged](c, request); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // health answers as long as the node takes requests.
-func (c *call) health() error {
+func (c *request) health() error {
 	if err := c.node.Err(); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (c *call) health() error {
 	return c.reply(http.StatusOK, h)
 }
 
-func (c *call) version() error {
+func (c *request) version() error {
 	about := wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
 	if c.options.Holder != nil {
 		about.Keeper = c.options.Holder()
@@ -38,7 +38,7 @@ func (c *call) version() error {
 }
 
 // stats counts what there is.
-func (c *call) stats() error {
+func (c *request) stats() error {
 	jobs, err := ask[messages.JobList](c, messages.ListJobs{Finished: true})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *call) stats() error {
 }
 
 // shutdown ends the node for whoever asks; once begun it does not depend on him.
-func (c *call) shutdown() error {
+func (c *request) shutdown() error {
 	var body wire.ShutDown
 	if err := c.body(&body, maxBody); err != nil {
 		return err

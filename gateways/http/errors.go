@@ -76,8 +76,8 @@ func (s *Server) coded(err error) *messages.Error {
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
 }
 
-// strange is for a reply that does not belong to its request.
-func strange(reply any) error {
+// unexpectedReply is for a reply that does not belong to its request.
+func unexpectedReply(reply any) error {
 	if err := messages.Refusal(reply); err != nil {
 		return err
 	}

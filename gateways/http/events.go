@@ -23,7 +23,7 @@ const resumeHeader = "Last-Event-ID"
 // from the journal; what that no longer holds is an event of its own.
 //
 // With past, the stream ends behind what is recorded when it begins.
-func (c *call) events() error {
+func (c *request) events() error {
 	r, err := c.subscribe()
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (c *call) events() error {
 	if past && c.text("now") == "true" {
 		return messages.Invalid("past", "past is what was recorded before now; ask for one of them")
 	}
-	leave, err := c.door().subscribes()
+	leave, err := c.door().addSubscription()
 	if err != nil {
 		return err
 	}
 	defer leave()
 	ctx, cancel := c.stream()
 	defer cancel()
-	w := eventWriter{call: c, rc: http.NewResponseController(c.w), filter: r.Filter}
+	w := eventWriter{request: c, rc: http.NewResponseController(c.w), filter: r.Filter}
 	if past {
 		r.Filter = messages.Filter{} // or nothing would tell that the last one was passed
 	}
@@ -71,7 +71,7 @@ func (c *call) events() error {
 }
 
 // subscribe is the subscription that the request asks for.
-func (c *call) subscribe() (messages.Subscribe, error) {
+func (c *request) subscribe() (messages.Subscribe, error) {
 	var r messages.Subscribe
 	after, err := c.number("after", 0, 0, math.MaxInt64)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *call) subscribe() (messages.Subscribe, error) {
 		return r, err
 	}
 	r.After = messages.Seq(after)
-	if r.Filter.Job, err = c.meant(messages.JobID(c.text("job"))); err != nil {
+	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.text("job"))); err != nil {
 		return r, err
 	}
 	if last := c.r.Header.Get(resumeHeader); last != "" {
@@ -99,10 +99,10 @@ func (c *call) subscribe() (messages.Subscribe, error) {
 	return r, nil
 }
 
-// meant is the job that a filter names, by its ULID: a name may be another's later.
+// resolveFilter is the job that a filter names, by its ULID: a name may be another's later.
 // One that is not there is left as it is, for what the journal has of it, or for
 // the ULID of a job to come; a name is an error then.
-func (c *call) meant(job messages.JobID) (messages.JobID, error) {
+func (c *request) resolveFilter(job messages.JobID) (messages.JobID, error) {
 	if job == "" {
 		return "", nil
 	}
@@ -126,7 +126,7 @@ func isID(job string) bool {
 
 // eventWriter writes server-sent events.
 type eventWriter struct {
-	*call
+	*request
 	rc     *http.ResponseController
 	filter messages.Filter
 	last   messages.Seq // the stream ends behind it; 0: it does not

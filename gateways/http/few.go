@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// few lets few connections in at a time, and closes the others at once.
-type few struct {
+// limitListener lets few connections in at a time, and closes the others at once.
+type limitListener struct {
 	net.Listener
 	inside chan struct{}
 }
 
-// Few bounds the connections of a listener that somebody else serves: at most so many
+// LimitListener bounds the connections of a listener that somebody else serves: at most so many
 // at a time, and a quarter of the descriptors of this process. Whoever comes above them
 // is hung up on, until one has left: anybody on the machine can open connections, and
 // hold them without a token for as long as a header may take.
-func Few(l net.Listener, most int) net.Listener {
-	return &few{l, make(chan struct{}, max(1, min(most, descriptors()/4)))}
+func LimitListener(l net.Listener, most int) net.Listener {
+	return &limitListener{l, make(chan struct{}, max(1, min(most, descriptors()/4)))}
 }
 
 // Accept implements net.Listener.
-func (f *few) Accept() (net.Conn, error) {
+func (f *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := f.Listener.Accept()
 		if err != nil {

@@ -13,7 +13,7 @@ func TestFewAreLetIn(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	few := Few(l, 2)
+	few := LimitListener(l, 2)
 	defer few.Close()
 	accepted := make(chan net.Conn, 4)
 	go func() {

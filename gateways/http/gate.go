@@ -16,66 +16,66 @@ import (
 	"troupe/messages"
 )
 
-// gate lets connections in: on a unix socket only those of our own user, and
+// admission lets connections in: on a unix socket only those of our own user, and
 // never more than the bounds, which are each listener's own. A few above them are
 // let in to be told so; the rest is closed.
-type gate struct {
+type admission struct {
 	net.Listener
-	server *Server
-	token  bool // the clients of this listener need one
-	most   int  // connections
-	told   int  // of those above, that are told
-	room   room // for requests that are held open
+	server      *Server
+	token       bool  // the clients of this listener need one
+	most        int   // connections
+	busyReplies int   // of those above, that are told
+	slots       slots // for requests that are held open
 
 	mu      sync.Mutex
 	open    int
-	callers map[int]*caller // by process; 0: whoever has the token
+	callers map[int]*callerLimits // by process; 0: whoever has the token
 }
 
-// door is a connection that was let in.
-type door struct {
+// clientConn is a connection that was let in.
+type clientConn struct {
 	net.Conn
-	gate   *gate
-	caller *caller
-	full   bool // it is one too many
-	once   sync.Once
-	until  atomic.Int64 // the deadline of a write, in Unix nanoseconds; 0: none
+	gate          *admission
+	caller        *callerLimits
+	overLimit     bool // it is one too many
+	once          sync.Once
+	writeDeadline atomic.Int64 // the deadline of a write, in Unix nanoseconds; 0: none
 
-	looking sync.Mutex
-	behind  bool   // something was sent behind a request
-	look    func() // what to do when it is; nil: nothing
+	readMu      sync.Mutex
+	pipelined   bool   // something was sent behind a request
+	onPipelined func() // what to do when it is; nil: nothing
 }
 
 // SetDeadline implements net.Conn.
-func (d *door) SetDeadline(t time.Time) error {
-	d.until.Store(0)
+func (d *clientConn) SetDeadline(t time.Time) error {
+	d.writeDeadline.Store(0)
 	return d.Conn.SetDeadline(t)
 }
 
 // SetWriteDeadline implements net.Conn. One that was set before serves as well, if it is
 // sooner, but not by half: who sets one for each reply wakes, for each, the thread that
 // waits for events, to tell it of the timer.
-func (d *door) SetWriteDeadline(t time.Time) error {
+func (d *clientConn) SetWriteDeadline(t time.Time) error {
 	if t.IsZero() {
-		d.until.Store(0)
+		d.writeDeadline.Store(0)
 		return d.Conn.SetWriteDeadline(t)
 	}
-	now, until := time.Now(), time.Unix(0, d.until.Load())
+	now, until := time.Now(), time.Unix(0, d.writeDeadline.Load())
 	if !until.After(t) && until.Sub(now) > t.Sub(now)/2 {
 		return nil
 	}
-	d.until.Store(t.UnixNano())
+	d.writeDeadline.Store(t.UnixNano())
 	return d.Conn.SetWriteDeadline(t)
 }
 
-// doorKey finds the door in the context of a request.
-type doorKey struct{}
+// connKey finds the door in the context of a request.
+type connKey struct{}
 
 // gate checks that a listener is one that may be served.
-func (s *Server) gate(l net.Listener) (*gate, error) {
-	g := &gate{Listener: l, server: s, callers: map[int]*caller{}}
+func (s *Server) gate(l net.Listener) (*admission, error) {
+	g := &admission{Listener: l, server: s, callers: map[int]*callerLimits{}}
 	files := descriptors()
-	if err := Servable(l); err != nil {
+	if err := CheckListener(l); err != nil {
 		return nil, err
 	}
 	switch l.Addr().(type) {
@@ -87,8 +87,8 @@ func (s *Server) gate(l net.Listener) (*gate, error) {
 		}
 		g.token, g.most = true, min(maxConnections, files/16)
 	}
-	g.told = min(maxTurnedAway, files/16)
-	g.room = make(room, g.most-g.most/roomShare)
+	g.busyReplies = min(maxTurnedAway, files/16)
+	g.slots = make(slots, g.most-g.most/roomShare)
 	return g, nil
 }
 
@@ -103,7 +103,7 @@ func descriptors() int {
 
 // Accept implements net.Listener. The HTTP server backs off, up to a second,
 // when there are no descriptors.
-func (g *gate) Accept() (net.Conn, error) {
+func (g *admission) Accept() (net.Conn, error) {
 	for {
 		c, err := g.Listener.Accept()
 		if err != nil {
@@ -124,7 +124,7 @@ func (g *gate) Accept() (net.Conn, error) {
 
 // check refuses who may not even speak: on a unix socket other users. On TCP each
 // request is asked for its token. It tells which process speaks.
-func (g *gate) check(c net.Conn) (pid int, err error) {
+func (g *admission) check(c net.Conn) (pid int, err error) {
 	if g.token {
 		return 0, nil
 	}
@@ -136,21 +136,21 @@ func (g *gate) check(c net.Conn) (pid int, err error) {
 }
 
 // enter counts a connection; nil: it is too much even to be told that.
-func (g *gate) enter(c net.Conn, pid int) *door {
+func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	who := g.caller(pid)
-	if g.open >= g.most+g.told || who.open >= maxConnections+g.told {
+	if g.open >= g.most+g.busyReplies || who.open >= maxConnections+g.busyReplies {
 		return nil
 	}
 	g.open++
 	who.open++
 	g.server.open.Add(1)
-	return &door{Conn: c, gate: g, caller: who, full: g.open > g.most || who.open > maxConnections}
+	return &clientConn{Conn: c, gate: g, caller: who, overLimit: g.open > g.most || who.open > maxConnections}
 }
 
 // Close implements net.Conn.
-func (d *door) Close() error {
+func (d *clientConn) Close() error {
 	d.once.Do(func() {
 		d.gate.mu.Lock()
 		d.gate.open--
@@ -162,7 +162,7 @@ func (d *door) Close() error {
 }
 
 // CloseWrite lets the other end read what was said before the connection goes.
-func (d *door) CloseWrite() error { return closeWrite(d.Conn) }
+func (d *clientConn) CloseWrite() error { return closeWrite(d.Conn) }
 
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
@@ -172,6 +172,6 @@ func closeWrite(c net.Conn) error {
 }
 
 // principal is who speaks: the owner of the daemon, for only he gets in.
-func (d *door) principal() messages.Principal { return owner }
+func (d *clientConn) principal() messages.Principal { return owner }
 
 var owner = messages.Principal("uid:" + strconv.Itoa(os.Geteuid()))

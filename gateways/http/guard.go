@@ -22,7 +22,7 @@ import (
 func (s *Server) guard(next http.Handler) http.Handler {
 	watch := newWatch(s.options.Token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d, ok := r.Context().Value(doorKey{}).(*door)
+		d, ok := r.Context().Value(connKey{}).(*clientConn)
 		if !ok {
 			panic(http.ErrAbortHandler) // a listener that Serve did not see
 		}
@@ -32,13 +32,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		err := watch.refusal(w.Header(), r)
 		switch {
-		case d.full:
+		case d.overLimit:
 			w.Header().Set("Connection", "close")
 			err = &messages.Error{Code: messages.ResourceExhausted, Reason: "connections", Message: "too many connections are open", Hint: "close some, then try again"}
 		case err == nil && path.Clean(r.URL.Path) != r.URL.Path:
 			err = noRoute()
 		case err == nil:
-			err = d.asks(r.Header.Get(wire.ForHeader))
+			err = d.allowRequest(r.Header.Get(wire.ForHeader))
 		}
 		if err != nil {
 			if d.gate.token && err.Code == messages.Refused {
@@ -51,10 +51,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// Guard admits to a handler on a loopback address what Server admits there: who
+// RequireToken admits to a handler on a loopback address what Server admits there: who
 // has the token, with a Host that is the server's, and no page of another site. Who is
 // not admitted holds no connection, and nobody one with a body that does not come.
-func Guard(token string, next http.Handler) http.Handler {
+func RequireToken(token string, next http.Handler) http.Handler {
 	watch := newWatch(token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc, body := http.NewResponseController(w), r.ContentLength != 0
@@ -69,20 +69,20 @@ func Guard(token string, next http.Handler) http.Handler {
 		if body {
 			_ = rc.SetReadDeadline(time.Now().Add(patience))
 			r = r.WithContext(r.Context()) // a copy: the body is the server's
-			r.Body = &awaited{r.Body, rc}
+			r.Body = &timedBody{r.Body, rc}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// awaited is a body that has its time to come; what is heard behind it has any.
-type awaited struct {
+// timedBody is a body that has its time to come; what is heard behind it has any.
+type timedBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
 }
 
 // Read implements io.Reader.
-func (a *awaited) Read(p []byte) (int, error) {
+func (a *timedBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
 		_ = a.rc.SetReadDeadline(time.Time{})
@@ -90,17 +90,17 @@ func (a *awaited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch knows what a request must show.
-type watch struct {
+// authCheck knows what a request must show.
+type authCheck struct {
 	token   string
 	foreign *http.CrossOriginProtection
 }
 
-func newWatch(token string) *watch { return &watch{token, http.NewCrossOriginProtection()} }
+func newWatch(token string) *authCheck { return &authCheck{token, http.NewCrossOriginProtection()} }
 
 // refusal is why a request may not come in: over a unix socket only as one of a
 // page, over TCP for its Host and its token, too.
-func (g *watch) refusal(h http.Header, r *http.Request) *messages.Error {
+func (g *authCheck) refusal(h http.Header, r *http.Request) *messages.Error {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	_, local := at.(*net.UnixAddr)
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -48,7 +48,7 @@ func start(t *testing.T, change func(*troupe.Options, *http.Options)) *daemon {
 	}
 	d.node, err = troupe.Open(t.Context(), node)
 	require.NoError(t, err)
-	options.Node = http.Over(d.node)
+	options.Node = http.AdaptNode(d.node)
 	d.server = http.New(options)
 	go func() { d.served <- d.server.Serve(listener) }()
 	t.Cleanup(d.end)

@@ -38,8 +38,8 @@ func TestEventsHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Node: ended{}})
 		record := httptest.NewRecorder()
-		c := &call{Server: s, w: record, ctx: t.Context()}
-		w := eventWriter{call: c, rc: http.NewResponseController(record)}
+		c := &request{Server: s, w: record, ctx: t.Context()}
+		w := eventWriter{request: c, rc: http.NewResponseController(record)}
 		w.relay(t.Context(), silent{time.Now().Add(40 * time.Second)})
 		require.Equal(t, ": still here\n\n: still here\n\nevent: stream_ended\n"+
 			`data: {"v":1,"seq":0,"event":"stream_ended","error":{"code":"internal","message":"the channel has ended"}}`+"\n\n", record.Body.String())

@@ -9,17 +9,17 @@ import (
 	"troupe/messages"
 )
 
-// held is a job that some of its readers hold back.
-type held struct {
+// pausedJob is a job that some of its readers hold back.
+type pausedJob struct {
 	mu      sync.Mutex
 	holders int // that have asked the job, or are about to
 	users   int // guarded by the server's lock
 }
 
-// hold holds a job back for as long as the request is open: it blocks on its own
+// pauseOutput holds a job back for as long as the request is open: it blocks on its own
 // full pipe, as it would if it wrote to its reader itself. Bound to a connection,
 // a hold does not outlive whoever wants it, nor the job.
-func (c *call) hold() error {
+func (c *request) pauseOutput() error {
 	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (c *call) hold() error {
 	if err != nil {
 		return err
 	}
-	if err := c.press(job.UID); err != nil {
+	if err := c.pause(job.UID); err != nil {
 		return err
 	}
 	defer c.release(job.UID)
@@ -45,14 +45,14 @@ func (c *call) hold() error {
 	return errAnswered
 }
 
-// press holds a job that nobody held.
-func (c *call) press(uid messages.UID) error {
+// pause holds a job that nobody held.
+func (c *request) pause(uid messages.UID) error {
 	h := c.holdOf(uid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders == 0 {
 		if _, err := ask[messages.Acknowledged](c, messages.PauseOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
-			c.goesOn(uid) // it may have been heard all the same
+			c.resume(uid) // it may have been heard all the same
 			c.letGo(uid)
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *call) press(uid messages.UID) error {
 
 // release lets the job go on that nobody else holds, also when whoever held it
 // has vanished. A job that has ended, or is the keeper's again, needs no word.
-func (c *call) release(uid messages.UID) {
+func (c *request) release(uid messages.UID) {
 	defer c.letGo(uid)
 	c.mu.Lock()
 	h := c.held[uid]
@@ -71,12 +71,12 @@ func (c *call) release(uid messages.UID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders--; h.holders == 0 {
-		c.goesOn(uid)
+		c.resume(uid)
 	}
 }
 
-// goesOn tells a job that nobody holds it back.
-func (c *call) goesOn(uid messages.UID) {
+// resume tells a job that nobody holds it back.
+func (c *request) resume(uid messages.UID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 	defer cancel()
 	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: messages.JobID(uid)} })
@@ -85,11 +85,11 @@ func (c *call) goesOn(uid messages.UID) {
 	}
 }
 
-func (s *Server) holdOf(uid messages.UID) *held {
+func (s *Server) holdOf(uid messages.UID) *pausedJob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[uid] == nil {
-		s.held[uid] = &held{}
+		s.held[uid] = &pausedJob{}
 	}
 	s.held[uid].users++
 	return s.held[uid]

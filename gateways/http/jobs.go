@@ -15,7 +15,7 @@ import (
 const noState messages.State = "none"
 
 // list tells the jobs at and below a scope, oldest first.
-func (c *call) list() error {
+func (c *request) list() error {
 	finished, err := c.flag("finished")
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.sized(scope, finished)
+	jobs, err := c.withSizes(scope, finished)
 	if err != nil {
 		return err
 	}
@@ -55,10 +55,10 @@ const (
 	sizedEach = time.Millisecond
 )
 
-// sized are the jobs at and below a scope with the sizes of their outputs. If these are
+// withSizes are the jobs at and below a scope with the sizes of their outputs. If these are
 // not told in time, or another list still waits for them, they are those that the node
 // knows: of a live job nothing is said of its output then.
-func (c *call) sized(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+func (c *request) withSizes(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
 	var jobs []messages.Job
 	var err error
 	told := make(chan struct{})
@@ -95,7 +95,7 @@ func withoutSizes(jobs []messages.Job) (live int) {
 }
 
 // waitsOn has nobody else wait for sizes until those that are late are told.
-func (c *call) waitsOn(told <-chan struct{}) {
+func (c *request) waitsOn(told <-chan struct{}) {
 	c.unsized.Add(1)
 	go func() {
 		<-told
@@ -103,8 +103,8 @@ func (c *call) waitsOn(told <-chan struct{}) {
 	}()
 }
 
-// measured puts the sizes of outputs into records, as sized does.
-func (c *call) measured(jobs []messages.Job) []messages.Job {
+// setSizes puts the sizes of outputs into records, as sized does.
+func (c *request) setSizes(jobs []messages.Job) []messages.Job {
 	if c.unsized.Load() == 0 {
 		all, told := slices.Clone(jobs), make(chan struct{})
 		go func() {
@@ -133,7 +133,7 @@ func heard(event <-chan struct{}, patience time.Duration) bool {
 }
 
 // scope is a parameter that is a scope's path, or absent.
-func (c *call) scope(name string) (messages.ScopePath, error) {
+func (c *request) scope(name string) (messages.ScopePath, error) {
 	path := messages.ScopePath(c.text(name))
 	if path != "" {
 		if err := path.Check(); err != nil {
@@ -143,7 +143,7 @@ func (c *call) scope(name string) (messages.ScopePath, error) {
 	return path, nil
 }
 
-func (c *call) show() error {
+func (c *request) show() error {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *call) show() error {
 }
 
 // remove forgets a finished job and its output, and answers with its record.
-func (c *call) remove() error {
+func (c *request) remove() error {
 	gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.id()})
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (c *call) remove() error {
 }
 
 // removeAll does so for each of some jobs: one that is refused hinders no other.
-func (c *call) removeAll() error {
+func (c *request) removeAll() error {
 	var body wire.Remove
 	if err := c.body(&body, maxBody); err != nil {
 		return err

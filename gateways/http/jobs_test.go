@@ -296,7 +296,7 @@ func TestAListDoesNotWaitForSizes(t *testing.T) {
 	job := d.background(messages.RunCommand{Text: "echo hi; exec sleep 600"})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "hi"})
 
-	s := stuck{http.Over(d.node), new(atomic.Int64), make(chan struct{})}
+	s := stuck{http.AdaptNode(d.node), new(atomic.Int64), make(chan struct{})}
 	server := http.New(http.Options{Node: s})
 	socket := filepath.Join(shortDir(t), "s", "s")
 	listener, err := http.Listen(socket)

@@ -10,11 +10,11 @@ import (
 // lease is the right to write to a job's input: one of those attached has it.
 // The server's lock guards it.
 type lease struct {
-	holder, asker *attachment
-	waiting       []*attachment // those who would write, too, and were refused or had it taken
-	attached      int
-	shown         int64             // what was sent to holders whose terminals answer
-	before        messages.Terminal // the size of the terminal before one of them changed it
+	holder, requester *attachment
+	waiting           []*attachment // those who would write, too, and were refused or had it taken
+	attached          int
+	viewedUpTo        int64             // what was sent to holders whose terminals answer
+	savedSize         messages.Terminal // the size of the terminal before one of them changed it
 }
 
 // join makes an attachment one of its job's.
@@ -56,11 +56,11 @@ func (s *Server) change(a *attachment, kind string) {
 	mine := l.holder == a
 	switch {
 	case kind == wire.AttachAsk && l.holder != nil && !mine:
-		if l.asker != nil && l.asker != a {
+		if l.requester != nil && l.requester != a {
 			l.refuse() // one asks at a time
 		}
 		l.forget(a)
-		l.asker = a
+		l.requester = a
 		l.holder.notice(wire.AttachSaid{Kind: wire.AttachAsked})
 	case kind == wire.AttachAsk || kind == wire.AttachTake:
 		if l.holder != nil && !mine {
@@ -73,29 +73,29 @@ func (s *Server) change(a *attachment, kind string) {
 	case kind == wire.AttachYield && mine:
 		a.lease(false, wire.LeaseYielded)
 		l.pass()
-	case kind == wire.AttachRefuse && mine && l.asker != nil:
+	case kind == wire.AttachRefuse && mine && l.requester != nil:
 		l.refuse()
 	}
 }
 
 // refuse tells who asks that the holder keeps it. He has it when it is free.
 func (l *lease) refuse() {
-	l.asker.lease(false, wire.LeaseRefused)
-	l.waiting = append(l.waiting, l.asker)
-	l.asker = nil
+	l.requester.lease(false, wire.LeaseRefused)
+	l.waiting = append(l.waiting, l.requester)
+	l.requester = nil
 }
 
 // forget lets an attachment ask, or wait, no more.
 func (l *lease) forget(a *attachment) {
-	if l.asker == a {
-		l.asker = nil
+	if l.requester == a {
+		l.requester = nil
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(one *attachment) bool { return one == a })
 }
 
 // pass gives the lease to whoever asks for it, or has asked, or to nobody.
 func (l *lease) pass() {
-	l.holder, l.asker = l.asker, nil
+	l.holder, l.requester = l.requester, nil
 	if l.holder == nil && len(l.waiting) > 0 {
 		l.holder, l.waiting = l.waiting[0], l.waiting[1:]
 	}
@@ -103,7 +103,7 @@ func (l *lease) pass() {
 		l.holder.lease(true, wire.LeaseGranted)
 		return
 	}
-	l.before = messages.Terminal{}
+	l.savedSize = messages.Terminal{}
 }
 
 // lease tells an attachment what it may do now.

@@ -67,9 +67,9 @@ func (d *ownSocket) Close() error {
 	return d.UnixListener.Close()
 }
 
-// Servable says why a listener that somebody else has made cannot be served: it is no
+// CheckListener says why a listener that somebody else has made cannot be served: it is no
 // stream, nobody listens on it, or others than this machine would reach it.
-func Servable(l net.Listener) error {
+func CheckListener(l net.Listener) error {
 	switch at := l.Addr().(type) {
 	case *net.UnixAddr:
 		if at.Net != "unix" {
@@ -107,8 +107,8 @@ func listens(l net.Listener) bool {
 	return err == nil && taking != 0
 }
 
-// CheckPlace says why Listen would refuse a path in a directory that is there.
-func CheckPlace(path string) error {
+// CheckSocketPath says why Listen would refuse a path in a directory that is there.
+func CheckSocketPath(path string) error {
 	if err := peer.CheckPath(path); err != nil {
 		return err
 	}

@@ -27,12 +27,12 @@ type node interface {
 	Measure(jobs []messages.Job)
 	Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
-	Keys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
-	Paste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
-	Arrivals(job messages.Job) iter.Seq2[messages.OutputSegment, error]
+	EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error)
+	EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error)
+	OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)
-	ViewBehind(job messages.Job, behind [2]int64, o view.Options) (view.View, error)
+	ViewAfter(job messages.Job, behind [2]int64, o view.Options) (view.View, error)
 	Err() error
 }
 
@@ -46,8 +46,8 @@ type Output interface {
 	io.ReadCloser
 	Offset() int64
 	Gaps() []messages.OutputGap
-	// Forgotten is true when nothing of the output is kept any more.
-	Forgotten() bool
+	// Removed is true when nothing of the output is kept any more.
+	Removed() bool
 	// End makes the reader end at a byte, although more may come.
 	End(at int64)
 }
@@ -65,7 +65,7 @@ type follower[F any] interface {
 	io.ReadCloser
 	Offset() int64
 	Gaps() []messages.OutputGap
-	Forgotten() bool
+	Removed() bool
 	Until(at int64) F
 }
 
@@ -78,30 +78,30 @@ type concrete[S Submitted, F follower[F], U Subscription] interface {
 	Subscribe(ctx context.Context, r messages.Subscribe) (U, error)
 }
 
-// Over is a node for the gateway: Over(node) of a *troupe.Node.
-func Over[S Submitted, F follower[F], U Subscription](n concrete[S, F, U]) Node {
-	return over[S, F, U]{n, n}
+// AdaptNode is a node for the gateway: Over(node) of a *troupe.Node.
+func AdaptNode[S Submitted, F follower[F], U Subscription](n concrete[S, F, U]) Node {
+	return nodeAdapter[S, F, U]{n, n}
 }
 
-type over[S Submitted, F follower[F], U Subscription] struct {
+type nodeAdapter[S Submitted, F follower[F], U Subscription] struct {
 	node
 	of concrete[S, F, U]
 }
 
 // Submit implements Node.
-func (o over[S, F, U]) Submit(r messages.RunCommand) Submitted { return o.of.Submit(r) }
+func (o nodeAdapter[S, F, U]) Submit(r messages.RunCommand) Submitted { return o.of.Submit(r) }
 
 // Output implements Node.
-func (o over[S, F, U]) Output(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) (Output, error) {
+func (o nodeAdapter[S, F, U]) Output(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) (Output, error) {
 	f, err := o.of.Output(ctx, id, stream, from)
 	if err != nil {
 		return nil, err
 	}
-	return reader[F]{f}, nil
+	return outputAdapter[F]{f}, nil
 }
 
 // Subscribe implements Node.
-func (o over[S, F, U]) Subscribe(ctx context.Context, r messages.Subscribe) (Subscription, error) {
+func (o nodeAdapter[S, F, U]) Subscribe(ctx context.Context, r messages.Subscribe) (Subscription, error) {
 	s, err := o.of.Subscribe(ctx, r)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (o over[S, F, U]) Subscribe(ctx context.Context, r messages.Subscribe) (Sub
 	return s, nil
 }
 
-type reader[F follower[F]] struct{ follower[F] }
+type outputAdapter[F follower[F]] struct{ follower[F] }
 
 // End implements Output.
-func (r reader[F]) End(at int64) { r.Until(at) }
+func (r outputAdapter[F]) End(at int64) { r.Until(at) }

@@ -22,7 +22,7 @@ const copyBuffer = 32 << 10
 // if asked to follow, to the end. Ranges that were not kept are left out, and
 // told in the trailers. A reply that is cut short is no chunked body: whoever
 // reads it sees that it broke.
-func (c *call) output() error {
+func (c *request) output() error {
 	follow, err := c.flag("follow")
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (c *call) output() error {
 		}
 	}
 	if both {
-		return c.both(follow)
+		return c.outputBoth(follow)
 	}
 	offset, err := c.number("offset", 0, 0, math.MaxInt64)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *call) output() error {
 	if err != nil {
 		return err
 	}
-	job, out, err := c.wanted()
+	job, out, err := c.outputTarget()
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (c *call) output() error {
 	return c.copy(from, min(end, out.Bytes))
 }
 
-// wanted is the job of the path, and the stream that is asked for.
-func (c *call) wanted() (messages.Job, messages.StreamOutput, error) {
+// outputTarget is the job of the path, and the stream that is asked for.
+func (c *request) outputTarget() (messages.Job, messages.StreamOutput, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
 		return job, messages.StreamOutput{}, err
@@ -108,7 +108,7 @@ func streamNames(job messages.Job) string {
 }
 
 // since is the byte that a moment stands for, or the offset that was given.
-func (c *call) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
+func (c *request) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
 	text := c.text("since")
 	if text == "" && !c.r.URL.Query().Has("since") {
 		return offset, nil
@@ -126,13 +126,13 @@ func (c *call) since(job messages.Job, stream messages.Stream, offset int64) (in
 // copy sends until the end of the reader; each piece goes out at once. least is
 // the byte that it must come to: an end before it is an output that was
 // forgotten, and not one that is empty.
-func (c *call) copy(from Output, least int64) error {
+func (c *request) copy(from Output, least int64) error {
 	rc := http.NewResponseController(c.w)
 	buf := make([]byte, copyBuffer)
 	n, err := 0, error(nil)
 	if from.Offset() < least { // it is there: an error can still be told
 		n, err = from.Read(buf)
-		if n == 0 && err != nil && (from.Offset() < least || from.Forgotten()) {
+		if n == 0 && err != nil && (from.Offset() < least || from.Removed()) {
 			return gone(err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-func (c *call) sessions() error {
+func (c *request) sessions() error {
 	scope, err := c.scope("scope")
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (c *call) sessions() error {
 	return c.reply(http.StatusOK, wire.NewSessionList(list))
 }
 
-func (c *call) openSession() error {
+func (c *request) openSession() error {
 	var body wire.OpenSession
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c *call) openSession() error {
 }
 
 // closeSession ends a session and its jobs, and answers when nothing is left.
-func (c *call) closeSession() error {
+func (c *request) closeSession() error {
 	scope, err := c.scope("scope")
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *call) closeSession() error {
 	})
 }
 
-func (c *call) scopes() error {
+func (c *request) scopes() error {
 	path, err := c.scope("path")
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *call) scopes() error {
 	return c.reply(http.StatusOK, out)
 }
 
-func (c *call) openScope() error {
+func (c *request) openScope() error {
 	var body wire.OpenScope
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *call) openScope() error {
 }
 
 // scopeOf is the scope that a body wants open.
-func (c *call) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Error) {
+func (c *request) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Error) {
 	r := messages.OpenScope{Principal: c.principal(), Path: messages.ScopePath(body.Path), Quota: messages.ScopeQuota(body.Quota)}
 	if err := r.Path.Check(); err != nil {
 		return r, err
@@ -121,7 +121,7 @@ func (c *call) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Error
 }
 
 // closeScope ends a scope with all in it, and answers when nothing is left.
-func (c *call) closeScope() error {
+func (c *request) closeScope() error {
 	path := messages.ScopePath(c.r.PathValue("path"))
 	if err := path.Check(); err != nil {
 		return err

@@ -18,7 +18,7 @@ type route struct {
 	body         any      // a zero value of its body, nil for none
 	reply        any      // a zero value of its reply, or a media type
 	statuses     []int    // of its replies, but for errors
-	handle       func(*call) error
+	handle       func(*request) error
 }
 
 // table is the whole API.
@@ -26,47 +26,47 @@ func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
 	nothing := wire.Nothing{}
 	return []route{
-		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, lasting((*call).run)},
-		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*call).list},
-		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).show},
-		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*call).remove},
-		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow", "since", "offset_stdout", "offset_stderr"}, nil, "application/octet-stream", ok, lasting((*call).output)},
-		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw", "offset_stdout", "offset_stderr"}, nil, wire.Page{}, ok, (*call).read},
-		{"GET", "/v1/jobs/{id}/screen", nil, nil, wire.Screen{}, ok, (*call).screen},
-		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stop},
-		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*call).signal},
-		{"POST", "/v1/jobs/{id}/promote", nil, wire.Promote{}, wire.Job{}, ok, (*call).promote},
-		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*call).deadline},
-		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*call).input},
-		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*call).closeInput},
-		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*call).hold)},
-		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*call).resize},
-		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*call).handOver},
-		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*call).attach)},
-		{"POST", "/v1/remove", nil, wire.Remove{}, wire.Removed{}, ok, (*call).removeAll},
-		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*call).stopScope},
-		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*call).wait)},
-		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*call).sessions},
-		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*call).openSession},
-		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeSession},
-		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*call).scopes},
-		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*call).openScope},
-		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*call).closeScope},
-		{"POST", "/v1/leases", nil, wire.Lease{}, "text/plain", ok, lasting((*call).lease)},
-		{"DELETE", "/v1/leases/{id}", []string{"grace_ms", "reason"}, nil, wire.Left{}, ok, (*call).endLease},
-		{"POST", "/v1/leave", nil, wire.Leave{}, wire.Left{}, ok, (*call).leaveFor},
-		{"GET", "/v1/events", []string{"after", "now", "past", "scope", "job", "ends"}, nil, "text/event-stream", ok, lasting((*call).events)},
-		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*call).stats},
-		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*call).health},
-		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*call).version},
-		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.Over{}, ok, (*call).shutdown},
+		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, lasting((*request).run)},
+		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*request).list},
+		{"GET", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*request).show},
+		{"DELETE", "/v1/jobs/{id}", nil, nil, wire.Job{}, ok, (*request).remove},
+		{"GET", "/v1/jobs/{id}/output", []string{"stream", "offset", "limit", "follow", "since", "offset_stdout", "offset_stderr"}, nil, "application/octet-stream", ok, lasting((*request).output)},
+		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw", "offset_stdout", "offset_stderr"}, nil, wire.Page{}, ok, (*request).read},
+		{"GET", "/v1/jobs/{id}/screen", nil, nil, wire.Screen{}, ok, (*request).screen},
+		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*request).stop},
+		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*request).signal},
+		{"POST", "/v1/jobs/{id}/promote", nil, wire.Promote{}, wire.Job{}, ok, (*request).promote},
+		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*request).deadline},
+		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*request).input},
+		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*request).closeInput},
+		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*request).pauseOutput)},
+		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*request).resize},
+		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*request).handOver},
+		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*request).attach)},
+		{"POST", "/v1/remove", nil, wire.Remove{}, wire.Removed{}, ok, (*request).removeAll},
+		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*request).stopScope},
+		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*request).wait)},
+		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*request).sessions},
+		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*request).openSession},
+		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*request).closeSession},
+		{"GET", "/v1/scopes", []string{"path"}, nil, wire.ScopeList{}, ok, (*request).scopes},
+		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*request).openScope},
+		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*request).closeScope},
+		{"POST", "/v1/leases", nil, wire.Lease{}, "text/plain", ok, lasting((*request).lease)},
+		{"DELETE", "/v1/leases/{id}", []string{"grace_ms", "reason"}, nil, wire.Left{}, ok, (*request).endLease},
+		{"POST", "/v1/leave", nil, wire.Leave{}, wire.Left{}, ok, (*request).releaseScope},
+		{"GET", "/v1/events", []string{"after", "now", "past", "scope", "job", "ends"}, nil, "text/event-stream", ok, lasting((*request).events)},
+		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*request).stats},
+		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*request).health},
+		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*request).version},
+		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.Over{}, ok, (*request).shutdown},
 	}
 }
 
 // handle answers a request, whose body is read first.
-func (c *call) handle(r route) error {
+func (c *request) handle(r route) error {
 	if r.body == nil {
-		if err := c.unread(); err != nil {
+		if err := c.discardBody(); err != nil {
 			return err
 		}
 	}
@@ -75,15 +75,15 @@ func (c *call) handle(r route) error {
 
 // lasting answers a request that may be open for long, as one of those that there
 // may be.
-func lasting(handle func(*call) error) func(*call) error {
-	return func(c *call) error {
-		leave, err := c.door().gate.room.hold()
+func lasting(handle func(*request) error) func(*request) error {
+	return func(c *request) error {
+		leave, err := c.door().gate.slots.hold()
 		if err != nil {
 			return err
 		}
 		defer leave()
 		all := c.ctx
-		there, end := c.door().present(all)
+		there, end := c.door().whileConnected(all)
 		defer end()
 		c.ctx = there
 		fault := handle(c)
@@ -126,7 +126,7 @@ func (s *Server) serve(route route, allowed []string) http.Handler {
 			s.wrongMethod(w, allowed)
 			return
 		}
-		c := &call{Server: s, w: w, r: r, ctx: r.Context()}
+		c := &request{Server: s, w: w, r: r, ctx: r.Context()}
 		err := c.checkQuery(route.query)
 		if err == nil && route.body != nil {
 			err = c.checkType()

@@ -14,7 +14,7 @@ import (
 const maxKey = 256
 
 // run runs a command, and answers with its record: finished, or going on.
-func (c *call) run() error {
+func (c *request) run() error {
 	most, err := c.number("text", 0, 1, view.MaxBytes)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *call) run() error {
 
 // key is the idempotency key of the request, "" if it has none. An empty one is an
 // error: its sender takes the run for one that is not run twice.
-func (c *call) key() (string, error) {
+func (c *request) key() (string, error) {
 	switch given := c.r.Header.Values(wire.KeyHeader); {
 	case len(given) == 0:
 		return "", nil
@@ -72,7 +72,7 @@ func (c *call) key() (string, error) {
 
 // announce names the job to its caller while it runs. Of a run that was refused,
 // or that joins another's job by its key, there is nothing to say yet.
-func (c *call) announce(uid messages.UID) {
+func (c *request) announce(uid messages.UID) {
 	if _, err := c.node.Job(c.ctx, messages.JobID(uid)); err == nil {
 		c.locate(uid)
 		replyInTime(c.w)
@@ -80,12 +80,12 @@ func (c *call) announce(uid messages.UID) {
 	}
 }
 
-func (c *call) locate(uid messages.UID) {
+func (c *request) locate(uid messages.UID) {
 	c.w.Header().Set("Location", "/v1/jobs/"+string(uid))
 }
 
 // shown is the end of what a job wrote, nil if nobody asked for it.
-func (c *call) shown(job messages.Job, most int) *wire.Shown {
+func (c *request) shown(job messages.Job, most int) *wire.Shown {
 	if most == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // screen sends what the job's terminal shows.
-func (c *call) screen() error {
+func (c *request) screen() error {
 	s, err := c.node.Screen(c.ctx, c.id())
 	if err != nil {
 		return err

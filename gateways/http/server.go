@@ -71,18 +71,18 @@ type Server struct {
 
 	mu     sync.Mutex
 	leases map[messages.UID]*lease
-	held   map[messages.UID]*held
+	held   map[messages.UID]*pausedJob
 
-	tenancies map[messages.ScopePath]*tenancy
-	tenants   map[string]*tenant // by the id of their lease
+	tenancies map[messages.ScopePath]*scopeLease
+	tenants   map[string]*leaseHolder // by the id of their lease
 }
 
 // New makes a server. Serve lets clients in, Close ends it.
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
-		leases: map[messages.UID]*lease{}, held: map[messages.UID]*held{}, large: make(chan struct{}, maxLarge),
-		tenancies: map[messages.ScopePath]*tenancy{}, tenants: map[string]*tenant{},
+		leases: map[messages.UID]*lease{}, held: map[messages.UID]*pausedJob{}, large: make(chan struct{}, maxLarge),
+		tenancies: map[messages.ScopePath]*scopeLease{}, tenants: map[string]*leaseHolder{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -97,7 +97,7 @@ func New(o Options) *Server {
 func (s *Server) over(handler http.Handler, header time.Duration) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: header, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, doorKey{}, c) },
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		DisableGeneralOptionsHandler: true, // it would answer before the guard
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}

@@ -16,49 +16,49 @@ import (
 // bounds how long a process with a number of a dead one is refused, too.
 const stragglersFor = patience
 
-// leaves says that a client has left a scope. Those of a port are one caller, and
+// noteScopeLeft says that a client has left a scope. Those of a port are one caller, and
 // cannot be told apart.
-func (d *door) leaves(path messages.ScopePath) {
+func (d *clientConn) noteScopeLeft(path messages.ScopePath) {
 	if d.gate.token {
 		return
 	}
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(d.caller.left, func(_ messages.ScopePath, at time.Time) bool { return now.Sub(at) > stragglersFor })
-	if d.caller.left == nil {
-		d.caller.left = map[messages.ScopePath]time.Time{}
+	maps.DeleteFunc(d.caller.leftScopes, func(_ messages.ScopePath, at time.Time) bool { return now.Sub(at) > stragglersFor })
+	if d.caller.leftScopes == nil {
+		d.caller.leftScopes = map[messages.ScopePath]time.Time{}
 	}
-	d.caller.left[path] = now
+	d.caller.leftScopes[path] = now
 }
 
-// comesBack says that a client leases a scope.
-func (d *door) comesBack(path messages.ScopePath) {
+// noteLeased says that a client leases a scope.
+func (d *clientConn) noteLeased(path messages.ScopePath) {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
-	delete(d.caller.left, path)
+	delete(d.caller.leftScopes, path)
 }
 
-// hasLeft finds the scope on the way to a path that its client has left.
-func (d *door) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
+// leftScope finds the scope on the way to a path that its client has left.
+func (d *clientConn) leftScope(path messages.ScopePath) (messages.ScopePath, bool) {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
-	if len(d.caller.left) == 0 {
+	if len(d.caller.leftScopes) == 0 {
 		return "", false
 	}
 	for ; path != ""; path = path.Parent() {
-		if at, left := d.caller.left[path]; left && time.Since(at) <= stragglersFor {
+		if at, left := d.caller.leftScopes[path]; left && time.Since(at) <= stragglersFor {
 			return path, true
 		}
 	}
 	return "", false
 }
 
-// hasLeft finds the scope on the way to a path that the client of the request has left,
+// leftScope finds the scope on the way to a path that the client of the request has left,
 // unless it leases one below that, on the same way.
-func (c *call) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
+func (c *request) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
 	d := c.door()
-	root, left := d.hasLeft(path)
+	root, left := d.leftScope(path)
 	if !left {
 		return "", false
 	}
@@ -73,7 +73,7 @@ func (c *call) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
 }
 
 // begin does what begins something in a scope, unless its client has left that.
-func (c *call) begin(path messages.ScopePath, do func() error) error {
+func (c *request) begin(path messages.ScopePath, do func() error) error {
 	if path, left := c.hasLeft(path); left {
 		return &messages.Error{
 			Code: messages.SessionClosedCode, Reason: "lease", Message: "the lease of scope " + string(path) + " has ended", Hint: "lease it again first",
@@ -88,7 +88,7 @@ func (c *call) begin(path messages.ScopePath, do func() error) error {
 
 // leavesAgain leaves a scope in which something has begun with the end of its lease, as
 // the end of a lease does: unless somebody has it again, and whoever wants it waits.
-func (c *call) leavesAgain(path messages.ScopePath) {
+func (c *request) leavesAgain(path messages.ScopePath) {
 	h, err := c.tenancyOf(context.WithoutCancel(c.ctx), path)
 	if err != nil {
 		return
@@ -96,8 +96,8 @@ func (c *call) leavesAgain(path messages.ScopePath) {
 	c.mu.Lock()
 	h.opened = true
 	c.mu.Unlock()
-	t := &tenant{path: path, door: c.door(), over: make(chan struct{})}
-	c.movesOut(t, messages.ReleaseScope{Path: path, Reason: clientGone})
+	t := &leaseHolder{path: path, door: c.door(), over: make(chan struct{})}
+	c.releaseLease(t, messages.ReleaseScope{Path: path, Reason: clientGone})
 	if t.error != nil {
 		c.log.Warn("a scope has not ended whose client has gone", "scope", path, "error", t.error)
 	}

@@ -39,17 +39,17 @@ func TestStragglers(t *testing.T) {
 	var s *Server
 	held := func() { require.NotNil(t, s.tenancies["a"].ending, "whoever leases it now waits") }
 	s = New(Options{Node: insisted{all: &all, while: held}})
-	d := &door{gate: &gate{server: s}, caller: &caller{}}
-	c := &call{Server: s, ctx: context.WithValue(t.Context(), doorKey{}, d)}
+	d := &clientConn{gate: &admission{server: s}, caller: &callerLimits{}}
+	c := &request{Server: s, ctx: context.WithValue(t.Context(), connKey{}, d)}
 	began := 0
 	begin := func(path messages.ScopePath) error { return c.begin(path, func() error { began++; return nil }) }
 	require.NoError(t, begin("a/b"))
-	require.NoError(t, c.begin("a/b", func() error { d.leaves("a"); return nil }))
+	require.NoError(t, c.begin("a/b", func() error { d.noteScopeLeft("a"); return nil }))
 	require.Equal(t, []any{messages.ReleaseScope{Path: "a", Reason: "its client has gone"}}, all)
 	require.Empty(t, s.tenancies)
-	d.comesBack("a")
-	s.tenancies["a"] = &tenancy{tenants: 1}
-	require.NoError(t, c.begin("a/b", func() error { d.leaves("a"); return nil }))
+	d.noteLeased("a")
+	s.tenancies["a"] = &scopeLease{tenants: 1}
+	require.NoError(t, c.begin("a/b", func() error { d.noteScopeLeft("a"); return nil }))
 	require.Len(t, all, 1)
 	require.Equal(t, 1, s.tenancies["a"].tenants)
 	for path, refused := range map[messages.ScopePath]bool{"a": true, "a/b/c": true, "ab": false, "main": false, "": false} {
@@ -58,24 +58,24 @@ func TestStragglers(t *testing.T) {
 		require.Equal(t, refused, err != nil, path)
 		require.Equal(t, refused, began == 0, path)
 	}
-	s.tenants["of another"] = &tenant{path: "a/b", door: &door{caller: &caller{}}}
+	s.tenants["of another"] = &leaseHolder{path: "a/b", door: &clientConn{caller: &callerLimits{}}}
 	require.Error(t, begin("a/b/c"))
-	s.tenants["below"] = &tenant{path: "a/b", door: d}
+	s.tenants["below"] = &leaseHolder{path: "a/b", door: d}
 	require.NoError(t, begin("a/b/c"), "it has a lease there")
 	require.Error(t, begin("a/x"))
 	s.tenants["below"].ends = true
 	require.Error(t, begin("a/b/c"), "its lease there is just ending")
-	d.caller.left["a"] = time.Now().Add(-stragglersFor - time.Second)
+	d.caller.leftScopes["a"] = time.Now().Add(-stragglersFor - time.Second)
 	require.NoError(t, begin("a"))
-	d.leaves("b")
-	require.Len(t, d.caller.left, 1, "what is over is forgotten")
+	d.noteScopeLeft("b")
+	require.Len(t, d.caller.leftScopes, 1, "what is over is forgotten")
 }
 
 // The clients of a port cannot be told apart: none of them is refused for another.
 func TestStragglersOfAPort(t *testing.T) {
-	d := &door{gate: &gate{token: true}, caller: &caller{}}
-	d.leaves("a")
-	_, left := d.hasLeft("a")
+	d := &clientConn{gate: &admission{token: true}, caller: &callerLimits{}}
+	d.noteScopeLeft("a")
+	_, left := d.leftScope("a")
 	require.False(t, left)
 }
 
@@ -94,9 +94,9 @@ func TestALeaseThatDoesNotBegin(t *testing.T) {
 		if c.closing {
 			s.close()
 		}
-		d := &door{gate: &gate{server: s}, caller: &caller{}}
-		k := &call{Server: s, ctx: context.WithValue(ctx, doorKey{}, d)}
-		_, err := k.movesIn(ctx, messages.OpenScope{Path: "a"})
+		d := &clientConn{gate: &admission{server: s}, caller: &callerLimits{}}
+		k := &request{Server: s, ctx: context.WithValue(ctx, connKey{}, d)}
+		_, err := k.acquireLease(ctx, messages.OpenScope{Path: "a"})
 		require.Error(t, err)
 		require.Equal(t, c.left, len(all) == 1)
 	}

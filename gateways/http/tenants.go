@@ -12,19 +12,19 @@ import (
 	"troupe/messages"
 )
 
-// tenancy is a scope that clients lease: it ends with the last of them. The server's
+// scopeLease is a scope that clients lease: it ends with the last of them. The server's
 // lock guards it.
-type tenancy struct {
+type scopeLease struct {
 	tenants int
 	opened  bool          // by one of them
 	ending  chan struct{} // closed when the end that is on its way has come; nil: none is
 }
 
-// tenant is one lease of a scope.
-type tenant struct {
+// leaseHolder is one lease of a scope.
+type leaseHolder struct {
 	id    string
 	path  messages.ScopePath
-	door  *door
+	door  *clientConn
 	ends  bool          // its end is on its way: nothing begins by it any more; the server's lock guards it
 	over  chan struct{} // closed when it has ended, and the scope with it if it was the last
 	once  sync.Once     // ends it
@@ -38,14 +38,14 @@ const clientGone = "its client has gone"
 // lease opens a scope and holds it for as long as the request is open: when that ends,
 // whoever asked is gone, or wants it so, and the scope is left. Bound to a connection, a
 // lease does not outlive its client; the end of the server is none of the client's.
-func (c *call) lease() error {
+func (c *request) lease() error {
 	r, err := c.leaseBody()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := c.stream()
 	defer cancel()
-	t, err := c.movesIn(ctx, r)
+	t, err := c.acquireLease(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -62,14 +62,14 @@ func (c *call) lease() error {
 	if c.closing.Err() != nil {
 		panic(http.ErrAbortHandler) // the next daemon is to be asked for it again
 	}
-	c.movesOut(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
+	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	if t.error != nil {
 		c.log.Warn("a scope has not ended whose client has gone", "scope", t.path, "error", t.error)
 	}
 	return errAnswered
 }
 
-func (c *call) leaseBody() (messages.OpenScope, error) {
+func (c *request) leaseBody() (messages.OpenScope, error) {
 	var body wire.Lease
 	if err := c.body(&body, maxBody); err != nil {
 		return messages.OpenScope{}, err
@@ -85,14 +85,14 @@ func (c *call) leaseBody() (messages.OpenScope, error) {
 	return r, nil
 }
 
-// movesIn takes a lease. A scope that is being left is waited for.
-func (c *call) movesIn(ctx context.Context, r messages.OpenScope) (*tenant, error) {
+// acquireLease takes a lease. A scope that is being left is waited for.
+func (c *request) acquireLease(ctx context.Context, r messages.OpenScope) (*leaseHolder, error) {
 	h, err := c.tenancyOf(ctx, r.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{id: ulid.Make().String(), path: r.Path, door: c.door(), over: make(chan struct{})}
-	t.door.comesBack(r.Path)
+	t := &leaseHolder{id: ulid.Make().String(), path: r.Path, door: c.door(), over: make(chan struct{})}
+	t.door.noteLeased(r.Path)
 	_, err = ask[messages.ScopeOpened](c, r)
 	c.mu.Lock()
 	h.opened = h.opened || err == nil || c.ctx.Err() != nil // who has gone may have it, and not know
@@ -101,18 +101,18 @@ func (c *call) movesIn(ctx context.Context, r messages.OpenScope) (*tenant, erro
 	}
 	c.mu.Unlock()
 	if err != nil && c.closing.Err() == nil { // the end of the server is none of its client's
-		c.movesOut(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
+		c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	}
 	return t, err
 }
 
 // tenancyOf counts one more tenant of a scope.
-func (c *call) tenancyOf(ctx context.Context, path messages.ScopePath) (*tenancy, error) {
+func (c *request) tenancyOf(ctx context.Context, path messages.ScopePath) (*scopeLease, error) {
 	for {
 		c.mu.Lock()
 		h := c.tenancies[path]
 		if h == nil {
-			h = &tenancy{}
+			h = &scopeLease{}
 			c.tenancies[path] = h
 		}
 		ending := h.ending
@@ -131,9 +131,9 @@ func (c *call) tenancyOf(ctx context.Context, path messages.ScopePath) (*tenancy
 	}
 }
 
-// movesOut ends a lease, once, and returns when it has ended: what the last tenant
+// releaseLease ends a lease, once, and returns when it has ended: what the last tenant
 // leaves is gone then, but for what is to be kept. Who asks again hears the same.
-func (c *call) movesOut(t *tenant, r messages.ReleaseScope) {
+func (c *request) releaseLease(t *leaseHolder, r messages.ReleaseScope) {
 	t.once.Do(func() {
 		c.mu.Lock()
 		h := c.tenancies[t.path]
@@ -145,7 +145,7 @@ func (c *call) movesOut(t *tenant, r messages.ReleaseScope) {
 		}
 		c.mu.Unlock()
 		if last && h.opened { // else nobody had it
-			t.door.leaves(t.path)
+			t.door.noteScopeLeft(t.path)
 			t.left, t.error = c.leaveScope(r)
 		}
 		c.mu.Lock()
@@ -161,7 +161,7 @@ func (c *call) movesOut(t *tenant, r messages.ReleaseScope) {
 
 // leaveScope asks for the end of what a client leaves, whether he is there to hear of it
 // or not.
-func (c *call) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, error) {
+func (c *request) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, error) {
 	left := messages.ScopeReleased{Path: r.Path}
 	reply, err := c.node.AskAgain(context.WithoutCancel(c.ctx), func() messages.Refusable { return r })
 	switch m := reply.(type) {
@@ -173,15 +173,15 @@ func (c *call) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, erro
 		left.Jobs, left.Survivors = m.Jobs, m.Survivors
 		return left, nil
 	}
-	if err := strange(reply); !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+	if err := unexpectedReply(reply); !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		return left, err
 	}
 	return left, nil // somebody has closed it
 }
 
-// leaveFor ends a scope as the end of a lease does, and answers when nothing is left but
+// releaseScope ends a scope as the end of a lease does, and answers when nothing is left but
 // what is to be kept.
-func (c *call) leaveFor() error {
+func (c *request) releaseScope() error {
 	var body wire.Leave
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (c *call) leaveFor() error {
 	return c.replyLeft(left)
 }
 
-func (c *call) replyLeft(left messages.ScopeReleased) error {
+func (c *request) replyLeft(left messages.ScopeReleased) error {
 	if err := c.awaitNews(left.Jobs); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (c *call) replyLeft(left messages.ScopeReleased) error {
 
 // endLease ends a lease for whoever has it, and answers when nothing is left but what
 // is to be kept.
-func (c *call) endLease() error {
+func (c *request) endLease() error {
 	grace, err := c.grace()
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c *call) endLease() error {
 	if reason == "" {
 		reason = "its client has left"
 	}
-	c.movesOut(t, messages.ReleaseScope{Path: t.path, Grace: grace, Reason: reason})
+	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Grace: grace, Reason: reason})
 	if t.error != nil {
 		return t.error
 	}

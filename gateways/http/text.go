@@ -12,7 +12,7 @@ import (
 // read sends one bounded view as text: a page of lines from 1 (line, limit), the
 // first lines (head), the last ones (tail), both (head and tail, equal), or the
 // end of the output in bytes.
-func (c *call) read() error {
+func (c *request) read() error {
 	if c.r.URL.Query().Has("since") {
 		return &messages.Error{
 			Code: messages.Unsupported, Reason: "since", Message: "a view of lines does not begin with a moment",
@@ -36,7 +36,7 @@ func (c *call) read() error {
 	if both {
 		return c.readBoth(v, raw)
 	}
-	job, out, err := c.wanted()
+	job, out, err := c.outputTarget()
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (c *call) read() error {
 }
 
 // readBoth sends the end of stdout and stderr in the order in which they arrived.
-func (c *call) readBoth(v messages.View, raw bool) error {
+func (c *request) readBoth(v messages.View, raw bool) error {
 	if v.Kind != messages.ViewTail {
 		return &messages.Error{
 			Code: messages.Unsupported, Reason: "stream", Message: "lines are those of one stream: of both there is the end of the output",
@@ -81,7 +81,7 @@ func (c *call) readBoth(v messages.View, raw bool) error {
 	if raw {
 		o.Style = view.Verbatim
 	}
-	seen, err := c.node.ViewBehind(job, behind, o)
+	seen, err := c.node.ViewAfter(job, behind, o)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *call) readBoth(v messages.View, raw bool) error {
 }
 
 // view is the view that the parameters ask for.
-func (c *call) view() (messages.View, error) {
+func (c *request) view() (messages.View, error) {
 	query := c.r.URL.Query()
 	numbers := map[string]int64{}
 	for _, p := range []struct {

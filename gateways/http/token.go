@@ -25,10 +25,10 @@ const (
 	tokenLength = 43
 )
 
-// Token reads the token that admits to TCP from a file, or makes it: 0600, in a
+// LoadToken reads the token that admits to TCP from a file, or makes it: 0600, in a
 // directory that is there. A file that others may read, that is not ours, or a
 // symbolic link is refused.
-func Token(path string) (string, error) {
+func LoadToken(path string) (string, error) {
 	made := make([]byte, tokenBytes)
 	if _, err := rand.Read(made); err != nil {
 		return "", err

@@ -9,7 +9,7 @@ import (
 
 // wait answers when any or all of some jobs have done something, or when its own
 // time is over. Whoever goes away waits no more.
-func (c *call) wait() error {
+func (c *request) wait() error {
 	var body wire.Await
 	if err := c.body(&body, maxBody); err != nil {
 		return err
@@ -24,6 +24,6 @@ func (c *call) wait() error {
 	}
 	return c.reply(http.StatusOK, wire.Ended{
 		V: wire.Version, Satisfied: ended.Satisfied, TimedOut: ended.TimedOut, Impossible: ended.Impossible,
-		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.measured(ended.Jobs)),
+		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.setSizes(ended.Jobs)),
 	})
 }
