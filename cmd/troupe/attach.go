@@ -115,7 +115,7 @@ func (a *daemonCommand) attach(f *attachFlags) error {
 	if text := f.watch && job.Terminal != (messages.Terminal{}); (s.screen.out.terminal || text) && !s.raw {
 		s.cleaner = &view.Cleaner{Colours: s.screen.out.terminal}
 	}
-	how := client.Attaching{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
+	how := client.AttachOptions{Stream: job.Output[0].Stream, Offset: from, Lease: wire.AttachAsk, Terminal: s.raw && s.pty}
 	s.answers, s.shown = -1, how.Offset
 	if f.take {
 		how.Lease = wire.AttachTake

@@ -21,7 +21,7 @@ func TestTheEndOfTheDaemonIsToldToWhoIsAttached(t *testing.T) {
 	defer c.Close()
 	ran, err := c.Run(t.Context(), messages.RunCommand{Text: "echo up; exec sleep 600", Background: true})
 	require.NoError(t, err)
-	at, err := c.Attach(t.Context(), ran.Job.ID, client.Attaching{})
+	at, err := c.Attach(t.Context(), ran.Job.ID, client.AttachOptions{})
 	require.NoError(t, err)
 	defer at.Close()
 	for shown := ""; shown != "up\n"; {

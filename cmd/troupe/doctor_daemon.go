@@ -79,7 +79,7 @@ func (m *Main) daemon(c *doctorReport) *daemonFound {
 		if d.Holder = about.Keeper; d.Holder != "" && d.Holder != d.Version {
 			d.Keeper = fmt.Sprintf("of another build than the daemon, troupe %s, since it had jobs when that began: what is newer it cannot do; the daemon that starts when no job runs replaces it, or troupe shutdown --stop-jobs ends both", d.Holder)
 		}
-		ails, herr := at.Ails(ctx)
+		ails, herr := at.Problems(ctx)
 		if herr == nil && ails.Keeper != "" {
 			d.Keeper = ails.Keeper
 			c.problem("%s", ails.Keeper)

@@ -170,7 +170,7 @@ func (a *daemonCommand) followed(id messages.JobID, err error) error {
 
 // showBoth shows two streams in the order in which they came.
 func showBoth(out, err *logPrinter) error {
-	what := client.BothRange{Since: out.flags.since, Follow: out.flags.follow}
+	what := client.RangeBoth{Since: out.flags.since, Follow: out.flags.follow}
 	var problem error
 	if what.Stdout, problem = out.startOffset(); problem != nil {
 		return problem
@@ -179,7 +179,7 @@ func showBoth(out, err *logPrinter) error {
 		return problem
 	}
 	of := map[messages.Stream]*logPrinter{out.stream: out, err.stream: err}
-	gaps, problem := out.Both(out.ctx, out.job, what, func(stream messages.Stream, b []byte) error {
+	gaps, problem := out.OutputBoth(out.ctx, out.job, what, func(stream messages.Stream, b []byte) error {
 		r := of[stream]
 		if r == nil {
 			return fmt.Errorf("the daemon sent a stream %d, which is none", stream)
@@ -243,8 +243,8 @@ func streamNames(streams []messages.Stream) string {
 }
 
 // look is the view that the flags ask for.
-func (f *logFlags) look(stream messages.Stream) client.Look {
-	l := client.Look{Stream: stream, Line: f.offset, Limit: f.limit, Head: f.first, Tail: f.lines, Bytes: messages.MaxViewBytes, Raw: f.raw}
+func (f *logFlags) look(stream messages.Stream) client.TextView {
+	l := client.TextView{Stream: stream, Line: f.offset, Limit: f.limit, Head: f.first, Tail: f.lines, Bytes: messages.MaxViewBytes, Raw: f.raw}
 	if l.Line > 0 && l.Limit == 0 {
 		l.Limit = 1 // to find its first byte
 	}

@@ -79,7 +79,9 @@ type noReply struct{}
 func nothing(err error) (noReply, error) { return noReply{}, err }
 
 // For implements mcp.Host.
-func (h *mcpHost) For(ctx context.Context, whom string) context.Context { return client.For(ctx, whom) }
+func (h *mcpHost) For(ctx context.Context, whom string) context.Context {
+	return client.WithCaller(ctx, whom)
+}
 
 // Run implements mcp.Host. The run has a key, so that it is joined when it is asked for
 // again: a job does not end because the daemon did.
@@ -189,7 +191,7 @@ func (h *mcpHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 // View implements mcp.Host.
 func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
-		look := client.Look{Stream: r.Stream, Bytes: int64(r.View.Bytes), Raw: !r.Plain}
+		look := client.TextView{Stream: r.Stream, Bytes: int64(r.View.Bytes), Raw: !r.Plain}
 		switch r.View.Kind {
 		case messages.ViewPage:
 			look.Line, look.Limit = r.View.Offset, int64(r.View.Lines)
@@ -210,7 +212,7 @@ func (h *mcpHost) View(ctx context.Context, r messages.ReadOutput) (messages.Out
 // which goes on when another troupe was installed.
 func (h *mcpHost) Both(ctx context.Context, id messages.JobID, behind [2]int64, most int) (messages.OutputPage, error) {
 	return askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.OutputPage, error) {
-		p, err := c.Text(ctx, id, client.Look{Both: true, Behind: behind, Bytes: int64(most)})
+		p, err := c.Text(ctx, id, client.TextView{Both: true, Behind: behind, Bytes: int64(most)})
 		if errors.Is(err, &messages.Error{Code: messages.InvalidParams}) {
 			err = &messages.Error{
 				Code: messages.Unsupported, Reason: "daemon", Message: "the daemon is older than this troupe, and does not show two streams together",
@@ -271,7 +273,7 @@ func (h *mcpHost) OpenScope(ctx context.Context, path messages.ScopePath, quota 
 
 // Leave implements mcp.Host.
 func (h *mcpHost) Leave(ctx context.Context, path messages.ScopePath) error {
-	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScopeReleased, error) { return c.Leave(ctx, clientLeft(path)) })
+	_, err := askDaemon(ctx, h, retrySafe, func(c *client.Client) (messages.ScopeReleased, error) { return c.ReleaseScope(ctx, clientLeft(path)) })
 	return err
 }
 

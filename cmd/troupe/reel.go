@@ -78,7 +78,7 @@ func linesOf(page wire.Page) int64 {
 // have all of them. If it cannot be found, because of a gap, that is told.
 func (r *logPrinter) offsetBefore(end wire.Page) (int64, error) {
 	first := max(1, end.Counted()-r.flags.lines+1)
-	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: first, Limit: 1, Raw: true})
+	page, err := r.Text(r.ctx, r.job, client.TextView{Stream: r.stream, Line: first, Limit: 1, Raw: true})
 	if err != nil || page.Line == first {
 		return page.From, err
 	}
@@ -110,7 +110,7 @@ func (r *logPrinter) back(gap messages.OutputGap, to, ends int64) (int64, error)
 
 // pages shows some lines, however many bytes they have.
 func (r *logPrinter) pages(line, lines int64) error {
-	page, err := r.Text(r.ctx, r.job, client.Look{Stream: r.stream, Line: line, Limit: 1, Raw: true})
+	page, err := r.Text(r.ctx, r.job, client.TextView{Stream: r.stream, Line: line, Limit: 1, Raw: true})
 	if err != nil || page.Line != line && len(page.Gaps) == 0 { // it is not there
 		return err
 	}

@@ -167,7 +167,7 @@ func (h *daemonHost) blocked(ctx context.Context, id messages.JobID) bool {
 
 func (h *daemonHost) count(ctx context.Context, id messages.JobID, stream messages.Stream) (messages.OutputPage, error) {
 	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
-		return h.client.Text(ctx, h.name(id), client.Look{Stream: stream, Tail: 1, Bytes: 1})
+		return h.client.Text(ctx, h.name(id), client.TextView{Stream: stream, Tail: 1, Bytes: 1})
 	})
 	return messages.OutputPage{Bytes: page.Bytes, Lines: page.Counted(), LinesExact: page.LinesExact}, err
 }
@@ -183,7 +183,7 @@ func (h *daemonHost) view(ctx context.Context, job messages.Job) (view.View, err
 		return view.View{Text: h.replyText.Text, Truncated: h.replyText.Truncated}, nil
 	}
 	page, err := retryBusy(ctx, wasRejected, func() (wire.Page, error) {
-		return h.client.Text(ctx, messages.JobID(job.UID), client.Look{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
+		return h.client.Text(ctx, messages.JobID(job.UID), client.TextView{Stream: job.Output[0].Stream, Bytes: view.DefaultBytes, Raw: true})
 	})
 	return view.View{Text: page.Text, Truncated: page.Truncated, Bytes: page.Bytes, Spans: []view.Span{{From: page.From, To: page.To}}}, err
 }

@@ -63,7 +63,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	d.enter(job.ID)
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: `got 2;1\.`})
 
-	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake, Terminal: true})
+	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake, Terminal: true})
 	answers := a.begun()
 	require.True(t, answers.Held)
 	a.heardUntil("got 2;1.")
@@ -86,7 +86,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 		d.enter(job.ID)
 		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: fmt.Sprintf(`got %d;1\.`, 4+i)})
 	}
-	text, err := d.client.Text(t.Context(), job.ID, client.Look{})
+	text, err := d.client.Text(t.Context(), job.ID, client.TextView{})
 	require.NoError(t, err)
 	require.Equal(t, 5, strings.Count(text.Text, "got "), "%s", text.Text)
 }
@@ -95,7 +95,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 func TestAttachedTerminalLosesTheLease(t *testing.T) {
 	d := start(t, nil)
 	job := d.asker()
-	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk, Terminal: true})
+	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk, Terminal: true})
 	require.True(t, a.begun().Held)
 	a.says(wire.AttachYield)
 	a.said(wire.AttachLease)
@@ -108,7 +108,7 @@ func TestAttachedTerminalLosesTheLease(t *testing.T) {
 func TestAttachedTerminalNeedsOne(t *testing.T) {
 	d := start(t, nil)
 	plain := d.background(messages.RunCommand{Text: "echo out; read -r", Stdin: messages.StdinPipe})
-	for _, how := range []client.Attaching{{Lease: wire.AttachTake, Terminal: true}, {Terminal: true}} {
+	for _, how := range []client.AttachOptions{{Lease: wire.AttachTake, Terminal: true}, {Terminal: true}} {
 		a := d.attach(plain.ID, how)
 		for len(a.data) == 0 {
 			h, err := a.Next(t.Context())

@@ -16,7 +16,7 @@ import (
 )
 
 // attach connects to a job and takes the greeting.
-func (d *daemon) attach(id messages.JobID, how client.Attaching) *attached {
+func (d *daemon) attach(id messages.JobID, how client.AttachOptions) *attached {
 	d.t.Helper()
 	conn, err := d.client.Attach(d.t.Context(), id, how)
 	require.NoError(d.t, err)
@@ -61,7 +61,7 @@ func TestAttach(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "echo ready; while read x; do echo got $x; done; exit 4", Stdin: messages.StdinPipe})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "ready"})
-	a := d.attach(job.ID, client.Attaching{Offset: 2, Lease: wire.AttachAsk})
+	a := d.attach(job.ID, client.AttachOptions{Offset: 2, Lease: wire.AttachAsk})
 	require.True(t, a.said(wire.AttachLease).Held)
 	require.NoError(t, a.Write(t.Context(), []byte("one\n")))
 	require.Equal(t, int64(4), a.said(wire.AttachWritten).Through)
@@ -77,7 +77,7 @@ func TestAttach(t *testing.T) {
 	require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err))
 	require.Equal(t, 4, d.awaits(job.ID, messages.Condition{}).ExitCode())
 
-	a = d.attach(job.ID, client.Attaching{}) // one that has ended is shown, too
+	a = d.attach(job.ID, client.AttachOptions{}) // one that has ended is shown, too
 	require.Equal(t, 4, a.said(wire.AttachEnded).Job.ExitCode())
 	require.Equal(t, "ready\ngot one\n", string(a.data))
 }
@@ -87,7 +87,7 @@ func TestAttach(t *testing.T) {
 func TestAttachLease(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe})
-	one, two := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk}), d.attach(job.ID, client.Attaching{})
+	one, two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
 	require.True(t, one.said(wire.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("intruder\n")))
 	refused := two.said(wire.AttachFailed).Error
@@ -123,8 +123,8 @@ func TestAttachLease(t *testing.T) {
 func TestFaultAttachedReaderStops(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "read x; head -c 8000000 /dev/zero; read x; exit 3", Stdin: messages.StdinPipe})
-	stalled := d.attach(job.ID, client.Attaching{})
-	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk})
+	stalled := d.attach(job.ID, client.AttachOptions{})
+	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
 	require.True(t, a.said(wire.AttachLease).Held)
 	require.NoError(t, a.Write(t.Context(), []byte("\n\n")))
 	require.Equal(t, int64(8_000_000), a.said(wire.AttachEnded).Offset)
@@ -138,7 +138,7 @@ func TestFaultAttachedReaderStops(t *testing.T) {
 func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "echo here; sleep 60", Stdin: messages.StdinPipe})
-	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
+	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
 	require.True(t, a.said(wire.AttachLease).Held)
 	const pieces = 100
 	require.NoError(t, a.Write(t.Context(), make([]byte, pieces*wire.MaxAttachInput)))
@@ -150,7 +150,7 @@ func TestFaultAttachedJobDoesNotRead(t *testing.T) {
 	require.Equal(t, "type", last.Reason)
 	require.Greater(t, refused, pieces/2) // else they wait for the job
 	require.NoError(t, a.Close())
-	b := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk})
+	b := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
 	require.NotEmpty(t, b.said(wire.AttachLease).Reason)
 }
 
@@ -161,7 +161,7 @@ func TestFaultAttachedTerminalIsFull(t *testing.T) {
 		Text: "trap 'stty size' WINCH; stty raw -echo; echo up; while :; do sleep 60 & wait; done", Terminal: messages.Terminal{Rows: 24, Cols: 80},
 	})
 	d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: "up"})
-	a := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
+	a := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
 	require.True(t, a.said(wire.AttachLease).Held)
 	require.NoError(t, a.Write(t.Context(), make([]byte, 2*wire.MaxAttachInput)))
 	require.NoError(t, a.Say(t.Context(), wire.AttachRequest{Kind: wire.AttachResize, Rows: 33, Cols: 66}))
@@ -172,7 +172,7 @@ func TestFaultAttachedTerminalIsFull(t *testing.T) {
 func TestAttachedUntilTheServerEnds(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "sleep 60"})
-	a := d.attach(job.ID, client.Attaching{})
+	a := d.attach(job.ID, client.AttachOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, d.server.Close(ctx))
@@ -207,7 +207,7 @@ func TestBadInputAttach(t *testing.T) {
 		require.Equal(t, "13", reply.Header.Get("Sec-WebSocket-Version"), name)
 		require.NoError(t, reply.Body.Close())
 	}
-	_, err := d.client.Attach(t.Context(), "j99", client.Attaching{})
+	_, err := d.client.Attach(t.Context(), "j99", client.AttachOptions{})
 	coded(t, err, messages.NotFound, "")
 }
 
@@ -233,13 +233,13 @@ func TestSecurityWebSocketOrigin(t *testing.T) {
 func TestAttachLeaseIsGivenOn(t *testing.T) {
 	d := start(t, nil)
 	job := d.background(messages.RunCommand{Text: "cat", Stdin: messages.StdinPipe})
-	one, watches := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk}), d.attach(job.ID, client.Attaching{})
+	one, watches := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk}), d.attach(job.ID, client.AttachOptions{})
 	require.True(t, one.said(wire.AttachLease).Held)
-	two := d.attach(job.ID, client.Attaching{Lease: wire.AttachAsk})
+	two := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachAsk})
 	one.said(wire.AttachAsked)
 	one.says(wire.AttachRefuse)
 	require.Equal(t, wire.LeaseRefused, two.said(wire.AttachLease).Reason)
-	three := d.attach(job.ID, client.Attaching{Lease: wire.AttachTake})
+	three := d.attach(job.ID, client.AttachOptions{Lease: wire.AttachTake})
 	require.True(t, three.said(wire.AttachLease).Held)
 	require.Equal(t, wire.LeaseTaken, one.said(wire.AttachLease).Reason)
 	require.NoError(t, three.Close())

@@ -105,14 +105,14 @@ func TestOutputGaps(t *testing.T) {
 func TestLinesAreToldOnceTheyAreCounted(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`echo a; echo b`).ID
-	page, err := d.client.Text(t.Context(), id, client.Look{})
+	page, err := d.client.Text(t.Context(), id, client.TextView{})
 	require.NoError(t, err)
 	require.Equal(t, "a\nb\n", page.Text)
 	require.Nil(t, page.Lines)
-	page, err = d.client.Text(t.Context(), id, client.Look{Tail: 1})
+	page, err = d.client.Text(t.Context(), id, client.TextView{Tail: 1})
 	require.NoError(t, err)
 	require.Equal(t, new(int64(2)), page.Lines)
-	page, err = d.client.Text(t.Context(), d.run(`true`).ID, client.Look{})
+	page, err = d.client.Text(t.Context(), d.run(`true`).ID, client.TextView{})
 	require.NoError(t, err)
 	require.Equal(t, new(int64(0)), page.Lines)
 }
@@ -122,18 +122,18 @@ func TestText(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`seq 100; printf '\033[31mred\033[0m'`).ID
 	for _, c := range []struct {
-		look      client.Look
+		look      client.TextView
 		text      string
 		line      int64
 		truncated bool
 	}{
-		{client.Look{Line: 3, Limit: 2}, "3\n4\n", 3, true},
-		{client.Look{Limit: 2}, "1\n2\n", 1, true},
-		{client.Look{Head: 2}, "1\n2\n", 1, true},
-		{client.Look{Tail: 2}, "100\nred", 100, true},
-		{client.Look{Tail: 1, Raw: true}, "\x1b[31mred\x1b[0m", 101, true},
-		{client.Look{Bytes: 7}, "red", 0, true},
-		{client.Look{Line: 1000}, "", 0, true},
+		{client.TextView{Line: 3, Limit: 2}, "3\n4\n", 3, true},
+		{client.TextView{Limit: 2}, "1\n2\n", 1, true},
+		{client.TextView{Head: 2}, "1\n2\n", 1, true},
+		{client.TextView{Tail: 2}, "100\nred", 100, true},
+		{client.TextView{Tail: 1, Raw: true}, "\x1b[31mred\x1b[0m", 101, true},
+		{client.TextView{Bytes: 7}, "red", 0, true},
+		{client.TextView{Line: 1000}, "", 0, true},
 	} {
 		page, err := d.client.Text(t.Context(), id, c.look)
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestText(t *testing.T) {
 			require.Equal(t, int64(101), page.Counted())
 		}
 	}
-	page, err := d.client.Text(t.Context(), id, client.Look{Head: 1, Tail: 1})
+	page, err := d.client.Text(t.Context(), id, client.TextView{Head: 1, Tail: 1})
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)^1\n.*not shown.*red$`, page.Text)
 	status, body := d.raw("GET", "/v1/jobs/"+string(id)+"/text?since=5m", "")
@@ -167,15 +167,15 @@ func TestTextOfBothStreams(t *testing.T) {
 		d.awaits(job.ID, messages.Condition{Kind: messages.UntilPattern, Pattern: line})
 	}
 	for _, c := range []struct {
-		look      client.Look
+		look      client.TextView
 		text      string
 		truncated bool
 	}{
-		{client.Look{Both: true}, "a\nb\nc\nd\n", false},
-		{client.Look{Both: true, Behind: [2]int64{2, 7}}, "c\nd\n", false},
-		{client.Look{Both: true, Behind: [2]int64{4, 7}}, "d\n", false},
-		{client.Look{Both: true, Bytes: 9}, "c\nd\n", true},
-		{client.Look{Both: true, Bytes: 4, Raw: true}, "1md\n", true},
+		{client.TextView{Both: true}, "a\nb\nc\nd\n", false},
+		{client.TextView{Both: true, Behind: [2]int64{2, 7}}, "c\nd\n", false},
+		{client.TextView{Both: true, Behind: [2]int64{4, 7}}, "d\n", false},
+		{client.TextView{Both: true, Bytes: 9}, "c\nd\n", true},
+		{client.TextView{Both: true, Bytes: 4, Raw: true}, "1md\n", true},
 	} {
 		page, err := d.client.Text(t.Context(), job.ID, c.look)
 		require.NoError(t, err)
@@ -185,11 +185,11 @@ func TestTextOfBothStreams(t *testing.T) {
 		require.Equal(t, []int64{0, 18, 18}, []int64{page.From, page.To, page.Bytes})
 		require.False(t, page.Closed)
 	}
-	_, err := d.client.Text(t.Context(), job.ID, client.Look{Both: true, Tail: 1})
+	_, err := d.client.Text(t.Context(), job.ID, client.TextView{Both: true, Tail: 1})
 	coded(t, err, messages.Unsupported, "stream")
-	_, err = d.client.Text(t.Context(), job.ID, client.Look{Stream: messages.Stdout, Behind: [2]int64{1, 0}})
+	_, err = d.client.Text(t.Context(), job.ID, client.TextView{Stream: messages.Stdout, Behind: [2]int64{1, 0}})
 	coded(t, err, messages.InvalidParams, "offset_stdout")
-	_, err = d.client.Text(t.Context(), d.run("echo merged").ID, client.Look{Both: true})
+	_, err = d.client.Text(t.Context(), d.run("echo merged").ID, client.TextView{Both: true})
 	coded(t, err, messages.InvalidParams, "stream")
 }
 
@@ -284,9 +284,9 @@ func TestOutputThatIsGone(t *testing.T) {
 		_, err := d.client.Output(t.Context(), first.ID, what)
 		coded(t, err, messages.OutputUnavailable, "forgotten")
 	}
-	_, err := d.client.Text(t.Context(), first.ID, client.Look{})
+	_, err := d.client.Text(t.Context(), first.ID, client.TextView{})
 	coded(t, err, messages.OutputUnavailable, "")
-	a := d.attach(first.ID, client.Attaching{})
+	a := d.attach(first.ID, client.AttachOptions{})
 	require.Equal(t, messages.OutputUnavailable, a.said(wire.AttachFailed).Error.Code)
 	a.said(wire.AttachEnded)
 	result, err := d.client.Run(t.Context(), messages.RunCommand{Text: "true"}, client.WithText(100))
@@ -304,7 +304,7 @@ func TestOutputApart(t *testing.T) {
 	id := result.Job.ID
 	for stream, want := range map[messages.Stream]string{messages.Stdout: "out\n", messages.Stderr: "err\n"} {
 		require.Equal(t, want, d.output(id, client.Range{Stream: stream}))
-		page, err := d.client.Text(t.Context(), id, client.Look{Stream: stream, Head: 5})
+		page, err := d.client.Text(t.Context(), id, client.TextView{Stream: stream, Head: 5})
 		require.NoError(t, err)
 		require.Equal(t, want, page.Text)
 		require.Equal(t, stream.String(), page.Stream)
@@ -312,7 +312,7 @@ func TestOutputApart(t *testing.T) {
 	_, err = d.client.Output(t.Context(), id, client.Range{})
 	coded(t, err, messages.InvalidParams, "stream")
 	require.ErrorContains(t, err, "stdout and stderr")
-	_, err = d.client.Text(t.Context(), id, client.Look{})
+	_, err = d.client.Text(t.Context(), id, client.TextView{})
 	coded(t, err, messages.InvalidParams, "stream")
 }
 
@@ -320,10 +320,10 @@ func TestOutputApart(t *testing.T) {
 func TestSecurityTextIsClean(t *testing.T) {
 	d := start(t, nil)
 	id := d.run(`printf 'a\033]52;c;aGk=\007b\033[2Jc\n'`).ID
-	page, err := d.client.Text(t.Context(), id, client.Look{})
+	page, err := d.client.Text(t.Context(), id, client.TextView{})
 	require.NoError(t, err)
 	require.Equal(t, "abc\n", page.Text)
-	page, err = d.client.Text(t.Context(), id, client.Look{Raw: true})
+	page, err = d.client.Text(t.Context(), id, client.TextView{Raw: true})
 	require.NoError(t, err)
 	require.Contains(t, page.Text, "\x1b]52;")
 }
@@ -336,8 +336,8 @@ func TestOutputOfBothStreams(t *testing.T) {
 		Text: "echo a; read x; echo b >&2; read x; echo c; read x; echo d >&2", Stdin: messages.StdinPipe, Streams: messages.SeparateStreams,
 	})
 	followed := make(chan string, 1)
-	both := func(what client.BothRange) (text string) {
-		_, err := d.client.Both(t.Context(), job.ID, what, func(stream messages.Stream, b []byte) error {
+	both := func(what client.RangeBoth) (text string) {
+		_, err := d.client.OutputBoth(t.Context(), job.ID, what, func(stream messages.Stream, b []byte) error {
 			text += stream.String()[3:] + ":" + string(b)
 			return nil
 		})
@@ -346,7 +346,7 @@ func TestOutputOfBothStreams(t *testing.T) {
 	}
 	go func() { // what comes, as it comes: a slow reader has several lines of a stream at once
 		stdout, stderr := "", ""
-		_, err := d.client.Both(t.Context(), job.ID, client.BothRange{Follow: true}, func(stream messages.Stream, b []byte) error {
+		_, err := d.client.OutputBoth(t.Context(), job.ID, client.RangeBoth{Follow: true}, func(stream messages.Stream, b []byte) error {
 			if stream == messages.Stdout {
 				stdout += string(b)
 			} else {
@@ -364,10 +364,10 @@ func TestOutputOfBothStreams(t *testing.T) {
 	d.awaits(job.ID, messages.Condition{})
 	const all = "out:a\nerr:b\nout:c\nerr:d\n"
 	require.Equal(t, "a\nc\n|b\nd\n", <-followed)
-	require.Equal(t, all, both(client.BothRange{}))
-	require.Equal(t, all, both(client.BothRange{Since: job.Created}))
-	require.Equal(t, "out:c\nerr:d\n", both(client.BothRange{Stdout: 2, Stderr: 2}))
-	require.Empty(t, both(client.BothRange{Since: time.Now().Add(time.Hour)}))
+	require.Equal(t, all, both(client.RangeBoth{}))
+	require.Equal(t, all, both(client.RangeBoth{Since: job.Created}))
+	require.Equal(t, "out:c\nerr:d\n", both(client.RangeBoth{Stdout: 2, Stderr: 2}))
+	require.Empty(t, both(client.RangeBoth{Since: time.Now().Add(time.Hour)}))
 	at := "/v1/jobs/" + string(job.ID) + "/output"
 	d.refused(t, "GET", at+"?stream=both&offset=1", "", 400, messages.InvalidParams, "offset")
 	d.refused(t, "GET", at+"?stream=stdout&offset_stderr=1", "", 400, messages.InvalidParams, "offset_stderr")

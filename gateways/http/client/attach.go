@@ -14,8 +14,8 @@ import (
 	"troupe/messages"
 )
 
-// Attaching says where an attachment begins.
-type Attaching struct {
+// AttachOptions says where an attachment begins.
+type AttachOptions struct {
 	Stream messages.Stream
 	Offset int64
 	Lease  string // wire.AttachAsk or wire.AttachTake; "": watch
@@ -31,9 +31,9 @@ type Attachment struct {
 	conn *websocket.Conn
 }
 
-// Heard is one thing that an attachment heard: bytes of the output, or a message
+// AttachEvent is one thing that an attachment heard: bytes of the output, or a message
 // (wire.AttachSaid).
-type Heard struct {
+type AttachEvent struct {
 	Data []byte
 	Said wire.AttachSaid // Kind "" with Data
 }
@@ -42,7 +42,7 @@ type Heard struct {
 const maxHeard = 64 << 20
 
 // Attach connects to a job. The first thing heard is wire.AttachHello.
-func (c *Client) Attach(ctx context.Context, id messages.JobID, how Attaching) (*Attachment, error) {
+func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOptions) (*Attachment, error) {
 	query := url.Values{"stream": {how.Stream.String()}}
 	if how.Offset != 0 {
 		query.Set("offset", strconv.FormatInt(how.Offset, 10))
@@ -74,17 +74,17 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how Attaching) (
 }
 
 // Next waits for the next thing. Behind wire.AttachEnded there is none.
-func (a *Attachment) Next(ctx context.Context) (Heard, error) {
+func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 	kind, b, err := a.conn.Read(ctx)
 	if err != nil {
-		return Heard{}, err
+		return AttachEvent{}, err
 	}
 	if kind == websocket.MessageBinary {
-		return Heard{Data: b}, nil
+		return AttachEvent{Data: b}, nil
 	}
 	var said wire.AttachSaid
 	err = json.Unmarshal(b, &said)
-	return Heard{Said: said}, err
+	return AttachEvent{Said: said}, err
 }
 
 // Write sends input, in messages that the daemon takes. It does not wait until

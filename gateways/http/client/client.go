@@ -76,9 +76,9 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 
 type forKey struct{}
 
-// For is a context in which requests are for somebody whom we serve: he is a client with
+// WithCaller is a context in which requests are for somebody whom we serve: he is a client with
 // bounds of his own.
-func For(ctx context.Context, whom string) context.Context {
+func WithCaller(ctx context.Context, whom string) context.Context {
 	return context.WithValue(ctx, forKey{}, whom)
 }
 

@@ -64,9 +64,9 @@ func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeR
 	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, errors.Join(err, l.Close())
 }
 
-// Leave ends a scope as the end of its last lease does, and returns when nothing is left
+// ReleaseScope ends a scope as the end of its last lease does, and returns when nothing is left
 // of it but what is to be kept and the survivors.
-func (c *Client) Leave(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
+func (c *Client) ReleaseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	body := wire.Leave{Path: string(r.Path), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
 	left, err := ask[wire.Left](ctx, c, http.MethodPost, "/v1/leave", nil, body)
 	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err

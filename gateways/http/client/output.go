@@ -99,17 +99,17 @@ func (o *Output) Gaps() ([]messages.OutputGap, error) {
 	return gaps, nil
 }
 
-// BothRange says what of two streams is wanted.
-type BothRange struct {
+// RangeBoth says what of two streams is wanted.
+type RangeBoth struct {
 	Stdout, Stderr int64 // the bytes to begin with
 	Since          time.Time
 	Follow         bool
 }
 
-// Both reads stdout and stderr of a job that keeps them apart, in the order in which
+// OutputBoth reads stdout and stderr of a job that keeps them apart, in the order in which
 // they arrived, and gives them to show, which may not keep the bytes. It returns what
 // was left out, because it was not kept, of one stream behind the other.
-func (c *Client) Both(ctx context.Context, id messages.JobID, what BothRange, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
+func (c *Client) OutputBoth(ctx context.Context, id messages.JobID, what RangeBoth, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
 	reply, err := c.output(ctx, id, wire.BothStreams, map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr}, what.Follow, what.Since)
 	if err != nil {
 		return nil, err
@@ -148,11 +148,11 @@ func sinceQuery(query url.Values, since time.Time) {
 	}
 }
 
-// Look says which bounded view of an output is wanted, as text: a page of Limit
+// TextView says which bounded view of an output is wanted, as text: a page of Limit
 // lines from Line, the first Head lines, the last Tail lines, as many of both, or
 // with none of these the end of it. Of Both streams there is the end of what is behind
 // a byte of stdout and one of stderr, in the order in which it arrived.
-type Look struct {
+type TextView struct {
 	Stream      messages.Stream
 	Both        bool
 	Behind      [2]int64
@@ -163,7 +163,7 @@ type Look struct {
 }
 
 // Text reads a view.
-func (c *Client) Text(ctx context.Context, id messages.JobID, what Look) (wire.Page, error) {
+func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (wire.Page, error) {
 	query := url.Values{"stream": {what.Stream.String()}}
 	if what.Both {
 		query.Set("stream", wire.BothStreams)

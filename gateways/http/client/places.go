@@ -100,8 +100,8 @@ func (c *Client) Health(ctx context.Context) error {
 	return err
 }
 
-// Ails tells what is wrong with a daemon that answers.
-func (c *Client) Ails(ctx context.Context) (wire.Health, error) {
+// Problems tells what is wrong with a daemon that answers.
+func (c *Client) Problems(ctx context.Context) (wire.Health, error) {
 	return ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
