@@ -246,7 +246,7 @@ func (s *attachSession) show(b []byte, last bool) error {
 }
 
 // handleMessage says what else is heard.
-func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachSaid) {
+func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachEvent) {
 	switch said.Kind {
 	case wire.AttachAnswers:
 		s.setAnswering(said)
@@ -299,7 +299,7 @@ func (s *attachSession) handleMessage(ctx context.Context, said wire.AttachSaid)
 }
 
 // ended is the end of the output, with that of the job where it has one.
-func (s *attachSession) ended(said wire.AttachSaid) error {
+func (s *attachSession) ended(said wire.AttachEvent) error {
 	if err := s.show(nil, true); err != nil {
 		return writeError(err)
 	}

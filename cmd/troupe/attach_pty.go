@@ -123,7 +123,7 @@ func (s *attachSession) filter(b []byte) []byte {
 
 // setAnswering hears from which byte on our terminal answers what is asked, or that it does
 // no more.
-func (s *attachSession) setAnswering(said wire.AttachSaid) {
+func (s *attachSession) setAnswering(said wire.AttachEvent) {
 	s.answers, s.queryFilter.Questions = -1, false
 	if said.Held {
 		s.answers = said.Offset

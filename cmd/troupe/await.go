@@ -128,7 +128,7 @@ func (a *daemonCommand) wait(f *waitFlags) error {
 		return err
 	}
 	if a.json {
-		if err := a.object(wire.Ended{
+		if err := a.object(wire.WaitResult{
 			V: wire.Version, Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible,
 			Met: wire.List(end.Met), Jobs: wire.Jobs(end.Jobs),
 		}); err != nil {

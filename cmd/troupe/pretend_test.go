@@ -60,7 +60,7 @@ func TestSurvivorsAreTold(t *testing.T) {
 		"POST /v1/jobs/j3/stop":         &messages.Error{Code: messages.NotFound, Message: "there is no job j3"},
 		"POST /v1/stop":                 wire.Stopped{V: 1, Jobs: []messages.JobID{"j1"}, Survivors: left},
 		"DELETE /v1/sessions/{session}": wire.Closed{V: 1, Jobs: []messages.JobID{}, Survivors: left},
-		"POST /v1/shutdown":             wire.Over{V: 1, Survivors: left},
+		"POST /v1/shutdown":             wire.ShutdownResult{V: 1, Survivors: left},
 	})
 	const named = "process 77 could not be ended: it is in state D fuse_wait"
 	for _, args := range [][]string{

@@ -163,7 +163,7 @@ func (m *Main) signalCommand() *cobra.Command {
 // done ends a verb that has nothing to tell.
 func (a *daemonCommand) done(err error) error {
 	if err == nil && a.json {
-		return a.object(wire.Done{V: wire.Version})
+		return a.object(wire.Acknowledged{V: wire.Version})
 	}
 	return err
 }

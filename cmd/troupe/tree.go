@@ -143,7 +143,7 @@ with it, and it goes on as long as there are any.`,
 		}
 		ended() // a daemon that is started now finds the places of this one free
 		if a.json {
-			err = a.object(wire.Over{V: wire.Version, Survivors: wire.List(left)})
+			err = a.object(wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
 		}
 		for _, s := range left {
 			a.printError(survivorError(s))

@@ -36,7 +36,7 @@ type attachment struct {
 	uid     messages.UID
 	from    Output
 	least   int64 // the byte that the output comes to at least
-	notices chan wire.AttachSaid
+	notices chan wire.AttachEvent
 	answers chan struct{} // a place for each answer among the notices
 	inputs  chan inputRequest
 	sizes   chan resizeRequest // these wait for no input
@@ -91,14 +91,14 @@ func (c *request) attach() error {
 	conn.SetReadLimit(wire.MaxAttachInput)
 	a := &attachment{
 		request: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
-		notices: make(chan wire.AttachSaid, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
+		notices: make(chan wire.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
 		sizes: make(chan resizeRequest, maxSizes), shown: newShown(terminal),
 	}
 	defer a.untilClosing()()
 	a.join(a)
 	defer a.leave(a)
 	defer a.givesBack()
-	if err := a.say(ctx, wire.AttachSaid{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
+	if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
 		return errAnswered
 	}
 	if want != "" {
@@ -149,7 +149,7 @@ func (a *attachment) listen(ctx context.Context) {
 			return
 		}
 		if refused := a.heard(kind, b); refused != nil {
-			a.answer(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: refused})
+			a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: refused})
 		}
 	}
 }
@@ -228,16 +228,16 @@ func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.answer(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(err)})
+		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
 	case ok:
-		a.answer(ctx, wire.AttachSaid{Kind: wire.AttachWritten, Through: written.Through})
+		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachWritten, Through: written.Through})
 	}
 }
 
 // answer has told what became of something that the client has said. A client that says
 // much at once has every answer: until there is room for the next one, nothing more is
 // heard of it.
-func (a *attachment) answer(ctx context.Context, said wire.AttachSaid) {
+func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
 	select {
 	case a.answers <- struct{}{}:
 		a.notice(said)
@@ -247,7 +247,7 @@ func (a *attachment) answer(ctx context.Context, said wire.AttachSaid) {
 
 // notice has something told, by whoever it comes from: nobody waits for this client. One
 // that takes nothing any more is let go.
-func (a *attachment) notice(said wire.AttachSaid) {
+func (a *attachment) notice(said wire.AttachEvent) {
 	select {
 	case a.notices <- said:
 	default:
@@ -272,7 +272,7 @@ func (a *attachment) tell(ctx context.Context) {
 	}
 }
 
-func (a *attachment) say(ctx context.Context, said wire.AttachSaid) error {
+func (a *attachment) say(ctx context.Context, said wire.AttachEvent) error {
 	said.V = wire.Version
 	b, err := compact(said)
 	if err != nil {
@@ -291,7 +291,7 @@ func (a *attachment) output(ctx context.Context) {
 	for {
 		n, err := a.from.Read(buf)
 		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Removed(); told++ {
-			if a.say(ctx, wire.AttachSaid{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
+			if a.say(ctx, wire.AttachEvent{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
 				return
 			}
 		}
@@ -303,7 +303,7 @@ func (a *attachment) output(ctx context.Context) {
 		}
 		if errors.Is(err, io.EOF) {
 			if a.from.Offset() < a.least || a.from.Removed() && a.least > 0 {
-				_ = a.say(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
+				_ = a.say(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
 			}
 			a.end(ctx)
 			return
@@ -346,7 +346,7 @@ func (a *attachment) goAway() {
 
 // end tells that the output has ended, and how the job stands.
 func (a *attachment) end(ctx context.Context) {
-	said := wire.AttachSaid{Kind: wire.AttachEnded, Offset: a.from.Offset()}
+	said := wire.AttachEvent{Kind: wire.AttachEnded, Offset: a.from.Offset()}
 	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {
 		said.Job = &wire.Job{Job: job}
 	}

@@ -55,7 +55,7 @@ func (a *attachment) size(ctx context.Context) {
 			if next.to == (messages.Terminal{}) {
 				a.repaint(ctx)
 			} else if err := a.resize(ctx, next.to); err != nil && ctx.Err() == nil {
-				a.answer(ctx, wire.AttachSaid{Kind: wire.AttachFailed, Error: a.coded(err)})
+				a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
 			}
 			close(next.done)
 		case <-ctx.Done():

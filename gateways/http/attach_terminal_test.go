@@ -41,7 +41,7 @@ func (a *attached) heardUntil(text string) string {
 }
 
 // begun waits for the lease and for what is said about answers, in whatever order.
-func (a *attached) begun() (answers wire.AttachSaid) {
+func (a *attached) begun() (answers wire.AttachEvent) {
 	a.t.Helper()
 	for lease := false; !lease || answers.Kind == ""; {
 		h, err := a.Next(a.t.Context())

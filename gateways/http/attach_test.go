@@ -34,7 +34,7 @@ type attached struct {
 }
 
 // said waits for a message of a kind; what is printed meanwhile is kept.
-func (a *attached) said(kind string) wire.AttachSaid {
+func (a *attached) said(kind string) wire.AttachEvent {
 	a.t.Helper()
 	for {
 		ctx, cancel := context.WithTimeout(a.t.Context(), patience)
@@ -109,7 +109,7 @@ func TestAttachLease(t *testing.T) {
 	one.says(wire.AttachTake)
 	require.True(t, one.said(wire.AttachLease).Held)
 	lost := two.said(wire.AttachLease)
-	require.Equal(t, wire.AttachSaid{V: 1, Kind: wire.AttachLease, Reason: wire.LeaseTaken}, lost)
+	require.Equal(t, wire.AttachEvent{V: 1, Kind: wire.AttachLease, Reason: wire.LeaseTaken}, lost)
 	two.says(wire.AttachAsk)
 	one.said(wire.AttachAsked)
 	require.NoError(t, one.Close()) // who goes gives it to whoever asked
@@ -243,7 +243,7 @@ func TestAttachLeaseIsGivenOn(t *testing.T) {
 	require.True(t, three.said(wire.AttachLease).Held)
 	require.Equal(t, wire.LeaseTaken, one.said(wire.AttachLease).Reason)
 	require.NoError(t, three.Close())
-	require.Equal(t, wire.AttachSaid{V: 1, Kind: wire.AttachLease, Held: true, Reason: wire.LeaseGranted}, one.said(wire.AttachLease))
+	require.Equal(t, wire.AttachEvent{V: 1, Kind: wire.AttachLease, Held: true, Reason: wire.LeaseGranted}, one.said(wire.AttachLease))
 	require.NoError(t, one.Close())
 	require.True(t, two.said(wire.AttachLease).Held)
 	require.NoError(t, two.Write(t.Context(), []byte("two\n")))

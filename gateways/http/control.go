@@ -140,7 +140,7 @@ func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
 }
 
 func (c *request) closeInput() error {
-	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+	if err := c.body(&wire.Empty{}, maxBody); err != nil {
 		return err
 	}
 	return c.done(messages.CloseInput{Job: c.id()})
@@ -161,7 +161,7 @@ func (c *request) resize() error {
 	if job, err := c.node.Job(c.ctx, c.id()); err == nil {
 		c.resized(job.UID, size)
 	}
-	return c.reply(http.StatusOK, wire.Done{V: wire.Version})
+	return c.reply(http.StatusOK, wire.Acknowledged{V: wire.Version})
 }
 
 // handOver moves a live job to another scope.
@@ -182,5 +182,5 @@ func (c *request) done(request messages.Refusable) error {
 	if _, err := ask[messages.Acknowledged](c, request); err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Done{V: wire.Version})
+	return c.reply(http.StatusOK, wire.Acknowledged{V: wire.Version})
 }

@@ -85,5 +85,5 @@ func (c *request) shutdown() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Over{V: wire.Version, Survivors: wire.List(left)})
+	return c.reply(http.StatusOK, wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
 }

@@ -20,7 +20,7 @@ type pausedJob struct {
 // full pipe, as it would if it wrote to its reader itself. Bound to a connection,
 // a hold does not outlive whoever wants it, nor the job.
 func (c *request) pauseOutput() error {
-	if err := c.body(&wire.Nothing{}, maxBody); err != nil {
+	if err := c.body(&wire.Empty{}, maxBody); err != nil {
 		return err
 	}
 	ctx, cancel := c.stream()

@@ -61,7 +61,7 @@ func (s *Server) change(a *attachment, kind string) {
 		}
 		l.forget(a)
 		l.requester = a
-		l.holder.notice(wire.AttachSaid{Kind: wire.AttachAsked})
+		l.holder.notice(wire.AttachEvent{Kind: wire.AttachAsked})
 	case kind == wire.AttachAsk || kind == wire.AttachTake:
 		if l.holder != nil && !mine {
 			l.holder.lease(false, wire.LeaseTaken)
@@ -108,7 +108,7 @@ func (l *lease) pass() {
 
 // lease tells an attachment what it may do now.
 func (a *attachment) lease(held bool, reason string) {
-	a.notice(wire.AttachSaid{Kind: wire.AttachLease, Held: held, Reason: reason})
+	a.notice(wire.AttachEvent{Kind: wire.AttachLease, Held: held, Reason: reason})
 }
 
 // noLease is for input of one who only watches.

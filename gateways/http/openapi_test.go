@@ -170,7 +170,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := readDocument(t)
 	reached := map[string]bool{}
 	todo := []reflect.Type{
-		reflect.TypeFor[wire.ErrorBody](), reflect.TypeFor[wire.Event](), reflect.TypeFor[wire.AttachSaid](), reflect.TypeFor[wire.AttachRequest](),
+		reflect.TypeFor[wire.ErrorBody](), reflect.TypeFor[wire.Event](), reflect.TypeFor[wire.AttachEvent](), reflect.TypeFor[wire.AttachRequest](),
 	}
 	for _, r := range table() {
 		for _, v := range []any{r.body, r.reply} {

@@ -24,7 +24,7 @@ type route struct {
 // table is the whole API.
 func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
-	nothing := wire.Nothing{}
+	nothing := wire.Empty{}
 	return []route{
 		{"POST", "/v1/jobs", []string{"text"}, wire.Run{}, wire.Result{}, accepted, lasting((*request).run)},
 		{"GET", "/v1/jobs", []string{"scope", "finished", "state"}, nil, wire.JobList{}, ok, (*request).list},
@@ -34,18 +34,18 @@ func table() []route {
 		{"GET", "/v1/jobs/{id}/text", []string{"stream", "line", "limit", "head", "tail", "bytes", "since", "raw", "offset_stdout", "offset_stderr"}, nil, wire.Page{}, ok, (*request).read},
 		{"GET", "/v1/jobs/{id}/screen", nil, nil, wire.Screen{}, ok, (*request).screen},
 		{"POST", "/v1/jobs/{id}/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*request).stop},
-		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Done{}, ok, (*request).signal},
+		{"POST", "/v1/jobs/{id}/signal", nil, wire.Signal{}, wire.Acknowledged{}, ok, (*request).signal},
 		{"POST", "/v1/jobs/{id}/promote", nil, wire.Promote{}, wire.Job{}, ok, (*request).promote},
-		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Done{}, ok, (*request).deadline},
+		{"POST", "/v1/jobs/{id}/deadline", nil, wire.Deadline{}, wire.Acknowledged{}, ok, (*request).deadline},
 		{"POST", "/v1/jobs/{id}/input", nil, wire.Input{}, wire.Written{}, ok, (*request).input},
-		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Done{}, ok, (*request).closeInput},
+		{"POST", "/v1/jobs/{id}/close-input", nil, nothing, wire.Acknowledged{}, ok, (*request).closeInput},
 		{"POST", "/v1/jobs/{id}/hold", nil, nothing, "text/plain", ok, lasting((*request).pauseOutput)},
-		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Done{}, ok, (*request).resize},
-		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Done{}, ok, (*request).handOver},
+		{"POST", "/v1/jobs/{id}/resize", nil, wire.Resize{}, wire.Acknowledged{}, ok, (*request).resize},
+		{"POST", "/v1/jobs/{id}/handover", nil, wire.HandOver{}, wire.Acknowledged{}, ok, (*request).handOver},
 		{"GET", "/v1/jobs/{id}/attach", []string{"stream", "offset", "lease", "terminal"}, nil, "websocket", []int{http.StatusSwitchingProtocols}, lasting((*request).attach)},
 		{"POST", "/v1/remove", nil, wire.Remove{}, wire.Removed{}, ok, (*request).removeAll},
 		{"POST", "/v1/stop", nil, wire.Stop{}, wire.Stopped{}, ok, (*request).stopScope},
-		{"POST", "/v1/wait", nil, wire.Await{}, wire.Ended{}, ok, lasting((*request).wait)},
+		{"POST", "/v1/wait", nil, wire.Await{}, wire.WaitResult{}, ok, lasting((*request).wait)},
 		{"GET", "/v1/sessions", []string{"scope", "recent"}, nil, wire.SessionList{}, ok, (*request).sessions},
 		{"POST", "/v1/sessions", nil, wire.OpenSession{}, wire.SessionReply{}, ok, (*request).openSession},
 		{"DELETE", "/v1/sessions/{session}", []string{"scope", "grace_ms", "reason"}, nil, wire.Closed{}, ok, (*request).closeSession},
@@ -53,13 +53,13 @@ func table() []route {
 		{"POST", "/v1/scopes", nil, wire.OpenScope{}, wire.ScopeReply{}, ok, (*request).openScope},
 		{"DELETE", "/v1/scopes/{path...}", []string{"grace_ms", "reason"}, nil, wire.Closed{}, ok, (*request).closeScope},
 		{"POST", "/v1/leases", nil, wire.Lease{}, "text/plain", ok, lasting((*request).lease)},
-		{"DELETE", "/v1/leases/{id}", []string{"grace_ms", "reason"}, nil, wire.Left{}, ok, (*request).endLease},
-		{"POST", "/v1/leave", nil, wire.Leave{}, wire.Left{}, ok, (*request).releaseScope},
+		{"DELETE", "/v1/leases/{id}", []string{"grace_ms", "reason"}, nil, wire.ScopeReleased{}, ok, (*request).endLease},
+		{"POST", "/v1/leave", nil, wire.Leave{}, wire.ScopeReleased{}, ok, (*request).releaseScope},
 		{"GET", "/v1/events", []string{"after", "now", "past", "scope", "job", "ends"}, nil, "text/event-stream", ok, lasting((*request).events)},
 		{"GET", "/v1/stats", nil, nil, wire.Stats{}, ok, (*request).stats},
 		{"GET", "/v1/health", nil, nil, wire.Health{}, ok, (*request).health},
 		{"GET", "/v1/version", nil, nil, wire.About{}, ok, (*request).version},
-		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.Over{}, ok, (*request).shutdown},
+		{"POST", "/v1/shutdown", nil, wire.ShutDown{}, wire.ShutdownResult{}, ok, (*request).shutdown},
 	}
 }
 

@@ -208,7 +208,7 @@ func (c *request) replyLeft(left messages.ScopeReleased) error {
 	if err := c.awaitNews(left.Jobs); err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Left{
+	return c.reply(http.StatusOK, wire.ScopeReleased{
 		V: wire.Version, Jobs: wire.List(left.Jobs), Kept: wire.List(left.Kept), Survivors: wire.List(left.Survivors),
 	})
 }

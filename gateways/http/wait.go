@@ -22,7 +22,7 @@ func (c *request) wait() error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Ended{
+	return c.reply(http.StatusOK, wire.WaitResult{
 		V: wire.Version, Satisfied: ended.Satisfied, TimedOut: ended.TimedOut, Impossible: ended.Impossible,
 		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.setSizes(ended.Jobs)),
 	})

@@ -35,7 +35,7 @@ type Attachment struct {
 // (wire.AttachSaid).
 type AttachEvent struct {
 	Data []byte
-	Said wire.AttachSaid // Kind "" with Data
+	Said wire.AttachEvent // Kind "" with Data
 }
 
 // maxHeard bounds one message of the daemon: a record holds its command's text.
@@ -82,7 +82,7 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 	if kind == websocket.MessageBinary {
 		return AttachEvent{Data: b}, nil
 	}
-	var said wire.AttachSaid
+	var said wire.AttachEvent
 	err = json.Unmarshal(b, &said)
 	return AttachEvent{Said: said}, err
 }

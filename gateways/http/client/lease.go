@@ -56,7 +56,7 @@ func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeR
 		query.Set("reason", r.Reason)
 	}
 	graceQuery(query, r.Grace)
-	left, err := ask[wire.Left](ctx, l.client, http.MethodDelete, "/v1/leases/"+url.PathEscape(l.id), query, nil)
+	left, err := ask[wire.ScopeReleased](ctx, l.client, http.MethodDelete, "/v1/leases/"+url.PathEscape(l.id), query, nil)
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		err = nil
 	}
@@ -68,7 +68,7 @@ func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeR
 // of it but what is to be kept and the survivors.
 func (c *Client) ReleaseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	body := wire.Leave{Path: string(r.Path), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
-	left, err := ask[wire.Left](ctx, c, http.MethodPost, "/v1/leave", nil, body)
+	left, err := ask[wire.ScopeReleased](ctx, c, http.MethodPost, "/v1/leave", nil, body)
 	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err
 }
 

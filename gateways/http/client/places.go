@@ -114,6 +114,6 @@ func (c *Client) Version(ctx context.Context) (wire.About, error) {
 // Jobs live on if r.KeepJobs says so.
 func (c *Client) ShutDown(ctx context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 	body := wire.ShutDown{StopJobs: !r.KeepJobs, Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
-	out, err := ask[wire.Over](ctx, c, http.MethodPost, "/v1/shutdown", nil, body)
+	out, err := ask[wire.ShutdownResult](ctx, c, http.MethodPost, "/v1/shutdown", nil, body)
 	return out.Survivors, err
 }

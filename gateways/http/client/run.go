@@ -202,14 +202,14 @@ func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input)
 
 // CloseInput ends a job's standard input.
 func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
-	return c.done(ctx, of(id, "close-input"), wire.Nothing{})
+	return c.done(ctx, of(id, "close-input"), wire.Empty{})
 }
 
 // Hold holds a job back, which blocks on its own full pipe then, until release is
 // called or we vanish.
 func (c *Client) Hold(ctx context.Context, id messages.JobID) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r, err := c.request(ctx, http.MethodPost, of(id, "hold"), nil, wire.Nothing{})
+	r, err := c.request(ctx, http.MethodPost, of(id, "hold"), nil, wire.Empty{})
 	if err != nil {
 		cancel()
 		return nil, err
@@ -233,13 +233,13 @@ func (c *Client) HandOver(ctx context.Context, r messages.HandOver) error {
 }
 
 func (c *Client) done(ctx context.Context, path string, body any) error {
-	_, err := ask[wire.Done](ctx, c, http.MethodPost, path, nil, body)
+	_, err := ask[wire.Acknowledged](ctx, c, http.MethodPost, path, nil, body)
 	return err
 }
 
 // Await waits until any or all of some jobs meet a condition.
 func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
-	out, err := ask[wire.Ended](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
+	out, err := ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
 	return messages.WaitEnded{
 		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
 	}, err

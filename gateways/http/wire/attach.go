@@ -34,8 +34,8 @@ const (
 	LeaseYielded = "yielded" // you gave it away
 )
 
-// AttachSaid is a text message of the server.
-type AttachSaid struct {
+// AttachEvent is a text message of the server.
+type AttachEvent struct {
 	V       int             `json:"v"`
 	Kind    string          `json:"type"`
 	Job     *Job            `json:"job,omitempty"`

@@ -119,7 +119,7 @@ func whole[I ~int | ~int64](d *jx.Decoder, into *I) error {
 	return err
 }
 
-func truth(d *jx.Decoder, into *bool) (err error) {
+func optionalBool(d *jx.Decoder, into *bool) (err error) {
 	if null(d) {
 		return d.Null()
 	}
@@ -127,8 +127,8 @@ func truth(d *jx.Decoder, into *bool) (err error) {
 	return err
 }
 
-// present reads a value that may not be there.
-func present[T any](d *jx.Decoder, into **T, value func(*jx.Decoder, *T) error) error {
+// fieldSet reads a value that may not be there.
+func fieldSet[T any](d *jx.Decoder, into **T, value func(*jx.Decoder, *T) error) error {
 	if null(d) {
 		return d.Null()
 	}

@@ -75,8 +75,8 @@ type Stopped struct {
 	Already   bool                `json:"already"` // it had finished before
 }
 
-// Done answers a request that has nothing to tell but that it was done.
-type Done struct {
+// Acknowledged answers a request that has nothing to tell but that it was done.
+type Acknowledged struct {
 	V int `json:"v"`
 }
 
@@ -112,8 +112,8 @@ func (p Page) Counted() int64 {
 	return *p.Lines
 }
 
-// Ended answers a wait.
-type Ended struct {
+// WaitResult answers a wait.
+type WaitResult struct {
 	V          int              `json:"v"`
 	Satisfied  bool             `json:"satisfied"`
 	TimedOut   bool             `json:"timed_out"`
@@ -148,8 +148,8 @@ type Closed struct {
 	Survivors []messages.Survivor `json:"survivors"`
 }
 
-// Left answers POST /v1/leave, and DELETE of a lease. Of one that was not the last of its scope nothing ends.
-type Left struct {
+// ScopeReleased answers POST /v1/leave, and DELETE of a lease. Of one that was not the last of its scope nothing ends.
+type ScopeReleased struct {
 	V         int                 `json:"v"`
 	Jobs      []messages.JobID    `json:"jobs"` // that were stopped for it
 	Kept      []messages.JobID    `json:"kept"` // that go on
@@ -206,8 +206,8 @@ type About struct {
 	Keeper  string `json:"keeper"` // the version of what holds the jobs; "": there is none
 }
 
-// Over answers POST /v1/shutdown.
-type Over struct {
+// ShutdownResult answers POST /v1/shutdown.
+type ShutdownResult struct {
 	V         int                 `json:"v"`
 	Survivors []messages.Survivor `json:"survivors"`
 }

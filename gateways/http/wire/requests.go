@@ -44,8 +44,8 @@ func NewRemove(jobs []messages.JobID) Remove {
 // MaxRemoved is how many jobs one request removes.
 const MaxRemoved = 1000
 
-// Nothing is the body of a request that says all in its path: {}.
-type Nothing struct{}
+// Empty is the body of a request that says all in its path: {}.
+type Empty struct{}
 
 // Deadline is the body of POST /v1/jobs/{id}/deadline: one of the three.
 type Deadline struct {
