@@ -13,16 +13,16 @@ const (
 	cancelled  = "notifications/cancelled"
 )
 
-// owed are the requests that have no response yet. One that its client has cancelled
+// pendingRequests are the requests that have no response yet. One that its client has cancelled
 // gets none: he has forgotten its id, or has given it to another.
-type owed struct {
+type pendingRequests struct {
 	mu   sync.Mutex
 	open map[jsonrpc.ID]bool // false: it was cancelled
 }
 
 // hears takes notice of a message of the client, and reports whether it can be answered:
 // a request cannot whose id another one has that is under way, cancelled or not.
-func (o *owed) hears(m jsonrpc.Message) bool {
+func (o *pendingRequests) hears(m jsonrpc.Message) bool {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok || r.Method == initialize {
 		return true
@@ -53,7 +53,7 @@ func (o *owed) hears(m jsonrpc.Message) bool {
 
 // sends reports whether a message is sent to the client: any but the response to a
 // request that was cancelled.
-func (o *owed) sends(m jsonrpc.Message) bool {
+func (o *pendingRequests) sends(m jsonrpc.Message) bool {
 	r, ok := m.(*jsonrpc.Response)
 	if !ok {
 		return true

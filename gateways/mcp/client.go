@@ -20,31 +20,31 @@ type client struct {
 	*Server
 	sdk        *sdk.Server
 	calls      chan struct{}   // a place for each tool at work
-	over       context.Context //nolint:containedctx // of all its calls
+	ctx        context.Context //nolint:containedctx // of all its calls
 	end        context.CancelFunc
 	tasks      *tasks.Store
 	parameters map[string]*parameters // by the name of their tool
 
-	mu      sync.Mutex
-	name    string // the last of its scope; "": it has done nothing yet
-	scope   messages.ScopePath
-	watched bool                        // its session, for its end
-	going   map[messages.UID]*followed  // jobs of whose end it was not told
-	fresh   []string                    // subscribed to just now
-	pending []core.Notice               // ends that it was not told of
-	flights map[messages.UID]*flight    // runs whose call has asked for something
-	listed  map[messages.JobID][]string // resources, by job
-	order   []messages.JobID            // of those, the first one first
-	tongue  *tongue                     // its session in a dialect; nil: none yet, or the core's
-	left    sync.Once
+	mu               sync.Mutex
+	name             string // the last of its scope; "": it has done nothing yet
+	scope            messages.ScopePath
+	watched          bool                         // its session, for its end
+	backgroundJobs   map[messages.UID]*trackedJob // jobs of whose end it was not told
+	newSubscriptions []string                     // subscribed to just now
+	pending          []core.Notice                // ends that it was not told of
+	flights          map[messages.UID]*activeRun  // runs whose call has asked for something
+	listed           map[messages.JobID][]string  // resources, by job
+	order            []messages.JobID             // of those, the first one first
+	dialect          *dialectSession              // its session in a dialect; nil: none yet, or the core's
+	left             sync.Once
 }
 
 func (s *Server) newClient() *client {
 	c := &client{
-		Server: s, calls: make(chan struct{}, maxCalls), going: map[messages.UID]*followed{},
-		flights: map[messages.UID]*flight{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
+		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
+		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
 	}
-	c.over, c.end = context.WithCancel(context.Background()) // not the server's: that would hold what no request comes to again
+	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's: that would hold what no request comes to again
 	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
 		Instructions: s.instructions(), Capabilities: &sdk.ServerCapabilities{},
 		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // of each client what is its own
@@ -74,7 +74,7 @@ func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(c.over, cancel)()
+		defer context.AfterFunc(c.ctx, cancel)()
 		if session, ok := req.GetSession().(*sdk.ServerSession); ok && session.ID() != "" {
 			c.mu.Lock()
 			first := !c.watched
@@ -106,7 +106,7 @@ func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over.Err() != nil {
+	if c.ctx.Err() != nil {
 		return errLeft
 	}
 	if c.name != "" {

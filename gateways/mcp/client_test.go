@@ -24,9 +24,9 @@ const tooLong = 20 * time.Second
 // What nobody reads tells of no end.
 func TestAnErrorThatNobodyReadsTellsNoEnds(t *testing.T) {
 	c := entered(t, newNode())
-	c.goesOn("none")
-	c.follows("one")
-	c.goesOn("one")
+	c.trackEnd("none")
+	c.track("one")
+	c.trackEnd("one")
 	c.hasEnded(messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -42,13 +42,13 @@ func TestAnErrorThatNobodyReadsTellsNoEnds(t *testing.T) {
 // An end in a result that nobody reads is told by the next one.
 func TestAnEndThatNobodyReadIsToldAgain(t *testing.T) {
 	c := entered(t, newNode())
-	c.follows("one")
+	c.track("one")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	ended := messages.Job{ID: "j1", UID: "one", State: messages.Finished, Outcome: messages.Exited}
 	_, _, err := c.answer(gone, answer{result: &core.Jobs{}, jobs: []messages.Job{ended}})
 	require.Error(t, err)
-	told := c.take()
+	told := c.takeNotices()
 	require.Len(t, told, 1)
 	require.Equal(t, messages.UID("one"), told[0].UID)
 }
@@ -58,7 +58,7 @@ func TestADroppedClientLeavesNothing(t *testing.T) {
 	s := New(Options{Host: newNode(), Many: true})
 	defer s.Close()
 	gone := make(chan struct{})
-	runtime.SetFinalizer(s.newClient().over, func(context.Context) { close(gone) })
+	runtime.SetFinalizer(s.newClient().ctx, func(context.Context) { close(gone) })
 	for late := time.After(tooLong); ; {
 		runtime.GC()
 		select {
@@ -94,9 +94,9 @@ func TestClientsThatDidNothingEndWithTheServer(t *testing.T) {
 	handler.ServeHTTP(httptest.NewRecorder(), stateless(t, "{"))
 	c := s.shared["somebody"]
 	require.NotNil(t, c)
-	require.NoError(t, c.over.Err())
+	require.NoError(t, c.ctx.Err())
 	s.Close()
-	require.Error(t, c.over.Err())
+	require.Error(t, c.ctx.Err())
 	late := httptest.NewRecorder()
 	handler.ServeHTTP(late, stateless(t, "{"))
 	require.Equal(t, http.StatusBadRequest, late.Code)

@@ -46,8 +46,8 @@ type Place struct {
 	Tell func(text string, dropped func() bool)
 }
 
-// tongue is the session of a client in a dialect.
-type tongue struct {
+// dialectSession is the session of a client in a dialect.
+type dialectSession struct {
 	Session
 	tools map[string]dialects.Tool
 
@@ -91,20 +91,20 @@ func (c *client) addDialect(d *Dialect) {
 }
 
 // speaks is the session of the client, which begins with the first call.
-func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Implementation) (*tongue, error) {
+func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Implementation) (*dialectSession, error) {
 	if err := c.enter(ctx, who); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.over.Err() != nil: // it has left meanwhile, and nobody closes what is opened now
+	case c.ctx.Err() != nil: // it has left meanwhile, and nobody closes what is opened now
 		return nil, errLeft
-	case c.tongue != nil:
-		return c.tongue, nil
+	case c.dialect != nil:
+		return c.dialect, nil
 	}
-	s := &tongue{tools: map[string]dialects.Tool{}}
-	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: &parting{c.options.Host, c.over}, Beside: &c.work, Tell: s.tell})
+	s := &dialectSession{tools: map[string]dialects.Tool{}}
+	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: &closingHost{c.options.Host, c.ctx}, Beside: &c.work, Tell: s.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,12 @@ func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Impleme
 	for _, t := range session.Tools() {
 		s.tools[t.Name] = t
 	}
-	c.tongue = s
+	c.dialect = s
 	return s, nil
 }
 
 // closes ends the session of a client that has left.
-func (c *client) closes(s *tongue) {
+func (c *client) closes(s *dialectSession) {
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
@@ -126,7 +126,7 @@ func (c *client) closes(s *tongue) {
 }
 
 // tell keeps a notice for the next result.
-func (s *tongue) tell(text string, dropped func() bool) {
+func (s *dialectSession) tell(text string, dropped func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told = append(s.told, notice{text, dropped})
@@ -134,7 +134,7 @@ func (s *tongue) tell(text string, dropped func() bool) {
 }
 
 // take takes the notices.
-func (s *tongue) take() (texts []string) {
+func (s *dialectSession) take() (texts []string) {
 	s.mu.Lock()
 	told := s.told
 	s.told = nil
@@ -149,7 +149,7 @@ func (s *tongue) take() (texts []string) {
 
 // call does one call. Its result is the text of the dialect and nothing else, but for
 // the notices, each a text of its own.
-func (s *tongue) call(ctx context.Context, c *call) (*sdk.CallToolResult, error) {
+func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult, error) {
 	tool, ok := s.tools[c.req.Params.Name]
 	if !ok {
 		return c.refuse(ctx, &messages.Error{Code: messages.Unsupported, Reason: "tool", Message: "there is no tool " + c.req.Params.Name + " here"}), nil
@@ -185,9 +185,9 @@ func (s *tongue) call(ctx context.Context, c *call) (*sdk.CallToolResult, error)
 // updateEvery is how often a call that works tells what is new.
 const updateEvery = time.Second
 
-// beat tells a client how its call goes: what is new every second, and that it goes on
+// progressTicker tells a client how its call goes: what is new every second, and that it goes on
 // at all every ten.
-type beat struct {
+type progressTicker struct {
 	done chan struct{}
 	over chan struct{}
 
@@ -196,8 +196,8 @@ type beat struct {
 	news bool
 }
 
-func (c *call) beats(ctx context.Context) *beat {
-	b := &beat{done: make(chan struct{}), over: make(chan struct{}), line: "running"}
+func (c *call) beats(ctx context.Context) *progressTicker {
+	b := &progressTicker{done: make(chan struct{}), over: make(chan struct{}), line: "running"}
 	began := time.Now()
 	c.work.Go(func() {
 		defer close(b.over)
@@ -225,7 +225,7 @@ func (c *call) beats(ctx context.Context) *beat {
 }
 
 // update is the Update of a dialects.Call.
-func (b *beat) update(r dialects.Result) {
+func (b *progressTicker) update(r dialects.Result) {
 	line := lastOf(r.Text)
 	if line == "" {
 		return
@@ -236,7 +236,7 @@ func (b *beat) update(r dialects.Result) {
 	b.line = line
 }
 
-func (b *beat) stop() {
+func (b *progressTicker) stop() {
 	close(b.done)
 	<-b.over
 }

@@ -102,7 +102,7 @@ func TestAClientSpeaksADialect(t *testing.T) {
 
 // What a client is not told yet is bounded.
 func TestNoticesOfADialectAreBounded(t *testing.T) {
-	s := &tongue{}
+	s := &dialectSession{}
 	for range 3 * maxTold {
 		s.tell("x", nil)
 	}
@@ -129,7 +129,7 @@ func TestFaultACallComesBehindTheEndOfItsClient(t *testing.T) {
 		c.leave()
 		_, err := c.speaks(t.Context(), d, nobody)
 		require.ErrorIs(t, err, &messages.Error{Code: messages.ShuttingDown, Reason: "client"})
-		require.Nil(t, c.tongue)
+		require.Nil(t, c.dialect)
 	}
 	require.Zero(t, opened)
 	require.Empty(t, s.clients)
@@ -143,7 +143,7 @@ func TestFaultTheHostOfADialectFails(t *testing.T) {
 	c := s.newClient()
 	req := &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{Name: "say"}}
 	for _, why := range []error{&messages.Error{Code: messages.KeeperUnresponsive, Message: "the daemon is away", Hint: "ask again"}, errors.New("broken pipe")} {
-		it := &tongue{tools: map[string]dialects.Tool{"say": {Call: func(context.Context, dialects.Call) (dialects.Result, error) { return dialects.Result{}, why }}}}
+		it := &dialectSession{tools: map[string]dialects.Tool{"say": {Call: func(context.Context, dialects.Call) (dialects.Result, error) { return dialects.Result{}, why }}}}
 		it.tell("something has ended", nil)
 		r, err := it.call(t.Context(), &call{client: c, req: req})
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ const maxAsked = 1000
 
 // awaitInput tells when the job of a run waits for input, which one that has none
 // never does. The channel is closed when that will not be told.
-func (c *call) awaitInput(ctx context.Context, f *flight) (<-chan messages.Job, context.CancelFunc) {
+func (c *call) awaitInput(ctx context.Context, f *activeRun) (<-chan messages.Job, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	waits := make(chan messages.Job, 1)
 	if !f.input {
@@ -54,7 +54,7 @@ func (c *call) awaitInput(ctx context.Context, f *flight) (<-chan messages.Job, 
 //
 // A secret is never asked for: what is typed into a form is seen by the client, its
 // model and its log. The person is told to attach.
-func (c *call) ask(ctx context.Context, f *flight, job messages.Job) *sdk.CallToolResult {
+func (c *call) ask(ctx context.Context, f *activeRun, job messages.Job) *sdk.CallToolResult {
 	if !c.canAsk() || job.WaitingForSecret {
 		c.handBack(ctx, f)
 		return nil
@@ -105,7 +105,7 @@ func (c *call) form(ctx context.Context, job messages.Job) *sdk.ElicitParams {
 }
 
 // give writes what was answered, and reports whether there was anything.
-func (c *call) give(ctx context.Context, f *flight, r *sdk.ElicitResult) bool {
+func (c *call) give(ctx context.Context, f *activeRun, r *sdk.ElicitResult) bool {
 	if r == nil || r.Action != "accept" {
 		return false
 	}
@@ -114,7 +114,7 @@ func (c *call) give(ctx context.Context, f *flight, r *sdk.ElicitResult) bool {
 }
 
 // handBack lets the job go on without this call, which says that it waits for input.
-func (c *call) handBack(ctx context.Context, f *flight) {
+func (c *call) handBack(ctx context.Context, f *activeRun) {
 	if _, err := c.options.Host.Promote(ctx, messages.JobID(f.uid)); err != nil {
 		return // it has ended: the call waits for its reply
 	}
@@ -135,7 +135,7 @@ func (c *call) handBack(ctx context.Context, f *flight) {
 const parked = 10 * time.Minute
 
 // park keeps a run until its client comes back with what it was asked for.
-func (c *call) park(f *flight) {
+func (c *call) park(f *activeRun) {
 	c.mu.Lock()
 	c.flights[f.uid] = f
 	c.mu.Unlock()
@@ -145,7 +145,7 @@ func (c *call) park(f *flight) {
 		defer late.Stop()
 		select {
 		case <-late.C:
-		case <-c.over.Done():
+		case <-c.ctx.Done():
 		}
 		c.mu.Lock()
 		here := c.flights[f.uid] == f
@@ -161,15 +161,15 @@ func (c *call) park(f *flight) {
 
 // abandon lets go of a run that has its reply, which nobody comes for: its end is told
 // like any.
-func (c *client) abandon(f *flight) {
+func (c *client) abandon(f *activeRun) {
 	f.cancel()
-	c.goesOn(f.uid)
+	c.trackEnd(f.uid)
 	switch {
-	case f.err != nil || c.over.Err() != nil:
+	case f.err != nil || c.ctx.Err() != nil:
 	case f.job.State.Ended():
 		c.hasEnded(f.job)
 	default:
-		c.goesOnAlone(c.over, f.job)
+		c.goesOnAlone(c.ctx, f.job)
 	}
 }
 

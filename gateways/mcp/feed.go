@@ -9,7 +9,7 @@ import (
 
 // feed gives a job its standard input, and closes it. It goes on when the call has its
 // result: the job may not have read all of it then.
-func (c *call) feed(ctx context.Context, f *flight) {
+func (c *call) feed(ctx context.Context, f *activeRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()

@@ -72,11 +72,11 @@ func TestTheEndOfACancelledCallIsToldOnce(t *testing.T) {
 				if c.later {
 					it.hear(messages.CommandFinished{Job: end})
 				}
-				told := it.take()
+				told := it.takeNotices()
 				require.Len(t, told, c.told)
 				it.hear(messages.CommandFinished{Job: end})
-				require.Empty(t, it.take(), "it was told")
-				require.Empty(t, it.going)
+				require.Empty(t, it.takeNotices(), "it was told")
+				require.Empty(t, it.backgroundJobs)
 				require.Equal(t, c.told == 1 && !c.job.State.Ended(), it.ear.hears(false), "it listens where an end is to come")
 			})
 		})

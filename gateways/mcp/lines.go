@@ -22,43 +22,43 @@ const maxBatch = 1000
 
 var errBatch = fmt.Errorf("a batch has from 1 to %d messages", maxBatch)
 
-// lines is the transport of stdio: a message on each line, or several, which are
+// stdioTransport is the transport of stdio: a message on each line, or several, which are
 // answered one by one. A line that is none is answered, and costs nobody his jobs: the
 // SDK's transport ends with it.
-type lines struct {
+type stdioTransport struct {
 	in  io.ReadCloser
 	out io.WriteCloser
 }
 
 // Connect implements sdk.Transport.
-func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	c := &spoken{lines: l, heard: make(chan heard), closed: make(chan struct{})}
+func (l *stdioTransport) Connect(context.Context) (sdk.Connection, error) {
+	c := &stdioConn{stdioTransport: l, heard: make(chan readResult), closed: make(chan struct{})}
 	go c.listen() // until it is closed, if the stream lets go of its readers then
 	return c, nil
 }
 
-// spoken is a connection over lines.
-type spoken struct {
-	*lines
-	heard  chan heard
+// stdioConn is a connection over lines.
+type stdioConn struct {
+	*stdioTransport
+	heard  chan readResult
 	closed chan struct{}
 	close  sync.Once
-	owed   owed
+	owed   pendingRequests
 
 	writing sync.Mutex
 }
 
-// heard is a message, or why there is no other.
-type heard struct {
+// readResult is a message, or why there is no other.
+type readResult struct {
 	message jsonrpc.Message
 	err     error
 }
 
 // SessionID implements sdk.Connection.
-func (c *spoken) SessionID() string { return "" }
+func (c *stdioConn) SessionID() string { return "" }
 
 // Read implements sdk.Connection.
-func (c *spoken) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case it := <-c.heard:
 		return it.message, it.err
@@ -70,7 +70,7 @@ func (c *spoken) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write implements sdk.Connection.
-func (c *spoken) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *spoken) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 // Close implements sdk.Connection.
-func (c *spoken) Close() (err error) {
+func (c *stdioConn) Close() (err error) {
 	c.close.Do(func() {
 		close(c.closed)
 		err = errors.Join(c.in.Close(), c.out.Close())
@@ -90,7 +90,7 @@ func (c *spoken) Close() (err error) {
 	return err
 }
 
-func (c *spoken) write(line []byte) error {
+func (c *stdioConn) write(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_, err := c.out.Write(append(line, '\n'))
@@ -98,9 +98,9 @@ func (c *spoken) write(line []byte) error {
 }
 
 // refuse answers what is no message, and so has no id.
-func (c *spoken) refuse(why *jsonrpc.Error) { c.answer(nil, why) }
+func (c *stdioConn) refuse(why *jsonrpc.Error) { c.answer(nil, why) }
 
-func (c *spoken) answer(id json.RawMessage, why *jsonrpc.Error) {
+func (c *stdioConn) answer(id json.RawMessage, why *jsonrpc.Error) {
 	why.Message = core.Preview(why.Message) // it may quote what it refuses
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why})
 	if err == nil {
@@ -110,14 +110,14 @@ func (c *spoken) answer(id json.RawMessage, why *jsonrpc.Error) {
 
 // taken refuses a request whose id is in use, under that id: the SDK would pass it over,
 // and its sender wait for ever.
-func (c *spoken) taken(m jsonrpc.Message) {
+func (c *stdioConn) taken(m jsonrpc.Message) {
 	if id, err := json.Marshal(m.(*jsonrpc.Request).ID.Raw()); err == nil {
 		c.answer(id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is under way; give each one of its own"})
 	}
 }
 
 // listen reads until the stream ends.
-func (c *spoken) listen() {
+func (c *stdioConn) listen() {
 	in := bufio.NewReaderSize(c.in, 64<<10)
 	for {
 		line, err := c.next(in)
@@ -127,19 +127,19 @@ func (c *spoken) listen() {
 		for _, m := range c.messages(line) {
 			if !c.owed.hears(m) {
 				c.taken(m)
-			} else if !c.pass(heard{message: m}) {
+			} else if !c.pass(readResult{message: m}) {
 				return
 			}
 		}
 		if err != nil {
-			c.pass(heard{err: err})
+			c.pass(readResult{err: err})
 			return
 		}
 	}
 }
 
 // pass hands on what was heard, and reports whether anybody takes more.
-func (c *spoken) pass(it heard) bool {
+func (c *stdioConn) pass(it readResult) bool {
 	select {
 	case c.heard <- it:
 		return true
@@ -150,7 +150,7 @@ func (c *spoken) pass(it heard) bool {
 
 // next is the next line. One that is too long is refused as soon as that is seen, and
 // nothing is kept of it.
-func (c *spoken) next(in *bufio.Reader) ([]byte, error) {
+func (c *stdioConn) next(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for long := false; ; {
 		part, err := in.ReadSlice('\n')
@@ -169,7 +169,7 @@ func (c *spoken) next(in *bufio.Reader) ([]byte, error) {
 }
 
 // messages are those of a line. If one of them is none, all are refused.
-func (c *spoken) messages(line []byte) []jsonrpc.Message {
+func (c *stdioConn) messages(line []byte) []jsonrpc.Message {
 	if len(line) == 0 {
 		return nil
 	}

@@ -7,10 +7,10 @@ import (
 	"troupe/messages"
 )
 
-// ear is how a server hears of what happens to the jobs of its clients. It listens from
+// jobEvents is how a server hears of what happens to the jobs of its clients. It listens from
 // the first job on that goes on without its call, since a command whose result is its
 // end needs none; only to ends, as long as nobody has subscribed to anything.
-type ear struct {
+type jobEvents struct {
 	turn sync.Mutex // held by whoever begins to listen
 
 	mu   sync.Mutex
@@ -20,7 +20,7 @@ type ear struct {
 }
 
 // hears says whether facts come, and all that are wanted.
-func (e *ear) hears(full bool) bool {
+func (e *jobEvents) hears(full bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open && (e.full || !full)

@@ -118,11 +118,11 @@ func enteredAt(t *testing.T, n Host) *client {
 }
 
 // flies is a run of a client, which begins now.
-func (c *client) flies(uid messages.UID) (f *flight, cancelled context.Context) {
+func (c *client) flies(uid messages.UID) (f *activeRun, cancelled context.Context) {
 	cancelled, cancel := context.WithCancel(context.Background())
-	f = &flight{uid: uid, input: true, began: time.Now(), cancel: cancel, known: make(chan struct{}), done: make(chan struct{})}
+	f = &activeRun{uid: uid, input: true, began: time.Now(), cancel: cancel, known: make(chan struct{}), done: make(chan struct{})}
 	close(f.known)
-	c.follows(uid)
+	c.track(uid)
 	return f, cancelled
 }
 

@@ -12,46 +12,46 @@ import (
 // result of whatever it calls next, unless that result is about this end. So every
 // client receives ends, also one that takes no notifications.
 
-// followed is a job of whose end the client was not told.
-type followed struct {
+// trackedJob is a job of whose end the client was not told.
+type trackedJob struct {
 	called bool         // a call waits for it, and will tell how it went
 	end    *core.Notice // heard meanwhile
 }
 
-// follows remembers a job before it begins: its end may be heard before its result.
-func (c *client) follows(uid messages.UID) {
+// track remembers a job before it begins: its end may be heard before its result.
+func (c *client) track(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.going[uid] = &followed{called: true}
+	c.backgroundJobs[uid] = &trackedJob{called: true}
 }
 
-// goesOn is said of a job whose call does not tell of its end: from now on any may.
-func (c *client) goesOn(uid messages.UID) {
+// trackEnd is said of a job whose call does not tell of its end: from now on any may.
+func (c *client) trackEnd(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.going[uid]
+	f := c.backgroundJobs[uid]
 	if f == nil {
 		return
 	}
 	f.called = false
 	if f.end != nil {
-		delete(c.going, uid)
+		delete(c.backgroundJobs, uid)
 		c.pending = append(c.pending, *f.end)
 	}
 }
 
-// forgets drops a job that never began.
-func (c *client) forgets(uid messages.UID) {
+// untrack drops a job that never began.
+func (c *client) untrack(uid messages.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.going, uid)
+	delete(c.backgroundJobs, uid)
 }
 
-// told forgets a job of whose end a result tells.
-func (c *client) told(job messages.Job) {
+// markNotified forgets a job of whose end a result tells.
+func (c *client) markNotified(job messages.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.going, job.UID)
+	delete(c.backgroundJobs, job.UID)
 	for i, n := range c.pending {
 		if n.UID == job.UID {
 			c.pending = append(c.pending[:i:i], c.pending[i+1:]...)
@@ -60,15 +60,15 @@ func (c *client) told(job messages.Job) {
 	}
 }
 
-// untold are the jobs that the client was told go on, and of whose end it was not told.
-func (c *client) untold() []messages.JobID {
+// unnotified are the jobs that the client was told go on, and of whose end it was not told.
+func (c *client) unnotified() []messages.JobID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids := make([]messages.JobID, 0, len(c.pending)+len(c.going))
+	ids := make([]messages.JobID, 0, len(c.pending)+len(c.backgroundJobs))
 	for _, n := range c.pending {
 		ids = append(ids, messages.JobID(n.UID))
 	}
-	for uid, f := range c.going {
+	for uid, f := range c.backgroundJobs {
 		if !f.called {
 			ids = append(ids, messages.JobID(uid))
 		}
@@ -76,8 +76,8 @@ func (c *client) untold() []messages.JobID {
 	return ids
 }
 
-// take are the notices that are to be told now.
-func (c *client) take() []core.Notice {
+// takeNotices are the notices that are to be told now.
+func (c *client) takeNotices() []core.Notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.pending
@@ -98,13 +98,13 @@ func (c *client) hear(fact messages.CommandFact) {
 func (c *client) hasEnded(job messages.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f, end := c.going[job.UID], core.Notify(job)
+	f, end := c.backgroundJobs[job.UID], core.Notify(job)
 	switch {
 	case f == nil:
 	case f.called:
 		f.end = &end
 	default:
-		delete(c.going, job.UID)
+		delete(c.backgroundJobs, job.UID)
 		c.pending = append(c.pending, end)
 	}
 }
@@ -112,7 +112,7 @@ func (c *client) hasEnded(job messages.Job) {
 // catchUp asks for what was missed while nobody listened.
 func (c *client) catchUp(ctx context.Context) {
 	c.mu.Lock()
-	scope, going := c.scope, len(c.going)
+	scope, going := c.scope, len(c.backgroundJobs)
 	c.mu.Unlock()
 	if scope == "" || going == 0 {
 		return

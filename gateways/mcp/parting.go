@@ -7,17 +7,17 @@ import (
 	"troupe/messages"
 )
 
-// parting is the host of a client's session in a dialect. When the client has left, the
+// closingHost is the host of a client's session in a dialect. When the client has left, the
 // session ends, but not its jobs: the scope ends those, which knows of jobs that a person
 // has promoted, or does not end at all (Keep). A dialect, whose own hosts take all with
 // them, would end every job by its name.
-type parting struct {
+type closingHost struct {
 	dialects.Host
 	over context.Context //nolint:containedctx // the life of the client
 }
 
 // Stop implements dialects.Host.
-func (p *parting) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+func (p *closingHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
 	if p.over.Err() != nil {
 		return messages.CommandStopped{}, nil
 	}
@@ -25,7 +25,7 @@ func (p *parting) Stop(ctx context.Context, r messages.StopCommand) (messages.Co
 }
 
 // CloseSession implements dialects.Host.
-func (p *parting) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+func (p *closingHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
 	if p.over.Err() != nil {
 		return messages.SessionClosed{}, nil
 	}
@@ -33,7 +33,7 @@ func (p *parting) CloseSession(ctx context.Context, r messages.CloseSession) (me
 }
 
 // Run implements dialects.Host.
-func (p *parting) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+func (p *closingHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
 	if p.over.Err() != nil {
 		return messages.Job{}, dialects.Text{}, errLeft
 	}
@@ -41,7 +41,7 @@ func (p *parting) Run(ctx context.Context, r messages.RunCommand, most int, know
 }
 
 // Await implements dialects.Host. It waits for no job that may live on.
-func (p *parting) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+func (p *closingHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.over, cancel)()

@@ -20,7 +20,7 @@ const progressEvery = 10 * time.Second
 const maxProgress = 200
 
 // progress tells that a run goes on, with the last line of its output.
-func (c *call) progress(ctx context.Context, f *flight) {
+func (c *call) progress(ctx context.Context, f *activeRun) {
 	if c.task == nil && c.req.Params.GetProgressToken() == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (c *call) say(ctx context.Context, began time.Time, what string) {
 }
 
 // lastLine is the last line of a job's output that says anything, "" if there is none.
-func (c *call) lastLine(ctx context.Context, f *flight) string {
+func (c *call) lastLine(ctx context.Context, f *activeRun) string {
 	select {
 	case <-f.known:
 	default:

@@ -14,9 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// flight is a run whose call waits for it. It outlives the call only while the client
+// activeRun is a run whose call waits for it. It outlives the call only while the client
 // is asked for input in between (revision 2026-07-28); its budget bounds that.
-type flight struct {
+type activeRun struct {
 	uid        messages.UID
 	in         core.Run
 	most       int
@@ -52,7 +52,7 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 	if r.Key != "" {
 		r.Key = c.name + "/" + r.Key // its own: no client meets another's
 	}
-	f := &flight{
+	f := &activeRun{
 		uid: r.UID, in: in, most: most, began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
 		background: r.Background, input: r.Terminal != (messages.Terminal{}) || r.Stdin == messages.StdinPipe && in.Stdin == "",
 	}
@@ -68,8 +68,8 @@ func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
 }
 
 // launch begins the run. What it is given at its start is written when it is known.
-func (c *call) launch(ctx context.Context, f *flight, r messages.RunCommand) {
-	c.follows(f.uid)
+func (c *call) launch(ctx context.Context, f *activeRun, r messages.RunCommand) {
+	c.track(f.uid)
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ends := context.AfterFunc(c.ctx, f.cancel)
 	c.work.Go(func() {
@@ -84,7 +84,7 @@ func (c *call) launch(ctx context.Context, f *flight, r messages.RunCommand) {
 		switch {
 		case f.err != nil && ctx.Err() != nil: // it was given up, and may have begun
 		case f.err != nil, f.job.UID != f.uid: // or it is another's, by its key
-			c.forgets(f.uid)
+			c.untrack(f.uid)
 		}
 	})
 	if f.in.Stdin != "" {
@@ -94,7 +94,7 @@ func (c *call) launch(ctx context.Context, f *flight, r messages.RunCommand) {
 
 // await waits for the end of a run, tells how it goes meanwhile, and asks for the
 // input that it waits for. If the call is cancelled, so is the job.
-func (c *call) await(ctx context.Context, f *flight) (answer, error) {
+func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
 	waits, stop := c.awaitInput(ctx, f)
 	defer stop()
 	beat := time.NewTicker(progressEvery)
@@ -136,21 +136,21 @@ const startsWithin = 5 * time.Second
 
 // giveUp ends the job of a call that was cancelled. That end is told like any, once: the
 // client has no result that tells of it. A job that never began is forgotten.
-func (c *call) giveUp(ctx context.Context, f *flight) error {
+func (c *call) giveUp(ctx context.Context, f *activeRun) error {
 	f.cancel()
 	<-f.done
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), givenUp)
 	defer cancel()
-	defer context.AfterFunc(c.over, cancel)() // then nobody is told
+	defer context.AfterFunc(c.ctx, cancel)() // then nobody is told
 	job, err := f.job, f.err
 	if err != nil {
 		job, err = c.options.Host.Job(late, messages.JobID(f.uid))
 	}
 	if isCode(err, messages.NotFound) {
-		c.forgets(f.uid)
+		c.untrack(f.uid)
 		return ctx.Err()
 	}
-	c.goesOn(f.uid)
+	c.trackEnd(f.uid)
 	if err == nil && job.State.Ended() {
 		c.hasEnded(job) // nobody may listen
 		return ctx.Err()
@@ -164,10 +164,10 @@ func (c *call) giveUp(ctx context.Context, f *flight) error {
 const givenUp = 10 * time.Second
 
 // landed is the answer of a run whose reply is there.
-func (c *call) landed(ctx context.Context, f *flight) (a answer, err error) {
+func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
 	defer func() {
 		if err != nil || !f.job.State.Ended() {
-			c.goesOn(f.uid)
+			c.trackEnd(f.uid)
 		}
 	}()
 	if f.err != nil {
@@ -192,7 +192,7 @@ func (c *call) landed(ctx context.Context, f *flight) (a answer, err error) {
 	}
 	if f.job.Outcome == messages.FailedToStart {
 		e := f.job.Err
-		c.told(f.job)
+		c.markNotified(f.job)
 		return answer{}, &e
 	}
 	a, err = c.shown(ctx, f.job, f.text, f.most, note)

@@ -18,20 +18,20 @@ const (
 	leaseMost  = 2 * time.Second
 )
 
-// hold is a scope that is held: its jobs end when we die. Over HTTP all clients have
+// scopeHold is a scope that is held: its jobs end when we die. Over HTTP all clients have
 // one, since a hold is a connection of the host; over stdio the one client has it.
-type hold struct {
+type scopeHold struct {
 	host  Host
 	path  messages.ScopePath
 	quota messages.ScopeQuota
 
-	mu    sync.Mutex
-	lease Lease
-	gone  context.CancelFunc
+	mu     sync.Mutex
+	lease  Lease
+	cancel context.CancelFunc
 }
 
 // take takes the lease, if it is not taken.
-func (h *hold) take(ctx context.Context, work *sync.WaitGroup) error {
+func (h *scopeHold) take(ctx context.Context, work *sync.WaitGroup) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease != nil {
@@ -42,14 +42,14 @@ func (h *hold) take(ctx context.Context, work *sync.WaitGroup) error {
 		return err
 	}
 	on, gone := context.WithCancel(context.Background())
-	h.lease, h.gone = lease, gone
+	h.lease, h.cancel = lease, gone
 	work.Go(func() { h.keep(on, lease) })
 	return nil
 }
 
 // keep takes the lease again when it breaks: a host that has come back keeps jobs, and
 // would keep them for ever if their client died then.
-func (h *hold) keep(ctx context.Context, lease Lease) {
+func (h *scopeHold) keep(ctx context.Context, lease Lease) {
 	for {
 		select {
 		case <-lease.Broken():
@@ -75,13 +75,13 @@ func (h *hold) keep(ctx context.Context, lease Lease) {
 }
 
 // end ends the scope, and returns when nothing of it is left but what is kept.
-func (h *hold) end() error {
+func (h *scopeHold) end() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lease == nil {
 		return nil
 	}
-	h.gone()
+	h.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
 	return h.lease.End(ctx)
@@ -105,7 +105,7 @@ func (c *client) begin(ctx context.Context, scope messages.ScopePath) error {
 func (c *client) holds(ctx context.Context, scope messages.ScopePath) error {
 	c.Server.mu.Lock()
 	if c.hold == nil {
-		c.hold = &hold{host: c.options.Host, path: scope, quota: c.options.Quota}
+		c.hold = &scopeHold{host: c.options.Host, path: scope, quota: c.options.Quota}
 		if c.options.Many {
 			c.hold.path, c.hold.quota = c.base, messages.ScopeQuota{}
 		}
@@ -122,7 +122,7 @@ func (c *client) leave() {
 		c.end()
 		c.tasks.Close()
 		c.mu.Lock()
-		name, scope, tongue := c.name, c.scope, c.tongue
+		name, scope, tongue := c.name, c.scope, c.dialect
 		for _, f := range c.flights {
 			f.cancel()
 		}

@@ -74,7 +74,7 @@ func (l *leaser) last() *given {
 func TestAScopeIsHeldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &leaser{}
-		h := &hold{host: host, path: "mcp/a"}
+		h := &scopeHold{host: host, path: "mcp/a"}
 		var work sync.WaitGroup
 		require.NoError(t, h.take(t.Context(), &work))
 		require.NoError(t, h.take(t.Context(), &work))

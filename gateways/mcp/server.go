@@ -52,11 +52,11 @@ type Server struct {
 	end     context.CancelFunc
 
 	mu      sync.Mutex
-	ear     ear
-	hold    *hold              // of a scope; nil: nothing was run yet
-	base    messages.ScopePath // below which each client has its scope
-	clients map[string]*client // by the last name of their scope
-	shared  map[string]*shared // of revisions without sessions, by what they call themselves
+	ear     jobEvents
+	hold    *scopeHold                  // of a scope; nil: nothing was run yet
+	base    messages.ScopePath          // below which each client has its scope
+	clients map[string]*client          // by the last name of their scope
+	shared  map[string]*statelessClient // of revisions without sessions, by what they call themselves
 	closed  bool
 	work    sync.WaitGroup
 }
@@ -65,7 +65,7 @@ type Server struct {
 func New(o Options) *Server {
 	o.Quota.Jobs = cmp.Or(o.Quota.Jobs, defaultJobs)
 	o.Quota.Sessions = cmp.Or(o.Quota.Sessions, defaultSessions)
-	s := &Server{options: o, log: o.Log, base: o.Scope, clients: map[string]*client{}, shared: map[string]*shared{}}
+	s := &Server{options: o, log: o.Log, base: o.Scope, clients: map[string]*client{}, shared: map[string]*statelessClient{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -82,7 +82,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	c := s.newClient()
 	defer c.leave()
 	defer context.AfterFunc(ctx, c.end)() // or it would wait for calls that nobody reads
-	return c.sdk.Run(ctx, tasks.Transport(&lines{in, out}))
+	return c.sdk.Run(ctx, tasks.Transport(&stdioTransport{in, out}))
 }
 
 // Handler serves clients over HTTP, until Close of the endpoint. Stand it behind

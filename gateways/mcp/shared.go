@@ -20,9 +20,9 @@ const (
 	maxName    = 64
 )
 
-// shared is a client that was not seen to come, and will not be seen to leave: it has
+// statelessClient is a client that was not seen to come, and will not be seen to leave: it has
 // left when it has asked nothing for long.
-type shared struct {
+type statelessClient struct {
 	*client
 	away *time.Timer
 }
@@ -46,7 +46,7 @@ func (s *Server) choose(r *http.Request) *sdk.Server {
 	if s.closed || len(s.shared) >= maxShared {
 		return nil
 	}
-	c := &shared{client: s.newClient()}
+	c := &statelessClient{client: s.newClient()}
 	c.away = time.AfterFunc(sharedIdle, func() {
 		s.mu.Lock()
 		delete(s.shared, name)

@@ -44,7 +44,7 @@ func (c *client) subscribed(ctx context.Context, req *sdk.SubscribeRequest) erro
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("changes of %s are told by the id of the job, and of the whole: subscribe to %s", core.Preview(uri), told)}
 	}
 	c.mu.Lock()
-	c.fresh = append(c.fresh, req.Params.URI)
+	c.newSubscriptions = append(c.newSubscriptions, req.Params.URI)
 	c.mu.Unlock()
 	return c.listen(ctx, true)
 }
@@ -79,8 +79,8 @@ func (c *client) behind(message string, next sdk.MethodHandler) sdk.MethodHandle
 		result, err := next(ctx, method, req)
 		if method == message && err == nil {
 			c.mu.Lock()
-			fresh := c.fresh
-			c.fresh = nil
+			fresh := c.newSubscriptions
+			c.newSubscriptions = nil
 			c.mu.Unlock()
 			if len(fresh) > 0 {
 				c.work.Go(func() { c.alreadyOver(fresh) })
@@ -96,8 +96,8 @@ func (c *client) alreadyOver(uris []string) {
 		if err != nil {
 			continue
 		}
-		if job, err := c.own(c.over, u.Host); err == nil && job.State.Ended() {
-			_ = c.sdk.ResourceUpdated(c.over, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // who does not listen has left
+		if job, err := c.own(c.ctx, u.Host); err == nil && job.State.Ended() {
+			_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // who does not listen has left
 		}
 	}
 }

@@ -19,7 +19,7 @@ const taskAfter = time.Second
 // asTask answers a run that has ended soon, and makes a task of one that has not. The
 // task ends with the job: then its result is that of the run. Who cancels it ends the
 // job.
-func (c *call) asTask(ctx context.Context, f *flight) (answer, error) {
+func (c *call) asTask(ctx context.Context, f *activeRun) (answer, error) {
 	soon := time.NewTimer(taskAfter)
 	defer soon.Stop()
 	select {
@@ -54,7 +54,7 @@ func (c *call) asTask(ctx context.Context, f *flight) (answer, error) {
 }
 
 // askTask asks for what a task's job waits for; nil is no answer.
-func (c *call) askTask(ctx context.Context, f *flight, form *sdk.ElicitParams) *sdk.ElicitResult {
+func (c *call) askTask(ctx context.Context, f *activeRun, form *sdk.ElicitParams) *sdk.ElicitResult {
 	f.asked++
 	key := answerField + "-" + strconv.Itoa(f.asked)
 	answers, err := c.task.Ask(ctx, map[string]*sdk.ElicitParams{key: form})

@@ -118,10 +118,10 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 		switch {
 		case !job.State.Ended():
 		case ctx.Err() != nil: // nobody reads it
-			c.goesOn(job.UID)
+			c.trackEnd(job.UID)
 			c.hasEnded(job) // nobody may listen
 		default:
-			c.told(job)
+			c.markNotified(job)
 			continue
 		}
 		c.goesOnAlone(ctx, job)
@@ -129,7 +129,7 @@ func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	a.Carry(c.take())
+	a.Carry(c.takeNotices())
 	content := append([]sdk.Content{&sdk.TextContent{Text: a.Text()}}, a.links...)
 	return &sdk.CallToolResult{Content: content}, a.result, nil
 }
@@ -162,7 +162,7 @@ func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, an
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
 	var told core.Told
 	if ctx.Err() == nil { // else nobody reads it
-		told.Notifications = c.take()
+		told.Notifications = c.takeNotices()
 	}
 	text := core.Fail(e).Text(told)
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}

@@ -28,7 +28,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		for _, job := range jobs {
 			ids = append(ids, messages.JobID(job.UID))
 		}
-		for _, id := range c.untold() { // one that has ended just now is waited for, too
+		for _, id := range c.unnotified() { // one that has ended just now is waited for, too
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
