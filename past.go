@@ -18,7 +18,7 @@ type restorableJournal interface {
 	journal.Writer
 	journal.Jobs
 	journal.Outbox
-	journal.Ends
+	journal.SessionEnds
 }
 
 // durableJournal is such a journal as the tree writes it.
@@ -49,7 +49,7 @@ func (l durableJournal) Write(e actors.JournalEntry) error {
 // more than the node keeps if that keeps fewer than the one before, or that died before
 // it had forgotten them: their outputs are still to be removed.
 func (l durableJournal) past() (p actors.RestoreState, err error) {
-	if p.Number, err = l.LastNumber(); err != nil {
+	if p.Number, err = l.LastJobNumber(); err != nil {
 		return p, err
 	}
 	live, err := l.Live()
@@ -58,7 +58,7 @@ func (l durableJournal) past() (p actors.RestoreState, err error) {
 	}
 	p.Live = remembered(live)
 	for before := messages.Seq(0); ; {
-		page, err := l.Over(before, pastPage)
+		page, err := l.Finished(before, pastPage)
 		if err != nil {
 			return p, err
 		}

@@ -30,7 +30,7 @@ type Bolt struct {
 	file   *os.File // of db, which closes it
 
 	mu      sync.Mutex
-	queue   []*waiting // who waits for the next commit; each is a blocked caller
+	queue   []*pendingBatch // who waits for the next commit; each is a blocked caller
 	writing bool
 	closed  bool
 	broken  error // a fault while the file was in use: nothing is done with it any more

@@ -16,7 +16,7 @@ func subscriberFields(f *fields, s *subscriber) {
 	text(f, 1, &s.ID)
 	nested(f, 2, &s.Filter, filterFields)
 	integer(f, 3, &s.Window)
-	natural(f, 4, &s.Acked)
+	uvarintField(f, 4, &s.Acked)
 	moment(f, 5, &s.heard)
 }
 

@@ -63,7 +63,7 @@ func verify(path string, timeout time.Duration) error {
 }
 
 func verifyFile(path string, file io.ReaderAt, size int64) error {
-	w := &walk{file: file, size: size, seen: map[uint64]bool{}, meta: map[string][]byte{}}
+	w := &verifier{file: file, size: size, seen: map[uint64]bool{}, meta: map[string][]byte{}}
 	if known, err := w.metas(); err != nil {
 		if !known {
 			return foreign(path, "it does not begin as one")
@@ -87,8 +87,8 @@ func verifyFile(path string, file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// walk is one pass through a file.
-type walk struct {
+// verifier is one pass through a file.
+type verifier struct {
 	file io.ReaderAt
 	size int64
 
@@ -99,13 +99,13 @@ type walk struct {
 	txid  uint64
 	seen  map[uint64]bool
 
-	found tally
+	found totals
 	meta  map[string][]byte // the records of the meta bucket
 }
 
 // metas finds the newest of the two meta pages that is whole, as bbolt does.
 // known says that it is a file of bbolt.
-func (w *walk) metas() (known bool, err error) {
+func (w *verifier) metas() (known bool, err error) {
 	for at := int64(0); at <= pageSize; at += pageSize {
 		head := make([]byte, pageHeader+metaSize)
 		if _, err := w.file.ReadAt(head, at); err != nil && !errors.Is(err, io.EOF) {
@@ -127,7 +127,7 @@ func (w *walk) metas() (known bool, err error) {
 
 // oneMeta reads a meta page, and takes it if it is whole and newer. One that
 // bbolt would take, and that it would not have written, is an error.
-func (w *walk) oneMeta(head []byte, page uint64) error {
+func (w *verifier) oneMeta(head []byte, page uint64) error {
 	m := head[pageHeader:]
 	word, long := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
 	sum := fnv.New64a()
@@ -146,7 +146,7 @@ func (w *walk) oneMeta(head []byte, page uint64) error {
 }
 
 // buckets walks the bucket of buckets, and each of them.
-func (w *walk) buckets() error {
+func (w *verifier) buckets() error {
 	if w.list != noFreelist {
 		return fmt.Errorf("%w: it has a list of free pages", errOthers)
 	}
@@ -176,7 +176,7 @@ func (w *walk) buckets() error {
 var errOthers = errors.New("it is laid out otherwise")
 
 // record takes one record of a bucket.
-func (w *walk) record(bucket string, kind uint32, key, value []byte) error {
+func (w *verifier) record(bucket string, kind uint32, key, value []byte) error {
 	if kind != 0 {
 		return fmt.Errorf("%w: there is a bucket in %q", errOthers, bucket)
 	}
@@ -194,7 +194,7 @@ func (w *walk) record(bucket string, kind uint32, key, value []byte) error {
 
 // tree walks the page with the number id and those below it. Its keys are
 // between low and high, if these are given.
-func (w *walk) tree(id uint64, low, high []byte, depth int, each func(uint32, []byte, []byte) error) error {
+func (w *verifier) tree(id uint64, low, high []byte, depth int, each func(uint32, []byte, []byte) error) error {
 	if id < 2 || id >= w.end || depth > maxDepth {
 		return fmt.Errorf("page %d is not in the file", id)
 	}
@@ -223,7 +223,7 @@ func (w *walk) tree(id uint64, low, high []byte, depth int, each func(uint32, []
 }
 
 // page walks the elements of one page.
-func (w *walk) page(page, low, high []byte, depth int, each func(uint32, []byte, []byte) error) error {
+func (w *verifier) page(page, low, high []byte, depth int, each func(uint32, []byte, []byte) error) error {
 	if len(page) < pageHeader {
 		return errors.New("a page is cut off")
 	}
@@ -283,9 +283,9 @@ func element(page []byte, i, count int, branch bool) (key, value []byte, word ui
 	return e[pos : pos+ksize], e[pos+ksize : pos+ksize+vsize], word, true
 }
 
-func (w *walk) format() (format uint64, err error) {
+func (w *verifier) format() (format uint64, err error) {
 	f := fields{buf: w.meta[string(formatKey)]}
-	natural(&f, 1, &format)
+	uvarintField(&f, 1, &format)
 	if format == 0 && f.err == nil {
 		f.fail("it has no format")
 	}
@@ -293,8 +293,8 @@ func (w *walk) format() (format uint64, err error) {
 }
 
 // compare holds what was found against what was written.
-func (w *walk) compare() error {
-	var said tally
+func (w *verifier) compare() error {
+	var said totals
 	if err := decode(w.meta[string(tallyKey)], &said, tallyFields); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func state(t testing.TB, j all) string {
 	must(t, err)
 	live, err := j.Live()
 	must(t, err)
-	over, err := j.Over(0, 1e6)
+	over, err := j.Finished(0, 1e6)
 	must(t, err)
 	channels, err := j.Channels()
 	must(t, err)

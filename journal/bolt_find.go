@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// LastNumber implements Jobs.
-func (b *Bolt) LastNumber() (uint64, error) {
+// LastJobNumber implements Jobs.
+func (b *Bolt) LastJobNumber() (uint64, error) {
 	var n uint64
 	err := b.view(func(t *txn) error {
 		n = t.tally.number
@@ -89,8 +89,8 @@ func below(c *bbolt.Cursor, end []byte) (key, value []byte) {
 	return c.Last()
 }
 
-// Over implements Jobs.
-func (b *Bolt) Over(before messages.Seq, limit int) ([]Entry, error) {
+// Finished implements Jobs.
+func (b *Bolt) Finished(before messages.Seq, limit int) ([]Entry, error) {
 	end := before
 	if end == 0 {
 		end = ^messages.Seq(0)

@@ -14,24 +14,24 @@ import (
 // record is what the file has of one job.
 type record struct {
 	Entry
-	first messages.Seq // its first fact
-	small []small      // what it wrote, if that is little
+	first messages.Seq  // its first fact
+	small []smallOutput // what it wrote, if that is little
 }
 
-// small is one Output in a record.
-type small struct {
+// smallOutput is one Output in a record.
+type smallOutput struct {
 	stream uint8
 	data   string
 }
 
-func smallFields(f *fields, s *small) {
-	natural(f, 1, &s.stream)
+func smallFields(f *fields, s *smallOutput) {
+	uvarintField(f, 1, &s.stream)
 	text(f, 2, &s.data)
 }
 
 func recordFields(f *fields, r *record) {
-	natural(f, 1, &r.first)
-	natural(f, 2, &r.Over)
+	uvarintField(f, 1, &r.first)
+	uvarintField(f, 2, &r.Over)
 	nested(f, 3, &r.Key, keyFields)
 	nested(f, 4, &r.Job, jobFields)
 	list(f, 5, &r.small, smallFields)
@@ -261,8 +261,8 @@ func (t *txn) output(o Output) error {
 	if err != nil || r == nil || r.Job.UID != o.UID {
 		return err
 	}
-	r.small = slices.DeleteFunc(r.small, func(s small) bool { return s.stream == o.Stream })
-	r.small = append(r.small, small{o.Stream, string(o.Data)})
+	r.small = slices.DeleteFunc(r.small, func(s smallOutput) bool { return s.stream == o.Stream })
+	r.small = append(r.small, smallOutput{o.Stream, string(o.Data)})
 	t.save(r)
 	return nil
 }

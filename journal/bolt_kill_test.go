@@ -122,7 +122,7 @@ func judge(t *testing.T, b *journal.Bolt, last messages.Seq) {
 	}
 	live, err := b.Live()
 	must(t, err)
-	over, err := b.Over(0, 99)
+	over, err := b.Finished(0, 99)
 	must(t, err)
 	channels, err := b.Channels()
 	must(t, err)

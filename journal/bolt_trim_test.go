@@ -44,7 +44,7 @@ func firstLast(t testing.TB, b *journal.Bolt) string {
 func TestBoltKeepsTheNewestJobs(t *testing.T) {
 	b, path := keeping(t, journal.Retention{Jobs: 10, Facts: 5000})
 	lives(t, b, 1, 1, 2000)
-	over, err := b.Over(0, 99)
+	over, err := b.Finished(0, 99)
 	if got := ids(t, over, err); got != "[j2000 j1999 j1998 j1997 j1996 j1995 j1994 j1993 j1992 j1991]" {
 		t.Errorf("kept are %s", got)
 	}
@@ -55,7 +55,7 @@ func TestBoltKeepsTheNewestJobs(t *testing.T) {
 		t.Errorf("the facts are %s", got)
 	}
 	b = reopen(t, b, path, journal.BoltOptions{})
-	if n, _ := b.LastNumber(); n != 2000 {
+	if n, _ := b.LastJobNumber(); n != 2000 {
 		t.Errorf("the last number is %d", n)
 	}
 }
@@ -138,12 +138,12 @@ func TestBoltForgetsWhatIsOld(t *testing.T) {
 	old.Ended, old.State = time.Now().Add(-8*24*time.Hour), messages.Retired
 	must(t, b.Append(append(number(1, messages.CommandRetired{Job: old}), life("j2", 2)...)))
 	b = reopen(t, b, path, journal.BoltOptions{})
-	over, err := b.Over(0, 9)
+	over, err := b.Finished(0, 9)
 	if got := ids(t, over, err); got != "[j2]" {
 		t.Errorf("kept are %s", got)
 	}
 	b = reopen(t, b, path, journal.BoltOptions{Retention: journal.Retention{Age: time.Nanosecond}})
-	if over, err := b.Over(0, 9); len(over) > 0 || err != nil {
+	if over, err := b.Finished(0, 9); len(over) > 0 || err != nil {
 		t.Errorf("kept are %v (%v)", over, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestBoltNeverRepeatsANumber(t *testing.T) {
 		if last, _ := b.Last(); last != next-1 {
 			t.Errorf("the last is %d, want %d", last, next-1)
 		}
-		if n, _ := b.LastNumber(); n < 20 {
+		if n, _ := b.LastJobNumber(); n < 20 {
 			t.Errorf("the last number is %d, want 20 or more", n)
 		}
 		next = lives(t, b, next, 21, 22)
@@ -278,7 +278,7 @@ func TestBoltKeepsWhatIsToBeTold(t *testing.T) {
 		next += 3
 	}
 	kept := func() string {
-		over, err := b.Over(0, 99)
+		over, err := b.Finished(0, 99)
 		return ids(t, over, err)
 	}
 	o.Retention.Jobs = 3

@@ -39,10 +39,10 @@ var (
 	tallyKey  = []byte("tally")
 )
 
-// tally is what is known of the whole. sum is that of the seals of all records:
+// totals is what is known of the whole. sum is that of the seals of all records:
 // a page that another commit has left in the place of a newer one is well formed
 // by itself, and only missed by its sum.
-type tally struct {
+type totals struct {
 	last    messages.Seq // the number of the newest fact, for ever
 	facts   uint64       // held; they end with last
 	number  uint64       // the highest of a short id
@@ -53,26 +53,26 @@ type tally struct {
 	sum     uint64
 }
 
-func tallyFields(f *fields, t *tally) {
-	natural(f, 1, &t.last)
-	natural(f, 2, &t.facts)
-	natural(f, 3, &t.number)
-	natural(f, 4, &t.over)
-	natural(f, 5, &t.channel)
-	natural(f, 6, &t.records)
-	natural(f, 7, &t.bytes)
-	natural(f, 8, &t.sum)
+func tallyFields(f *fields, t *totals) {
+	uvarintField(f, 1, &t.last)
+	uvarintField(f, 2, &t.facts)
+	uvarintField(f, 3, &t.number)
+	uvarintField(f, 4, &t.over)
+	uvarintField(f, 5, &t.channel)
+	uvarintField(f, 6, &t.records)
+	uvarintField(f, 7, &t.bytes)
+	uvarintField(f, 8, &t.sum)
 }
 
-func (t *tally) first() messages.Seq { return t.last - messages.Seq(t.facts) + 1 }
+func (t *totals) first() messages.Seq { return t.last - messages.Seq(t.facts) + 1 }
 
-func (t *tally) count(key, value []byte) {
+func (t *totals) count(key, value []byte) {
 	t.records++
 	t.bytes += uint64(len(key) + len(value))
 	t.sum += uint64(binary.LittleEndian.Uint32(value))
 }
 
-func (t *tally) discount(key, value []byte) {
+func (t *totals) discount(key, value []byte) {
 	t.records--
 	t.bytes -= uint64(len(key) + len(value))
 	t.sum -= uint64(binary.LittleEndian.Uint32(value))
@@ -107,7 +107,7 @@ func checksum(bucket string, key, body []byte) uint32 {
 // txn is one look or one change. Every record passes its put, delete and get.
 type txn struct {
 	tx      *bbolt.Tx
-	tally   tally
+	tally   totals
 	dirty   map[messages.JobID]*record // of jobs, still to be written
 	changed bool
 	trimmed uint64 // facts
@@ -128,7 +128,7 @@ func lay(tx *bbolt.Tx) error {
 // mark makes the file one of this format. An older one is a part of it.
 func mark(tx *bbolt.Tx) error {
 	f, format := fields{write: true}, uint64(Format)
-	natural(&f, 1, &format)
+	uvarintField(&f, 1, &format)
 	b, value := tx.Bucket([]byte(metaBucket)), seal(metaBucket, formatKey, f.buf)
 	if bytes.Equal(b.Get(formatKey), value) {
 		return errUnchanged

@@ -16,8 +16,8 @@ import (
 // wait for all that have come since.
 const maxRound = 1024
 
-// waiting is a caller whose batch is not committed yet.
-type waiting struct {
+// pendingBatch is a caller whose batch is not committed yet.
+type pendingBatch struct {
 	batch Batch
 	err   error
 	leads bool // the next commit is this caller's to make
@@ -30,7 +30,7 @@ func (b *Bolt) Append(facts []messages.FactRecorded) error { return b.Write(Batc
 // Write implements Writer. The caller who finds no commit under way makes one;
 // those who come meanwhile wait, and the first of them makes the next for all.
 func (b *Bolt) Write(batch Batch) error {
-	w := &waiting{batch: batch, woken: make(chan struct{})}
+	w := &pendingBatch{batch: batch, woken: make(chan struct{})}
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -51,7 +51,7 @@ func (b *Bolt) Write(batch Batch) error {
 }
 
 // lead commits what waits, w first, and hands over to the next.
-func (b *Bolt) lead(w *waiting) {
+func (b *Bolt) lead(w *pendingBatch) {
 	b.mu.Lock()
 	n := min(len(b.queue), maxRound)
 	round := slices.Clone(b.queue[:n])
@@ -79,8 +79,8 @@ var errUnchanged = errors.New("nothing has changed")
 
 // commit writes the batches of a round, each whole or not at all. Numbers are
 // taken in their order, whoever came first.
-func (b *Bolt) commit(round []*waiting) {
-	slices.SortStableFunc(round, func(x, y *waiting) int { return cmp.Compare(x.begins(), y.begins()) })
+func (b *Bolt) commit(round []*pendingBatch) {
+	slices.SortStableFunc(round, func(x, y *pendingBatch) int { return cmp.Compare(x.begins(), y.begins()) })
 	done := Stats{Commits: 1, Writes: uint64(len(round))}
 	var forgot []messages.UID
 	err := b.usable()
@@ -156,7 +156,7 @@ func (b *Bolt) whole(least int64) error {
 
 // begins is the number of the first fact of a batch; one without facts may
 // speak of those of the others.
-func (w *waiting) begins() messages.Seq {
+func (w *pendingBatch) begins() messages.Seq {
 	if len(w.batch.Facts) == 0 {
 		return ^messages.Seq(0)
 	}
@@ -164,7 +164,7 @@ func (w *waiting) begins() messages.Seq {
 }
 
 // apply does what the callers of a round ask for, and gives the jobs that had to go.
-func (b *Bolt) apply(tx *bbolt.Tx, round []*waiting, done *Stats) (forgot []messages.UID, err error) {
+func (b *Bolt) apply(tx *bbolt.Tx, round []*pendingBatch, done *Stats) (forgot []messages.UID, err error) {
 	t, err := begin(tx)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 // The last ends of sessions are kept beside the facts, which are let go sooner: they say
 // to who asks what became of a shell that is not there any more.
 
-// Ends tells of the last ends of sessions and of their shells.
-type Ends interface {
+// SessionEnds tells of the last ends of sessions and of their shells.
+type SessionEnds interface {
 	// Ends are at most messages.MaxRecent, the last one first.
 	Ends() ([]messages.SessionEnd, error)
 }
@@ -91,5 +91,5 @@ func (b *Bolt) Ends() (ends []messages.SessionEnd, err error) {
 
 // Ends implements Ends.
 func (m *Memory) Ends() ([]messages.SessionEnd, error) {
-	return look(m, func(k *known) []messages.SessionEnd { return slices.Clone(k.ends) })
+	return look(m, func(k *memoryTable) []messages.SessionEnd { return slices.Clone(k.ends) })
 }

@@ -17,7 +17,7 @@ import (
 func (b *Bolt) SetFormat(format uint64) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		f := fields{write: true}
-		natural(&f, 1, &format)
+		uvarintField(&f, 1, &format)
 		return tx.Bucket([]byte(metaBucket)).Put(formatKey, seal(metaBucket, formatKey, f.buf))
 	})
 }
@@ -27,7 +27,7 @@ func (b *Bolt) FormatIn() (format uint64, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		body, err := unseal(metaBucket, formatKey, tx.Bucket([]byte(metaBucket)).Get(formatKey))
 		f := fields{buf: body}
-		natural(&f, 1, &format)
+		uvarintField(&f, 1, &format)
 		return err
 	})
 	return format, err
@@ -40,7 +40,7 @@ func DecodeFact(b []byte) (messages.Fact, error) { return decodeFact(b) }
 func DecodeRecords(b []byte) {
 	_ = decode(b, &record{}, recordFields)
 	_ = decode(b, &subscriber{}, subscriberFields)
-	_ = decode(b, &tally{}, tallyFields)
+	_ = decode(b, &totals{}, tallyFields)
 }
 
 // Verify looks at the bytes of a file as OpenBolt does.
@@ -69,7 +69,7 @@ func (b *Bolt) Held() (facts, over uint64, bytes uint64) {
 // UnknownKind is a fact that a newer troupe has written.
 func UnknownKind() []byte {
 	f, kind := fields{write: true}, uint64(99)
-	natural(&f, 1, &kind)
+	uvarintField(&f, 1, &kind)
 	f.string(2, "\x0a\x01x")
 	return f.buf
 }
@@ -83,9 +83,9 @@ func Beyond(b []byte) []byte {
 
 // WriteTogether writes batches that have all come while a commit was under way.
 func (b *Bolt) WriteTogether(batches ...Batch) []error {
-	var round []*waiting
+	var round []*pendingBatch
 	for _, batch := range batches {
-		round = append(round, &waiting{batch: batch})
+		round = append(round, &pendingBatch{batch: batch})
 	}
 	b.commit(slices.Clone(round))
 	var errs []error

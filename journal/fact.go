@@ -83,7 +83,7 @@ func encodeFact(fact messages.Fact) ([]byte, error) {
 }
 
 func whole[T any](f *fields, kind uint64, p *T, each func(*fields, *T)) {
-	natural(f, 1, &kind)
+	uvarintField(f, 1, &kind)
 	put(f, 2, p, each)
 }
 
@@ -91,7 +91,7 @@ func whole[T any](f *fields, kind uint64, p *T, each func(*fields, *T)) {
 func decodeFact(b []byte) (messages.Fact, error) {
 	f := fields{buf: b}
 	var kind uint64
-	natural(&f, 1, &kind)
+	uvarintField(&f, 1, &kind)
 	if f.err != nil || kind == 0 {
 		return nil, errWire
 	}

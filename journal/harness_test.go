@@ -16,7 +16,7 @@ type all interface {
 	journal.Writer
 	journal.Jobs
 	journal.Outbox
-	journal.Ends
+	journal.SessionEnds
 }
 
 var (

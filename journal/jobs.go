@@ -69,10 +69,10 @@ type Entry struct {
 // of its end change its record. Those that are over are kept within the
 // bounds of Retention; of one that is not, the record is never let go.
 type Jobs interface {
-	// LastNumber is the highest number that a short id had ("j7": 7), also of jobs
+	// LastJobNumber is the highest number that a short id had ("j7": 7), also of jobs
 	// that were forgotten; 0 if there was none. Ids of jobs whose first fact was
 	// never recorded are not in it: ask the engine's inventory too.
-	LastNumber() (uint64, error)
+	LastJobNumber() (uint64, error)
 
 	// Job, ByUID, ByName and ByKey find one job, or ErrNoJob. Of several with a
 	// name the one that began last is given.
@@ -85,10 +85,10 @@ type Jobs interface {
 	// the engine must be asked about.
 	Live() ([]Entry, error)
 
-	// Over gives at most limit jobs that are over, the one that ended last first:
+	// Finished gives at most limit jobs that are over, the one that ended last first:
 	// those whose last word has a number below before, or the newest if that is 0.
 	// The number of a job's last word is in its entry.
-	Over(before messages.Seq, limit int) ([]Entry, error)
+	Finished(before messages.Seq, limit int) ([]Entry, error)
 }
 
 // Channel is how far one subscriber came. With the facts above Acked, which are

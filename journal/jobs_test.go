@@ -54,7 +54,7 @@ func TestJobsAreFound(t *testing.T) {
 		if e.Job.State != messages.Retired || e.Job.Seq != 5 {
 			t.Errorf("j2 is %s as of fact %d", e.Job.State, e.Job.Seq)
 		}
-		if n, _ := j.LastNumber(); n != 12 {
+		if n, _ := j.LastJobNumber(); n != 12 {
 			t.Errorf("the last number is %d, want 12", n)
 		}
 	})
@@ -72,7 +72,7 @@ func TestJobsInTheirOrder(t *testing.T) {
 		}
 		var seen []string
 		for before := messages.Seq(0); ; {
-			page, err := j.Over(before, 2)
+			page, err := j.Finished(before, 2)
 			if len(page) == 0 {
 				break
 			}
@@ -132,7 +132,7 @@ func TestJobsAreRemoved(t *testing.T) {
 		if _, err := j.Job("j2"); err != nil {
 			t.Errorf("j2, which is not over: got %v", err)
 		}
-		if n, _ := j.LastNumber(); n != 2 {
+		if n, _ := j.LastJobNumber(); n != 2 {
 			t.Errorf("the last number is %d, want 2", n)
 		}
 	})
@@ -214,7 +214,7 @@ func TestJobsOfOddNames(t *testing.T) {
 		if all, err := j.Channels(); err != nil || len(all) != len(names) {
 			t.Errorf("%d channels (%v)", len(all), err)
 		}
-		if n, _ := j.LastNumber(); n != 7 {
+		if n, _ := j.LastJobNumber(); n != 7 {
 			t.Errorf("the last number is %d, want 7", n)
 		}
 	})
@@ -285,10 +285,10 @@ func same(r *rapid.T, x, y all) {
 	for what, ask := range map[string]func(all) (any, error){
 		"last":   func(j all) (any, error) { return j.Last() },
 		"facts":  func(j all) (any, error) { return j.Read(0, 1000) },
-		"number": func(j all) (any, error) { return j.LastNumber() },
+		"number": func(j all) (any, error) { return j.LastJobNumber() },
 		"live":   func(j all) (any, error) { return j.Live() },
-		"over":   func(j all) (any, error) { return j.Over(0, 4) },
-		"second": func(j all) (any, error) { return j.Over(20, 2) },
+		"over":   func(j all) (any, error) { return j.Finished(0, 4) },
+		"second": func(j all) (any, error) { return j.Finished(20, 2) },
 		"out":    func(j all) (any, error) { return j.Channels() },
 		"j1":     func(j all) (any, error) { return j.Job("j1") },
 		"uid":    func(j all) (any, error) { return j.ByUID(aJob("j2").UID) },
@@ -322,7 +322,7 @@ func TestJobsAreNotifiedOf(t *testing.T) {
 		if !reflect.DeepEqual(e.Job.OnFinish, told.OnFinish) || e.Over != 2 || e.Job.Seq != 4 {
 			t.Errorf("j1 is %+v", e)
 		}
-		page, err := s.Over(0, 10)
+		page, err := s.Finished(0, 10)
 		must(t, err)
 		if len(page) != 2 || page[0].Job.ID != "j2" || page[1].Job.ID != "j1" {
 			t.Errorf("over are %+v", page)

@@ -17,17 +17,17 @@ type Memory struct {
 	limit int
 
 	mu     sync.Mutex
-	ring   []slot // fact n is at n % limit, once it is full
+	ring   []packedFact // fact n is at n % limit, once it is full
 	last   messages.Seq
-	known  known
+	known  memoryTable
 	closed bool
 }
 
-// slot is one fact: a *packed, if it is about a job, or a messages.Fact.
-type slot any
+// packedFact is one fact: a *packed, if it is about a job, or a messages.Fact.
+type packedFact any
 
-func said(s slot) messages.Fact {
-	if job, is := s.(*packed); is {
+func said(s packedFact) messages.Fact {
+	if job, is := s.(*packedJob); is {
 		return job.fact()
 	}
 	return s.(messages.Fact)
@@ -89,7 +89,7 @@ func (m *Memory) Write(b Batch) error {
 	}
 	for _, f := range facts {
 		m.last = f.Seq
-		s := slot(f.Fact)
+		s := packedFact(f.Fact)
 		if job := m.known.learn(f); job != nil {
 			s = job
 		}
@@ -128,6 +128,6 @@ func (m *Memory) Read(after messages.Seq, limit int) ([]messages.FactRecorded, e
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.closed, m.ring, m.known = true, nil, known{}
+	m.closed, m.ring, m.known = true, nil, memoryTable{}
 	return nil
 }

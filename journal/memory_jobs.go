@@ -11,27 +11,27 @@ import (
 // MemoryJobs is how many finished jobs a journal in memory holds: as many as its node.
 const MemoryJobs = 1000
 
-// known is what a journal in memory holds beside the facts. A job's record is
+// memoryTable is what a journal in memory holds beside the facts. A job's record is
 // the one in the last fact about it.
-type known struct {
+type memoryTable struct {
 	number   uint64
-	jobs     map[messages.JobID]*knownJob
-	byUID    map[messages.UID]*knownJob
+	jobs     map[messages.JobID]*memoryJob
+	byUID    map[messages.UID]*memoryJob
 	byKey    map[keyName]messages.JobID
-	over     []*knownJob // in the order of their last words
-	channels map[messages.ChannelID]*knownChannel
+	over     []*memoryJob // in the order of their last words
+	channels map[messages.ChannelID]*memoryChannel
 	heard    uint64 // counts what was said of channels
 	ends     []messages.SessionEnd
 }
 
-type knownJob struct {
-	last        *packed
+type memoryJob struct {
+	last        *packedJob
 	seq         messages.Seq // of last
 	first, over messages.Seq // over: 0 while it is not
 	key         *Key         // nil: it has none
 }
 
-type knownChannel struct {
+type memoryChannel struct {
 	Channel
 	heard uint64
 }
@@ -41,14 +41,14 @@ type keyName struct {
 	key       string
 }
 
-func newKnown() known {
-	return known{
-		jobs: map[messages.JobID]*knownJob{}, byUID: map[messages.UID]*knownJob{}, byKey: map[keyName]messages.JobID{},
-		channels: map[messages.ChannelID]*knownChannel{},
+func newKnown() memoryTable {
+	return memoryTable{
+		jobs: map[messages.JobID]*memoryJob{}, byUID: map[messages.UID]*memoryJob{}, byKey: map[keyName]messages.JobID{},
+		channels: map[messages.ChannelID]*memoryChannel{},
 	}
 }
 
-func (j *knownJob) entry() Entry {
+func (j *memoryJob) entry() Entry {
 	e := Entry{Job: j.last.record(), Over: j.over}
 	e.Job.Seq = j.seq
 	if j.key != nil {
@@ -58,7 +58,7 @@ func (j *knownJob) entry() Entry {
 }
 
 // keyName is that of its key; the zero value: it has none.
-func (j *knownJob) keyName() keyName {
+func (j *memoryJob) keyName() keyName {
 	if j.key == nil {
 		return keyName{}
 	}
@@ -67,7 +67,7 @@ func (j *knownJob) keyName() keyName {
 
 // learn takes a fact; of one about a job that is over, only what became of its
 // notices. It packs it, if it is about a job.
-func (k *known) learn(f messages.FactRecorded) *packed {
+func (k *memoryTable) learn(f messages.FactRecorded) *packedJob {
 	fact, ok := f.Fact.(messages.CommandFact)
 	if !ok {
 		return nil
@@ -81,14 +81,14 @@ func (k *known) learn(f messages.FactRecorded) *packed {
 		k.forget(id)
 		j = nil
 	}
-	var former *packed
+	var former *packedJob
 	if j != nil {
 		former = j.last
 	}
 	p := pack(fact, former)
 	switch {
 	case j == nil:
-		j = &knownJob{first: f.Seq}
+		j = &memoryJob{first: f.Seq}
 		k.jobs[id] = j
 		if uid != "" {
 			k.byUID[uid] = j
@@ -119,7 +119,7 @@ func named(fact messages.CommandFact) (messages.JobID, messages.UID) {
 	return job.ID, job.UID
 }
 
-func (k *known) forget(id messages.JobID) {
+func (k *memoryTable) forget(id messages.JobID) {
 	j := k.jobs[id]
 	if j == nil {
 		return
@@ -133,7 +133,7 @@ func (k *known) forget(id messages.JobID) {
 }
 
 // take takes what a batch has beside its facts.
-func (k *known) take(b Batch, last messages.Seq) {
+func (k *memoryTable) take(b Batch, last messages.Seq) {
 	for _, key := range b.Keys {
 		name := keyName{key.Principal, key.Key}
 		j := k.jobs[key.Job]
@@ -147,7 +147,7 @@ func (k *known) take(b Batch, last messages.Seq) {
 		j.key, k.byKey[name] = &key, key.Job
 	}
 	for _, c := range b.Channels {
-		k.channels[c.ID] = &knownChannel{Channel: c, heard: k.hear()}
+		k.channels[c.ID] = &memoryChannel{Channel: c, heard: k.hear()}
 		k.channels[c.ID].Acked = min(c.Acked, last)
 	}
 	for len(k.channels) > DefaultChannels {
@@ -169,30 +169,30 @@ func (k *known) take(b Batch, last messages.Seq) {
 	}
 }
 
-func (k *known) hear() uint64 {
+func (k *memoryTable) hear() uint64 {
 	k.heard++
 	return k.heard
 }
 
-func (k *known) longestSilent() messages.ChannelID {
-	return slices.MinFunc(slices.Collect(maps.Values(k.channels)), func(a, b *knownChannel) int {
+func (k *memoryTable) longestSilent() messages.ChannelID {
+	return slices.MinFunc(slices.Collect(maps.Values(k.channels)), func(a, b *memoryChannel) int {
 		return cmp.Compare(a.heard, b.heard)
 	}).ID
 }
 
-// LastNumber implements Jobs.
-func (m *Memory) LastNumber() (uint64, error) {
-	return look(m, func(k *known) uint64 { return k.number })
+// LastJobNumber implements Jobs.
+func (m *Memory) LastJobNumber() (uint64, error) {
+	return look(m, func(k *memoryTable) uint64 { return k.number })
 }
 
 // Job implements Jobs.
 func (m *Memory) Job(id messages.JobID) (Entry, error) {
-	return m.find(func(k *known) messages.JobID { return id })
+	return m.find(func(k *memoryTable) messages.JobID { return id })
 }
 
 // ByUID implements Jobs.
 func (m *Memory) ByUID(uid messages.UID) (Entry, error) {
-	return m.find(func(k *known) (id messages.JobID) {
+	return m.find(func(k *memoryTable) (id messages.JobID) {
 		if j := k.byUID[uid]; j != nil {
 			id = j.last.who.id
 		}
@@ -202,12 +202,12 @@ func (m *Memory) ByUID(uid messages.UID) (Entry, error) {
 
 // ByKey implements Jobs.
 func (m *Memory) ByKey(principal messages.Principal, key string) (Entry, error) {
-	return m.find(func(k *known) messages.JobID { return k.byKey[keyName{principal, key}] })
+	return m.find(func(k *memoryTable) messages.JobID { return k.byKey[keyName{principal, key}] })
 }
 
 // ByName implements Jobs.
 func (m *Memory) ByName(name string) (Entry, error) {
-	return m.find(func(k *known) (id messages.JobID) {
+	return m.find(func(k *memoryTable) (id messages.JobID) {
 		var first messages.Seq
 		for is, j := range k.jobs {
 			if name != "" && j.first > first && j.last.name() == name {
@@ -220,17 +220,17 @@ func (m *Memory) ByName(name string) (Entry, error) {
 
 // Live implements Jobs.
 func (m *Memory) Live() ([]Entry, error) {
-	return look(m, func(k *known) []Entry {
-		live := slices.DeleteFunc(slices.Collect(maps.Values(k.jobs)), func(j *knownJob) bool { return j.over > 0 })
-		slices.SortFunc(live, func(a, b *knownJob) int { return cmp.Compare(a.first, b.first) })
+	return look(m, func(k *memoryTable) []Entry {
+		live := slices.DeleteFunc(slices.Collect(maps.Values(k.jobs)), func(j *memoryJob) bool { return j.over > 0 })
+		slices.SortFunc(live, func(a, b *memoryJob) int { return cmp.Compare(a.first, b.first) })
 		return entries(live)
 	})
 }
 
-// Over implements Jobs.
-func (m *Memory) Over(before messages.Seq, limit int) ([]Entry, error) {
-	return look(m, func(k *known) []Entry {
-		var page []*knownJob
+// Finished implements Jobs.
+func (m *Memory) Finished(before messages.Seq, limit int) ([]Entry, error) {
+	return look(m, func(k *memoryTable) []Entry {
+		var page []*memoryJob
 		for _, j := range slices.Backward(k.over) {
 			if (before == 0 || j.over < before) && len(page) < limit {
 				page = append(page, j)
@@ -242,7 +242,7 @@ func (m *Memory) Over(before messages.Seq, limit int) ([]Entry, error) {
 
 // Channels implements Outbox.
 func (m *Memory) Channels() ([]Channel, error) {
-	return look(m, func(k *known) []Channel {
+	return look(m, func(k *memoryTable) []Channel {
 		var all []Channel
 		for _, c := range k.channels {
 			all = append(all, c.Channel)
@@ -252,7 +252,7 @@ func (m *Memory) Channels() ([]Channel, error) {
 	})
 }
 
-func entries(jobs []*knownJob) []Entry {
+func entries(jobs []*memoryJob) []Entry {
 	var all []Entry
 	for _, j := range jobs {
 		all = append(all, j.entry())
@@ -261,7 +261,7 @@ func entries(jobs []*knownJob) []Entry {
 }
 
 // look asks what is known, unless the journal is closed.
-func look[T any](m *Memory, ask func(*known) T) (T, error) {
+func look[T any](m *Memory, ask func(*memoryTable) T) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -271,8 +271,8 @@ func look[T any](m *Memory, ask func(*known) T) (T, error) {
 	return ask(&m.known), nil
 }
 
-func (m *Memory) find(which func(*known) messages.JobID) (Entry, error) {
-	j, err := look(m, func(k *known) *Entry {
+func (m *Memory) find(which func(*memoryTable) messages.JobID) (Entry, error) {
+	j, err := look(m, func(k *memoryTable) *Entry {
 		if j := k.jobs[which(k)]; j != nil {
 			e := j.entry()
 			return &e

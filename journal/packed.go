@@ -6,13 +6,13 @@ import (
 	"troupe/messages"
 )
 
-// packed is a fact about a job as a journal in memory holds it. A record is large, and
+// packedJob is a fact about a job as a journal in memory holds it. A record is large, and
 // most of it is the same in all facts about one job, or not there at all, or not before
 // its end: the facts share the parts that do not change, and have those that there are.
-type packed struct {
-	who   *identity
-	begun *beginning // nil: nothing of it is known
-	end   *ending    // the same
+type packedJob struct {
+	who   *packedIdentity
+	begun *packedStart // nil: nothing of it is known
+	end   *packedEnd   // the same
 
 	output     []messages.StreamOutput
 	state      messages.State
@@ -23,15 +23,15 @@ type packed struct {
 	secret     bool
 }
 
-// identity is what is seldom changed in a record. As in the other parts, what stands
+// packedIdentity is what is seldom changed in a record. As in the other parts, what stands
 // first in it can be compared.
-type identity struct {
-	asked
+type packedIdentity struct {
+	packedRequest
 	argv   []string
-	rarely *rarely // nil: none of it is there
+	rarely *packedRare // nil: none of it is there
 }
 
-type asked struct {
+type packedRequest struct {
 	id       messages.JobID
 	uid      messages.UID
 	scope    messages.ScopePath
@@ -44,8 +44,8 @@ type asked struct {
 	terminal messages.Terminal
 }
 
-// rarely is what most jobs have nothing of.
-type rarely struct {
+// packedRare is what most jobs have nothing of.
+type packedRare struct {
 	labels
 	envDropped []string
 	onFinish   []messages.Notice
@@ -59,8 +59,8 @@ type labels struct {
 	description string
 }
 
-// beginning is what a record has of the start of its job.
-type beginning struct {
+// packedStart is what a record has of the start of its job.
+type packedStart struct {
 	dir       string
 	isolation messages.Isolation
 	started   time.Time
@@ -69,38 +69,38 @@ type beginning struct {
 	pid       int
 }
 
-// ending is what a record has of the end of its job.
-type ending struct {
+// packedEnd is what a record has of the end of its job.
+type packedEnd struct {
 	outcome    messages.Outcome
 	status     messages.ExitStatus
 	rusage     messages.Rusage
 	ended      time.Time
 	shell      int
 	children   int
-	trouble    *trouble // nil: it had none
+	trouble    *packedFailure // nil: it had none
 	oom        messages.Tristate
 	settled    bool
 	outputOpen bool
 }
 
-// trouble is what the record of a job has that did not end by itself.
-type trouble struct {
-	reason
+// packedFailure is what the record of a job has that did not end by itself.
+type packedFailure struct {
+	packedReason
 	survivors []messages.Survivor
 }
 
-type reason struct {
+type packedReason struct {
 	cause messages.Cause
 	err   messages.Error
 }
 
 // pack packs a fact; former is one about the same job, or nil.
-func pack(fact messages.CommandFact, former *packed) *packed {
+func pack(fact messages.CommandFact, former *packedJob) *packedJob {
 	j := fact.Record()
 	if former == nil {
-		former = &packed{who: &identity{}}
+		former = &packedJob{who: &packedIdentity{}}
 	}
-	return &packed{
+	return &packedJob{
 		who: identityOf(&j, former.who), begun: beginningOf(&j, former.begun), end: endingOf(&j, former.end),
 		output: j.Output, state: j.State, seq: j.Seq, kind: uint8(jobKind(fact)),
 		background: j.Background, waits: j.WaitingForInput, secret: j.WaitingForSecret,
@@ -108,22 +108,22 @@ func pack(fact messages.CommandFact, former *packed) *packed {
 }
 
 // identityOf, as its like below, is former if the record has the same.
-func identityOf(j *messages.Job, former *identity) *identity {
-	now := identity{
-		asked: asked{
+func identityOf(j *messages.Job, former *packedIdentity) *packedIdentity {
+	now := packedIdentity{
+		packedRequest: packedRequest{
 			id: j.ID, uid: j.UID, scope: j.Scope, session: j.Session, command: j.Command, backend: j.Backend, mode: j.Mode,
 			created: j.Created, timeout: j.Timeout, terminal: j.Terminal,
 		},
 		argv: j.Argv, rarely: rarelyOf(j, former.rarely),
 	}
-	if now.asked == former.asked && same(now.argv, former.argv) && now.rarely == former.rarely {
+	if now.packedRequest == former.packedRequest && same(now.argv, former.argv) && now.rarely == former.rarely {
 		return former
 	}
 	return keep(now)
 }
 
-func rarelyOf(j *messages.Job, former *rarely) *rarely {
-	now := rarely{
+func rarelyOf(j *messages.Job, former *packedRare) *packedRare {
+	now := packedRare{
 		labels:     labels{principal: j.Principal, tag: j.Tag, name: j.Name, description: j.Description},
 		envDropped: j.EnvDropped, onFinish: j.OnFinish, flags: j.Flags,
 	}
@@ -137,30 +137,30 @@ func rarelyOf(j *messages.Job, former *rarely) *rarely {
 	return keep(now)
 }
 
-func beginningOf(j *messages.Job, former *beginning) *beginning {
-	return differs(former, beginning{
+func beginningOf(j *messages.Job, former *packedStart) *packedStart {
+	return differs(former, packedStart{
 		dir: j.Dir, isolation: j.Isolation,
 		started: j.Started, deadline: j.Deadline, startTime: j.StartTime, pid: j.PID,
 	})
 }
 
-func endingOf(j *messages.Job, former *ending) *ending {
-	var before *trouble
+func endingOf(j *messages.Job, former *packedEnd) *packedEnd {
+	var before *packedFailure
 	if former != nil {
 		before = former.trouble
 	}
-	return differs(former, ending{
+	return differs(former, packedEnd{
 		outcome: j.Outcome, status: j.Status, rusage: j.Rusage, ended: j.Ended, shell: j.Shell, children: j.Children,
 		trouble: troubleOf(j, before), oom: j.OOM, settled: j.Settled, outputOpen: j.OutputOpen,
 	})
 }
 
-func troubleOf(j *messages.Job, former *trouble) *trouble {
-	now := trouble{reason: reason{cause: j.Cause, err: j.Err}, survivors: j.Survivors}
+func troubleOf(j *messages.Job, former *packedFailure) *packedFailure {
+	now := packedFailure{packedReason: packedReason{cause: j.Cause, err: j.Err}, survivors: j.Survivors}
 	switch {
-	case now.reason == reason{} && now.survivors == nil:
+	case now.packedReason == packedReason{} && now.survivors == nil:
 		return nil
-	case former != nil && now.reason == former.reason && same(now.survivors, former.survivors):
+	case former != nil && now.packedReason == former.packedReason && same(now.survivors, former.survivors):
 		return former
 	}
 	return keep(now)
@@ -189,7 +189,7 @@ func same[T any](a, b []T) bool {
 	return len(a) == len(b) && &a[0] == &b[0]
 }
 
-func (p *packed) name() string {
+func (p *packedJob) name() string {
 	if p.who.rarely == nil {
 		return ""
 	}
@@ -197,7 +197,7 @@ func (p *packed) name() string {
 }
 
 // record is the record as it was.
-func (p *packed) record() messages.Job {
+func (p *packedJob) record() messages.Job {
 	w := p.who
 	j := messages.Job{
 		ID: w.id, UID: w.uid, Scope: w.scope, Session: w.session, Command: w.command, Argv: w.argv, Backend: w.backend, Mode: w.mode,
@@ -222,7 +222,7 @@ func (p *packed) record() messages.Job {
 }
 
 // fact is the fact as it was.
-func (p *packed) fact() messages.Fact { return p.over(p.record()).(messages.Fact) }
+func (p *packedJob) fact() messages.Fact { return p.over(p.record()).(messages.Fact) }
 
 // over is the same fact over another record.
-func (p *packed) over(j messages.Job) messages.CommandFact { return aboutJobs[p.kind].With(j) }
+func (p *packedJob) over(j messages.Job) messages.CommandFact { return aboutJobs[p.kind].With(j) }

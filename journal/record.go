@@ -35,7 +35,7 @@ func jobFields(f *fields, j *messages.Job) {
 	integer(f, 27, &j.Timeout)
 	moment(f, 28, &j.Deadline)
 	integer(f, 29, &j.PID)
-	natural(f, 30, &j.StartTime)
+	uvarintField(f, 30, &j.StartTime)
 	text(f, 31, &j.Isolation)
 	text(f, 32, &j.Dir)
 	moment(f, 33, &j.Created)
@@ -44,7 +44,7 @@ func jobFields(f *fields, j *messages.Job) {
 	nested(f, 36, &j.Rusage, rusageFields)
 	flag(f, 37, &j.WaitingForInput)
 	list(f, 38, &j.Output, outputFields)
-	natural(f, 39, &j.Seq)
+	uvarintField(f, 39, &j.Seq)
 	list(f, 40, &j.OnFinish, noticeFields)
 	nested(f, 41, &j.Terminal, terminalFields)
 	flag(f, 42, &j.WaitingForSecret)
@@ -58,7 +58,7 @@ func terminalFields(f *fields, t *messages.Terminal) {
 func noticeFields(f *fields, n *messages.Notice) {
 	text(f, 1, &n.To)
 	text(f, 2, &n.State)
-	natural(f, 3, &n.Seq)
+	uvarintField(f, 3, &n.Seq)
 	integer(f, 4, &n.Tries)
 	nested(f, 5, &n.Err, errorFields)
 }
@@ -96,7 +96,7 @@ func rusageFields(f *fields, r *messages.Rusage) {
 }
 
 func outputFields(f *fields, o *messages.StreamOutput) {
-	natural(f, 1, &o.Stream)
+	uvarintField(f, 1, &o.Stream)
 	integer(f, 2, &o.Bytes)
 	integer(f, 3, &o.Lines)
 	flag(f, 4, &o.Counted)

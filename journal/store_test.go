@@ -93,8 +93,8 @@ func TestStoreIsClosed(t *testing.T) {
 		_, read := j.Read(0, 1)
 		_, job := j.Job("j1")
 		_, live := j.Live()
-		_, over := j.Over(0, 1)
-		_, number := j.LastNumber()
+		_, over := j.Finished(0, 1)
+		_, number := j.LastJobNumber()
 		_, channels := j.Channels()
 		for _, err := range []error{first, last, read, job, live, over, number, channels, j.Append(facts(2, 2))} {
 			if !errors.Is(err, journal.ErrClosed) {

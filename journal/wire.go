@@ -108,8 +108,8 @@ func (f *fields) take(size uint64) []byte {
 
 func (f *fields) tag(n, kind uint64) { f.buf = binary.AppendUvarint(f.buf, n<<3|kind) }
 
-// natural is a field for a number that is never negative.
-func natural[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
+// uvarintField is a field for a number that is never negative.
+func uvarintField[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
 	switch {
 	case f.write && *p != 0:
 		f.tag(n, varint)
@@ -126,7 +126,7 @@ func natural[T ~uint8 | ~uint64](f *fields, n uint64, p *T) {
 // integer is a field for any number.
 func integer[T ~int8 | ~int | ~int64](f *fields, n uint64, p *T) {
 	zigzag := uint64(*p)<<1 ^ uint64(int64(*p)>>63)
-	natural(f, n, &zigzag)
+	uvarintField(f, n, &zigzag)
 	if !f.write {
 		v := int64(zigzag>>1) ^ -int64(zigzag&1)
 		*p = T(v)
@@ -141,7 +141,7 @@ func flag(f *fields, n uint64, p *bool) {
 	if *p {
 		v = 1
 	}
-	natural(f, n, &v)
+	uvarintField(f, n, &v)
 	if !f.write { // what is written may be read by others meanwhile
 		*p = v != 0
 	}

@@ -104,8 +104,8 @@ func (l *ledger) failing() error {
 }
 
 // LastNumber implements journal.Jobs.
-func (l *ledger) LastNumber() (uint64, error) {
-	n, err := l.known.LastNumber()
+func (l *ledger) LastJobNumber() (uint64, error) {
+	n, err := l.known.LastJobNumber()
 	return n, errors.Join(err, l.failing())
 }
 
@@ -127,8 +127,8 @@ func (l *ledger) ByKey(p messages.Principal, key string) (journal.Entry, error) 
 func (l *ledger) Live() ([]journal.Entry, error) { return l.known.Live() }
 
 // Over implements journal.Jobs.
-func (l *ledger) Over(before messages.Seq, limit int) ([]journal.Entry, error) {
-	return l.known.Over(before, limit)
+func (l *ledger) Finished(before messages.Seq, limit int) ([]journal.Entry, error) {
+	return l.known.Finished(before, limit)
 }
 
 // Channels implements journal.Outbox.
