@@ -39,11 +39,11 @@ func OpenArchived(logs Logs, job messages.Job, stream messages.Stream) (spill.Lo
 	if lost := OutputLostError(job, stream); lost != nil {
 		return nil, lost
 	}
-	return spill.Missing(bytesOf(job, stream)), nil
+	return spill.MissingLog(bytesOf(job, stream)), nil
 }
 
 // unwritten opens the log of a stream that nobody has written to.
-func unwritten(messages.Stream) (spill.Log, error) { return spill.Missing(0), nil }
+func unwritten(messages.Stream) (spill.Log, error) { return spill.MissingLog(0), nil }
 
 // OutputLostError is the error of an output whose size is not known, since its log went
 // with who held the job: it is not one that is empty. Else it is nil.

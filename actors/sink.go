@@ -46,7 +46,7 @@ type streamState struct {
 	counting  bool
 	credit    bool // the engine will tell of growth
 	log       spill.Log
-	lines     spill.Lines
+	lines     spill.LineIndex
 	waiting   []pending // in their order
 	followers []follower
 }

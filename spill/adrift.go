@@ -16,12 +16,12 @@ const adriftQuota = 64 << 10
 // gone says that there is no place for files, and will be none.
 func (d *Disk) gone() bool { return d.isGone != nil && d.isGone() }
 
-// drifts reports whether an error is one of a place that is gone: then the log is adrift.
-func (w *writer) drifts(err error) bool {
-	if err == nil || w.adrift || w.removed || !w.disk.gone() {
+// dirGone reports whether an error is one of a place that is gone: then the log is adrift.
+func (w *writer) dirGone(err error) bool {
+	if err == nil || w.noFile || w.removed || !w.disk.gone() {
 		return false
 	}
-	w.adrift = true
+	w.noFile = true
 	w.flag(Unlinked)
 	p := *w.plan
 	p.Quota = min(p.Quota, adriftQuota)
@@ -32,14 +32,14 @@ func (w *writer) drifts(err error) bool {
 	return true
 }
 
-// sinks reports whether a log that is adrift keeps nothing more.
-func (w *writer) sinks() bool {
-	return w.adrift && (w.file != nil || w.noMemory || w.mem == nil && !w.disk.admits() ||
+// dropsAll reports whether a log that is adrift keeps nothing more.
+func (w *writer) dropsAll() bool {
+	return w.noFile && (w.file != nil || w.noMemory || w.mem == nil && !w.disk.admits() ||
 		w.disk.memory.Load() > w.disk.limits.Load().Memory)
 }
 
-// afloat is target of a log that is adrift. Without memory it keeps nothing.
-func (w *writer) afloat(room int64) (*handle, int64, bool) {
+// memoryTarget is target of a log that is adrift. Without memory it keeps nothing.
+func (w *writer) memoryTarget(room int64) (*handle, int64, bool) {
 	if w.mem != nil {
 		return w.mem.hold(), room, true
 	}

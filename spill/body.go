@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// body is one log: what its writer and its readers share. It is empty, then
+// sharedLog is one log: what its writer and its readers share. It is empty, then
 // perhaps in memory, then perhaps a file; it never goes back.
-type body struct {
+type sharedLog struct {
 	disk  *Disk
 	job   *job // nil for the order index
 	id    string
@@ -20,33 +20,33 @@ type body struct {
 
 	writer *writer // nil once it is sealed; guarded by turn
 
-	// turn is held by whoever changes where the bytes are, or adds some.
-	turn sync.Mutex
+	// writerMu is held by whoever changes where the bytes are, or adds some.
+	writerMu sync.Mutex
 
-	mu      sync.RWMutex
-	size    int64
-	hidden  int64 // bytes at the end that no reader sees yet; see Fenced
-	gaps    gaps
-	users   int32 // readers, and the writer until it seals
-	stream  uint8 // not changed
-	veiled  bool  // some bytes may be hidden
-	sealed  bool
-	removed bool
-	flags   Flags
-	mem     *handle // in memory
-	held    int64   // bytes that mem counts for in Disk.memory
-	file    *file   // in a file
-	marked  gaps    // what its mark says; guarded by turn
+	mu          sync.RWMutex
+	size        int64
+	hidden      int64 // bytes at the end that no reader sees yet; see Fenced
+	gaps        gaps
+	users       int32 // readers, and the writer until it seals
+	stream      uint8 // not changed
+	hasHidden   bool  // some bytes may be hidden
+	sealed      bool
+	removed     bool
+	flags       Flags
+	mem         *handle // in memory
+	memoryBytes int64   // bytes that mem counts for in Disk.memory
+	file        *file   // in a file
+	marked      gaps    // what its mark says; guarded by turn
 }
 
 // kept is how many bytes of the log there are; called with turn.
-func (b *body) kept() int64 { return b.size - b.gaps.total() }
+func (b *sharedLog) kept() int64 { return b.size - b.gaps.total() }
 
 // State is what is known of the log now.
-func (b *body) State() State {
+func (b *sharedLog) State() State {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	s := State{Size: b.size - b.hidden, Veiled: b.veiled, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
+	s := State{Size: b.size - b.hidden, Veiled: b.hasHidden, Closed: b.sealed, Gaps: slices.Clone([]Gap(b.gaps)), Flags: b.flags}
 	if b.file != nil {
 		s.File = *b.file.path.Load()
 	}
@@ -55,7 +55,7 @@ func (b *body) State() State {
 
 // acquire returns what holds the bytes, held for the caller; nil while there is
 // nothing, or when the file is lost.
-func (b *body) acquire() (*handle, *file, error) {
+func (b *sharedLog) acquire() (*handle, *file, error) {
 	b.mu.RLock()
 	f := b.file
 	if b.mem != nil {
@@ -76,7 +76,7 @@ func (b *body) acquire() (*handle, *file, error) {
 }
 
 // lose notes that a file is not there any more, and with it all it held.
-func (b *body) lose(f *file) {
+func (b *sharedLog) lose(f *file) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == f && !b.removed {
@@ -86,12 +86,12 @@ func (b *body) lose(f *file) {
 }
 
 // readAt reads what may be seen of p at off.
-func (b *body) readAt(p []byte, off int64) (int, error) { return b.readUpTo(p, off, true) }
+func (b *sharedLog) readAt(p []byte, off int64) (int, error) { return b.readUpTo(p, off, true) }
 
 // readUpTo reads what there is of p at off, or, if seen, what of that may be seen. A file
 // that is shorter than the log was truncated by somebody: what it lacks becomes a gap, and
 // reads as zeros.
-func (b *body) readUpTo(p []byte, off int64, seen bool) (int, error) {
+func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
 	}
@@ -131,7 +131,7 @@ func (b *body) readUpTo(p []byte, off int64, seen bool) (int, error) {
 }
 
 // extent is how large the log is, or as much of it as may be seen.
-func (b *body) extent(seen bool) int64 {
+func (b *sharedLog) extent(seen bool) int64 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if seen {
@@ -142,7 +142,7 @@ func (b *body) extent(seen bool) int64 {
 
 // truncated compares the file with size, which it had at least, and counts
 // what is missing.
-func (b *body) truncated(h *handle, size int64) {
+func (b *sharedLog) truncated(h *handle, size int64) {
 	st, err := b.disk.sys.Stat(h.fd)
 	if err != nil || st.Size >= size {
 		return
@@ -173,9 +173,9 @@ func preadFull(sys Sys, fd int, p []byte, off int64) (int, error) {
 
 // remove frees the bytes as soon as nobody uses them; a file that was kept
 // stays where it is.
-func (b *body) remove() error {
-	b.turn.Lock()
-	defer b.turn.Unlock()
+func (b *sharedLog) remove() error {
+	b.writerMu.Lock()
+	defer b.writerMu.Unlock()
 	b.mu.Lock()
 	b.removed = true
 	f, users := b.file, b.users
@@ -198,7 +198,7 @@ func (b *body) remove() error {
 }
 
 // leave is said by a user that closes.
-func (b *body) leave() {
+func (b *sharedLog) leave() {
 	b.mu.Lock()
 	b.users--
 	last, removed, f := b.users == 0, b.removed, b.file
@@ -213,12 +213,12 @@ func (b *body) leave() {
 }
 
 // dispose frees what holds the bytes; nobody uses them any more.
-func (b *body) dispose() {
+func (b *sharedLog) dispose() {
 	b.mu.Lock()
 	mem, f := b.mem, b.file
 	b.mem = nil
-	held := b.held
-	b.held = 0
+	held := b.memoryBytes
+	b.memoryBytes = 0
 	b.mu.Unlock()
 	if mem != nil {
 		b.disk.memory.Add(-held)
@@ -231,7 +231,7 @@ func (b *body) dispose() {
 }
 
 // reader opens the log for reading; called with Disk.mu.
-func (b *body) reader() *reader {
+func (b *sharedLog) reader() *reader {
 	b.mu.Lock()
 	b.users++
 	b.mu.Unlock()
@@ -240,7 +240,7 @@ func (b *body) reader() *reader {
 
 // reader is a Log.
 type reader struct {
-	body *body
+	body *sharedLog
 	mu   sync.RWMutex
 	shut bool
 }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fenced is a Writer of which a part of the output of a terminal is the log: up to a
+// FencedWriter is a Writer of which a part of the output of a terminal is the log: up to a
 // fence that a live shell writes behind the last byte of its command.
-type Fenced interface {
+type FencedWriter interface {
 	Writer
 
 	// SetFence says with which nonce the fence will come; before the first byte. From
@@ -33,30 +33,30 @@ var errFence = errors.New("the log cannot be cut there")
 
 // SetFence implements Fenced.
 func (w *writer) SetFence(nonce string) {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if w.order != nil || w.sealed || nonce == "" {
 		return
 	}
-	w.fenced, w.terminal = &fencing{fence: fence(nonce)}, true
+	w.fenced, w.terminal = &fenceState{fence: fence(nonce)}, true
 	w.mu.Lock()
-	w.veiled = true
+	w.hasHidden = true
 	w.mu.Unlock()
 }
 
-// raw reads all that a body has, whatever of it is hidden.
-type raw struct{ b *body }
+// rawReader reads all that a body has, whatever of it is hidden.
+type rawReader struct{ b *sharedLog }
 
-func (r raw) ReadAt(p []byte, off int64) (int, error) { return r.b.readUpTo(p, off, false) }
+func (r rawReader) ReadAt(p []byte, off int64) (int, error) { return r.b.readUpTo(p, off, false) }
 
-// veil shows n bytes more, but for what may be the beginning of the fence. What cannot be
+// hide shows n bytes more, but for what may be the beginning of the fence. What cannot be
 // read is not hidden: the log is broken then, and says so elsewhere. Called with turn,
 // and without mu.
-func (w *writer) veil(n int64) {
+func (w *writer) hide(n int64) {
 	if w.fenced == nil || w.fenced.whole { // all that follows stays hidden
 		return
 	}
-	upTo, whole, _ := w.fenced.fence.visible(raw{w.body}, w.size, n)
+	upTo, whole, _ := w.fenced.fence.visible(rawReader{w.sharedLog}, w.size, n)
 	w.fenced.whole = whole
 	w.mu.Lock()
 	w.hidden = w.size - upTo
@@ -64,16 +64,16 @@ func (w *writer) veil(n int64) {
 }
 
 // unveil shows all there is. Called with mu.
-func (b *body) unveil() { b.hidden, b.veiled = 0, false }
+func (b *sharedLog) unveil() { b.hidden, b.hasHidden = 0, false }
 
 // Fence implements Fenced.
 func (w *writer) Fence() (Fence, bool, error) {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if w.fenced == nil || w.sealed {
 		return Fence{}, false, nil
 	}
-	return w.fenced.fence.last(raw{w.body}, w.size)
+	return w.fenced.fence.last(rawReader{w.sharedLog}, w.size)
 }
 
 // Cut implements Fenced.
@@ -82,8 +82,8 @@ func (w *writer) Cut(at Fence, rest Writer) error {
 	if !ok || to == w || to.disk != w.disk || w.order != nil {
 		return errFence
 	}
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if w.sealed {
 		return ErrSealed
 	}
@@ -92,7 +92,7 @@ func (w *writer) Cut(at Fence, rest Writer) error {
 			return err
 		}
 	}
-	if at.From < 0 || at.From > at.To || at.To+w.given > w.size {
+	if at.From < 0 || at.From > at.To || at.To+w.tailMoved > w.size {
 		return errFence
 	}
 	if err := w.giveTail(to, at.To); err != nil {
@@ -113,13 +113,13 @@ func (w *writer) giveTail(to *writer, from int64) error {
 		return nil // nothing is there, or the file is lost
 	}
 	defer h.free()
-	to.turn.Lock()
-	defer to.turn.Unlock()
-	return w.gaps.keep(from+w.given, w.size, func(a, b int64) error {
+	to.writerMu.Lock()
+	defer to.writerMu.Unlock()
+	return w.gaps.keep(from+w.tailMoved, w.size, func(a, b int64) error {
 		tail := &tail{sys: w.disk.sys, from: h, off: a, end: b}
 		for tail.off < tail.end {
 			n, err := to.fill(tail, tail.end-tail.off)
-			w.given = tail.off - from
+			w.tailMoved = tail.off - from
 			switch err {
 			case ErrQuota, ErrPaused, ErrSealed, unix.EAGAIN: // it wants no more, or there is none
 				return nil
@@ -142,8 +142,8 @@ func (w *writer) shorten(size int64) error {
 	w.gaps = w.gaps.upTo(size)
 	w.unveil()
 	if w.mem != nil {
-		gone = min(gone, w.held)
-		w.held -= gone
+		gone = min(gone, w.memoryBytes)
+		w.memoryBytes -= gone
 		w.disk.memory.Add(-gone)
 	}
 	w.mu.Unlock()

@@ -78,9 +78,9 @@ func share() int {
 	return int(min(limit.Cur/8, math.MaxInt32))
 }
 
-// Spare closes the descriptors of files that can be opened again, for a process that has
+// CloseIdle closes the descriptors of files that can be opened again, for a process that has
 // none left, and says whether there were any.
-func (d *Disk) Spare() bool { return d.cache.shrink() }
+func (d *Disk) CloseIdle() bool { return d.cache.shrink() }
 
 func or[N int | int64](n, otherwise N) N {
 	if n == 0 {
@@ -97,10 +97,10 @@ type Disk struct {
 	limits atomic.Pointer[Limits]
 	dead   func(node string) bool
 	isGone func() bool
-	tree   tree
+	tree   nodeDirs
 	cache  cache
 	most   int // logs in memory and descriptors of files, of each
-	spare  spares
+	spare  sparePool
 
 	memfds atomic.Int64 // logs in memory
 	memory atomic.Int64 // bytes of them
@@ -117,9 +117,9 @@ type Disk struct {
 // job is the logs of one job.
 type job struct {
 	id     string
-	logs   [3]*body
+	logs   [3]*sharedLog
 	order  *order        // of two streams
-	times  *times        // of one
+	times  *arrivalTimes // of one
 	open   int           // writers that have not sealed their log
 	elem   *list.Element // in Disk.finished, once open is 0
 	memory int64         // what it counts for there
@@ -142,9 +142,9 @@ func OpenStore(o Options) (*Disk, error) {
 	d.most = share()
 	limits := o.Limits.orDefault().within(d.most)
 	d.limits.Store(&limits)
-	d.tree = tree{sys: d.sys, given: o.Root, temp: os.TempDir(), node: o.Node}
+	d.tree = nodeDirs{sys: d.sys, given: o.Root, temp: os.TempDir(), node: o.Node}
 	d.cache = cache{sys: d.sys, limit: limits.Files}
-	d.spare = spares{sys: d.sys}
+	d.spare = sparePool{sys: d.sys}
 	return d, nil
 }
 
@@ -191,7 +191,7 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 	case j.elem != nil:
 		d.unfinish(j)
 	}
-	b := &body{disk: d, job: j, id: id, stream: stream, group: p.Group, plan: d.shared(p), file: given}
+	b := &sharedLog{disk: d, job: j, id: id, stream: stream, group: p.Group, plan: d.shared(p), file: given}
 	j.logs[stream] = b
 	j.open++
 	if stream != Merged && j.order == nil {
@@ -199,7 +199,7 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 	}
 	w := newWriter(b, j.order)
 	if stream == Merged {
-		j.times = &times{}
+		j.times = &arrivalTimes{}
 		w.times = j.times
 	}
 	return w, nil
@@ -231,7 +231,7 @@ func (d *Disk) Open(id string, stream uint8) (Log, error) {
 }
 
 // find is called with d.mu.
-func (d *Disk) find(id string, stream uint8) (*body, error) {
+func (d *Disk) find(id string, stream uint8) (*sharedLog, error) {
 	if d.closed {
 		return nil, ErrClosed
 	}

@@ -20,7 +20,7 @@ type file struct {
 	slot slot // guarded by the cache
 
 	mu       sync.Mutex // of what follows; held while it is opened
-	place    place
+	place    dirRef
 	name     string
 	dev, ino uint64
 	gone     bool // no descriptor, and not to be found again
@@ -29,7 +29,7 @@ type file struct {
 }
 
 // settle says where the file is now; called with f.mu, or before it is shared.
-func (f *file) settle(p place, name string, st Stat) {
+func (f *file) settle(p dirRef, name string, st Stat) {
 	f.place, f.name, f.dev, f.ino, f.gone = p, name, st.Dev, st.Ino, false
 	path := f.disk.tree.filePath(p, name)
 	f.path.Store(&path)
@@ -137,7 +137,7 @@ func (f *file) unlink() error {
 
 // openDir and openFile try again, after descriptors that can be spared were
 // closed, when the process has none left.
-func (d *Disk) openDir(p place, create bool) (*handle, error) {
+func (d *Disk) openDir(p dirRef, create bool) (*handle, error) {
 	h, err := d.tree.open(p, create)
 	if exhausted(err) {
 		d.cache.shrink()
@@ -163,7 +163,7 @@ func exhausted(err error) bool {
 }
 
 // where is the place and name of the file.
-func (f *file) where() (place, string) {
+func (f *file) where() (dirRef, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.place, f.name

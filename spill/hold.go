@@ -20,18 +20,18 @@ const (
 	flowing = 4096
 )
 
-// hold is a pipe between the pipe of a job and its file. splice(2) locks a pipe
+// stagingPipe is a pipe between the pipe of a job and its file. splice(2) locks a pipe
 // until the file has taken what it moves; a job that writes much would wait for
 // the disk all the time. Moving pages from pipe to pipe takes microseconds, and
 // the job fills its own pipe while the file takes those of the holding pipe:
 // twice as fast. What a full disk refuses stays in it, in the kernel, as in the
 // holding pipe of a terminal.
-type hold struct {
+type stagingPipe struct {
 	r, w  int
 	bytes int64 // in it
 }
 
-func (h *hold) close(sys Sys) {
+func (h *stagingPipe) close(sys Sys) {
 	sys.Close(h.r)
 	sys.Close(h.w)
 }
@@ -42,8 +42,8 @@ const errNoHold = unix.ENOSYS
 // through moves bytes by way of a holding pipe.
 func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	w := s.w
-	if w.hold == nil {
-		if w.hold = w.disk.spare.takeHold(maxHolds); w.hold == nil {
+	if w.staging == nil {
+		if w.staging = w.disk.spare.takeHold(maxHolds); w.staging == nil {
 			return 0, errNoHold
 		}
 	}
@@ -51,10 +51,10 @@ func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	moved := int64(0)
 	for moved < most {
 		asked := most - moved
-		if w.hold.bytes == 0 {
-			n, err := s.splice(w.hold.w, -1, asked)
+		if w.staging.bytes == 0 {
+			n, err := s.splice(w.staging.w, -1, asked)
 			if n > 0 {
-				w.hold.bytes, asked = n, n
+				w.staging.bytes, asked = n, n
 			} else {
 				w.flows = moved == 0 || moved >= flowing
 				return moved, errUnless(moved, err)
@@ -79,25 +79,25 @@ func errUnless(moved int64, err error) error {
 
 // empty moves bytes from the holding pipe to a file, or to a device at off < 0.
 func (w *writer) empty(to *handle, off, most int64) (int64, error) {
-	n, err := w.disk.sys.Splice(w.hold.r, to.fd, off, min(most, w.hold.bytes))
+	n, err := w.disk.sys.Splice(w.staging.r, to.fd, off, min(most, w.staging.bytes))
 	if err == nil && n == 0 {
 		err = io.ErrUnexpectedEOF
 	}
 	n = max(n, 0)
-	w.hold.bytes -= n
+	w.staging.bytes -= n
 	return n, err
 }
 
 // letGo gives the holding pipe back unless there are bytes in it.
 func (w *writer) letGo() {
-	if w.hold != nil && w.hold.bytes == 0 {
-		w.disk.spare.giveHold(w.hold)
-		w.hold = nil
+	if w.staging != nil && w.staging.bytes == 0 {
+		w.disk.spare.giveHold(w.staging)
+		w.staging = nil
 	}
 }
 
 // takeHold returns an empty holding pipe, or nil if there are most of them.
-func (s *spares) takeHold(most int) *hold {
+func (s *sparePool) takeHold(most int) *stagingPipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.holds); n > 0 {
@@ -113,10 +113,10 @@ func (s *spares) takeHold(most int) *hold {
 		return nil
 	}
 	s.made++
-	return &hold{r: r, w: w}
+	return &stagingPipe{r: r, w: w}
 }
 
-func (s *spares) giveHold(h *hold) {
+func (s *sparePool) giveHold(h *stagingPipe) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.made > maxHolds { // of terminals there may be more in use
@@ -127,16 +127,16 @@ func (s *spares) giveHold(h *hold) {
 	s.holds = append(s.holds, h)
 }
 
-// Held is how many bytes have left the pipe and are not in the log yet.
-func (w *writer) Held() int64 {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+// Staged is how many bytes have left the pipe and are not in the log yet.
+func (w *writer) Staged() int64 {
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	return w.pending()
 }
 
-// salvage writes what the log's writer still holds when no more comes; what the
+// flushStaged writes what the log's writer still holds when no more comes; what the
 // store refuses even then is counted as a gap, never dropped in silence.
-func (w *writer) salvage() {
+func (w *writer) flushStaged() {
 	for w.pending() > 0 {
 		n, err := w.fill(&pipeEnd{w: w, fd: -1}, w.pending())
 		if err == nil && n > 0 {
@@ -152,15 +152,15 @@ func (w *writer) salvage() {
 		break
 	}
 	w.pump = nil
-	if w.hold != nil {
-		w.hold.close(w.disk.sys)
+	if w.staging != nil {
+		w.staging.close(w.disk.sys)
 		w.disk.spare.lost()
-		w.hold = nil
+		w.staging = nil
 	}
 }
 
 // lost counts a holding pipe that was closed with bytes in it.
-func (s *spares) lost() {
+func (s *sparePool) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made--

@@ -10,7 +10,7 @@ import (
 // needHome makes the node's directory and takes its lock, again if it was
 // deleted. The directory gets its name when it is locked: whoever finds the name
 // and can take the lock knows that the owner is dead.
-func (t *tree) needHome() error {
+func (t *nodeDirs) needHome() error {
 	if t.home != nil {
 		st, err := t.sys.Stat(t.home.fd)
 		if err != nil || st.Links > 0 {
@@ -41,7 +41,7 @@ func (t *tree) needHome() error {
 	return nil
 }
 
-func (t *tree) takeLock(home int) (*handle, error) {
+func (t *nodeDirs) takeLock(home int) (*handle, error) {
 	fd, err := t.sys.Open(home, lockName, unix.O_RDWR|unix.O_CREAT, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make %s: %w", lockName, err)

@@ -85,22 +85,22 @@ func (d *Disk) Persist(id string, above int64) error {
 
 // toFile makes a file of a log that is in memory, unless it was removed. It has no
 // descriptor: most that are finished nobody reads, and whoever does opens it again.
-func (b *body) toFile() error {
-	b.turn.Lock()
-	defer b.turn.Unlock()
+func (b *sharedLog) toFile() error {
+	b.writerMu.Lock()
+	defer b.writerMu.Unlock()
 	if b.removed || b.mem == nil {
 		return nil
 	}
-	err := b.moveOut(place{group: b.group})
+	err := b.moveOut(dirRef{group: b.group})
 	if err == nil {
 		b.file.rest()
 	}
 	return err
 }
 
-func (b *body) keep() (string, error) {
-	b.turn.Lock()
-	defer b.turn.Unlock()
+func (b *sharedLog) keep() (string, error) {
+	b.writerMu.Lock()
+	defer b.writerMu.Unlock()
 	var err error
 	switch {
 	case b.removed:
@@ -108,7 +108,7 @@ func (b *body) keep() (string, error) {
 	case b.file != nil:
 		err = b.file.keep(b)
 	default:
-		err = b.moveOut(place{kept: true})
+		err = b.moveOut(dirRef{kept: true})
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot keep the output: %w", err)
@@ -118,12 +118,12 @@ func (b *body) keep() (string, error) {
 
 // keep moves the file; one that was deleted beneath us is copied from its
 // descriptor. Called with the turn of b.
-func (f *file) keep(b *body) error {
+func (f *file) keep(b *sharedLog) error {
 	old, name := f.where()
 	if old.kept || old.outside != "" {
 		return nil
 	}
-	to := place{kept: true}
+	to := dirRef{kept: true}
 	err := f.rename(old, to, name)
 	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, errGone) {
 		return err
@@ -141,7 +141,7 @@ func (f *file) keep(b *body) error {
 	return nil
 }
 
-func (f *file) rename(from, to place, name string) error {
+func (f *file) rename(from, to dirRef, name string) error {
 	h, err := f.open() // it is ours, and where we think it is
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ type keptFile struct {
 // trimKept removes kept files that are past their time, and the ones used least
 // while there are too many; never the one used last.
 func (d *Disk) trimKept() error {
-	dir, err := d.tree.open(place{kept: true}, false)
+	dir, err := d.tree.open(dirRef{kept: true}, false)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (d *Disk) trimKept() error {
 		return err
 	}
 	defer dir.free()
-	files, err := listKept(dir, d.tree.filePath(place{kept: true}, ""))
+	files, err := listKept(dir, d.tree.filePath(dirRef{kept: true}, ""))
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,15 @@ const (
 	linesBlock = 4 << 10
 )
 
-// Mark says where a line begins: Line counts from 1.
-type Mark struct{ Line, Offset int64 }
+// LineStart says where a line begins: Line counts from 1.
+type LineStart struct{ Line, Offset int64 }
 
-// Lines counts the lines of a log and remembers where some of them begin. It
+// LineIndex counts the lines of a log and remembers where some of them begin. It
 // works when it is asked to and only goes forward, so that an actor can do it in
 // short steps; its memory is bounded whatever the log is. A gap hides lines: what
 // was counted before it opened stays right, what comes after is a lower bound.
 // It is not safe for concurrent use.
-type Lines struct {
+type LineIndex struct {
 	next    int64 // offset of the first byte not looked at
 	ends    int64 // newlines before it
 	open    bool  // the byte before it is no newline
@@ -33,14 +33,14 @@ type Lines struct {
 	hidden  int64 // where the first such gap begins
 	known   int64 // newlines before it
 
-	marks      []Mark // one each stride lines or span bytes, whichever is less far
+	marks      []LineStart // one each stride lines or span bytes, whichever is less far
 	lineStride int64
 	byteStride int64
 }
 
 // Advance looks at the next bytes of log, at most limit of them, and says
 // whether there are more.
-func (l *Lines) Advance(log Log, limit int64) (more bool, err error) {
+func (l *LineIndex) Advance(log Log, limit int64) (more bool, err error) {
 	st := log.State()
 	end := min(st.Size, l.next+limit)
 	var buf []byte
@@ -62,7 +62,7 @@ func (l *Lines) Advance(log Log, limit int64) (more bool, err error) {
 }
 
 // take counts p, which stands at l.next. What a gap covers counts as nothing.
-func (l *Lines) take(p []byte, missing gaps) {
+func (l *LineIndex) take(p []byte, missing gaps) {
 	from := l.next
 	to := from + int64(len(p))
 	_ = missing.keep(from, to, func(a, b int64) error {
@@ -74,7 +74,7 @@ func (l *Lines) take(p []byte, missing gaps) {
 }
 
 // skip goes over a gap.
-func (l *Lines) skip(to int64) {
+func (l *LineIndex) skip(to int64) {
 	if to > l.next {
 		if !l.inexact {
 			l.known, l.hidden = l.ends, l.next
@@ -84,7 +84,7 @@ func (l *Lines) skip(to int64) {
 }
 
 // count counts bytes that are there.
-func (l *Lines) count(p []byte) {
+func (l *LineIndex) count(p []byte) {
 	for len(p) > 0 {
 		block := p[:min(len(p), linesBlock)]
 		p = p[len(block):]
@@ -100,7 +100,7 @@ func (l *Lines) count(p []byte) {
 }
 
 // countMarking counts a block in which a mark may be due.
-func (l *Lines) countMarking(p []byte) {
+func (l *LineIndex) countMarking(p []byte) {
 	for {
 		i := bytes.IndexByte(p, '\n') + 1
 		if i == 0 {
@@ -117,8 +117,8 @@ func (l *Lines) countMarking(p []byte) {
 }
 
 // due reports whether a mark belongs within the next lines and bytes.
-func (l *Lines) due(lines, size int64) bool {
-	last := Mark{Line: 1}
+func (l *LineIndex) due(lines, size int64) bool {
+	last := LineStart{Line: 1}
 	if len(l.marks) > 0 {
 		last = l.marks[len(l.marks)-1]
 	}
@@ -127,7 +127,7 @@ func (l *Lines) due(lines, size int64) bool {
 
 // mark remembers the line that begins at l.next. A full index keeps every other
 // mark and sets the next ones twice as far apart.
-func (l *Lines) mark() {
+func (l *LineIndex) mark() {
 	if len(l.marks) == maxMarks {
 		kept := l.marks[:0]
 		for i := 1; i < maxMarks; i += 2 {
@@ -137,12 +137,12 @@ func (l *Lines) mark() {
 		l.lineStride = max(1, l.lineStride) * 2
 		l.byteStride = max(linesChunk, l.byteStride*2)
 	}
-	l.marks = append(l.marks, Mark{Line: l.ends + 1, Offset: l.next})
+	l.marks = append(l.marks, LineStart{Line: l.ends + 1, Offset: l.next})
 }
 
 // Count is how many lines were seen: an unterminated last line counts. exact is
 // false once a gap hid some.
-func (l *Lines) Count() (n int64, exact bool) {
+func (l *LineIndex) Count() (n int64, exact bool) {
 	n = l.ends
 	if l.open {
 		n++
@@ -151,30 +151,30 @@ func (l *Lines) Count() (n int64, exact bool) {
 }
 
 // Ends is how many newlines were seen, and whether none was hidden.
-func (l *Lines) Ends() (n int64, exact bool) { return l.ends, !l.inexact }
+func (l *LineIndex) Ends() (n int64, exact bool) { return l.ends, !l.inexact }
 
 // Hidden is where the first gap begins that hid lines when they were counted, and
 // how many newlines are before it: what is behind it has no number. False: none did.
-func (l *Lines) Hidden() (off, ends int64, hid bool) { return l.hidden, l.known, l.inexact }
+func (l *LineIndex) Hidden() (off, ends int64, hid bool) { return l.hidden, l.known, l.inexact }
 
 // Seen is how much of the log was looked at.
-func (l *Lines) Seen() int64 { return l.next }
+func (l *LineIndex) Seen() int64 { return l.next }
 
 // Before is the last known beginning of a line at or before line n.
-func (l *Lines) Before(n int64) Mark {
+func (l *LineIndex) Before(n int64) LineStart {
 	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Line > n })
 	if i == 0 {
-		return Mark{Line: 1}
+		return LineStart{Line: 1}
 	}
 	return l.marks[i-1]
 }
 
 // After is the first known beginning of a line at or behind off, or where the
 // count has come to.
-func (l *Lines) After(off int64) Mark {
+func (l *LineIndex) After(off int64) LineStart {
 	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Offset >= off })
 	if i == len(l.marks) {
-		return Mark{Line: l.ends + 1, Offset: l.next}
+		return LineStart{Line: l.ends + 1, Offset: l.next}
 	}
 	return l.marks[i]
 }

@@ -36,7 +36,7 @@ func TestLinesCount(t *testing.T) {
 		{logOf("a\n....", Gap{2, 6}), 2, false},
 	} {
 		for _, step := range []int64{1, 3, 1 << 20} {
-			var l Lines
+			var l LineIndex
 			for more := true; more; {
 				var err error
 				more, err = l.Advance(c.log, step)
@@ -53,7 +53,7 @@ func TestLinesCount(t *testing.T) {
 func TestLinesProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", "x", "\n", "long line\n", strings.Repeat("y", 5000), strings.Repeat("z\n", 3000)}), 0, 40).Draw(t, "parts"), "")
-		var l Lines
+		var l LineIndex
 		for n := 0; n < len(s); {
 			n = min(len(s), n+rapid.IntRange(1, 100_000).Draw(t, "grown"))
 			for more := true; more; {
@@ -74,7 +74,7 @@ func TestLinesProperties(t *testing.T) {
 	})
 }
 
-func checkMarks(t interface{ Fatalf(string, ...any) }, l *Lines, s string) {
+func checkMarks(t interface{ Fatalf(string, ...any) }, l *LineIndex, s string) {
 	if len(l.marks) > maxMarks {
 		t.Fatalf("%d marks", len(l.marks))
 	}
@@ -101,7 +101,7 @@ func TestFaultLinesIndexIsBounded(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintln(&b, i)
 	}
-	var l Lines
+	var l LineIndex
 	_, err := l.Advance(logOf(b.String()), 1<<30)
 	must(t, err)
 	checkMarks(t, &l, b.String())
@@ -122,7 +122,7 @@ type failing struct{ Log }
 func (failing) ReadAt([]byte, int64) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestLinesTellsAnError(t *testing.T) {
-	var l Lines
+	var l LineIndex
 	if _, err := l.Advance(failing{logOf("a\n")}, 10); err != io.ErrClosedPipe {
 		t.Errorf("got %v", err)
 	}

@@ -99,9 +99,9 @@ func (w *writer) renew(f *file) error {
 	return nil
 }
 
-// mend is the copying of a deleted file, which lives by its descriptor, to a
+// fileRepair is the copying of a deleted file, which lives by its descriptor, to a
 // new one.
-type mend struct {
+type fileRepair struct {
 	dir, h *handle
 	name   string
 	done   int64
@@ -137,7 +137,7 @@ func (w *writer) mend(f *file, old *handle, step int64) bool {
 }
 
 // replace makes the copy the file of the log.
-func (w *writer) replace(f *file, m *mend) error {
+func (w *writer) replace(f *file, m *fileRepair) error {
 	p, name := f.where()
 	if err := w.disk.publish(m.dir, m.h, name, w.plan.Durability != Memory); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *writer) replace(f *file, m *mend) error {
 	return nil
 }
 
-func (w *writer) beginMend(f *file) (*mend, error) {
+func (w *writer) beginMend(f *file) (*fileRepair, error) {
 	p, name := f.where()
 	dir, err := w.disk.openDir(p, true)
 	if err != nil {
@@ -161,7 +161,7 @@ func (w *writer) beginMend(f *file) (*mend, error) {
 		dir.free()
 		return nil, err
 	}
-	return &mend{dir: dir, h: h, name: name + newSuffix}, nil
+	return &fileRepair{dir: dir, h: h, name: name + newSuffix}, nil
 }
 
 func (w *writer) endMend(err error) {
@@ -197,8 +197,8 @@ func (w *writer) mendAtEnd() {
 
 // Check looks after the file of a job that may be silent.
 func (w *writer) Check() error {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if w.file == nil || w.sealed {
 		return nil
 	}
@@ -214,14 +214,14 @@ func (w *writer) Check() error {
 // Sync makes what was written safe from a crash of the machine; what is in
 // memory becomes a file for it.
 func (w *writer) Sync() error {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	return w.sync()
 }
 
 func (w *writer) sync() error {
-	if w.mem != nil && !w.adrift {
-		if err := w.moveOut(place{group: w.group}); err != nil {
+	if w.mem != nil && !w.noFile {
+		if err := w.moveOut(dirRef{group: w.group}); err != nil {
 			return err
 		}
 	}

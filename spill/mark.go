@@ -25,12 +25,12 @@ const (
 
 // markPlace is where the mark of a log's file is; false: it has none, since no store
 // takes that file over.
-func (b *body) markPlace(of place, name string) (place, string, bool) {
+func (b *sharedLog) markPlace(of dirRef, name string) (dirRef, string, bool) {
 	switch {
 	case of.kept:
-		return place{}, "", false
+		return dirRef{}, "", false
 	case of.outside != "":
-		return place{outside: filepath.Dir(b.plan.Mark)}, filepath.Base(b.plan.Mark), b.plan.Mark != ""
+		return dirRef{outside: filepath.Dir(b.plan.Mark)}, filepath.Base(b.plan.Mark), b.plan.Mark != ""
 	}
 	return of, name + markSuffix, true
 }
@@ -46,14 +46,14 @@ func (w *writer) mark(open bool) error {
 }
 
 // isMarked reports whether the mark says what is missing, no more and no less.
-func (b *body) isMarked() bool {
+func (b *sharedLog) isMarked() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return slices.Equal(b.gaps, b.marked)
 }
 
 // markAt is mark of a file that is, or will be, in a place.
-func (b *body) markAt(of place, name string, open bool) error {
+func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
 	p, name, ok := b.markPlace(of, name)
 	if !ok || b.removed {
 		return nil
@@ -76,7 +76,7 @@ func (b *body) markAt(of place, name string, open bool) error {
 
 // writeMark writes in place what changed: a full disk has room for that, so that a
 // quota goes on freeing some.
-func (d *Disk) writeMark(p place, name string, g gaps, durable bool) error {
+func (d *Disk) writeMark(p dirRef, name string, g gaps, durable bool) error {
 	dir, err := d.openDir(p, p.outside == "")
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func decodeMark(text []byte, size int64) gaps {
 }
 
 // readMark is what a mark says of a log of size bytes: nothing if it is not there.
-func (d *Disk) readMark(p place, name string, size int64) (gaps, error) {
+func (d *Disk) readMark(p dirRef, name string, size int64) (gaps, error) {
 	dir, err := d.openDir(p, false)
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil
@@ -159,11 +159,11 @@ func (d *Disk) readMark(p place, name string, size int64) (gaps, error) {
 }
 
 // unmark removes the mark of a log in the store, whose file is gone.
-func (b *body) unmark() {
+func (b *sharedLog) unmark() {
 	if len(b.marked) == 0 || b.plan.File != "" {
 		return
 	}
-	if dir, err := b.disk.openDir(place{group: b.group}, false); err == nil {
+	if dir, err := b.disk.openDir(dirRef{group: b.group}, false); err == nil {
 		_ = b.disk.sys.Unlink(dir.fd, fileName(b.id, b.stream)+markSuffix) // else it goes with the node's directory
 		dir.free()
 	}

@@ -118,7 +118,7 @@ func afterDeath(t *testing.T, dir string, plan Plan, written []byte) (State, boo
 	defer d.Close()
 	must(t, d.Recover())
 	if plan.File != "" {
-		must(t, d.Recall("j", Merged, plan.File, plan.Mark))
+		must(t, d.Reclaim("j", Merged, plan.File, plan.Mark))
 	}
 	log, err := d.Open("j", Merged)
 	if err == ErrNotFound {

@@ -58,7 +58,7 @@ func TestGapsAreFoundAgain(t *testing.T) {
 	defer d.Close()
 	for id, l := range logs {
 		if l.plan.File != "" {
-			must(t, d.Recall(id, Merged, l.plan.File, l.plan.Mark))
+			must(t, d.Reclaim(id, Merged, l.plan.File, l.plan.Mark))
 		}
 		got := create0(t, d, id)
 		if got.Size != int64(len(l.text)) || !slices.Equal(got.Gaps, l.state.Gaps) {

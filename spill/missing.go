@@ -2,20 +2,20 @@ package spill
 
 import "io"
 
-// Missing is the log of an output that was written and is not kept any more: all
+// MissingLog is the log of an output that was written and is not kept any more: all
 // of its size bytes are a gap. Of size 0 it is that of an output which nobody wrote.
-func Missing(size int64) Log { return missing(size) }
+func MissingLog(size int64) Log { return missingLog(size) }
 
 // IsMissing reports whether a log is a Missing one.
 func IsMissing(l Log) bool {
-	m, is := l.(missing)
+	m, is := l.(missingLog)
 	return is && m > 0
 }
 
-type missing int64
+type missingLog int64
 
 // State implements Log.
-func (m missing) State() State {
+func (m missingLog) State() State {
 	s := State{Size: int64(m), Closed: true}
 	if m > 0 {
 		s.Gaps = []Gap{{From: 0, To: int64(m)}}
@@ -24,7 +24,7 @@ func (m missing) State() State {
 }
 
 // ReadAt implements Log.
-func (m missing) ReadAt(p []byte, off int64) (int, error) {
+func (m missingLog) ReadAt(p []byte, off int64) (int, error) {
 	n := int(min(max(int64(m)-off, 0), int64(len(p))))
 	clear(p[:n])
 	if n < len(p) {
@@ -34,18 +34,18 @@ func (m missing) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Close implements Log.
-func (missing) Close() error { return nil }
+func (missingLog) Close() error { return nil }
 
-// Whole is the log of an output that is all in data.
-func Whole(data []byte) Log { return whole(data) }
+// MemoryLog is the log of an output that is all in data.
+func MemoryLog(data []byte) Log { return memoryLog(data) }
 
-type whole []byte
+type memoryLog []byte
 
 // State implements Log.
-func (w whole) State() State { return State{Size: int64(len(w)), Closed: true} }
+func (w memoryLog) State() State { return State{Size: int64(len(w)), Closed: true} }
 
 // ReadAt implements Log.
-func (w whole) ReadAt(p []byte, off int64) (int, error) {
+func (w memoryLog) ReadAt(p []byte, off int64) (int, error) {
 	n := copy(p, w[min(max(off, 0), int64(len(w))):])
 	if n < len(p) {
 		return n, io.EOF
@@ -54,18 +54,18 @@ func (w whole) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Close implements Log.
-func (whole) Close() error { return nil }
+func (memoryLog) Close() error { return nil }
 
 // EvictedReason is the reason of an error about a log that is not kept any more.
 const EvictedReason = "evicted"
 
-// Afar is a Log that asks another process for its State. Err says why that could
+// RemoteLog is a Log that asks another process for its State. Err says why that could
 // not tell it when it was asked last; nil: it did.
-type Afar interface{ Err() error }
+type RemoteLog interface{ Err() error }
 
 // ErrOf is what an Afar log says, nil of another.
 func ErrOf(l Log) error {
-	if a, ok := l.(Afar); ok {
+	if a, ok := l.(RemoteLog); ok {
 		return a.Err()
 	}
 	return nil

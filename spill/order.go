@@ -31,21 +31,21 @@ const (
 // order records in which order two streams of a job arrived. An entry is two
 // varints: length*2 plus 1 for stderr, and the milliseconds since the entry before.
 type order struct {
-	*body         // the part that is written
-	to    *writer // nil: it was found, and is whole
+	*sharedLog         // the part that is written
+	to         *writer // nil: it was found, and is whole
 
 	mu   sync.Mutex
-	last Piece  // may still grow
-	buf  []byte // not yet written
-	base int64  // time of the last entry in buf or written
+	last Segment // may still grow
+	buf  []byte  // not yet written
+	base int64   // time of the last entry in buf or written
 	full bool
 }
 
 func newOrder(d *Disk, id, group string) *order {
-	b := &body{disk: d, id: id, stream: orderStream, group: group, plan: &Plan{
+	b := &sharedLog{disk: d, id: id, stream: orderStream, group: group, plan: &Plan{
 		Inline: 4 * orderBuffer, Quota: orderLimit, Policy: Pause, Durability: Memory,
 	}}
-	return &order{body: b, to: newWriter(b, nil)}
+	return &order{sharedLog: b, to: newWriter(b, nil)}
 }
 
 // note says that n bytes arrived at off of a stream.
@@ -61,7 +61,7 @@ func (o *order) note(stream uint8, off, n int64) {
 		return
 	}
 	o.flush()
-	o.last = Piece{Stream: stream, Offset: off, Length: n, At: now}
+	o.last = Segment{Stream: stream, Offset: off, Length: n, At: now}
 }
 
 // flush makes an entry of the last piece, and writes the entries if they are many.
@@ -70,7 +70,7 @@ func (o *order) flush() {
 		return
 	}
 	o.buf, o.base = appendPiece(o.buf, o.last, o.base)
-	o.last = Piece{}
+	o.last = Segment{}
 	if len(o.buf) < orderBuffer {
 		return
 	}
@@ -85,7 +85,7 @@ func (o *order) flush() {
 func (o *order) encoded() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.body.State().Size + int64(len(o.buf))
+	return o.sharedLog.State().Size + int64(len(o.buf))
 }
 
 // store makes a file of the index, as it is at the end of its job.
@@ -93,7 +93,7 @@ func (o *order) store() error {
 	o.mu.Lock()
 	if o.last.Length > 0 {
 		o.buf, o.base = appendPiece(o.buf, o.last, o.base)
-		o.last = Piece{}
+		o.last = Segment{}
 	}
 	var err error
 	if len(o.buf) > 0 {
@@ -105,10 +105,10 @@ func (o *order) store() error {
 	if err != nil {
 		return err
 	}
-	return o.body.toFile()
+	return o.sharedLog.toFile()
 }
 
-func appendPiece(buf []byte, p Piece, base int64) ([]byte, int64) {
+func appendPiece(buf []byte, p Segment, base int64) ([]byte, int64) {
 	at := p.At.UnixMilli()
 	buf = binary.AppendUvarint(buf, uint64(p.Length)<<1|uint64(p.Stream-Stdout))
 	buf = binary.AppendUvarint(buf, uint64(max(0, at-base)))
@@ -123,12 +123,12 @@ func (o *order) snapshot() *Order {
 	if o.last.Length > 0 {
 		buf, _ = appendPiece(buf, o.last, o.base)
 	}
-	return &Order{log: o.body.reader(), size: o.body.State().Size, rest: buf, whole: !o.full}
+	return &Order{log: o.sharedLog.reader(), size: o.sharedLog.State().Size, rest: buf, whole: !o.full}
 }
 
 func (o *order) remove() error {
-	err := o.body.end()
-	if rerr := o.body.remove(); err == nil {
+	err := o.sharedLog.end()
+	if rerr := o.sharedLog.remove(); err == nil {
 		err = rerr
 	}
 	return err
@@ -177,8 +177,8 @@ func (o *Order) Whole() bool { return o.whole }
 func (o *Order) Close() error { return o.log.Close() }
 
 // Pieces are the entries, in order. They end early if the index cannot be read.
-func (o *Order) Pieces() iter.Seq[Piece] {
-	return func(yield func(Piece) bool) {
+func (o *Order) Pieces() iter.Seq[Segment] {
+	return func(yield func(Segment) bool) {
 		r := bufio.NewReader(io.MultiReader(io.NewSectionReader(o.log, 0, o.size), bytes.NewReader(o.rest)))
 		var at int64
 		var offset [2]int64
@@ -193,7 +193,7 @@ func (o *Order) Pieces() iter.Seq[Piece] {
 			}
 			stream, length := n&1, int64(n>>1)
 			at += int64(after)
-			if !yield(Piece{Stream: Stdout + uint8(stream), Offset: offset[stream], Length: length, At: time.UnixMilli(at)}) {
+			if !yield(Segment{Stream: Stdout + uint8(stream), Offset: offset[stream], Length: length, At: time.UnixMilli(at)}) {
 				return
 			}
 			offset[stream] += length

@@ -19,7 +19,7 @@ func apart(t testing.TB, d *Disk, id string) (out, err *writer) {
 	return o.(*writer), e.(*writer)
 }
 
-func pieces(t testing.TB, d *Disk, id string) ([]Piece, bool) {
+func pieces(t testing.TB, d *Disk, id string) ([]Segment, bool) {
 	t.Helper()
 	o, err := d.Order(id)
 	must(t, err)
@@ -43,7 +43,7 @@ func TestOrder(t *testing.T) {
 		w[0], w[1] = apart(t, d, id)
 		p := newPipe(t)
 		defer p.close()
-		var want []Piece
+		var want []Segment
 		var size [2]int64
 		n := rapid.SampledFrom([]int{0, 1, 5, 3000, 20_000}).Draw(rt, "pieces")
 		r := rand.New(rand.NewPCG(1, uint64(n)))
@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 			} else if _, err := w[i].Append(text(length)); err != nil {
 				rt.Fatal(err)
 			}
-			piece := Piece{Stream: Stdout + uint8(i), Offset: size[i], Length: int64(length)}
+			piece := Segment{Stream: Stdout + uint8(i), Offset: size[i], Length: int64(length)}
 			size[i] += piece.Length
 			if k := len(want) - 1; k >= 0 && want[k].Stream == piece.Stream {
 				want[k].Length += piece.Length

@@ -17,7 +17,7 @@ var errNotMade = errors.New("a file that was named for a log is made only once")
 
 // visit opens a directory that is not the store's. One in which everybody could put
 // a file in the place of ours is refused.
-func (t *tree) visit(path string, create bool) (*handle, error) {
+func (t *nodeDirs) visit(path string, create bool) (*handle, error) {
 	if create {
 		return nil, errNotMade
 	}
@@ -41,7 +41,7 @@ func (t *tree) visit(path string, create bool) (*handle, error) {
 // claim makes the file of a path, which must not be there, not even as a symbolic
 // link.
 func (d *Disk) claim(path string) (*file, error) {
-	p := place{outside: filepath.Dir(path)}
+	p := dirRef{outside: filepath.Dir(path)}
 	dir, err := d.openDir(p, false)
 	if err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func (d *Disk) claim(path string) (*file, error) {
 	return d.adopt(p, filepath.Base(path), h)
 }
 
-// Recall takes a log over that a dead store has left in a file which its owner had
+// Reclaim takes a log over that a dead store has left in a file which its owner had
 // named, by the File and the Mark of its plan: it can be opened as before, sealed.
-func (d *Disk) Recall(id string, stream uint8, path, mark string) error {
+func (d *Disk) Reclaim(id string, stream uint8, path, mark string) error {
 	plan, err := Plan{File: path, Mark: mark}.resolve()
 	if err != nil {
 		return err
 	}
-	p := place{outside: filepath.Dir(path), found: true}
+	p := dirRef{outside: filepath.Dir(path), found: true}
 	dir, err := d.openDir(p, false)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (d *Disk) Recall(id string, stream uint8, path, mark string) error {
 	if known {
 		return ErrExists
 	}
-	for _, j := range d.enroll([]leftLog{l}) {
+	for _, j := range d.enroll([]leftoverLog{l}) {
 		_ = j.remove()
 	}
 	return nil

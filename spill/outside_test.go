@@ -43,7 +43,7 @@ func TestNamedFileIsTheLog(t *testing.T) {
 	if text, err := os.ReadFile(path); string(text) != "hello\n" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	if err := d.Recall("01A", spill.Merged, path, ""); err != nil {
+	if err := d.Reclaim("01A", spill.Merged, path, ""); err != nil {
 		t.Fatal(err)
 	}
 	log, err := d.Open("01A", spill.Merged)

@@ -10,7 +10,7 @@ import (
 // room says how many of the next bytes the plan's quota lets in, making room
 // if the policy does; 0 says that they are dropped.
 func (w *writer) room(src source, most int64) (int64, error) {
-	if w.sinks() {
+	if w.dropsAll() {
 		return 0, nil
 	}
 	if w.mem == nil && w.file == nil {
@@ -32,7 +32,7 @@ func (w *writer) room(src source, most int64) (int64, error) {
 	switch {
 	case w.policy() == Pause:
 		return 0, w.refuse(src, ErrPaused)
-	case w.policy() == Kill && !w.told:
+	case w.policy() == Kill && !w.quotaReported:
 		return 0, w.refuse(src, ErrQuota)
 	}
 	return 0, nil
@@ -101,8 +101,8 @@ func (w *writer) punch(h *handle) error {
 	w.punched = w.elided
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if less := w.held - w.kept(); w.mem != nil && less > 0 {
-		w.held -= less
+	if less := w.memoryBytes - w.kept(); w.mem != nil && less > 0 {
+		w.memoryBytes -= less
 		w.disk.memory.Add(-less)
 	}
 	return nil

@@ -29,7 +29,7 @@ func (d *Disk) Recover() error {
 	if err != nil {
 		return err
 	}
-	var found []leftLog
+	var found []leftoverLog
 	for _, g := range groups {
 		if g.IsDir() {
 			logs, err := d.recoverGroup(g.Name())
@@ -39,21 +39,21 @@ func (d *Disk) Recover() error {
 			found = append(found, logs...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b leftLog) int { return cmp.Compare(a.changed.UnixNano(), b.changed.UnixNano()) })
+	slices.SortStableFunc(found, func(a, b leftoverLog) int { return cmp.Compare(a.changed.UnixNano(), b.changed.UnixNano()) })
 	for _, j := range d.enroll(found) {
 		_ = j.remove() // a file that stays goes with the node's directory
 	}
 	return nil
 }
 
-// leftLog is a log that a dead store has left.
-type leftLog struct {
-	body    *body
+// leftoverLog is a log that a dead store has left.
+type leftoverLog struct {
+	body    *sharedLog
 	changed time.Time
 }
 
 // enroll makes finished jobs of the logs, oldest first. It returns what is too much.
-func (d *Disk) enroll(found []leftLog) []*job {
+func (d *Disk) enroll(found []leftoverLog) []*job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range found {
@@ -81,9 +81,9 @@ func (d *Disk) enroll(found []leftLog) []*job {
 
 // enrollOrder gives a job its index back, if that fits its logs. Of a job that ran
 // when the store died it may end early.
-func (d *Disk) enrollOrder(b *body) {
+func (d *Disk) enrollOrder(b *sharedLog) {
 	j := d.jobs[b.id]
-	o := &order{body: b}
+	o := &order{sharedLog: b}
 	if j == nil || j.logs[Stdout] == nil || j.logs[Stderr] == nil {
 		_ = b.file.unlink()
 		return
@@ -106,17 +106,17 @@ func (d *Disk) enrollOrder(b *body) {
 }
 
 // recoverGroup opens the logs of one session. What was not whole yet is removed.
-func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
-	dir, err := d.openDir(place{group: group}, false)
+func (d *Disk) recoverGroup(group string) ([]leftoverLog, error) {
+	dir, err := d.openDir(dirRef{group: group}, false)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.free()
-	entries, err := os.ReadDir(d.tree.filePath(place{group: group}, ""))
+	entries, err := os.ReadDir(d.tree.filePath(dirRef{group: group}, ""))
 	if err != nil {
 		return nil, err
 	}
-	var found []leftLog
+	var found []leftoverLog
 	for _, e := range entries {
 		id, stream, ok := parseFileName(e.Name())
 		if !ok {
@@ -134,7 +134,7 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 			h.free()
 			return found, err
 		}
-		l, err := d.recoverLog(h, place{group: group}, plan, e.Name(), id, stream)
+		l, err := d.recoverLog(h, dirRef{group: group}, plan, e.Name(), id, stream)
 		h.free()
 		if err == nil {
 			found = append(found, l)
@@ -143,27 +143,27 @@ func (d *Disk) recoverGroup(group string) ([]leftLog, error) {
 	return found, nil
 }
 
-func (d *Disk) recoverLog(h *handle, p place, plan Plan, name, id string, stream uint8) (leftLog, error) {
+func (d *Disk) recoverLog(h *handle, p dirRef, plan Plan, name, id string, stream uint8) (leftoverLog, error) {
 	st, err := d.sys.Stat(h.fd)
 	if err != nil {
-		return leftLog{}, err
+		return leftoverLog{}, err
 	}
 	if !st.Regular || st.Links != 1 || int(st.UID) != os.Geteuid() {
-		return leftLog{}, errGone
+		return leftoverLog{}, errGone
 	}
 	f, err := d.adopt(p, name, h)
 	if err != nil {
-		return leftLog{}, err
+		return leftoverLog{}, err
 	}
-	b := &body{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: st.Size, sealed: true, file: f}
+	b := &sharedLog{disk: d, id: id, stream: stream, group: plan.Group, plan: &plan, size: st.Size, sealed: true, file: f}
 	if mp, mark, ok := b.markPlace(p, name); ok {
 		if b.marked, err = d.readMark(mp, mark, st.Size); err != nil {
-			return leftLog{}, err
+			return leftoverLog{}, err
 		}
 	}
 	b.gaps = d.holes(h, st.Size, slices.Clone(b.marked))
 	f.rest()
-	return leftLog{body: b, changed: st.Changed}, nil
+	return leftoverLog{body: b, changed: st.Changed}, nil
 }
 
 // maxHoles bounds how many holes are looked at, one by one.
@@ -208,7 +208,7 @@ func parseFileName(name string) (id string, stream uint8, ok bool) {
 
 // inherit takes the lock of the node's directory, if there is one, and makes it
 // this store's. It returns its path.
-func (t *tree) inherit() (string, error) {
+func (t *nodeDirs) inherit() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.needRoot(); err != nil {

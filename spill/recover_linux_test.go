@@ -141,7 +141,7 @@ func TestPersist(t *testing.T) {
 		return d
 	}
 	d := open()
-	want := map[string][]Piece{}
+	want := map[string][]Segment{}
 	for id, n := range map[string]int{"small": 2, "large": 200, "long": 20_000} {
 		out, err := apart(t, d, id)
 		for range n {

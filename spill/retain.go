@@ -73,25 +73,25 @@ func (d *Disk) excess() []*job {
 }
 
 // bodies are the logs of a job and its index.
-func (j *job) bodies() []*body {
-	var out []*body
+func (j *job) bodies() []*sharedLog {
+	var out []*sharedLog
 	for _, b := range j.logs {
 		if b != nil {
 			out = append(out, b)
 		}
 	}
 	if j.order != nil {
-		out = append(out, j.order.body)
+		out = append(out, j.order.sharedLog)
 	}
 	return out
 }
 
 // weight is how many bytes the log holds, in memory and on disk.
-func (b *body) weight() (memory, stored int64) {
+func (b *sharedLog) weight() (memory, stored int64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.file != nil {
 		stored = b.size - b.gaps.total()
 	}
-	return b.held, stored
+	return b.memoryBytes, stored
 }

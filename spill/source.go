@@ -36,7 +36,7 @@ func (s *pipeEnd) move(to *handle, off, most int64) (int64, error) {
 	if s.w.terminal {
 		return s.fromTerminal(to, off, most)
 	}
-	if s.w.hold != nil || s.w.flows {
+	if s.w.staging != nil || s.w.flows {
 		if n, err := s.through(to, off, most); err != errNoHold {
 			return n, err
 		}
@@ -59,7 +59,7 @@ func (s *pipeEnd) drop(most int64) (int64, error) {
 		return 0, &Blocked{Err: err}
 	}
 	defer null.free()
-	if s.w.hold != nil {
+	if s.w.staging != nil {
 		n, err := s.w.empty(null, -1, most)
 		s.w.letGo()
 		return n, err
@@ -179,8 +179,8 @@ func (s *piece) drop(most int64) (int64, error) {
 // pending is how many bytes were taken from the pipe and are not in the log yet.
 func (w *writer) pending() int64 {
 	n := int64(0)
-	if w.hold != nil {
-		n = w.hold.bytes
+	if w.staging != nil {
+		n = w.staging.bytes
 	}
 	if w.pump != nil {
 		n += int64(len(w.pump.rest))

@@ -10,20 +10,20 @@ import (
 // may find its pipe empty at the same time.
 const maxSpares = 4
 
-// spares are memory files that were made for a first byte that did not come,
+// sparePool are memory files that were made for a first byte that did not come,
 // empty holding pipes, and the device that swallows what is not kept.
-type spares struct {
+type sparePool struct {
 	sys    Sys
 	mu     sync.Mutex
 	free   []*handle
 	hole   *handle
-	holds  []*hold
+	holds  []*stagingPipe
 	made   int // holding pipes, with those in use
 	closed bool
 }
 
 // take returns an empty memory file.
-func (s *spares) take() (*handle, error) {
+func (s *sparePool) take() (*handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
@@ -39,7 +39,7 @@ func (s *spares) take() (*handle, error) {
 }
 
 // give takes back h, which is still empty, unless the log b has become of it.
-func (s *spares) give(b *body, h *handle) {
+func (s *sparePool) give(b *sharedLog, h *handle) {
 	if b.mem != nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (s *spares) give(b *body, h *handle) {
 }
 
 // null returns /dev/null, held for the caller.
-func (s *spares) null() (*handle, error) {
+func (s *sparePool) null() (*handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hole == nil {
@@ -64,7 +64,7 @@ func (s *spares) null() (*handle, error) {
 	return s.hole.hold(), nil
 }
 
-func (s *spares) close() {
+func (s *sparePool) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.free {

@@ -166,9 +166,9 @@ type Writer interface {
 // looks as well.
 type Checker interface{ Check() error }
 
-// Holder is a Writer that may hold bytes between the pipe and the log: after it
+// StagingWriter is a Writer that may hold bytes between the pipe and the log: after it
 // was Blocked, in a pipe of its own. Who drains a pipe by counting adds them.
-type Holder interface{ Held() int64 }
+type StagingWriter interface{ Held() int64 }
 
 // Store keeps the logs of a node, by the ULID of the job.
 type Store interface {
@@ -196,9 +196,9 @@ var (
 	ErrClosed   = errors.New("the store is closed")
 )
 
-// Piece is one entry of the order index of separate streams: Length bytes that
+// Segment is one entry of the order index of separate streams: Length bytes that
 // arrived on Stream at At, found at Offset of that stream's log.
-type Piece struct {
+type Segment struct {
 	Stream uint8
 	Offset int64
 	Length int64

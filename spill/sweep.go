@@ -43,7 +43,7 @@ func (d *Disk) Sweep() ([]string, error) {
 }
 
 // find says where the root is, or "" if there is none.
-func (t *tree) find() (string, error) {
+func (t *nodeDirs) find() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {

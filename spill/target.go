@@ -9,8 +9,8 @@ import (
 // target returns where the next bytes go, held for the caller, and how many of
 // them: from memory to a file as the log grows.
 func (w *writer) target(src source, room int64) (*handle, int64, error) {
-	if w.adrift {
-		h, room, ok := w.afloat(room)
+	if w.noFile {
+		h, room, ok := w.memoryTarget(room)
 		if !ok {
 			return nil, 0, errNoPlace
 		}
@@ -20,7 +20,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one more tells that it has outgrown
 	}
 	if w.mem != nil {
-		if err := w.moveOut(place{group: w.group}); err != nil {
+		if err := w.moveOut(dirRef{group: w.group}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -36,7 +36,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 	if err := waits(src); err != nil {
 		return nil, 0, err // no file for no byte
 	}
-	if err := w.moveOut(place{group: w.group}); err != nil {
+	if err := w.moveOut(dirRef{group: w.group}); err != nil {
 		return nil, 0, err
 	}
 	h, err := w.live()
@@ -47,7 +47,7 @@ func (w *writer) inline() int64 { return w.plan.Inline }
 
 // outgrown reports whether a log in memory must become a file.
 func (w *writer) outgrown() bool {
-	if w.adrift {
+	if w.noFile {
 		return false
 	}
 	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Load().Memory
@@ -61,7 +61,7 @@ func (d *Disk) admits() bool {
 
 // moveOut makes the log a file, with all it has so far. Offsets stay, and so
 // do readers: they find the file at their next read. An error changes nothing.
-func (b *body) moveOut(p place) error {
+func (b *sharedLog) moveOut(p dirRef) error {
 	if err := b.markAt(p, fileName(b.id, b.stream), false); err != nil {
 		return &Blocked{Err: err}
 	}
@@ -75,8 +75,8 @@ func (b *body) moveOut(p place) error {
 		return &Blocked{Err: err}
 	}
 	b.mu.Lock()
-	mem, held := b.mem, b.held
-	b.mem, b.held, b.file = nil, 0, f
+	mem, held := b.mem, b.memoryBytes
+	b.mem, b.memoryBytes, b.file = nil, 0, f
 	b.mu.Unlock()
 	if mem != nil {
 		b.disk.memory.Add(-held)
@@ -91,7 +91,7 @@ func (b *body) moveOut(p place) error {
 }
 
 // copyTo copies what was kept of [from, to) into a file of the same offsets.
-func (b *body) copyTo(dst, src *handle, from, to int64) error {
+func (b *sharedLog) copyTo(dst, src *handle, from, to int64) error {
 	sys := b.disk.sys
 	end := int64(0)
 	err := b.gaps.keep(from, to, func(from, to int64) error {
@@ -105,7 +105,7 @@ func (b *body) copyTo(dst, src *handle, from, to int64) error {
 }
 
 // create makes a file that is whole before it has its name.
-func (d *Disk) create(p place, name string, durable bool, fill func(*handle) error) (*file, error) {
+func (d *Disk) create(p dirRef, name string, durable bool, fill func(*handle) error) (*file, error) {
 	dir, err := d.openDir(p, true)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (d *Disk) publish(dir, h *handle, name string, durable bool) error {
 }
 
 // adopt makes a file of ours of what h has open.
-func (d *Disk) adopt(p place, name string, h *handle) (*file, error) {
+func (d *Disk) adopt(p dirRef, name string, h *handle) (*file, error) {
 	st, err := d.sys.Stat(h.fd)
 	if err != nil {
 		return nil, err

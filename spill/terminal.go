@@ -23,8 +23,8 @@ const (
 // has no pipe to give, they go by read and write from now on.
 func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 	w := s.w
-	if w.hold == nil {
-		if w.hold = w.disk.spare.takeHold(anyNumber); w.hold == nil {
+	if w.staging == nil {
+		if w.staging = w.disk.spare.takeHold(anyNumber); w.staging == nil {
 			return s.byReading(to, off, most)
 		}
 	}
@@ -47,7 +47,7 @@ func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 
 // gather fills the holding pipe up to most bytes. There is an error only if it is empty.
 func (s *pipeEnd) gather(most int64) error {
-	h := s.w.hold
+	h := s.w.staging
 	for first := h.bytes == 0; first || h.bytes < most; first = false {
 		n, err := s.splice(h.w, -1, min(most-h.bytes, terminalStep))
 		if n <= 0 {
@@ -73,8 +73,8 @@ func (s *pipeEnd) byReading(to *handle, off, most int64) (int64, error) {
 func (w *writer) unhold() error {
 	p := &pump{sys: w.disk.sys, buf: make([]byte, copyBuffer)}
 	w.pump = p
-	for w.hold.bytes > 0 {
-		n, err := p.sys.Read(w.hold.r, p.buf[len(p.rest):])
+	for w.staging.bytes > 0 {
+		n, err := p.sys.Read(w.staging.r, p.buf[len(p.rest):])
 		if err == nil && n == 0 {
 			err = unix.EIO
 		}
@@ -82,7 +82,7 @@ func (w *writer) unhold() error {
 			return err
 		}
 		p.rest = p.buf[:len(p.rest)+n]
-		w.hold.bytes -= int64(n)
+		w.staging.bytes -= int64(n)
 	}
 	return nil
 }

@@ -124,13 +124,13 @@ func TestFaultATerminalOnAFullDisk(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if w.Held() != 1000 {
-		t.Errorf("%d bytes are held", w.Held())
+	if w.Staged() != 1000 {
+		t.Errorf("%d bytes are held", w.Staged())
 	}
 	f.set(nil)
 	say(t, w, master, slave, text(5000)[2000:])
 	want(t, d, "j1", text(5000), nil, 0)
-	if w.hold != nil || w.pump != nil {
+	if w.staging != nil || w.pump != nil {
 		t.Error("the holding pipe was not given back")
 	}
 }

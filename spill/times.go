@@ -10,23 +10,23 @@ import (
 // quarter of an hour to a second, older ones the coarser the older they are.
 const timesMost = 1024
 
-// times records when the bytes of a merged log arrived. Their order is that of the
+// arrivalTimes records when the bytes of a merged log arrived. Their order is that of the
 // log, so that unlike an order it can forget, and needs no log of its own.
-type times struct {
+type arrivalTimes struct {
 	mu   sync.Mutex
-	all  []moment
+	all  []arrivalTime
 	size int64 // bytes that were noted
 }
 
-// moment says that the bytes before upTo, behind those of the moment before it,
+// arrivalTime says that the bytes before upTo, behind those of the moment before it,
 // arrived within a second from at, or earlier.
-type moment struct {
+type arrivalTime struct {
 	at   time.Time
 	upTo int64
 }
 
 // note says that n bytes arrived at off.
-func (t *times) note(off, n int64) {
+func (t *arrivalTimes) note(off, n int64) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,11 +38,11 @@ func (t *times) note(off, n int64) {
 	if len(t.all) >= timesMost {
 		t.thin()
 	}
-	t.all = append(t.all, moment{at: now, upTo: t.size})
+	t.all = append(t.all, arrivalTime{at: now, upTo: t.size})
 }
 
 // cut forgets what was noted of bytes behind size.
-func (t *times) cut(size int64) {
+func (t *arrivalTimes) cut(size int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.all {
@@ -56,7 +56,7 @@ func (t *times) cut(size int64) {
 }
 
 // thin makes one of every two moments of the older half: the later.
-func (t *times) thin() {
+func (t *arrivalTimes) thin() {
 	half := len(t.all) / 2
 	kept := t.all[:0]
 	for i, m := range t.all {
@@ -68,14 +68,14 @@ func (t *times) thin() {
 }
 
 // snapshot is what is known now, as an Order of one stream.
-func (t *times) snapshot() *Order {
+func (t *arrivalTimes) snapshot() *Order {
 	t.mu.Lock()
 	all := slices.Clone(t.all)
 	t.mu.Unlock()
 	var buf []byte
 	base, from := int64(0), int64(0)
 	for _, m := range all {
-		buf, base = appendPiece(buf, Piece{Stream: Stdout, Length: m.upTo - from, At: m.at}, base)
+		buf, base = appendPiece(buf, Segment{Stream: Stdout, Length: m.upTo - from, At: m.at}, base)
 		from = m.upTo
 	}
 	return &Order{log: noIndex{}, rest: buf, whole: true}

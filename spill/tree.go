@@ -20,12 +20,12 @@ const (
 	newSuffix   = ".new"  // a file that is not whole yet
 )
 
-// tree is a node's place on disk: <root>/<node>/sessions/<session>/ for logs,
+// nodeDirs is a node's place on disk: <root>/<node>/sessions/<session>/ for logs,
 // <root>/kept/ for what outlives the node. Nothing is made before it is needed.
 // Every directory is ours alone (0700, no symbolic link), and the lock of the
 // node's directory is held for as long as the store is open: a process that can
 // take it knows that its owner is dead.
-type tree struct {
+type nodeDirs struct {
 	sys         Sys
 	given, temp string
 	node        string
@@ -38,9 +38,9 @@ type tree struct {
 	lock   *handle
 }
 
-// place names a directory for files: that of a session, that of kept files, or one
+// dirRef names a directory for files: that of a session, that of kept files, or one
 // that is not the store's.
-type place struct {
+type dirRef struct {
 	group   string
 	kept    bool
 	outside string // its path
@@ -48,7 +48,7 @@ type place struct {
 }
 
 // open opens the directory of p and makes it if asked to. The caller frees it.
-func (t *tree) open(p place, create bool) (*handle, error) {
+func (t *nodeDirs) open(p dirRef, create bool) (*handle, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -75,7 +75,7 @@ func (t *tree) open(p place, create bool) (*handle, error) {
 }
 
 // filePath is the path of a file for people; files are opened by directory.
-func (t *tree) filePath(p place, name string) string {
+func (t *nodeDirs) filePath(p dirRef, name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -88,7 +88,7 @@ func (t *tree) filePath(p place, name string) string {
 }
 
 // descend opens the directory name in dir, making it if it is missing.
-func (t *tree) descend(dir int, name string, create bool) (*handle, error) {
+func (t *nodeDirs) descend(dir int, name string, create bool) (*handle, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY
 	fd, err := t.sys.Open(dir, name, flags, 0)
 	if err == unix.ENOENT && create {
@@ -111,7 +111,7 @@ func (t *tree) descend(dir int, name string, create bool) (*handle, error) {
 // errNotOurs says that a directory cannot be trusted with output.
 var errNotOurs = errors.New("is not a directory that belongs to this user alone (mode 0700)")
 
-func (t *tree) private(fd int, name string) error {
+func (t *nodeDirs) private(fd int, name string) error {
 	st, err := t.sys.Stat(fd)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (t *tree) private(fd int, name string) error {
 
 // check says why the given root can hold no files, if it is known already: it is
 // not ours alone, or cannot be written or made. Nothing is made.
-func (t *tree) check() error {
+func (t *nodeDirs) check() error {
 	if t.given == "" {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (t *tree) check() error {
 }
 
 // needRoot opens the root, again if it was deleted.
-func (t *tree) needRoot() error {
+func (t *nodeDirs) needRoot() error {
 	if t.root != nil {
 		st, err := t.sys.Stat(t.root.fd)
 		if err != nil || st.Links > 0 {
@@ -164,7 +164,7 @@ func (t *tree) needRoot() error {
 
 // findRoot opens the root directory: the given one, or the first of the names
 // in the temporary directory that is ours.
-func (t *tree) findRoot(create bool) (string, *handle, error) {
+func (t *nodeDirs) findRoot(create bool) (string, *handle, error) {
 	if t.given != "" {
 		h, err := t.descend(unix.AT_FDCWD, t.given, create)
 		return t.given, h, err
@@ -197,7 +197,7 @@ func taken(err error) bool {
 }
 
 // dir makes the node's directory and says where it is.
-func (t *tree) dir() (string, error) {
+func (t *nodeDirs) dir() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -210,7 +210,7 @@ func (t *tree) dir() (string, error) {
 }
 
 // close removes the node's directory and lets go of its lock.
-func (t *tree) close() error {
+func (t *nodeDirs) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

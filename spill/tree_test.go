@@ -359,12 +359,12 @@ func names(files []keptFile) []string {
 }
 
 func listKeptAs(d *Disk, change func(*keptFile)) ([]keptFile, error) {
-	dir, err := d.tree.open(place{kept: true}, false)
+	dir, err := d.tree.open(dirRef{kept: true}, false)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.free()
-	files, err := listKept(dir, d.tree.filePath(place{kept: true}, ""))
+	files, err := listKept(dir, d.tree.filePath(dirRef{kept: true}, ""))
 	for i := range files {
 		change(&files[i])
 	}

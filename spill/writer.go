@@ -10,33 +10,33 @@ import (
 
 // writer is a Writer. Its fields are guarded by body.turn.
 type writer struct {
-	*body
-	order *order // nil but for separate streams
-	times *times // of a merged one
+	*sharedLog
+	order *order        // nil but for separate streams
+	times *arrivalTimes // of a merged one
 
-	elided  int64 // end of what Elide took out; it begins at plan.head()
-	punched int64 // how far the file system has freed it
-	pump    *pump // splice does not work here
-	hold    *hold // has bytes that the file did not take yet
+	elided  int64        // end of what Elide took out; it begins at plan.head()
+	punched int64        // how far the file system has freed it
+	pump    *pump        // splice does not work here
+	staging *stagingPipe // has bytes that the file did not take yet
 
-	mending   *mend
+	mending   *fileRepair
 	mendAfter int64 // size at which a failed mending is tried again
 
-	fenced *fencing // nil: no fence ends what is the log's
-	given  int64    // bytes behind that which another log has got
-	synced *synced  // nil: nothing was written that must be safe soon
+	fenced    *fenceState // nil: no fence ends what is the log's
+	tailMoved int64       // bytes behind that which another log has got
+	synced    *synced     // nil: nothing was written that must be safe soon
 
-	keepHead bool // nothing can be elided, whatever the plan says
-	probed   bool // that the file system can free what is punched
-	told     bool // ErrQuota was returned
-	noMemory bool // memory failed: go to a file
-	adrift   bool // there will be no file
-	flows    bool // much comes at a time
-	terminal bool // bytes come from one
+	keepHead      bool // nothing can be elided, whatever the plan says
+	probed        bool // that the file system can free what is punched
+	quotaReported bool // ErrQuota was returned
+	noMemory      bool // memory failed: go to a file
+	noFile        bool // there will be no file
+	flows         bool // much comes at a time
+	terminal      bool // bytes come from one
 }
 
-// fencing is the end of what is the log's.
-type fencing struct {
+// fenceState is the end of what is the log's.
+type fenceState struct {
 	fence fence
 	whole bool // it has come
 }
@@ -47,9 +47,9 @@ type synced struct {
 	at     time.Time
 }
 
-func newWriter(b *body, o *order) *writer {
+func newWriter(b *sharedLog, o *order) *writer {
 	b.users = 1
-	b.writer = &writer{body: b, order: o, elided: b.plan.head(), punched: b.plan.head()}
+	b.writer = &writer{sharedLog: b, order: o, elided: b.plan.head(), punched: b.plan.head()}
 	return b.writer
 }
 
@@ -58,7 +58,7 @@ func (w *writer) policy() Policy {
 	switch {
 	case w.keepHead:
 		return KeepHead
-	case w.adrift && w.plan.Policy != KeepHead: // its quota is ours, which ends nothing
+	case w.noFile && w.plan.Policy != KeepHead: // its quota is ours, which ends nothing
 		return Elide
 	}
 	return w.plan.Policy
@@ -77,25 +77,25 @@ func (w *writer) note(off, n int64) {
 // Splice moves up to most bytes from a pipe, or from the master of a terminal. Where
 // the kernel does not splice they go by read and write.
 func (w *writer) Splice(from int, most int64) (int64, error) {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	n, err := w.fill(&pipeEnd{w: w, fd: from}, most)
 	if n > 0 {
 		err = nil // it comes again
 	}
-	w.told = w.told || err == ErrQuota
+	w.quotaReported = w.quotaReported || err == ErrQuota
 	return n, err
 }
 
 // Append adds the bytes of p.
 func (w *writer) Append(p []byte) (int, error) {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if len(p) == 0 {
 		return 0, nil
 	}
 	n, err := w.fill(&piece{sys: w.disk.sys, p: p}, int64(len(p)))
-	w.told = w.told || err == ErrQuota
+	w.quotaReported = w.quotaReported || err == ErrQuota
 	return int(n), err
 }
 
@@ -135,7 +135,7 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 	}
 	h, room, err := w.target(src, room)
 	switch {
-	case w.drifts(err) || err == errNoPlace:
+	case w.dirGone(err) || err == errNoPlace:
 		return 0, true, nil
 	case err != nil:
 		return 0, false, w.refuse(src, err)
@@ -154,7 +154,7 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 		err = &Blocked{Err: err}
 	}
 	if inMemory {
-		w.disk.spare.give(w.body, h)
+		w.disk.spare.give(w.sharedLog, h)
 	}
 	return 0, more, err
 }
@@ -188,7 +188,7 @@ func (w *writer) grew(h *handle, n int64) {
 		w.hidden += n // until it was looked at
 	}
 	if w.mem != nil {
-		w.held += n
+		w.memoryBytes += n
 		w.disk.memory.Add(n)
 	}
 	w.mu.Unlock()
@@ -196,7 +196,7 @@ func (w *writer) grew(h *handle, n int64) {
 		w.disk.memfds.Add(1)
 	}
 	w.note(off, n)
-	w.veil(n)
+	w.hide(n)
 	if w.plan.Durability == OSCrash {
 		if w.synced == nil {
 			w.synced = &synced{}
@@ -204,14 +204,14 @@ func (w *writer) grew(h *handle, n int64) {
 		w.synced.behind += n
 	}
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(place{group: w.group}) // refused: the next step tries again, and tells
+		_ = w.moveOut(dirRef{group: w.group}) // refused: the next step tries again, and tells
 	}
 }
 
 // Seal says that no byte follows; a log is sealed even if an error is returned.
 func (w *writer) Seal() error {
-	w.turn.Lock()
-	defer w.turn.Unlock()
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
 	if w.sealed {
 		return nil
 	}
@@ -219,9 +219,9 @@ func (w *writer) Seal() error {
 }
 
 // end seals a log, if its writer has not.
-func (b *body) end() error {
-	b.turn.Lock()
-	defer b.turn.Unlock()
+func (b *sharedLog) end() error {
+	b.writerMu.Lock()
+	defer b.writerMu.Unlock()
 	if b.writer == nil {
 		return nil
 	}
@@ -232,12 +232,12 @@ func (b *body) end() error {
 func (w *writer) seal() error {
 	var err error
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(place{group: w.group}) // it stays in memory: nothing is lost
+		_ = w.moveOut(dirRef{group: w.group}) // it stays in memory: nothing is lost
 	}
 	if w.plan.Durability != Memory {
 		err = w.sync()
 	}
-	w.salvage()
+	w.flushStaged()
 	w.mendAtEnd()
 	w.mu.Lock()
 	w.sealed = true

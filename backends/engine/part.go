@@ -14,7 +14,7 @@ func newPart(j *job, s *stream, log spill.Writer, nonce string) *stream {
 	p := newStream(j, messages.Merged, -1, log)
 	p.end.shut = true
 	p.reader, p.moves = s, make(chan struct{}, 1)
-	if f, ok := log.(spill.Fenced); ok {
+	if f, ok := log.(spill.FencedWriter); ok {
 		f.SetFence(nonce)
 	}
 	return p
@@ -61,7 +61,7 @@ func (s *stream) shown() bool { return s.job.credits.reach(s.which, s.log.State(
 func (s *stream) stuck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	log, is := s.log.(spill.Holder)
+	log, is := s.log.(spill.StagingWriter)
 	return s.blocked.Load() != nil || is && log.Held() > 0
 }
 
@@ -98,7 +98,7 @@ func (s *stream) cutPart() (done bool, err error) {
 	if p == nil {
 		return true, nil
 	}
-	log, ok := p.log.(spill.Fenced)
+	log, ok := p.log.(spill.FencedWriter)
 	if !ok {
 		return false, nil
 	}

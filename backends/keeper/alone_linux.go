@@ -172,7 +172,7 @@ func (s *server) recoverLog() {
 		return
 	}
 	for id := range s.journal.past().jobs {
-		if err := s.store.Recall(string(id), uint8(messages.Merged), file, filepath.Join(s.options.Dir, markName)); err != nil {
+		if err := s.store.Reclaim(string(id), uint8(messages.Merged), file, filepath.Join(s.options.Dir, markName)); err != nil {
 			s.fault(id, fmt.Errorf("the log of the last keeper cannot be read: %w", err))
 		}
 	}

@@ -357,7 +357,7 @@ func (f *Fleet) openPast(id messages.UID) (spill.Log, error) {
 	if file == "" {
 		return nil, spill.ErrNotFound
 	}
-	if err := f.past.Recall(string(id), spill.Merged, file, filepath.Join(f.dir(id), markName)); err != nil && !errors.Is(err, spill.ErrExists) {
+	if err := f.past.Reclaim(string(id), spill.Merged, file, filepath.Join(f.dir(id), markName)); err != nil && !errors.Is(err, spill.ErrExists) {
 		return nil, refused(messages.OutputUnavailable, "log", "the log cannot be read: "+err.Error(), "it was in "+file)
 	}
 	return f.past.Open(string(id), spill.Merged)

@@ -22,11 +22,11 @@ func (k outputLogs) Open(id string, stream uint8) (spill.Log, error) {
 	small := k.small(id)
 	for _, o := range small {
 		if o.Stream == stream {
-			return spill.Whole(o.Data), nil
+			return spill.MemoryLog(o.Data), nil
 		}
 	}
 	if len(small) > 0 { // all is small: nothing came on this stream
-		return spill.Whole(nil), nil
+		return spill.MemoryLog(nil), nil
 	}
 	return k.keeper.Open(messages.UID(id), messages.Stream(stream))
 }
@@ -72,7 +72,7 @@ func (k outputLogs) States(ids []string) map[spill.Name]spill.State {
 		small := k.small(id)
 		for _, o := range small {
 			if o.Stream != journal.OrderOf {
-				all[spill.Name{ID: id, Stream: o.Stream}] = spill.Whole(o.Data).State()
+				all[spill.Name{ID: id, Stream: o.Stream}] = spill.MemoryLog(o.Data).State()
 			}
 		}
 		if len(small) == 0 {

@@ -19,7 +19,7 @@ type Reader struct {
 	o    ReaderOptions
 
 	mu    sync.Mutex
-	lines spill.Lines
+	lines spill.LineIndex
 	seen  lineMark // of the line that was read last
 }
 

@@ -54,9 +54,9 @@ func (g *grows) State() spill.State {
 func text(s string) *fake { return &fake{data: []byte(s)} }
 
 // counted is the line index of all of a log.
-func counted(t testing.TB, log spill.Log) *spill.Lines {
+func counted(t testing.TB, log spill.Log) *spill.LineIndex {
 	t.Helper()
-	var l spill.Lines
+	var l spill.LineIndex
 	for more := true; more; {
 		var err error
 		if more, err = l.Advance(log, 1<<20); err != nil {

@@ -10,7 +10,7 @@ import (
 // left out between them. Where they have more than the bytes of the options, each has at
 // most half of those. With lines, if they have seen all of the log, it tells how many
 // lines that is.
-func HeadTail(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, error) {
+func HeadTail(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) (View, error) {
 	v, err := ends(log, lines, head, tail, o)
 	if err == nil && head > 0 && tail > 0 && v.shown() > o.window() {
 		o.Bytes = max(1, int(o.window())/2)
@@ -29,7 +29,7 @@ func (v View) shown() (n int64) {
 	return n
 }
 
-func ends(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, error) {
+func ends(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) (View, error) {
 	st := log.State()
 	first, st, err := fetch(log, 0, end(st, 0, o.window()))
 	if err != nil {
@@ -51,7 +51,7 @@ func ends(log spill.Log, lines *spill.Lines, head, tail int, o Options) (View, e
 }
 
 // joinEnds makes one view of the two; they may overlap.
-func joinEnds(log spill.Log, lines *spill.Lines, first, last []span, st spill.State, o Options) (View, error) {
+func joinEnds(log spill.Log, lines *spill.LineIndex, first, last []span, st spill.State, o Options) (View, error) {
 	from, to := int64(0), st.Size
 	if len(first) > 0 {
 		from = first[len(first)-1].to
@@ -98,7 +98,7 @@ func behind(spans []span, from int64) []span {
 }
 
 // between tells what lies in [from, to).
-func between(lines *spill.Lines, first, last []span, from, to int64, st spill.State) []Span {
+func between(lines *spill.LineIndex, first, last []span, from, to int64, st spill.State) []Span {
 	parts := split(st, from, to)
 	var out []Span
 	for _, s := range parts {
@@ -117,7 +117,7 @@ func between(lines *spill.Lines, first, last []span, from, to int64, st spill.St
 }
 
 // omitted is how many lines lie between first and last; 0 if that is not known.
-func omitted(lines *spill.Lines, first, last []span) int64 {
+func omitted(lines *spill.LineIndex, first, last []span) int64 {
 	line := lineFromEnd(lines, last)
 	for _, s := range first {
 		if s.gap {

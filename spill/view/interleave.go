@@ -13,7 +13,7 @@ const maxPieces = 1 << 16
 // which they arrived, within the bytes of the options: of each what is behind a byte.
 // Each stream is decoded and cleaned by itself. What arrived after the order was taken,
 // or was not recorded, comes last: first stdout, then stderr.
-func Interleave(order iter.Seq[spill.Piece], stdout, stderr spill.Log, behind [2]int64, o Options) (View, error) {
+func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, behind [2]int64, o Options) (View, error) {
 	m := mixer{logs: [2]spill.Log{stdout, stderr}, behind: behind, style: o.Style}
 	for i, log := range m.logs {
 		m.states[i] = log.State()
@@ -44,11 +44,11 @@ type mixer struct {
 
 // lastPieces are the pieces that hold the last n bytes that were kept, the first
 // of them cut to fit.
-func (m *mixer) lastPieces(order iter.Seq[spill.Piece], n int64) []spill.Piece {
-	var out []spill.Piece
+func (m *mixer) lastPieces(order iter.Seq[spill.Segment], n int64) []spill.Segment {
+	var out []spill.Segment
 	ends := m.behind
 	total := int64(0)
-	add := func(p spill.Piece) {
+	add := func(p spill.Segment) {
 		i := p.Stream - spill.Stdout
 		if early := m.behind[i] - p.Offset; early > 0 {
 			p.Offset, p.Length = p.Offset+early, p.Length-early
@@ -69,7 +69,7 @@ func (m *mixer) lastPieces(order iter.Seq[spill.Piece], n int64) []spill.Piece {
 		add(p)
 	}
 	for i, st := range m.states {
-		add(spill.Piece{Stream: spill.Stdout + uint8(i), Offset: ends[i], Length: st.Size - ends[i]})
+		add(spill.Segment{Stream: spill.Stdout + uint8(i), Offset: ends[i], Length: st.Size - ends[i]})
 	}
 	if total > n {
 		p := &out[0]
@@ -81,7 +81,7 @@ func (m *mixer) lastPieces(order iter.Seq[spill.Piece], n int64) []spill.Piece {
 }
 
 // kept is how many bytes of a piece there are.
-func (m *mixer) kept(p spill.Piece) int64 {
+func (m *mixer) kept(p spill.Segment) int64 {
 	n := int64(0)
 	for _, s := range split(m.states[p.Stream-spill.Stdout], p.Offset, p.Offset+p.Length) {
 		if !s.gap {
@@ -92,7 +92,7 @@ func (m *mixer) kept(p spill.Piece) int64 {
 }
 
 // add appends the text of a piece.
-func (m *mixer) add(p spill.Piece) error {
+func (m *mixer) add(p spill.Segment) error {
 	i := p.Stream - spill.Stdout
 	log := m.logs[i]
 	spans, st, err := fetch(log, p.Offset, p.Offset+p.Length)

@@ -10,11 +10,11 @@ import (
 
 // arrive makes two logs and their order of texts that begin with the number of
 // their stream.
-func arrive(texts ...string) (order []spill.Piece, logs [2]*fake) {
+func arrive(texts ...string) (order []spill.Segment, logs [2]*fake) {
 	logs = [2]*fake{{}, {}}
 	for _, s := range texts {
 		i := s[0] - '1'
-		order = append(order, spill.Piece{Stream: spill.Stdout + i, Offset: int64(len(logs[i].data)), Length: int64(len(s) - 1)})
+		order = append(order, spill.Segment{Stream: spill.Stdout + i, Offset: int64(len(logs[i].data)), Length: int64(len(s) - 1)})
 		logs[i].data = append(logs[i].data, s[1:]...)
 	}
 	return order, logs

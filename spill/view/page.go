@@ -18,7 +18,7 @@ const pageChunk = 64 << 10
 // the first alone is too long. Lines that are not counted yet are ErrUncounted;
 // a page behind the last line is empty. Where a gap hides the line, the page
 // begins with the gap.
-func Page(log spill.Log, lines *spill.Lines, from int64, limit int, o Options) (View, error) {
+func Page(log spill.Log, lines *spill.LineIndex, from int64, limit int, o Options) (View, error) {
 	from = max(1, from)
 	st := log.State()
 	ends, _ := lines.Ends()
@@ -37,7 +37,7 @@ func Page(log spill.Log, lines *spill.Lines, from int64, limit int, o Options) (
 }
 
 // find is where a line begins; exact is false if a gap hides it.
-func find(log spill.Log, lines *spill.Lines, line int64) (off int64, exact bool, err error) {
+func find(log spill.Log, lines *spill.LineIndex, line int64) (off int64, exact bool, err error) {
 	if off, ends, hid := lines.Hidden(); hid && line > ends+1 {
 		return off, false, nil
 	}

@@ -20,7 +20,7 @@ func Tail(log spill.Log, o Options) (View, error) {
 // begins with a whole line unless the last line alone is too long; n <= 0
 // is as many as fit. With lines, if they have seen all of the log, it can tell
 // the number of the first.
-func TailLines(log spill.Log, lines *spill.Lines, n int, o Options) (View, error) {
+func TailLines(log spill.Log, lines *spill.LineIndex, n int, o Options) (View, error) {
 	spans, st, err := tail(log, o)
 	if err != nil {
 		return View{}, err
@@ -44,7 +44,7 @@ func asOf(spans []span, before, now spill.State) spill.State {
 }
 
 // show renders spans that were chosen.
-func show(log spill.Log, lines *spill.Lines, spans []span, st spill.State, o Options) (View, error) {
+func show(log spill.Log, lines *spill.LineIndex, spans []span, st spill.State, o Options) (View, error) {
 	var v View
 	var err error
 	if v.Spans, err = render(log, spans, st, o.Style); err != nil {
@@ -126,7 +126,7 @@ func beginsLine(log spill.Log, off int64) bool {
 
 // lineFromEnd is the number of the line in which spans begin, counted back from
 // the end of what lines have seen; 0 if that is not where spans end.
-func lineFromEnd(lines *spill.Lines, spans []span) int64 {
+func lineFromEnd(lines *spill.LineIndex, spans []span) int64 {
 	first, last := spans[0], spans[len(spans)-1]
 	if first.from == 0 {
 		return 1

@@ -254,7 +254,7 @@ func TestViewOfWhatIsNotWhole(t *testing.T) {
 }
 
 func TestPageOfWhatIsNotCounted(t *testing.T) {
-	if _, err := Page(text("one\ntwo\n"), new(spill.Lines), 3, 1, Options{}); err != ErrUncounted {
+	if _, err := Page(text("one\ntwo\n"), new(spill.LineIndex), 3, 1, Options{}); err != ErrUncounted {
 		t.Fatalf("got %v", err)
 	}
 }
