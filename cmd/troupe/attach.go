@@ -58,16 +58,16 @@ type attachSession struct {
 	*daemonCommand
 	at           *client.Attachment
 	screen       *printer
-	detachKeys   []byte            // the keys that leave it
-	cleaner      *view.Cleaner     // of a terminal
-	size         messages.Terminal // that of the job has had last
-	pty          bool              // the job has a terminal, at which we sit: ours only passes on
-	modes        string            // what ours is told to be as the job's is
-	raw          bool              // our terminal is shown what that of the job is
-	queryFilter  view.Mute         // … and is not asked what others answer
-	answers      int64             // it answers from this byte on; negative: nothing
-	shown        int64             // bytes of the output, as far as it was heard
-	typed        bool              // by a person: what cannot be sent is said, and forgotten
+	detachKeys   []byte              // the keys that leave it
+	cleaner      *view.Cleaner       // of a terminal
+	size         messages.Terminal   // that of the job has had last
+	pty          bool                // the job has a terminal, at which we sit: ours only passes on
+	modes        string              // what ours is told to be as the job's is
+	raw          bool                // our terminal is shown what that of the job is
+	queryFilter  view.TerminalFilter // … and is not asked what others answer
+	answers      int64               // it answers from this byte on; negative: nothing
+	shown        int64               // bytes of the output, as far as it was heard
+	typed        bool                // by a person: what cannot be sent is said, and forgotten
 	window       *sendWindow
 	errors       *client.Output // the second stream; nil: there is one
 	lease        chan struct{}  // closed when we may type

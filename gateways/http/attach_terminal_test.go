@@ -69,7 +69,7 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	a.heardUntil("got 2;1.")
 	asked := int64(strings.Index(string(a.data), "\x1b[6n") + 4)
 	require.GreaterOrEqual(t, answers.Offset, asked, "what the daemon has answered")
-	require.NotContains(t, string((&view.Mute{}).Append(nil, a.data[:answers.Offset])), "\x1b[6n")
+	require.NotContains(t, string((&view.TerminalFilter{}).Append(nil, a.data[:answers.Offset])), "\x1b[6n")
 
 	d.enter(job.ID)
 	before := len(a.data)

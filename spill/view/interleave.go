@@ -14,7 +14,7 @@ const maxPieces = 1 << 16
 // Each stream is decoded and cleaned by itself. What arrived after the order was taken,
 // or was not recorded, comes last: first stdout, then stderr.
 func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, behind [2]int64, o Options) (View, error) {
-	m := mixer{logs: [2]spill.Log{stdout, stderr}, behind: behind, style: o.Style}
+	m := interleaver{logs: [2]spill.Log{stdout, stderr}, behind: behind, style: o.Style}
 	for i, log := range m.logs {
 		m.states[i] = log.State()
 	}
@@ -29,8 +29,8 @@ func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, behind 
 	return m.view(), nil
 }
 
-// mixer puts pieces of two streams together; stream Stdout is at 0.
-type mixer struct {
+// interleaver puts pieces of two streams together; stream Stdout is at 0.
+type interleaver struct {
 	logs    [2]spill.Log
 	states  [2]spill.State
 	behind  [2]int64
@@ -44,7 +44,7 @@ type mixer struct {
 
 // lastPieces are the pieces that hold the last n bytes that were kept, the first
 // of them cut to fit.
-func (m *mixer) lastPieces(order iter.Seq[spill.Segment], n int64) []spill.Segment {
+func (m *interleaver) lastPieces(order iter.Seq[spill.Segment], n int64) []spill.Segment {
 	var out []spill.Segment
 	ends := m.behind
 	total := int64(0)
@@ -81,7 +81,7 @@ func (m *mixer) lastPieces(order iter.Seq[spill.Segment], n int64) []spill.Segme
 }
 
 // kept is how many bytes of a piece there are.
-func (m *mixer) kept(p spill.Segment) int64 {
+func (m *interleaver) kept(p spill.Segment) int64 {
 	n := int64(0)
 	for _, s := range split(m.states[p.Stream-spill.Stdout], p.Offset, p.Offset+p.Length) {
 		if !s.gap {
@@ -92,7 +92,7 @@ func (m *mixer) kept(p spill.Segment) int64 {
 }
 
 // add appends the text of a piece.
-func (m *mixer) add(p spill.Segment) error {
+func (m *interleaver) add(p spill.Segment) error {
 	i := p.Stream - spill.Stdout
 	log := m.logs[i]
 	spans, st, err := fetch(log, p.Offset, p.Offset+p.Length)
@@ -126,7 +126,7 @@ func (m *mixer) add(p spill.Segment) error {
 
 // text is the next text of stream i. A rune that is not whole waits for the next
 // piece of its stream.
-func (m *mixer) text(i uint8, p []byte) string {
+func (m *interleaver) text(i uint8, p []byte) string {
 	if m.style != Verbatim {
 		return string(m.clean[i].Append(nil, p))
 	}
@@ -138,7 +138,7 @@ func (m *mixer) text(i uint8, p []byte) string {
 
 // end adds what was held back. Of a stream that goes on, a part of a rune is not
 // shown yet.
-func (m *mixer) end() {
+func (m *interleaver) end() {
 	for i := range m.logs {
 		if !m.states[i].Closed {
 			m.clean[i].part, m.part[i] = nil, nil
@@ -155,7 +155,7 @@ func (m *mixer) end() {
 }
 
 // trim drops from the front what bytes that are no UTF-8 have made too long.
-func (m *mixer) trim(n int64) {
+func (m *interleaver) trim(n int64) {
 	for i := len(m.spans) - 1; i >= 0; i-- {
 		s := &m.spans[i]
 		if s.Kind != Shown {
@@ -171,7 +171,7 @@ func (m *mixer) trim(n int64) {
 }
 
 // view is the sum of both streams; its offsets are those of no single log.
-func (m *mixer) view() View {
+func (m *interleaver) view() View {
 	v := View{Spans: m.spans}.finish(spill.State{
 		Size:   m.states[0].Size + m.states[1].Size,
 		Closed: m.states[0].Closed && m.states[1].Closed,

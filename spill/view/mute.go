@@ -12,24 +12,24 @@ const maxHeld = 4 << 10
 // enq asks a terminal who it is, as one byte.
 const enq = 0x05
 
-// Mute is for who shows the output of a job on a real terminal, byte for byte. It
+// TerminalFilter is for who shows the output of a job on a real terminal, byte for byte. It
 // takes out what makes that terminal answer as if somebody had typed, unless it is the
 // one that answers (docs/decisions/024), and what reads or writes the clipboard.
 // It keeps its state from one piece to the next; Questions may change between two. The
 // zero Mute is ready, and leaves in neither.
-type Mute struct {
+type TerminalFilter struct {
 	Questions bool // leave questions in
 	Clipboard bool // let the job write the clipboard; read it, it never may
 
-	state  parser.State
-	held   []byte // of the sequence so far
-	passes bool   // … which is a string that is passed on as it comes
-	drops  bool   // … or one that is not
-	closed bool   // a string was ended for it: its ST is out already
+	state   parser.State
+	pending []byte // of the sequence so far
+	allows  bool   // … which is a string that is passed on as it comes
+	drops   bool   // … or one that is not
+	closed  bool   // a string was ended for it: its ST is out already
 }
 
 // Append adds to dst what of p is left.
-func (m *Mute) Append(dst, p []byte) []byte {
+func (m *TerminalFilter) Append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		var n int
 		switch {
@@ -50,7 +50,7 @@ func isText(state parser.State) bool {
 	return state >= parser.OscStringState || state == parser.DcsStringState
 }
 
-func (m *Mute) ground(dst, p []byte) ([]byte, int) {
+func (m *TerminalFilter) ground(dst, p []byte) ([]byte, int) {
 	n := bytes.IndexAny(p, "\x1b\x05")
 	if n < 0 {
 		return append(dst, p...), len(p)
@@ -65,22 +65,22 @@ func (m *Mute) ground(dst, p []byte) ([]byte, int) {
 	return dst, n + 1
 }
 
-func (m *Mute) begin() {
-	m.state, m.held, m.passes, m.drops = parser.EscapeState, append(m.held[:0], 0x1b), false, false
+func (m *TerminalFilter) begin() {
+	m.state, m.pending, m.allows, m.drops = parser.EscapeState, append(m.pending[:0], 0x1b), false, false
 }
 
 // over ends a sequence that is passed on as it is, or not at all.
-func (m *Mute) over(dst []byte, pass bool) []byte {
-	if pass && len(m.held) <= maxHeld {
-		dst = append(dst, m.held...)
+func (m *TerminalFilter) over(dst []byte, pass bool) []byte {
+	if pass && len(m.pending) <= maxHeld {
+		dst = append(dst, m.pending...)
 	}
-	m.state, m.held = parser.GroundState, m.held[:0]
+	m.state, m.pending = parser.GroundState, m.pending[:0]
 	return dst
 }
 
 // sequence takes one byte of an escape sequence. One that is cut off means nothing, and
 // what is left of it could become part of another: it is left out.
-func (m *Mute) sequence(dst []byte, b byte) ([]byte, int) {
+func (m *TerminalFilter) sequence(dst []byte, b byte) ([]byte, int) {
 	ended := m.closed
 	m.closed = false
 	switch {
@@ -100,23 +100,23 @@ func (m *Mute) sequence(dst []byte, b byte) ([]byte, int) {
 		}
 		return append(dst, b), 1
 	}
-	if len(m.held) <= maxHeld {
-		m.held = append(m.held, b)
+	if len(m.pending) <= maxHeld {
+		m.pending = append(m.pending, b)
 	}
 	m.state = next
 	switch {
 	case isText(next):
-		m.passes = next == parser.SosStringState || next == parser.PmStringState
+		m.allows = next == parser.SosStringState || next == parser.PmStringState
 		if next == parser.DcsStringState {
-			m.drops = !m.Questions && asksDCS(m.held)
-			m.passes = !m.drops
+			m.drops = !m.Questions && asksDCS(m.pending)
+			m.allows = !m.drops
 		}
-		if m.passes {
-			dst = append(dst, m.held...)
-			m.held = m.held[:0]
+		if m.allows {
+			dst = append(dst, m.pending...)
+			m.pending = m.pending[:0]
 		}
 	case action == parser.DispatchAction:
-		return m.over(dst, m.Questions || !asks(m.held)), 1
+		return m.over(dst, m.Questions || !asks(m.pending)), 1
 	case next == parser.GroundState: // cut off
 		return m.over(dst, false), 1
 	}
@@ -125,7 +125,7 @@ func (m *Mute) sequence(dst []byte, b byte) ([]byte, int) {
 
 // string takes a part of a string, up to its end. What ends it is made ST: behind it
 // something may be left out.
-func (m *Mute) string(dst, p []byte) ([]byte, int) {
+func (m *TerminalFilter) string(dst, p []byte) ([]byte, int) {
 	n := bytes.IndexAny(p, "\a\x1b\x18\x1a")
 	for n >= 0 && p[n] == '\a' && m.state != parser.OscStringState {
 		more := bytes.IndexAny(p[n+1:], "\a\x1b\x18\x1a")
@@ -143,15 +143,15 @@ func (m *Mute) string(dst, p []byte) ([]byte, int) {
 	if n < 0 {
 		return dst, len(p)
 	}
-	pass := m.passes || !m.drops && len(m.held) <= maxHeld && m.lets()
+	pass := m.allows || !m.drops && len(m.pending) <= maxHeld && m.lets()
 	if pass {
 		if p[n] == 0x1b || p[n] == '\a' {
-			dst = append(append(dst, m.held...), "\x1b\\"...)
-		} else if m.passes {
+			dst = append(append(dst, m.pending...), "\x1b\\"...)
+		} else if m.allows {
 			dst = append(dst, p[n])
 		}
 	}
-	m.state, m.held = parser.GroundState, m.held[:0]
+	m.state, m.pending = parser.GroundState, m.pending[:0]
 	if p[n] == 0x1b {
 		m.begin()
 		m.closed = true
@@ -161,30 +161,30 @@ func (m *Mute) string(dst, p []byte) ([]byte, int) {
 
 // inString keeps or passes on a part of a string. Of one that is longer than what is
 // held back, its beginning tells.
-func (m *Mute) inString(dst, p []byte) []byte {
+func (m *TerminalFilter) inString(dst, p []byte) []byte {
 	switch {
-	case m.passes:
+	case m.allows:
 		return append(dst, p...)
 	case m.drops:
 		return dst
 	}
-	room := min(len(p), maxHeld-len(m.held))
-	m.held = append(m.held, p[:max(room, 0)]...)
+	room := min(len(p), maxHeld-len(m.pending))
+	m.pending = append(m.pending, p[:max(room, 0)]...)
 	if room == len(p) {
 		return dst
 	}
 	m.drops = !m.lets()
-	if m.passes = !m.drops; m.passes {
-		dst = append(append(dst, m.held...), p[max(room, 0):]...)
+	if m.allows = !m.drops; m.allows {
+		dst = append(append(dst, m.pending...), p[max(room, 0):]...)
 	}
-	m.held = m.held[:0]
+	m.pending = m.pending[:0]
 	return dst
 }
 
 // lets reports whether a string that is held back may be passed on.
-func (m *Mute) lets() bool {
-	body := m.held[2:]
-	if m.held[1] == '_' { // of the kitty graphics, each is answered
+func (m *TerminalFilter) lets() bool {
+	body := m.pending[2:]
+	if m.pending[1] == '_' { // of the kitty graphics, each is answered
 		return m.Questions || len(body) == 0 || body[0] != 'G'
 	}
 	kind, rest, _ := bytes.Cut(body, []byte{';'})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func muted(m Mute, pieces ...string) string {
+func muted(m TerminalFilter, pieces ...string) string {
 	var out []byte
 	for _, p := range pieces {
 		out = m.Append(out, []byte(p))
@@ -40,7 +40,7 @@ func TestSecurityMute(t *testing.T) {
 		"a\x1bPq~\x1b[6nb":                      "a\x1bPq~\x1b\\b",
 		"a\x1b[31":                              "a",
 	} {
-		if got := muted(Mute{}, in); got != want {
+		if got := muted(TerminalFilter{}, in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
@@ -48,21 +48,21 @@ func TestSecurityMute(t *testing.T) {
 
 func TestMuteLeavesQuestionsToWhoAnswers(t *testing.T) {
 	const in = "a\x1b[c\x1b[6n\x05\x1bZ\x1b]11;?\x1b\\\x1bP+q544e\x1b\\\x1b_Gi=1;x\x1b\\b"
-	if got := muted(Mute{Questions: true}, in); got != in {
+	if got := muted(TerminalFilter{Questions: true}, in); got != in {
 		t.Errorf("%q becomes %q", in, got)
 	}
 	const copies = "a\x1b]52;c;aGk=\x1b\\b"
-	if got := muted(Mute{Clipboard: true}, copies+"\x1b]52;c;?\x07"); got != copies {
+	if got := muted(TerminalFilter{Clipboard: true}, copies+"\x1b]52;c;?\x07"); got != copies {
 		t.Errorf("%q becomes %q", copies, got)
 	}
-	if got := muted(Mute{Questions: true}, copies+"\x1b]52;c;?\x07"); got != "ab" {
+	if got := muted(TerminalFilter{Questions: true}, copies+"\x1b]52;c;?\x07"); got != "ab" {
 		t.Errorf("%q becomes %q", copies, got)
 	}
 }
 
 // A question belongs to where it ends.
 func TestMuteChangesBetweenPieces(t *testing.T) {
-	var m Mute
+	var m TerminalFilter
 	out := m.Append(nil, []byte("a\x1b[6nb\x1b["))
 	m.Questions = true
 	out = m.Append(out, []byte("5nc"))
@@ -73,20 +73,20 @@ func TestMuteChangesBetweenPieces(t *testing.T) {
 
 func TestMutePassesLongStrings(t *testing.T) {
 	picture := "\x1bPq" + strings.Repeat("#0~", 100_000) + "\x1b\\"
-	if got := muted(Mute{}, "a"+picture+"b"); got != "a"+picture+"b" {
+	if got := muted(TerminalFilter{}, "a"+picture+"b"); got != "a"+picture+"b" {
 		t.Errorf("a picture of %d bytes becomes %d", len(picture), len(got)-2)
 	}
 	title := "\x1b]0;" + strings.Repeat("x", 10*maxHeld) + "\x1b\\"
-	if got := muted(Mute{}, title); got != title {
+	if got := muted(TerminalFilter{}, title); got != title {
 		t.Errorf("a title of %d bytes becomes %d", len(title), len(got))
 	}
-	if got := muted(Mute{}, "a\x1b]52;c;"+strings.Repeat("x", 10*maxHeld)+"\x07b"); got != "ab" {
+	if got := muted(TerminalFilter{}, "a\x1b]52;c;"+strings.Repeat("x", 10*maxHeld)+"\x07b"); got != "ab" {
 		t.Errorf("a large clipboard: %d bytes are left", len(got))
 	}
-	var m Mute
+	var m TerminalFilter
 	m.Append(nil, []byte("\x1b["+strings.Repeat("1;", 1<<20)))
-	if cap(m.held) > 4*maxHeld {
-		t.Errorf("%d bytes are held back", cap(m.held))
+	if cap(m.pending) > 4*maxHeld {
+		t.Errorf("%d bytes are held back", cap(m.pending))
 	}
 }
 
@@ -99,15 +99,15 @@ func FuzzMute(f *testing.F) {
 	f.Add([]byte("\x1b\x05\x1b[1\x05m"), uint8(1), false)
 	f.Add([]byte("\x1bP\x1b[6n\x1b\\\x1b_G\x1b\x1b[c\x18\x1b]52;\x1b]\a"), uint8(2), true)
 	f.Fuzz(func(t *testing.T, p []byte, step uint8, questions bool) {
-		whole := muted(Mute{Questions: questions}, string(p))
+		whole := muted(TerminalFilter{Questions: questions}, string(p))
 		var pieces []string
 		for i, n := 0, int(step%7)+1; i < len(p); i += n {
 			pieces = append(pieces, string(p[i:min(len(p), i+n)]))
 		}
-		if got := muted(Mute{Questions: questions}, pieces...); got != whole {
+		if got := muted(TerminalFilter{Questions: questions}, pieces...); got != whole {
 			t.Fatalf("%q in pieces becomes %q, whole %q", p, got, whole)
 		}
-		if again := muted(Mute{Questions: questions}, whole); again != whole {
+		if again := muted(TerminalFilter{Questions: questions}, whole); again != whole {
 			t.Fatalf("%q becomes %q, and that %q", p, whole, again)
 		}
 	})
