@@ -39,7 +39,7 @@ func TestR287_CopiesAreRawOrClean(t *testing.T) {
 	require.Equal(t, int64(len(raw+many)), next)
 	require.True(t, asIs.String() == raw+many, "%.40q", asIs.String())
 
-	c := artifact.NewClean(&cleaned, artifact.CleanOptions{})
+	c := artifact.NewTextCleaner(&cleaned, artifact.CleanOptions{})
 	_, err = dialects.Copy(t.Context(), h, job, messages.Merged, 0, -1, c, nil)
 	require.NoError(t, errors.Join(err, c.Close()))
 	require.True(t, cleaned.String() == "red\n\uFFFD"+many, "%.40q", cleaned.String())
@@ -49,7 +49,7 @@ func TestR287_CopiesAreRawOrClean(t *testing.T) {
 	require.Equal(t, int64(len(raw)+6), next)
 	require.Equal(t, "ééé", rest.String())
 
-	_, err = dialects.Copy(t.Context(), h, job, messages.Merged, 0, -1, artifact.NewClean(failing{}, artifact.CleanOptions{}), nil)
+	_, err = dialects.Copy(t.Context(), h, job, messages.Merged, 0, -1, artifact.NewTextCleaner(failing{}, artifact.CleanOptions{}), nil)
 	require.ErrorIs(t, err, dialects.ErrWrite)
 	require.ErrorIs(t, err, io.ErrShortWrite, "a disk that is full")
 	ctx, stop := context.WithCancel(t.Context())

@@ -30,7 +30,7 @@ func excerpt(ctx context.Context, r io.ReaderAt, size int64) (string, bool, erro
 		return text, false, err
 	}
 	if total > maxLines {
-		ends, err := artifact.ReadEnds(r, size, total, artifact.EndsOptions{Head: endLines, Tail: endLines, Bytes: maxBytes})
+		ends, err := artifact.ReadHeadTail(r, size, total, artifact.HeadTailOptions{Head: endLines, Tail: endLines, Bytes: maxBytes})
 		if err != nil {
 			return "", false, err
 		}

@@ -15,8 +15,8 @@ import (
 // somebody asked: in memory while it is small, else in a file.
 type capture struct {
 	work  chan struct{} // held by who reads the log: the host may take long
-	clean *artifact.Clean
-	large *artifact.Large
+	clean *artifact.TextCleaner
+	large *artifact.SpillBuffer
 
 	mu      sync.Mutex // never held while the host is asked
 	from    int64      // of the log
@@ -32,24 +32,24 @@ func (s *Session) newCapture() *capture {
 			return s.o.Files.CreateNew(func(int) string { return artifact.LargeName(s.o.Now()) })
 		}
 	}
-	c := &capture{work: make(chan struct{}, 1), large: artifact.NewLarge(artifact.LargeThreshold(func(name string) string { return shell.Value(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
-	c.clean = artifact.NewClean(c.large, artifact.CleanOptions{DropCR: true})
+	c := &capture{work: make(chan struct{}, 1), large: artifact.NewSpillBuffer(artifact.LargeThreshold(func(name string) string { return shell.Value(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
+	c.clean = artifact.NewTextCleaner(c.large, artifact.CleanOptions{DropCR: true})
 	return c
 }
 
 // collect takes up what a command has written since, and is what it has written so far.
 // With last nothing follows, and the next look finds nothing.
-func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.LargeResult, error) {
+func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.SpillResult, error) {
 	c := e.out
 	select {
 	case c.work <- struct{}{}:
 		defer c.release()
 	case <-ctx.Done():
-		return artifact.LargeResult{}, ctx.Err()
+		return artifact.SpillResult{}, ctx.Err()
 	}
 	from, gone := c.read()
 	if gone {
-		return artifact.LargeResult{}, nil
+		return artifact.SpillResult{}, nil
 	}
 	if c.isClosed() {
 		return c.take(last), nil
@@ -70,7 +70,7 @@ func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifac
 }
 
 // take is what was taken; with last it is cleared. Called by who holds the work.
-func (c *capture) take(last bool) artifact.LargeResult {
+func (c *capture) take(last bool) artifact.SpillResult {
 	r := c.large.Result()
 	if last {
 		c.mu.Lock()

@@ -40,7 +40,7 @@ const (
 )
 
 // LargeText is what is shown of an output: all of it, or where it is and how it begins.
-func LargeText(out artifact.LargeResult) string {
+func LargeText(out artifact.SpillResult) string {
 	switch {
 	case !out.Large:
 		return strings.TrimSpace(out.Text)
@@ -62,7 +62,7 @@ func Size(n int64) string {
 }
 
 // output tells of an output in the details.
-func (d *Details) output(out artifact.LargeResult) {
+func (d *Details) output(out artifact.SpillResult) {
 	d.OutputBytes = out.Bytes
 	if out.Large {
 		d.OutputTail = out.Tail

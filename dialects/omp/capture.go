@@ -88,11 +88,11 @@ func notKept(job messages.Job) int64 {
 }
 
 // window makes one whose file is an artifact, if there are any.
-func (s *Session) window() *artifact.Window {
+func (s *Session) window() *artifact.TailBuffer {
 	if s.o.Files == nil {
-		return artifact.NewWindow(window, nil)
+		return artifact.NewTailBuffer(window, nil)
 	}
-	return artifact.NewWindow(window, func() (*artifact.File, error) {
+	return artifact.NewTailBuffer(window, func() (*artifact.File, error) {
 		file, err := s.o.Files.Create(artifact.ToolBash)
 		if err != nil {
 			s.o.Log.Warn("no artifact could be made", "error", err)
@@ -130,11 +130,11 @@ func (s *Session) read(ctx context.Context, job messages.Job, stream messages.St
 
 // cleaner is a writer that leaves of bytes what is text, and pictures for a
 // user who wants them; of that the first lines or, with 0, all. Close it.
-func (s *Session) cleaner(w io.Writer, lines int) *artifact.Clean {
+func (s *Session) cleaner(w io.Writer, lines int) *artifact.TextCleaner {
 	if lines > 0 {
 		w = &firstLines{w: w, mark: shell.HeadMark{Lines: lines}}
 	}
-	return artifact.NewClean(w, artifact.CleanOptions{Sixel: s.sixel()})
+	return artifact.NewTextCleaner(w, artifact.CleanOptions{Sixel: s.sixel()})
 }
 
 func (s *Session) sixel() bool {
@@ -205,7 +205,7 @@ func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
 		s.o.Minimized(info)
 	}
 	s.o.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
-	w := artifact.NewWindow(window, nil)
+	w := artifact.NewTailBuffer(window, nil)
 	_, _ = io.WriteString(w, short) // a window takes everything
 	c := summary(w.Close(""))
 	c.TotalBytes, c.TotalLines, c.Minimized = int64(len(raw)), lines(raw), true

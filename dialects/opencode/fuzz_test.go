@@ -42,7 +42,7 @@ func FuzzPreview(f *testing.F) {
 		if all != "" && !strings.HasSuffix(all, "\n") {
 			total++
 		}
-		ends, err := artifact.ReadEnds(strings.NewReader(all), int64(len(all)), total, s.ends(lines))
+		ends, err := artifact.ReadHeadTail(strings.NewReader(all), int64(len(all)), total, s.ends(lines))
 		if err != nil {
 			t.Fatal(err)
 		}

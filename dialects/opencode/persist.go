@@ -97,12 +97,12 @@ func (s *Session) long(l dialects.Log, size, lost int64) (shown, error) {
 	return shown{text: s.s.preview(out), cut: true, note: notKept(size-kept, label)}, nil
 }
 
-func (s *Session) readEnds(ctx context.Context, r io.ReaderAt, size int64) (artifact.Ends, error) {
+func (s *Session) readEnds(ctx context.Context, r io.ReaderAt, size int64) (artifact.HeadTail, error) {
 	total, err := artifact.CountLines(ctx, r, size)
 	if err != nil {
-		return artifact.Ends{}, err
+		return artifact.HeadTail{}, err
 	}
-	return artifact.ReadEnds(r, size, total, s.s.ends(total))
+	return artifact.ReadHeadTail(r, size, total, s.s.ends(total))
 }
 
 // persist makes the file of a stream, and says how much of it the file has (R-166 to

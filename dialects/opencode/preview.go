@@ -14,7 +14,7 @@ type long struct {
 	label string // stdout or stderr
 	path  string // of the file that has it; "": there is none
 	cut   string // how large that file could become, if it is not all of it
-	ends  artifact.Ends
+	ends  artifact.HeadTail
 }
 
 // number writes a count for people.
@@ -57,11 +57,11 @@ func unended(s string) string { return strings.TrimSuffix(s, "\n") }
 // ends says how much of the ends of an output is shown. Few lines keep to the limit of
 // what is shown whole; many may pass it, but both streams together stay below
 // the net.
-func (s Settings) ends(total int64) artifact.EndsOptions {
+func (s Settings) ends(total int64) artifact.HeadTailOptions {
 	if s.NoFiles {
-		return artifact.EndsOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(s.MaxOutputBytes, s.share())}
+		return artifact.HeadTailOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(s.MaxOutputBytes, s.share())}
 	}
-	o := artifact.EndsOptions{Head: s.TruncatedHeadLines, Tail: s.TruncatedTailLines, Bytes: s.share()}
+	o := artifact.HeadTailOptions{Head: s.TruncatedHeadLines, Tail: s.TruncatedTailLines, Bytes: s.share()}
 	if total <= int64(o.Head+o.Tail) {
 		o.Bytes = min(s.MaxOutputBytes, s.share())
 	}

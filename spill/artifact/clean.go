@@ -13,10 +13,10 @@ type CleanOptions struct {
 	Sixel  bool // pictures in SIXEL stay (R-083, see SixelAllowed)
 }
 
-// Clean passes a stream of bytes on as text that models read: without escape sequences
+// TextCleaner passes a stream of bytes on as text that models read: without escape sequences
 // and control characters, in UTF-8, whatever pieces it comes in. Close
 // it. It is not safe for concurrent use.
-type Clean struct {
+type TextCleaner struct {
 	w io.Writer
 	o CleanOptions
 	c view.Cleaner
@@ -26,11 +26,11 @@ type Clean struct {
 	cut []byte // what is left of a piece without its CRs
 }
 
-// NewClean makes a Clean that writes to w.
-func NewClean(w io.Writer, o CleanOptions) *Clean { return &Clean{w: w, o: o} }
+// NewTextCleaner makes a Clean that writes to w.
+func NewTextCleaner(w io.Writer, o CleanOptions) *TextCleaner { return &TextCleaner{w: w, o: o} }
 
 // Write passes p on. An error is that of the writer behind it.
-func (c *Clean) Write(p []byte) (int, error) {
+func (c *TextCleaner) Write(p []byte) (int, error) {
 	n := len(p)
 	c.buf = c.buf[:0]
 	for len(p) > 0 { // in parts, so that little is held
@@ -44,7 +44,7 @@ func (c *Clean) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *Clean) add(p []byte) {
+func (c *TextCleaner) add(p []byte) {
 	if c.o.DropCR && bytes.IndexByte(p, '\r') >= 0 {
 		c.cut = c.cut[:0]
 		for _, b := range p {
@@ -61,16 +61,16 @@ func (c *Clean) add(p []byte) {
 	c.s.split(p, c.text, c.picture)
 }
 
-func (c *Clean) text(p []byte) { c.buf = c.c.Append(c.buf, p) }
+func (c *TextCleaner) text(p []byte) { c.buf = c.c.Append(c.buf, p) }
 
 // picture passes a whole sequence on. What it interrupts is at its end, as it would
 // be on a terminal.
-func (c *Clean) picture(p []byte) {
+func (c *TextCleaner) picture(p []byte) {
 	c.buf = c.c.Append(c.buf, []byte("\x1b\\"))
 	c.buf = append(c.c.End(c.buf), p...)
 }
 
-func (c *Clean) flush() error {
+func (c *TextCleaner) flush() error {
 	if len(c.buf) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c *Clean) flush() error {
 }
 
 // Close passes on what was held back. It does not close the writer behind it.
-func (c *Clean) Close() error {
+func (c *TextCleaner) Close() error {
 	c.s.end(c.text)
 	c.buf = c.c.End(c.buf)
 	return c.flush()
@@ -89,7 +89,7 @@ func (c *Clean) Close() error {
 // CleanText is s as a text that models read.
 func CleanText(s string, o CleanOptions) string {
 	var b bytes.Buffer
-	c := NewClean(&b, o)
+	c := NewTextCleaner(&b, o)
 	_, _ = c.Write([]byte(s)) // a Buffer takes all
 	_ = c.Close()
 	return b.String()

@@ -60,7 +60,7 @@ func TestR084_TheStripperKeepsItsState(t *testing.T) {
 		}
 		o := CleanOptions{DropCR: rapid.Bool().Draw(t, "no CR"), Sixel: rapid.Bool().Draw(t, "sixel")}
 		var out bytes.Buffer
-		c := NewClean(&out, o)
+		c := NewTextCleaner(&out, o)
 		inPieces(t, in.String(), func(p []byte) { _, _ = c.Write(p) })
 		_ = c.Close()
 		if want := CleanText(in.String(), o); out.String() != want {

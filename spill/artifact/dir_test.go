@@ -108,7 +108,7 @@ func TestR175_WithoutADirectoryThereIsAnErrorAndNothingElse(t *testing.T) {
 	if f != nil || err == nil {
 		t.Fatalf("made %v in a file", f)
 	}
-	w := NewWindow(4, func() (*File, error) { return d.Create("a") })
+	w := NewTailBuffer(4, func() (*File, error) { return d.Create("a") })
 	_, _ = w.Write([]byte("more than four"))
 	if s := w.Close(""); s.File != nil || s.Text != "four" || !s.Truncated {
 		t.Fatalf("without a file the window shows %+v", s)

@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// EndsOptions say how much of the two ends of a text is shown.
-type EndsOptions struct {
+// HeadTailOptions say how much of the two ends of a text is shown.
+type HeadTailOptions struct {
 	Head, Tail int    // lines at most
 	Bytes      int    // of both together, at most; 0: 51,200
 	Marker     Marker // in a line whose middle is left out; nil: LeftOut
 }
 
-// Ends are the beginning and the end of a text, in whole lines with their newlines,
+// HeadTail are the beginning and the end of a text, in whole lines with their newlines,
 // but for a line that is cut in its middle since it has no room. A last line without
 // a newline counts as one, the nothing behind a last newline does not.
-type Ends struct {
+type HeadTail struct {
 	Head, Tail           string
 	HeadLines, TailLines int64
 	Total                int64 // lines of the text
@@ -24,15 +24,15 @@ type Ends struct {
 }
 
 // Whole says that nothing is left out: Head is the text.
-func (e Ends) Whole() bool { return e.Omitted == 0 && e.Cut == 0 }
+func (e HeadTail) Whole() bool { return e.Omitted == 0 && e.Cut == 0 }
 
-// ReadEnds shows the first and the last lines of the size bytes of r, which have
+// ReadHeadTail shows the first and the last lines of the size bytes of r, which have
 // total lines (see CountLines). Where they are too many bytes, lines go from the
 // inner boundary, so that each end has half of the bytes, and what the other leaves
 // . An end whose outermost line is too long shows it with its middle
 // left out, and so does a gap of one line. It holds a few times o.Bytes,
 // whatever r is.
-func ReadEnds(r io.ReaderAt, size, total int64, o EndsOptions) (Ends, error) {
+func ReadHeadTail(r io.ReaderAt, size, total int64, o HeadTailOptions) (HeadTail, error) {
 	if o.Bytes <= 0 {
 		o.Bytes = 51_200
 	}
@@ -41,11 +41,11 @@ func ReadEnds(r io.ReaderAt, size, total int64, o EndsOptions) (Ends, error) {
 	}
 	head, err := readRange(r, 0, min(size, int64(o.Bytes)))
 	if err != nil {
-		return Ends{}, err
+		return HeadTail{}, err
 	}
 	tail, err := readRange(r, max(0, size-int64(o.Bytes)), size)
 	if err != nil {
-		return Ends{}, err
+		return HeadTail{}, err
 	}
 	p := ends{r: r, size: size, total: total, o: o, to: size}
 	p.first = linesFrom(head, size == int64(len(head)))
@@ -95,7 +95,7 @@ func linesBack(p []byte, all bool) []line {
 type ends struct {
 	r           io.ReaderAt
 	size, total int64
-	o           EndsOptions
+	o           HeadTailOptions
 
 	first, last        []line // what there is to choose from
 	h, t               int    // how many are chosen
@@ -141,8 +141,8 @@ func (p *ends) takeTail(n int) {
 }
 
 // show makes the texts, with parts of lines that have no room whole.
-func (p *ends) show(head, tail []byte) (Ends, error) {
-	e := Ends{
+func (p *ends) show(head, tail []byte) (HeadTail, error) {
+	e := HeadTail{
 		Head: text(head[:p.from]), Tail: text(tail[int64(len(tail))-(p.size-p.to):]),
 		HeadLines: int64(p.h), TailLines: int64(p.t), Total: p.total,
 	}
@@ -159,7 +159,7 @@ func (p *ends) show(head, tail []byte) (Ends, error) {
 }
 
 // cutGap shows what there is room for of the one line between the ends.
-func (p *ends) cutGap(e Ends) (Ends, error) {
+func (p *ends) cutGap(e HeadTail) (HeadTail, error) {
 	if p.h >= p.o.Head && p.t >= p.o.Tail {
 		return e, nil
 	}
@@ -175,7 +175,7 @@ func (p *ends) cutGap(e Ends) (Ends, error) {
 }
 
 // cutOuter shows parts of the first and of the last line, where an end shows nothing.
-func (p *ends) cutOuter(e Ends) (Ends, error) {
+func (p *ends) cutOuter(e HeadTail) (HeadTail, error) {
 	noHead, noTail := p.h == 0 && p.o.Head > 0, p.t == 0 && p.o.Tail > 0
 	room := p.o.Bytes - p.headText - p.tailText
 	if noHead && noTail {
@@ -184,11 +184,11 @@ func (p *ends) cutOuter(e Ends) (Ends, error) {
 	if noHead {
 		end, err := nextLine(p.r, 0, p.size)
 		if err != nil {
-			return Ends{}, err
+			return HeadTail{}, err
 		}
 		s, left, err := middle(p.r, 0, end, room, p.o.Marker)
 		if err != nil {
-			return Ends{}, err
+			return HeadTail{}, err
 		}
 		if s != "" {
 			e.Head, e.HeadLines, e.Omitted, e.Cut = s, 1, e.Omitted-1, e.Cut+left
@@ -197,11 +197,11 @@ func (p *ends) cutOuter(e Ends) (Ends, error) {
 	if noTail {
 		begin, err := lastLine(p.r, p.size)
 		if err != nil {
-			return Ends{}, err
+			return HeadTail{}, err
 		}
 		s, left, err := middle(p.r, begin, p.size, room, p.o.Marker)
 		if err != nil {
-			return Ends{}, err
+			return HeadTail{}, err
 		}
 		if s != "" {
 			e.Tail, e.TailLines, e.Omitted, e.Cut = s, 1, e.Omitted-1, e.Cut+left

@@ -17,38 +17,38 @@ func numbered(n int) string {
 	return b.String()
 }
 
-// EndsOf is ReadEnds for a text that is in memory.
-func EndsOf(s string, o EndsOptions) Ends {
+// HeadTailOf is ReadHeadTail for a text that is in memory.
+func HeadTailOf(s string, o HeadTailOptions) HeadTail {
 	total := int64(strings.Count(s, "\n"))
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		total++
 	}
-	e, err := ReadEnds(strings.NewReader(s), int64(len(s)), total, o)
+	e, err := ReadHeadTail(strings.NewReader(s), int64(len(s)), total, o)
 	if err != nil {
-		return Ends{Total: total, Omitted: total} // a string is read without errors
+		return HeadTail{Total: total, Omitted: total} // a string is read without errors
 	}
 	return e
 }
 
 func TestR170_TheGapIsCounted(t *testing.T) {
-	e := EndsOf(numbered(8432), EndsOptions{Head: 500, Tail: 500})
+	e := HeadTailOf(numbered(8432), HeadTailOptions{Head: 500, Tail: 500})
 	is(t, "total", e.Total, 8432)
 	is(t, "gap", e.Omitted, 7432)
 	is(t, "whole", e.Whole(), false)
-	is(t, "without a newline at the end", EndsOf("a\nb\nc", EndsOptions{Head: 1, Tail: 1}).Omitted, 1)
-	is(t, "none", EndsOf("", EndsOptions{Head: 1, Tail: 1}), Ends{})
+	is(t, "without a newline at the end", HeadTailOf("a\nb\nc", HeadTailOptions{Head: 1, Tail: 1}).Omitted, 1)
+	is(t, "none", HeadTailOf("", HeadTailOptions{Head: 1, Tail: 1}), HeadTail{})
 }
 
 func TestR171_HeadAndTailAreWholeLines(t *testing.T) {
 	is(t, "lines of each end", EndLines, 500)
 	s := numbered(2001)
-	e := EndsOf(s, EndsOptions{Head: 500, Tail: 500})
+	e := HeadTailOf(s, HeadTailOptions{Head: 500, Tail: 500})
 	is(t, "head", e.Head, numbered(500))
 	is(t, "tail", e.Tail, s[len(numbered(1501)):])
-	is(t, "other numbers", EndsOf(s, EndsOptions{Head: 2, Tail: 1}).Head, "line 1\nline 2\n")
+	is(t, "other numbers", HeadTailOf(s, HeadTailOptions{Head: 2, Tail: 1}).Head, "line 1\nline 2\n")
 
 	long := strings.Repeat(strings.Repeat("€", 100)+"\n", 1000) // 301 bytes each
-	e = EndsOf(long, EndsOptions{Head: 500, Tail: 500, Bytes: 80 << 10})
+	e = HeadTailOf(long, HeadTailOptions{Head: 500, Tail: 500, Bytes: 80 << 10})
 	if n := len(e.Head) + len(e.Tail); n > 80<<10 || n < 80<<10-301 {
 		t.Fatalf("%d bytes are shown", n)
 	}
@@ -62,24 +62,24 @@ func TestR171_HeadAndTailAreWholeLines(t *testing.T) {
 func TestR172_WithoutAFileLinesGoFromTheInnerBoundary(t *testing.T) {
 	is(t, "lines of each end", PlainLines, 1000)
 	s := numbered(5000)
-	e := EndsOf(s, EndsOptions{Head: PlainLines, Tail: PlainLines})
+	e := HeadTailOf(s, HeadTailOptions{Head: PlainLines, Tail: PlainLines})
 	is(t, "lines that fit", e.HeadLines+e.TailLines, 2000)
 	wide := strings.Repeat(strings.Repeat("w", 59)+"\n", 5000)
-	e = EndsOf(wide, EndsOptions{Head: PlainLines, Tail: PlainLines})
+	e = HeadTailOf(wide, HeadTailOptions{Head: PlainLines, Tail: PlainLines})
 	is(t, "bytes", len(e.Head)+len(e.Tail), 51_200/60*60)
 	if !strings.HasPrefix(wide, e.Head) || !strings.HasSuffix(wide, e.Tail) || e.HeadLines < 426 || e.TailLines < 426 {
 		t.Fatalf("%d and %d lines", e.HeadLines, e.TailLines)
 	}
 	// What one end does not use is the other's.
 	uneven := strings.Repeat("n\n", 1000) + strings.Repeat(strings.Repeat("w", 99)+"\n", 1000)
-	e = EndsOf(uneven, EndsOptions{Head: PlainLines, Tail: PlainLines, Bytes: 51_200})
+	e = HeadTailOf(uneven, HeadTailOptions{Head: PlainLines, Tail: PlainLines, Bytes: 51_200})
 	is(t, "narrow lines", e.HeadLines, 1000)
 	is(t, "wide lines", e.TailLines, (51_200-2000)/100)
 }
 
 func TestR173_AHugeLineIsCutInItsMiddle(t *testing.T) {
 	two := strings.Repeat(strings.Repeat("w", 29)+"\n", 2)
-	is(t, "what has room is shown once", EndsOf(two, EndsOptions{Head: 9, Tail: 9, Bytes: 100}).Head, two)
+	is(t, "what has room is shown once", HeadTailOf(two, HeadTailOptions{Head: 9, Tail: 9, Bytes: 100}).Head, two)
 
 	huge := strings.Repeat("€", 100_000)
 	for what, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestR173_AHugeLineIsCutInItsMiddle(t *testing.T) {
 		"at the beginning":  {huge + "\n" + strings.Repeat(huge[:3000]+"\n", 90), "€€", "€€\n", 82},
 		"at the end":        {strings.Repeat(huge[:3000]+"\n", 90) + huge, "€€", "€€", 82},
 	} {
-		e := EndsOf(c.text, EndsOptions{Head: 500, Tail: 500})
+		e := HeadTailOf(c.text, HeadTailOptions{Head: 500, Tail: 500})
 		if n := len(e.Head) + len(e.Tail); n > 51_200 || n < 50_000 && what != "at the beginning" && what != "at the end" {
 			t.Errorf("%s: %d bytes are shown", what, n)
 		}
@@ -136,11 +136,11 @@ func TestR173_AHugeLineIsCutInItsMiddle(t *testing.T) {
 func TestEndsOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyText(t, 60)
-		o := EndsOptions{
+		o := HeadTailOptions{
 			Head: rapid.IntRange(0, 9).Draw(t, "head"), Tail: rapid.IntRange(0, 9).Draw(t, "tail"),
 			Bytes: rapid.IntRange(1, 120).Draw(t, "bytes"), Marker: func(n int64) string { return fmt.Sprintf("<%d>", n) },
 		}
-		e := EndsOf(s, o)
+		e := HeadTailOf(s, o)
 		var lines []string
 		for l := range strings.SplitAfterSeq(s, "\n") {
 			if l != "" {

@@ -81,8 +81,8 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, n uint8, dropCR, sixel bool) {
 		o := CleanOptions{DropCR: dropCR, Sixel: sixel}
 		var whole, cut bytes.Buffer
-		w := NewWindow(20, nil)
-		c := NewClean(&cut, o)
+		w := NewTailBuffer(20, nil)
+		c := NewTextCleaner(&cut, o)
 		for rest := in; len(rest) > 0; {
 			k := min(len(rest), int(n)%9+1)
 			_, _ = c.Write(rest[:k])
@@ -106,8 +106,8 @@ func FuzzEnds(f *testing.F) {
 	f.Add("a\nb\nc\nd", 1, 1, 10)
 	f.Add("€€€€€€\xff\n", 0, 3, 7)
 	f.Fuzz(func(t *testing.T, s string, head, tail, size int) {
-		o := EndsOptions{Head: (head & 0xff) % 20, Tail: (tail & 0xff) % 20, Bytes: 1 + (size&0xffff)%3000}
-		e := EndsOf(s, o)
+		o := HeadTailOptions{Head: (head & 0xff) % 20, Tail: (tail & 0xff) % 20, Bytes: 1 + (size&0xffff)%3000}
+		e := HeadTailOf(s, o)
 		lines, err := CountLines(context.Background(), strings.NewReader(s), int64(len(s)))
 		if err != nil || e.Total != lines || e.HeadLines+e.TailLines+e.Omitted != lines {
 			t.Fatalf("%+v of %d lines (%v)", e, lines, err)

@@ -53,7 +53,7 @@ func TestPagesOfFiveGB(t *testing.T) {
 	if read := f.bytes.Load(); read > 2<<20 {
 		t.Fatalf("%d bytes were read for two pages near the beginning", read)
 	}
-	ends, err := ReadEnds(f, size, 2001, EndsOptions{Head: EndLines, Tail: EndLines})
+	ends, err := ReadHeadTail(f, size, 2001, HeadTailOptions{Head: EndLines, Tail: EndLines})
 	is(t, "both ends", must(t, ends, err).Omitted, 1001)
 	if read := f.bytes.Load(); read > 3<<20 {
 		t.Fatalf("%d bytes were read for the ends", read)
@@ -135,7 +135,7 @@ func TestASingleLineOf200MB(t *testing.T) {
 		})
 	}
 	bound("its ends", 1<<20, func() error {
-		e, err := ReadEnds(f, f.size, 1, EndsOptions{Head: EndLines, Tail: EndLines})
+		e, err := ReadHeadTail(f, f.size, 1, HeadTailOptions{Head: EndLines, Tail: EndLines})
 		if !strings.HasPrefix(e.Head, "head aaa") || !strings.HasSuffix(e.Head, "needle"+strings.Repeat("a", 94)) || e.Cut < longMB-WindowBytes {
 			t.Errorf("%d bytes, %d cut", len(e.Head), e.Cut)
 		}
@@ -143,14 +143,14 @@ func TestASingleLineOf200MB(t *testing.T) {
 	})
 	open := intoDir(t)
 	bound("a window", 1<<20, func() error {
-		w := NewWindow(WindowBytes, func() (*File, error) {
+		w := NewTailBuffer(WindowBytes, func() (*File, error) {
 			file, err := open()
 			if err == nil {
 				file.Max = 1 << 20
 			}
 			return file, err
 		})
-		n, err := io.Copy(NewClean(w, CleanOptions{}), io.NewSectionReader(f, 0, f.size))
+		n, err := io.Copy(NewTextCleaner(w, CleanOptions{}), io.NewSectionReader(f, 0, f.size))
 		if s := w.Close(""); n != longMB || s.TotalBytes != longMB || s.OutputBytes != WindowBytes || s.File.Size() != 1<<20 {
 			t.Errorf("%d bytes, %+v", n, s.TotalBytes)
 		}

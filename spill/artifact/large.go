@@ -2,19 +2,19 @@ package artifact
 
 import "unicode/utf8"
 
-// Large is a text that comes in any pieces: it is in memory up to a threshold, then
+// SpillBuffer is a text that comes in any pieces: it is in memory up to a threshold, then
 // in a file, with its first and last characters kept beside. It can be looked
 // at at any time. It is not safe for concurrent use.
-type Large struct {
-	win   *Window
+type SpillBuffer struct {
+	win   *TailBuffer
 	head  []byte // its first characters, and more
 	end   *Tail  // its last ones, and more
 	first int
 	last  int
 }
 
-// LargeResult is what a Large has taken.
-type LargeResult struct {
+// SpillResult is what a Large has taken.
+type SpillResult struct {
 	Bytes int64
 	Large bool   // it is more than the threshold
 	Text  string // all of it; "" if it is large
@@ -23,14 +23,14 @@ type LargeResult struct {
 	File  *File  // has all of it so far; nil: it is not large, or no file could be written
 }
 
-// NewLarge makes a Large of a threshold in bytes, which shows the first head and the
-// last tail characters (runes) of what is larger. open is as NewWindow's.
-func NewLarge(threshold, head, tail int, open func() (*File, error)) *Large {
-	return &Large{win: NewWindow(threshold, open), end: NewTail(tail * utf8.UTFMax), first: head, last: tail}
+// NewSpillBuffer makes a Large of a threshold in bytes, which shows the first head and the
+// last tail characters (runes) of what is larger. open is as NewTailBuffer's.
+func NewSpillBuffer(threshold, head, tail int, open func() (*File, error)) *SpillBuffer {
+	return &SpillBuffer{win: NewTailBuffer(threshold, open), end: NewTail(tail * utf8.UTFMax), first: head, last: tail}
 }
 
 // Write adds a piece. It never fails.
-func (l *Large) Write(p []byte) (int, error) {
+func (l *SpillBuffer) Write(p []byte) (int, error) {
 	room := l.first*utf8.UTFMax - len(l.head)
 	l.head = append(l.head, p[:max(0, min(room, len(p)))]...)
 	_, _ = l.end.Write(p) // never fails
@@ -38,8 +38,8 @@ func (l *Large) Write(p []byte) (int, error) {
 }
 
 // Result is what was taken so far.
-func (l *Large) Result() LargeResult {
-	r := LargeResult{Bytes: l.win.bytes, Large: l.win.truncated, File: l.win.out.file}
+func (l *SpillBuffer) Result() SpillResult {
+	r := SpillResult{Bytes: l.win.bytes, Large: l.win.truncated, File: l.win.out.file}
 	if !r.Large {
 		r.Text = l.win.tail.whole()
 		return r
@@ -54,7 +54,7 @@ func (l *Large) Result() LargeResult {
 }
 
 // Close closes the file, which stays.
-func (l *Large) Close() LargeResult {
+func (l *SpillBuffer) Close() SpillResult {
 	l.win.out.end()
 	return l.Result()
 }

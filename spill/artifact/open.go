@@ -75,7 +75,7 @@ func ofNoSize(f *os.File) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	size, err := io.Copy(held, io.LimitReader(present{f}, maxOfNoSize))
+	size, err := io.Copy(held, io.LimitReader(nonBlockingFile{f}, maxOfNoSize))
 	if gone := os.Remove(held.Name()); err == nil {
 		err = gone
 	}
@@ -86,12 +86,12 @@ func ofNoSize(f *os.File) (*os.File, int64, error) {
 	return held, size, nil
 }
 
-// present reads what a file holds now. Some of the kernel's, such as the one of its
+// nonBlockingFile reads what a file holds now. Some of the kernel's, such as the one of its
 // messages, would let a reader wait for more, and with it a call, and the end of its process.
-type present struct{ *os.File }
+type nonBlockingFile struct{ *os.File }
 
 // Read implements io.Reader.
-func (p present) Read(b []byte) (n int, err error) {
+func (p nonBlockingFile) Read(b []byte) (n int, err error) {
 	raw, err := p.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -81,7 +81,7 @@ func (p pattern) findIn(ctx context.Context, r io.ReaderAt, from, to int64) (int
 			return at, err
 		}
 	}
-	in := &told{ctx: ctx, r: io.NewSectionReader(r, from, to-from)}
+	in := &stickyError{ctx: ctx, r: io.NewSectionReader(r, from, to-from)}
 	loc := p.re.FindReaderIndex(bufio.NewReaderSize(in, chunk))
 	if in.err != nil {
 		return -1, in.err
@@ -109,14 +109,14 @@ func (p pattern) findLiteral(ctx context.Context, r io.ReaderAt, from, to int64)
 	}
 }
 
-// told remembers the error that a regular expression takes for the end of its text.
-type told struct {
+// stickyError remembers the error that a regular expression takes for the end of its text.
+type stickyError struct {
 	ctx context.Context
 	r   io.Reader
 	err error
 }
 
-func (t *told) Read(p []byte) (int, error) {
+func (t *stickyError) Read(p []byte) (int, error) {
 	if t.err = t.ctx.Err(); t.err != nil {
 		return 0, t.err
 	}

@@ -6,8 +6,8 @@ const maxSixel = 1 << 20
 
 // sixels finds pictures in a stream of bytes: ESC P, numbers, q, data, ESC \.
 type sixels struct {
-	held  []byte // the beginning of what may be one
-	state sixelState
+	pending []byte // the beginning of what may be one
+	state   sixelState
 }
 
 type sixelState uint8
@@ -28,22 +28,22 @@ func (s *sixels) split(p []byte, text, picture func([]byte)) {
 		if s.state == outside {
 			if b == 0x1b {
 				text(p[from:i])
-				s.state, s.held = escaped, append(s.held[:0], b)
+				s.state, s.pending = escaped, append(s.pending[:0], b)
 			}
 			continue
 		}
 		if s.state == finished && b == '\\' {
-			picture(append(s.held, b))
-			s.state, s.held = outside, s.held[:0]
+			picture(append(s.pending, b))
+			s.state, s.pending = outside, s.pending[:0]
 			from = i + 1
 			continue
 		}
 		if next := s.next(b); next != outside {
-			s.state, s.held = next, append(s.held, b)
+			s.state, s.pending = next, append(s.pending, b)
 			continue
 		}
-		text(s.held) // it is none
-		s.state, s.held = outside, s.held[:0]
+		text(s.pending) // it is none
+		s.state, s.pending = outside, s.pending[:0]
 		from = i
 		i-- // which may begin one
 	}
@@ -55,7 +55,7 @@ func (s *sixels) split(p []byte, text, picture func([]byte)) {
 // next is the state behind one byte more, outside if that makes it no picture.
 func (s *sixels) next(b byte) sixelState {
 	switch {
-	case len(s.held) >= maxSixel:
+	case len(s.pending) >= maxSixel:
 	case s.state == escaped && b == 'P':
 		return numbers
 	case s.state == numbers && (b >= '0' && b <= '9' || b == ';'):
@@ -72,6 +72,6 @@ func (s *sixels) next(b byte) sixelState {
 
 // end gives what was held back.
 func (s *sixels) end(text func([]byte)) {
-	text(s.held)
-	s.state, s.held = outside, s.held[:0]
+	text(s.pending)
+	s.state, s.pending = outside, s.pending[:0]
 }

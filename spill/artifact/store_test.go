@@ -105,7 +105,7 @@ func TestR086_AnArtifactThatCannotBeMadeIsNoFailure(t *testing.T) {
 	}
 	for what, dir := range map[string]string{"in a file": filepath.Join(file, "x"), "everybody's": writable, "a link": link} {
 		s := NewStore(dir)
-		w := NewWindow(10, func() (*File, error) { return s.Create(ToolBash) })
+		w := NewTailBuffer(10, func() (*File, error) { return s.Create(ToolBash) })
 		_, _ = w.Write([]byte("0123456789abcdef"))
 		if got := w.Close(""); got.File != nil || got.Text != "6789abcdef" || !got.Truncated || got.TotalBytes != 16 {
 			t.Errorf("%s: %+v", what, got)
@@ -119,7 +119,7 @@ func TestR086_AnArtifactThatCannotBeMadeIsNoFailure(t *testing.T) {
 	t.Run("a file that cannot be written", func(t *testing.T) {
 		s := NewStore(t.TempDir())
 		var made *File
-		w := NewWindow(10, func() (*File, error) {
+		w := NewTailBuffer(10, func() (*File, error) {
 			f, err := s.Create(ToolBash)
 			made = f
 			_ = f.out.Close() // as if the disk failed

@@ -5,7 +5,7 @@ package artifact
 // keeps nothing. It is not safe for concurrent use.
 type Tail struct {
 	limit int
-	held  []byte
+	bytes []byte
 	cut   bool // something came before held
 }
 
@@ -16,12 +16,12 @@ func NewTail(limit int) *Tail { return &Tail{limit: max(0, limit)} }
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	if n >= t.limit {
-		t.cut = t.cut || len(t.held) > 0 || n > t.limit
-		t.held, p = t.held[:0], p[n-t.limit:]
+		t.cut = t.cut || len(t.bytes) > 0 || n > t.limit
+		t.bytes, p = t.bytes[:0], p[n-t.limit:]
 	}
-	t.held = append(t.held, p...)
-	if len(t.held) > 2*t.limit {
-		t.held = append(t.held[:0], t.held[t.from():]...)
+	t.bytes = append(t.bytes, p...)
+	if len(t.bytes) > 2*t.limit {
+		t.bytes = append(t.bytes[:0], t.bytes[t.from():]...)
 		t.cut = true
 	}
 	return n, nil
@@ -29,18 +29,18 @@ func (t *Tail) Write(p []byte) (int, error) {
 
 // from is where in held the text begins.
 func (t *Tail) from() int {
-	at := max(0, len(t.held)-t.limit)
+	at := max(0, len(t.bytes)-t.limit)
 	if at == 0 && !t.cut {
 		return 0
 	}
-	return alignFrom(t.held, at)
+	return alignFrom(t.bytes, at)
 }
 
 // String is the text as it is now. A rune that is not whole yet is left for later.
 func (t *Tail) String() string {
-	p := t.held[t.from():]
+	p := t.bytes[t.from():]
 	return last(text(p[:wholeTo(p)]), t.limit)
 }
 
 // whole is the text when no more comes.
-func (t *Tail) whole() string { return last(text(t.held[t.from():]), t.limit) }
+func (t *Tail) whole() string { return last(text(t.bytes[t.from():]), t.limit) }

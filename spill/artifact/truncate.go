@@ -31,8 +31,8 @@ const (
 	ByBytes = "bytes"
 )
 
-// Cut is a text that was made to keep to limits. Lines are newlines and one more.
-type Cut struct {
+// Truncated is a text that was made to keep to limits. Lines are newlines and one more.
+type Truncated struct {
 	Text        string
 	Truncated   bool
 	By          string // ByLines or ByBytes; "" if it is whole
@@ -44,14 +44,14 @@ type Cut struct {
 	LastLinePartial bool // the first line shown is the end of one that is too long
 }
 
-func whole(s string) Cut {
+func whole(s string) Truncated {
 	lines := int64(strings.Count(s, "\n")) + 1
 	size := int64(len(s))
-	return Cut{Text: s, TotalLines: lines, TotalBytes: size, OutputLines: lines, OutputBytes: size}
+	return Truncated{Text: s, TotalLines: lines, TotalBytes: size, OutputLines: lines, OutputBytes: size}
 }
 
 // shows makes the cut that shows kept, so many lines of the text.
-func (c Cut) shows(kept string, lines int64, by string) Cut {
+func (c Truncated) shows(kept string, lines int64, by string) Truncated {
 	c.Text, c.By, c.Truncated = kept, by, true
 	c.OutputLines, c.OutputBytes = lines, int64(len(kept))
 	return c
@@ -59,7 +59,7 @@ func (c Cut) shows(kept string, lines int64, by string) Cut {
 
 // TailOf keeps the last lines of s that keep to the limits; of a last line that is
 // too long alone it keeps the end, in whole runes.
-func TailOf(s string, l Limits) Cut {
+func TailOf(s string, l Limits) Truncated {
 	c := whole(s)
 	if !l.Exceeded(c.TotalBytes, c.TotalLines) {
 		return c

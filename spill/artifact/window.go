@@ -8,11 +8,11 @@ import (
 // newline is a constant; nobody writes to it.
 var newline = []byte{'\n'}
 
-// Window takes a text in any pieces and keeps its end: what it cannot keep is
+// TailBuffer takes a text in any pieces and keeps its end: what it cannot keep is
 // in a file, which is opened when the first byte would be lost and then has all of
 // the text from its first byte on. Memory is twice the limit at most. It is
 // not safe for concurrent use.
-type Window struct {
+type TailBuffer struct {
 	tail *Tail
 	out  spillFile
 
@@ -20,17 +20,17 @@ type Window struct {
 	truncated   bool
 }
 
-// NewWindow makes a window of limit bytes. open makes the file, once; nil or an
+// NewTailBuffer makes a window of limit bytes. open makes the file, once; nil or an
 // error: there is none, and nobody needs to hear of it.
-func NewWindow(limit int, open func() (*File, error)) *Window {
-	return &Window{tail: NewTail(limit), out: spillFile{open: open}}
+func NewTailBuffer(limit int, open func() (*File, error)) *TailBuffer {
+	return &TailBuffer{tail: NewTail(limit), out: spillFile{open: open}}
 }
 
 // Write adds a piece. It never fails.
-func (w *Window) Write(p []byte) (int, error) {
+func (w *TailBuffer) Write(p []byte) (int, error) {
 	if w.bytes+int64(len(p)) > int64(w.tail.limit) {
 		if !w.truncated {
-			w.out.begin(w.tail.held) // nothing was lost yet: held is all
+			w.out.begin(w.tail.bytes) // nothing was lost yet: held is all
 		}
 		w.truncated = true
 		w.out.add(p)
@@ -41,7 +41,7 @@ func (w *Window) Write(p []byte) (int, error) {
 }
 
 // Tail is the text kept so far, for whoever watches.
-func (w *Window) Tail() string { return w.tail.String() }
+func (w *TailBuffer) Tail() string { return w.tail.String() }
 
 // Summary is what a window has taken. Lines are newlines and one more, none
 // if there was no text.
@@ -57,7 +57,7 @@ type Summary struct {
 
 // Close says that no more comes, closes the file and tells what came. annotation is
 // a line of the caller's that goes first; "": none.
-func (w *Window) Close(annotation string) Summary {
+func (w *TailBuffer) Close(annotation string) Summary {
 	kept := w.tail.whole()
 	s := Summary{
 		Text: kept, Truncated: w.truncated, File: w.out.end(),

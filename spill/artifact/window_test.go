@@ -21,7 +21,7 @@ func intoDir(t testing.TB) func() (*File, error) {
 
 func TestR073_TheWindowIsFiftyKiBAndAllIsCounted(t *testing.T) {
 	is(t, "window", WindowBytes, 51_200)
-	w := NewWindow(WindowBytes, nil)
+	w := NewTailBuffer(WindowBytes, nil)
 	for range 3000 {
 		_, _ = io.WriteString(w, "€ twenty-two bytes!!\n")
 	}
@@ -37,7 +37,7 @@ func TestR073_TheWindowIsFiftyKiBAndAllIsCounted(t *testing.T) {
 }
 
 func TestR074_TheFileHasAllAndTheResultTheTail(t *testing.T) {
-	w := NewWindow(8, intoDir(t))
+	w := NewTailBuffer(8, intoDir(t))
 	_, _ = io.WriteString(w, "0123")
 	_, _ = io.WriteString(w, "4567")
 	_, _ = io.WriteString(w, "8") // over
@@ -52,7 +52,7 @@ func TestR074_TheFileHasAllAndTheResultTheTail(t *testing.T) {
 
 func TestR075_SmallOutputsLeaveNoFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifacts")
-	w := NewWindow(8, func() (*File, error) { return NewStore(dir).Create(ToolBash) })
+	w := NewTailBuffer(8, func() (*File, error) { return NewStore(dir).Create(ToolBash) })
 	_, _ = io.WriteString(w, "01234567")
 	if s := w.Close(""); s.File != nil || s.Truncated || s.Text != "01234567" {
 		t.Fatalf("%+v", s)
@@ -74,9 +74,9 @@ func TestR076_OverflowIsExactAndCutsNoRune(t *testing.T) {
 		{[]string{"\xe2", "\x82\xac234567", "89"}, "23456789", true},
 		{[]string{"one\ntwo\nthree"}, "two\nthree", true},
 	} {
-		w := NewWindow(10, nil)
+		w := NewTailBuffer(10, nil)
 		if c.pieces[0] == "one\ntwo\nthree" { // it may begin in a line
-			w = NewWindow(9, nil)
+			w = NewTailBuffer(9, nil)
 		}
 		for _, p := range c.pieces {
 			_, _ = io.WriteString(w, p)
@@ -90,14 +90,14 @@ func TestR076_OverflowIsExactAndCutsNoRune(t *testing.T) {
 
 func TestR077_LinesAreNewlinesAndOne(t *testing.T) {
 	for s, want := range map[string]int64{"": 0, "a": 1, "a\n": 2, "a\nb": 2, "\n": 2} {
-		w := NewWindow(100, nil)
+		w := NewTailBuffer(100, nil)
 		_, _ = io.WriteString(w, s)
 		got := w.Close("")
 		if got.TotalLines != want || got.OutputLines != want {
 			t.Errorf("%q: %d and %d lines, want %d", s, got.TotalLines, got.OutputLines, want)
 		}
 	}
-	w := NewWindow(3, nil)
+	w := NewTailBuffer(3, nil)
 	_, _ = io.WriteString(w, "1\n2\n3\n4")
 	got := w.Close("")
 	is(t, "all", got.TotalLines, 4)
@@ -105,7 +105,7 @@ func TestR077_LinesAreNewlinesAndOne(t *testing.T) {
 }
 
 func TestR078_TheSummaryTellsAll(t *testing.T) {
-	w := NewWindow(4, intoDir(t))
+	w := NewTailBuffer(4, intoDir(t))
 	_, _ = io.WriteString(w, "one\ntwo\nfour")
 	s := w.Close("[cut]")
 	is(t, "text", s.Text, "[cut]\nfour")
@@ -118,7 +118,7 @@ func TestR078_TheSummaryTellsAll(t *testing.T) {
 }
 
 func TestR080_LiveUpdatesReplaceEachOther(t *testing.T) {
-	w := NewWindow(10, nil)
+	w := NewTailBuffer(10, nil)
 	live := NewTail(6)
 	both := io.MultiWriter(w, live)
 	var seen []string
@@ -138,12 +138,12 @@ func TestR081_TheTailIsBoundedAndWhole(t *testing.T) {
 	lazy := NewTail(4)
 	_, _ = io.WriteString(lazy, "abc")
 	_, _ = io.WriteString(lazy, "def")
-	is(t, "held", len(lazy.held), 6)
+	is(t, "held", len(lazy.bytes), 6)
 	is(t, "shown", lazy.String(), "cdef")
 	_, _ = io.WriteString(lazy, "ghi")
-	is(t, "trimmed above twice the limit", len(lazy.held), 4)
+	is(t, "trimmed above twice the limit", len(lazy.bytes), 4)
 	_, _ = io.WriteString(lazy, "01234567")
-	is(t, "replaced", string(lazy.held), "4567")
+	is(t, "replaced", string(lazy.bytes), "4567")
 
 	rapid.Check(t, func(t *rapid.T) {
 		s, limit := anyText(t, 40), rapid.IntRange(0, 50).Draw(t, "limit")
@@ -152,8 +152,8 @@ func TestR081_TheTailIsBoundedAndWhole(t *testing.T) {
 			_, _ = tail.Write(p)
 			n += len(p)
 			got := tail.String()
-			if len(got) > limit || !utf8.ValidString(got) || len(tail.held) > 2*limit {
-				t.Fatalf("the tail of %q is %q, of %d bytes held", s[:n], got, len(tail.held))
+			if len(got) > limit || !utf8.ValidString(got) || len(tail.bytes) > 2*limit {
+				t.Fatalf("the tail of %q is %q, of %d bytes held", s[:n], got, len(tail.bytes))
 			}
 			if utf8.ValidString(s[:n]) && got != last(s[:n], limit) {
 				t.Fatalf("the tail of %q is %q", s[:n], got)
@@ -167,7 +167,7 @@ func TestAWindowInAnyPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, limit := anyText(t, 30), rapid.IntRange(0, 60).Draw(t, "limit")
 		store := NewStore(dir)
-		w := NewWindow(limit, func() (*File, error) { return store.Create(ToolBash) })
+		w := NewTailBuffer(limit, func() (*File, error) { return store.Create(ToolBash) })
 		inPieces(t, s, func(p []byte) { _, _ = w.Write(p) })
 		got := w.Close("")
 		if got.Truncated != (len(s) > limit) || (got.File != nil) != got.Truncated {
@@ -201,7 +201,7 @@ func TestR227_ALargeOutputGoesIntoAFileAtTheThreshold(t *testing.T) {
 	env["TROUPE_LARGE_OUTPUT_THRESHOLD_BYTES"] = "-1"
 	is(t, "positive", LargeThreshold(lookup), 70)
 
-	l := NewLarge(LargeBytes, LargeHead, LargeTail, intoDir(t))
+	l := NewSpillBuffer(LargeBytes, LargeHead, LargeTail, intoDir(t))
 	small := strings.Repeat("é", LargeBytes/2)
 	_, _ = io.WriteString(l, small)
 	if r := l.Result(); r.Large || r.Text != small || r.File != nil || r.Bytes != LargeBytes {
@@ -216,7 +216,7 @@ func TestR227_ALargeOutputGoesIntoAFileAtTheThreshold(t *testing.T) {
 	is(t, "tail", r.Tail, strings.Repeat("é", 126)+"🇩x")
 	is(t, "file", content(t, r.File.Path), small+"🇩x")
 
-	tiny := NewLarge(3, 5, 2, nil)
+	tiny := NewSpillBuffer(3, 5, 2, nil)
 	_, _ = io.WriteString(tiny, "a\xffb€")
 	if r := tiny.Close(); r.Head != "a\uFFFDb€" || r.Tail != "b€" || r.File != nil {
 		t.Fatalf("%+v", r)
@@ -236,7 +236,7 @@ func TestR227_ALargeOutputGoesIntoAFileAtTheThreshold(t *testing.T) {
 func TestR174_AFileTakesSoMuchAndCountsTheRest(t *testing.T) {
 	is(t, "cap", PersistBytes, 100*1024*1024)
 	open := intoDir(t)
-	w := NewWindow(4, func() (*File, error) {
+	w := NewTailBuffer(4, func() (*File, error) {
 		f, err := open()
 		if err == nil {
 			f.Max = 10
