@@ -37,7 +37,7 @@ func WithoutSecrets(caller, pass []string) []string {
 // the caller's without secrets, but for those that pass names; what tells
 // that an agent runs them; and what keeps programs from asking, paging and drawing.
 func AgentEnvironment(caller []string, sh string, pass []string) []string {
-	ci := SaysCI(caller)
+	ci := SetsCI(caller)
 	return Overlay(AgentBase(WithoutSecrets(caller, pass), sh, ci), NonInteractive(ci))
 }
 

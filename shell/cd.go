@@ -12,14 +12,14 @@ const leadingCd = `^cd[ \t]+((?:[^&\\\n\r]|\\[^\n\r])+?)[ \t]*&&[ \t]*`
 // maxPath is the longest path that is looked for, in bytes: no system takes more.
 const maxPath = 4096
 
-// TakeCd splits a leading `cd <path> && ` from a command: path is the directory,
+// SplitCd splits a leading `cd <path> && ` from a command: path is the directory,
 // without its quotes and backslashes, and command what is left. It is false, and
 // the command has to be run as it is, where only the shell knows the directory
 // (`$`, a backtick, a pattern, `~user`, `-`), where the directory is `/`, which may
 // mean another one to who resolves it, where the text is no bash, and where nothing
 // is left. A path that begins with `~/`, or is `~`, is to be expanded by who
 // resolves it.
-func TakeCd(text string) (path, command string, ok bool) {
+func SplitCd(text string) (path, command string, ok bool) {
 	if !strings.HasPrefix(text, "cd") || len(text) > MaxParse {
 		return "", text, false
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// moved is what TakeCd makes of a text: path and command, or "-".
+// moved is what SplitCd makes of a text: path and command, or "-".
 func moved(text string) string {
-	path, command, ok := TakeCd(text)
+	path, command, ok := SplitCd(text)
 	switch {
 	case ok:
 		return path + "|" + command
@@ -30,11 +30,11 @@ func moves(t *testing.T, table map[string]string) {
 // Whether a directory was given beside the command is for the caller to look at;
 // what it then takes is the path, and what it leaves is the command.
 func TestR025_ALeadingCdMovesIntoTheDirectory(t *testing.T) {
-	path, command, ok := TakeCd("cd packages/core && npm test -- --watch=false")
+	path, command, ok := SplitCd("cd packages/core && npm test -- --watch=false")
 	assert.True(t, ok)
 	assert.Equal(t, "packages/core", path)
 	assert.Equal(t, "npm test -- --watch=false", command)
-	path, command, ok = TakeCd("npm test && cd packages")
+	path, command, ok = SplitCd("npm test && cd packages")
 	assert.False(t, ok)
 	assert.Empty(t, path)
 	assert.Equal(t, "npm test && cd packages", command)
@@ -142,7 +142,7 @@ func FuzzTakeCd(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		path, command, ok := TakeCd(text)
+		path, command, ok := SplitCd(text)
 		if !ok {
 			if path != "" || command != text {
 				t.Fatalf("%q changed", text)

@@ -84,7 +84,7 @@ func TestR034_SixtyRealCommands(t *testing.T) {
 		if want != "-" {
 			blocked++
 		}
-		_, rest, _ := TakeCd("cd work && " + text)
+		_, rest, _ := SplitCd("cd work && " + text)
 		block, _ := Intercept(rest, "cd work && "+text, rules, allTools)
 		if want == "-" {
 			want = ""

@@ -50,7 +50,7 @@ func Environment(run messages.RunCommand, host []string) (env, dropped []string,
 		})
 	}
 	if run.EnvPolicy == messages.EnvAgent {
-		e.inherit(NonInteractive(SaysCI(host)), func(string) bool { return true })
+		e.inherit(NonInteractive(SetsCI(host)), func(string) bool { return true })
 	}
 	for _, entry := range run.Env {
 		name, _, ok := strings.Cut(entry, "=")

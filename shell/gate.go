@@ -11,25 +11,25 @@ type Protected struct {
 	Ancestors []int // those that started it
 }
 
-// GateReason is why a command is not executed.
-type GateReason string
+// KillReason is why a command is not executed.
+type KillReason string
 
 const (
-	GateProgram   GateReason = "program"   // Name ends processes by their name
-	GateUsage     GateReason = "usage"     // kill without a number
-	GateSelf      GateReason = "self"      // PID is our own process, or all of them
-	GateAncestor  GateReason = "ancestor"  // PID started our own
-	GateExpansion GateReason = "expansion" // Name is a pattern that hides what is run
+	GateProgram   KillReason = "program"   // Name ends processes by their name
+	GateUsage     KillReason = "usage"     // kill without a number
+	GateSelf      KillReason = "self"      // PID is our own process, or all of them
+	GateAncestor  KillReason = "ancestor"  // PID started our own
+	GateExpansion KillReason = "expansion" // Name is a pattern that hides what is run
 )
 
-// GateError says why a command is not executed, to models and to programs.
-type GateError struct {
-	Reason GateReason
+// KillBlocked says why a command is not executed, to models and to programs.
+type KillBlocked struct {
+	Reason KillReason
 	Name   string
 	PID    int
 }
 
-func (e *GateError) Error() string {
+func (e *KillBlocked) Error() string {
 	switch e.Reason {
 	case GateProgram:
 		return fmt.Sprintf(textGateProgram, e.Name)
@@ -43,7 +43,7 @@ func (e *GateError) Error() string {
 	return textGateUsage
 }
 
-// Gate is nil for a command that may be executed, else a *GateError. It looks at
+// CheckKills is nil for a command that may be executed, else a *KillBlocked. It looks at
 // what is run, behind `sudo`, `xargs` and the like too, in substitutions, loops and literal
 // texts for a shell; not at what is quoted, a here-document or an argument
 // of another program. It keeps models from accidents; it is no wall, since what a
@@ -51,7 +51,7 @@ func (e *GateError) Error() string {
 //
 // A text that cannot be parsed is judged by its words, quotes left out; of one
 // above 256 KiB, what is behind is not looked at.
-func Gate(text string, pids Protected) error {
+func CheckKills(text string, pids Protected) error {
 	script, err := Parse(text)
 	if err != nil {
 		return gateWords(text, pids)
@@ -62,11 +62,11 @@ func Gate(text string, pids Protected) error {
 				return err
 			}
 			if built := s.builtCommand(c); built != "" {
-				return &GateError{Reason: GateExpansion, Name: shortened(built)}
+				return &KillBlocked{Reason: GateExpansion, Name: shortened(built)}
 			}
 		}
 		if hidden := s.hiddenExpansion(); hidden != "" {
-			return &GateError{Reason: GateExpansion, Name: shortened(hidden)}
+			return &KillBlocked{Reason: GateExpansion, Name: shortened(hidden)}
 		}
 	}
 	return nil
@@ -76,14 +76,14 @@ func Gate(text string, pids Protected) error {
 func (p Protected) check(words []Word) error {
 	switch words = behindWrappers(words); baseName(words) {
 	case "pkill", "killall":
-		return &GateError{Reason: GateProgram, Name: baseName(words)}
+		return &KillBlocked{Reason: GateProgram, Name: baseName(words)}
 	case "kill":
 		pids, listing := killTargets(words[1:])
 		if listing {
 			return nil
 		}
 		if len(pids) == 0 {
-			return &GateError{Reason: GateUsage}
+			return &KillBlocked{Reason: GateUsage}
 		}
 		for _, pid := range pids {
 			if err := p.target(pid); err != nil {
@@ -100,9 +100,9 @@ func (p Protected) target(pid int) error {
 	of := max(pid, -pid)
 	switch {
 	case pid == -1 || of == p.Self && of != 0:
-		return &GateError{Reason: GateSelf, PID: pid}
+		return &KillBlocked{Reason: GateSelf, PID: pid}
 	case of != 0 && slices.Contains(p.Ancestors, of):
-		return &GateError{Reason: GateAncestor, PID: pid}
+		return &KillBlocked{Reason: GateAncestor, PID: pid}
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ var ours = Protected{Self: 500, Ancestors: []int{400, 1}}
 
 // refused is what the gate says of a text, in one word with its subject, or "-".
 func refused(text string) string {
-	err := Gate(text, ours)
-	var e *GateError
+	err := CheckKills(text, ours)
+	var e *KillBlocked
 	switch {
 	case err == nil:
 		return "-"
@@ -118,8 +118,8 @@ func TestR204_OurProcessesAreProtected(t *testing.T) {
 		"bash -c 'kill 500'": "self 500",
 		"kill 500; (":        "self 500",
 	})
-	assert.NoError(t, Gate("kill 7; kill 0", Protected{}))
-	assert.NoError(t, Gate("kill 0", Protected{Self: 500, Ancestors: []int{0}}), "there is no process 0: it is the job's group")
+	assert.NoError(t, CheckKills("kill 7; kill 0", Protected{}))
+	assert.NoError(t, CheckKills("kill 0", Protected{Self: 500, Ancestors: []int{0}}), "there is no process 0: it is the job's group")
 }
 
 func TestR204_TheTextsOfTheGate(t *testing.T) {
@@ -131,7 +131,7 @@ func TestR204_TheTextsOfTheGate(t *testing.T) {
 		"kill 400":  "kill 400 is not executed: it would end an ancestor of this tool's own process.",
 		"${x@P}":    "${x@P} is not executed: this kind of expansion can run commands that nobody sees. Write the command out.",
 	} {
-		require.EqualError(t, Gate(text, ours), want)
+		require.EqualError(t, CheckKills(text, ours), want)
 	}
 }
 
@@ -167,10 +167,10 @@ func TestR205_DangerousExpansionsAreNamed(t *testing.T) {
 
 func TestBadInputHostileTextsPassTheGateInTime(t *testing.T) {
 	for _, text := range hostileTexts() {
-		took := fastest(func() { _ = Gate(text, ours) })
+		took := fastest(func() { _ = CheckKills(text, ours) })
 		assert.Less(t, took, 100*time.Millisecond, "%.20q", text)
 	}
-	took := fastest(func() { _ = Gate(strings.Repeat("kill 7;", 1<<20), ours) })
+	took := fastest(func() { _ = CheckKills(strings.Repeat("kill 7;", 1<<20), ours) })
 	assert.Less(t, took, 100*time.Millisecond)
 }
 
@@ -179,8 +179,8 @@ func FuzzGate(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		err := Gate(text, ours)
-		var e *GateError
+		err := CheckKills(text, ours)
+		var e *KillBlocked
 		if err != nil && (!errors.As(err, &e) || e.Error() == "" || len(e.Name) > maxPattern+3) {
 			t.Fatalf("%#v", err)
 		}

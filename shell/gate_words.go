@@ -19,7 +19,7 @@ func gateWords(text string, pids Protected) error {
 		}
 	}
 	if hidden := regexp.MustCompile(hiddenPattern).FindString(text[:min(len(text), maxGateText)]); hidden != "" {
-		return &GateError{Reason: GateExpansion, Name: shortened(hidden)}
+		return &KillBlocked{Reason: GateExpansion, Name: shortened(hidden)}
 	}
 	return nil
 }

@@ -2,10 +2,10 @@ package shell
 
 import "bytes"
 
-// HeadMark finds where the first Lines lines of an output end, from pieces of any
+// LineLimit finds where the first Lines lines of an output end, from pieces of any
 // size and in no memory: by it a producer is ended as `| head` would, and its lines
 // are taken from the start of the whole log, however little of it is shown.
-type HeadMark struct {
+type LineLimit struct {
 	Lines int // above 0
 
 	seen int
@@ -15,7 +15,7 @@ type HeadMark struct {
 
 // Feed takes the next piece of the output. It is true as soon as all lines are
 // there, and says how many bytes they are, from the start of the output.
-func (h *HeadMark) Feed(piece []byte) (int64, bool) {
+func (h *LineLimit) Feed(piece []byte) (int64, bool) {
 	for !h.done && len(piece) > 0 {
 		i := bytes.IndexByte(piece, '\n')
 		if i < 0 {

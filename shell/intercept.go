@@ -48,19 +48,19 @@ func Intercept(text, original string, rules Rules, tools []string) (Block, bool)
 // maxJudged bounds the simple commands of one text that are judged.
 const maxJudged = 1000
 
-// judged is a command as rules see it.
-type judged struct {
+// ruleInput is a command as rules see it.
+type ruleInput struct {
 	parsed   bool
 	text     string   // all of it; parsed, without what only looks like a redirection
 	commands []string // each simple command
 }
 
-func look(text string) judged {
+func look(text string) ruleInput {
 	script, err := Parse(text)
 	if err != nil {
-		return judged{text: text}
+		return ruleInput{text: text}
 	}
-	view := judged{parsed: true, text: script.unredirected()}
+	view := ruleInput{parsed: true, text: script.unredirected()}
 	for _, s := range append([]*Script{script}, innerScripts(script, shellText)...) {
 		for _, c := range s.Commands {
 			if c.Stage == 0 && len(view.commands) < maxJudged {
@@ -74,7 +74,7 @@ func look(text string) judged {
 	return view
 }
 
-func (j judged) matches(r rule) bool {
+func (j ruleInput) matches(r rule) bool {
 	if j.parsed && slices.ContainsFunc(j.commands, r.found) {
 		return true
 	}

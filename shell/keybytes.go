@@ -12,7 +12,7 @@ const escape = 0x1b
 func (m KeyMode) codes() bool { return m.Kitty&(Disambiguate|AllKeys) != 0 }
 
 // appendKey types a key that has a name.
-func (m KeyMode) appendKey(out []byte, s stroke) (typed []byte, exact bool) {
+func (m KeyMode) appendKey(out []byte, s keyPress) (typed []byte, exact bool) {
 	switch k := s.key; {
 	case k.c0 != 0:
 		return m.appendC0(out, s)
@@ -32,7 +32,7 @@ func (m KeyMode) appendKey(out []byte, s stroke) (typed []byte, exact bool) {
 }
 
 // appendFunction types a key that means no text as the kitty protocol has it.
-func (m KeyMode) appendFunction(out []byte, s stroke) []byte {
+func (m KeyMode) appendFunction(out []byte, s keyPress) []byte {
 	switch k := s.key; {
 	case k.code != 0:
 		return appendNumber(out, k.code, s.mods, 'u')
@@ -45,7 +45,7 @@ func (m KeyMode) appendFunction(out []byte, s stroke) []byte {
 
 // appendC0 types a key that has a byte of its own. Without codes alt is an escape before
 // it, and of other modifiers only shift+tab and ctrl+backspace can be seen.
-func (m KeyMode) appendC0(out []byte, s stroke) (typed []byte, exact bool) {
+func (m KeyMode) appendC0(out []byte, s keyPress) (typed []byte, exact bool) {
 	b, mods := s.key.c0, s.mods
 	if m.codes() && (mods != 0 || b == escape) || m.Kitty&AllKeys != 0 {
 		return appendNumber(out, s.key.code, mods, 'u'), true
@@ -63,7 +63,7 @@ func (m KeyMode) appendC0(out []byte, s stroke) (typed []byte, exact bool) {
 }
 
 // appendKeypad types a key of the keypad.
-func (m KeyMode) appendKeypad(out []byte, s stroke) (typed []byte, exact bool) {
+func (m KeyMode) appendKeypad(out []byte, s keyPress) (typed []byte, exact bool) {
 	k := s.key
 	switch {
 	case m.codes() && (s.mods != 0 || k.plain == '\r') || m.Kitty&AllKeys != 0:
@@ -80,7 +80,7 @@ func (m KeyMode) appendKeypad(out []byte, s stroke) (typed []byte, exact bool) {
 
 // appendChar types a character. Without codes ctrl makes a control character of it, and
 // alt is an escape before it.
-func (m KeyMode) appendChar(out []byte, s stroke) (typed []byte, exact bool) {
+func (m KeyMode) appendChar(out []byte, s keyPress) (typed []byte, exact bool) {
 	upper, cased := capital(s.char)
 	if m.Kitty&AllKeys != 0 || m.codes() && s.mods&^withShift != 0 {
 		text, shifted := s.char, rune(0)
@@ -159,7 +159,7 @@ func appendNumber(out []byte, number int, mods modifiers, final byte) []byte {
 }
 
 // piped is the byte of a key for a program that reads a pipe, which knows no keys.
-func (s stroke) piped() (b byte, ok bool) {
+func (s keyPress) piped() (b byte, ok bool) {
 	switch {
 	case s.key == nil && s.mods == withCtrl && s.char >= '@' && s.char < 0x7f:
 		return byte(s.char) & 0x1f, true
@@ -173,15 +173,15 @@ func (s stroke) piped() (b byte, ok bool) {
 	return s.key.c0, s.key.c0 != 0
 }
 
-// Retype turns what a terminal sends for one key, whatever protocol it speaks, into what
+// TranslateKey turns what a terminal sends for one key, whatever protocol it speaks, into what
 // a reader in mode m expects: a release is nothing, an unknown sequence stays as
 // it is, and a modifier that the reader cannot see is dropped, as terminals do.
-func Retype(sequence []byte, m KeyMode) []byte {
+func TranslateKey(sequence []byte, m KeyMode) []byte {
 	s, text, ok := readSequence(sequence)
 	switch {
 	case !ok:
 		return slices.Clone(sequence)
-	case s == (stroke{}) && text == "":
+	case s == (keyPress{}) && text == "":
 		return nil
 	case text != "" && m.Kitty&AllKeys == 0:
 		return []byte(text)

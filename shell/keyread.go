@@ -19,11 +19,11 @@ const released = 3
 
 // readSequence reads the escape sequence of one key. A release is the zero stroke. text is
 // what the key writes, where the sequence says so and no modifier changes it.
-func readSequence(sequence []byte) (s stroke, text string, ok bool) {
+func readSequence(sequence []byte) (s keyPress, text string, ok bool) {
 	rest, csi := bytes.CutPrefix(sequence, []byte{escape, '['})
 	if ss3, is := bytes.CutPrefix(sequence, []byte{escape, 'O'}); is && len(ss3) == 1 {
 		k, found := find(func(k *key) bool { return ss3[0] != 0 && (k.letter == ss3[0] || k.keypad == ss3[0]) })
-		return stroke{key: k}, "", found
+		return keyPress{key: k}, "", found
 	}
 	if !csi || len(rest) == 0 {
 		return s, "", false
@@ -35,7 +35,7 @@ func readSequence(sequence []byte) (s stroke, text string, ok bool) {
 	}
 	s.mods = modifiers(max(fields.at(1, 0), 1)-1) &^ locks
 	if fields.at(1, 1) == released {
-		return stroke{}, "", true
+		return keyPress{}, "", true
 	}
 	code := fields.at(0, 0)
 	if final == '~' && code == otherKey && len(fields) == maxParameters {
@@ -48,7 +48,7 @@ func readSequence(sequence []byte) (s stroke, text string, ok bool) {
 			return final == '~' && k.number != 0 && k.number == number || k.letter != 0 && k.letter == final && number <= 1
 		})
 		if final == 'Z' {
-			return stroke{key: tabKey(), mods: withShift}, "", true
+			return keyPress{key: tabKey(), mods: withShift}, "", true
 		}
 		return s, "", ok
 	}
@@ -70,7 +70,7 @@ func readSequence(sequence []byte) (s stroke, text string, ok bool) {
 func isPrivate(char rune) bool { return char >= 0xe000 && char <= 0xf8ff }
 
 // text is what a character writes: the text that the sequence says, or the shifted key.
-func (p parameterList) text(s stroke) string {
+func (p parameterList) text(s keyPress) string {
 	var b strings.Builder
 	for i := range p.len(2) {
 		if char := rune(p.at(2, i)); char >= ' ' && utf8.ValidRune(char) {

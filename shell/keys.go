@@ -82,11 +82,11 @@ func (m KeyMode) appendText(out []byte, text string) []byte {
 			size = 2
 			fallthrough
 		case char == '\r', char == '\n':
-			out, _ = m.appendKey(out, stroke{key: enterKey()})
+			out, _ = m.appendKey(out, keyPress{key: enterKey()})
 		case char == '\t':
-			out, _ = m.appendKey(out, stroke{key: tabKey()})
+			out, _ = m.appendKey(out, keyPress{key: tabKey()})
 		case m.Kitty&AllKeys != 0 && char >= ' ' && (char != utf8.RuneError || size > 1):
-			out, _ = m.appendChar(out, upperIsShift(stroke{char: char}))
+			out, _ = m.appendChar(out, upperIsShift(keyPress{char: char}))
 		default: // bytes that are no text, and controls, too, are what they are
 			out = append(out, text[:size]...)
 		}
@@ -120,7 +120,7 @@ func (m KeyMode) appendNamed(out []byte, name string) ([]byte, *messages.Error) 
 
 // append types a stroke as a terminal would. It is not exact if the reader cannot see a
 // modifier of it, or nothing at all could be typed.
-func (m KeyMode) append(out []byte, s stroke) (typed []byte, exact bool) {
+func (m KeyMode) append(out []byte, s keyPress) (typed []byte, exact bool) {
 	if s.key != nil {
 		return m.appendKey(out, s)
 	}
@@ -163,9 +163,9 @@ const (
 	withMeta
 )
 
-// stroke is one key with its modifiers: key, or a character if that is nil. A letter is
+// keyPress is one key with its modifiers: key, or a character if that is nil. A letter is
 // written small; with ctrl it has no case, else a capital is the letter with shift.
-type stroke struct {
+type keyPress struct {
 	key  *key
 	char rune
 	mods modifiers
@@ -181,7 +181,7 @@ func modifierNames() map[string]modifiers {
 }
 
 // parseStroke reads what stands between the brackets.
-func parseStroke(name string) (s stroke, ok bool) {
+func parseStroke(name string) (s keyPress, ok bool) {
 	known := modifierNames()
 	for {
 		i := strings.IndexAny(name, "+-")

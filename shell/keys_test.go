@@ -159,7 +159,7 @@ func TestKittyInputIsRetyped(t *testing.T) {
 		{app, "\x1bO\x00", "\x1bO\x00"},
 		{app, "\x1b[99999999999u", "\x1b[99999999999u"},
 	} {
-		if got := shell.Retype([]byte(c.in), c.mode); string(got) != c.want {
+		if got := shell.TranslateKey([]byte(c.in), c.mode); string(got) != c.want {
 			t.Errorf("%q in %+v: got %q, want %q", c.in, c.mode, got, c.want)
 		}
 	}
@@ -192,7 +192,7 @@ func FuzzRetype(f *testing.F) {
 		f.Add([]byte(seed), uint8(0xf1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, bits uint8) {
-		if out := shell.Retype(in, mode(bits)); len(out) > 32+8*len(in) {
+		if out := shell.TranslateKey(in, mode(bits)); len(out) > 32+8*len(in) {
 			t.Fatalf("%d bytes from %d", len(out), len(in))
 		}
 	})

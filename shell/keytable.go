@@ -111,7 +111,7 @@ func enterKey() *key { return &key{name: "enter", c0: '\r', code: '\r'} }
 func tabKey() *key { return &key{name: "tab", c0: '\t', code: '\t'} }
 
 // upperIsShift writes a capital as its letter with shift; with ctrl a letter has no case.
-func upperIsShift(s stroke) stroke {
+func upperIsShift(s keyPress) keyPress {
 	small := unicode.ToLower(s.char)
 	if small == s.char || unicode.ToUpper(small) != s.char {
 		return s

@@ -6,21 +6,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Change is what a text may change in the bash that runs it, beside its directory.
-type Change int
+// StateChange is what a text may change in the bash that runs it, beside its directory.
+type StateChange int
 
 // From the least to the most: what may change anything may change variables, too.
 const (
-	NoChange  Change = iota // what its next command finds is what this one found
-	Variables               // variables, positional parameters and descriptors
-	Anything                // functions, aliases, traps and options as well
+	NoChange  StateChange = iota // what its next command finds is what this one found
+	Variables                    // variables, positional parameters and descriptors
+	Anything                     // functions, aliases, traps and options as well
 )
 
-// Leaves tells what a text may change in the bash that runs it. It is true of a shell
+// StateChanges tells what a text may change in the bash that runs it. It is true of a shell
 // that knows no function, alias or trap that it did not have from the start, and in which
 // no text that may change Anything ran before: in another, any word may do anything. What
 // it cannot tell is Anything; so is what is no bash, or too long to be parsed.
-func Leaves(text string) Change {
+func StateChanges(text string) StateChange {
 	file, err := parse(text, func() bool { return false })
 	if err != nil {
 		return Anything
@@ -39,7 +39,7 @@ func Leaves(text string) Change {
 
 // leaves tells it of one node, and whether those within it are to be asked, too: a
 // subshell changes a copy of the shell.
-func leaves(node syntax.Node) (change Change, inside bool) {
+func leaves(node syntax.Node) (change StateChange, inside bool) {
 	switch n := node.(type) {
 	case *syntax.Subshell, *syntax.ProcSubst:
 		return NoChange, false
@@ -83,7 +83,7 @@ func leaves(node syntax.Node) (change Change, inside bool) {
 	return Anything, false // a version of the parser that knows more
 }
 
-func onlyIf(is bool, change Change) Change {
+func onlyIf(is bool, change StateChange) StateChange {
 	if is {
 		return change
 	}
@@ -103,7 +103,7 @@ func comparesTexts(op syntax.BinTestOperator) bool {
 
 // assignLeaves tells it of an assignment whose effect on the variable itself was told: a
 // subscript is arithmetic, and some variables are more than that.
-func assignLeaves(a *syntax.Assign) Change {
+func assignLeaves(a *syntax.Assign) StateChange {
 	if a.Name != nil && (a.Name.Value == "BASH_ALIASES" || a.Name.Value == "PS4") { // set -x expands the latter
 		return Anything
 	}
@@ -112,7 +112,7 @@ func assignLeaves(a *syntax.Assign) Change {
 
 // callLeaves tells it of a simple command. What that assigns for a program is the
 // program's; for a builtin in POSIX mode it stays.
-func callLeaves(call *syntax.CallExpr) Change {
+func callLeaves(call *syntax.CallExpr) StateChange {
 	if len(call.Args) == 0 {
 		return Variables
 	}
@@ -182,8 +182,8 @@ func isOperator(word *syntax.Word) bool {
 }
 
 // builtins are those of bash, and what they may change. What is none is a program.
-var builtins = func() map[string]Change {
-	all := map[string]Change{}
+var builtins = func() map[string]StateChange {
+	all := map[string]StateChange{}
 	for _, name := range strings.Fields(": [ bg break caller cd continue dirs disown echo exit false fg hash help kill logout printf pwd return suspend test times true type ulimit umask wait") {
 		all[name] = NoChange
 	}

@@ -37,12 +37,12 @@ var unknown = []string{
 }
 
 func TestLeaves(t *testing.T) {
-	for change, texts := range map[shell.Change][]string{shell.NoChange: changeless, shell.Variables: changing, shell.Anything: unknown} {
+	for change, texts := range map[shell.StateChange][]string{shell.NoChange: changeless, shell.Variables: changing, shell.Anything: unknown} {
 		for _, text := range texts {
-			require.Equal(t, change, shell.Leaves(text), "%q", text)
+			require.Equal(t, change, shell.StateChanges(text), "%q", text)
 		}
 	}
-	require.Equal(t, shell.Anything, shell.Leaves(strings.Repeat("# a long text\n", 1<<13)))
+	require.Equal(t, shell.Anything, shell.StateChanges(strings.Repeat("# a long text\n", 1<<13)))
 }
 
 // state is what a bash must not have changed behind a text: all but the directory and
@@ -67,7 +67,7 @@ func TestLeavesWhatBashFindsUnchanged(t *testing.T) {
 	for _, text := range slices.Concat(changeless, changing, unknown) {
 		for _, way := range ways {
 			whole := strings.ReplaceAll(way, "%s", text)
-			change := shell.Leaves(whole)
+			change := shell.StateChanges(whole)
 			if change == shell.Anything {
 				continue // such as "if" before a text that is none there
 			}

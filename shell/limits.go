@@ -11,7 +11,7 @@ import (
 // Limited is a command whose trailing `| head -N` or `| tail -N` was taken out.
 //
 // A head limit ended the producer by SIGPIPE; without the pipe whoever runs the
-// command has to end it, once Head lines are there (see HeadMark), and such an end
+// command has to end it, once Head lines are there (see LineLimit), and such an end
 // is exit 0. In a live shell, where nothing can be closed, a head limit is better
 // left in the command.
 type Limited struct {
@@ -26,11 +26,11 @@ const limitPipe = `^\|\s*(head|tail)\s+(?:-n\s*(\d+)|-(\d+))$`
 
 const blanks = " \t\r\n"
 
-// TakeLimits takes one trailing limit out of a command, if that changes nothing
+// SplitLimits takes one trailing limit out of a command, if that changes nothing
 // but who counts the lines: the parser proves that the pipe ends the text and
 // that the whole output goes through it. Otherwise, and for a limit of 0 lines,
 // the text comes back as it is, and false.
-func TakeLimits(text string) (Limited, bool) {
+func SplitLimits(text string) (Limited, bool) {
 	left := Limited{Command: text}
 	trimmed := strings.Trim(text, blanks)
 	bar := strings.LastIndexByte(trimmed, '|')
@@ -166,7 +166,7 @@ func ApplyLimits(text string, head, tail int) string {
 }
 
 func firstLines(text string, n int) string {
-	mark := HeadMark{Lines: n}
+	mark := LineLimit{Lines: n}
 	if end, ok := mark.Feed([]byte(text)); ok {
 		return text[:end]
 	}

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// taken is what TakeLimits makes of a text, in one line.
+// taken is what SplitLimits makes of a text, in one line.
 func taken(text string) string {
-	l, ok := TakeLimits(text)
+	l, ok := SplitLimits(text)
 	if !ok {
 		if l.Command != text || l.Pipe != "" || l.Head+l.Tail != 0 {
 			return fmt.Sprintf("%q became %+v", text, l)
@@ -68,7 +68,7 @@ func TestR016_TheGrammarOfALimit(t *testing.T) {
 
 func TestR017_ExplicitLimitsComeFirst(t *testing.T) {
 	n := func(i int) *int { return &i }
-	l, ok := TakeLimits("ls | head -5")
+	l, ok := SplitLimits("ls | head -5")
 	require.True(t, ok)
 	for _, c := range []struct {
 		head, tail         *int
@@ -137,7 +137,7 @@ func TestR021_HeadLinesAreCountedFromTheStartOfTheOutput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([a-c]{0,3}\n?){0,30}`).Draw(t, "text")
 		n := rapid.IntRange(1, 8).Draw(t, "n")
-		mark := HeadMark{Lines: n}
+		mark := LineLimit{Lines: n}
 		var at int64
 		done := false
 		for rest := text; rest != ""; {
@@ -220,7 +220,7 @@ func TestR023_OnlyAProvenLastPipeIsTaken(t *testing.T) {
 func TestBadInputHostileTextsKeepTheirLimits(t *testing.T) {
 	for _, text := range hostileTexts() {
 		took := fastest(func() {
-			if l, ok := TakeLimits(text + " | head -5"); ok && len(text) > MaxParse {
+			if l, ok := SplitLimits(text + " | head -5"); ok && len(text) > MaxParse {
 				t.Errorf("%.20q was cut to %.20q", text, l.Command)
 			}
 		})
@@ -233,7 +233,7 @@ func FuzzTakeLimits(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		l, ok := TakeLimits(text)
+		l, ok := SplitLimits(text)
 		if !ok {
 			if l != (Limited{Command: text}) {
 				t.Fatalf("%q changed to %+v", text, l)

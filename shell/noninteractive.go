@@ -9,9 +9,9 @@ const (
 	noCIVarClaude = "CLAUDE_BASH_NO_CI"
 )
 
-// SaysCI reports whether commands are told that they run unattended by CI: unless the host's
+// SetsCI reports whether commands are told that they run unattended by CI: unless the host's
 // environment has one of TROUPE_NO_CI, PI_BASH_NO_CI and CLAUDE_BASH_NO_CI, not empty.
-func SaysCI(host []string) bool { return firstOf(host, NoCIVar, noCIVarPi, noCIVarClaude) == "" }
+func SetsCI(host []string) bool { return firstOf(host, NoCIVar, noCIVarPi, noCIVarClaude) == "" }
 
 // NonInteractive are the variables that keep programs from asking, paging and drawing
 // where nobody can answer. Without ci CI is not among them.

@@ -74,7 +74,7 @@ func TestAgentBase(t *testing.T) {
 		{[]string{"CLAUDE_BASH_NO_CI=x"}, false},
 		{[]string{"TROUPE_NO_CIX=1"}, true},
 	} {
-		if got := shell.SaysCI(c.host); got != c.want {
+		if got := shell.SetsCI(c.host); got != c.want {
 			t.Errorf("%q: %t", c.host, got)
 		}
 	}

@@ -74,7 +74,7 @@ func parse(text string, over func() bool) (file *syntax.File, err error) {
 			file, err = nil, &SyntaxError{Reason: textParserFailed}
 		}
 	}()
-	from := &paced{rest: text, over: over, shallow: len(text) <= minDepth}
+	from := &boundedReader{rest: text, over: over, shallow: len(text) <= minDepth}
 	file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(from, "")
 	switch {
 	case from.refused != nil:
@@ -85,10 +85,10 @@ func parse(text string, over func() bool) (file *syntax.File, err error) {
 	return file, nil
 }
 
-// paced hands a text to the parser piece by piece, until the parser is too deep
+// boundedReader hands a text to the parser piece by piece, until the parser is too deep
 // or the time is over. What counts is the stack, not the brackets: those in
 // quotes are no nesting, and words such as `if` are.
-type paced struct {
+type boundedReader struct {
 	rest    string
 	over    func() bool
 	refused error
@@ -96,7 +96,7 @@ type paced struct {
 	frame   [1]uintptr
 }
 
-func (p *paced) Read(into []byte) (int, error) {
+func (p *boundedReader) Read(into []byte) (int, error) {
 	switch {
 	case p.refused != nil:
 	case !p.shallow && runtime.Callers(maxFrames, p.frame[:]) > 0:

@@ -15,14 +15,16 @@ const (
 	noLoginVarClaude = "CLAUDE_BASH_NO_LOGIN"
 )
 
-// Choice is a shell, and how it runs a text.
-type Choice struct {
+// ShellChoice is a shell, and how it runs a text.
+type ShellChoice struct {
 	Path  string   // absolute; "sh" where none was found: then the start of the command fails and says so
 	Words []string // before the text: -l -c, or -c
 }
 
 // Argv are the words that run a text.
-func (c Choice) Argv(text string) []string { return append(append([]string{c.Path}, c.Words...), text) }
+func (c ShellChoice) Argv(text string) []string {
+	return append(append([]string{c.Path}, c.Words...), text)
+}
 
 // Setting is a shell that somebody has chosen, and where it can be changed.
 type Setting struct{ Path, Where string }
@@ -34,8 +36,8 @@ type Setting struct{ Path, Where string }
 //
 // A setting that is no such path is an error of the code invalid_params with the reason
 // invalid_shell, which names the path and where to change it.
-func Select(setting Setting, host []string, lookup func(path string) bool) (Choice, *messages.Error) {
-	c := Choice{Path: setting.Path, Words: words(host)}
+func Select(setting Setting, host []string, lookup func(path string) bool) (ShellChoice, *messages.Error) {
+	c := ShellChoice{Path: setting.Path, Words: words(host)}
 	if setting.Path == "" {
 		c.Path = preferred(host, lookup)
 		return c, nil
@@ -48,13 +50,13 @@ func Select(setting Setting, host []string, lookup func(path string) bool) (Choi
 		e.Message = fmt.Sprintf("the shell %q is not named by an absolute path", setting.Path)
 	}
 	e.Hint = "change " + setting.Where + ", or leave it out: then a bash, zsh or sh is found"
-	return Choice{}, e
+	return ShellChoice{}, e
 }
 
 // SelectLogin chooses the shell for commands that a user types to an agent with !: the
 // user's login shell, whichever it is, else sh.
-func SelectLogin(host []string, lookup func(path string) bool) Choice {
-	c := Choice{Path: Value(host, "SHELL"), Words: words(host)}
+func SelectLogin(host []string, lookup func(path string) bool) ShellChoice {
+	c := ShellChoice{Path: Value(host, "SHELL"), Words: words(host)}
 	if !path.IsAbs(c.Path) || !lookup(c.Path) {
 		c.Path = Find("sh", host, lookup)
 	}

@@ -23,7 +23,7 @@ var (
 )
 
 // options are the lines that set them as they were.
-func (t *telling) options() string {
+func (t *shellDump) options() string {
 	var b strings.Builder
 	switch t.kind {
 	case Zsh:
@@ -76,7 +76,7 @@ func says(lines, line string) bool {
 const MaxAliasLines = 1000
 
 // keptAliases are the names of those that go into the snapshot, in order.
-func (t *telling) keptAliases() []string {
+func (t *shellDump) keptAliases() []string {
 	var kept []string
 	lines := 0
 	for _, name := range slices.Sorted(maps.Keys(t.aliases)) {
@@ -91,7 +91,7 @@ func (t *telling) keptAliases() []string {
 	return kept
 }
 
-func (t *telling) aliasLines(names []string) string {
+func (t *shellDump) aliasLines(names []string) string {
 	dashes := "-- "
 	if t.kind == Sh {
 		dashes = "" // dash would look for an alias of that name
@@ -105,7 +105,7 @@ func (t *telling) aliasLines(names []string) string {
 
 // readAliases reads what alias writes: a line for each, "alias -- name=word" or "name=word",
 // where word is quoted somehow. What cannot be read is left out.
-func (t *telling) readAliases(text string) {
+func (t *shellDump) readAliases(text string) {
 	for text != "" {
 		line := strings.TrimPrefix(strings.TrimPrefix(text, "alias "), "-- ")
 		name, rest, ok := strings.Cut(line, "=")

@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// telling is what a shell has told of itself.
-type telling struct {
+// shellDump is what a shell has told of itself.
+type shellDump struct {
 	kind      string
 	functions map[string]string // bash: whole; zsh: the body
 	aliases   map[string]string
@@ -52,11 +52,11 @@ func Snapshot(kind string, dump []byte) (string, *messages.Error) {
 }
 
 // readTelling reads the fields.
-func readTelling(kind string, dump []byte) (*telling, *messages.Error) {
+func readTelling(kind string, dump []byte) (*shellDump, *messages.Error) {
 	if len(dump) > MaxSnapshot {
 		return nil, NoSnapshot(fmt.Sprintf("it sets up more than %d MiB", MaxSnapshot>>20), "")
 	}
-	t := &telling{kind: kind, functions: map[string]string{}, aliases: map[string]string{}}
+	t := &shellDump{kind: kind, functions: map[string]string{}, aliases: map[string]string{}}
 	rest := string(dump)
 	for {
 		var field [3]string
@@ -98,7 +98,7 @@ func NoSnapshot(why, hint string) *messages.Error {
 
 // keptFunctions are the names of those that go into the snapshot, in order: helpers are
 // there if what is there names them.
-func (t *telling) keptFunctions(aliases []string) []string {
+func (t *shellDump) keptFunctions(aliases []string) []string {
 	quotes := on(t.set, "rcquotes") // zsh writes a quote as it reads it without this option
 	helpers := map[string][]string{}
 	var kept, texts []string
@@ -196,7 +196,7 @@ var commonTools = []string{
 }
 
 // function writes one down.
-func (t *telling) function(name string) string {
+func (t *shellDump) function(name string) string {
 	text := strings.TrimRight(t.functions[name], "\n")
 	if t.kind == Zsh {
 		return name + " () {\n" + text + "\n}\n"

@@ -34,7 +34,7 @@ func (s *shell) keepsExports(text string) bool {
 	if !plain {
 		return false
 	}
-	change := words.Leaves(text)
+	change := words.StateChanges(text)
 	if change == words.Anything {
 		s.place.mu.Lock()
 		s.plain = false

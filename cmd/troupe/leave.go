@@ -63,7 +63,7 @@ func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
 func (l *detachScanner) key(pass, key []byte) []byte {
 	means := key
 	if len(key) > 1 {
-		means = shell.Retype(key, shell.KeyMode{})
+		means = shell.TranslateKey(key, shell.KeyMode{})
 	}
 	if l.matched > 0 && (len(means) == 0 || isModifier(key)) {
 		l.pending = append(l.pending, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts

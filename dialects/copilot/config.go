@@ -46,7 +46,7 @@ unset HISTFILE`
 // Bash is the config of the bash tools.
 func Bash(nonInteractive bool) Config {
 	c := Config{
-		Kind: "bash", Tools: toolNames("bash"), Program: "bash", Flags: []string{"--norc", "--noprofile", "-c"}, Assess: shell.Gate, NonInteractive: nonInteractive,
+		Kind: "bash", Tools: toolNames("bash"), Program: "bash", Flags: []string{"--norc", "--noprofile", "-c"}, Assess: shell.CheckKills, NonInteractive: nonInteractive,
 	}
 	if nonInteractive {
 		c.Init = profileInit
@@ -117,7 +117,7 @@ func (c Config) environment(caller, pass []string, session string, onTerminal bo
 			kept = append(kept, entry)
 		}
 	}
-	calm := shell.NonInteractive(shell.SaysCI(caller))
+	calm := shell.NonInteractive(shell.SetsCI(caller))
 	if onTerminal {
 		calm = slices.DeleteFunc(calm, func(entry string) bool { return !isPager(shell.NameOf(entry)) })
 		calm = append(calm, termType)

@@ -21,7 +21,7 @@ const headReason = "its first lines were all that was asked for"
 // stopBehind ends a command as the pipe into head would have: when it writes
 // more, after its first lines are there. What it does without writing it may do.
 func (s *Session) stopBehind(ctx context.Context, f *flight, id messages.JobID) {
-	mark := shell.HeadMark{Lines: f.stopAt}
+	mark := shell.LineLimit{Lines: f.stopAt}
 	for from, there := int64(0), false; ; {
 		b, err := s.o.Host.Bytes(ctx, id, messages.Merged, from, copyPiece, true)
 		if err != nil || b.Next <= from {
@@ -132,7 +132,7 @@ func (s *Session) read(ctx context.Context, job messages.Job, stream messages.St
 // user who wants them; of that the first lines or, with 0, all. Close it.
 func (s *Session) cleaner(w io.Writer, lines int) *artifact.TextCleaner {
 	if lines > 0 {
-		w = &firstLines{w: w, mark: shell.HeadMark{Lines: lines}}
+		w = &firstLines{w: w, mark: shell.LineLimit{Lines: lines}}
 	}
 	return artifact.NewTextCleaner(w, artifact.CleanOptions{Sixel: s.sixel()})
 }
@@ -144,7 +144,7 @@ func (s *Session) sixel() bool {
 // firstLines takes no more than the first lines of a text.
 type firstLines struct {
 	w    io.Writer
-	mark shell.HeadMark
+	mark shell.LineLimit
 	sent int64
 }
 

@@ -113,14 +113,14 @@ func (c *Console) look(ctx context.Context, record func() (messages.Job, error))
 // for; any text is typed as it is. Esc kills the command. Behind its end
 // no key does anything.
 func (c *Console) Key(ctx context.Context, sequence []byte) error {
-	if string(shell.Retype(sequence, shell.KeyMode{})) == "\x1b" {
+	if string(shell.TranslateKey(sequence, shell.KeyMode{})) == "\x1b" {
 		return c.Kill(ctx)
 	}
 	screen, err := c.host.Screen(ctx, c.job)
 	if err != nil {
 		return c.unlessOver(ctx, err)
 	}
-	data := shell.Retype(sequence, shell.Modes(screen.Keys))
+	data := shell.TranslateKey(sequence, shell.Modes(screen.Keys))
 	if len(data) == 0 { // a release
 		return nil
 	}

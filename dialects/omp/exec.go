@@ -71,7 +71,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 }
 
 // alone has the command run in a process of its own.
-func (l *launch) alone(choice shell.Choice) {
+func (l *launch) alone(choice shell.ShellChoice) {
 	if plan := l.req.Open; plan != nil {
 		l.req.EnvPolicy, l.req.BaseEnv, l.req.Open, l.req.Session = messages.EnvCaller, plan.BaseEnv, nil, ""
 	}
@@ -83,7 +83,7 @@ func (l *launch) alone(choice shell.Choice) {
 }
 
 // choice is the shell of the session.
-func (s *Session) choice() (shell.Choice, error) {
+func (s *Session) choice() (shell.ShellChoice, error) {
 	choice, bad := shell.Select(shell.Setting{Path: s.o.Settings.ShellPath, Where: "the setting shellPath"}, s.o.Env, shell.Executable(s.o.FS))
 	if bad != nil {
 		return choice, &ToolError{Text: bad.Error()}

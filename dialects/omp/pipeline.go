@@ -105,7 +105,7 @@ func (s *Session) takeLimits(c *call) error {
 	if !s.o.Settings.StripTrailingHeadTail {
 		return nil
 	}
-	taken, ok := shell.TakeLimits(c.command)
+	taken, ok := shell.SplitLimits(c.command)
 	if !ok {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Session) takeCd(c *call) error {
 	if c.p.Cwd != "" {
 		return nil
 	}
-	if dir, rest, ok := shell.TakeCd(c.command); ok {
+	if dir, rest, ok := shell.SplitCd(c.command); ok {
 		c.p.Cwd, c.command = dir, rest
 	}
 	return nil
