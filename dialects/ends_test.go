@@ -51,7 +51,7 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 			},
 		}
 		began := time.Now()
-		job, err := dialects.Ended(t.Context(), refused, "j")
+		job, err := dialects.WaitEnd(t.Context(), refused, "j")
 		require.NoError(t, err)
 		require.Equal(t, finished, job)
 		require.Equal(t, 20, asked)
@@ -62,7 +62,7 @@ func TestTheEndOfAJobIsItsRecords(t *testing.T) {
 		asked = 1
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
-		_, err = dialects.Ended(ctx, idle, "j")
+		_, err = dialects.WaitEnd(ctx, idle, "j")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
@@ -73,10 +73,10 @@ func TestTheEndOfAJobThatIsGoneIsNotKnown(t *testing.T) {
 		await: func() (messages.WaitEnded, error) { return messages.WaitEnded{}, gone },
 		job:   func() (messages.Job, error) { return messages.Job{}, gone },
 	}
-	_, err := dialects.Ended(t.Context(), h, "j")
+	_, err := dialects.WaitEnd(t.Context(), h, "j")
 	require.ErrorIs(t, err, gone)
 	h.job = func() (messages.Job, error) { return finished, nil }
-	job, err := dialects.Ended(t.Context(), h, "j")
+	job, err := dialects.WaitEnd(t.Context(), h, "j")
 	require.NoError(t, err)
 	require.Equal(t, finished, job)
 }

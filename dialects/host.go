@@ -61,8 +61,8 @@ type Bytes struct {
 	Gaps []messages.OutputGap
 }
 
-// Beside runs what a session does beside its calls: a front end gives it, and waits for
+// TaskGroup runs what a session does beside its calls: a front end gives it, and waits for
 // all of it at its end. A *sync.WaitGroup is one.
-type Beside interface {
+type TaskGroup interface {
 	Go(f func())
 }

@@ -175,7 +175,7 @@ func (s *Session) run(t *task, background bool) {
 	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
 	if err == nil && !job.State.Ended() { // it is in the background, or a person has put it there
 		s.started(t, job)
-		if job, err = dialects.Ended(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
+		if job, err = dialects.WaitEnd(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
 			job, err = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}, nil
 		}
 	}

@@ -39,7 +39,7 @@ type Settings struct {
 // Options are what a session needs. Host, Beside, FS, Dir and SessionID must be given.
 type Options struct {
 	Host   dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	Scope  messages.ScopePath
 	// Dir is the session's directory, Env its caller's environment.
 	Dir       string

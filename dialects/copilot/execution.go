@@ -71,7 +71,7 @@ func (st standing) died() bool { return st.why != "" || st.record.HasFlag(messag
 // the job, and not on somebody's reading.
 func (s *Session) watch(e *execution) {
 	s.o.Beside.Go(func() {
-		job, err := dialects.Ended(s.ctx, s.o.Host, e.job())
+		job, err := dialects.WaitEnd(s.ctx, s.o.Host, e.job())
 		if s.ctx.Err() == nil {
 			s.ended(e, job, err)
 		}

@@ -32,7 +32,7 @@ const (
 // Options are what a session needs. Host, Beside, Dir and SessionID must be given.
 type Options struct {
 	Host   dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	Scope  messages.ScopePath
 	// Dir is the session's directory, Env its caller's environment.
 	Dir       string

@@ -14,7 +14,7 @@ import (
 // when a time is over.
 type Late struct {
 	dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	// Until is, by the text of a command, what it writes before its call waits no longer.
 	// Other commands are left alone.
 	Until map[string]string

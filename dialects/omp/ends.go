@@ -53,7 +53,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 
 // awaitEnds asks until no job is left to wait for.
 func (s *Session) awaitEnds(ctx context.Context) {
-	var pause dialects.Again
+	var pause dialects.Backoff
 	for {
 		s.ends.mu.Lock()
 		var ids []messages.JobID
@@ -72,7 +72,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		anew := asks.Err() != nil
 		again()
 		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {
-			pause = dialects.Again{}
+			pause = dialects.Backoff{}
 			continue
 		}
 		_ = pause.Wait(ctx) // all run: it is the wait that failed
@@ -100,7 +100,7 @@ func (s *Session) hear(jobs []messages.Job) bool {
 func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
 	found := map[messages.JobID]end{}
 	for _, id := range ids {
-		if job, err := s.o.Host.Job(ctx, id); err != nil && !dialects.Passes(err) || err == nil && job.State.Ended() {
+		if job, err := s.o.Host.Job(ctx, id); err != nil && !dialects.IsTransient(err) || err == nil && job.State.Ended() {
 			found[id] = end{job, err}
 		}
 	}

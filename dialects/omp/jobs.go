@@ -23,7 +23,7 @@ const (
 
 // JobsOptions are those of a table of background jobs. Beside must be given.
 type JobsOptions struct {
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	// Deliver tells an owner's session of the end of a job: a follow-up message, which starts
 	// a turn. An error has it tried again. nil: nobody is told.
 	Deliver func(ctx context.Context, d Delivery) error

@@ -18,7 +18,7 @@ import (
 // Options are what a session needs. Host, Beside, FS, Dir and SessionID must be given.
 type Options struct {
 	Host   dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	Scope  messages.ScopePath
 	// Dir is the session's directory, Env its caller's environment, Home what ~ means.
 	Dir, Home string

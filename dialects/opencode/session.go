@@ -23,7 +23,7 @@ const grace = 2 * time.Second
 // there are background tasks.
 type Options struct {
 	Host   dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	Scope  messages.ScopePath
 	// Dir is the session's directory, Env its caller's environment.
 	Dir       string

@@ -130,7 +130,7 @@ func (s *Session) watch(t *task, out *os.File) {
 			s.mu.Unlock()
 		}
 	}
-	job, err := dialects.Ended(s.ctx, s.o.Host, messages.JobID(t.id))
+	job, err := dialects.WaitEnd(s.ctx, s.o.Host, messages.JobID(t.id))
 	if s.ctx.Err() != nil {
 		return // its session has ended: nobody is told
 	}
@@ -144,16 +144,16 @@ func (s *Session) watch(t *task, out *os.File) {
 
 // follow writes a stream while it grows, until it ends.
 func (s *Session) follow(id messages.JobID, out *os.File) error {
-	var again dialects.Again
+	var again dialects.Backoff
 	for from := int64(0); ; {
 		b, err := s.o.Host.Bytes(s.ctx, id, messages.Merged, from, followPiece, true)
-		if dialects.Passes(err) && again.Wait(s.ctx) == nil {
+		if dialects.IsTransient(err) && again.Wait(s.ctx) == nil {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		again = dialects.Again{}
+		again = dialects.Backoff{}
 		if _, err := out.Write(b.Data); err != nil {
 			return err
 		}

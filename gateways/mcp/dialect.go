@@ -40,7 +40,7 @@ type Place struct {
 	Name   string // of the client, as no other has it
 	Scope  messages.ScopePath
 	Host   dialects.Host
-	Beside dialects.Beside
+	Beside dialects.TaskGroup
 	// Tell gives the model a notice with the next result, unless dropped says by then
 	// that it has heard of it; nil: never.
 	Tell func(text string, dropped func() bool)
