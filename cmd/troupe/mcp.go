@@ -107,7 +107,7 @@ func (m *Main) mcp(f *mcpFlags) error {
 		Dialect: dialect,
 		Host:    host, Version: m.describe().Version, Scope: m.mcpScope(), Beside: f.tools, Keep: f.keep, Many: f.http != "", Log: slogger(m.newLog(at)),
 		Quota:  messages.ScopeQuota{Jobs: int(at.MCP.Jobs), Sessions: int(at.MCP.Sessions)},
-		Around: core.Surroundings{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
+		Around: core.RunEnv{Dir: dir, Env: m.Env, Pass: at.MCP.Env, Umask: m.umask(), Quota: messages.Quota{Bytes: int64(at.MCP.Output)}},
 	})
 	defer server.Close()
 	if f.http != "" {

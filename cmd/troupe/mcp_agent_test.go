@@ -154,9 +154,9 @@ func (a *agent) refused(tool string, args params) string {
 }
 
 // ended waits until a job has ended, and gives what the wait says of it.
-func (a *agent) ended(job string) core.Awaited {
+func (a *agent) ended(job string) core.WaitResult {
 	a.t.Helper()
-	w := tell[core.Awaited](a, "wait", params{"job_ids": []string{job}, "timeout_seconds": 55})
+	w := tell[core.WaitResult](a, "wait", params{"job_ids": []string{job}, "timeout_seconds": 55})
 	require.True(a.t, w.Satisfied)
 	return w
 }

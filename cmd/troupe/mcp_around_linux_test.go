@@ -145,7 +145,7 @@ func TestMCPSettings(t *testing.T) {
 			require.Regexp(t, `^\[?.*scope mcp/\S*day-agent-\w{6} has 2 sessions, which is all it may have`, text)
 			require.Contains(t, text, "(resource_exhausted, sessions)")
 			require.Contains(t, text, "wait for one to end, or ask for a larger quota")
-			tell[core.Stopped](a, "stop", params{"session": "one"})
+			tell[core.StopResult](a, "stop", params{"session": "one"})
 			a.run(params{"command": "true", "session": "two"})
 
 			var ids []string
@@ -155,9 +155,9 @@ func TestMCPSettings(t *testing.T) {
 			text = a.refused("run", params{"command": "true"})
 			require.Regexp(t, `scope mcp/\S*day-agent-\w{6} has 3 jobs, which is all it may have`, text)
 			require.Contains(t, text, "(resource_exhausted, jobs)")
-			tell[core.Stopped](a, "stop", params{"job_ids": ids[:1], "grace_seconds": 0})
+			tell[core.StopResult](a, "stop", params{"job_ids": ids[:1], "grace_seconds": 0})
 			require.Equal(t, "room\n", a.run(params{"command": "echo room"}).Output)
-			tell[core.Stopped](a, "stop", params{"all": true, "grace_seconds": 0})
+			tell[core.StopResult](a, "stop", params{"all": true, "grace_seconds": 0})
 		})
 	}
 }

@@ -106,7 +106,7 @@ func TestSecurityMCPAsksForNoSecret(t *testing.T) {
 		require.True(t, r.Running)
 		require.Equal(t, "secret", r.Waiting)
 		require.Contains(t, r.Note, "ask the person to attach with troupe attach "+r.JobID)
-		tell[core.Stopped](a, "stop", params{"job_ids": []string{r.JobID}, "grace_seconds": 0})
+		tell[core.StopResult](a, "stop", params{"job_ids": []string{r.JobID}, "grace_seconds": 0})
 	})
 	require.Zero(t, p.asked.Load())
 }

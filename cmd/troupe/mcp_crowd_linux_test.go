@@ -59,7 +59,7 @@ func (a *agent) among(client, commands int) error {
 		}
 	}
 	for len(told) < len(background) { // the call waits for those that go on
-		w, _, err := ask[core.Awaited](a.t.Context(), a, "wait", params{"any": true, "timeout_seconds": 55})
+		w, _, err := ask[core.WaitResult](a.t.Context(), a, "wait", params{"any": true, "timeout_seconds": 55})
 		if err != nil {
 			return err
 		}

@@ -57,9 +57,9 @@ func diesBeforeAnEnd(t *testing.T, m *mortal, a *agent, at killable) {
 
 func diesOverAWait(t *testing.T, m *mortal, a *agent, at killable) {
 	job := a.run(params{"command": "read x < gate; exit 5", "background": true})
-	waited, failed := make(chan core.Awaited, 1), make(chan error, 1)
+	waited, failed := make(chan core.WaitResult, 1), make(chan error, 1)
 	go func() {
-		w, _, err := ask[core.Awaited](t.Context(), a, "wait", params{"job_ids": []string{job.JobID}, "timeout_seconds": 55})
+		w, _, err := ask[core.WaitResult](t.Context(), a, "wait", params{"job_ids": []string{job.JobID}, "timeout_seconds": 55})
 		waited <- w
 		failed <- err
 	}()

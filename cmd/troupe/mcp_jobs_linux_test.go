@@ -186,11 +186,11 @@ func TestMCPWaitsForAny(t *testing.T) {
 	for _, job := range jobs {
 		left[job] = true
 	}
-	w := tell[core.Awaited](a, "wait", params{"job_ids": jobs, "any": true, "timeout_seconds": 0.1})
+	w := tell[core.WaitResult](a, "wait", params{"job_ids": jobs, "any": true, "timeout_seconds": 0.1})
 	require.True(t, w.TimedOut && !w.Satisfied)
 	for _, i := range []int{13, 0, 19} {
 		opens[i]()
-		w := tell[core.Awaited](a, "wait", params{"any": true, "timeout_seconds": 55})
+		w := tell[core.WaitResult](a, "wait", params{"any": true, "timeout_seconds": 55})
 		require.True(t, w.Satisfied)
 		met := 0
 		for _, seen := range w.Jobs {
@@ -212,7 +212,7 @@ func TestMCPWaitsForAny(t *testing.T) {
 			open()
 		}
 	}
-	w = tell[core.Awaited](a, "wait", params{"job_ids": jobs, "timeout_seconds": 55})
+	w = tell[core.WaitResult](a, "wait", params{"job_ids": jobs, "timeout_seconds": 55})
 	require.True(t, w.Satisfied)
 	require.Len(t, w.Jobs, many)
 	require.Empty(t, w.Notifications)

@@ -157,7 +157,7 @@ func TestSecurityMCPJobsOfAnotherClient(t *testing.T) {
 				require.NotContains(t, err.Error(), "root:", uri)
 			}
 			require.Empty(t, tell[core.Jobs](a, "list", params{"all": true}).Jobs)
-			require.Empty(t, tell[core.Stopped](a, "stop", params{"all": true}).Jobs)
+			require.Empty(t, tell[core.StopResult](a, "stop", params{"all": true}).Jobs)
 			listed, err := a.ListResources(t.Context(), nil)
 			require.NoError(t, err)
 			require.Empty(t, listed.Resources)

@@ -85,7 +85,7 @@ func TestMCPNamesAndKeysOfTwoClients(t *testing.T) {
 		args["key"] = "twice"
 		delete(args, "name")
 		require.NotEqual(t, first.JobID, a.run(args).JobID)
-		tell[core.Awaited](a, "wait", params{"job_ids": []string{"build"}, "pattern": "/", "timeout_seconds": 55})
+		tell[core.WaitResult](a, "wait", params{"job_ids": []string{"build"}, "pattern": "/", "timeout_seconds": 55})
 		require.Len(t, a.jobs(), 2)
 	}
 	require.Len(t, ids, len(all), "a key of one client is none of another")
@@ -96,7 +96,7 @@ func TestMCPNamesAndKeysOfTwoClients(t *testing.T) {
 		delete(ids, mine.JobID)
 	}
 	require.Empty(t, ids)
-	tell[core.Stopped](all[0], "stop", params{"job_ids": []string{"build"}, "grace_seconds": 0})
+	tell[core.StopResult](all[0], "stop", params{"job_ids": []string{"build"}, "grace_seconds": 0})
 	for _, a := range all[1:] {
 		require.True(t, tell[core.RunResult](a, "read", params{"job_id": "build"}).Running)
 	}
@@ -123,7 +123,7 @@ func TestMCPHandover(t *testing.T) {
 				require.True(t, tell[core.RunResult](a, "read", params{"job_id": job}).Running)
 			}
 			require.Len(t, a.jobs(), 2)
-			tell[core.Stopped](a, "stop", params{"job_ids": []string{"second-" + name}, "grace_seconds": 0})
+			tell[core.StopResult](a, "stop", params{"job_ids": []string{"second-" + name}, "grace_seconds": 0})
 			open()
 			w := a.ended("first-" + name)
 			require.Equal(t, 3, *w.Jobs[0].ExitCode)

@@ -85,9 +85,9 @@ func TestMCPWaitsForWhatItNames(t *testing.T) {
 	require.NoError(t, l.Close())
 	listens := a.run(params{"command": fmt.Sprintf("exec python3 -m http.server --bind 127.0.0.1 %d", port), "background": true})
 	talks := a.run(params{"command": "echo the first; echo the second; read -r x; exit 3", "interactive": true, "background": true})
-	waits := func(args params) core.Awaited {
+	waits := func(args params) core.WaitResult {
 		args["timeout_seconds"] = 55
-		return tell[core.Awaited](a, "wait", args)
+		return tell[core.WaitResult](a, "wait", args)
 	}
 	require.True(t, waits(params{"job_ids": []string{listens.JobID}, "port": port}).Satisfied)
 	w := waits(params{"job_ids": []string{talks.JobID}, "pattern": "(?m)^the sec"})
@@ -108,7 +108,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	a := d.agent(withSessions, nil)
 	open := gate(t, d.file("gate"))
 	one := a.run(params{"command": "echo one; read x < gate; echo two; exec sleep 600", "background": true})
-	tell[core.Awaited](a, "wait", params{"job_ids": []string{one.JobID}, "pattern": "one", "timeout_seconds": 55})
+	tell[core.WaitResult](a, "wait", params{"job_ids": []string{one.JobID}, "pattern": "one", "timeout_seconds": 55})
 	job := tell[core.RunResult](a, "read", params{"job_id": one.JobID})
 	require.True(t, job.Running)
 	require.Equal(t, "one\n", job.Output)
@@ -120,7 +120,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	require.Equal(t, "two\n", read(55).Output)
 
 	pastes := a.run(params{"command": `stty -echo -icanon min 21; printf '\033[?2004hready'; dd bs=21 count=1 2>/dev/null | cat -v; echo; exit 5`, "pty": true, "background": true})
-	tell[core.Awaited](a, "wait", params{"job_ids": []string{pastes.JobID}, "pattern": "ready", "timeout_seconds": 55})
+	tell[core.WaitResult](a, "wait", params{"job_ids": []string{pastes.JobID}, "pattern": "ready", "timeout_seconds": 55})
 	tell[core.RunResult](a, "write", params{"job_id": pastes.JobID, "paste": "two\nlines", "wait_seconds": 0})
 	ended := a.ended(pastes.JobID).Jobs[0]
 	require.Equal(t, 5, *ended.ExitCode)
@@ -131,8 +131,8 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	require.Equal(t, []any{"timed_out", 124, "begun\n"}, []any{late.Outcome, *late.ExitCode, late.Output})
 
 	traps := a.run(params{"command": "trap 'echo heard; exit 6' USR1; echo begun; while :; do sleep 600 & wait $!; done", "background": true})
-	tell[core.Awaited](a, "wait", params{"job_ids": []string{traps.JobID}, "pattern": "begun", "timeout_seconds": 55})
-	sent := tell[core.Stopped](a, "stop", params{"job_ids": []string{traps.JobID}, "signal": "USR1"})
+	tell[core.WaitResult](a, "wait", params{"job_ids": []string{traps.JobID}, "pattern": "begun", "timeout_seconds": 55})
+	sent := tell[core.StopResult](a, "stop", params{"job_ids": []string{traps.JobID}, "signal": "USR1"})
 	require.Contains(t, sent.Note, "the signal was sent")
 	ended = a.ended(traps.JobID).Jobs[0]
 	require.Equal(t, []any{"exited", 6, "begun\nheard\n"}, []any{ended.Outcome, *ended.ExitCode, ended.Output})
@@ -141,7 +141,7 @@ func TestMCPToolsDoWhatTheySay(t *testing.T) {
 	begun := post(t, d.file("begun"))
 	answer := a.begins(params{"command": "echo > begun; sleep 600", "session": "s", "wait_seconds": 55})
 	begun()
-	stopped := tell[core.Stopped](a, "stop", params{"session": "s", "grace_seconds": 0})
+	stopped := tell[core.StopResult](a, "stop", params{"session": "s", "grace_seconds": 0})
 	require.Len(t, stopped.Jobs, 1)
 	require.Equal(t, "s", stopped.Closed)
 	require.Empty(t, stopped.Survivors)

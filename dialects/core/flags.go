@@ -22,7 +22,7 @@ var flagWords = map[messages.Flag]string{
 }
 
 // flags are those of a record in words.
-func (r Record) flags() []string {
+func (r JobRecord) flags() []string {
 	var lines, names []string
 	for _, name := range r.Flags {
 		if words := flagWords[messages.Flag(name)]; words != "" {

@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// Record is a job as a result tells it.
-type Record struct {
+// JobRecord is a job as a result tells it.
+type JobRecord struct {
 	JobID       string   `json:"job_id"`
 	Name        string   `json:"name,omitempty"`
 	Command     string   `json:"command"`
@@ -47,8 +47,8 @@ type Error struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Shown is what a result shows of an output.
-type Shown struct {
+// OutputExcerpt is what a result shows of an output.
+type OutputExcerpt struct {
 	Output    string `json:"output"`
 	Truncated bool   `json:"truncated,omitempty" jsonschema:"there is more of it than is shown"`
 	Stream    string `json:"stream,omitempty" jsonschema:"which; nothing: all there is"`
@@ -77,24 +77,24 @@ type Notice struct {
 	UID messages.UID `json:"-"` // of the job
 }
 
-// Told is what every result carries beside its own.
-type Told struct {
+// ResultNotices is what every result carries beside its own.
+type ResultNotices struct {
 	Notifications []Notice `json:"notifications,omitempty" jsonschema:"jobs of yours that have ended since the last result; each end is told once"`
 	Note          string   `json:"note,omitempty" jsonschema:"what happened, and what can be done next"`
 }
 
 // RunResult is the result of run, read and write.
 type RunResult struct {
-	Record
-	Shown
-	Told
+	JobRecord
+	OutputExcerpt
+	ResultNotices
 }
 
 // Jobs is the result of list.
 type Jobs struct {
-	Jobs     []Record  `json:"jobs"`
-	Sessions []Session `json:"sessions,omitempty"`
-	Told
+	Jobs     []JobRecord `json:"jobs"`
+	Sessions []Session   `json:"sessions,omitempty"`
+	ResultNotices
 }
 
 // Session is a live shell.
@@ -106,28 +106,28 @@ type Session struct {
 	Queued  int    `json:"queued"`
 }
 
-// Awaited is the result of wait.
-type Awaited struct {
-	Satisfied  bool   `json:"satisfied"`
-	TimedOut   bool   `json:"timed_out,omitempty" jsonschema:"the time is spent; the jobs go on"`
-	Impossible bool   `json:"impossible,omitempty" jsonschema:"a job has ended without what was waited for"`
-	Jobs       []Seen `json:"jobs"`
-	Told
+// WaitResult is the result of wait.
+type WaitResult struct {
+	Satisfied  bool        `json:"satisfied"`
+	TimedOut   bool        `json:"timed_out,omitempty" jsonschema:"the time is spent; the jobs go on"`
+	Impossible bool        `json:"impossible,omitempty" jsonschema:"a job has ended without what was waited for"`
+	Jobs       []WaitedJob `json:"jobs"`
+	ResultNotices
 }
 
-// Seen is a job that was waited for.
-type Seen struct {
-	Record
+// WaitedJob is a job that was waited for.
+type WaitedJob struct {
+	JobRecord
 	Met    bool   `json:"met"`
 	Output string `json:"output,omitempty" jsonschema:"the end of what it wrote"`
 }
 
-// Stopped is the result of stop.
-type Stopped struct {
-	Jobs      []Record `json:"jobs"`
-	Closed    string   `json:"closed,omitempty" jsonschema:"the session that was closed"`
-	Survivors []int    `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
-	Told
+// StopResult is the result of stop.
+type StopResult struct {
+	Jobs      []JobRecord `json:"jobs"`
+	Closed    string      `json:"closed,omitempty" jsonschema:"the session that was closed"`
+	Survivors []int       `json:"survivors,omitempty" jsonschema:"processes that could not be ended"`
+	ResultNotices
 }
 
 // Screen is the result of screen.
@@ -141,12 +141,12 @@ type Screen struct {
 	Alternate bool     `json:"alternate,omitempty" jsonschema:"a program has the whole screen, as an editor"`
 	Title     string   `json:"title,omitempty"`
 	Running   bool     `json:"running"`
-	Told
+	ResultNotices
 }
 
 // Tell is the record of a job, as of a moment.
-func Tell(j messages.Job, now time.Time) Record {
-	r := Record{
+func Tell(j messages.Job, now time.Time) JobRecord {
+	r := JobRecord{
 		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
 		Background: j.Background, Outcome: string(j.Outcome), DurationMS: elapsed(j, now).Milliseconds(), Cwd: j.Dir, PID: j.PID,
 	}
@@ -209,8 +209,8 @@ func cause(c messages.Cause) string {
 }
 
 // Page is what a result shows of one view.
-func Page(p messages.OutputPage) Shown {
-	s := Shown{Output: p.Text, Truncated: p.Truncated, From: p.From, Next: p.To, Line: p.Line, Bytes: p.Bytes}
+func Page(p messages.OutputPage) OutputExcerpt {
+	s := OutputExcerpt{Output: p.Text, Truncated: p.Truncated, From: p.From, Next: p.To, Line: p.Line, Bytes: p.Bytes}
 	if p.LinesExact {
 		s.Lines = p.Lines
 	}
@@ -237,4 +237,4 @@ func Artifact(job messages.JobID, stream messages.Stream) string {
 func Resource(job messages.JobID) string { return "job://" + string(job) }
 
 // Carry gives a result the notices that it brings.
-func (t *Told) Carry(notices []Notice) { t.Notifications = notices }
+func (t *ResultNotices) Carry(notices []Notice) { t.Notifications = notices }

@@ -51,8 +51,8 @@ type Run struct {
 	MaxBytes    int               `json:"max_bytes,omitempty" jsonschema:"how much of its output the result shows (20000); all of it is kept"`
 }
 
-// Surroundings are what a run has from who serves it.
-type Surroundings struct {
+// RunEnv are what a run has from who serves it.
+type RunEnv struct {
 	Scope messages.ScopePath
 	Dir   string   // absolute; what a relative Cwd is below
 	Env   []string // of the server's process: the allow-list is taken from it
@@ -63,7 +63,7 @@ type Surroundings struct {
 
 // Request is the request of the parameters; what is wrong with them is said by their
 // names.
-func (p Run) Request(s Surroundings) (messages.RunCommand, *messages.Error) {
+func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Description: p.Description,
 		Text: p.Command, Argv: p.Argv, Shell: p.Shell, Dir: s.Dir, Umask: s.Umask, Streams: messages.StreamMode(p.Streams), Quota: s.Quota,
@@ -172,7 +172,7 @@ func (p Run) input(r *messages.RunCommand) *messages.Error {
 // surround gives the run its environment, or the shell that it may open. A model's job gets
 // the allow-list and the variables that the call names, so that no secret reaches it. On a
 // terminal programs may draw; elsewhere they may not prompt (R-062).
-func (p Run) surround(r *messages.RunCommand, s Surroundings) *messages.Error {
+func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 	named := make([]string, 0, len(p.Env))
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {

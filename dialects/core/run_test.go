@@ -14,7 +14,7 @@ import (
 
 func number(n float64) *float64 { return &n }
 
-var around = Surroundings{
+var around = RunEnv{
 	Scope: "mcp/me", Dir: "/srv", Env: []string{"PATH=/bin", "HOME=/srv/me", "SECRET_TOKEN=s", "PROXY=p", "OTHER=o"}, Pass: []string{"PROXY"}, Umask: "022",
 	Quota: messages.Quota{Bytes: 7},
 }

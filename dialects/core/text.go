@@ -28,7 +28,7 @@ func (r RunResult) Text() string {
 		lines = append(lines, fmt.Sprintf("bytes %d to %d were not kept: the output outgrew its quota", g.From, g.To))
 	}
 	lines = append(lines, r.details()...)
-	behind(&b, append(lines, r.Told.lines()...))
+	behind(&b, append(lines, r.ResultNotices.lines()...))
 	return b.String()
 }
 
@@ -43,7 +43,7 @@ func behind(b *strings.Builder, lines []string) {
 }
 
 // status is one line on where the job stands.
-func (r Record) status() string {
+func (r JobRecord) status() string {
 	name := r.JobID
 	if r.Name != "" {
 		name += " (" + r.Name + ")"
@@ -65,7 +65,7 @@ func (r Record) status() string {
 }
 
 // ended says how the job ended.
-func (r Record) ended() string {
+func (r JobRecord) ended() string {
 	code := 0
 	if r.ExitCode != nil {
 		code = *r.ExitCode
@@ -100,7 +100,7 @@ func (r Record) ended() string {
 }
 
 // details are what else is to be known of a record.
-func (r Record) details() []string {
+func (r JobRecord) details() []string {
 	var lines []string
 	if r.Error != nil && r.Error.Hint != "" {
 		lines = append(lines, r.Error.Hint)
@@ -136,7 +136,7 @@ func (r RunResult) shown() string {
 }
 
 // lines are what every result carries.
-func (t Told) lines() []string {
+func (t ResultNotices) lines() []string {
 	var lines []string
 	if t.Note != "" {
 		lines = append(lines, t.Note)
@@ -148,7 +148,7 @@ func (t Told) lines() []string {
 }
 
 func (n Notice) line() string {
-	r := Record{Outcome: n.Outcome, ExitCode: &n.ExitCode}
+	r := JobRecord{Outcome: n.Outcome, ExitCode: &n.ExitCode}
 	if n.Outcome == "signaled" {
 		return fmt.Sprintf("notice: job %s (%s) was ended by a signal, exit code %d", n.JobID, Preview(cmp.Or(n.Name, n.Command)), n.ExitCode)
 	}
@@ -167,12 +167,12 @@ func (j Jobs) Text() string {
 	for _, s := range j.Sessions {
 		fmt.Fprintf(&b, "session %s (%s) in %s: %d running, %d queued\n", s.Session, cmp.Or(s.Shell, "?"), cmp.Or(s.Cwd, "?"), s.Running, s.Queued)
 	}
-	behind(&b, j.Told.lines())
+	behind(&b, j.ResultNotices.lines())
 	return b.String()
 }
 
 // row is one line of a list.
-func (r Record) row() string {
+func (r JobRecord) row() string {
 	line := r.status() + ": " + Preview(r.Command)
 	if r.Description != "" {
 		line += " (" + Preview(r.Description) + ")"
@@ -184,7 +184,7 @@ func (r Record) row() string {
 }
 
 // Text is the wait as a text.
-func (a Awaited) Text() string {
+func (a WaitResult) Text() string {
 	var b strings.Builder
 	switch {
 	case a.Satisfied:
@@ -205,12 +205,12 @@ func (a Awaited) Text() string {
 		}
 		behind(&b, s.details())
 	}
-	behind(&b, a.Told.lines())
+	behind(&b, a.ResultNotices.lines())
 	return b.String()
 }
 
 // Text is the stop as a text.
-func (s Stopped) Text() string {
+func (s StopResult) Text() string {
 	var b strings.Builder
 	if len(s.Jobs) == 0 && s.Closed == "" {
 		b.WriteString("there was nothing to end\n")
@@ -224,7 +224,7 @@ func (s Stopped) Text() string {
 	if len(s.Survivors) > 0 {
 		fmt.Fprintf(&b, "processes that could not be ended: %s\n", numbers(s.Survivors))
 	}
-	behind(&b, s.Told.lines())
+	behind(&b, s.ResultNotices.lines())
 	return b.String()
 }
 
@@ -242,12 +242,12 @@ func (s Screen) Text() string {
 	if !s.Running {
 		lines = append(lines, "the job has ended")
 	}
-	behind(&b, append(lines, s.Told.lines()...))
+	behind(&b, append(lines, s.ResultNotices.lines()...))
 	return b.String()
 }
 
 // Text is the whole error as text: some front ends show a model nothing else of an error.
-func (e Error) Text(t Told) string {
+func (e Error) Text(t ResultNotices) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", e.Message, e.Code)
 	if e.Reason != "" {

@@ -48,7 +48,7 @@ func says(t *testing.T, text string, structure any, but ...string) {
 
 func code(n int) *int { return &n }
 
-var told = Told{
+var told = ResultNotices{
 	Note: "something happened", Notifications: []Notice{
 		{JobID: "j71", Command: "make all", Outcome: "exited", ExitCode: 72},
 		{JobID: "j73", Name: "server", Command: "serve", Outcome: "timed_out", ExitCode: 124},
@@ -62,46 +62,46 @@ var told = Told{
 func TestTextsSayWhatStructuresSay(t *testing.T) {
 	worded := []string{"outcome", "state", "command", "outputs", "line", "lines", "bytes", "from", "next"}
 	for name, r := range map[string]RunResult{
-		"exited":   {Record: Record{JobID: "j1", Name: "build", State: "finished", Outcome: "exited", ExitCode: code(41)}, Shown: Shown{Output: "hello\n", Bytes: 6, Next: 6}, Told: told},
-		"signaled": {Record: Record{JobID: "j2", State: "finished", Outcome: "signaled", ExitCode: code(139), Signal: "SEGV", Flags: []string{"core_dumped"}}},
-		"timed out": {Record: Record{
+		"exited":   {JobRecord: JobRecord{JobID: "j1", Name: "build", State: "finished", Outcome: "exited", ExitCode: code(41)}, OutputExcerpt: OutputExcerpt{Output: "hello\n", Bytes: 6, Next: 6}, ResultNotices: told},
+		"signaled": {JobRecord: JobRecord{JobID: "j2", State: "finished", Outcome: "signaled", ExitCode: code(139), Signal: "SEGV", Flags: []string{"core_dumped"}}},
+		"timed out": {JobRecord: JobRecord{
 			JobID: "j3", State: "finished", Outcome: "timed_out", ExitCode: code(124), Signal: "KILL", Cause: "its deadline", Survivors: []int{4711, 4712},
 		}},
-		"cancelled":       {Record: Record{JobID: "j4", State: "finished", Outcome: "cancelled", ExitCode: code(130), Cause: "a client: it was too slow"}},
-		"failed to start": {Record: Record{JobID: "j5", State: "finished", Outcome: "failed_to_start", ExitCode: code(127), Error: &Error{"exec_failed", "program", "there is no such program", "look at PATH"}}},
-		"lost":            {Record: Record{JobID: "j6", State: "finished", Outcome: "lost", ExitCode: code(125)}},
-		"gaps":            {Record: Record{JobID: "j7", State: "finished", Outcome: "exited", ExitCode: code(0)}, Shown: Shown{Output: "x", Missing: []Gap{{100, 20100}}}},
+		"cancelled":       {JobRecord: JobRecord{JobID: "j4", State: "finished", Outcome: "cancelled", ExitCode: code(130), Cause: "a client: it was too slow"}},
+		"failed to start": {JobRecord: JobRecord{JobID: "j5", State: "finished", Outcome: "failed_to_start", ExitCode: code(127), Error: &Error{"exec_failed", "program", "there is no such program", "look at PATH"}}},
+		"lost":            {JobRecord: JobRecord{JobID: "j6", State: "finished", Outcome: "lost", ExitCode: code(125)}},
+		"gaps":            {JobRecord: JobRecord{JobID: "j7", State: "finished", Outcome: "exited", ExitCode: code(0)}, OutputExcerpt: OutputExcerpt{Output: "x", Missing: []Gap{{100, 20100}}}},
 	} {
 		t.Run(name, func(t *testing.T) { says(t, r.Text(), r, worded...) })
 	}
-	require.Contains(t, RunResult{Record: Record{Outcome: "cancelled", Cause: "a client: why"}}.Text(), "a client: why")
-	running := Record{JobID: "j8", State: "running", Running: true, Session: "work", Cwd: "/srv/app"}
-	says(t, RunResult{Record: running, Shown: Shown{Output: "some", Next: 4, Bytes: 4}}.Text(), RunResult{Record: running, Shown: Shown{Output: "some", Next: 4, Bytes: 4}}, "from")
-	require.Contains(t, RunResult{Record: running}.Text(), "/srv/app")
-	cut := RunResult{Record: running, Shown: Shown{Output: "…", Truncated: true, From: 1000, Next: 2000, Bytes: 3000, Line: 17, Lines: 99, Stream: "stderr"}}
+	require.Contains(t, RunResult{JobRecord: JobRecord{Outcome: "cancelled", Cause: "a client: why"}}.Text(), "a client: why")
+	running := JobRecord{JobID: "j8", State: "running", Running: true, Session: "work", Cwd: "/srv/app"}
+	says(t, RunResult{JobRecord: running, OutputExcerpt: OutputExcerpt{Output: "some", Next: 4, Bytes: 4}}.Text(), RunResult{JobRecord: running, OutputExcerpt: OutputExcerpt{Output: "some", Next: 4, Bytes: 4}}, "from")
+	require.Contains(t, RunResult{JobRecord: running}.Text(), "/srv/app")
+	cut := RunResult{JobRecord: running, OutputExcerpt: OutputExcerpt{Output: "…", Truncated: true, From: 1000, Next: 2000, Bytes: 3000, Line: 17, Lines: 99, Stream: "stderr"}}
 	says(t, cut.Text(), cut)
 	require.Contains(t, cut.Text(), "stderr")
 	for waiting, want := range map[string]string{"input": "waits for input", "secret": "waits for a password"} {
-		require.Contains(t, RunResult{Record: Record{JobID: "j9", Running: true, Waiting: waiting}}.Text(), want)
+		require.Contains(t, RunResult{JobRecord: JobRecord{JobID: "j9", Running: true, Waiting: waiting}}.Text(), want)
 	}
-	row := Record{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
-	says(t, Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}.Text(), Jobs{Jobs: []Record{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, Told: told}, "outcome")
-	says(t, Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}.Text(), Stopped{Jobs: []Record{row}, Survivors: []int{99}, Told: told}, "outcome")
-	closed := Stopped{Jobs: []Record{}, Closed: "build"}
+	row := JobRecord{JobID: "j10", Name: "n", Command: "make", State: "queued", Running: true, Background: true, Outputs: []Stream{{Stream: "stdout", Bytes: 12345}}}
+	says(t, Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}.Text(), Jobs{Jobs: []JobRecord{row}, Sessions: []Session{{"work", "bash", "/srv", 3, 5}}, ResultNotices: told}, "outcome")
+	says(t, StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}.Text(), StopResult{Jobs: []JobRecord{row}, Survivors: []int{99}, ResultNotices: told}, "outcome")
+	closed := StopResult{Jobs: []JobRecord{}, Closed: "build"}
 	require.Equal(t, "the session build was closed\n", closed.Text())
-	seen := Awaited{Satisfied: true, Jobs: []Seen{{Record: row, Met: true, Output: "done\n"}}, Told: told}
+	seen := WaitResult{Satisfied: true, Jobs: []WaitedJob{{JobRecord: row, Met: true, Output: "done\n"}}, ResultNotices: told}
 	says(t, seen.Text(), seen, "outcome")
 	require.Contains(t, seen.Text(), "* job j10")
-	screen := Screen{JobID: "j11", Screen: []string{"top", "", "bottom"}, Row: 7, Col: 8, Rows: 24, Cols: 80, Alternate: true, Title: "vim", Told: told}
+	screen := Screen{JobID: "j11", Screen: []string{"top", "", "bottom"}, Row: 7, Col: 8, Rows: 24, Cols: 80, Alternate: true, Title: "vim", ResultNotices: told}
 	says(t, screen.Text(), screen, "outcome")
 	require.Contains(t, screen.Text(), "top\n\nbottom\n")
 	says(t, Fail(&messages.Error{Code: messages.Busy, Reason: "calls", Message: "too many", Hint: "wait"}).Text(told), told, "outcome")
-	require.Equal(t, "too many (busy, calls)\nwait\n", Fail(&messages.Error{Code: messages.Busy, Reason: "calls", Message: "too many", Hint: "wait"}).Text(Told{}))
+	require.Equal(t, "too many (busy, calls)\nwait\n", Fail(&messages.Error{Code: messages.Busy, Reason: "calls", Message: "too many", Hint: "wait"}).Text(ResultNotices{}))
 }
 
 // How a wait went is said in words.
 func TestWaitsSayHowTheyWent(t *testing.T) {
-	for want, a := range map[string]Awaited{
+	for want, a := range map[string]WaitResult{
 		"what was waited for has come": {Satisfied: true}, "you can wait again": {TimedOut: true}, "it can no longer come": {Impossible: true},
 	} {
 		require.Contains(t, a.Text(), want)
@@ -121,5 +121,5 @@ func TestPreview(t *testing.T) {
 
 // A job that waits for its turn has not run for any time.
 func TestTheTextOfAJobThatWaitsForItsTurn(t *testing.T) {
-	require.Equal(t, "job j1 is queued, and has not begun: make\n", Record{JobID: "j1", Command: "make", State: "queued", Running: true, Background: true}.row())
+	require.Equal(t, "job j1 is queued, and has not begun: make\n", JobRecord{JobID: "j1", Command: "make", State: "queued", Running: true, Background: true}.row())
 }

@@ -33,11 +33,11 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 	}
 	out := &core.RunResult{}
 	if in.From != nil {
-		out.Shown, err = c.behind(ctx, job, stream, *in.From, v.Bytes, wait)
+		out.OutputExcerpt, err = c.behind(ctx, job, stream, *in.From, v.Bytes, wait)
 	} else {
 		var page messages.OutputPage
 		page, err = c.options.Host.View(ctx, messages.ReadOutput{Job: messages.JobID(job.UID), Stream: stream, View: v, Plain: true})
-		out.Shown = core.Page(page)
+		out.OutputExcerpt = core.Page(page)
 	}
 	if err != nil {
 		return answer{}, err
@@ -47,7 +47,7 @@ func (c *call) read(ctx context.Context, in core.Read) (answer, error) {
 			return answer{}, err
 		}
 	}
-	out.Record = core.Tell(job, time.Now())
+	out.JobRecord = core.Tell(job, time.Now())
 	return answer{result: out, jobs: []messages.Job{job}}, nil
 }
 
@@ -110,18 +110,18 @@ func instead(job messages.Job, page messages.OutputPage, err error) (messages.Ou
 
 // behind shows what follows a byte; wait is how long to wait for it. The byte may be
 // within a character or a sequence: the rest of that is not shown.
-func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.Shown, error) {
+func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Stream, from int64, most int, wait time.Duration) (core.OutputExcerpt, error) {
 	id := messages.JobID(job.UID)
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	before, err := c.before(ctx, id, stream, from)
 	if err != nil {
-		return core.Shown{}, err
+		return core.OutputExcerpt{}, err
 	}
 	for size := max(most, utf8.UTFMax); ; {
 		b, err := c.options.Host.Bytes(ctx, id, stream, from, size, false)
 		if err != nil {
-			return core.Shown{}, err
+			return core.OutputExcerpt{}, err
 		}
 		more := b.Next < b.Size
 		s := shownBytes(before, b, stream, from, most, !more && job.State.Ended())
@@ -138,14 +138,14 @@ func (c *call) behind(ctx context.Context, job messages.Job, stream messages.Str
 		came, err := c.options.Host.Bytes(waiting, id, stream, b.Next, 1, true)
 		switch {
 		case ctx.Err() != nil:
-			return core.Shown{}, ctx.Err()
+			return core.OutputExcerpt{}, ctx.Err()
 		case err != nil && waiting.Err() == nil:
-			return core.Shown{}, err
+			return core.OutputExcerpt{}, err
 		case err != nil || len(came.Data) == 0: // the time is spent, or no byte follows
 			wait = 0
 		}
 		if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
-			return core.Shown{}, err
+			return core.OutputExcerpt{}, err
 		}
 	}
 }
@@ -171,10 +171,10 @@ const maxSequence = 5 << 18
 // shownBytes is a part of a stream as text, at most so many bytes of it. What cannot
 // be told without what is still to come is left to the next part, and what is the rest
 // of what is before is left out.
-func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most int, last bool) core.Shown {
+func shownBytes(before []byte, b Bytes, stream messages.Stream, from int64, most int, last bool) core.OutputExcerpt {
 	rest := new(view.Cleaner).Begin(before, b.Data)
 	text, n, cut := cleaned(before, b.Data[rest:], most, last)
-	s := core.Shown{Output: text, From: from, Next: b.Next, Bytes: b.Size, Truncated: cut || b.Next < b.Size}
+	s := core.OutputExcerpt{Output: text, From: from, Next: b.Next, Bytes: b.Size, Truncated: cut || b.Next < b.Size}
 	if n > 0 || last {
 		n, s.From = rest+n, from+int64(rest)
 	}

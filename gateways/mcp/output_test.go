@@ -215,7 +215,7 @@ func TestTheEndOfBothStreams(t *testing.T) {
 	require.Equal(t, messages.OutputPage{Text: "3T4A5L", Bytes: 10, Truncated: true}, page)
 	s, err := c.since(t.Context(), job, []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 3}, {Stream: messages.Stderr, Bytes: 4}}, 99)
 	require.NoError(t, err)
-	require.Equal(t, core.Shown{Output: "45L", Bytes: 10}, s)
+	require.Equal(t, core.OutputExcerpt{Output: "45L", Bytes: 10}, s)
 }
 
 // older is a host that is older than who asks it.
@@ -231,10 +231,10 @@ func TestAnOlderHostShowsNoTwoStreams(t *testing.T) {
 	job := messages.Job{State: messages.Finished, Output: []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 2}, {Stream: messages.Stderr, Bytes: 3}}}
 	s, err := c.since(t.Context(), job, job.Output, 99)
 	require.NoError(t, err)
-	require.Equal(t, core.Shown{Output: "[the daemon is older: read shows each]\n", Bytes: 5, Truncated: true}, s)
+	require.Equal(t, core.OutputExcerpt{Output: "[the daemon is older: read shows each]\n", Bytes: 5, Truncated: true}, s)
 	a, err := c.tell(t.Context(), job, 99, "")
 	require.NoError(t, err)
-	require.Equal(t, s, a.result.(*core.RunResult).Shown)
+	require.Equal(t, s, a.result.(*core.RunResult).OutputExcerpt)
 	_, err = c.tail(t.Context(), job, 99)
 	require.Error(t, err, "who needs no result is shown nothing")
 }

@@ -230,7 +230,7 @@ func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int,
 	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
 		return c.tell(ctx, job, most, note)
 	}
-	out := &core.RunResult{Record: core.Tell(job, time.Now()), Told: core.Told{Note: note}}
+	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), ResultNotices: core.ResultNotices{Note: note}}
 	out.Output, out.Truncated = text.Text, text.Truncated
 	for _, o := range job.Output {
 		out.Bytes += o.Bytes
@@ -250,7 +250,7 @@ func (c *call) tell(ctx context.Context, job messages.Job, most int, note string
 	if page, err = instead(job, page, err); err != nil {
 		return answer{}, err
 	}
-	out := &core.RunResult{Record: core.Tell(job, time.Now()), Shown: core.Page(page), Told: core.Told{Note: note}}
+	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
 	return answer{result: out, jobs: []messages.Job{job}, links: links(job, out.Truncated)}, nil
 }
 

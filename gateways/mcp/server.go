@@ -36,12 +36,12 @@ type Options struct {
 	Version string
 	Scope   messages.ScopePath // below which each client has its own
 	Quota   messages.ScopeQuota
-	Around  core.Surroundings // of each run; its Scope is set here
-	Beside  []string          // tools that the host has beside ours
-	Keep    bool              // jobs outlive their client
-	Many    bool              // it is for many clients (Handler), and not for one (Serve)
-	Dialect *Dialect          // nil: the core's
-	Log     *slog.Logger      // nil: nothing is logged
+	Around  core.RunEnv  // of each run; its Scope is set here
+	Beside  []string     // tools that the host has beside ours
+	Keep    bool         // jobs outlive their client
+	Many    bool         // it is for many clients (Handler), and not for one (Serve)
+	Dialect *Dialect     // nil: the core's
+	Log     *slog.Logger // nil: nothing is logged
 }
 
 // Server serves clients. It is safe for concurrent use.

@@ -48,11 +48,11 @@ func (c *client) addTools() {
 		case "write":
 			add[core.Write, core.RunResult](c, t, (*call).write)
 		case "stop":
-			add[core.Stop, core.Stopped](c, t, (*call).stop)
+			add[core.Stop, core.StopResult](c, t, (*call).stop)
 		case "list":
 			add[core.List, core.Jobs](c, t, (*call).list)
 		case "wait":
-			add[core.Await, core.Awaited](c, t, (*call).wait)
+			add[core.Await, core.WaitResult](c, t, (*call).wait)
 		case "promote":
 			add[core.Job, core.RunResult](c, t, (*call).promote)
 		case "screen":
@@ -160,7 +160,7 @@ func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, an
 }
 
 func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
-	var told core.Told
+	var told core.ResultNotices
 	if ctx.Err() == nil { // else nobody reads it
 		told.Notifications = c.takeNotices()
 	}
@@ -187,8 +187,8 @@ func (c *call) list(ctx context.Context, in core.List) (answer, error) {
 	return answer{result: out, jobs: jobs}, nil
 }
 
-func records(jobs []messages.Job) []core.Record {
-	out := make([]core.Record, 0, len(jobs))
+func records(jobs []messages.Job) []core.JobRecord {
+	out := make([]core.JobRecord, 0, len(jobs))
 	now := time.Now()
 	for _, j := range jobs {
 		out = append(out, core.Tell(j, now))
@@ -207,7 +207,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 	}
 	const why = "the agent asked for it"
 	var err error
-	var out core.Stopped
+	var out core.StopResult
 	var ids []messages.JobID
 	var left []messages.Survivor
 	switch {
@@ -240,7 +240,7 @@ func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
 		out.Survivors = append(out.Survivors, s.PID)
 	}
 	if out.Jobs == nil {
-		out.Jobs = []core.Record{}
+		out.Jobs = []core.JobRecord{}
 	}
 	if in.Signal != "" {
 		out.Note = "the signal was sent; what the jobs make of it is theirs"

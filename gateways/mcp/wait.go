@@ -35,7 +35,7 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return answer{result: &core.Awaited{Satisfied: true, Jobs: []core.Seen{}, Told: core.Told{Note: "no job of yours runs: there is nothing to wait for"}}}, nil
+		return answer{result: &core.WaitResult{Satisfied: true, Jobs: []core.WaitedJob{}, ResultNotices: core.ResultNotices{Note: "no job of yours runs: there is nothing to wait for"}}}, nil
 	}
 	r, bad := in.Request(ids)
 	if bad != nil {
@@ -45,14 +45,14 @@ func (c *call) wait(ctx context.Context, in core.Await) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := &core.Awaited{Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible, Jobs: []core.Seen{}}
+	out := &core.WaitResult{Satisfied: end.Satisfied, TimedOut: end.TimedOut, Impossible: end.Impossible, Jobs: []core.WaitedJob{}}
 	most := in.MaxBytes
 	if most == 0 {
 		most = core.AwaitBytes
 	}
 	for _, job := range end.Jobs {
 		met := slices.Contains(end.Met, job.ID) || slices.Contains(end.Met, messages.JobID(job.UID))
-		seen := core.Seen{Record: core.Tell(job, time.Now()), Met: met}
+		seen := core.WaitedJob{JobRecord: core.Tell(job, time.Now()), Met: met}
 		if (met || job.State.Ended()) && len(job.Output) > 0 {
 			page, err := c.tail(ctx, job, most)
 			if page, err = instead(job, page, err); err != nil {

@@ -44,11 +44,11 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 	out := &core.RunResult{}
 	if len(before) > 0 {
 		most, _ := core.Bytes(in.MaxBytes)
-		if out.Shown, err = c.since(ctx, job, before, most); err != nil {
+		if out.OutputExcerpt, err = c.since(ctx, job, before, most); err != nil {
 			return answer{}, err
 		}
 	}
-	out.Record = core.Tell(job, time.Now())
+	out.JobRecord = core.Tell(job, time.Now())
 	if job.WaitingForSecret {
 		out.Note = waitsNote(job)
 	}
@@ -56,7 +56,7 @@ func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
 }
 
 // since shows what a job has written behind what it had.
-func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.Shown, error) {
+func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.OutputExcerpt, error) {
 	if len(before) == 1 {
 		return c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
 	}
