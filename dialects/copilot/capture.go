@@ -27,12 +27,12 @@ type capture struct {
 
 func (s *Session) newCapture() *capture {
 	open := func() (*artifact.File, error) { return nil, artifact.ErrClosed }
-	if s.o.Files != nil {
+	if s.options.Files != nil {
 		open = func() (*artifact.File, error) {
-			return s.o.Files.CreateNew(func(int) string { return artifact.LargeName(s.o.Now()) })
+			return s.options.Files.CreateNew(func(int) string { return artifact.LargeName(s.options.Now()) })
 		}
 	}
-	c := &capture{work: make(chan struct{}, 1), large: artifact.NewSpillBuffer(artifact.LargeThreshold(func(name string) string { return shell.Value(s.o.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
+	c := &capture{work: make(chan struct{}, 1), large: artifact.NewSpillBuffer(artifact.LargeThreshold(func(name string) string { return shell.Value(s.options.Env, name) }), artifact.LargeHead, artifact.LargeTail, open)}
 	c.clean = artifact.NewTextCleaner(c.large, artifact.CleanOptions{DropCR: true})
 	return c
 }
@@ -54,7 +54,7 @@ func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifac
 	if c.isClosed() {
 		return c.take(last), nil
 	}
-	next, err := dialects.Copy(ctx, s.o.Host, e.job(), messages.Merged, from, -1, c.clean, func(g messages.OutputGap) {
+	next, err := dialects.Copy(ctx, s.options.Host, e.job(), messages.Merged, from, -1, c.clean, func(g messages.OutputGap) {
 		_, _ = c.clean.Write([]byte(artifact.NotKept(g.To - g.From))) // never fails
 	})
 	c.readTo(next)
@@ -130,7 +130,7 @@ func (c *capture) read() (from int64, all bool) {
 
 // progress are the last lines of a command.
 func (s *Session) progress(ctx context.Context, e *execution) string {
-	page, err := s.o.Host.View(ctx, messages.ReadOutput{
+	page, err := s.options.Host.View(ctx, messages.ReadOutput{
 		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes}, Plain: true,
 	})
 	if err != nil {

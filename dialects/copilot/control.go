@@ -75,7 +75,7 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	case e.detached || !s.can.TerminalInput || s.standing(e).over:
 		return failure(fmt.Sprintf(statusUnsent, id), s.details(e, messages.Job{})), nil
 	}
-	began := s.o.Now()
+	began := s.options.Now()
 	note, err := s.typeIn(ctx, e, Typed(p.Input), wait)
 	switch {
 	case ctx.Err() != nil:
@@ -85,7 +85,7 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	case err != nil:
 		return failure(joined(err.Error(), fmt.Sprintf(statusUnsent, id)), s.details(e, messages.Job{})), nil
 	}
-	return s.wait(ctx, e, wait, max(0, wait-s.o.Now().Sub(began)), note)
+	return s.wait(ctx, e, wait, max(0, wait-s.options.Now().Sub(began)), note)
 }
 
 // typeIn gives bytes to a command, in order. What a program does not read for so long
@@ -94,7 +94,7 @@ func (s *Session) typeIn(ctx context.Context, e *execution, typed []byte, wait t
 	bounded, stop := context.WithTimeout(ctx, wait)
 	defer stop()
 	for piece := range slices.Chunk(typed, messages.MaxInput) {
-		if err := s.o.Host.Input(bounded, messages.WriteInput{Job: e.job(), Data: piece}); err != nil {
+		if err := s.options.Host.Input(bounded, messages.WriteInput{Job: e.job(), Data: piece}); err != nil {
 			if bounded.Err() != nil && ctx.Err() == nil {
 				return noteUntaken, nil
 			}
@@ -119,7 +119,7 @@ func (s *Session) stop(ctx context.Context, id string) (dialects.Result, error) 
 	sh, e := s.shells[id], s.tasks[id]
 	was := sh != nil && sh.last.stopped
 	if sh != nil {
-		sh.last.stopped = was || !sh.last.over
+		sh.last.stopped = was || !sh.last.ended
 		s.drop(sh, ReasonStopped)
 	}
 	s.mu.Unlock()
@@ -147,13 +147,13 @@ const stoppedByAgent = "stopped by its agent"
 // process is still the one that it started.
 func (s *Session) stopDetached(ctx context.Context, e *execution) (dialects.Result, error) {
 	s.mu.Lock()
-	over, began := e.over, e.started
+	over, began := e.ended, e.started
 	e.stopped = !over
 	s.mu.Unlock()
 	if over {
 		return s.stopped(e, alreadyGone, statusGone), nil
 	}
-	answer, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+	answer, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
 	if gone(err) && !began { // the host does not know it yet: its call sees that it was stopped
 		e.abandon()
 		return s.stopped(e, stoppedNow, statusStopped), nil
@@ -173,7 +173,7 @@ func (s *Session) stopDetached(ctx context.Context, e *execution) (dialects.Resu
 	}
 	s.settle(ctx, e)
 	s.mu.Lock()
-	s.remember(Shutdown{ShellID: e.id, Reason: ReasonStopped, At: s.o.Now(), CommandHash: e.digest, CommandLength: e.length})
+	s.remember(Shutdown{ShellID: e.id, Reason: ReasonStopped, At: s.options.Now(), CommandHash: e.digest, CommandLength: e.length})
 	s.mu.Unlock()
 	return s.stopped(e, stoppedNow, statusStopped), nil
 }
@@ -197,7 +197,7 @@ func (s *Session) find(id, operation, verb string) (*execution, dialects.Result)
 	s.mu.Lock()
 	e := s.tasks[id]
 	found := e != nil && !e.stopped
-	if found && e.over && s.shells[id] == nil && !e.detached {
+	if found && e.ended && s.shells[id] == nil && !e.detached {
 		_, all := e.out.read() // what a shell has left is shown once
 		found = !all
 	}
@@ -218,14 +218,14 @@ func (s *Session) missing(id, operation, verb string) (*execution, dialects.Resu
 			last = &end
 		}
 	}
-	m := Classify(id, verb, last, s.o.IDs.gave(id))
+	m := Classify(id, verb, last, s.options.IDs.gave(id))
 	s.mu.Unlock()
 	fields := map[string]string{"shell_error_category": string(m.Category), "shell_operation": operation}
 	if operation == "stop" {
 		fields["shell_status"] = stopStatus(m.Category)
 	}
 	s.count(operation, string(m.Category))
-	s.o.Log.LogAttrs(context.Background(), slog.LevelInfo, "a shell is missing",
+	s.options.Log.LogAttrs(context.Background(), slog.LevelInfo, "a shell is missing",
 		slog.String("shell_error_category", string(m.Category)), slog.String("shell_operation", operation), slog.String("diagnostic", m.Diagnostic))
 	return nil, failure(joined(m.Text, s.active()), &Details{ShellID: id, Telemetry: fields})
 }

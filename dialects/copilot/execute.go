@@ -24,8 +24,8 @@ func (s *Session) Execute(ctx context.Context, p ExecuteParams, update func(dial
 	if bad := p.Check(); bad != nil {
 		return failure(bad.Message, nil), nil
 	}
-	if assess := s.o.Settings.Shell.Assess; assess != nil {
-		if err := assess(*p.Command, s.o.Protected); err != nil {
+	if assess := s.options.Settings.Shell.Assess; assess != nil {
+		if err := assess(*p.Command, s.options.Protected); err != nil {
 			return failure(err.Error(), nil), nil
 		}
 	}
@@ -54,9 +54,9 @@ func (s *Session) Execute(ctx context.Context, p ExecuteParams, update func(dial
 		return s.unstarted(ctx, e, sh, why, err)
 	}
 	if p.Async() {
-		return s.async(ctx, e, sh, p.Wait(s.o.Settings.InitialWait))
+		return s.async(ctx, e, sh, p.Wait(s.options.Settings.InitialWait))
 	}
-	return s.sync(ctx, e, sh, p.Wait(s.o.Settings.InitialWait), update)
+	return s.sync(ctx, e, sh, p.Wait(s.options.Settings.InitialWait), update)
 }
 
 // freshID is an id that no shell has.
@@ -64,7 +64,7 @@ func (s *Session) freshID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if id := s.o.IDs.take(); s.tasks[id] == nil && s.shells[id] == nil && s.host[messages.TaskID(id)].ID == "" {
+		if id := s.options.IDs.take(); s.tasks[id] == nil && s.shells[id] == nil && s.host[messages.TaskID(id)].ID == "" {
 			return id
 		}
 	}
@@ -98,12 +98,12 @@ func (s *Session) begin(ctx context.Context, id string, p ExecuteParams) (*execu
 
 // mayBegin is why no command may begin in a shell. Called with s.mu.
 func (s *Session) mayBegin(id string) *dialects.Result {
-	names := s.o.Settings.Shell.Tools
+	names := s.options.Settings.Shell.Tools
 	if s.closed {
 		r := failure(fmt.Sprintf(statusStart, whyClosed), nil)
 		return &r
 	}
-	if e := s.tasks[id]; e != nil && !e.over {
+	if e := s.tasks[id]; e != nil && !e.ended {
 		r := failure(fmt.Sprintf(statusBusy, id, names.Read, names.Stop), &Details{ShellID: id, Status: StatusRunning})
 		return &r
 	}
@@ -119,7 +119,7 @@ func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execut
 	e := &execution{
 		id: id, command: kept(*p.Command), description: kept(*p.Description), async: p.Async(), detached: p.Detached(),
 		text: *p.Command, digest: hash(*p.Command), length: len(*p.Command),
-		uid: messages.UID(ulid.Make().String()), began: s.o.Now(), out: s.newCapture(), done: make(chan struct{}),
+		uid: messages.UID(ulid.Make().String()), began: s.options.Now(), out: s.newCapture(), done: make(chan struct{}),
 	}
 	e.life, e.abandon = context.WithCancel(ctx)
 	s.tasks[id] = e
@@ -130,7 +130,7 @@ func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execut
 // prepare gives a live shell its init. It says why that could not be; the shell is of no
 // use then.
 func (s *Session) prepare(ctx context.Context, sh *attached) (why string, err error) {
-	init := s.o.Settings.Shell.Init
+	init := s.options.Settings.Shell.Init
 	s.mu.Lock()
 	ready := sh.ready || init == "" || sh.session == ""
 	sh.ready = true
@@ -138,9 +138,9 @@ func (s *Session) prepare(ctx context.Context, sh *attached) (why string, err er
 	if ready {
 		return "", nil
 	}
-	r := s.request(&execution{uid: messages.UID(ulid.Make().String()), description: "init"}, sh, init, s.o.Dir)
+	r := s.request(&execution{uid: messages.UID(ulid.Make().String()), description: "init"}, sh, init, s.options.Dir)
 	r.Timeout = initTime
-	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
+	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
 	switch {
 	case err != nil:
 		return "", err
@@ -202,7 +202,7 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 // async begins a command in the background and returns at once. within bounds
 // its start; 0: nothing does.
 func (s *Session) async(ctx context.Context, e *execution, sh *attached, within time.Duration) (dialects.Result, error) {
-	r := s.request(e, sh, e.text, s.o.Dir)
+	r := s.request(e, sh, e.text, s.options.Dir)
 	r.Background = true
 	bounded := e.life
 	if within > 0 {
@@ -210,7 +210,7 @@ func (s *Session) async(ctx context.Context, e *execution, sh *attached, within 
 		bounded, stop = context.WithTimeout(e.life, within)
 		defer stop()
 	}
-	job, _, err := s.o.Host.Run(bounded, r, 0, nil)
+	job, _, err := s.options.Host.Run(bounded, r, 0, nil)
 	if err != nil || job.Outcome == messages.FailedToStart {
 		_, why := outcome(job)
 		return s.unstarted(ctx, e, sh, why, err)
@@ -250,7 +250,7 @@ func (s *Session) inBackground(e *execution, job messages.Job, byPerson bool) *D
 func (s *Session) detachedNow() int {
 	n := 0
 	for _, e := range s.order {
-		if e.detached && !e.over {
+		if e.detached && !e.ended {
 			n++
 		}
 	}
@@ -276,7 +276,7 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	}
 	e := s.enter(ctx, id, p)
 	defer e.abandon()
-	e.logPath = filepath.Join(s.o.Settings.DetachedDir, fmt.Sprintf("%s-%s-%s.log", s.o.Settings.DetachedName, artifact.SessionName(id), strconv.FormatInt(e.began.UnixMilli(), 10)))
+	e.logPath = filepath.Join(s.options.Settings.DetachedDir, fmt.Sprintf("%s-%s-%s.log", s.options.Settings.DetachedName, artifact.SessionName(id), strconv.FormatInt(e.began.UnixMilli(), 10)))
 	sh = s.shells[id]
 	delete(s.shells, id)
 	s.mu.Unlock()
@@ -285,9 +285,9 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	}
 	r := s.request(e, nil, e.text, dir)
 	r.Detach, r.LogFile, r.OnExit = true, e.logPath, ""
-	job, _, err := s.o.Host.Run(e.life, r, 0, nil)
+	job, _, err := s.options.Host.Run(e.life, r, 0, nil)
 	if err == nil && s.standing(e).stopped { // before the host knew it, and it began all the same
-		_, err = s.o.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
+		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
 		job.Outcome = messages.FailedToStart
 	}
 	if err != nil || job.Outcome == messages.FailedToStart {

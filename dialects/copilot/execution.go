@@ -28,17 +28,17 @@ type execution struct {
 	background bool // it goes on without its call
 	promoted   bool // by a person
 	stopped    bool // by us, on somebody's behalf
-	over       bool
+	ended      bool
 	record     messages.Job // as it was last heard of
 	exit       *int
-	why        string // it ended as no command does by itself
+	failure    string // it ended as no command does by itself
 	at         time.Time
 }
 
 func (e *execution) job() messages.JobID { return messages.JobID(e.uid) }
 
-// standing is what can change of an execution, at one time.
-type standing struct {
+// shellState is what can change of an execution, at one time.
+type shellState struct {
 	background, promoted, stopped, over bool
 	record                              messages.Job
 	exit                                *int
@@ -47,31 +47,31 @@ type standing struct {
 	status                              Status
 }
 
-func (s *Session) standing(e *execution) standing {
+func (s *Session) standing(e *execution) shellState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return e.standing()
 }
 
 // standing is called with the mutex of the session.
-func (e *execution) standing() standing {
-	now := standing{
-		background: e.background, promoted: e.promoted, stopped: e.stopped, over: e.over, record: e.record, exit: e.exit, why: e.why, at: e.at, status: StatusRunning,
+func (e *execution) standing() shellState {
+	now := shellState{
+		background: e.background, promoted: e.promoted, stopped: e.stopped, over: e.ended, record: e.record, exit: e.exit, why: e.failure, at: e.at, status: StatusRunning,
 	}
-	if e.over {
+	if e.ended {
 		now.status = statusOf(e.record, e.stopped)
 	}
 	return now
 }
 
 // died says that the shell of a command ended with it.
-func (st standing) died() bool { return st.why != "" || st.record.HasFlag(messages.FlagSessionEnded) }
+func (st shellState) died() bool { return st.why != "" || st.record.HasFlag(messages.FlagSessionEnded) }
 
 // watch waits beside all calls for the end of a command in the background: that hangs on
 // the job, and not on somebody's reading.
 func (s *Session) watch(e *execution) {
-	s.o.Beside.Go(func() {
-		job, err := dialects.WaitEnd(s.ctx, s.o.Host, e.job())
+	s.options.Beside.Go(func() {
+		job, err := dialects.WaitEnd(s.ctx, s.options.Host, e.job())
 		if s.ctx.Err() == nil {
 			s.ended(e, job, err)
 		}
@@ -82,16 +82,16 @@ func (s *Session) watch(e *execution) {
 // . A shell that died with it is closed.
 func (s *Session) ended(e *execution, job messages.Job, err error) {
 	s.mu.Lock()
-	if e.over {
+	if e.ended {
 		s.mu.Unlock()
 		return
 	}
-	e.over, e.at, e.record, e.text = true, s.o.Now(), job, ""
-	e.exit, e.why = outcome(job)
+	e.ended, e.at, e.record, e.text = true, s.options.Now(), job, ""
+	e.exit, e.failure = outcome(job)
 	if err != nil {
-		e.exit, e.why = nil, err.Error()
+		e.exit, e.failure = nil, err.Error()
 	}
-	if !s.can.TTYSupport && !e.detached && e.why != "" { // as a process without a code
+	if !s.can.TTYSupport && !e.detached && e.failure != "" { // as a process without a code
 		one := 1
 		e.exit = &one
 	}
@@ -112,7 +112,7 @@ func (s *Session) ended(e *execution, job messages.Job, err error) {
 		s.closeBeside(sh)
 	}
 	if tells {
-		s.o.Notify(noticeOf(e.id, e.description, e.command, st.exit, e.detached, s.o.Settings.Shell.Tools))
+		s.options.Notify(noticeOf(e.id, e.description, e.command, st.exit, e.detached, s.options.Settings.Shell.Tools))
 	}
 }
 
@@ -122,14 +122,16 @@ func (s *Session) settle(ctx context.Context, e *execution) {
 	if s.standing(e).over {
 		return
 	}
-	end, err := s.o.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
+	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{e.job()}, Timeout: grace})
 	if err == nil && len(end.Jobs) == 1 && end.Jobs[0].State.Ended() {
 		s.ended(e, end.Jobs[0], nil)
 	}
 }
 
 // notifies says whether somebody is told of ends in the background.
-func (s *Session) notifies() bool { return s.o.Notify != nil && !s.o.Settings.NoNotifications }
+func (s *Session) notifies() bool {
+	return s.options.Notify != nil && !s.options.Settings.NoNotifications
+}
 
 // forget takes a task out of the tables. Called with s.mu.
 func (s *Session) forget(e *execution) {
@@ -149,7 +151,7 @@ func (s *Session) forget(e *execution) {
 func (s *Session) evict() {
 	var ended []*execution
 	for _, e := range s.order {
-		if e.over && s.shells[e.id] == nil {
+		if e.ended && s.shells[e.id] == nil {
 			ended = append(ended, e)
 		}
 	}

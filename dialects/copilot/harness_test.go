@@ -164,7 +164,7 @@ func (r *rig) write(id, input string) dialects.Result {
 // wrote waits until a command has written a text.
 func (r *rig) wrote(id, text string) {
 	r.t.Helper()
-	end, err := r.o.Host.Await(context.Background(), messages.WaitJobs{
+	end, err := r.options.Host.Await(context.Background(), messages.WaitJobs{
 		Jobs: []messages.JobID{r.job(id)}, Condition: messages.Condition{Kind: messages.UntilPattern, Pattern: regexp.QuoteMeta(text)}, Timeout: time.Minute,
 	})
 	require.NoError(r.t, err)

@@ -24,7 +24,7 @@ func (s *Session) List(ctx context.Context) (dialects.Result, error) {
 		}
 		l := Listed{
 			ID: e.id, Command: e.command, Mode: ModeSync, AttachmentMode: Attached, Status: st.status, Ended: st.over, Code: st.exit, Why: st.why,
-			Elapsed: e.until(st, s.o.Now()), Commands: 1,
+			Elapsed: e.until(st, s.options.Now()), Commands: 1,
 		}
 		if e.async {
 			l.Mode = ModeAsync
@@ -60,7 +60,7 @@ func (s *Session) all() []*execution {
 }
 
 // until is how long a command has run.
-func (e *execution) until(st standing, now time.Time) time.Duration {
+func (e *execution) until(st shellState, now time.Time) time.Duration {
 	if st.over {
 		now = st.at
 	}
@@ -68,11 +68,11 @@ func (e *execution) until(st standing, now time.Time) time.Duration {
 }
 
 // lookUp is the record of a command: the last one, or as it is now.
-func (s *Session) lookUp(ctx context.Context, e *execution, st standing) messages.Job {
+func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messages.Job {
 	if st.over {
 		return st.record
 	}
-	job, err := s.o.Host.Job(ctx, e.job())
+	job, err := s.options.Host.Job(ctx, e.job())
 	if err != nil {
 		return st.record
 	}
@@ -96,7 +96,7 @@ func unread(e *execution, job messages.Job) bool {
 
 // task is the view of a command as it stands, without its process. What it prints is
 // looked at later: then of one that has ended all is there.
-func (s *Session) task(ctx context.Context, e *execution, st standing) Task {
+func (s *Session) task(ctx context.Context, e *execution, st shellState) Task {
 	progress := s.progress(ctx, e)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Session) Heard(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.tasks[id]
-	if e == nil || !e.over {
+	if e == nil || !e.ended {
 		return false
 	}
 	_, all := e.out.read()
@@ -129,7 +129,7 @@ func (s *Session) Heard(id string) bool {
 
 // promotable says whether a command can be sent to the background: one that is waited
 // for, between its start and its end. Called with the mutex of the session.
-func (e *execution) promotable() bool { return e.started && !e.over && !e.background && !e.promoted }
+func (e *execution) promotable() bool { return e.started && !e.ended && !e.background && !e.promoted }
 
 // Tasks are the tasks of the shells, and behind them the host's own.
 func (s *Session) Tasks(ctx context.Context) []Task {
@@ -199,13 +199,13 @@ func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	}
 	_, agent := s.host[messages.TaskID(id)]
 	s.mu.Unlock()
-	if agent && s.o.PromoteAgent != nil {
-		return s.o.PromoteAgent(ctx, messages.TaskID(id))
+	if agent && s.options.PromoteAgent != nil {
+		return s.options.PromoteAgent(ctx, messages.TaskID(id))
 	}
 	if !can {
 		return false, nil
 	}
-	if _, err := s.o.Host.Promote(ctx, e.job()); err != nil {
+	if _, err := s.options.Host.Promote(ctx, e.job()); err != nil {
 		s.mu.Lock()
 		e.promoted = e.background
 		s.mu.Unlock()
@@ -239,7 +239,7 @@ func (s *Session) Views() Views {
 		case sh != nil && sh.last == e:
 			v.CurrentExecutions = append(v.CurrentExecutions, e.id)
 		}
-		if !e.detached && e.over && e.background {
+		if !e.detached && e.ended && e.background {
 			v.RetainedAttachedShellTasks = append(v.RetainedAttachedShellTasks, e.id)
 		}
 	}

@@ -31,7 +31,7 @@ func TestR238_NoticesHangOnTheTask(t *testing.T) {
 		assert.Equal(t, "exit_() { return 3; }; exit_: exit code 3", n.Short)
 
 		r.async("c", "sleep 1000")
-		_, err := r.o.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("c")})
+		_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("c")})
 		require.NoError(t, err)
 		assert.Contains(t, r.notice().Text, `(id c) exited with code`)
 	})
@@ -96,7 +96,7 @@ func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 	uid := r.job("e")
 	require.NoError(t, r.Close(context.Background()))
 	r.beside.Wait()
-	_, err := r.o.Host.Stop(context.Background(), messages.StopCommand{Job: uid})
+	_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: uid})
 	require.NoError(t, err)
 	r.silent()
 }
@@ -104,7 +104,7 @@ func TestR240_TheEndOfADetachedCommandIsItsOwn(t *testing.T) {
 func TestR283_AWaitIsNoKill(t *testing.T) {
 	r := newRig(t, settings(func(s *Settings) { s.InitialWait = 200 * time.Millisecond }))
 	r.sync("echo up; sleep 1000")
-	job, err := r.o.Host.Job(context.Background(), r.job("0"))
+	job, err := r.options.Host.Job(context.Background(), r.job("0"))
 	require.NoError(t, err)
 	assert.Zero(t, job.Timeout)
 	assert.False(t, job.State.Ended())
@@ -132,7 +132,7 @@ func TestR286_StreamsAreMerged(t *testing.T) {
 		r.async("a", "for i in 1 2 3; do echo out $i; echo err $i >&2; done")
 		r.over("a")
 		assert.Equal(t, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n<command with id a completed with exit code 0>", r.read("a", 0).Text)
-		job, err := r.o.Host.Job(context.Background(), r.job("a"))
+		job, err := r.options.Host.Job(context.Background(), r.job("a"))
 		require.NoError(t, err)
 		require.Len(t, job.Output, 1)
 		assert.Equal(t, messages.Merged, job.Output[0].Stream)
@@ -150,7 +150,7 @@ func TestR287_TheFileIsSanitized(t *testing.T) {
 		assert.Contains(t, string(kept), "1\n2\n3\n")
 		assert.NotContains(t, string(kept), "\x1b")
 		assert.NotContains(t, string(kept), "\r")
-		raw, err := r.o.Host.Bytes(context.Background(), uid, messages.Merged, 0, 20, false)
+		raw, err := r.options.Host.Bytes(context.Background(), uid, messages.Merged, 0, 20, false)
 		require.NoError(t, err)
 		assert.Contains(t, string(raw.Data), "\x1b[32m1\x1b[0m\r") // the record is as it was
 	})

@@ -16,8 +16,8 @@ const (
 	updateEvery = 100 * time.Millisecond
 )
 
-// partial shows what a command has written, from one place at a time, until it is ended.
-type partial struct {
+// partialOutput shows what a command has written, from one place at a time, until it is ended.
+type partialOutput struct {
 	s    *Session
 	e    *execution
 	show func(dialects.Result) // nil: nobody looks
@@ -28,12 +28,12 @@ type partial struct {
 	last string
 }
 
-func (s *Session) newPartial(e *execution, show func(dialects.Result)) *partial {
-	return &partial{s: s, e: e, show: show, stop: func() {}}
+func (s *Session) newPartial(e *execution, show func(dialects.Result)) *partialOutput {
+	return &partialOutput{s: s, e: e, show: show, stop: func() {}}
 }
 
 // begin is called when the node knows the command.
-func (p *partial) begin(ctx context.Context) {
+func (p *partialOutput) begin(ctx context.Context) {
 	if p.show == nil {
 		return
 	}
@@ -41,13 +41,13 @@ func (p *partial) begin(ctx context.Context) {
 	ctx, p.stop = context.WithCancel(ctx)
 	p.mu.Unlock()
 	p.all.Add(1)
-	p.s.o.Beside.Go(func() {
+	p.s.options.Beside.Go(func() {
 		defer p.all.Done()
-		_ = dialects.Live(ctx, p.s.o.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // the result has all of it
+		_ = dialects.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // the result has all of it
 	})
 }
 
-func (p *partial) say(page messages.OutputPage) {
+func (p *partialOutput) say(page messages.OutputPage) {
 	text := artifact.CleanText(page.Text, artifact.CleanOptions{DropCR: true})
 	if text == p.last {
 		return
@@ -57,7 +57,7 @@ func (p *partial) say(page messages.OutputPage) {
 }
 
 // end ends the looks. What was written last is shown, too; with that nothing follows.
-func (p *partial) end(ctx context.Context, wrote bool) {
+func (p *partialOutput) end(ctx context.Context, wrote bool) {
 	if p.show == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (p *partial) end(ctx context.Context, wrote bool) {
 	if !wrote {
 		return
 	}
-	page, err := p.s.o.Host.View(ctx, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
+	page, err := p.s.options.Host.View(ctx, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
 	if err == nil && page.Bytes > 0 {
 		p.say(page)
 	}

@@ -66,10 +66,10 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	r.wrote("a", "up")
 	uid := r.job("a")
 	r.call("stop_bash", args{"shellId": "a"})
-	job, err := r.o.Host.Job(context.Background(), uid)
+	job, err := r.options.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
 	assert.Equal(t, messages.Cancelled, job.Outcome)
-	page, err := r.o.Host.View(context.Background(), messages.ReadOutput{Job: uid, View: messages.View{Kind: messages.ViewTail}, Plain: true})
+	page, err := r.options.Host.View(context.Background(), messages.ReadOutput{Job: uid, View: messages.View{Kind: messages.ViewTail}, Plain: true})
 	require.NoError(t, err)
 	assert.Contains(t, page.Text, "got TERM\n") // it had the time to say so
 
@@ -81,7 +81,7 @@ func TestR224_PartialOutputAndShutdown(t *testing.T) {
 	uid, began := r.job("b"), time.Now()
 	r.call("stop_bash", args{"shellId": "b"})
 	assert.InDelta(t, 5, time.Since(began).Seconds(), 3)
-	job, err = r.o.Host.Job(context.Background(), uid)
+	job, err = r.options.Host.Job(context.Background(), uid)
 	require.NoError(t, err)
 	assert.Equal(t, "KILL", job.Cause.Signal)
 }

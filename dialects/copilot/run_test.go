@@ -114,7 +114,7 @@ func TestR195_ASyncCommandThatEndsInTime(t *testing.T) {
 		assert.Empty(t, r.Tasks(context.Background()))
 		assert.Empty(t, r.Views().Sessions)
 		r.beside.Wait()
-		sessions, err := r.o.Host.Sessions(context.Background(), "")
+		sessions, err := r.options.Host.Sessions(context.Background(), "")
 		require.NoError(t, err)
 		for _, info := range sessions {
 			assert.NotContains(t, info.Session, "copilot") // the shell is gone, too
@@ -243,13 +243,13 @@ func TestR198_AnAsyncCommandReturnsAtOnce(t *testing.T) {
 		result := r.async("a", "sleep 100")
 		assert.False(t, result.IsError)
 		assert.Equal(t, "<command started in the background with id a>", result.Text)
-		job, err := r.o.Host.Job(context.Background(), r.job("a"))
+		job, err := r.options.Host.Job(context.Background(), r.job("a"))
 		require.NoError(t, err)
 		assert.False(t, job.State.Ended())
 		assert.True(t, job.Background)
 		uid := r.job("a")
 		require.NoError(t, r.Shutdown(context.Background(), ShutdownOptions{Force: true})) // it ends with the session
-		job, err = r.o.Host.Job(context.Background(), uid)
+		job, err = r.options.Host.Job(context.Background(), uid)
 		require.NoError(t, err)
 		assert.Equal(t, messages.Cancelled, job.Outcome)
 	})
@@ -325,7 +325,7 @@ func TestR200_OtherEndingsAreFailures(t *testing.T) {
 		call := r.inBackground("echo before; sleep 100")
 		r.promotable("0")
 		r.wrote("0", "before")
-		_, err := r.o.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("0"), Reason: "a person said so"})
+		_, err := r.options.Host.Stop(context.Background(), messages.StopCommand{Job: r.job("0"), Reason: "a person said so"})
 		require.NoError(t, err)
 		result := <-call
 		assert.True(t, result.IsError)
@@ -469,7 +469,7 @@ func TestR207_Shutdown(t *testing.T) {
 	require.NoError(t, r.Shutdown(ctx, ShutdownOptions{Force: true, SessionID: "agent-1"}))
 	assert.Empty(t, r.Views().Sessions)
 	assert.True(t, r.WaitForActiveShells(ctx, time.Minute))
-	job, err := r.o.Host.Job(ctx, r.job("detached"))
+	job, err := r.options.Host.Job(ctx, r.job("detached"))
 	require.NoError(t, err)
 	assert.False(t, job.State.Ended())
 

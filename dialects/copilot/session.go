@@ -80,12 +80,12 @@ func (c *Counter) gave(id string) bool {
 
 // Session is the suite of one agent's session. It is safe for concurrent use.
 type Session struct {
-	o     Options
-	can   Capabilities
-	env   []string
-	ctx   context.Context //nolint:containedctx // the life of the session
-	end   context.CancelFunc
-	turns turns
+	options Options
+	can     Capabilities
+	env     []string
+	ctx     context.Context //nolint:containedctx // the life of the session
+	end     context.CancelFunc
+	turns   callQueue
 
 	mu        sync.Mutex
 	closed    bool
@@ -105,7 +105,7 @@ func New(o Options) *Session {
 	}
 	o.Settings = o.Settings.withDefaults(o.Env)
 	s := &Session{
-		o: o, can: o.Settings.Shell.Capabilities(o.Settings.SpawnBackend), turns: turns{waiting: map[string][]chan struct{}{}},
+		options: o, can: o.Settings.Shell.Capabilities(o.Settings.SpawnBackend), turns: callQueue{waiting: map[string][]chan struct{}{}},
 		shells: map[string]*attached{}, tasks: map[string]*execution{}, counts: map[string]int64{}, host: map[messages.TaskID]messages.Task{},
 	}
 	s.env = o.Settings.Shell.environment(o.Env, o.Settings.PassEnv, o.SessionID, s.can.TTYSupport)
@@ -145,21 +145,21 @@ func (s *Session) Close(ctx context.Context) error {
 	for _, e := range all {
 		e.out.close()
 	}
-	if s.o.Files == nil {
+	if s.options.Files == nil {
 		return err
 	}
-	if keepFiles(s.o.Env) {
-		return errors.Join(err, s.o.Files.Leave())
+	if keepFiles(s.options.Env) {
+		return errors.Join(err, s.options.Files.Leave())
 	}
-	return errors.Join(err, s.o.Files.Close())
+	return errors.Join(err, s.options.Files.Close())
 }
 
 // Tools are the tools of the model: that for input is there if the backend can take
 // some.
 func (s *Session) Tools() []dialects.Tool {
-	names, shown := s.o.Settings.Shell.Tools, s.descriptions()
+	names, shown := s.options.Settings.Shell.Tools, s.descriptions()
 	tools := []dialects.Tool{
-		{Name: names.Execute, Title: "Run a command", Description: shown.Execute, Schema: executeSchema(s.o.Settings), Destructive: true, OpenWorld: true, Call: dialects.Called(s.Execute)},
+		{Name: names.Execute, Title: "Run a command", Description: shown.Execute, Schema: executeSchema(s.options.Settings), Destructive: true, OpenWorld: true, Call: dialects.Called(s.Execute)},
 		{Name: names.Read, Title: "Read output", Description: shown.Read, Schema: readSchema(), ReadOnly: true, Call: dialects.Called(dialects.Plain(s.Read))},
 	}
 	if s.can.TerminalInput {

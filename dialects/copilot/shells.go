@@ -39,7 +39,7 @@ func (s *Session) open(id string) *attached {
 // reclaim closes the shell that has been idle for longest. Called with s.mu.
 func (s *Session) reclaim() bool {
 	for _, e := range s.order {
-		if sh := s.shells[e.id]; e.over && sh != nil && sh.last == e {
+		if sh := s.shells[e.id]; e.ended && sh != nil && sh.last == e {
 			s.drop(sh, ReasonCleanup)
 			s.closeBeside(sh)
 			return true
@@ -51,7 +51,7 @@ func (s *Session) reclaim() bool {
 // drop takes a shell out of the table and remembers why. Called with s.mu.
 func (s *Session) drop(sh *attached, why Reason) {
 	delete(s.shells, sh.id)
-	end := Shutdown{ShellID: sh.id, Reason: why, At: s.o.Now()}
+	end := Shutdown{ShellID: sh.id, Reason: why, At: s.options.Now()}
 	if e := sh.last; e != nil {
 		end.ExitCode, end.CommandHash, end.CommandLength = e.exit, e.digest, e.length
 	}
@@ -86,9 +86,9 @@ func (s *Session) shut(ctx context.Context, sh *attached) error {
 	var err error
 	switch {
 	case sh.session != "":
-		_, err = s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: sh.session, Grace: terminalGrace, Reason: "its shell was shut down"})
+		_, err = s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: sh.session, Grace: terminalGrace, Reason: "its shell was shut down"})
 	case sh.last != nil && !s.standing(sh.last).over:
-		_, err = s.o.Host.Stop(ctx, messages.StopCommand{Job: sh.last.job(), Grace: grace, Reason: "its shell was shut down"})
+		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: sh.last.job(), Grace: grace, Reason: "its shell was shut down"})
 	}
 	if gone(err) {
 		return nil
@@ -98,21 +98,21 @@ func (s *Session) shut(ctx context.Context, sh *attached) error {
 
 // closeBeside shuts a shell for which no call waits.
 func (s *Session) closeBeside(sh *attached) {
-	s.o.Beside.Go(func() {
+	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), closeTime)
 		defer stop()
 		if err := s.shut(ctx, sh); err != nil {
-			s.o.Log.Warn("a shell could not be closed", "shell", sh.id, "error", err)
+			s.options.Log.Warn("a shell could not be closed", "shell", sh.id, "error", err)
 		}
 	})
 }
 
 // request is the run of a command in a shell; of a detached one sh is nil.
 func (s *Session) request(e *execution, sh *attached, text, dir string) messages.RunCommand {
-	config := s.o.Settings.Shell
+	config := s.options.Settings.Shell
 	r := messages.RunCommand{
-		UID: e.uid, Scope: s.o.Scope, Description: e.description, Streams: messages.MergedStreams, Grace: grace,
-		OnExit: s.o.Settings.OnExit, Quota: s.o.Settings.Quota,
+		UID: e.uid, Scope: s.options.Scope, Description: e.description, Streams: messages.MergedStreams, Grace: grace,
+		OnExit: s.options.Settings.OnExit, Quota: s.options.Settings.Quota,
 	}
 	if sh != nil && sh.session != "" {
 		r.Session, r.Text, r.Grace = sh.session, text, terminalGrace
@@ -137,16 +137,16 @@ func (s *Session) request(e *execution, sh *attached, text, dir string) messages
 // one.
 func (s *Session) dirOf(ctx context.Context, sh *attached) string {
 	if sh == nil || sh.session == "" {
-		return s.o.Dir
+		return s.options.Dir
 	}
-	sessions, err := s.o.Host.Sessions(ctx, s.o.Scope)
+	sessions, err := s.options.Host.Sessions(ctx, s.options.Scope)
 	if err != nil {
-		return s.o.Dir
+		return s.options.Dir
 	}
 	for _, info := range sessions {
 		if info.Session == sh.session && info.Dir != "" {
 			return info.Dir
 		}
 	}
-	return s.o.Dir
+	return s.options.Dir
 }

@@ -26,7 +26,7 @@ func (s *Session) Shutdown(ctx context.Context, o ShutdownOptions) error {
 
 // ShutdownIdle closes the attached shells in which nothing runs.
 func (s *Session) ShutdownIdle(ctx context.Context) error {
-	return s.closeShells(ctx, ReasonCleanup, func(sh *attached) bool { return sh.last.over })
+	return s.closeShells(ctx, ReasonCleanup, func(sh *attached) bool { return sh.last.ended })
 }
 
 // closeShells closes those that which chooses, all at a time; it is called with s.mu.
@@ -39,7 +39,7 @@ func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attac
 		}
 	}
 	for _, sh := range chosen {
-		sh.last.stopped = sh.last.stopped || !sh.last.over
+		sh.last.stopped = sh.last.stopped || !sh.last.ended
 		s.drop(sh, why)
 	}
 	s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attac
 	var all sync.WaitGroup
 	for i, sh := range chosen {
 		all.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer all.Done()
 			errs[i] = s.shut(ctx, sh)
 			s.settle(ctx, sh.last)
@@ -65,7 +65,7 @@ func (s *Session) WaitForActiveShells(ctx context.Context, most time.Duration) b
 	defer stop()
 	for {
 		s.mu.Lock()
-		i := slices.IndexFunc(s.order, func(e *execution) bool { return !e.detached && !e.over })
+		i := slices.IndexFunc(s.order, func(e *execution) bool { return !e.detached && !e.ended })
 		if i < 0 {
 			s.mu.Unlock()
 			return true
@@ -82,7 +82,7 @@ func (s *Session) WaitForActiveShells(ctx context.Context, most time.Duration) b
 
 // canWrite says whether the model can give input.
 func (s *Session) canWrite() bool {
-	return s.can.TerminalInput && (s.o.Tools == nil || slices.Contains(s.o.Tools, s.o.Settings.Shell.Tools.Write))
+	return s.can.TerminalInput && (s.options.Tools == nil || slices.Contains(s.options.Tools, s.options.Settings.Shell.Tools.Write))
 }
 
 // descriptions are those of the tools.
@@ -91,5 +91,5 @@ func (s *Session) descriptions() ToolNames {
 	if !s.can.TTYSupport {
 		execute = descSpawn
 	}
-	return ToolNames{Execute: fmt.Sprintf(execute, s.o.Settings.Shell.Kind), Read: descRead, Write: descWrite, Stop: descStop, List: descList}
+	return ToolNames{Execute: fmt.Sprintf(execute, s.options.Settings.Shell.Kind), Read: descRead, Write: descWrite, Stop: descStop, List: descList}
 }

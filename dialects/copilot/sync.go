@@ -12,10 +12,10 @@ import (
 // sync runs a command and waits for its end so long; then, or when a person says so, it
 // goes on in the background.
 func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait time.Duration, update func(dialects.Result)) (dialects.Result, error) {
-	r := s.request(e, sh, e.text, s.o.Dir)
+	r := s.request(e, sh, e.text, s.options.Dir)
 	r.PromoteAfter = wait
-	show, began := s.newPartial(e, update), s.o.Now()
-	job, _, err := s.o.Host.Run(e.life, r, 0, func(messages.JobID) {
+	show, began := s.newPartial(e, update), s.options.Now()
+	job, _, err := s.options.Host.Run(e.life, r, 0, func(messages.JobID) {
 		s.mu.Lock()
 		e.started = true
 		s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 		return s.unstarted(ctx, e, sh, "", err)
 	case !job.State.Ended():
 		s.closeStopped(e, sh)
-		return s.goesOn(ctx, e, job, wait, s.o.Now().Sub(began) < wait)
+		return s.goesOn(ctx, e, job, wait, s.options.Now().Sub(began) < wait)
 	}
 	s.ended(e, job, nil)
 	result, err := s.completed(ctx, e, true)
@@ -83,7 +83,7 @@ func (s *Session) running(ctx context.Context, e *execution, waited time.Duratio
 	case e.detached:
 		status = fmt.Sprintf(statusDetachedOn, e.id, spoken(waited), e.logPath)
 	case st.promoted:
-		status = fmt.Sprintf(statusMovedRead, e.id, spoken(s.o.Now().Sub(e.began)))
+		status = fmt.Sprintf(statusMovedRead, e.id, spoken(s.options.Now().Sub(e.began)))
 	}
 	return dialects.Result{Text: joined(append(append([]string{text}, notes...), replaced(st.record), status)...), Details: d}, nil
 }
@@ -91,7 +91,7 @@ func (s *Session) running(ctx context.Context, e *execution, waited time.Duratio
 // hint says what can be done with a command that still runs. Input is only spoken of
 // where it can be given.
 func (s *Session) hint(output bool) string {
-	n := s.o.Settings.Shell.Tools
+	n := s.options.Settings.Shell.Tools
 	text := hintSilent
 	switch can := s.canWrite(); {
 	case output && can:

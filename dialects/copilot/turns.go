@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// turns has the calls for a shell come one after another, in the order in which they
+// callQueue has the calls for a shell come one after another, in the order in which they
 // came.
-type turns struct {
+type callQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]chan struct{} // by id: the first has the turn
 }
@@ -19,7 +19,7 @@ var errQueue = errors.New("too many calls wait")
 
 // take waits for the turn of a call. done gives it on. The error is errQueue, or that of
 // ctx.
-func (t *turns) take(ctx context.Context, id string) (done func(), err error) {
+func (t *callQueue) take(ctx context.Context, id string) (done func(), err error) {
 	mine := make(chan struct{}, 1)
 	t.mu.Lock()
 	if len(t.waiting[id]) > mostCalls {
@@ -42,7 +42,7 @@ func (t *turns) take(ctx context.Context, id string) (done func(), err error) {
 }
 
 // leave takes a call out of its queue; the next has the turn, if this one had it.
-func (t *turns) leave(id string, mine chan struct{}) {
+func (t *callQueue) leave(id string, mine chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	queue := t.waiting[id]
