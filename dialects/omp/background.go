@@ -14,14 +14,14 @@ import (
 // managed runs a command as a background job. The call waits for it for so long: what
 // ends by then is an ordinary result. The job is the same process all the time.
 func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dialects.Result, error) {
-	b, err := s.o.Jobs.register(label(c.original), s.o.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, false)
+	b, err := s.options.Jobs.register(label(c.original), s.options.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, false)
 	if err != nil {
 		return dialects.Result{}, err
 	}
-	l, err := s.launchOf(c, shell.JobKey(s.o.SessionID, b.ID))
+	l, err := s.launchOf(c, shell.JobKey(s.options.SessionID, b.ID))
 	if err != nil {
-		s.o.Jobs.told(b)
-		s.o.Jobs.finish(b, dialects.Failure(err.Error()))
+		s.options.Jobs.told(b)
+		s.options.Jobs.finish(b, dialects.Failure(err.Error()))
 		return dialects.Result{}, err
 	}
 	if l.req.PromoteAfter = wait; wait == 0 {
@@ -32,20 +32,20 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 		show = func(text string) { c.update(dialects.Result{Text: text, Details: &Details{}}) }
 	}
 	f, promoted := s.launch(ctx, l, show), make(chan struct{})
-	s.o.Jobs.arm(b, func() { s.stopFlight(f) })
-	s.o.Beside.Go(func() { s.follow(b, f, promoted) })
+	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.options.Beside.Go(func() { s.follow(b, f, promoted) })
 	return s.await(ctx, c, b, f, promoted)
 }
 
 // await is the part of the call: until the job has ended, goes on in the background, or
 // the caller aborts.
-func (s *Session) await(ctx context.Context, c *call, b *job, f *flight, promoted <-chan struct{}) (dialects.Result, error) {
+func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, promoted <-chan struct{}) (dialects.Result, error) {
 	select {
 	case <-b.settled:
 	case <-promoted:
 	case <-ctx.Done():
-		s.o.Jobs.told(b)
-		s.o.Jobs.abort(b)
+		s.options.Jobs.told(b)
+		s.options.Jobs.abort(b)
 		bound := time.NewTimer(hardGrace)
 		defer bound.Stop()
 		select {
@@ -58,20 +58,20 @@ func (s *Session) await(ctx context.Context, c *call, b *job, f *flight, promote
 	select {
 	case <-promoted: // also if it has ended since
 		preview := s.preview(ctx, c, f)
-		s.o.Jobs.goesOn(b)
+		s.options.Jobs.goesOn(b)
 		return startResult(b.ID, b.Label, preview, c.timeout, f.notes), nil
 	default:
 	}
-	s.o.Jobs.told(b)
+	s.options.Jobs.told(b)
 	return b.result, nil
 }
 
 // preview is the end of what a job had written when its call went on.
-func (s *Session) preview(ctx context.Context, c *call, f *flight) string {
+func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	if c.path == asJob {
 		return ""
 	}
-	page, err := s.o.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	page, err := s.options.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
 	if err != nil {
 		return f.tell.latest()
 	}
@@ -79,31 +79,31 @@ func (s *Session) preview(ctx context.Context, c *call, f *flight) string {
 }
 
 // watchInBackground has what a job writes from now on told as that of a job.
-func (s *Session) watchInBackground(b *job, f *flight) {
-	progress := s.o.Jobs.o.Progress
+func (s *Session) watchInBackground(b *job, f *activeRun) {
+	progress := s.options.Jobs.o.Progress
 	if progress == nil {
 		f.tell.to(nil)
 		return
 	}
 	record := JobRecord{ID: b.ID, Type: b.Type, Status: JobRunning}
 	was := f.tell.watched()
-	f.tell.to(func(text string) { progress(s.o.Owner, b.ID, asyncResult(dialects.Result{Text: text}, record)) })
+	f.tell.to(func(text string) { progress(s.options.Owner, b.ID, asyncResult(dialects.Result{Text: text}, record)) })
 	if !was {
-		ctx, stop := dialects.Within(f.asked, s.o.Jobs.ctx)
+		ctx, stop := dialects.Within(f.asked, s.options.Jobs.ctx)
 		f.looks.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer f.looks.Done()
 			defer stop()
-			_ = dialects.Live(ctx, s.o.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+			_ = dialects.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
 		})
 	}
 }
 
 // follow waits for the end of a job and says how it ended; promoted is closed when it
 // goes on without its call.
-func (s *Session) follow(b *job, f *flight, promoted chan<- struct{}) {
+func (s *Session) follow(b *job, f *activeRun, promoted chan<- struct{}) {
 	<-f.done
-	ctx, over := dialects.Within(f.asked, s.o.Jobs.ctx)
+	ctx, over := dialects.Within(f.asked, s.options.Jobs.ctx)
 	defer over()
 	if f.err == nil && !f.job.State.Ended() {
 		s.watchInBackground(b, f)
@@ -111,21 +111,21 @@ func (s *Session) follow(b *job, f *flight, promoted chan<- struct{}) {
 		job, err := s.endOf(ctx, f.id())
 		if err != nil {
 			f.close()
-			s.o.Jobs.finish(b, dialects.Failure(fmt.Sprintf(textJobLost, err)))
+			s.options.Jobs.finish(b, dialects.Failure(fmt.Sprintf(textJobLost, err)))
 			return
 		}
 		f.job, f.text = job, dialects.Text{Truncated: true} // what is shown is read from the log
 	}
 	e := s.landJob(ctx, b, f)
-	s.o.Jobs.finish(b, e.result())
+	s.options.Jobs.finish(b, e.result())
 }
 
 // landJob is land for a job: what is left in its shell stays, and one whose job was
 // cancelled counts as aborted.
-func (s *Session) landJob(ctx context.Context, b *job, f *flight) ended {
+func (s *Session) landJob(ctx context.Context, b *job, f *activeRun) ended {
 	used, last := f.shell(), f.job
 	f.is(f.req.UID, nil) // land would keep or drop it
-	s.o.Jobs.know(b, f.id())
+	s.options.Jobs.know(b, f.id())
 	e := s.land(ctx, f)
 	if used == nil {
 		return e
@@ -139,37 +139,37 @@ func (s *Session) landJob(ctx context.Context, b *job, f *flight) ended {
 }
 
 // stopFlight gives a command up, whether its call still waits or not.
-func (s *Session) stopFlight(f *flight) {
+func (s *Session) stopFlight(f *activeRun) {
 	f.givenUp.Store(true)
 	f.cancel()
 	id := f.id()
-	s.o.Beside.Go(func() {
+	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(f.asked, hardGrace)
 		defer stop()
-		_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
+		_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
 		if err != nil && !gone(err) {
-			s.o.Log.Warn("a job could not be ended", "job", string(id), "error", err)
+			s.options.Log.Warn("a job could not be ended", "job", string(id), "error", err)
 		}
 	})
 }
 
 // adopted makes a background job of a command that a person has let go on: the call ends,
 // and the next one has another shell.
-func (s *Session) adopted(c *call, f *flight) (dialects.Result, error) {
+func (s *Session) adopted(c *call, f *activeRun) (dialects.Result, error) {
 	used := f.shell()
 	s.release(used, leaveShell)
 	f.is(f.req.UID, nil)
 	goes := dialects.Result{Text: textPromoted, Details: &Details{TimeoutSeconds: c.timeout.Effective}}
-	if s.o.Jobs == nil {
+	if s.options.Jobs == nil {
 		return goes, nil
 	}
-	b, err := s.o.Jobs.register(label(c.original), s.o.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, true)
+	b, err := s.options.Jobs.register(label(c.original), s.options.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, true)
 	if err != nil {
 		return goes, nil
 	}
-	s.o.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
 	promoted := make(chan struct{})
-	s.o.Beside.Go(func() {
+	s.options.Beside.Go(func() {
 		s.follow(b, f, promoted)
 		if used != nil {
 			s.closeShell(used.id)

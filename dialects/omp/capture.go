@@ -20,10 +20,10 @@ const headReason = "its first lines were all that was asked for"
 
 // stopBehind ends a command as the pipe into head would have: when it writes
 // more, after its first lines are there. What it does without writing it may do.
-func (s *Session) stopBehind(ctx context.Context, f *flight, id messages.JobID) {
+func (s *Session) stopBehind(ctx context.Context, f *activeRun, id messages.JobID) {
 	mark := shell.LineLimit{Lines: f.stopAt}
 	for from, there := int64(0), false; ; {
-		b, err := s.o.Host.Bytes(ctx, id, messages.Merged, from, copyPiece, true)
+		b, err := s.options.Host.Bytes(ctx, id, messages.Merged, from, copyPiece, true)
 		if err != nil || b.Next <= from {
 			return
 		}
@@ -36,9 +36,9 @@ func (s *Session) stopBehind(ctx context.Context, f *flight, id messages.JobID) 
 		}
 	}
 	f.headStop.Store(true)
-	_, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
+	_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
 	if err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("a command could not be ended behind its first lines", "job", string(id), "error", err)
+		s.options.Log.Warn("a command could not be ended behind its first lines", "job", string(id), "error", err)
 	}
 }
 
@@ -47,7 +47,7 @@ const copyPiece = 64 << 10
 
 // capture is what is shown of the output of a command, and what else there is to say of
 // it. text is what the reply to its run had, nil if there is none.
-func (s *Session) capture(ctx context.Context, f *flight, job messages.Job, text *dialects.Text, e ended) (Captured, []string) {
+func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, text *dialects.Text, e ended) (Captured, []string) {
 	notes := e.notes
 	if len(job.Output) == 0 {
 		return Captured{}, notes
@@ -71,7 +71,7 @@ func (s *Session) capture(ctx context.Context, f *flight, job messages.Job, text
 	w := s.window()
 	err := s.read(ctx, job, out.Stream, f.limits.head, w)
 	if err != nil {
-		s.o.Log.Warn("an output could not be read", "job", string(job.UID), "error", err)
+		s.options.Log.Warn("an output could not be read", "job", string(job.UID), "error", err)
 		notes = append(notes, fmt.Sprintf(textUnread, err))
 	}
 	return summary(w.Close("")), notes
@@ -89,13 +89,13 @@ func notKept(job messages.Job) int64 {
 
 // window makes one whose file is an artifact, if there are any.
 func (s *Session) window() *artifact.TailBuffer {
-	if s.o.Files == nil {
+	if s.options.Files == nil {
 		return artifact.NewTailBuffer(window, nil)
 	}
 	return artifact.NewTailBuffer(window, func() (*artifact.File, error) {
-		file, err := s.o.Files.Create(artifact.ToolBash)
+		file, err := s.options.Files.Create(artifact.ToolBash)
 		if err != nil {
-			s.o.Log.Warn("no artifact could be made", "error", err)
+			s.options.Log.Warn("no artifact could be made", "error", err)
 		}
 		return file, err
 	})
@@ -118,7 +118,7 @@ var errEnough = errors.New("all lines that were asked for are there")
 // read writes an output as clean text, its first lines or, with 0, all.
 func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
 	clean := s.cleaner(w, head)
-	_, err := dialects.Copy(ctx, s.o.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
+	_, err := dialects.Copy(ctx, s.options.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
 	if err == nil {
 		err = clean.Close()
 	}
@@ -138,7 +138,7 @@ func (s *Session) cleaner(w io.Writer, lines int) *artifact.TextCleaner {
 }
 
 func (s *Session) sixel() bool {
-	return artifact.SixelAllowed(func(name string) string { return shell.Value(s.o.Env, name) })
+	return artifact.SixelAllowed(func(name string) string { return shell.Value(s.options.Env, name) })
 }
 
 // firstLines takes no more than the first lines of a text.
@@ -172,9 +172,9 @@ func (s *Session) captureText(text string, head int) Captured {
 }
 
 // shown is a whole output, minimized if that can be.
-func (s *Session) shown(f *flight, text string, e ended) Captured {
+func (s *Session) shown(f *activeRun, text string, e ended) Captured {
 	if s.minimizes(f, e) {
-		short, info := minimize.Minimize(f.command, text, e.code, s.o.Settings.Minimizer)
+		short, info := minimize.Minimize(f.command, text, e.code, s.options.Settings.Minimizer)
 		if info.Changed {
 			f.tell.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, the last one too
 			return s.minimized(text, short, info)
@@ -187,12 +187,12 @@ func (s *Session) shown(f *flight, text string, e ended) Captured {
 
 // minimizes says whether the output of a command is one for the minimizer: limits are
 // pipes, and what a pipe takes is not rewritten.
-func (s *Session) minimizes(f *flight, e ended) bool {
-	return s.o.Settings.Minimizer.Enabled && e.how == exited && !f.limits.any() && !f.pty
+func (s *Session) minimizes(f *activeRun, e ended) bool {
+	return s.options.Settings.Minimizer.Enabled && e.how == exited && !f.limits.any() && !f.pty
 }
 
 func (s *Session) maxCapture() int {
-	if most := s.o.Settings.Minimizer.MaxCaptureBytes; most > 0 {
+	if most := s.options.Settings.Minimizer.MaxCaptureBytes; most > 0 {
 		return most
 	}
 	return minimize.DefaultMaxCapture
@@ -201,10 +201,10 @@ func (s *Session) maxCapture() int {
 // minimized shows the short text; the raw one is an artifact of its own, if it can be
 // saved. The counts are those of the raw one.
 func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
-	if s.o.Minimized != nil {
-		s.o.Minimized(info)
+	if s.options.Minimized != nil {
+		s.options.Minimized(info)
 	}
-	s.o.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
+	s.options.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
 	w := artifact.NewTailBuffer(window, nil)
 	_, _ = io.WriteString(w, short) // a window takes everything
 	c := summary(w.Close(""))
@@ -217,10 +217,10 @@ func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
 
 // save makes an artifact of a text and gives its id, "" if that failed.
 func (s *Session) save(tool, text string) string {
-	if s.o.Files == nil {
+	if s.options.Files == nil {
 		return ""
 	}
-	file, err := s.o.Files.Create(tool)
+	file, err := s.options.Files.Create(tool)
 	if err == nil {
 		if _, err = io.WriteString(file, text); err == nil {
 			err = file.Close()
@@ -230,7 +230,7 @@ func (s *Session) save(tool, text string) string {
 		}
 	}
 	if err != nil {
-		s.o.Log.Warn("no artifact could be made", "error", err)
+		s.options.Log.Warn("no artifact could be made", "error", err)
 		return ""
 	}
 	return file.ID
@@ -239,7 +239,7 @@ func (s *Session) save(tool, text string) string {
 // Net is the net under any result that may be too long: a text of more than 50 KB becomes
 // an artifact, and its end is shown. A result that has an artifact stays.
 func (s *Session) Net(r dialects.Result) dialects.Result {
-	set := s.o.Settings
+	set := s.options.Settings
 	if d, ok := r.Details.(*Details); ok && d.Meta != nil && d.Meta.Truncation != nil && d.Meta.Truncation.ArtifactID != "" {
 		return r
 	}

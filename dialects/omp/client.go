@@ -14,19 +14,19 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialects.Result, error
 	if err != nil {
 		return dialects.Result{}, err
 	}
-	env := shell.Overlay(shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv), entries(c.p.Env))
-	began := s.o.Now()
+	env := shell.Overlay(shell.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv), entries(c.p.Env))
+	began := s.options.Now()
 	life, over := context.WithCancel(ctx)
 	defer over()
 	defer context.AfterFunc(s.ctx, over)()
-	end, failed := s.o.Client.Run(life, ClientRun{
-		Argv: choice.Argv(shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),
+	end, failed := s.options.Client.Run(life, ClientRun{
+		Argv: choice.Argv(shell.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)), Env: env, Dir: c.dir, Timeout: c.timeout.Duration(),
 	}, func(text, terminal string) {
 		if c.update != nil {
 			c.update(dialects.Result{Text: text, Details: &Details{TerminalID: terminal}})
 		}
 	})
-	e := ended{how: exited, timeout: c.timeout, limits: c.limits, client: end.TerminalID, wall: s.o.Now().Sub(began)}
+	e := ended{how: exited, timeout: c.timeout, limits: c.limits, client: end.TerminalID, wall: s.options.Now().Sub(began)}
 	e.out = s.captureText(end.Output, c.limits.head)
 	if end.Truncated {
 		e.notes = append(e.notes, textClientCut)

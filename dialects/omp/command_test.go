@@ -182,7 +182,7 @@ func TestR050_ADeletedDirectoryDoesNotBrickTheShell(t *testing.T) {
 // Texts that are made to cost much are run as they are.
 func TestHostileTextsGoThroughTheSteps(t *testing.T) {
 	s := New(Options{Settings: DefaultSettings(), FS: disk.Files{}, Dir: "/", Tools: []string{"read", "edit"}})
-	s.o.Settings.Interceptor = true
+	s.options.Settings.Interceptor = true
 	for name, text := range map[string]string{
 		"nested":   strings.Repeat("(", 100_000) + strings.Repeat(")", 100_000) + " | head -5",
 		"huge":     "echo " + strings.Repeat("x", 16<<20-10),

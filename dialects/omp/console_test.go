@@ -29,7 +29,7 @@ func atConsole(t *testing.T, command string, changes ...with) (*rig, *person, fu
 	t.Helper()
 	r := newRig(t, append(changes, withUI)...)
 	came := make(chan *person, 1)
-	r.o.Console = func(c *Console) {
+	r.options.Console = func(c *Console) {
 		ctx, leave := context.WithCancel(context.Background())
 		p := &person{Console: c, t: t, frames: make(chan Frame, 10000), closed: make(chan error, 1), leave: leave}
 		r.beside.Go(func() { p.closed <- c.Show(ctx, func(f Frame) { p.frames <- f }) })
@@ -191,11 +191,11 @@ func (deafScreen) Screen(context.Context, messages.JobID) (messages.ScreenText, 
 func TestTheConsoleCannotBeShown(t *testing.T) {
 	r := newRig(t, withUI)
 	closed := make(chan error, 1)
-	r.o.Console = func(c *Console) {
+	r.options.Console = func(c *Console) {
 		c.host = deafScreen{c.host}
 		r.beside.Go(func() {
 			err := c.Show(context.Background(), func(Frame) {})
-			closed <- errors.Join(err, r.o.Host.Input(context.Background(), messages.WriteInput{Job: c.Job(), Data: []byte("on\n")}))
+			closed <- errors.Join(err, r.options.Host.Input(context.Background(), messages.WriteInput{Job: c.Job(), Data: []byte("on\n")}))
 		})
 	}
 	require.Contains(t, body(r.bash(args{"command": "read -r x; echo went $x", "pty": true})), "went on")

@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// ends waits for the ends of all jobs of a session that go on in the background, by one
+// endWaiter waits for the ends of all jobs of a session that go on in the background, by one
 // question to the host: a daemon has a bound on the questions of a client.
-type ends struct {
+type endWaiter struct {
 	mu      sync.Mutex
 	waiting map[messages.JobID]chan<- end
 	asking  bool
@@ -36,8 +36,8 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	}
 	if !s.ends.asking {
 		s.ends.asking = true
-		asks, over := dialects.Within(ctx, s.o.Jobs.ctx) // it lasts longer than the wait for this job
-		s.o.Beside.Go(func() {
+		asks, over := dialects.Within(ctx, s.options.Jobs.ctx) // it lasts longer than the wait for this job
+		s.options.Beside.Go(func() {
 			defer over()
 			s.awaitEnds(asks)
 		})
@@ -68,7 +68,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		asks, again := context.WithCancel(ctx)
 		s.ends.again = again
 		s.ends.mu.Unlock()
-		ended, err := s.o.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
+		ended, err := s.options.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
 		anew := asks.Err() != nil
 		again()
 		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {
@@ -100,7 +100,7 @@ func (s *Session) hear(jobs []messages.Job) bool {
 func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
 	found := map[messages.JobID]end{}
 	for _, id := range ids {
-		if job, err := s.o.Host.Job(ctx, id); err != nil && !dialects.IsTransient(err) || err == nil && job.State.Ended() {
+		if job, err := s.options.Host.Job(ctx, id); err != nil && !dialects.IsTransient(err) || err == nil && job.State.Ended() {
 			found[id] = end{job, err}
 		}
 	}

@@ -24,8 +24,8 @@ const largestArg = 100 << 10
 // launch is a command that is about to run.
 type launch struct {
 	req     messages.RunCommand
-	command string // without the prefix
-	live    *use   // the live shell it runs in; nil: a process of its own
+	command string    // without the prefix
+	live    *shellUse // the live shell it runs in; nil: a process of its own
 	limits  limits
 	stopAt  int
 	timeout Timeout
@@ -40,21 +40,21 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	if err != nil {
 		return l, err
 	}
-	base, named := shell.AgentEnvironment(s.o.Env, choice.Path, s.o.Settings.PassEnv), entries(c.p.Env)
-	text := shell.Prefixed(prefix(s.o.Env, s.o.Settings), c.command)
+	base, named := shell.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv), entries(c.p.Env)
+	text := shell.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)
 	l.req = messages.RunCommand{
-		UID: messages.UID(ulid.Make().String()), Scope: s.o.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
 		Streams: messages.MergedStreams, Stdin: messages.StdinNull, Timeout: c.timeout.Duration(), Grace: grace,
-		OnExit: s.o.Settings.OnExit, Quota: s.o.Settings.Quota, Description: c.original,
+		OnExit: s.options.Settings.OnExit, Quota: s.options.Settings.Quota, Description: c.original,
 	}
 	if c.pty {
-		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.o.Screen), ""
+		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
 		return l, nil
 	}
-	if len(named) == 0 && !s.o.Settings.OneShot { // what a call names must not stay for the next
+	if len(named) == 0 && !s.options.Settings.OneShot { // what a call names must not stay for the next
 		l.live = s.useShell(shell.ReuseKey{
-			Shell: choice.Path, Prefix: prefix(s.o.Env, s.o.Settings), Env: base, Session: key, Options: s.minimizerOptions(),
-		}, key != shell.SessionKey(s.o.SessionID))
+			Shell: choice.Path, Prefix: prefix(s.options.Env, s.options.Settings), Env: base, Session: key, Options: s.minimizerOptions(),
+		}, key != shell.SessionKey(s.options.SessionID))
 	}
 	l.req.Text = text
 	if l.live == nil {
@@ -84,15 +84,15 @@ func (l *launch) alone(choice shell.ShellChoice) {
 
 // choice is the shell of the session.
 func (s *Session) choice() (shell.ShellChoice, error) {
-	choice, bad := shell.Select(shell.Setting{Path: s.o.Settings.ShellPath, Where: "the setting shellPath"}, s.o.Env, shell.Executable(s.o.FS))
+	choice, bad := shell.Select(shell.Setting{Path: s.options.Settings.ShellPath, Where: "the setting shellPath"}, s.options.Env, shell.Executable(s.options.FS))
 	if bad != nil {
 		return choice, &ToolError{Text: bad.Error()}
 	}
 	return choice, nil
 }
 
-// flight is a command that was asked for.
-type flight struct {
+// activeRun is a command that was asked for.
+type activeRun struct {
 	launch
 	began  time.Time
 	asked  context.Context    //nolint:containedctx // what the call's carries for the host; it does not end
@@ -104,7 +104,7 @@ type flight struct {
 
 	mu   sync.Mutex
 	uid  messages.UID // the run's; a second one where the live shell was refused
-	used *use
+	used *shellUse
 
 	headStop atomic.Bool // it was ended behind its first lines
 	left     atomic.Bool // the call did not wait for its end
@@ -113,31 +113,31 @@ type flight struct {
 	looks    sync.WaitGroup
 }
 
-func (f *flight) id() messages.JobID {
+func (f *activeRun) id() messages.JobID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return messages.JobID(f.uid)
 }
 
 // shell is the live shell that it runs in, nil if that is a process of its own.
-func (f *flight) shell() *use {
+func (f *activeRun) shell() *shellUse {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.used
 }
 
-func (f *flight) is(uid messages.UID, used *use) {
+func (f *activeRun) is(uid messages.UID, used *shellUse) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.uid, f.used = uid, used
 }
 
 // launch begins a command beside the call. show is told what it writes.
-func (s *Session) launch(ctx context.Context, l launch, show func(string)) *flight {
-	f := &flight{launch: l, began: s.o.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), tell: &teller{show: show}}
+func (s *Session) launch(ctx context.Context, l launch, show func(string)) *activeRun {
+	f := &activeRun{launch: l, began: s.options.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), tell: &teller{show: show}}
 	f.is(l.req.UID, l.live)
 	ctx, f.cancel = dialects.Within(ctx, s.ctx)
-	s.o.Beside.Go(func() {
+	s.options.Beside.Go(func() {
 		s.fly(ctx, f)
 		close(f.done)
 	})
@@ -145,12 +145,12 @@ func (s *Session) launch(ctx context.Context, l launch, show func(string)) *flig
 }
 
 // fly runs a command; in a process of its own if it cannot have its live shell.
-func (s *Session) fly(ctx context.Context, f *flight) {
+func (s *Session) fly(ctx context.Context, f *activeRun) {
 	known := func(messages.JobID) { s.begun(ctx, f) }
 	if !f.tell.watched() && f.stopAt == 0 && !f.pty { // nobody waits for that, and it costs the host a reply
 		known = nil
 	}
-	f.job, f.text, f.err = s.o.Host.Run(ctx, f.req, window, known)
+	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, window, known)
 	if f.live == nil || !refusedShell(f.job, f.err) || ctx.Err() != nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (s *Session) fly(ctx context.Context, f *flight) {
 	again.alone(choice)
 	again.req.UID = messages.UID(ulid.Make().String())
 	f.is(again.req.UID, nil)
-	f.job, f.text, f.err = s.o.Host.Run(ctx, again.req, window, known)
+	f.job, f.text, f.err = s.options.Host.Run(ctx, again.req, window, known)
 }
 
 // refusedShell says that a command did not run because there is no live shell for it.
@@ -176,23 +176,23 @@ func refusedShell(job messages.Job, err error) bool {
 }
 
 // begun is called when the node knows the command.
-func (s *Session) begun(ctx context.Context, f *flight) {
+func (s *Session) begun(ctx context.Context, f *activeRun) {
 	id := f.id()
-	if f.pty && s.o.Console != nil {
-		s.o.Console(newConsole(s.o.Host, id, f.command))
+	if f.pty && s.options.Console != nil {
+		s.options.Console(newConsole(s.options.Host, id, f.command))
 	}
 	if f.stopAt > 0 {
 		f.looks.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer f.looks.Done()
 			s.stopBehind(ctx, f, id)
 		})
 	}
 	if f.tell.watched() {
 		f.looks.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			_ = dialects.Live(ctx, s.o.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+			_ = dialects.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
 		})
 	}
 }
@@ -207,7 +207,7 @@ const (
 )
 
 // wait waits for a command, for its caller, and for the hard timeout.
-func (s *Session) wait(ctx context.Context, f *flight) settled {
+func (s *Session) wait(ctx context.Context, f *activeRun) settled {
 	var hard <-chan time.Time
 	if d := f.timeout.Duration(); d > 0 {
 		timer := time.NewTimer(d + hardGrace)

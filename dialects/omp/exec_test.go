@@ -35,7 +35,7 @@ func TestR051_StreamsAreMergedInALiveShellOrInNone(t *testing.T) {
 func TestR052_AShellIsSharedByItsKey(t *testing.T) {
 	node := dialecttest.Node(t)
 	one, same := rigOn(t, node), rigOn(t, node)
-	same.o.Env, same.o.Dir = one.o.Env, one.o.Dir
+	same.options.Env, same.options.Dir = one.options.Env, one.options.Dir
 	one.run("state=shared")
 	require.Contains(t, same.run("echo [$state]"), "[shared]", "process-wide")
 	for name, change := range map[string]with{
@@ -44,7 +44,7 @@ func TestR052_AShellIsSharedByItsKey(t *testing.T) {
 		"env":       func(o *Options, _ *JobsOptions) { o.Env = append(o.Env, "X=1") },
 		"minimizer": settings(func(s *Settings) { s.Minimizer.Enabled = false }),
 	} {
-		other := rigOn(t, node, func(o *Options, _ *JobsOptions) { o.Env = append([]string(nil), one.o.Env...) }, change)
+		other := rigOn(t, node, func(o *Options, _ *JobsOptions) { o.Env = append([]string(nil), one.options.Env...) }, change)
 		require.Contains(t, other.run("echo [$state]"), "[]", name)
 	}
 }
@@ -320,7 +320,7 @@ func TestR152_AbortEndsTheUsersCommandsAlone(t *testing.T) {
 func TestAWaitWithoutATimeoutHasNoHardOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
-		f := &flight{done: make(chan struct{}), cancel: func() {}}
+		f := &activeRun{done: make(chan struct{}), cancel: func() {}}
 		go func() {
 			time.Sleep(24 * time.Hour)
 			close(f.done)
@@ -342,7 +342,7 @@ func (n noShells) Run(ctx context.Context, r messages.RunCommand, most int, know
 // Where no live shell can be had, commands run all the same, each in a process of its own.
 func TestCommandsRunWithoutLiveShells(t *testing.T) {
 	r := newRig(t, async)
-	r.o.Host = noShells{r.o.Host}
+	r.options.Host = noShells{r.options.Host}
 	shown := ""
 	result, err := r.call(context.Background(), "bash", args{"command": "echo $((6*7))"}, func(u dialects.Result) { shown = u.Text })
 	require.NoError(t, err)

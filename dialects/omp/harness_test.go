@@ -47,7 +47,7 @@ func autoBackground(threshold time.Duration) with {
 // late has a command go on in the background when it has written a text, however long
 // that takes. It is said before the first call.
 func (r *rig) late(command, text string) string {
-	r.o.Host = dialecttest.Late{Host: r.o.Host, Beside: r.beside, Until: map[string]string{command: text}}
+	r.options.Host = dialecttest.Late{Host: r.options.Host, Beside: r.beside, Until: map[string]string{command: text}}
 	return command
 }
 
@@ -141,5 +141,5 @@ func (r *rig) program(name, says string) {
 	require.NoError(r.t, os.MkdirAll(bin, 0o700))
 	require.NoError(r.t, os.WriteFile(filepath.Join(bin, name+".says"), []byte(says), 0o600))
 	require.NoError(r.t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nexec cat '"+bin+"/"+name+".says'\n"), 0o700))
-	r.o.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
+	r.options.Env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 }

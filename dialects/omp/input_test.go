@@ -166,17 +166,17 @@ func TestR012_TheStepsHaveTheirOrder(t *testing.T) {
 func TestR013_ThePathIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		at   circumstances
+		at   callContext
 		want path
 	}{
-		{"async outranks all", circumstances{async: true, auto: true, manager: true, client: true, pty: true, eligible: true}, asJob},
-		{"automatic outranks the client", circumstances{auto: true, manager: true, client: true}, asAutoJob},
-		{"automatic needs a manager", circumstances{auto: true, client: true}, onClient},
-		{"a terminal is not put in the background", circumstances{auto: true, manager: true, pty: true, eligible: true}, onPTY},
-		{"client", circumstances{client: true, eligible: true}, onClient},
-		{"the client has no terminal of ours", circumstances{client: true, pty: true, eligible: true}, onPTY},
-		{"a terminal that cannot be", circumstances{pty: true}, inShell},
-		{"nothing", circumstances{eligible: true}, inShell},
+		{"async outranks all", callContext{async: true, auto: true, manager: true, client: true, pty: true, eligible: true}, asJob},
+		{"automatic outranks the client", callContext{auto: true, manager: true, client: true}, asAutoJob},
+		{"automatic needs a manager", callContext{auto: true, client: true}, onClient},
+		{"a terminal is not put in the background", callContext{auto: true, manager: true, pty: true, eligible: true}, onPTY},
+		{"client", callContext{client: true, eligible: true}, onClient},
+		{"the client has no terminal of ours", callContext{client: true, pty: true, eligible: true}, onPTY},
+		{"a terminal that cannot be", callContext{pty: true}, inShell},
+		{"nothing", callContext{eligible: true}, inShell},
 	} {
 		require.Equal(t, c.want, choose(c.at), c.name)
 	}

@@ -4,10 +4,10 @@ import "troupe/shell"
 
 // intercept blocks a command for which the model has a better tool.
 func (s *Session) intercept(c *call) error {
-	if !s.o.Settings.Interceptor {
+	if !s.options.Settings.Interceptor {
 		return nil
 	}
-	block, blocked := shell.Intercept(c.command, c.original, s.rules, s.o.Tools)
+	block, blocked := shell.Intercept(c.command, c.original, s.rules, s.options.Tools)
 	if !blocked {
 		return nil
 	}

@@ -106,7 +106,7 @@ func TestR122_ProgressSaysWhereAJobStands(t *testing.T) {
 	command := "echo early; " + g.wait() + "; echo late; exit 3"
 	var early []dialects.Result
 	shown := make(chan struct{}, 1000)
-	r.o.Host = dialecttest.Late{Host: r.o.Host, Beside: r.beside, Until: map[string]string{command: "early"}, Waited: func(time.Duration) { <-shown }}
+	r.options.Host = dialecttest.Late{Host: r.options.Host, Beside: r.beside, Until: map[string]string{command: "early"}, Waited: func(time.Duration) { <-shown }}
 	result, err := r.call(context.Background(), "bash", args{"command": command}, func(u dialects.Result) {
 		early = append(early, u)
 		shown <- struct{}{}
@@ -454,7 +454,7 @@ func TestR134_TheDetailsOfTheJobTool(t *testing.T) {
 	require.NotContains(t, entry, "errorText")
 	require.Subset(t, entry, map[string]any{"id": "bg_1", "type": "bash", "status": "completed", "label": "echo a"})
 	require.Contains(t, entry, "durationMs")
-	sub := New(func() Options { o := r.o; o.Owner = "sub"; return o }())
+	sub := New(func() Options { o := r.options; o.Owner = "sub"; return o }())
 	list, err := sub.Job(context.Background(), JobParams{List: true}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "There are no background jobs.", list.Text, "a job is its owner's alone")
@@ -487,7 +487,7 @@ func TestACommandThatAPersonLetsGoOn(t *testing.T) {
 		}
 	})
 	<-up
-	_, err := r.o.Host.Promote(context.Background(), r.ran()[0].ID)
+	_, err := r.options.Host.Promote(context.Background(), r.ran()[0].ID)
 	require.NoError(t, err)
 	require.Contains(t, (<-started).Text, "Background job bg_1 started: ")
 	require.Contains(t, r.run("echo next"), "next\n")
@@ -513,8 +513,8 @@ func TestTheShellOfAJobIsClosedBehindIt(t *testing.T) {
 // Many jobs end in any order, and one question is open for all of them.
 func TestTheEndsOfManyJobsAreOneQuestion(t *testing.T) {
 	r := newRig(t, async, func(_ *Options, j *JobsOptions) { j.Limit = 40 })
-	counting := &counted{Host: r.o.Host}
-	r.o.Host = counting
+	counting := &counted{Host: r.options.Host}
+	r.options.Host = counting
 	var gates []gate
 	for i := range 20 {
 		gates = append(gates, r.gate(fmt.Sprint("g", i)))
@@ -545,7 +545,7 @@ func (c *counted) Await(ctx context.Context, r messages.WaitJobs) (messages.Wait
 func TestAnEndThatCannotBeKnown(t *testing.T) {
 	r := newRig(t, async)
 	forgets := make(chan struct{})
-	r.o.Host = &forgetful{Host: r.o.Host, forgets: forgets}
+	r.options.Host = &forgetful{Host: r.options.Host, forgets: forgets}
 	g := r.gate("g")
 	r.bash(args{"command": "true; " + g.wait(), "async": true})
 	close(forgets)

@@ -16,28 +16,28 @@ const pollEvery = 500 * time.Millisecond
 // an *AbortError, or nil.
 func (s *Session) Job(ctx context.Context, p JobParams, update func(dialects.Result)) (dialects.Result, error) {
 	switch {
-	case !s.o.Settings.background():
+	case !s.options.Settings.background():
 		return dialects.Result{}, &ToolError{Text: textJobsOff}
-	case s.o.Jobs == nil:
+	case s.options.Jobs == nil:
 		return dialects.Result{}, &ToolError{Text: textNoManager}
 	case p.List && (len(p.Poll) > 0 || len(p.Cancel) > 0):
 		return dialects.Result{}, &ToolError{Text: textListAlone}
 	}
-	report := jobReport{ended: map[string]JobStatus{}, now: s.o.Now()}
+	report := jobReport{ended: map[string]JobStatus{}, now: s.options.Now()}
 	for _, id := range p.Cancel {
-		what, status := s.o.Jobs.cancel(s.o.Owner, id)
+		what, status := s.options.Jobs.cancel(s.options.Owner, id)
 		report.cancels, report.ended[id] = append(report.cancels, what), status
 	}
 	switch {
 	case p.List:
-		report.jobs = s.o.Jobs.records(s.o.Owner, nil, true)
+		report.jobs = s.options.Jobs.records(s.options.Owner, nil, true)
 		return s.Net(report.result()), nil
 	case len(p.Poll) == 0 && len(p.Cancel) > 0:
 		return s.Net(report.result()), nil
 	}
 	ids := p.Poll
 	if len(ids) == 0 {
-		for _, r := range s.o.Jobs.records(s.o.Owner, nil, false) {
+		for _, r := range s.options.Jobs.records(s.options.Owner, nil, false) {
 			if r.Status == JobRunning {
 				ids = append(ids, r.ID)
 			}
@@ -52,18 +52,18 @@ func (s *Session) Job(ctx context.Context, p JobParams, update func(dialects.Res
 // poll waits until one of the jobs has ended, the window of the setting is over, or the
 // caller aborts. What runs goes on.
 func (s *Session) poll(ctx context.Context, ids []string, report jobReport, update func(dialects.Result)) (dialects.Result, error) {
-	watched := s.o.Jobs.watch(s.o.Owner, ids)
+	watched := s.options.Jobs.watch(s.options.Owner, ids)
 	told := false
-	defer func() { s.o.Jobs.unwatch(watched, told) }()
+	defer func() { s.options.Jobs.unwatch(watched, told) }()
 	report.missing = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(watched, func(b *job) bool { return b.ID == id })
 	})
-	window, beat := time.NewTimer(s.o.Settings.pollWait()), time.NewTicker(pollEvery)
+	window, beat := time.NewTimer(s.options.Settings.pollWait()), time.NewTicker(pollEvery)
 	defer window.Stop()
 	defer beat.Stop()
 	for over := false; ; {
-		records, changed := s.o.Jobs.look(watched)
-		report.jobs, report.now = records, s.o.Now()
+		records, changed := s.options.Jobs.look(watched)
+		report.jobs, report.now = records, s.options.Now()
 		ended := slices.ContainsFunc(records, func(r JobRecord) bool { return r.Status != JobRunning })
 		if ended || over || len(records) == 0 {
 			if over && !ended {

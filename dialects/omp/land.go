@@ -15,8 +15,8 @@ import (
 const lookTime = grace + time.Second
 
 // land makes of a command whose run has returned, or was left, how it ended.
-func (s *Session) land(ctx context.Context, f *flight) ended {
-	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.o.Now().Sub(f.began), notes: f.notes}
+func (s *Session) land(ctx context.Context, f *activeRun) ended {
+	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.options.Now().Sub(f.began), notes: f.notes}
 	look := ctx
 	if ctx.Err() != nil || f.left.Load() {
 		var stop context.CancelFunc
@@ -48,7 +48,7 @@ func (s *Session) land(ctx context.Context, f *flight) ended {
 
 // close ends the looks at a command that has ended; those at one that was left end by
 // themselves.
-func (f *flight) close() {
+func (f *activeRun) close() {
 	f.cancel()
 	if !f.left.Load() {
 		f.looks.Wait()
@@ -58,11 +58,11 @@ func (f *flight) close() {
 // lookUp is the record of a command that was given up: as it stands when it has ended, or
 // when the time is over.
 func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
-	end, err := s.o.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
+	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
 	if err == nil && len(end.Jobs) == 1 {
 		return end.Jobs[0]
 	}
-	job, err := s.o.Host.Job(ctx, id)
+	job, err := s.options.Host.Job(ctx, id)
 	if err != nil {
 		return messages.Job{}
 	}
@@ -80,7 +80,7 @@ func (e ended) refused(err error) ended {
 
 // judge says how a job ended. A timeout that the node kept stays one if the caller
 // aborted meanwhile.
-func (s *Session) judge(ctx context.Context, f *flight, job messages.Job, e ended) ended {
+func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e ended) ended {
 	switch {
 	case f.left.Load() && ctx.Err() == nil:
 		e.how = leftBehind
@@ -119,7 +119,7 @@ func whyCancelled(c messages.Cause) string {
 }
 
 // after is what becomes of the live shell behind a command.
-func (s *Session) after(f *flight, e ended) {
+func (s *Session) after(f *activeRun, e ended) {
 	switch e.how {
 	case exited:
 		s.release(f.shell(), keepShell)
@@ -140,7 +140,7 @@ func (s *Session) Execute(ctx context.Context, command string, update func(text 
 	if err := s.resolveDir(c); err != nil {
 		return BashResult{}, err
 	}
-	l, err := s.launchOf(c, shell.SessionKey(s.o.SessionID))
+	l, err := s.launchOf(c, shell.SessionKey(s.options.SessionID))
 	if err != nil {
 		return BashResult{}, err
 	}

@@ -135,14 +135,14 @@ const (
 	inShell
 )
 
-// circumstances decide the path.
-type circumstances struct {
+// callContext decide the path.
+type callContext struct {
 	async, auto, manager, client bool
 	pty                          bool // asked for
 	eligible                     bool // and possible
 }
 
-func choose(c circumstances) path {
+func choose(c callContext) path {
 	switch {
 	case c.async:
 		return asJob

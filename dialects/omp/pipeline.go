@@ -63,7 +63,7 @@ func (s *Session) Bash(ctx context.Context, p Params, update func(dialects.Resul
 	case asJob:
 		return s.managed(ctx, c, 0)
 	case asAutoJob:
-		return s.managed(ctx, c, autoWait(c.timeout, s.o.Settings.AutoBackgroundThreshold))
+		return s.managed(ctx, c, autoWait(c.timeout, s.options.Settings.AutoBackgroundThreshold))
 	case onClient:
 		return s.inClient(ctx, c)
 	}
@@ -102,7 +102,7 @@ func (s *Session) takeLimits(c *call) error {
 		asked.tail = max(0, *c.p.Tail)
 	}
 	c.limits = asked
-	if !s.o.Settings.StripTrailingHeadTail {
+	if !s.options.Settings.StripTrailingHeadTail {
 		return nil
 	}
 	taken, ok := shell.SplitLimits(c.command)
@@ -132,9 +132,9 @@ func (s *Session) takeCd(c *call) error {
 
 func (s *Session) checkAsync(c *call) error {
 	switch {
-	case c.p.Async && !s.o.Settings.AsyncEnabled:
+	case c.p.Async && !s.options.Settings.AsyncEnabled:
 		return &ToolError{Text: textAsyncOffHow}
-	case c.p.Async && s.o.Jobs == nil:
+	case c.p.Async && s.options.Jobs == nil:
 		return &ToolError{Text: textNoManager}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (s *Session) checkAsync(c *call) error {
 // expand puts paths in the place of internal URLs.
 func (s *Session) expand(c *call) error {
 	given := urls.Call{Command: c.command, Env: c.p.Env, Cwd: c.p.Cwd}
-	done, err := urls.Expand(given, s.o.Routers...)
+	done, err := urls.Expand(given, s.options.Routers...)
 	if err != nil {
 		return &ToolError{Text: err.Error()}
 	}
@@ -152,7 +152,7 @@ func (s *Session) expand(c *call) error {
 }
 
 func (s *Session) resolveDir(c *call) error {
-	dir, err := shell.Cwd(s.o.FS, shell.Place{Session: s.o.Dir, Home: s.o.Home, SlashIsSession: true}, c.p.Cwd)
+	dir, err := shell.Cwd(s.options.FS, shell.Place{Session: s.options.Dir, Home: s.options.Home, SlashIsSession: true}, c.p.Cwd)
 	if err != nil {
 		return &ToolError{Text: err.Error()}
 	}
@@ -161,18 +161,18 @@ func (s *Session) resolveDir(c *call) error {
 }
 
 func (s *Session) clampTimeout(c *call) error {
-	c.timeout = timeout(c.p.Timeout, s.o.Settings)
+	c.timeout = timeout(c.p.Timeout, s.options.Settings)
 	return nil
 }
 
 func (s *Session) choosePath(c *call) error {
-	asked := s.o.Settings.VirtualTerminal == "on"
+	asked := s.options.Settings.VirtualTerminal == "on"
 	if c.p.Pty != nil {
 		asked = *c.p.Pty
 	}
-	c.path = choose(circumstances{
-		async: c.p.Async, auto: s.o.Settings.AutoBackground, manager: s.o.Jobs != nil, client: s.o.Client != nil,
-		pty: asked, eligible: s.o.HasUI && ptyAllowed(s.o.Env),
+	c.path = choose(callContext{
+		async: c.p.Async, auto: s.options.Settings.AutoBackground, manager: s.options.Jobs != nil, client: s.options.Client != nil,
+		pty: asked, eligible: s.options.HasUI && ptyAllowed(s.options.Env),
 	})
 	c.pty = c.path == onPTY
 	return nil
@@ -180,7 +180,7 @@ func (s *Session) choosePath(c *call) error {
 
 // foreground runs a command while the call waits.
 func (s *Session) foreground(ctx context.Context, c *call) (dialects.Result, error) {
-	l, err := s.launchOf(c, shell.SessionKey(s.o.SessionID))
+	l, err := s.launchOf(c, shell.SessionKey(s.options.SessionID))
 	if err != nil {
 		return dialects.Result{}, err
 	}

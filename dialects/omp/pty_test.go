@@ -126,7 +126,7 @@ func TestR114_AnErrorOfTheTerminalIsALine(t *testing.T) {
 	require.True(t, result.IsError)
 	require.Equal(t, "some\nPTY error: no terminal is free\n\nCommand failed: missing exit status", result.Text)
 	r := newRig(t, withUI)
-	r.o.Host = refusing{r.o.Host}
+	r.options.Host = refusing{r.options.Host}
 	require.Equal(t, "PTY error: no terminal\n\nCommand failed: missing exit status", r.bash(args{"command": "true", "pty": true}).Text)
 }
 

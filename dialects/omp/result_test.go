@@ -56,7 +56,7 @@ func TestR093_AMissingExitStatusIsAnError(t *testing.T) {
 	require.Equal(t, "some\n\nCommand failed: missing exit status", result.Text)
 	require.Equal(t, "Command failed: missing exit status", ended{how: statusless}.result().Text)
 	r := newRig(t)
-	r.o.Host = codeless{r.o.Host}
+	r.options.Host = codeless{r.options.Host}
 	lost := r.bash(args{"command": "echo some"})
 	require.True(t, lost.IsError)
 	require.Equal(t, "some\n\nCommand failed: missing exit status", lost.Text)
@@ -233,7 +233,7 @@ func TestR287_TheArtifactIsSanitizedAndTheLogIsRaw(t *testing.T) {
 	r.run("for i in $(seq 10000); do printf '\\033[31mred\\033[0m %s\\n' $i; done")
 	require.NotContains(t, r.file("0"), "\x1b")
 	job := r.ran()[0]
-	raw, err := r.o.Host.Bytes(context.Background(), messages.JobID(job.UID), messages.Merged, 0, 14, false)
+	raw, err := r.options.Host.Bytes(context.Background(), messages.JobID(job.UID), messages.Merged, 0, 14, false)
 	require.NoError(t, err)
 	require.Equal(t, "\x1b[31mred\x1b[0m 1", string(raw.Data))
 }

@@ -53,10 +53,10 @@ type Options struct {
 
 // Session is one agent's tools. It is safe for concurrent use.
 type Session struct {
-	o     Options
-	ctx   context.Context //nolint:containedctx // the life of the session
-	end   context.CancelFunc
-	rules shell.Rules
+	options Options
+	ctx     context.Context //nolint:containedctx // the life of the session
+	end     context.CancelFunc
+	rules   shell.Rules
 
 	turn chan struct{} // held by the call of bash that runs
 
@@ -67,14 +67,14 @@ type Session struct {
 	running map[int]context.CancelFunc      // user's commands
 	next    int
 
-	ends ends
+	ends endWaiter
 }
 
 // New makes a session. Close must follow.
 func New(o Options) *Session {
 	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
 	s := &Session{
-		o: o, turn: make(chan struct{}, 1), rules: o.Settings.rules(),
+		options: o, turn: make(chan struct{}, 1), rules: o.Settings.rules(),
 		shells: map[string]*liveShell{}, opened: map[messages.SessionID]struct{}{}, running: map[int]context.CancelFunc{},
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
@@ -84,8 +84,8 @@ func New(o Options) *Session {
 // Close ends what runs for the session, its background jobs too, and closes its shells.
 // What goes on beside it is waited for by whoever gave Beside.
 func (s *Session) Close(ctx context.Context) error {
-	if s.o.Jobs != nil {
-		s.o.Jobs.cancelOwned(s.o.Owner)
+	if s.options.Jobs != nil {
+		s.options.Jobs.cancelOwned(s.options.Owner)
 	}
 	s.end()
 	s.mu.Lock()
@@ -99,9 +99,9 @@ func (s *Session) Close(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, id := range open { // at once: each may take its grace
 		all.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer all.Done()
-			_, err := s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
+			_, err := s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its agent's session ended"})
 			if !gone(err) {
 				errs[i] = err
 			}
@@ -119,23 +119,23 @@ func gone(err error) bool {
 // Tools are the tools of the model.
 func (s *Session) Tools() []dialects.Tool {
 	description := descBash
-	if !s.o.Settings.OneShot {
+	if !s.options.Settings.OneShot {
 		description += descLive
 	}
 	tools := []dialects.Tool{{
-		Name: "bash", Title: "Bash", Description: description, Schema: bashSchema(s.o.Settings), Destructive: true, OpenWorld: true,
+		Name: "bash", Title: "Bash", Description: description, Schema: bashSchema(s.options.Settings), Destructive: true, OpenWorld: true,
 		Call: func(ctx context.Context, c dialects.Call) (dialects.Result, error) {
 			var p Params
 			if bad := dialects.Decode(c.Arguments, &p); bad != nil {
 				return dialects.Failure(bad.Error()), nil
 			}
-			if !s.o.Settings.StripTrailingHeadTail && (p.Head != nil || p.Tail != nil) {
+			if !s.options.Settings.StripTrailingHeadTail && (p.Head != nil || p.Tail != nil) {
 				return dialects.Failure(messages.Invalid("head", textNoLimits).Error()), nil
 			}
 			return answered(s.Bash(ctx, p, c.Update))
 		},
 	}}
-	if s.o.Settings.background() {
+	if s.options.Settings.background() {
 		tools = append(tools, dialects.Tool{
 			Name: "job", Title: "Jobs", Description: descJob, Schema: jobSchema(), Destructive: true,
 			Call: dialects.Called(func(ctx context.Context, p JobParams, update func(dialects.Result)) (dialects.Result, error) {

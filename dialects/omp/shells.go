@@ -22,8 +22,8 @@ type liveShell struct {
 	broken     bool // its key is for processes of their own from now on
 }
 
-// use is a command's hold of a live shell.
-type use struct {
+// shellUse is a command's hold of a live shell.
+type shellUse struct {
 	id    messages.SessionID
 	key   string
 	notes []string
@@ -32,13 +32,13 @@ type use struct {
 
 // useShell gives the shell of a key, nil if there is none for it: the key is broken, or
 // its shell has a command in it. own is said of a background job.
-func (s *Session) useShell(key shell.ReuseKey, own bool) *use {
+func (s *Session) useShell(key shell.ReuseKey, own bool) *shellUse {
 	digest := key.Digest()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if own {
 		s.count++
-		u := &use{id: messages.SessionID(fmt.Sprintf("omp-%.32s-%d", digest, s.count)), own: true}
+		u := &shellUse{id: messages.SessionID(fmt.Sprintf("omp-%.32s-%d", digest, s.count)), own: true}
 		s.opened[u.id] = struct{}{}
 		return u
 	}
@@ -51,7 +51,7 @@ func (s *Session) useShell(key shell.ReuseKey, own bool) *use {
 		return nil
 	}
 	live.busy = true
-	u := &use{id: messages.SessionID(fmt.Sprintf("omp-%.32s", digest)), key: digest}
+	u := &shellUse{id: messages.SessionID(fmt.Sprintf("omp-%.32s", digest)), key: digest}
 	if live.generation > 0 { // its name is that of one that may still be there
 		u.id += messages.SessionID(fmt.Sprintf("-g%d", live.generation))
 	}
@@ -62,18 +62,18 @@ func (s *Session) useShell(key shell.ReuseKey, own bool) *use {
 	return u
 }
 
-// fate is what becomes of a live shell behind a command.
-type fate int
+// shellFate is what becomes of a live shell behind a command.
+type shellFate int
 
 const (
-	keepShell  fate = iota
-	dropShell       // it is closed, and the next call has another
-	breakShell      // and no call with its key has one any more
-	leaveShell      // a command goes on in it: the next call has another
+	keepShell  shellFate = iota
+	dropShell            // it is closed, and the next call has another
+	breakShell           // and no call with its key has one any more
+	leaveShell           // a command goes on in it: the next call has another
 )
 
 // release gives a shell back. One that is dropped is closed beside the call.
-func (s *Session) release(u *use, what fate) {
+func (s *Session) release(u *shellUse, what shellFate) {
 	if u == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *Session) release(u *use, what fate) {
 
 // retire ends the shell of a background job, unless that has left something in it that
 // its user may want; too many of these are closed all the same.
-func (s *Session) retire(u *use, job messages.Job) {
+func (s *Session) retire(u *shellUse, job messages.Job) {
 	if u == nil {
 		return
 	}
@@ -114,19 +114,19 @@ func (s *Session) closeShell(id messages.SessionID) {
 	if !open {
 		return
 	}
-	s.o.Beside.Go(func() {
+	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), hardGrace)
 		defer stop()
-		_, err := s.o.Host.CloseSession(ctx, messages.CloseSession{Scope: s.o.Scope, Session: id, Grace: grace, Reason: "its shell is not used any more"})
+		_, err := s.options.Host.CloseSession(ctx, messages.CloseSession{Scope: s.options.Scope, Session: id, Grace: grace, Reason: "its shell is not used any more"})
 		if err != nil && !gone(err) {
-			s.o.Log.Warn("a shell could not be closed", "session", string(id), "error", err)
+			s.options.Log.Warn("a shell could not be closed", "session", string(id), "error", err)
 		}
 	})
 }
 
 // minimizerOptions are those of the minimizer, which set shells apart in the family.
 func (s *Session) minimizerOptions() []string {
-	m := s.o.Settings.Minimizer
+	m := s.options.Settings.Minimizer
 	return []string{
 		fmt.Sprintf("minimizer=%t/%d", m.Enabled, m.MaxCaptureBytes),
 		"only=" + strings.Join(slices.Sorted(slices.Values(m.Only)), ","), "except=" + strings.Join(slices.Sorted(slices.Values(m.Except)), ","),

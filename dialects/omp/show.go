@@ -26,11 +26,11 @@ func (s *Session) Show(_ context.Context, r dialects.Result, v View) []string {
 // full is all of the output of a result, if it was cut and an artifact has it.
 func (s *Session) full(r dialects.Result) (string, bool) {
 	d, _ := r.Details.(*Details)
-	if d == nil || d.Meta == nil || d.Meta.Truncation == nil || d.Meta.Truncation.ArtifactID == "" || s.o.Files == nil {
+	if d == nil || d.Meta == nil || d.Meta.Truncation == nil || d.Meta.Truncation.ArtifactID == "" || s.options.Files == nil {
 		return "", false
 	}
 	id := d.Meta.Truncation.ArtifactID
-	path, err := s.o.Files.Find(id)
+	path, err := s.options.Files.Find(id)
 	if err != nil {
 		return "", false
 	}
