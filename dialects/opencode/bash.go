@@ -27,15 +27,15 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, erro
 	if running := s.running(); len(running) > 0 && waitsOnly(p.Command) {
 		return dialects.Failure(fmt.Sprintf(textPureWait, names(running))), nil
 	}
-	began := s.o.Now()
-	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
+	began := s.options.Now()
+	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
 	switch {
 	case ctx.Err() != nil:
 		return dialects.Result{}, ctx.Err()
 	case err != nil:
 		return dialects.Failure(fmt.Sprintf(textNotStarted, err)), nil
 	}
-	m := times(job, began, s.o.Now())
+	m := times(job, began, s.options.Now())
 	m.Description = p.Description
 	out, errs := s.show(ctx, job, messages.Stdout), s.show(ctx, job, messages.Stderr)
 	if ctx.Err() != nil {
@@ -46,17 +46,17 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialects.Result, erro
 
 // request is what a call asks of the host.
 func (s *Session) request(p BashParams) (messages.RunCommand, error) {
-	dir, err := shell.Cwd(s.o.FS, shell.Place{Session: s.o.Dir}, p.Workdir)
+	dir, err := shell.Cwd(s.options.FS, shell.Place{Session: s.options.Dir}, p.Workdir)
 	if err != nil {
 		return messages.RunCommand{}, err
 	}
-	choice, bad := shell.Select(shell.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.o.Env, shell.Executable(s.o.FS))
+	choice, bad := shell.Select(shell.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.options.Env, shell.Executable(s.options.FS))
 	if bad != nil {
 		return messages.RunCommand{}, bad
 	}
 	r := messages.RunCommand{
-		UID: messages.UID(ulid.Make().String()), Scope: s.o.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
-		EnvPolicy: messages.EnvCaller, BaseEnv: shell.AgentEnvironment(s.o.Env, choice.Path, s.s.PassEnv),
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
+		EnvPolicy: messages.EnvCaller, BaseEnv: shell.AgentEnvironment(s.options.Env, choice.Path, s.s.PassEnv),
 		Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
 		Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"},
 	}

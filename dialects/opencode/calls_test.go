@@ -165,7 +165,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := make(chan struct{})
 	r.beside.Go(func() {
-		for fact := range r.o.Host.Events(t.Context(), messages.Filter{}, func() { close(begun) }) {
+		for fact := range r.options.Host.Events(t.Context(), messages.Filter{}, func() { close(begun) }) {
 			if _, ok := fact.(messages.CommandStarted); ok {
 				cancel()
 				return
@@ -177,7 +177,7 @@ func TestAbortedCallStopsItsCommand(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	jobs, err := r.node.Jobs(t.Context(), "", true)
 	require.NoError(t, err)
-	end, err := r.o.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
+	end, err := r.options.Host.Await(t.Context(), messages.WaitJobs{Jobs: []messages.JobID{jobs[0].ID}})
 	require.NoError(t, err)
 	require.Equal(t, messages.Cancelled, end.Jobs[0].Outcome)
 }

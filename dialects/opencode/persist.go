@@ -24,7 +24,7 @@ func (s *Session) show(ctx context.Context, job messages.Job, stream messages.St
 	if size == 0 {
 		return shown{}
 	}
-	l := dialects.Log{Ctx: ctx, Host: s.o.Host, Job: messages.JobID(job.UID), Stream: stream}
+	l := dialects.Log{Ctx: ctx, Host: s.options.Host, Job: messages.JobID(job.UID), Stream: stream}
 	text, over, err := s.short(l, size)
 	if err == nil && over {
 		var out shown
@@ -40,7 +40,7 @@ func (s *Session) show(ctx context.Context, job messages.Job, stream messages.St
 
 func (s *Session) unread(l dialects.Log, err error) shown {
 	if l.Ctx.Err() == nil {
-		s.o.Log.Warn("an output could not be read", "job", string(l.Job), "stream", l.Stream.String(), "error", err)
+		s.options.Log.Warn("an output could not be read", "job", string(l.Job), "stream", l.Stream.String(), "error", err)
 	}
 	return shown{note: "[" + fmt.Sprintf(textUnread, l.Stream, err) + "]"}
 }
@@ -67,7 +67,7 @@ func (s *Session) short(l dialects.Log, size int64) (text string, over bool, err
 func (s *Session) long(l dialects.Log, size, lost int64) (shown, error) {
 	label := l.Stream.String()
 	if path, kept, err := s.persist(l, size); err != nil {
-		s.o.Log.Warn("a full output could not be saved", "job", string(l.Job), "error", err)
+		s.options.Log.Warn("a full output could not be saved", "job", string(l.Job), "error", err)
 	} else if path != "" {
 		f, _, err := artifact.OpenFile(path)
 		if err == nil {
@@ -80,7 +80,7 @@ func (s *Session) long(l dialects.Log, size, lost int64) (shown, error) {
 				return shown{text: s.s.preview(out), cut: true, path: path}, nil
 			}
 		}
-		s.o.Log.Warn("a saved output could not be read", "path", path, "error", err)
+		s.options.Log.Warn("a saved output could not be read", "path", path, "error", err)
 	}
 	kept := size - lost
 	if lost == 0 {
@@ -112,7 +112,7 @@ func (s *Session) persist(l dialects.Log, size int64) (path string, kept int64, 
 		return "", 0, nil
 	}
 	s.sweep.Do(s.sweepDead)
-	now := s.o.Now()
+	now := s.options.Now()
 	f, err := s.files.CreateNew(func(try int) string {
 		return artifact.StreamName(now.Add(time.Duration(try)), l.Stream.String())
 	})
@@ -133,13 +133,13 @@ func (s *Session) persist(l dialects.Log, size int64) (path string, kept int64, 
 // sweepDead removes the directories of sessions whose processes died without an end
 //
 func (s *Session) sweepDead() {
-	if s.o.Files != nil {
+	if s.options.Files != nil {
 		return // whose place is not ours to know
 	}
 	if gone, err := artifact.Sweep(s.s.TempDir, prefix, nil); err != nil {
-		s.o.Log.Warn("directories of dead sessions could not be removed", "error", err)
+		s.options.Log.Warn("directories of dead sessions could not be removed", "error", err)
 	} else if len(gone) > 0 {
-		s.o.Log.Info("directories of dead sessions were removed", "count", len(gone))
+		s.options.Log.Info("directories of dead sessions were removed", "count", len(gone))
 	}
 }
 

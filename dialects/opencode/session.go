@@ -43,12 +43,12 @@ type Options struct {
 // Session is one agent's tools. It is safe for concurrent use: calls run beside each
 // other.
 type Session struct {
-	o     Options
-	s     Settings
-	ctx   context.Context //nolint:containedctx // the life of the session
-	end   context.CancelFunc
-	files *artifact.Dir // nil: none are made
-	sweep sync.Once
+	options Options
+	s       Settings
+	ctx     context.Context //nolint:containedctx // the life of the session
+	end     context.CancelFunc
+	files   *artifact.Dir // nil: none are made
+	sweep   sync.Once
 
 	mu     sync.Mutex
 	closed bool
@@ -58,7 +58,7 @@ type Session struct {
 // New makes a session. Close must follow.
 func New(o Options) *Session {
 	o.Log, o.Now = dialects.Defaults(o.Log, o.Now)
-	s := &Session{o: o, s: o.Settings.withDefaults(), files: o.Files}
+	s := &Session{options: o, s: o.Settings.withDefaults(), files: o.Files}
 	if s.files == nil {
 		files, err := artifact.NewDir(s.s.TempDir, prefix+artifact.SessionName(o.SessionID))
 		if err != nil {

@@ -45,8 +45,8 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.R
 	if !s.admit(t) {
 		return dialects.Failure(fmt.Sprintf(textTasksMany, maxRunning)), nil
 	}
-	began := s.o.Now()
-	job, _, err := s.o.Host.Run(ctx, r, 0, nil)
+	began := s.options.Now()
+	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
 	if err == nil && job.Outcome == messages.FailedToStart {
 		err = &job.Err
 	}
@@ -64,14 +64,14 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialects.R
 	}
 	out, err := s.outFile(t.id)
 	if err != nil {
-		s.o.Log.Warn("the output of a task has no file", "task", t.id, "error", err)
+		s.options.Log.Warn("the output of a task has no file", "task", t.id, "error", err)
 	} else {
 		s.mu.Lock()
 		t.file = out.Name()
 		s.mu.Unlock()
 	}
-	s.o.Beside.Go(func() { s.watch(t, out) })
-	m := times(job, began, s.o.Now())
+	s.options.Beside.Go(func() { s.watch(t, out) })
+	m := times(job, began, s.options.Now())
 	m.Description, m.TaskID, m.TempFilePath = r.Description, t.id, t.file
 	text := fmt.Sprintf(textTaskNoFile, t.id)
 	if t.file != "" {
@@ -124,21 +124,21 @@ func (s *Session) watch(t *task, out *os.File) {
 	if out != nil {
 		err := errors.Join(s.follow(messages.JobID(t.id), out), out.Close())
 		if err != nil && s.ctx.Err() == nil {
-			s.o.Log.Warn("the output of a task could not be written", "task", t.id, "error", err)
+			s.options.Log.Warn("the output of a task could not be written", "task", t.id, "error", err)
 			s.mu.Lock()
 			t.cut = err
 			s.mu.Unlock()
 		}
 	}
-	job, err := dialects.WaitEnd(s.ctx, s.o.Host, messages.JobID(t.id))
+	job, err := dialects.WaitEnd(s.ctx, s.options.Host, messages.JobID(t.id))
 	if s.ctx.Err() != nil {
 		return // its session has ended: nobody is told
 	}
 	if err != nil {
 		job = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}
 	}
-	if n, tell := s.ended(t, job); tell && s.o.Notify != nil {
-		s.o.Notify(n)
+	if n, tell := s.ended(t, job); tell && s.options.Notify != nil {
+		s.options.Notify(n)
 	}
 }
 
@@ -146,7 +146,7 @@ func (s *Session) watch(t *task, out *os.File) {
 func (s *Session) follow(id messages.JobID, out *os.File) error {
 	var again dialects.Backoff
 	for from := int64(0); ; {
-		b, err := s.o.Host.Bytes(s.ctx, id, messages.Merged, from, followPiece, true)
+		b, err := s.options.Host.Bytes(s.ctx, id, messages.Merged, from, followPiece, true)
 		if dialects.IsTransient(err) && again.Wait(s.ctx) == nil {
 			continue
 		}
@@ -237,7 +237,7 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialects.Result, 
 	case over:
 		return dialects.Result{Text: fmt.Sprintf(textTaskOver, p.TaskID)}, nil
 	}
-	stopped, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(p.TaskID), Grace: grace})
+	stopped, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(p.TaskID), Grace: grace})
 	switch {
 	case ctx.Err() != nil:
 		return dialects.Result{}, ctx.Err()
@@ -254,7 +254,7 @@ func (s *Session) stopAll(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, id := range s.running() { // at once: each may take its grace
 		all.Add(1)
-		s.o.Beside.Go(func() {
+		s.options.Beside.Go(func() {
 			defer all.Done()
 			s.endTask(ctx, id)
 		})
@@ -263,8 +263,8 @@ func (s *Session) stopAll(ctx context.Context) {
 }
 
 func (s *Session) endTask(ctx context.Context, id string) {
-	if _, err := s.o.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
-		s.o.Log.Warn("a task could not be stopped", "task", id, "error", err)
+	if _, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: messages.JobID(id), Grace: grace, Reason: textSessionEnded}); err != nil {
+		s.options.Log.Warn("a task could not be stopped", "task", id, "error", err)
 	}
 }
 

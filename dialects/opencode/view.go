@@ -27,7 +27,7 @@ func (s *Session) View(ctx context.Context, p ViewParams) (dialects.Result, erro
 	}
 	path := p.FilePath
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.o.Dir, path)
+		path = filepath.Join(s.options.Dir, path)
 	}
 	f, size, err := artifact.OpenFile(path)
 	if err != nil {
