@@ -103,7 +103,7 @@ func (l *ledger) failing() error {
 	return l.err
 }
 
-// LastNumber implements journal.Jobs.
+// LastJobNumber implements journal.Jobs.
 func (l *ledger) LastJobNumber() (uint64, error) {
 	n, err := l.known.LastJobNumber()
 	return n, errors.Join(err, l.failing())
@@ -126,7 +126,7 @@ func (l *ledger) ByKey(p messages.Principal, key string) (journal.Entry, error) 
 // Live implements journal.Jobs.
 func (l *ledger) Live() ([]journal.Entry, error) { return l.known.Live() }
 
-// Over implements journal.Jobs.
+// Finished implements journal.Jobs.
 func (l *ledger) Finished(before messages.Seq, limit int) ([]journal.Entry, error) {
 	return l.known.Finished(before, limit)
 }
