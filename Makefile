@@ -1,4 +1,4 @@
-# Everything CI does, at home. "make test" needs Go, bash and coreutils only.
+# Everything CI does, at home. "make test" needs Go, its modules, bash and coreutils only.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
@@ -9,13 +9,21 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
-# Where several things happen at once, tests run under the race detector.
-RACED := ./supervision_test/... ./actors/... ./backends/... ./spill/... ./gateways/...
-TESTSUM := .bin/testsum $(RACED:%=-race %)
+# Where several things happen at once, tests run under the race detector, if there is
+# one: a test of supervision_test/need says whether there is.
+RACED := ./actors/... ./gateways/... ./spill/... ./backends/... ./supervision_test/...
+RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+PLAIN = $(filter-out $(shell go list $(RACED) $(SLOW)),$(shell go list ./...))
+SLOW := . ./bench ./cmd/troupe
 
-# How long each fuzz target is given in make soak and make fuzz.
+# How many packages run side by side in make test. A machine whose processors have other
+# work wants P=1.
+P ?= 2
+
+# How long each fuzz target is given in make soak and make fuzz: a group of its own.
 FUZZTIME ?= 20s
-FUZZ := -fuzz ./... -fuzztime $(FUZZTIME)
+FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools . | sort | \
+	sed -E 's,^(.*)/[^/]*:func (\w+).*,-- -run=^$$ -fuzz=^\2$$ -fuzztime=$(FUZZTIME) -parallel=2 \1,')
 
 .PHONY: build test check deps bench catalogue soak fuzz stress docs
 
@@ -23,7 +31,7 @@ build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
-	@$(TESTSUM) -also tools ./...
+	@tools/test.sh -shuffle=on -p=$(P) -- $(PLAIN) -- $(SLOW) -- $(RACE) $(RACED) -- -C=tools ./testsum
 
 check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
@@ -41,21 +49,21 @@ bench: ## ours beside raw, one line each; BENCH_JSON=file for JSON
 	@go run ./bench
 
 catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts them
-	@.bin/testsum -catalogue ./...
+	@tools/test.sh -catalogue '-run=^Test(Fault|BadInput|Security)' -p=1 -- ./...
 
 soak: .bin/testsum ## the long forms of the tests that have one, and what fuzz does
-	@TROUPE_SOAK=1 $(TESTSUM) -timeout 90m $(FUZZ) $(RACED) .
+	@TROUPE_SOAK=1 tools/test.sh -shuffle=on -p=1 -timeout=90m -- . -- $(RACE) $(RACED) $(FUZZ)
 
 fuzz: .bin/testsum ## each fuzz target for FUZZTIME (20s)
-	@.bin/testsum $(FUZZ)
+	@tools/test.sh $(FUZZ)
 
 stress: .bin/testsum ## what races would break, a hundred times
-	@$(TESTSUM) -count 100 -timeout 90m ./supervision_test ./backends/...
+	@tools/test.sh -shuffle=on -p=1 -count=100 -timeout=90m -- $(RACE) ./supervision_test ./backends/...
 
 docs: .bin/testsum ## links, tables and lengths of the documents
-	@.bin/testsum -run '^TestDocs' ./supervision_test
+	@tools/test.sh '-run=^TestDocs' -- ./supervision_test
 
-.bin/testsum: $(wildcard tools/testsum/*.go)
+.bin/testsum: $(wildcard tools/testsum/*.go) tools/go.mod
 	@go -C tools build -o ../.bin/testsum ./testsum
 
 # The stamp is newer than the tools' versions: they are built once.

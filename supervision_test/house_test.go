@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	"supervision_test":             {anything, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", actorLib},
 	"supervision_test/need":        {},
 	"internal/test/mcpfixtures":    {"gateways/mcp/tasks", "gateways/mcp/web", mcpLib, rpcLib},
-	"tools/testsum":                {},
+	"tools/testsum":                {"gotest.tools/gotestsum"},
 }
 
 // neverImport is what the wildcard does not cover.

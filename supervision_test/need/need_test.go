@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -119,5 +121,16 @@ func TestCgroupDir(t *testing.T) {
 		if got := cgroupDir(c.mounts, c.member); got != c.want {
 			t.Errorf("cgroupDir(%q): got %q, want %q", c.member, got, c.want)
 		}
+	}
+}
+
+// Tests run under the race detector wherever make test finds it.
+func TestTheRaceDetectorIsHere(t *testing.T) {
+	out, err := exec.Command("go", "env", "CGO_ENABLED").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(string(out)) != "1" { // go finds no C compiler
+		lacks(t, "gcc")
 	}
 }

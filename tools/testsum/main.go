@@ -1,11 +1,9 @@
-// Testsum runs the tests of the module and says what happened: the output of
-// what failed, the name and reason of what was skipped, and as its last line
-// the count. It needs nothing but Go, so that "make test" does not either.
+// Testsum reads the events of go test -json on stdin. It prints a line for each package
+// that ends, the output of failed tests at once, and at the end the skipped tests with
+// their reasons and the counts. gotestsum's library reads the events; its formats lack
+// the position of a package, and its counts include the parents of subtests.
 //
-//	testsum [flags] PATTERN...
-//	testsum -fuzz PATTERN [flags]
-//
-// Its exit status is 0 only when at least one test ran and none failed.
+// The exit status is 0 only if a test passed and none failed.
 package main
 
 import (
@@ -13,127 +11,130 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"strconv"
-	"time"
+	"strings"
+
+	"gotest.tools/gotestsum/testjson"
 )
 
-// packageTimeout ends a package that hangs, with the stacks of its goroutines,
-// well before a CI host would end the run without them. The longest takes twelve on a
-// slow machine.
-const packageTimeout = 20 * time.Minute
-
-// A runner runs the tests that its flags select.
-type runner struct {
-	race      patterns      // packages that run under the race detector
-	also      string        // another module, whose packages run too
-	run       string        // as go test -run
-	count     int           // as go test -count
-	timeout   time.Duration // of one package
-	catalogue bool          // count faults, bad inputs and security instead
-	fuzz      patterns      // packages whose fuzz targets run too
-	fuzzTime  time.Duration // of one target
-	strict    bool          // a missing installable is a failure
-	tally     *tally
-	out       io.Writer
+// report prints events as they arrive.
+type report struct {
+	out      io.Writer
+	of, done int // packages in the run, packages that have ended
 }
 
 func main() {
-	r := &runner{out: os.Stdout, strict: os.Getenv("TROUPE_TEST_STRICT") == "1"}
-	flag.Var(&r.race, "race", "pattern of packages to run under the race detector (repeatable)")
-	flag.StringVar(&r.also, "also", "", "directory of another module whose tests run too")
-	flag.StringVar(&r.run, "run", "", "run only the tests that match, as go test does")
-	flag.IntVar(&r.count, "count", 1, "run each test so many times")
-	flag.DurationVar(&r.timeout, "timeout", packageTimeout, "time limit of one package")
-	flag.BoolVar(&r.catalogue, "catalogue", false, "run faults, bad inputs and security tests, and count those")
-	flag.Var(&r.fuzz, "fuzz", "pattern of packages whose fuzz targets run too, after the tests if any are named (repeatable)")
-	flag.DurationVar(&r.fuzzTime, "fuzztime", fuzzTime, "time that one fuzz target is given")
+	of := flag.Int("of", 0, "number of packages in the run")
+	catalogue := flag.Bool("catalogue", false, "count faults, bad inputs and security tests instead")
 	flag.Parse()
-	os.Exit(r.main(flag.Args()))
+	os.Exit(run(os.Stdin, os.Stdout, *of, *catalogue))
 }
 
-func (r *runner) main(patterns []string) int {
-	if r.catalogue {
-		r.run = catalogueRun
-	}
-	r.tally = newTally(r.out)
-	if len(patterns) > 0 || len(r.fuzz) == 0 {
-		if err := r.all(patterns); err != nil {
-			r.tally.broken("testsum", err.Error())
+func run(in io.Reader, out io.Writer, of int, catalogue bool) int {
+	x, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: in, Handler: &report{out: out, of: of}, IgnoreNonJSONOutputLines: true})
+	var passed, failed []testjson.TestCase
+	skipped := 0
+	for _, name := range x.Packages() {
+		p := x.Package(name)
+		passed = append(passed, leaves(p, p.Passed)...)
+		for _, c := range leaves(p, p.Skipped) {
+			skipped++
+			fmt.Fprintf(out, "skipped  %s %s: %s\n", c.Package, c.Test, reason(said(p, c)))
 		}
 	}
-	if len(r.fuzz) > 0 {
-		if err := r.fuzzAll(); err != nil {
-			r.tally.broken("testsum", err.Error())
+	for _, c := range testjson.FilterFailedUnique(x.Failed()) {
+		if timeUp(said(x.Package(c.Package), c)) {
+			passed = append(passed, c)
+			fmt.Fprintf(out, "passed   %s %s: only its time ended\n", c.Package, c.Test)
+		} else {
+			failed = append(failed, c)
 		}
 	}
-	r.tally.report()
-	if r.catalogue {
-		fmt.Fprintln(r.out, r.tally.catalogue())
+	if err != nil {
+		fmt.Fprintln(out, "testsum:", err)
+	}
+	if catalogue {
+		fmt.Fprintf(out, "faults survived %s, bad inputs %s, security %s\n",
+			score(passed, failed, "TestFault"), score(passed, failed, "TestBadInput"), score(passed, failed, "TestSecurity"))
 	} else {
-		fmt.Fprintln(r.out, r.tally.line())
+		fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", len(passed), len(failed), skipped)
 	}
-	if r.tally.failed > 0 || r.tally.passed == 0 {
+	if err != nil || len(failed) > 0 || len(passed) == 0 {
 		return 1
 	}
 	return 0
 }
 
-// all runs the packages in at most three calls of go test: those under the race
-// detector, the rest, and the other module.
-func (r *runner) all(patterns []string) error {
-	groups, err := r.plan(patterns)
-	if err != nil {
-		return err
-	}
-	for _, g := range groups {
-		if err := r.test(g); err != nil {
-			return err
-		}
+func (r *report) Err(text string) error { _, err := fmt.Fprintln(r.out, text); return err }
+
+func (r *report) Event(e testjson.TestEvent, x *testjson.Execution) error {
+	p := x.Package(e.Package)
+	switch {
+	case e.Action == testjson.ActionBuild:
+		fmt.Fprint(r.out, e.Output)
+	case e.Test != "" && e.Action == testjson.ActionFail:
+		fmt.Fprintf(r.out, "--- FAIL: %s %s\n%s", e.Package, e.Test, said(p, p.LastFailedByName(e.Test)))
+	case e.Test == "" && e.Action == testjson.ActionFail:
+		fmt.Fprint(r.out, said(p, testjson.TestCase{}))
+		fallthrough
+	case e.Test == "" && e.Action.IsTerminal():
+		r.done++
+		word := map[testjson.Action]string{testjson.ActionPass: "ok", testjson.ActionFail: "FAIL", testjson.ActionSkip: "none"}[e.Action]
+		fmt.Fprintf(r.out, "[%d/%d] %-4s %s %.1fs (%d tests)\n", r.done, r.of, word, e.Package, e.Elapsed, len(leaves(p, p.TestCases())))
 	}
 	return nil
 }
 
-// test runs one group, a package at a time: its tests use all processors already, and
-// two packages would make each other late.
-func (r *runner) test(g group) error {
-	r.compile(g)
-	args := []string{"-p=1", "-shuffle=on", "-count=" + strconv.Itoa(r.count), "-timeout=" + r.timeout.String()}
-	if g.race {
-		args = append(args, "-race")
+// leaves are those of some tests that have no subtests.
+func leaves(p *testjson.Package, some []testjson.TestCase) (leaves []testjson.TestCase) {
+	parents := map[string]bool{}
+	for _, c := range p.TestCases() {
+		parents[c.Test.Parent()] = true
 	}
-	if r.run != "" {
-		args = append(args, "-run="+r.run)
+	for _, c := range some {
+		if !parents[c.Test.Name()] {
+			leaves = append(leaves, c)
+		}
 	}
-	return r.goTest("go test in "+g.dir, g.dir, append(args, g.packages...)...)
+	return leaves
 }
 
-// goTest runs go test in a directory and counts what it tells. A failure that it
-// reports itself and no event explains is counted too, by the name of the call.
-func (r *runner) goTest(name, dir string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"-C", dir, "test", "-json"}, args...)...)
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+// score is a group of the catalogue: how many of its tests passed, of how many.
+func score(passed, failed []testjson.TestCase, prefix string) string {
+	count := func(some []testjson.TestCase) (n int) {
+		for _, c := range some {
+			if strings.HasPrefix(c.Test.Name(), prefix) {
+				n++
+			}
+		}
+		return n
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	before := r.tally.failed + r.tally.late
-	readErr := r.tally.read(events)
-	if err := cmd.Wait(); err != nil && r.tally.failed+r.tally.late == before {
-		r.tally.broken(name, err.Error())
-	}
-	return readErr
+	return fmt.Sprintf("%d/%d", count(passed), count(passed)+count(failed))
 }
 
-// compile fills the build cache for a group, with all processors. What does not
-// compile is told when it is run.
-func (r *runner) compile(g group) {
-	args := []string{"-C", g.dir, "test", "-c", "-o", os.DevNull}
-	if g.race {
-		args = append(args, "-race")
+// timeUp reports a fuzz target that failed only because its time ended: before 1.27 go
+// test may take that for a failure (go.dev/issue/75804). A failing input is written.
+func timeUp(text string) bool {
+	return strings.Contains(text, "execs: ") && strings.HasSuffix(strings.TrimSpace(text), "context deadline exceeded")
+}
+
+// said is the output of a test, or of its package (no test), without what go test adds.
+func said(p *testjson.Package, c testjson.TestCase) string {
+	var text strings.Builder
+	for _, line := range p.OutputLines(c) {
+		if start := strings.TrimSpace(line); !strings.HasPrefix(start, "=== ") && !strings.HasPrefix(start, "--- ") {
+			text.WriteString(line)
+		}
 	}
-	_ = exec.Command("go", append(args, g.packages...)...).Run()
+	return text.String()
+}
+
+// reason is what a skipped test said, without the place in the source.
+func reason(text string) string {
+	if place, rest, ok := strings.Cut(text, ": "); ok && strings.Contains(place, ".go:") {
+		text = rest
+	}
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return "no reason given"
+	}
+	return text
 }

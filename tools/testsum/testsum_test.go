@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// sample is a module in which everything happens that a tally must tell apart.
+// sample is a module in which everything happens that a report must tell apart.
 var sample = map[string]string{
 	"go.mod": "module sample\n\ngo 1.26.0\n",
 	"good/good_test.go": `package good
@@ -35,132 +35,86 @@ func TestFine(t *testing.T) {}
 `,
 	"unbuilt/unbuilt_test.go": "package unbuilt\nfunc broken() int { return \"why unbuilt\" }\n",
 	"untested/untested.go":    "package untested\n",
-	"late/late_test.go":       lateTest,
+	"late/late_test.go": `package late
+import ("fmt"; "testing")
+func FuzzLate(f *testing.F) { fmt.Println("fuzz: elapsed: 1s, execs: 7 (7/sec)\n    context deadline exceeded"); f.Fail() }
+`,
 	"fuzzed/fuzzed_test.go": `package fuzzed
 import "testing"
-func TestNot(t *testing.T) { t.Error("a test ran") }
 func FuzzGood(f *testing.F) { f.Fuzz(func(*testing.T, string) {}) }
 func FuzzBad(f *testing.F) { f.Fuzz(func(t *testing.T, s string) { if s != "" { t.Fatal("why some") } }) }
 func FuzzSkipped(f *testing.F) { f.Skip("needs zsh: install it with make deps") }
 `,
 }
 
-// lateTest is a package that does what go test does when a target's time is up in the wrong moment.
-const lateTest = `package late
-import ("fmt"; "testing")
-func FuzzLate(f *testing.F) { f.Fuzz(func(*testing.T, string) {}); fmt.Println("    context deadline exceeded"); f.Fail() }
-`
-
-// run runs the packages of the sample and gives the exit status and output.
-func run(t *testing.T, r runner, patterns ...string) (int, string) {
+// tools makes the sample a checkout with the scripts of this one, and returns a
+// function that runs test.sh there and gives its exit status and output.
+func tools(t *testing.T) func(args ...string) (int, string) {
 	t.Helper()
 	dir := t.TempDir()
+	script, err := os.ReadFile("../test.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"tools/test.sh": string(script)}
 	for name, text := range sample {
+		files[name] = text
+	}
+	for name, text := range files {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(dir)
-	var out bytes.Buffer
-	r.out, r.count, r.timeout = &out, 1, packageTimeout
-	status := r.main(patterns)
-	return status, out.String()
-}
-
-// lastLine is what scripts read.
-func lastLine(t *testing.T, out string) string {
-	t.Helper()
-	if !strings.HasSuffix(out, "\n") {
-		t.Fatalf("output does not end with a newline: %q", out)
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, ".bin/testsum"), ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	return lines[len(lines)-1]
-}
-
-func expect(t *testing.T, out string, want ...string) {
-	t.Helper()
-	for _, w := range want {
-		if !strings.Contains(out, w) {
-			t.Errorf("%q is missing in:\n%s", w, out)
-		}
+	return func(args ...string) (int, string) {
+		cmd := exec.Command(filepath.Join(dir, "tools/test.sh"), args...)
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
 	}
 }
 
-func TestGoodPackagesPass(t *testing.T) {
-	status, out := run(t, runner{}, "./good", "./untested")
-	if got, want := lastLine(t, out), "4 passed, 0 failed, 1 skipped"; got != want || status != 0 {
-		t.Errorf("got %q and status %d, want %q and 0:\n%s", got, status, want, out)
-	}
-	expect(t, out, "skipped  sample/good TestSkipped: needs zsh: install it with make deps\n")
-}
-
-func TestEachKindOfFailureIsCountedOnceAndExplained(t *testing.T) {
-	status, out := run(t, runner{}, "./...")
-	// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, TestNot, FuzzLate, outside, unbuilt.
-	if got, want := lastLine(t, out), "9 passed, 8 failed, 2 skipped"; got != want || status != 1 {
-		t.Errorf("got %q and status %d, want %q and 1:\n%s", got, status, want, out)
-	}
-	expect(t, out,
-		"--- FAIL: sample/bad TestFaultParts/b\n", "why b", "--- FAIL: sample/bad TestOwn\n", "why own", "why panic", "  -shuffle=",
-		"--- FAIL: sample/exits TestNeverEnds\n", "did not finish", "--- FAIL: sample/outside\n", "failed outside its tests",
-		"--- FAIL: sample/unbuilt\n", "why unbuilt", "did not build")
-	if strings.Contains(out, "--- FAIL: sample/bad\n") {
-		t.Errorf("a package that failed through its tests is told as a failure too:\n%s", out)
-	}
-}
-
-func TestNothingRunIsAFailure(t *testing.T) {
-	status, out := run(t, runner{}, "./untested")
-	if got := lastLine(t, out); got != "0 passed, 0 failed, 0 skipped" || status == 0 {
-		t.Errorf("got %q and status %d", got, status)
-	}
-}
-
-func TestABadPatternIsAFailure(t *testing.T) {
-	status, out := run(t, runner{}, "./good", "./nowhere")
-	if status == 0 {
-		t.Errorf("status 0:\n%s", out)
-	}
-}
-
-func TestCatalogueCountsItsGroups(t *testing.T) {
-	status, out := run(t, runner{catalogue: true}, "./good", "./bad")
-	if got, want := lastLine(t, out), "faults survived 2/3, bad inputs 0/0, security 0/0"; got != want || status != 1 {
-		t.Errorf("got %q and status %d, want %q and 1", got, status, want)
-	}
-}
-
-func TestMissingIsASkipOrUnderStrictAFailure(t *testing.T) {
-	for strict, want := range map[bool]string{
-		false: "0 passed, 0 failed, 1 skipped", true: "0 passed, 1 failed, 0 skipped",
+// Each run has the status, the last line and the texts that it should. The last one
+// leaves a failing input behind.
+func TestRuns(t *testing.T) {
+	run := tools(t)
+	for _, r := range []struct {
+		args     string
+		status   int
+		last     string
+		contains []string
+	}{
+		{"-- ./good ./untested", 0, "4 passed, 0 failed, 1 skipped", []string{
+			"building ./untested", "/2] ok   sample/good ", "s (5 tests)\n", "skipped  sample/good TestSkipped: needs zsh: install it with make deps\n",
+		}},
+		{"-p=2 -- ./good -- -race ./fuzzed -- -C=late .", 0, "7 passed, 0 failed, 2 skipped", nil},
+		// Failed: TestFaultParts/b, TestOwn, TestPanics, TestNeverEnds, outside, unbuilt.
+		{"-- ./...", 1, "10 passed, 6 failed, 2 skipped", []string{
+			"--- FAIL: sample/bad TestFaultParts/b\n", "why b", "--- FAIL: sample/bad TestOwn\n", "why own", "why panic",
+			"--- FAIL: sample/exits TestNeverEnds\n", "FAIL sample/outside ", "FAIL sample/unbuilt ", "why unbuilt",
+		}},
+		{"-- ./untested", 1, "0 passed, 0 failed, 0 skipped", nil},
+		{"-- ./nowhere -- ./good", 1, "4 passed, 1 failed, 1 skipped", nil},
+		{"-nonsense=3 -- ./good", 1, "0 passed, 1 failed, 0 skipped", nil},
+		{"-catalogue -run=^Test(Fault|BadInput|Security) -- ./good ./bad", 1, "faults survived 2/3, bad inputs 0/0, security 0/0", nil},
+		{"-- -run=^$ -fuzz=^FuzzGood$ -fuzztime=1s ./fuzzed -- -run=^$ -fuzz=^FuzzBad$ -fuzztime=1s ./fuzzed -- -fuzz=^FuzzLate$ ./late", 1, "2 passed, 1 failed, 0 skipped", []string{
+			"--- FAIL: sample/fuzzed FuzzBad\n", "why some", "Failing input written to testdata/fuzz/FuzzBad/",
+		}},
 	} {
-		sum := newTally(&bytes.Buffer{})
-		sum.missing("race detector", "needs a C compiler", strict)
-		if got := sum.line(); got != want {
-			t.Errorf("strict %v: got %q, want %q", strict, got, want)
+		status, out := run(strings.Fields(r.args)...)
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		if last := lines[len(lines)-1]; status != r.status || last != r.last {
+			t.Errorf("%s: status %d and %q, want %d and %q:\n%s", r.args, status, last, r.status, r.last, out)
 		}
-	}
-}
-
-func TestDivide(t *testing.T) {
-	both, rest := divide([]string{"a", "b", "c"}, []string{"c", "a", "x"})
-	if strings.Join(both, "") != "ac" || strings.Join(rest, "") != "b" {
-		t.Errorf("got %v and %v", both, rest)
-	}
-}
-
-func TestOutputOfATestIsBounded(t *testing.T) {
-	c := &test{pkg: "p", name: "T"}
-	line := strings.Repeat("x", 1023) + "\n"
-	for range 1000 {
-		c.keep(line)
-	}
-	c.keep("the last line\n")
-	if c.size > keptOutput || c.output[len(c.output)-1] != "the last line\n" {
-		t.Errorf("kept %d bytes, last %q", c.size, c.output[len(c.output)-1])
+		for _, text := range r.contains {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s: %q is missing in:\n%s", r.args, text, out)
+			}
+		}
 	}
 }
