@@ -20,18 +20,28 @@ SLOW := . ./bench ./cmd/troupe
 # work wants P=1.
 P ?= 2
 
+# What make quick runs: decisions, texts and virtual time, with hardly a process.
+QUICK := ./messages ./actors/... ./spill/view ./shell/... ./backends ./backends/heap ./backends/fake ./dialects/core \
+	./dialects/codelia ./dialects/opencode ./gateways/http/wire ./gateways/mcp/tasks ./gateways/webhook ./journal ./supervision_test/need
+
 # How long each fuzz target is given in make soak and make fuzz: a group of its own.
 FUZZTIME ?= 20s
 FUZZ = $(shell grep -rE '^func Fuzz' --include='*_test.go' --exclude-dir=tools . | sort | \
 	sed -E 's,^(.*)/[^/]*:func (\w+).*,-- -run=^$$ -fuzz=^\2$$ -fuzztime=$(FUZZTIME) -parallel=2 \1,')
 
-.PHONY: build test check deps bench catalogue soak fuzz stress docs
+.PHONY: build test quick smoke check deps bench catalogue soak fuzz stress docs
 
 build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
 	@tools/test.sh -shuffle=on -p=$(P) -- $(PLAIN) -- $(SLOW) -- $(RACE) $(RACED) -- -C=tools ./testsum
+
+quick: .bin/testsum ## what needs no process, without the race detector: under a minute
+	@tools/test.sh -p=2 -- $(QUICK)
+
+smoke: build ## the main job of bin/troupe, in directories of its own: seconds
+	@tools/smoke.sh
 
 check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
