@@ -1,232 +1,175 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"os"
-	"time"
+	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/spf13/cobra"
 
 	"troupe/messages"
 )
 
-// foreground is one command that runs while we wait for it, in a node of this
-// process or in the daemon.
-//
-//	find a host ─ submit ─ wait ─ flush ─ result ─ shutdown ─ report
-//	                 └ a signal, or the loss of our reader, stops the command
-type foreground struct {
-	main    *Main
-	flags   *runFlags
-	request messages.RunCommand
-	screen  *printer
-	signals *signals
-	host    host
+// runFlags are the flags of run as they were typed.
+type runFlags struct {
+	cmd *cobra.Command
 
-	job     messages.JobID // its ULID, which names it from the start
-	relays  []*relay
-	relayed chan error       // each relay says once how it ended
-	showing int              // relays that have not
-	fault   error            // the first error of one
-	asked   <-chan time.Time // the command was asked to end a while ago
-	hurried bool             // a signal has cost some of the object
+	file    string
+	log     string
+	cwd     string
+	env     []string
+	envFile []string
+	shell   string
 
-	useless        chan error // why it must end: its output can never be stored, or our input not be passed on
-	stdinForwarded bool       // our input is passed on
-	outputErr      error      // why the output was not shown to its end
-	unset          string     // why the shell of the session began without what is set up for it
+	timeout, grace, promoteAfter durationFlag
+	onExit, streams, envPolicy   enumFlag
+	maxOutput                    quotaFlag
+	noStdin, interactive, pty    bool
+	background, noDaemon, detach bool
+	json                         bool
+
+	session, keys                 string
+	leave                         []byte // what keys are
+	scope, name, description, key string
+	onFinish                      []string
 }
 
-// askedFor is how long the command may take to end before it is told that it was
-// asked to, and how to kill it. Most end at once.
-const askedFor = 500 * time.Millisecond
+const runUse = `run [flags] 'SHELL TEXT'
+troupe run [flags] PROG ARG...
+troupe run [flags] -f FILE`
 
-// run runs one command in a node of this process, and ends as it did.
-func (m *Main) run(f *runFlags, args []string, argv bool) error {
-	r, err := m.request(f, args, argv)
-	if err != nil {
-		return err
+const runLong = `Run a command, show what it prints, end everything it started, and exit as it
+did.
+
+One argument is text for a shell; several are a program and its arguments, which
+no shell sees. The flags end at the first argument; after -- there is no shell.`
+
+const runExamples = `  troupe run 'make 2>&1 | tee log; exit 3'   shell text
+  troupe run ls -la '/my files'              a program and its arguments
+  troupe run -- 'my program'                 a program, not a text
+  troupe run --timeout 10m go test ./...     TERM after 10m, KILL 5s later
+  troupe run --json 'make' | jq .outcome     the result as one object
+  seq 3 | troupe run -C /tmp -e LANG=C cat   input, directory, environment
+  troupe run -f build.sh                     the text of a file
+  troupe run -s dev 'cd /src; . env/bin/activate'
+  troupe run -s dev make                     in the same shell as before`
+
+// runStatuses stands at the end of the help. The whole table is in docs/cli.md.
+const runStatuses = `Exit status:
+  the command's own, or 128+n when signal n ended it. Further:
+  124   its deadline ended it             2     the flags make no sense
+  130   Ctrl-C ended it (128+SIGINT)      125   troupe failed
+  126   it cannot be executed             127   it was not found`
+
+func (m *Main) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use: runUse, Short: "Run a command to its end", Long: runLong, Example: runExamples,
+		Annotations: map[string]string{helpEnd: runStatuses},
+		Args:        cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.run(f, args, cmd.ArgsLenAtDash() == 0)
+		},
 	}
-	g := &foreground{main: m, flags: f, request: r, screen: m.newScreen(), signals: listen(), useless: make(chan error, 1)}
-	defer g.signals.close()
-	if err := g.look(); err != nil {
-		return err
+	f.cmd = cmd
+	f.define()
+	for name, w := range map[string]enumFlag{"on-exit": f.onExit, "streams": f.streams, "env-policy": f.envPolicy} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(strings.Split(w.kind, "|"), cobra.ShellCompDirectiveNoFileComp))
 	}
-	return g.run()
+	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		other := func(s messages.SessionInfo) bool { return s.Session != messages.DefaultSession }
+		return m.sessionNames(&f.scope, other)(cmd, nil, typed)
+	})
+	return cmd
 }
 
-func (g *foreground) run() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	pass, leave := g.attachTerminal(ctx)
-	defer leave(true) // only the first one counts
-	end := g.submit(ctx)
-	pass()
-	deaf := g.warnOutputFull(ctx)
-	turn := g.warnQueued(ctx)
-	quiet := g.progress(ctx)
-	e := g.wait(end)
-	quiet()
-	turn()
-	deaf()
-	if e.err != nil {
-		cancel()
-		leave(g.addReattachHint(&e))
-		g.printSurvivors(g.shutdown())
-		return g.unknown(e.err)
-	}
-	g.flush(e.job)
-	leave(!e.job.State.Ended() || e.job.Outcome != messages.Exited)
-	cancel()
-	if !e.job.State.Ended() || g.begunBefore(e.job) {
-		err := g.tellGoesOn(e.job)
-		g.printSurvivors(g.shutdown())
-		g.signals.waitWriter(g.screen.voice.wait)
-		return err
-	}
-	var object *resultObject
-	if g.flags.json {
-		object = g.object(e.job, g.result)
-	}
-	left := g.leftovers(e.job)
-	g.unset = g.snapshotError(e.job)
-	return g.report(e.job, object, left, g.shutdown())
+func (f *runFlags) define() {
+	f.timeout, f.grace, f.promoteAfter = durationFlag{name: "timeout"}, durationFlag{name: "grace", zero: true}, durationFlag{name: "promote-after"}
+	f.onExit, f.streams = enumFlag{kind: "keep|kill|adopt"}, enumFlag{kind: "merged|separate"}
+	f.envPolicy = enumFlag{kind: "caller|allow|agent|clean"}
+	set := f.cmd.Flags()
+	set.SetInterspersed(false)
+	set.SortFlags = false
+	set.StringVarP(&f.file, "file", "f", "", "take the shell text from `FILE`; - is standard input")
+	set.StringVarP(&f.session, "session", "s", "", "run in the live shell of the session `NAME`, in the daemon: it keeps its directory, variables and functions for the next command")
+	set.StringVarP(&f.cwd, "cwd", "C", "", "run in `DIR`")
+	set.StringArrayVarP(&f.env, "env", "e", nil, "set a variable: `K[=V]`; K alone has the caller's value")
+	set.StringArrayVar(&f.envFile, "env-file", nil, "set the variables in `FILE`, one K[=V] a line")
+	set.Var(&f.envPolicy, "env-policy", "the environment below those: all of ours, the usual names of the host, that without pagers and questions, or nothing (default caller)")
+	set.StringVar(&f.shell, "shell", "", "`NAME` of the shell for a text: bash, zsh, sh, dash, fish, or an absolute path (default bash)")
+	set.BoolVarP(&f.noStdin, "no-stdin", "n", false, "give the command no input")
+	set.BoolVarP(&f.interactive, "interactive", "i", false, "let it read the terminal; other input it gets anyway")
+	set.BoolVarP(&f.pty, "pty", "t", false, "run it on a terminal of its own, of the size of ours, and pass on each key")
+	set.Var(&f.timeout, "timeout", "end it after D: seconds, or with a unit, like 500ms, 10m or 1h30m")
+	set.Var(&f.grace, "grace", "from TERM to KILL when it is ended (default 5s)")
+	set.Var(&f.onExit, "on-exit", "what becomes of processes it leaves behind: kill ends them with it, adopt with troupe; keep is the daemon's (default adopt)")
+	set.Var(&f.streams, "streams", "one pipe in true order, or stdout and stderr apart (default merged with --json or if both go to one place, else separate)")
+	set.Var(&f.maxOutput, "max-output", "keep at most N bytes, like 64MiB; then elide the middle, keep_head, pause or kill the command (default 4GiB:elide)")
+	set.BoolVar(&f.json, "json", false, "print the result as one object, and nothing else")
+	set.StringVar(&f.name, "name", "", "call the job `NAME`")
+	set.StringVar(&f.description, "description", "", "`TEXT` that says what it is for")
+	set.StringVar(&f.scope, "scope", "", "owner of the job, a `PATH` like main/build (default that of the job around it, or main)")
+	set.StringVar(&f.key, "key", "", "run once for each `KEY` in the daemon; in this process of no effect")
+	set.BoolVarP(&f.background, "background", "b", false, "print its id when it has started, and leave it to the daemon; with -i troupe write reaches it")
+	set.BoolVar(&f.detach, "detach", false, "print its id when it has started, and leave it to a keeper of its own, which outlives the daemon, too")
+	set.StringVar(&f.log, "log", "", "of a detached command: the log `FILE`, with a .pid file beside it (default below the state directory)")
+	set.Var(&f.promoteAfter, "promote-after", "let it go on in the background, in the daemon, after D")
+	set.StringArrayVar(&f.onFinish, "on-finish", nil, "have the daemon tell a shell `TEXT`, with the record as its input, or a URL of the end; up to four times")
+	set.BoolVar(&f.noDaemon, "no-daemon", false, "run in this process, whether there is a daemon or not")
+	set.StringVar(&f.keys, "detach-keys", detachKeys, "with --pty, in the daemon: the `KEYS` that leave the command to the background")
 }
 
-// begunBefore says whether all that was asked for has happened: a command for the background has
-// started. It is over already where an earlier run with the same key has started it.
-func (g *foreground) begunBefore(job messages.Job) bool {
-	return g.request.Background && !job.Started.IsZero() && g.signals.got == 0 && g.fault == nil
-}
-
-// ended is the reply to the run.
-type ended struct {
-	job messages.Job
-	err error
-}
-
-// submit asks for the run and begins to show what it prints.
-func (g *foreground) submit(ctx context.Context) <-chan ended {
-	id, wait := g.host.submit(g.request)
-	g.job = id
-	end := make(chan ended, 1)
-	go func() {
-		job, err := wait()
-		end <- ended{job, err}
-	}()
-	g.feed(ctx)
-	if g.flags.json || g.request.Background {
-		return end
+// check refuses what cannot be done yet and what contradicts itself.
+func (f *runFlags) check() *messages.Error {
+	if f.cmd.Flags().Changed("detach-keys") && !f.pty {
+		return messages.Invalid("detach_keys", "--detach-keys is for a command on a terminal; give --pty, too")
 	}
-	panes := map[messages.Stream]*printerStream{messages.Merged: &g.screen.out}
-	if g.request.Streams == messages.SeparateStreams {
-		panes = map[messages.Stream]*printerStream{messages.Stdout: &g.screen.out, messages.Stderr: &g.screen.err}
+	var err error
+	if f.leave, err = controlKeys(f.keys); err != nil {
+		return coded(err)
 	}
-	g.relayed, g.showing = make(chan error, len(panes)), len(panes)
-	node, patience := g.host.pacer()
-	hold, most := &outputPauser{node: node, job: g.job}, behindFor(g.request.Quota)
-	for stream, to := range panes {
-		relay := newRelay(ctx, g.host, stream, to, hold, most, patience)
-		g.relays = append(g.relays, relay)
-		go func() { g.relayed <- relay.show(ctx) }()
+	switch {
+	case f.log != "" && !f.detach:
+		return messages.Invalid("log", "--log is for a detached command; give --detach, or redirect the output")
+	case f.detach && len(f.onFinish) > 0:
+		return messages.Invalid("on_finish", "--detach and --on-finish contradict each other: a detached command needs no daemon, and only that tells of an end")
+	case f.detach && f.promoteAfter.set:
+		return messages.Invalid("promote_after", "--detach and --promote-after contradict each other; give one of them")
+	case f.detach && f.interactive:
+		return messages.Invalid("stdin", "--detach and -i contradict each other: a detached command reads nothing")
+	case f.detach && f.streams.value == string(messages.SeparateStreams):
+		return messages.Invalid("streams", "--detach and --streams separate contradict each other: a detached command has one log")
+	case f.pty && f.streams.value == string(messages.SeparateStreams):
+		return messages.Invalid("streams", "--pty and --streams separate contradict each other: a terminal has one stream")
+	case f.background && f.noDaemon && !f.detach:
+		return messages.Invalid("background", "-b and --no-daemon contradict each other: without a daemon a job ends with troupe")
+	case f.background && f.promoteAfter.set:
+		return messages.Invalid("promote_after", "-b and --promote-after contradict each other; give one of them")
+	case f.session == string(messages.DefaultSession):
+		return messages.Invalid("session", "the session default is that of the commands without one, which run beside one another; give another name")
+	case f.session != "" && f.detach:
+		return messages.Invalid("session", "--session and --detach contradict each other: a command in the shell of a session ends with that")
+	case f.session != "" && f.noDaemon:
+		return messages.Invalid("session", "--session and --no-daemon contradict each other: a session outlives the command")
+	case f.session != "" && f.onExit.value == string(messages.KeepChildren):
+		return messages.Invalid("on_exit", "--session and --on-exit keep contradict each other: what a command leaves behind is the shell's, and ends with that")
+	case len(f.onFinish) > 0 && f.noDaemon:
+		return messages.Invalid("on_finish", "--on-finish and --no-daemon contradict each other: what tells of the end must outlive the command")
+	case f.noStdin && f.interactive:
+		return messages.Invalid("stdin", "-n and -i contradict each other; give one of them")
+	case f.file == "-" && f.interactive:
+		return messages.Invalid("stdin", "-f - reads the shell text from standard input, so -i has none to give; put the text in a file")
 	}
-	return end
-}
-
-// wait waits for the end of the command.
-func (g *foreground) wait(end <-chan ended) ended {
-	for {
-		select {
-		case e := <-end:
-			return e
-		case sig := <-g.signals.heard:
-			g.interrupt(sig)
-		case <-g.asked:
-			g.screen.notef("%s: the command was asked to end; once more kills it", signalName(g.signals.got))
-		case err := <-g.relayed:
-			g.relayDone(err)
-		case err := <-g.useless:
-			if g.signals.got == unix.SIGHUP {
-				continue // what was read went with the terminal, and the command is told to end
-			}
-			g.fail(err, err.Error())
+	for _, name := range []string{"session", "cwd", "file", "log", "scope", "name", "shell", "key", "on-exit", "streams", "env-policy"} {
+		if l := f.cmd.Flags().Lookup(name); l.Changed && l.Value.String() == "" {
+			return messages.Invalid(name, "--"+name+" is empty; leave it out or give a value")
 		}
 	}
+	return nil
 }
 
-// flush shows the rest of what the command had written when it ended. What
-// processes that it left behind write later is not shown. A signal ends it, and
-// one that came before leaves little time: the reader may never come back.
-func (g *foreground) flush(job messages.Job) {
-	sizes := map[messages.Stream]int64{}
-	for _, out := range job.Output {
-		sizes[out.Stream] = out.Bytes
+// checkLocal refuses what a command in this process cannot have.
+func (f *runFlags) checkLocal() *messages.Error {
+	if messages.OnExit(f.onExit.value) == messages.KeepChildren {
+		return unsupported("on_exit", "--on-exit keep needs a daemon: what a command leaves behind ends with this process", "leave it out, or start one with troupe serve")
 	}
-	for _, relay := range g.relays {
-		relay.finish(sizes[relay.stream])
-	}
-	late := g.signals.late()
-	for g.showing > 0 {
-		select {
-		case err := <-g.relayed:
-			g.relayDone(err)
-			continue
-		case sig := <-g.signals.heard:
-			g.signals.first(sig)
-		case <-late:
-		}
-		g.screen.notef("nobody reads the end of the output: it was not shown")
-		return
-	}
-}
-
-// relayDone takes the end of a relay. Without a reader the command goes on for
-// nobody, as it would not if it wrote to the reader itself.
-func (g *foreground) relayDone(err error) {
-	g.showing--
-	if errors.Is(err, daemonLeft) {
-		g.outputErr = err // the reply to the run says more, if there is one
-		return
-	}
-	if err != nil {
-		g.fail(err, "what it prints can no longer be shown: "+err.Error())
-	}
-}
-
-// abort has the command ended for what troupe cannot do, by who waits for its end. The
-// first one is enough: nobody may be left to hear of the second.
-func (g *foreground) abort(err error) {
-	select {
-	case g.useless <- err:
-	default:
-	}
-}
-
-// fail ends the command for what troupe cannot do. The first one is told.
-func (g *foreground) fail(err error, reason string) {
-	if g.fault == nil {
-		g.fault = err
-		g.stop(0, reason)
-	}
-}
-
-// interrupt stops the command: politely at first, then at once.
-func (g *foreground) interrupt(sig os.Signal) {
-	g.screen.echoed(sig)
-	reason := "interrupted by " + signalName(sig)
-	if !g.signals.first(sig) || sig == unix.SIGQUIT {
-		g.asked = nil
-		g.stop(-1, reason)
-		return
-	}
-	g.asked = time.After(askedFor)
-	g.stop(0, reason)
-}
-
-// stop asks for the end of the command and does not wait for it.
-func (g *foreground) stop(grace time.Duration, reason string) {
-	go func() {
-		_ = g.host.stop(context.Background(), messages.StopCommand{Job: g.job, Grace: grace, Reason: reason})
-	}()
+	return nil
 }
