@@ -10,8 +10,8 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 # Where several things happen at once, tests run under the race detector, if there is
-# one: a test of supervision_test/need says whether there is.
-RACED := ./actors/... ./gateways/... ./spill/... ./backends/... ./supervision_test/...
+# one: a test of internal/test/need says whether there is.
+RACED := ./actors/... ./client ./internal/gateway/... ./internal/artifact ./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 PLAIN = $(filter-out $(shell go list $(RACED) $(SLOW)),$(shell go list ./...))
 SLOW := . ./bench ./cmd/troupe
@@ -21,8 +21,8 @@ SLOW := . ./bench ./cmd/troupe
 P ?= 2
 
 # What make quick runs: decisions, texts and virtual time, with hardly a process.
-QUICK := ./messages ./actors/... ./spill/view ./shell/... ./backends ./backends/heap ./backends/fake ./dialects/core \
-	./dialects/codelia ./dialects/opencode ./gateways/http/wire ./gateways/mcp/tasks ./gateways/webhook ./journal ./supervision_test/need
+QUICK := ./messages ./actors/... ./spill/view ./internal/shelltext/... ./backends ./backends/heap ./internal/test/fake ./internal/dialect/core \
+	./internal/dialect/codelia ./internal/dialect/opencode ./internal/gateway/http/wire ./internal/gateway/mcp/tasks ./internal/gateway/webhook ./internal/journal ./internal/test/need
 
 # How long each fuzz target is given in make soak and make fuzz: a group of its own.
 FUZZTIME ?= 20s

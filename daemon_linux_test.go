@@ -17,7 +17,7 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 	"troupe/spill"
 )

@@ -6,21 +6,21 @@ import (
 	"io"
 	"iter"
 
-	"troupe/dialects"
+	"troupe/internal/dialect"
 	"troupe/messages"
 	"troupe/spill/view"
 )
 
 // Host is the node as the dialects see it.
-func (n *Node) Host() dialects.Host { return dialectHost{n} }
+func (n *Node) Host() dialect.Host { return dialectHost{n} }
 
-// dialectHost implements dialects.Host.
+// dialectHost implements dialect.Host.
 type dialectHost struct{ *Node }
 
-// Run implements dialects.Host.
-func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialects.Text, error) {
+// Run implements dialect.Host.
+func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
 	if err := ctx.Err(); err != nil {
-		return messages.Job{}, dialects.Text{}, err
+		return messages.Job{}, dialect.Text{}, err
 	}
 	run := h.Submit(r)
 	if known != nil {
@@ -30,13 +30,13 @@ func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, k
 	}
 	job, err := run.Wait(ctx)
 	if err != nil || most <= 0 {
-		return job, dialects.Text{}, err
+		return job, dialect.Text{}, err
 	}
 	v, err := h.Node.View(job, view.Options{Bytes: most, Style: view.Plain})
 	if err != nil { // it never started, or its output is gone: the sizes in the record tell which
-		return job, dialects.Text{Truncated: wrote(job)}, nil
+		return job, dialect.Text{Truncated: wrote(job)}, nil
 	}
-	return job, dialects.Text{Text: v.Text, Truncated: v.Truncated}, nil
+	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated}, nil
 }
 
 func wrote(job messages.Job) bool {
@@ -48,55 +48,55 @@ func wrote(job messages.Job) bool {
 	return false
 }
 
-// Jobs implements dialects.Host.
+// Jobs implements dialect.Host.
 func (h dialectHost) Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error) {
 	list, err := AskFor[messages.JobList](ctx, h.Node, r)
 	h.measureAll(list.Jobs)
 	return list.Jobs, err
 }
 
-// Sessions implements dialects.Host.
+// Sessions implements dialect.Host.
 func (h dialectHost) Sessions(ctx context.Context, scope messages.ScopePath) ([]messages.SessionInfo, error) {
 	list, err := AskFor[messages.SessionList](ctx, h.Node, messages.ListSessions{Scope: scope})
 	return list.Sessions, err
 }
 
-// Await implements dialects.Host.
+// Await implements dialect.Host.
 func (h dialectHost) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
 	end, err := AskFor[messages.WaitEnded](ctx, h.Node, r)
 	h.measureAll(end.Jobs)
 	return end, err
 }
 
-// Stop implements dialects.Host.
+// Stop implements dialect.Host.
 func (h dialectHost) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
 	return AskFor[messages.CommandStopped](ctx, h.Node, r)
 }
 
-// CloseSession implements dialects.Host.
+// CloseSession implements dialect.Host.
 func (h dialectHost) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
 	return AskFor[messages.SessionClosed](ctx, h.Node, r)
 }
 
-// Signal implements dialects.Host.
+// Signal implements dialect.Host.
 func (h dialectHost) Signal(ctx context.Context, r messages.SignalCommand) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
-// Promote implements dialects.Host.
+// Promote implements dialect.Host.
 func (h dialectHost) Promote(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	promoted, err := AskFor[messages.CommandPromoted](ctx, h.Node, messages.PromoteCommand{Job: id})
 	return h.measured(promoted.Job), err
 }
 
-// Input implements dialects.Host.
+// Input implements dialect.Host.
 func (h dialectHost) Input(ctx context.Context, r messages.WriteInput) error {
 	_, err := AskFor[messages.InputWritten](ctx, h.Node, r)
 	return err
 }
 
-// Type implements dialects.Host.
+// Type implements dialect.Host.
 func (h dialectHost) Type(ctx context.Context, id messages.JobID, keys string) error {
 	data, err := h.EncodeKeys(ctx, id, keys)
 	if err != nil {
@@ -105,7 +105,7 @@ func (h dialectHost) Type(ctx context.Context, id messages.JobID, keys string) e
 	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
 }
 
-// Paste implements dialects.Host.
+// Paste implements dialect.Host.
 func (h dialectHost) Paste(ctx context.Context, id messages.JobID, text string) error {
 	data, err := h.Node.EncodePaste(ctx, id, text)
 	if err != nil {
@@ -114,31 +114,31 @@ func (h dialectHost) Paste(ctx context.Context, id messages.JobID, text string) 
 	return h.Input(ctx, messages.WriteInput{Job: id, Data: data})
 }
 
-// CloseInput implements dialects.Host.
+// CloseInput implements dialect.Host.
 func (h dialectHost) CloseInput(ctx context.Context, id messages.JobID) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, messages.CloseInput{Job: id})
 	return err
 }
 
-// Resize implements dialects.Host.
+// Resize implements dialect.Host.
 func (h dialectHost) Resize(ctx context.Context, r messages.ResizeTerminal) error {
 	_, err := AskFor[messages.Acknowledged](ctx, h.Node, r)
 	return err
 }
 
-// View implements dialects.Host.
+// View implements dialect.Host.
 func (h dialectHost) View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	return h.Read(ctx, r)
 }
 
-// Bytes implements dialects.Host.
-func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialects.Bytes, error) {
+// Bytes implements dialect.Host.
+func (h dialectHost) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialect.Bytes, error) {
 	f, err := h.Output(ctx, id, stream, from)
 	if err != nil {
-		return dialects.Bytes{}, err
+		return dialect.Bytes{}, err
 	}
 	defer f.Close()
-	b := dialects.Bytes{Next: from}
+	b := dialect.Bytes{Next: from}
 	if b.Size, err = h.size(ctx, id, stream); err != nil {
 		return b, err
 	}
@@ -178,7 +178,7 @@ func (h dialectHost) size(ctx context.Context, id messages.JobID, stream message
 	return 0, err
 }
 
-// Events implements dialects.Host.
+// Events implements dialect.Host.
 func (h dialectHost) Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error] {
 	return func(yield func(messages.Fact, error) bool) {
 		s, err := h.Subscribe(ctx, messages.Subscribe{Now: true, Filter: filter})

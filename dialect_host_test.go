@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects"
-	"troupe/dialects/dialecttest"
+	"troupe/internal/dialect"
+	"troupe/internal/test/dialect"
 	"troupe/messages"
 )
 
@@ -21,17 +21,17 @@ func TestANodeIsAHost(t *testing.T) {
 	var known messages.JobID
 	job, text, err := h.Run(ctx, messages.RunCommand{Text: "echo one; echo two >&2"}, 100, func(id messages.JobID) { known = id })
 	require.NoError(t, err)
-	require.Equal(t, dialects.Text{Text: "one\ntwo\n"}, text)
+	require.Equal(t, dialect.Text{Text: "one\ntwo\n"}, text)
 	require.Equal(t, messages.JobID(job.UID), known)
 
 	b, err := h.Bytes(ctx, job.ID, messages.Merged, 4, 2, false)
 	require.NoError(t, err)
-	require.Equal(t, dialects.Bytes{Data: []byte("tw"), Next: 6, Size: 8}, b)
+	require.Equal(t, dialect.Bytes{Data: []byte("tw"), Next: 6, Size: 8}, b)
 	b, err = h.Bytes(ctx, job.ID, messages.Merged, 8, 2, true)
 	require.NoError(t, err)
 	require.Equal(t, int64(8), b.Next, "nothing follows")
 	var all bytes.Buffer
-	next, err := dialects.Copy(ctx, h, job.ID, messages.Merged, 1, -1, &all, nil)
+	next, err := dialect.Copy(ctx, h, job.ID, messages.Merged, 1, -1, &all, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(8), next)
 	require.Equal(t, "ne\ntwo\n", all.String())
@@ -53,7 +53,7 @@ func TestLiveOutputIsJoined(t *testing.T) {
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		defer close(shown)
-		require.NoError(t, dialects.Live(ctx, h, job.ID, messages.Merged, 100, time.Millisecond, func(p messages.OutputPage) { shown <- p.Text }))
+		require.NoError(t, dialect.Live(ctx, h, job.ID, messages.Merged, 100, time.Millisecond, func(p messages.OutputPage) { shown <- p.Text }))
 	})
 	require.NoError(t, h.Input(ctx, messages.WriteInput{Job: job.ID, Data: []byte("\n")}))
 	for text := range shown {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // silentMount is a file system whose server never answers: what looks into it

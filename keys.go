@@ -3,11 +3,11 @@ package troupe
 import (
 	"context"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
-// EncodeKeys gives the bytes of keys (shell.EncodeKeys) as they are to be typed at a job now:
+// EncodeKeys gives the bytes of keys (shelltext.EncodeKeys) as they are to be typed at a job now:
 // on a terminal its program decides what some keys send, by what it has written up to
 // this call. A key that the program could not tell from another is invalid_params, one
 // that means nothing to a pipe is unsupported. Nothing is typed: WriteInput does that.
@@ -16,9 +16,9 @@ func (n *Node) EncodeKeys(ctx context.Context, id messages.JobID, keys string) (
 	if err != nil {
 		return nil, err
 	}
-	mode := shell.Modes(modes)
+	mode := shelltext.Modes(modes)
 	mode.Pipe = !terminal
-	return shell.EncodeKeys(keys, mode)
+	return shelltext.EncodeKeys(keys, mode)
 }
 
 // EncodePaste gives the bytes of a text as it is to be pasted into a job now: on a terminal its
@@ -29,7 +29,7 @@ func (n *Node) EncodePaste(ctx context.Context, id messages.JobID, text string) 
 	if err != nil || !terminal {
 		return []byte(text), err
 	}
-	return shell.Paste(text, modes.Paste), nil
+	return shelltext.Paste(text, modes.Paste), nil
 }
 
 // keyModes are those of the terminal of a job, behind all that it had written when it was

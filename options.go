@@ -20,9 +20,9 @@ import (
 	"troupe/backends/screen"
 	live "troupe/backends/shell"
 	"troupe/backends/snapshot"
-	"troupe/journal"
+	"troupe/internal/journal"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 	"troupe/spill"
 )
 
@@ -86,7 +86,7 @@ type Options struct {
 	// Journal keeps the facts; nil: in memory. One with the projections of package
 	// journal tells the node what was before it, and is not closed by it.
 	Journal actors.Journal
-	// Webhooks deliver notices to URLs, as those of gateways/webhook do; nil: runs that
+	// Webhooks deliver notices to URLs, as those of internal/gateway/webhook do; nil: runs that
 	// name a URL in OnFinish are refused.
 	Webhooks actors.Webhooks
 	// Middleware runs around every actor, behind the guard: traces, faults.
@@ -248,20 +248,20 @@ func (o Options) deps(p components, n *Node) *actors.Deps {
 func environment(host []string, socket, state string) func(messages.RunCommand, actors.JobEnv) (env, dropped []string, err *messages.Error) {
 	withSelf := func(env []string, self actors.JobEnv) []string {
 		if socket != "" {
-			env = shell.Set(env, shell.SocketVar, socket)
+			env = shelltext.Set(env, shelltext.SocketVar, socket)
 		}
 		if state != "" {
-			env = shell.Set(env, shell.StateVar, state)
+			env = shelltext.Set(env, shelltext.StateVar, state)
 		}
-		return shell.WithSelf(env, self.Scope, self.Session, self.Job)
+		return shelltext.WithSelf(env, self.Scope, self.Session, self.Job)
 	}
-	usual, usualDropped, _ := shell.Environment(messages.RunCommand{}, host)
+	usual, usualDropped, _ := shelltext.Environment(messages.RunCommand{}, host)
 	return func(r messages.RunCommand, self actors.JobEnv) ([]string, []string, *messages.Error) {
 		if (r.EnvPolicy == "" || r.EnvPolicy == messages.EnvAllow) && len(r.Env) == 0 {
-			env := append(make([]string, 0, len(usual)+2+shell.SelfVars), usual...)
+			env := append(make([]string, 0, len(usual)+2+shelltext.SelfVars), usual...)
 			return withSelf(env, self), usualDropped, nil
 		}
-		env, dropped, err := shell.Environment(r, host)
+		env, dropped, err := shelltext.Environment(r, host)
 		return withSelf(env, self), dropped, err
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"troupe/actors"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // check says what is wrong with options that every job would fail by, or none would be
 // as it was meant.
 func (o Options) check() error {
-	if err := shell.CheckPrefix(o.Prefix, "Options.Prefix"); err != nil {
+	if err := shelltext.CheckPrefix(o.Prefix, "Options.Prefix"); err != nil {
 		return err
 	}
 	for _, dir := range []struct{ of, path string }{{"Dir", o.Dir}, {"WorkDir", o.WorkDir}} {

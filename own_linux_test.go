@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe/actors"
-	"troupe/backends/backendtest"
 	"troupe/backends/heap"
+	"troupe/internal/test/conformance"
 )
 
 // A process that is troupe's alone collects its garbage by what is alive in it; a
 // library's host decides that for itself.
 func TestAnOwnProcessCollectsByWhatIsAlive(t *testing.T) {
 	if os.Getenv(hostVar) == "" { // how it is done is the whole process's
-		backendtest.Subprocess{
+		conformance.Subprocess{
 			Args: []string{"-test.run=^" + t.Name() + "$"}, Env: []string{hostVar + "=" + t.Name(), "GOGC="}, Passes: []string{t.Name()},
 		}.Run(t)
 		return

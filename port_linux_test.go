@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // listener is a program that listens on a port that it is given and says so.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 const remainsDir = "TROUPE_TEST_REMAINS"

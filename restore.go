@@ -8,7 +8,7 @@ import (
 
 	"troupe/actors"
 	"troupe/backends"
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"troupe"
 	"troupe/actors"
-	"troupe/backends/backendtest"
-	"troupe/backends/backendtest/hostile"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/hostile"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -81,7 +81,7 @@ func (h host) run(t *testing.T) {
 		need.Root(t)
 	}
 	test, _, _ := strings.Cut(t.Name(), "/")
-	backendtest.Subprocess{
+	conformance.Subprocess{
 		Args: []string{"-test.run=^" + test + "$"}, Env: []string{hostVar + "=" + h.name},
 		Ordinary: h.ordinary, Passes: []string{test},
 	}.Run(t)

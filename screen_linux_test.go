@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // screenPatience bounds what a test waits for; what it waits for is an event.

@@ -8,8 +8,8 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/snapshot"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 func (o Options) checkSnapshot() error {
@@ -40,7 +40,7 @@ func (o Options) snapshots(p components) *shellSnapshots {
 // Of implements the Snapshots of the backends: a user without a start file has set up
 // nothing.
 func (s *shellSnapshots) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
-	if _, err := os.Stat(shell.StartFile(shell.Kind(path), env)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(shelltext.StartFile(shelltext.Kind(path), env)); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	return s.maker.Of(ctx, path, env)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 	"troupe/spill/view"
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"troupe"
-	"troupe/backends/fake"
-	"troupe/journal"
+	"troupe/internal/journal"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 	"troupe/spill"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"pgregory.net/rapid"
 
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

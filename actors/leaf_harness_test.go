@@ -13,8 +13,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"troupe/backends/fake"
-	"troupe/journal"
+	"troupe/internal/journal"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -14,9 +14,9 @@ import (
 	"syscall"
 
 	"troupe"
-	"troupe/gateways/http"
-	"troupe/gateways/http/client"
-	"troupe/journal"
+	"troupe/client"
+	"troupe/internal/gateway/http"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

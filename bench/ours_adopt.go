@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

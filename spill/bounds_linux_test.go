@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // Ten thousand silent logs hold no descriptor, and as many files at most what the cache may

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 const deadNode = "01JD0000000000000000000001"

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // Where a file system cannot splice, and on a terminal, bytes go by read and

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // openTerminal makes one that changes no byte.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // play is how the processes of a drama behave, by the first word of their text.

@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"troupe"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

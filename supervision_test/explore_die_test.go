@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // How much is explored, and how large a schedule is: enough that several jobs,

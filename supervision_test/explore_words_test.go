@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"troupe/actors"
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

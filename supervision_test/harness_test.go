@@ -17,8 +17,8 @@ import (
 	"troupe"
 	"troupe/actors"
 	"troupe/backends"
-	"troupe/backends/fake"
-	"troupe/journal"
+	"troupe/internal/journal"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -57,8 +57,8 @@ func part(f *houseFile) string {
 		return "bench"
 	case f.in("tools"):
 		return "tools"
-	case f.in("internal/test", "backends/fake", "backends/backendtest", "backends/engine/enginetest", "dialects/dialecttest",
-		"gateways/mcp/fixtures", "gateways/mcp/mcptest", "supervision_test/need"):
+	case f.in("internal/test", "internal/test/fake", "internal/test/conformance", "internal/test/enginetest", "internal/test/dialect",
+		"internal/gateway/mcp/fixtures", "internal/test/mcptest", "internal/test/need"):
 		return "kits"
 	}
 	return "product"

@@ -131,7 +131,7 @@ func mayKnow(folder, path string, allowed []string) bool {
 
 // checkGoroutines: everything else is an actor or a function.
 func checkGoroutines(f *houseFile) []string {
-	if f.test || f.in("backends", "gateways", "bench", "cmd", "actors/workers") {
+	if f.test || f.in("backends", "client", "internal/gateway", "internal/test", "bench", "cmd", "actors/workers") {
 		return nil
 	}
 	var wrong []string
@@ -185,7 +185,7 @@ func checkInit(f *houseFile) []string {
 
 // checkOutput: only programs print and exit (hostile plays processes).
 func checkOutput(f *houseFile) []string {
-	if f.test || f.in("cmd", "bench", "tools", "backends/backendtest/hostile", "internal/test/mcpfixtures") {
+	if f.test || f.in("cmd", "bench", "tools", "internal/test/hostile", "internal/test/mcpfixtures") {
 		return nil
 	}
 	var wrong []string
@@ -197,14 +197,14 @@ func checkOutput(f *houseFile) []string {
 
 // checkSkips: one way to skip, so that strictness holds and reasons are given.
 func checkSkips(f *houseFile) []string {
-	if f.in("supervision_test/need") {
+	if f.in("internal/test/need") {
 		return nil
 	}
 	var wrong []string
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			if s, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && f.importName("testing") != "" {
-				wrong = append(wrong, f.at(s, "%s: say what the test needs with supervision_test/need", s.Sel.Name))
+				wrong = append(wrong, f.at(s, "%s: say what the test needs with internal/test/need", s.Sel.Name))
 			}
 		}
 		return true

@@ -8,17 +8,17 @@ import (
 )
 
 // pure are the folders that decide: the same input gives the same output.
-var pure = []string{"messages", "actors/lifecycle", "shell", "dialects"}
+var pure = []string{"messages", "actors/lifecycle", "internal/shelltext", "internal/dialect"}
 
 // impure are the files that know one thing of the machine all the same: how deep
 // the parser's stack is, since nothing else of it can be bounded.
-var impure = map[string]string{"shell/parse.go": "runtime"}
+var impure = map[string]string{"internal/shelltext/parse.go": "runtime"}
 
 // checkPurity: no clock, no chance, no operating system, no concurrency. A dialect's
 // session asks a host: its files are those with a context (docs/decisions/028).
 func checkPurity(f *houseFile) []string {
-	asks := f.in("dialects") && !f.in("dialects/core") && slices.Contains(f.imports(), "context")
-	if f.test || asks || f.in("dialects/dialecttest") || !f.in(pure...) {
+	asks := f.in("internal/dialect") && !f.in("internal/dialect/core") && slices.Contains(f.imports(), "context")
+	if f.test || asks || f.in("internal/test/dialect") || !f.in(pure...) {
 		return nil
 	}
 	var wrong []string

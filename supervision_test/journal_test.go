@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

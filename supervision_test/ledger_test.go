@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

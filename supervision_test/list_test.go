@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"troupe/actors"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // playTold is play, with a command that is told of ends.

@@ -12,7 +12,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/lifecycle"
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

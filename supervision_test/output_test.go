@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

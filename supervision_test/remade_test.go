@@ -9,8 +9,8 @@ import (
 
 	"troupe/actors"
 	"troupe/backends"
-	"troupe/backends/fake"
 	"troupe/backends/pipe"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // revive opens another node if this one has died.

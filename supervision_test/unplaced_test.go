@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/fake"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what tests may need: programs (supervision_test/need/programs.txt), and
+# Installs what tests may need: programs (internal/test/need/programs.txt), and
 # what runs on Node (tools/node). Quick when it is there. Where it cannot be
 # installed it says so, and fails only if TROUPE_TEST_STRICT=1 forbids tests to
 # be skipped for it.
@@ -19,7 +19,7 @@ while read -r program debs; do
 		read -ra names <<<"$debs"
 		packages+=("${names[@]}")
 	fi
-done <supervision_test/need/programs.txt
+done <internal/test/need/programs.txt
 
 as_root=()
 apt() {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // asked are the waits that were said, in order: "wait", "secret" and "go".

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/backends/backendtest/hostile"
+	"troupe/internal/test/hostile"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // A burst of short children, orphaned or not, takes nothing from the result of

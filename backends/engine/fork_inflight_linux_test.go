@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/internal/test/need"
 	"troupe/messages"
 	"troupe/spill"
-	"troupe/supervision_test/need"
 )
 
 // dupSys keeps a copy of the job's end of each pipe, as a child does that is

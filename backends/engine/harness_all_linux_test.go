@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
-	"troupe/backends/backendtest/hostile"
+	"troupe/internal/test/hostile"
 	"troupe/messages"
 	"troupe/spill"
 )

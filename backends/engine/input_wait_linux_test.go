@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/internal/test/need"
 	"troupe/messages"
 	"troupe/spill"
-	"troupe/supervision_test/need"
 )
 
 // awaited is what was said of the job's wait for input, in order.

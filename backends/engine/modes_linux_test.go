@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"troupe/backends/backendtest"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // holdsVar says in which way the engine of a run in some mode must hold its
@@ -43,7 +43,7 @@ func TestModes(t *testing.T) {
 				need.Root(t)
 			}
 			t.Parallel()
-			run := backendtest.Subprocess{
+			run := conformance.Subprocess{
 				Env:      []string{modeVar + "=" + c.mode, holdsVar + "=" + string(c.holds)},
 				Ordinary: c.ordinary, Passes: []string{"TestModeHolds", "TestFaultHostileTreeEnds"},
 			}

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // thief is a host that waits for children that are not its own, or ignores SIGCHLD: when

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends"
+	"troupe/internal/test/need"
 	"troupe/messages"
 	"troupe/spill"
-	"troupe/supervision_test/need"
 )
 
 // onTerminal starts a shell text on a terminal.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/backends/backendtest"
-	"troupe/backends/backendtest/hostile"
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
 	"troupe/backends/pty"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/hostile"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // roleArg makes this test program a keeper; noCgroups before it has its engine do
@@ -103,7 +103,7 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	backendtest.Modes(t, modeVar, []backendtest.Mode{
+	conformance.Modes(t, modeVar, []conformance.Mode{
 		{Name: roleArg, Needs: cgroups},
 		{Name: noCgroups},
 		{Name: noCgroups, Needs: need.Root, Ordinary: true},
@@ -117,7 +117,7 @@ const onTerminals = " on terminals"
 
 func conform(t *testing.T, mode string) {
 	mode, typed := strings.CutSuffix(mode, onTerminals)
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		dir := keeperDir(t)
 		c := open(t, dir, mode)
 		t.Cleanup(func() {
@@ -142,7 +142,7 @@ func conform(t *testing.T, mode string) {
 		if typed {
 			backend = pty.New(c, pipe.Options{})
 		}
-		return backendtest.Subject{
+		return conformance.Subject{
 			Backend: backend, Engine: c, Reach: want, Real: true, Terminals: typed,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

@@ -16,9 +16,9 @@ import (
 	"troupe/backends"
 	"troupe/backends/engine"
 	"troupe/backends/keeper"
+	"troupe/internal/test/need"
 	"troupe/messages"
 	"troupe/spill"
-	"troupe/supervision_test/need"
 )
 
 // When keeper and daemon die together a job has the exit that the journal holds,

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/backendtest"
 	"troupe/backends/keeper"
 	"troupe/backends/pipe"
+	"troupe/internal/test/conformance"
 	"troupe/messages"
 )
 
@@ -45,14 +45,14 @@ func (d detaching) Start(s backends.Spec, facts backends.FactHandler) backends.P
 
 // A job with a keeper of its own keeps the promises of any job.
 func TestConformanceDetached(t *testing.T) {
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		f := openFleet(t, filepath.Join(t.TempDir(), "detached"))
 		t.Cleanup(func() {
 			if left := f.Close(false); len(left) > 0 {
 				t.Errorf("survivors: %+v", left)
 			}
 		})
-		return backendtest.Subject{
+		return conformance.Subject{
 			Backend: pipe.New(detaching{f}, pipe.Options{}), Engine: detaching{f}, Reach: reach(t), Real: true,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe/backends/engine"
+	"troupe/internal/test/need"
 	"troupe/messages"
 	"troupe/spill"
-	"troupe/supervision_test/need"
 )
 
 func openTestJournal(t testing.TB, path string) *journal {

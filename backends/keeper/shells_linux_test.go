@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"troupe/backends/backendtest"
 	liveshell "troupe/backends/shell"
+	"troupe/internal/test/conformance"
 	"troupe/messages"
 )
 
@@ -26,7 +26,7 @@ func conformOfShells(t *testing.T, o liveshell.Options) {
 			if mode == roleArg {
 				cgroups(t)
 			}
-			backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+			conformance.Run(t, func(t *testing.T) conformance.Subject {
 				dir := keeperDir(t)
 				c := open(t, dir, mode)
 				t.Cleanup(func() {
@@ -40,7 +40,7 @@ func conformOfShells(t *testing.T, o liveshell.Options) {
 						t.Errorf("%v is left", left)
 					}
 				})
-				return backendtest.Subject{
+				return conformance.Subject{
 					Backend: liveshell.New(c, o), Engine: c, Reach: reach, Real: true, Shared: true, Terminals: o != liveshell.Options{},
 					Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 				}

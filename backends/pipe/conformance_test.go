@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"troupe/backends/backendtest"
-	"troupe/backends/backendtest/hostile"
-	"troupe/backends/engine/enginetest"
 	"troupe/backends/pipe"
-	"troupe/supervision_test/need"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/enginetest"
+	"troupe/internal/test/hostile"
+	"troupe/internal/test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	backendtest.Modes(t, modeVar, []backendtest.Mode{
+	conformance.Modes(t, modeVar, []conformance.Mode{
 		{Name: library, Needs: cgroups},
 		{Name: library + " " + noCgroups},
 		{Name: own, Needs: cgroups},
@@ -44,13 +44,13 @@ func TestConformance(t *testing.T) {
 }
 
 func conform(t *testing.T, mode string) {
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		e := enginetest.New(t, mode)
 		roots := 0
 		if need.Soak() {
 			roots = 120 // as F17 asks
 		}
-		return backendtest.Subject{
+		return conformance.Subject{
 			Backend: pipe.New(e, pipe.Options{}), Engine: e, Reach: e.Reach(t, mode), Real: true, Roots: roots,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"troupe/backends"
-	"troupe/backends/fake"
 	"troupe/backends/pipe"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

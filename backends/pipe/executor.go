@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"troupe/backends"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // executor is where the commands of one session run. Its state is guarded by the
@@ -29,7 +29,7 @@ func (p *executor) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Di
 
 // text is what the shell is given.
 func (p *executor) text(c backends.Command) string {
-	return shell.Prefixed(p.backend.options.Prefix, c.Text)
+	return shelltext.Prefixed(p.backend.options.Prefix, c.Text)
 }
 
 func (p *executor) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/fake"
 	"troupe/backends/pipe"
+	"troupe/internal/test/fake"
 	"troupe/messages"
 )
 

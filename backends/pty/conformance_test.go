@@ -4,12 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"troupe/backends/backendtest"
-	"troupe/backends/backendtest/hostile"
-	"troupe/backends/engine/enginetest"
 	"troupe/backends/pipe"
 	"troupe/backends/pty"
-	"troupe/supervision_test/need"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/enginetest"
+	"troupe/internal/test/hostile"
+	"troupe/internal/test/need"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 		conform(t, mode)
 		return
 	}
-	backendtest.Modes(t, modeVar, []backendtest.Mode{
+	conformance.Modes(t, modeVar, []conformance.Mode{
 		{Name: library, Needs: cgroups},
 		{Name: library + " " + noCgroups},
 		{Name: own, Needs: cgroups},
@@ -44,9 +44,9 @@ func TestConformance(t *testing.T) {
 }
 
 func conform(t *testing.T, mode string) {
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		e := enginetest.New(t, mode)
-		return backendtest.Subject{
+		return conformance.Subject{
 			Backend: pty.New(e, pipe.Options{}), Engine: e, Reach: e.Reach(t, mode), Real: true, Terminals: true,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"},
 		}

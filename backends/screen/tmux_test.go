@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // tmux is a terminal multiplexer of the test's own.

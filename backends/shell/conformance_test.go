@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"troupe/backends/backendtest"
-	"troupe/backends/backendtest/hostile"
 	"troupe/backends/shell"
+	"troupe/internal/test/conformance"
+	"troupe/internal/test/hostile"
 )
 
 func TestMain(m *testing.M) {
@@ -24,9 +24,9 @@ func TestConformance(t *testing.T) { conform(t, shell.Options{}) }
 func TestConformanceOnTerminals(t *testing.T) { conform(t, onTerminals) }
 
 func conform(t *testing.T, o shell.Options) {
-	backendtest.Run(t, func(t *testing.T) backendtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		r := newRig(t, o)
-		return backendtest.Subject{
+		return conformance.Subject{
 			Backend: r.backend, Engine: r.engine, Real: true, Shared: true, Terminals: r.terminal, Reach: r.engine.Features().Isolation,
 			Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // A shell that finds no driver ends, and does not look for it again and again.

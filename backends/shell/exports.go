@@ -3,7 +3,7 @@ package shell
 import (
 	"strings"
 
-	words "troupe/shell"
+	words "troupe/internal/shelltext"
 )
 
 // A shell keeps what it exports for its successor, behind each command: that is nearly

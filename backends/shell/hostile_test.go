@@ -8,8 +8,8 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/shell"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // hostileCount is how many tricks there are beside those of the probe, at least.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"troupe/backends"
-	words "troupe/shell"
+	words "troupe/internal/shelltext"
 )
 
 // text is what the shell is to run: what the command wants before, then its text, all of

@@ -3,8 +3,8 @@ package shell
 import (
 	"context"
 
+	words "troupe/internal/shelltext"
 	"troupe/messages"
-	words "troupe/shell"
 )
 
 // Snapshots make files of what users have set up for their shells, as package snapshot

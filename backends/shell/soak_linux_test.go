@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"troupe/backends/shell"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // kinds are the commands of the soak: a text, what it writes and its status.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // seatOf plays the engine for a shell on a terminal.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"troupe/backends/snapshot"
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 func bash(t *testing.T) string {

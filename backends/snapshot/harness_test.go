@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"troupe/backends"
-	"troupe/backends/engine/enginetest"
 	"troupe/backends/snapshot"
+	"troupe/internal/test/enginetest"
 	"troupe/messages"
 	"troupe/spill"
 )

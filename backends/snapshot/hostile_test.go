@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"troupe/backends/backendtest/hostile"
 	"troupe/backends/snapshot"
+	"troupe/internal/test/hostile"
 	"troupe/messages"
 )
 

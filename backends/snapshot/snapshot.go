@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"troupe/backends"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // Limit is how long the user's file may take, in all tries, and each check after it.
@@ -83,22 +83,22 @@ func New(engine backends.Engine, o Options) *Maker {
 // Without one the error says why, with the code unsupported and the reason snapshot; the
 // shell then starts without. Why there is none is remembered until the user's file changes.
 func (m *Maker) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
-	of := subject{path, shell.StartFile(shell.Kind(path), env)}
+	of := subject{path, shelltext.StartFile(shelltext.Kind(path), env)}
 	switch {
-	case runtime.GOOS == "windows" || len(shell.SnapshotRuns(path)) == 0:
-		return "", shell.NoSnapshot(fmt.Sprintf("the shell %s is none that can tell what is set up in it", path), "bash, zsh and sh can")
+	case runtime.GOOS == "windows" || len(shelltext.SnapshotRuns(path)) == 0:
+		return "", shelltext.NoSnapshot(fmt.Sprintf("the shell %s is none that can tell what is set up in it", path), "bash, zsh and sh can")
 	case !filepath.IsAbs(path) || !filepath.IsAbs(of.start):
-		return "", shell.NoSnapshot("the shell has no absolute path, or the environment has no HOME", "set them")
+		return "", shelltext.NoSnapshot("the shell has no absolute path, or the environment has no HOME", "set them")
 	}
 	r := m.result(of, env)
 	if r == nil {
-		return "", shell.NoSnapshot("this node is ending", "")
+		return "", shelltext.NoSnapshot("this node is ending", "")
 	}
 	select {
 	case <-r.done:
 		return r.file, r.why
 	case <-ctx.Done():
-		return "", shell.NoSnapshot("it was not waited for", "")
+		return "", shelltext.NoSnapshot("it was not waited for", "")
 	}
 }
 
@@ -177,15 +177,15 @@ func remove(name string) error {
 
 // build makes one: tell, write, try.
 func (m *Maker) build(of subject, env []string) (string, *messages.Error) {
-	text, why := m.tell(of, shell.SnapshotEnv(env))
+	text, why := m.tell(of, shelltext.SnapshotEnv(env))
 	if why != nil {
 		return "", why
 	}
 	file, err := m.write(of, text)
 	if err != nil {
-		return "", shell.NoSnapshot("it cannot be written: "+err.Error(), "see to it that the directory of this node has room")
+		return "", shelltext.NoSnapshot("it cannot be written: "+err.Error(), "see to it that the directory of this node has room")
 	}
-	if why := m.check(of, file, shell.SnapshotEnv(env)); why != nil {
+	if why := m.check(of, file, shelltext.SnapshotEnv(env)); why != nil {
 		_ = os.Remove(file)
 		return "", why
 	}
@@ -196,25 +196,25 @@ func (m *Maker) build(of subject, env []string) (string, *messages.Error) {
 // shell of one way ends without telling, the next way has what is left of the time.
 func (m *Maker) tell(of subject, env []string) (text string, why *messages.Error) {
 	until := time.Now().Add(m.options.Limit)
-	for _, argv := range shell.SnapshotRuns(of.shell) {
+	for _, argv := range shelltext.SnapshotRuns(of.shell) {
 		left := time.Until(until)
 		if left <= 0 {
 			break
 		}
-		ran := m.run(argv, env, left, messages.SeparateStreams, shell.MaxSnapshot+1) // an interactive shell complains about the terminal
+		ran := m.run(argv, env, left, messages.SeparateStreams, shelltext.MaxSnapshot+1) // an interactive shell complains about the terminal
 		if ran.failed != nil {
-			return "", shell.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
+			return "", shelltext.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
 		}
 		var unread *messages.Error
-		if text, unread = shell.Snapshot(shell.Kind(of.shell), ran.output); unread == nil {
+		if text, unread = shelltext.Snapshot(shelltext.Kind(of.shell), ran.output); unread == nil {
 			return text, nil
 		}
 		switch {
 		case ran.late():
-			return "", shell.NoSnapshot(fmt.Sprintf("%s did not come to its end within %s, and was killed", of.start, m.options.Limit), "see what it waits for when nobody answers")
+			return "", shelltext.NoSnapshot(fmt.Sprintf("%s did not come to its end within %s, and was killed", of.start, m.options.Limit), "see what it waits for when nobody answers")
 		case why != nil: // what the first says is what a user sees of their own shell
 		case len(ran.output) == 0:
-			why = shell.NoSnapshot(fmt.Sprintf("%s ended the shell, or made another program of it (%s)", of.start, ran.status), "see what it does when nobody is at a terminal")
+			why = shelltext.NoSnapshot(fmt.Sprintf("%s ended the shell, or made another program of it (%s)", of.start, ran.status), "see what it does when nobody is at a terminal")
 		default:
 			why = unread
 		}
@@ -225,7 +225,7 @@ func (m *Maker) tell(of subject, env []string) (text string, why *messages.Error
 // check tries a snapshot.
 func (m *Maker) check(of subject, file string, env []string) *messages.Error {
 	word := string(m.options.NewID())
-	read, try := shell.SnapshotChecks(of.shell, file, word)
+	read, try := shelltext.SnapshotChecks(of.shell, file, word)
 	for _, c := range []struct {
 		argv []string
 		want string
@@ -234,11 +234,11 @@ func (m *Maker) check(of subject, file string, env []string) *messages.Error {
 		ran := m.run(c.argv, env, m.options.Limit, messages.MergedStreams, maxSaid)
 		switch {
 		case ran.failed != nil:
-			return shell.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
+			return shelltext.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
 		case ran.late():
-			return shell.NoSnapshot("a command under it does not end", "look for what "+of.start+" sets up for every command")
+			return shelltext.NoSnapshot("a command under it does not end", "look for what "+of.start+" sets up for every command")
 		case ran.status != (messages.ExitStatus{}) || string(ran.output) != c.want:
-			return shell.NoSnapshot(fmt.Sprintf("%s (%s): %s", c.what, ran.status, said(ran.output)), "look for what "+of.start+" sets up for every command")
+			return shelltext.NoSnapshot(fmt.Sprintf("%s (%s): %s", c.what, ran.status, said(ran.output)), "look for what "+of.start+" sets up for every command")
 		}
 	}
 	return nil

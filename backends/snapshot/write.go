@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"troupe/shell"
+	"troupe/internal/shelltext"
 )
 
 // folder is the directory of snapshots in that of the node.
@@ -42,7 +42,7 @@ func (m *Maker) write(of subject, text string) (file string, err error) {
 	m.mu.Lock()
 	m.dir = filepath.Join(dir, folder)
 	m.mu.Unlock()
-	name := filepath.Join(folder, filePrefix+shell.Kind(of.shell)+"-"+string(m.options.NewID())+".sh")
+	name := filepath.Join(folder, filePrefix+shelltext.Kind(of.shell)+"-"+string(m.options.NewID())+".sh")
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err

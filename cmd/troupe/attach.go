@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/http/wire"
+	"troupe/client"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )

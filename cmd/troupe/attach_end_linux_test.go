@@ -7,7 +7,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

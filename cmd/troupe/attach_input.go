@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

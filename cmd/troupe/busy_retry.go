@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

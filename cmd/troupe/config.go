@@ -15,10 +15,10 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http"
-	"troupe/gateways/http/peer"
+	"troupe/internal/gateway/http"
+	"troupe/internal/gateway/http/peer"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // settings are those of the daemon, and how its clients find it: the defaults,
@@ -194,7 +194,7 @@ func (s *settings) read(m *Main) error {
 			return settingError(path, text, "shells."+name, fmt.Sprintf("shells.%s names no program; write %s = [\"/path/to/it\"]", name, name))
 		}
 	}
-	if err := shell.CheckPrefix(s.Prefix, "prefix"); err != nil {
+	if err := shelltext.CheckPrefix(s.Prefix, "prefix"); err != nil {
 		return settingError(path, text, "prefix", err.Message)
 	}
 	return s.absolute()

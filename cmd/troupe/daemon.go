@@ -17,8 +17,8 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
-	"troupe/gateways/http"
-	"troupe/journal"
+	"troupe/internal/gateway/http"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

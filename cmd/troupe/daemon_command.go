@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

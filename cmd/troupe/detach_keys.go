@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // detachScanner looks for the detach keys in what is typed, however the terminal sends them: a
@@ -63,7 +63,7 @@ func (l *detachScanner) filter(typed []byte) (pass []byte, left bool) {
 func (l *detachScanner) key(pass, key []byte) []byte {
 	means := key
 	if len(key) > 1 {
-		means = shell.TranslateKey(key, shell.KeyMode{})
+		means = shelltext.TranslateKey(key, shelltext.KeyMode{})
 	}
 	if l.matched > 0 && (len(means) == 0 || isModifier(key)) {
 		l.pending = append(l.pending, bytes.Clone(key)) // it goes up again, or Ctrl goes down: the next one counts
@@ -141,7 +141,7 @@ func controlKeys(text string) ([]byte, error) {
 		key := []byte(name)
 		if len(name) > 1 {
 			var err error
-			if key, err = shell.EncodeKey(name, shell.KeyMode{Pipe: true}); err != nil {
+			if key, err = shelltext.EncodeKey(name, shelltext.KeyMode{Pipe: true}); err != nil {
 				return nil, messages.Invalid("detach_keys", fmt.Sprintf("%q is no key; write letters and ctrl-LETTER, with commas between", name))
 			}
 		}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // Daemon and keeper are killed together: a job has the exit that was recorded, or

@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // mortal is a daemon that is killed, again and again, in one directory; its jobs

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 )
 
 // daemonFound is what doctor says of the daemon: where it would be, and whether

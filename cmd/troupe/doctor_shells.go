@@ -15,8 +15,8 @@ import (
 
 	"troupe/backends"
 	"troupe/backends/snapshot"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 	"troupe/spill"
 )
 
@@ -58,7 +58,7 @@ func shells(snapshots map[string]*snapshotFound) []shellFound {
 
 // placeOf is where a shell is, "" if nowhere: doctor looks where run does.
 func placeOf(name string) string {
-	if path := shell.Find(name, []string{"PATH=" + os.Getenv("PATH")}, executable); filepath.IsAbs(path) {
+	if path := shelltext.Find(name, []string{"PATH=" + os.Getenv("PATH")}, executable); filepath.IsAbs(path) {
 		return path
 	}
 	return ""
@@ -106,7 +106,7 @@ func trySnapshots(engine backends.Engine, store *spill.Disk, on bool) map[string
 		if path == "" {
 			continue
 		}
-		f := &snapshotFound{State: "made", File: shell.StartFile(shell.Kind(path), os.Environ())}
+		f := &snapshotFound{State: "made", File: shelltext.StartFile(shelltext.Kind(path), os.Environ())}
 		found[name] = f
 		if !on {
 			f.State = "off"

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // Twenty jobs flood their outputs: neither keeper nor daemon grows, the disk holds

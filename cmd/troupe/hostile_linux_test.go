@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 const nobody = 65534

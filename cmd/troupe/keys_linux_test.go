@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // asksFor changes its terminal as each line of a file says, and prints as hexadecimal

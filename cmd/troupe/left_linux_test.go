@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // The processes of a troupe that was killed are ended by the next run, where they

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

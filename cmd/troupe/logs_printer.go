@@ -10,8 +10,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/http/wire"
+	"troupe/client"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )

@@ -15,13 +15,13 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
-	"troupe/dialects/core"
-	"troupe/gateways/http"
-	"troupe/gateways/http/client"
-	"troupe/gateways/mcp"
-	"troupe/gateways/mcp/web"
+	"troupe/client"
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/http"
+	"troupe/internal/gateway/mcp"
+	"troupe/internal/gateway/mcp/web"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // mcpFlags are the flags of mcp as they were typed.
@@ -138,7 +138,7 @@ func (f *mcpFlags) check() error {
 // mcpScope is the scope below which each client has its own: that of the job in which
 // we run, or mcp.
 func (m *Main) mcpScope() messages.ScopePath {
-	if outer, ok := m.getenv(shell.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
+	if outer, ok := m.getenv(shelltext.ScopeVar); ok && messages.ScopePath(outer).Check() == nil {
 		return messages.ScopePath(outer)
 	}
 	return "mcp"

@@ -13,8 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/gateways/mcp"
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp"
 )
 
 // The revisions of the protocol: the last one with sessions, and the one without.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/shell"
+	"troupe/internal/dialect/core"
+	"troupe/internal/shelltext"
 )
 
 // configures writes a configuration that only programs have to which it is given.
@@ -47,7 +47,7 @@ func TestMCPSurroundings(t *testing.T) {
 			have[key] = value
 		}
 		want := map[string]string{"PWD": server.Dir}
-		for _, entry := range shell.NonInteractive(true) {
+		for _, entry := range shelltext.NonInteractive(true) {
 			if key, value, _ := strings.Cut(entry, "="); name != "a terminal" {
 				want[key] = value
 			}

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
+	"troupe/internal/dialect/core"
 )
 
 // person answers what a command asks for.

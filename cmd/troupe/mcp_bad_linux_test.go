@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
+	"troupe/internal/dialect/core"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // What is wrong with the parameters of a tool is said by their names, with a code that

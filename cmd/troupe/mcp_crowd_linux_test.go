@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/supervision_test/need"
+	"troupe/internal/dialect/core"
+	"troupe/internal/test/need"
 )
 
 // Many clients at once, over HTTP and stdio, see their own jobs and outputs and nobody

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/supervision_test/need"
+	"troupe/internal/dialect/core"
+	"troupe/internal/test/need"
 )
 
 // chore is one command of a day, and what it must answer.

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/mcp"
+	"troupe/internal/artifact"
+	"troupe/internal/gateway/mcp"
 	"troupe/messages"
-	"troupe/spill/artifact"
 )
 
 // coreDialect is troupe's own: its tools are those of the gateway.

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/mcp"
+	"troupe/internal/gateway/mcp"
 )
 
 // says calls a tool of a dialect, and gives what a model sees.

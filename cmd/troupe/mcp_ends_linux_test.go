@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
+	"troupe/internal/dialect/core"
 )
 
 // stubborn is a command whose tree does not want to end: one in its own session, one

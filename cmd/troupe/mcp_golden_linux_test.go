@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/dialecttest"
+	"troupe/internal/test/dialect"
 )
 
 // protocol is what a client writes to a server of a dialect, and what it gets, as it is on

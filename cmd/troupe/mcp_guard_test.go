@@ -9,9 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http"
-	"troupe/gateways/mcp/tasks"
-	"troupe/gateways/mcp/web"
+	"troupe/internal/gateway/http"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/internal/gateway/mcp/web"
 )
 
 // Behind the guard of the API who has the token is served, in each revision, and

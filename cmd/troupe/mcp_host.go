@@ -9,8 +9,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/mcp"
+	"troupe/client"
+	"troupe/internal/gateway/mcp"
 	"troupe/messages"
 )
 

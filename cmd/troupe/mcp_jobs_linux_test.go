@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/dialect/core"
+	"troupe/internal/test/need"
 	"troupe/messages"
-	"troupe/supervision_test/need"
 )
 
 // reply is what a call answers that something else is done beside.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/mcp"
+	"troupe/client"
+	"troupe/internal/gateway/mcp"
 	"troupe/messages"
 )
 

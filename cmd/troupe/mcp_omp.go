@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"troupe/backends/disk"
-	"troupe/dialects/omp"
-	"troupe/gateways/mcp"
+	"troupe/internal/artifact"
+	"troupe/internal/dialect/omp"
+	"troupe/internal/gateway/mcp"
+	"troupe/internal/shelltext"
+	"troupe/internal/shelltext/minimize"
+	"troupe/internal/shelltext/urls"
 	"troupe/messages"
-	"troupe/shell"
-	"troupe/shell/minimize"
-	"troupe/shell/urls"
-	"troupe/spill/artifact"
 )
 
 // ompSettings are those of the dialect omp; what is absent is the family's default, but
@@ -43,7 +43,7 @@ type ompSettings struct {
 	RulesOf             []string       `toml:"rule_files"`
 }
 
-// rule is a shell.Rule.
+// rule is a shelltext.Rule.
 type rule struct {
 	Pattern string `toml:"pattern"`
 	Flags   string `toml:"flags"`
@@ -120,7 +120,7 @@ func (c *ompSettings) dialect(s *dialectFactory) (omp.Settings, error) {
 	o.ShellPath, o.ShellPrefix, o.OneShot, o.PassEnv, o.Quota = c.Shell, s.prefix, c.OneShot, s.pass, s.quota
 	o.Interceptor, o.SearchTool = c.Intercept, c.SearchTool
 	for _, r := range c.Rules {
-		o.Rules = append(o.Rules, shell.Rule(r))
+		o.Rules = append(o.Rules, shelltext.Rule(r))
 	}
 	o.Minimizer.Enabled = c.Minimize == nil || *c.Minimize
 	o.Minimizer.Only, o.Minimizer.Except = c.MinimizeOnly, c.MinimizeExcept
@@ -145,7 +145,7 @@ func (c *ompSettings) routers() []urls.Router {
 	}
 	for _, r := range []struct {
 		roots []string
-		make  func(shell.Files, ...string) urls.Directory
+		make  func(shelltext.Files, ...string) urls.Directory
 	}{{c.Agents, urls.Agents}, {c.Plans, urls.Plans}, {c.Memories, urls.Memories}, {c.RulesOf, urls.Rules}} {
 		if len(r.roots) > 0 {
 			routers = append(routers, r.make(disk.Files{}, r.roots...))

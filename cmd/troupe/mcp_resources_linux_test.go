@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
+	"troupe/internal/dialect/core"
 )
 
 // watching is what a client hears beside its answers.

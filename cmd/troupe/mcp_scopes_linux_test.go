@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/dialects/core"
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/dialect/core"
 	"troupe/messages"
 )
 

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/mcp/tasks"
+	"troupe/internal/gateway/mcp/tasks"
 )
 
 // scribe is a client of MCP that writes what it likes.

@@ -7,11 +7,11 @@ import (
 	"strconv"
 
 	"troupe/backends/disk"
-	"troupe/dialects/copilot"
-	"troupe/dialects/opencode"
-	"troupe/gateways/mcp"
-	"troupe/shell"
-	"troupe/spill/artifact"
+	"troupe/internal/artifact"
+	"troupe/internal/dialect/copilot"
+	"troupe/internal/dialect/opencode"
+	"troupe/internal/gateway/mcp"
+	"troupe/internal/shelltext"
 )
 
 // copilotSettings are those of the dialect copilot; what is absent is the family's default.
@@ -31,7 +31,7 @@ func (s *dialectFactory) copilot() (*mcp.Dialect, error) {
 		Shell: copilot.Bash(c.Profile), SpawnBackend: c.Process, NoNotifications: c.Quiet, InitialWait: c.InitialWait.Duration,
 		DetachedDir: c.DetachedLogs, DetachedName: c.DetachedNames, PassEnv: s.pass, Quota: s.quota,
 	}
-	protected := shell.Protected{Self: os.Getpid(), Ancestors: ancestors()}
+	protected := shelltext.Protected{Self: os.Getpid(), Ancestors: ancestors()}
 	return &mcp.Dialect{
 		Tools: copilot.New(copilot.Options{Settings: settings, Env: s.env}).Tools(),
 		Open: func(at mcp.Place) (mcp.Session, error) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // tsSteps is how many steps the day of tools/node/day has at least: one that ends early

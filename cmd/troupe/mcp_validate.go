@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"troupe/backends/disk"
-	"troupe/dialects/copilot"
-	"troupe/dialects/omp"
+	"troupe/internal/dialect/copilot"
+	"troupe/internal/dialect/omp"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // settingsChecker finds what is wrong with the settings of a dialect before anything is started
@@ -63,7 +63,7 @@ func (c *settingsChecker) directories(setting string, paths []string) {
 
 // shell is one that can be executed.
 func (c *settingsChecker) shell(setting, path string) {
-	_, bad := shell.Select(shell.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
+	_, bad := shelltext.Select(shelltext.Setting{Path: path, Where: setting}, c.env, func(path string) bool {
 		info, err := (disk.Files{}).Stat(path)
 		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 	})
@@ -126,7 +126,7 @@ func (c *settingsChecker) rule(setting string, nth int, r rule) {
 		why = "no tool; name the one that is to be used instead"
 	case r.Message == "":
 		why = "no message; write what the model is told"
-	case len(shell.Compile([]shell.Rule{shell.Rule(r)})) == 0:
+	case len(shelltext.Compile([]shelltext.Rule{shelltext.Rule(r)})) == 0:
 		why = fmt.Sprintf("the pattern %q with the flags %q, which is no regular expression (RE2: it does not look ahead or behind; flags are of JavaScript)", r.Pattern, r.Flags)
 	}
 	if why != "" && c.err == nil {

@@ -9,7 +9,7 @@ import (
 
 	"troupe"
 	"troupe/backends"
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"troupe/gateways/http"
+	"troupe/internal/gateway/http"
 )
 
 // Bounds of those who look at the numbers.

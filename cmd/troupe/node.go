@@ -18,8 +18,8 @@ import (
 	"troupe"
 	"troupe/actors"
 	"troupe/backends/keeper"
-	"troupe/gateways/webhook"
-	"troupe/journal"
+	"troupe/internal/gateway/webhook"
+	"troupe/internal/journal"
 	"troupe/messages"
 	"troupe/spill"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/webhook"
+	"troupe/internal/gateway/webhook"
 )
 
 // receiver is what is behind a URL.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // mounted is a file system of so many bytes, for a TMPDIR.

@@ -5,7 +5,7 @@ import (
 
 	"troupe/actors"
 	"troupe/backends/keeper"
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 	"troupe/spill"
 )

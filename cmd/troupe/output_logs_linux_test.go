@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/journal"
+	"troupe/internal/journal"
 	"troupe/messages"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"troupe/gateways/http/peer"
+	"troupe/internal/gateway/http/peer"
 	"troupe/messages"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"troupe"
 	"troupe/backends/keeper"
-	"troupe/gateways/http"
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/gateway/http"
 	"troupe/messages"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

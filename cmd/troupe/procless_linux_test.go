@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // apart runs a text of a shell in a pid namespace of its own, beside a /proc that is not

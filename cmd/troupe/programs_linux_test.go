@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // typed is what somebody types when he sees a text.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"troupe"
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

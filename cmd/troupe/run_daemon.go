@@ -13,8 +13,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/http/wire"
+	"troupe/client"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 	"troupe/spill/view"
 )

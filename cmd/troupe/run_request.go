@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // request makes the request of the flags and arguments. Nothing is started for
@@ -38,7 +38,7 @@ func (m *Main) request(f *runFlags, args []string, argv bool) (messages.RunComma
 		r.EnvPolicy, r.BaseEnv = policy, nil
 	}
 	r.Session = messages.SessionID(f.session)
-	if outer, ok := m.getenv(shell.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
+	if outer, ok := m.getenv(shelltext.ScopeVar); ok && f.scope == "" && messages.ScopePath(outer).Check() == nil {
 		r.Scope = messages.ScopePath(outer)
 	}
 	for _, fill := range []func(*messages.RunCommand) error{

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"troupe/gateways/http/client"
+	"troupe/client"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // forSession makes the request for the daemon one for a session: what we are is what a
@@ -68,7 +68,7 @@ func (g *foreground) openSession(c *client.Client) (info messages.SessionInfo, o
 
 // inside says whether we are a command of the session.
 func (g *foreground) inside(info messages.SessionInfo) bool {
-	scope, _ := g.main.getenv(shell.ScopeVar)
-	session, _ := g.main.getenv(shell.SessionVar)
+	scope, _ := g.main.getenv(shelltext.ScopeVar)
+	session, _ := g.main.getenv(shelltext.SessionVar)
 	return scope == string(info.Scope) && session == string(info.Session)
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"troupe/backends/pty"
-	"troupe/gateways/http/client"
+	"troupe/client"
 	"troupe/messages"
 )
 

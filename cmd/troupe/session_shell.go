@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // liveShell is the shell of a session that is opened and names none: that of the
@@ -24,14 +24,14 @@ func (m *Main) liveShell() (string, error) {
 	}
 	own, _ := m.getenv("SHELL")
 	host := m.Env
-	if name := filepath.Base(own); name != shell.Bash && name != shell.Zsh { // a restricted one cannot
+	if name := filepath.Base(own); name != shelltext.Bash && name != shelltext.Zsh { // a restricted one cannot
 		host = slices.DeleteFunc(slices.Clone(host), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
 	}
-	choice, refused := shell.Select(shell.Setting{Path: s.Shell, Where: "shell in " + s.file}, host, executable)
+	choice, refused := shelltext.Select(shelltext.Setting{Path: s.Shell, Where: "shell in " + s.file}, host, executable)
 	if refused != nil {
 		return "", refused
 	}
-	if s.Shell == "" && choice.Path != own && filepath.Base(choice.Path) == shell.Bash {
+	if s.Shell == "" && choice.Path != own && filepath.Base(choice.Path) == shelltext.Bash {
 		return "", nil
 	}
 	return choice.Path, nil

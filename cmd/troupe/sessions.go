@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/client"
-	"troupe/gateways/http/wire"
+	"troupe/client"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"troupe/backends/engine"
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe"
-	"troupe/gateways/http"
+	"troupe/internal/gateway/http"
 	"troupe/messages"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // tmux is a terminal multiplexer of the test's own: its windows are terminals at which

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

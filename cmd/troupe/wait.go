@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/dialects/core"
-	"troupe/gateways/http/wire"
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/http/wire"
 	"troupe/messages"
 )
 

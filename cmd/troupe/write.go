@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"troupe/gateways/http/wire"
+	"troupe/internal/gateway/http/wire"
+	"troupe/internal/shelltext"
 	"troupe/messages"
-	"troupe/shell"
 )
 
 // writeFlags are the flags of write as they were typed.
@@ -55,7 +55,7 @@ func (f *writeFlags) check(a *daemonCommand) error {
 	case keys && (f.paste || len(a.args) > 1):
 		return messages.Invalid("keys", "--keys and a text are two things to write; give one of them")
 	case keys:
-		_, err := shell.EncodeKeys(f.keys, shell.KeyMode{Kitty: shell.Disambiguate | shell.AllKeys})
+		_, err := shelltext.EncodeKeys(f.keys, shelltext.KeyMode{Kitty: shelltext.Disambiguate | shelltext.AllKeys})
 		return err
 	case len(a.args) == 1 && (f.paste || !f.eof) && isTerminal(a.main.In):
 		e := messages.Invalid("input", "there is nothing to write")

@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"troupe/supervision_test/need"
+	"troupe/internal/test/need"
 )
 
 // suite is the conformance suite of MCP, as its authors publish it.

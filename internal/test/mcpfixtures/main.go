@@ -13,8 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"troupe/gateways/mcp/tasks"
-	"troupe/gateways/mcp/web"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/internal/gateway/mcp/web"
 )
 
 // readTimeout bounds how long the suite may take to send the header of a request.

@@ -1,0 +1,278 @@
+// Package client speaks to a daemon in its own words: one method for each route
+// of the HTTP API, with the requests and records of package messages. Errors of
+// the daemon are *messages.Error, with its code; an error without one is of the
+// connection, or of the context.
+//
+//	c, err := client.Dial(ctx, socket)
+//	result, err := c.Run(ctx, messages.RunCommand{Text: "make test"})
+//	events := c.Events(ctx, messages.Subscribe{Now: true})
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	slash "path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"troupe/internal/gateway/http/peer"
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// ErrNoDaemon says that nobody listens at the socket.
+var ErrNoDaemon = errors.New("no daemon")
+
+// Client is safe for concurrent use.
+type Client struct {
+	http  transport
+	base  string
+	token string
+
+	daemon string // its version
+}
+
+// Dial connects to the daemon of a socket and asks whether it is well. A socket
+// that another user has made, or keeps from us, is refused. Where nobody listens
+// the error is ErrNoDaemon.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	if err := peer.CheckPath(socket); err != nil {
+		return nil, err
+	}
+	c := &Client{base: "http://troupe"}
+	c.http.dial = func(ctx context.Context) (net.Conn, error) { return connect(ctx, socket) }
+	about, err := c.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.daemon = about.Version
+	return c, nil
+}
+
+// DialTCP is a client of a daemon that listens on a loopback address.
+func DialTCP(ctx context.Context, address, token string) (*Client, error) {
+	c := &Client{base: "http://" + address, token: token}
+	c.http.dial = func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", address)
+	}
+	about, err := c.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.daemon = about.Version
+	return c, nil
+}
+
+type forKey struct{}
+
+// WithCaller is a context in which requests are for somebody whom we serve: he is a client with
+// bounds of his own.
+func WithCaller(ctx context.Context, whom string) context.Context {
+	return context.WithValue(ctx, forKey{}, whom)
+}
+
+// connect opens a connection to a socket of our own user.
+func connect(ctx context.Context, socket string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	var why syscall.Errno
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w listens at %s", ErrNoDaemon, socket)
+	case errors.As(err, &why) && (errors.Is(why, fs.ErrPermission) || why == syscall.ENOTDIR):
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
+			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
+		}
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // it is we who lack something
+		return nil, &messages.Error{
+			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "no connection to the daemon can be opened: " + why.Error(),
+			Hint: "raise the limit of open files (ulimit -n) of this process",
+		}
+	case err != nil:
+		return nil, err
+	}
+	if _, err := peer.Check(conn.(*net.UnixConn)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() error {
+	c.http.close()
+	return nil
+}
+
+// request makes a request; body nil is none.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	if job, does := strays(path); does {
+		return nil, messages.NoSuchJob(messages.JobID(job))
+	}
+	var from io.Reader
+	if body != nil {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(body); err != nil {
+			return nil, err
+		}
+		from = &b
+	}
+	where := c.base + path
+	if len(query) > 0 {
+		where += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, where, from)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if whom, _ := ctx.Value(forKey{}).(string); whom != "" {
+		r.Header.Set(wire.ForHeader, whom)
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return r, nil
+}
+
+// do sends a request and returns a reply that is no error. Who asks too often is
+// told when to ask again, before anything was done for him, and so he does.
+func (c *Client) do(r *http.Request) (*http.Response, error) {
+	for {
+		reply, err := c.http.roundTrip(r)
+		if err != nil {
+			if ctx := r.Context(); ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, err
+		}
+		if reply.StatusCode < http.StatusBadRequest {
+			return reply, nil
+		}
+		err = c.explained(refusal(reply))
+		_ = reply.Body.Close()
+		again := retryAfter(reply)
+		if !errors.Is(err, tooOften) || again == 0 {
+			return nil, err
+		}
+		select {
+		case <-time.After(again):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		if r.GetBody == nil {
+			continue
+		}
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// explained has a refusal of what a daemon does not know say why it does not: all that
+// we ask is known to one of our own build.
+func (c *Client) explained(err error) error {
+	var e *messages.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	unknown := e.Code == messages.InvalidParams && (strings.HasSuffix(e.Message, " is no field of this request") || strings.HasSuffix(e.Message, " is no parameter of this request"))
+	if unknown {
+		e.Code = messages.Unsupported // nobody has typed that
+	}
+	if unknown || errors.Is(e, noRoute) {
+		e.Message = fmt.Sprintf("the daemon, troupe %s, is of an older build and does not know this: %s", c.daemon, e.Message)
+		e.Hint = "restart it: troupe shutdown ends it, its jobs go on, and the next one is of this build"
+	}
+	return err
+}
+
+var tooOften = &messages.Error{Code: messages.ResourceExhausted, Reason: "rate"}
+
+// maxRetryAfter bounds what a reply may make us wait: a bucket is full again then.
+const maxRetryAfter = 5 * time.Second
+
+// retryAfter is when a request may be sent again; 0: that is not said.
+func retryAfter(reply *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(reply.Header.Get("Retry-After"))
+	if err != nil || seconds <= 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
+
+// maxError bounds the body of an error.
+const maxError = 64 << 10
+
+// refusal is the error in a reply.
+func refusal(reply *http.Response) error {
+	var body wire.ErrorBody
+	b, err := io.ReadAll(io.LimitReader(reply.Body, maxError))
+	if err == nil {
+		err = json.Unmarshal(b, &body)
+	}
+	if err != nil || body.Error.Code == "" {
+		return fmt.Errorf("the daemon answered %s, which is no error of its own", reply.Status)
+	}
+	return &body.Error
+}
+
+// ask sends a request and decodes its reply.
+func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (T, error) {
+	var out T
+	r, err := c.request(ctx, method, path, query, body)
+	if err != nil {
+		return out, err
+	}
+	return answer[T](c, r)
+}
+
+func answer[T any](c *Client, r *http.Request) (T, error) {
+	var out T
+	reply, err := c.do(r)
+	if err != nil {
+		return out, err
+	}
+	defer reply.Body.Close()
+	b, err := io.ReadAll(reply.Body)
+	if result, is := any(&out).(*wire.Result); err == nil && is { // it looks for itself
+		err = result.UnmarshalJSON(b)
+	} else if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("the daemon's reply cannot be read: %w", err)
+	}
+	return out, nil
+}
+
+// jobsPath is that of all jobs.
+const jobsPath = "/v1/jobs/"
+
+// of is the path of something of a job.
+func of(job messages.JobID, what ...string) string {
+	return jobsPath + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
+}
+
+// strays reports whether the name of a job leads a path elsewhere, as ".." does: the
+// daemon would look for something else. No job has such a name.
+func strays(path string) (job string, does bool) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, jobsPath), "/")
+	job, err := url.PathUnescape(name)
+	return job, err == nil && strings.HasPrefix(path, jobsPath) && job != "" && slash.Clean("/"+job) != "/"+job
+}

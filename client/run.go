@@ -1,0 +1,253 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// Option changes how a run is asked for.
+type Option func(*options)
+
+type options struct {
+	text    int
+	started func(messages.JobID)
+}
+
+// WithText asks for the end of what the job wrote, at most so many bytes of it,
+// with its result.
+func WithText(most int) Option { return func(o *options) { o.text = most } }
+
+// WithID asks to be told the job's ULID while it runs, so that its output can be
+// followed. It is not told for a run that joins another's by its Key. The
+// function is called in Run, which goes on when it returns.
+func WithID(told func(messages.JobID)) Option { return func(o *options) { o.started = told } }
+
+// Run runs one command and returns its record: finished, or, if it was promoted
+// or asked for in the background, running. When ctx ends first the job is
+// stopped, unless it goes on in the background.
+func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option) (wire.Result, error) {
+	var o options
+	for _, option := range with {
+		option(&o)
+	}
+	if o.started != nil {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+				if at := header.Get("Location"); code == http.StatusProcessing && at != "" {
+					o.started(messages.JobID(path.Base(at)))
+				}
+				return nil
+			},
+		})
+	}
+	body := wire.NewRun(r)
+	if err := body.Encodable(); err != nil {
+		return wire.Result{}, err
+	}
+	query := url.Values{}
+	if o.text > 0 {
+		query.Set("text", strconv.Itoa(o.text))
+	}
+	request, err := c.request(ctx, http.MethodPost, "/v1/jobs", query, body)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	if r.Key != "" {
+		request.Header.Set(wire.KeyHeader, r.Key)
+	}
+	if o.started != nil {
+		request.Header.Set("Prefer", wire.Processing)
+	}
+	return answer[wire.Result](c, request)
+}
+
+// Job finds a job by its id, its ULID or its name.
+func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	job, err := ask[wire.Job](ctx, c, http.MethodGet, of(id), nil, nil)
+	return job.Job, err
+}
+
+// Jobs lists the jobs at and below a scope ("": all), the finished ones too if
+// asked, oldest first, and the tasks that a host has announced.
+func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobList, error) {
+	query := url.Values{}
+	if r.Scope != "" {
+		query.Set("scope", string(r.Scope))
+	}
+	if r.Finished {
+		query.Set("finished", "true")
+	}
+	if len(r.States) > 1 {
+		return messages.JobList{}, messages.Invalid("state", "the daemon lists one state at a time")
+	}
+	if len(r.States) == 1 {
+		query.Set("state", string(r.States[0]))
+	}
+	list, err := ask[wire.JobList](ctx, c, http.MethodGet, "/v1/jobs", query, nil)
+	return messages.JobList{Jobs: wire.Records(list.Jobs), Tasks: list.Tasks}, err
+}
+
+// Remove forgets a finished job and its output, and returns its record.
+func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	job, err := ask[wire.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
+	return job.Job, err
+}
+
+// RemoveAll forgets finished jobs and their output: it returns the records of those
+// that were, and why others were not. An error is what ended it.
+func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed []messages.Job, refused []error, err error) {
+	for some := range slices.Chunk(ids, wire.MaxRemoved) {
+		out, err := ask[wire.Removed](ctx, c, http.MethodPost, "/v1/remove", nil, wire.NewRemove(some))
+		if errors.Is(err, noRoute) {
+			out, err = c.removeEach(ctx, some)
+		}
+		removed = append(removed, wire.Records(out.Jobs)...)
+		for i := range out.Refused {
+			refused = append(refused, &out.Refused[i].Error)
+		}
+		if err != nil {
+			return removed, refused, err
+		}
+	}
+	return removed, refused, nil
+}
+
+// noRoute is what a daemon says of which it does not know the route, as an older one does.
+var noRoute = &messages.Error{Code: messages.NotFound, Reason: "route"}
+
+// removeEach asks a daemon that removes one job at a time.
+func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out wire.Removed, err error) {
+	for _, id := range ids {
+		job, err := c.Remove(ctx, id)
+		var refused *messages.Error
+		switch {
+		case err == nil:
+			out.Jobs = append(out.Jobs, wire.Job{Job: job})
+		case errors.As(err, &refused):
+			out.Refused = append(out.Refused, wire.Refused{Job: string(id), Error: *refused})
+		default:
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Stop ends a job, or with a scope all jobs of it or of one of its sessions. It
+// returns when nothing of their trees is left but the survivors.
+func (c *Client) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	body := wire.Stop{Scope: string(r.Scope), Session: string(r.Session), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
+	path := "/v1/stop"
+	if r.Job != "" {
+		path, body.Scope, body.Session = of(r.Job, "stop"), "", ""
+	}
+	out, err := ask[wire.Stopped](ctx, c, http.MethodPost, path, nil, body)
+	return messages.CommandStopped{Jobs: out.Jobs, Survivors: out.Survivors, Already: out.Already}, err
+}
+
+// Signal sends a signal to a job's main process, or to all of its tree.
+func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
+	return c.done(ctx, of(r.Job, "signal"), wire.Signal{Signal: r.Signal, Tree: r.Tree})
+}
+
+// Promote lets a foreground job go on in the background; with r.Keep, which a person
+// wants, it stays when the client of its scope leaves.
+func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
+	job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
+	return job.Job, err
+}
+
+// Deadline changes a job's deadline.
+func (c *Client) Deadline(ctx context.Context, r messages.ChangeDeadline) error {
+	return c.done(ctx, of(r.Job, "deadline"), wire.NewDeadline(r))
+}
+
+// Input writes to a job's standard input and returns how much of it the kernel
+// has taken since the job's start.
+func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(r.Job, "input"), nil, wire.NewInput(r.Data, r.Raw))
+	return out.Through, err
+}
+
+// Type types keys (docs/commands.md) at a job, as its program expects them then, and
+// returns what Input does.
+func (c *Client) Type(ctx context.Context, id messages.JobID, keys string) (int64, error) {
+	return c.encode(ctx, id, wire.Input{Keys: &keys})
+}
+
+// Paste pastes a text into a job, in brackets where its program asks for them, and
+// returns what Input does.
+func (c *Client) Paste(ctx context.Context, id messages.JobID, text string) (int64, error) {
+	return c.encode(ctx, id, wire.Input{Paste: &text})
+}
+
+// encode has the daemon make the bytes of a text that JSON can carry.
+func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input) (int64, error) {
+	if err := body.Encodable(); err != nil {
+		return 0, err
+	}
+	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(id, "input"), nil, body)
+	return out.Through, err
+}
+
+// CloseInput ends a job's standard input.
+func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
+	return c.done(ctx, of(id, "close-input"), wire.Empty{})
+}
+
+// Hold holds a job back, which blocks on its own full pipe then, until release is
+// called or we vanish.
+func (c *Client) Hold(ctx context.Context, id messages.JobID) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, err := c.request(ctx, http.MethodPost, of(id, "hold"), nil, wire.Empty{})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	reply, err := c.do(r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return func() { cancel(); _ = reply.Body.Close() }, nil
+}
+
+// Resize gives a job's terminal another size.
+func (c *Client) Resize(ctx context.Context, r messages.ResizeTerminal) error {
+	return c.done(ctx, of(r.Job, "resize"), wire.Resize(r.Size))
+}
+
+// HandOver moves a live job to another scope.
+func (c *Client) HandOver(ctx context.Context, r messages.HandOver) error {
+	return c.done(ctx, of(r.Job, "handover"), wire.HandOver{To: string(r.To)})
+}
+
+func (c *Client) done(ctx context.Context, path string, body any) error {
+	_, err := ask[wire.Acknowledged](ctx, c, http.MethodPost, path, nil, body)
+	return err
+}
+
+// Await waits until any or all of some jobs meet a condition.
+func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	out, err := ask[wire.WaitResult](ctx, c, http.MethodPost, "/v1/wait", nil, wire.NewAwait(r))
+	return messages.WaitEnded{
+		Satisfied: out.Satisfied, TimedOut: out.TimedOut, Impossible: out.Impossible, Met: out.Met, Jobs: wire.Records(out.Jobs),
+	}, err
+}
+
+// graceQuery puts a grace into a query.
+func graceQuery(query url.Values, d time.Duration) {
+	if ms := wire.GraceMS(d); ms != nil {
+		query.Set("grace_ms", strconv.FormatInt(*ms, 10))
+	}
+}

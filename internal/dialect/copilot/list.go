@@ -1,0 +1,247 @@
+package copilot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// List shows the shells and the detached commands (R-235).
+func (s *Session) List(ctx context.Context) (dialect.Result, error) {
+	var texts []string
+	tasks := []Task{}
+	for _, e := range s.all() {
+		s.mu.Lock()
+		st, sh := e.standing(), s.shells[e.id]                                                  // of one moment: the line and the task tell the same
+		if _, read := e.out.read(); st.stopped || st.over && sh == nil && !e.detached && read { // there is nothing more to it
+			s.mu.Unlock()
+			continue
+		}
+		l := Listed{
+			ID: e.id, Command: e.command, Mode: ModeSync, AttachmentMode: Attached, Status: st.status, Ended: st.over, Code: st.exit, Why: st.why,
+			Elapsed: e.until(st, s.options.Now()), Commands: 1,
+		}
+		if e.async {
+			l.Mode = ModeAsync
+		}
+		if e.detached {
+			l.AttachmentMode = Detached
+		}
+		if sh != nil {
+			l.Commands = sh.commands
+		}
+		s.mu.Unlock()
+		t := s.task(ctx, e, st)
+		job := s.lookUp(ctx, e, st)
+		l.PID, l.Unread, t.PID = job.PID, unread(e, job), job.PID
+		texts, tasks = append(texts, l.Text()), append(tasks, t)
+	}
+	if err := ctx.Err(); err != nil {
+		return dialect.Result{}, err
+	}
+	if len(texts) == 0 {
+		texts = []string{listNone}
+	}
+	return dialect.Result{Text: strings.Join(texts, "\n"), Details: &struct {
+		Shells []Task `json:"shells"`
+	}{tasks}}, nil
+}
+
+// all are the tasks, as they began.
+func (s *Session) all() []*execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.order)
+}
+
+// until is how long a command has run.
+func (e *execution) until(st shellState, now time.Time) time.Duration {
+	if st.over {
+		now = st.at
+	}
+	return max(0, now.Sub(e.began))
+}
+
+// lookUp is the record of a command: the last one, or as it is now.
+func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messages.Job {
+	if st.over {
+		return st.record
+	}
+	job, err := s.options.Host.Job(ctx, e.job())
+	if err != nil {
+		return st.record
+	}
+	return job
+}
+
+// unread says whether a command has written something that nobody has read, or has ended
+// and nobody was told.
+func unread(e *execution, job messages.Job) bool {
+	from, all := e.out.read()
+	if all {
+		return false
+	}
+	for _, o := range job.Output {
+		if o.Bytes > from {
+			return true
+		}
+	}
+	return job.State.Ended()
+}
+
+// task is the view of a command as it stands, without its process. What it prints is
+// looked at later: then of one that has ended all is there.
+func (s *Session) task(ctx context.Context, e *execution, st shellState) Task {
+	progress := s.progress(ctx, e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := Task{
+		Type: "shell", ID: e.id, Description: e.description, Status: st.status, StartedAt: e.began, Command: e.command, LogPath: e.logPath,
+		AttachmentMode: Attached, ExecutionMode: e.mode(), CanPromoteToBackground: e.promotable(), Progress: progress,
+	}
+	if e.detached {
+		t.AttachmentMode = Detached
+	}
+	if st.over {
+		at := st.at
+		t.CompletedAt = &at
+	}
+	return t
+}
+
+// Heard says whether a tool has told of the end of the last command of an id: a host that
+// gives notices to the model leaves out one of that.
+func (s *Session) Heard(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.tasks[id]
+	if e == nil || !e.ended {
+		return false
+	}
+	_, all := e.out.read()
+	return all
+}
+
+// promotable says whether a command can be sent to the background: one that is waited
+// for, between its start and its end (R-209). Called with the mutex of the session.
+func (e *execution) promotable() bool { return e.started && !e.ended && !e.background && !e.promoted }
+
+// Tasks are the tasks of the shells, and behind them the host's own (R-209).
+func (s *Session) Tasks(ctx context.Context) []Task {
+	tasks := []Task{}
+	for _, e := range s.all() {
+		st := s.standing(e)
+		t := s.task(ctx, e, st)
+		t.PID = s.lookUp(ctx, e, st).PID
+		tasks = append(tasks, t)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host := make([]Task, 0, len(s.host))
+	for id, t := range s.host {
+		view := Task{Type: t.Kind, ID: string(id), Description: t.Description, Status: Status(t.State), StartedAt: t.Since}
+		host = append(host, view)
+		if t.Ended { // it was listed once
+			delete(s.host, id)
+		}
+	}
+	slices.SortFunc(host, func(a, b Task) int {
+		if c := a.StartedAt.Compare(b.StartedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return append(tasks, host...)
+}
+
+// AnnounceTask tells of a task that is the host's own. It is refused if there are too
+// many, or it has the id of one that is there.
+func (s *Session) AnnounceTask(t messages.Task) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.host[t.ID]
+	switch {
+	case t.ID == "":
+		return messages.Invalid("id", "the task has no id")
+	case known || s.tasks[string(t.ID)] != nil:
+		return &messages.Error{Code: messages.Conflict, Reason: "id", Message: fmt.Sprintf("there is a task with the id %s already", t.ID)}
+	case len(s.host) >= mostTasks:
+		return &messages.Error{Code: messages.ResourceExhausted, Reason: "tasks", Message: fmt.Sprintf("%d tasks are announced; no more are taken", mostTasks)}
+	}
+	s.host[t.ID] = t
+	return nil
+}
+
+// UpdateTask changes a task that was announced. One that has ended is forgotten when it
+// was listed once.
+func (s *Session) UpdateTask(t messages.Task) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.host[t.ID]; !known {
+		return &messages.Error{Code: messages.NotFound, Reason: "id", Message: fmt.Sprintf("no task with the id %s was announced", t.ID)}
+	}
+	s.host[t.ID] = t
+	return nil
+}
+
+// Promote sends a task to the background (R-197, R-209), and says whether it could: a
+// command that a call waits for, once; or a task of the host, if that can.
+func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
+	s.mu.Lock()
+	e, can := s.tasks[id], false
+	if e != nil && e.promotable() {
+		e.promoted, can = true, true
+	}
+	_, agent := s.host[messages.TaskID(id)]
+	s.mu.Unlock()
+	if agent && s.options.PromoteAgent != nil {
+		return s.options.PromoteAgent(ctx, messages.TaskID(id))
+	}
+	if !can {
+		return false, nil
+	}
+	if _, err := s.options.Host.Promote(ctx, e.job()); err != nil {
+		s.mu.Lock()
+		e.promoted = e.background
+		s.mu.Unlock()
+		if gone(err) {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// Cancel ends a task as a person does it: without a place in its queue.
+func (s *Session) Cancel(ctx context.Context, id string) (dialect.Result, error) {
+	return s.stop(ctx, id)
+}
+
+// Views are what is remembered of the shells (R-202).
+func (s *Session) Views() Views {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := Views{Sessions: []string{}, CurrentExecutions: []string{}, DetachedSessions: []string{}, RetainedAttachedShellTasks: []string{}, RecentShutdowns: slices.Clone(s.shutdowns)}
+	for id := range s.shells {
+		v.Sessions = append(v.Sessions, id)
+	}
+	slices.Sort(v.Sessions)
+	for _, e := range s.order {
+		sh := s.shells[e.id]
+		switch {
+		case e.detached:
+			v.DetachedSessions = append(v.DetachedSessions, e.id)
+		case sh != nil && sh.last == e:
+			v.CurrentExecutions = append(v.CurrentExecutions, e.id)
+		}
+		if !e.detached && e.ended && e.background {
+			v.RetainedAttachedShellTasks = append(v.RetainedAttachedShellTasks, e.id)
+		}
+	}
+	return v
+}

@@ -1,0 +1,75 @@
+package copilot
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"troupe/internal/artifact"
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// What is shown of a command while its call waits.
+const (
+	updateBytes = 10 << 10
+	updateEvery = 100 * time.Millisecond
+)
+
+// partialOutput shows what a command has written, from one place at a time, until it is ended.
+type partialOutput struct {
+	s    *Session
+	e    *execution
+	show func(dialect.Result) // nil: nobody looks
+
+	stop context.CancelFunc
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	last string
+}
+
+func (s *Session) newPartial(e *execution, show func(dialect.Result)) *partialOutput {
+	return &partialOutput{s: s, e: e, show: show, stop: func() {}}
+}
+
+// begin is called when the node knows the command.
+func (p *partialOutput) begin(ctx context.Context) {
+	if p.show == nil {
+		return
+	}
+	p.mu.Lock()
+	ctx, p.stop = context.WithCancel(ctx)
+	p.mu.Unlock()
+	p.all.Add(1)
+	p.s.options.Beside.Go(func() {
+		defer p.all.Done()
+		_ = dialect.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // the result has all of it
+	})
+}
+
+func (p *partialOutput) say(page messages.OutputPage) {
+	text := artifact.CleanText(page.Text, artifact.CleanOptions{DropCR: true})
+	if text == p.last {
+		return
+	}
+	p.last = text
+	p.show(dialect.Result{Text: text, Details: &Details{ShellID: p.e.id, Status: StatusRunning, ExecutionMode: InSync, AttachmentMode: Attached, OutputBytes: page.Bytes}})
+}
+
+// end ends the looks. What was written last is shown, too; with that nothing follows.
+func (p *partialOutput) end(ctx context.Context, wrote bool) {
+	if p.show == nil {
+		return
+	}
+	p.mu.Lock()
+	p.stop()
+	p.mu.Unlock()
+	p.all.Wait()
+	if !wrote {
+		return
+	}
+	page, err := p.s.options.Host.View(ctx, messages.ReadOutput{Job: p.e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: updateBytes}, Plain: true})
+	if err == nil && page.Bytes > 0 {
+		p.say(page)
+	}
+}

@@ -1,0 +1,186 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"troupe/internal/artifact"
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// Bounds of what a session remembers.
+const (
+	mostShells   = 32              // open at a time: each is a process and a terminal
+	mostDetached = 100             // commands that run
+	mostEnded    = 100             // tasks that have ended and whose shells are gone
+	mostCalls    = 64              // that wait for one shell
+	mostTasks    = 256             // of the host
+	grace        = 5 * time.Second // from TERM to KILL
+	closeTime    = 2 * grace       // of what is closed beside a call
+
+	// terminalGrace is that of a shell on a terminal, which the family kills at once
+	// no TERM ends an interactive shell, so that a stop may take all of it.
+	terminalGrace = 500 * time.Millisecond
+)
+
+// Options are what a session needs. Host, Beside, Dir and SessionID must be given.
+type Options struct {
+	Host   dialect.Host
+	Beside dialect.TaskGroup
+	Scope  messages.ScopePath
+	// Dir is the session's directory, Env its caller's environment.
+	Dir       string
+	Env       []string
+	SessionID string
+	Settings  Settings
+	// Tools are the names of the tools that the model has; nil: all. Texts name no other
+	// tool for input.
+	Tools []string
+	// Files is where large outputs go; nil: nowhere. It is closed with the session.
+	Files *artifact.Dir
+	// Protected are the processes that no command may end.
+	Protected shelltext.Protected
+	// IDs gives the ids of shells to all sessions of a process; nil: this one has its own.
+	IDs *Counter
+	// Notify is told of ends in the background, once each; nil: nobody is.
+	Notify func(Notice)
+	// PromoteAgent lets a task go on in the background that is the host's own, and says
+	// whether that could be done; nil: none can.
+	PromoteAgent func(ctx context.Context, id messages.TaskID) (bool, error)
+	Log          *slog.Logger
+	Now          func() time.Time
+}
+
+// Counter counts the shells of a process. It is safe for concurrent use.
+type Counter struct {
+	mu   sync.Mutex
+	next int
+}
+
+func (c *Counter) take() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return strconv.Itoa(c.next - 1)
+}
+
+// gave says whether an id was once given.
+func (c *Counter) gave(id string) bool {
+	n, err := strconv.Atoi(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return err == nil && n >= 0 && n < c.next && strconv.Itoa(n) == id
+}
+
+// Session is the suite of one agent's session. It is safe for concurrent use.
+type Session struct {
+	options Options
+	can     Capabilities
+	env     []string
+	ctx     context.Context //nolint:containedctx // the life of the session
+	end     context.CancelFunc
+	turns   callQueue
+
+	mu        sync.Mutex
+	closed    bool
+	shells    map[string]*attached  // sessions: those that are open
+	tasks     map[string]*execution // the last of each id
+	order     []*execution          // as they began
+	shutdowns []Shutdown
+	counts    map[string]int64
+	host      map[messages.TaskID]messages.Task
+}
+
+// New makes a session. Close must follow.
+func New(o Options) *Session {
+	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
+	if o.IDs == nil {
+		o.IDs = &Counter{}
+	}
+	o.Settings = o.Settings.withDefaults(o.Env)
+	s := &Session{
+		options: o, can: o.Settings.Shell.Capabilities(o.Settings.SpawnBackend), turns: callQueue{waiting: map[string][]chan struct{}{}},
+		shells: map[string]*attached{}, tasks: map[string]*execution{}, counts: map[string]int64{}, host: map[messages.TaskID]messages.Task{},
+	}
+	s.env = o.Settings.Shell.environment(o.Env, o.Settings.PassEnv, o.SessionID, s.can.TTYSupport)
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Capabilities are those of the session's backend.
+func (s *Session) Capabilities() Capabilities { return s.can }
+
+// ToolConfig is what the parts of an agent's session share: the first that asks for the
+// suite makes it. It is safe for concurrent use.
+type ToolConfig struct {
+	Options Options
+
+	once  sync.Once
+	suite *Session
+}
+
+// Suite is the session of the config. Whoever made the config closes it.
+func (c *ToolConfig) Suite() *Session {
+	c.once.Do(func() { c.suite = New(c.Options) })
+	return c.suite
+}
+
+// Close ends all attached shells, leaves detached commands, and removes the files of
+// large outputs unless they are to be kept.
+func (s *Session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.Shutdown(ctx, ShutdownOptions{Force: true})
+	s.end()
+	s.mu.Lock()
+	all := s.order
+	s.mu.Unlock()
+	for _, e := range all {
+		e.out.close()
+	}
+	if s.options.Files == nil {
+		return err
+	}
+	if keepFiles(s.options.Env) {
+		return errors.Join(err, s.options.Files.Leave())
+	}
+	return errors.Join(err, s.options.Files.Close())
+}
+
+// Tools are the tools of the model: that for input is there if the backend can take
+// some.
+func (s *Session) Tools() []dialect.Tool {
+	names, shown := s.options.Settings.Shell.Tools, s.descriptions()
+	tools := []dialect.Tool{
+		{Name: names.Execute, Title: "Run a command", Description: shown.Execute, Schema: executeSchema(s.options.Settings), Destructive: true, OpenWorld: true, Call: dialect.Called(s.Execute)},
+		{Name: names.Read, Title: "Read output", Description: shown.Read, Schema: readSchema(), ReadOnly: true, Call: dialect.Called(dialect.Plain(s.Read))},
+	}
+	if s.can.TerminalInput {
+		tools = append(tools, dialect.Tool{
+			Name: names.Write, Title: "Write input", Description: shown.Write, Schema: writeSchema(), Destructive: true, OpenWorld: true, Call: dialect.Called(dialect.Plain(s.Write)),
+		})
+	}
+	return append(tools,
+		dialect.Tool{Name: names.Stop, Title: "Stop a shell", Description: shown.Stop, Schema: stopSchema(), Idempotent: true, Destructive: true, Call: dialect.Called(dialect.Plain(s.Stop))},
+		dialect.Tool{
+			Name: names.List, Title: "List shells", Description: shown.List, Schema: dialect.Object(map[string]any{}), ReadOnly: true,
+			Call: dialect.Called(func(ctx context.Context, _ struct{}, _ func(dialect.Result)) (dialect.Result, error) {
+				return s.List(ctx)
+			}),
+		})
+}
+
+func failure(text string, d *Details) dialect.Result {
+	r := dialect.Result{Text: text, IsError: true}
+	if d != nil {
+		r.Details = d
+	}
+	return r
+}

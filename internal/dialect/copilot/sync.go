@@ -1,0 +1,158 @@
+package copilot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// sync runs a command and waits for its end so long; then, or when a person says so, it
+// goes on in the background.
+func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait time.Duration, update func(dialect.Result)) (dialect.Result, error) {
+	r := s.request(e, sh, e.text, s.options.Dir)
+	r.PromoteAfter = wait
+	show, began := s.newPartial(e, update), s.options.Now()
+	job, _, err := s.options.Host.Run(e.life, r, 0, func(messages.JobID) {
+		s.mu.Lock()
+		e.started = true
+		s.mu.Unlock()
+		show.begin(ctx)
+	})
+	show.end(ctx, err == nil)
+	if err != nil && ctx.Err() == nil && s.standing(e).stopped { // before the host knew it
+		job, err = messages.Job{State: messages.Finished, Outcome: messages.Cancelled}, nil
+	}
+	switch {
+	case ctx.Err() != nil:
+		return dialect.Result{}, s.abort(ctx, e, sh)
+	case err != nil:
+		return s.unstarted(ctx, e, sh, "", err)
+	case !job.State.Ended():
+		s.closeStopped(e, sh)
+		return s.goesOn(ctx, e, job, wait, s.options.Now().Sub(began) < wait)
+	}
+	s.ended(e, job, nil)
+	result, err := s.completed(ctx, e, true)
+	why := ReasonCompleted
+	switch st := s.standing(e); {
+	case st.stopped:
+		why = ReasonStopped
+	case st.died():
+		why = ReasonError
+	}
+	s.finish(e, sh, why)
+	return result, err
+}
+
+// goesOn is the result of a command that the call waits for no longer. A person has
+// moved it if somebody said so here, it was promoted to stay, or it is early.
+func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Job, wait time.Duration, early bool) (dialect.Result, error) {
+	s.mu.Lock()
+	byPerson := e.promoted || job.HasFlag(messages.FlagKept) || early
+	s.mu.Unlock()
+	d := s.inBackground(e, job, byPerson)
+	if !byPerson {
+		return s.running(ctx, e, wait)
+	}
+	notice := hintNoNotice
+	if s.notifies() {
+		notice = hintNotice
+	}
+	d.HiddenFromUser = true
+	return dialect.Result{Text: joined(replaced(job), fmt.Sprintf(statusMoved, e.id, notice)), Details: d}, nil
+}
+
+// running is the result of a look at a command that still runs, or has ended just
+// now.
+func (s *Session) running(ctx context.Context, e *execution, waited time.Duration, notes ...string) (dialect.Result, error) {
+	out, err := s.collect(ctx, e, false)
+	if err != nil {
+		return s.unreadable(ctx, err)
+	}
+	st := s.standing(e)
+	if st.over { // by now
+		return s.completed(ctx, e, false, notes...)
+	}
+	text, d := LargeText(out), s.details(e, st.record)
+	d.output(out)
+	status := fmt.Sprintf(statusRunning, e.id, spoken(waited), s.hint(text != ""))
+	switch {
+	case e.detached:
+		status = fmt.Sprintf(statusDetachedOn, e.id, spoken(waited), e.logPath)
+	case st.promoted:
+		status = fmt.Sprintf(statusMovedRead, e.id, spoken(s.options.Now().Sub(e.began)))
+	}
+	return dialect.Result{Text: joined(append(append([]string{text}, notes...), replaced(st.record), status)...), Details: d}, nil
+}
+
+// hint says what can be done with a command that still runs. Input is only spoken of
+// where it can be given.
+func (s *Session) hint(output bool) string {
+	n := s.options.Settings.Shell.Tools
+	text := hintSilent
+	switch can := s.canWrite(); {
+	case output && can:
+		text = hintOutput
+	case output:
+		text = hintOutputNo
+	case !can:
+		text = hintSilentNo
+	}
+	return fmt.Sprintf(text, n.Read, n.Write, n.Stop)
+}
+
+// completed is the result of a command that is over, with what is left of its output.
+func (s *Session) completed(ctx context.Context, e *execution, inTime bool, notes ...string) (dialect.Result, error) {
+	out, err := s.collect(ctx, e, true)
+	if err != nil {
+		return s.unreadable(ctx, err)
+	}
+	st := s.standing(e)
+	d := s.details(e, st.record)
+	d.output(out)
+	var status string
+	failed := true
+	switch {
+	case st.why != "":
+		status = fmt.Sprintf(statusError, e.id, st.why)
+	case st.died():
+		status = fmt.Sprintf(statusEnded, e.id, *st.exit)
+	case inTime:
+		status, failed = fmt.Sprintf(statusExit, *st.exit), false
+	default:
+		status, failed = fmt.Sprintf(statusCompleted, e.id, code(st.exit)), false
+	}
+	text := joined(append(append([]string{LargeText(out)}, notes...), replaced(st.record), status)...)
+	return dialect.Result{Text: text, IsError: failed, Details: d}, nil
+}
+
+// unreadable is the result of a look at an output that could not be had.
+func (s *Session) unreadable(ctx context.Context, err error) (dialect.Result, error) {
+	if ctx.Err() != nil {
+		return dialect.Result{}, ctx.Err()
+	}
+	return failure(joined(progressBad, err.Error()), nil), nil
+}
+
+// details are those of a command as it stands.
+func (s *Session) details(e *execution, job messages.Job) *Details {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := e.standing()
+	d := &Details{ShellID: e.id, Status: st.status, ExitCode: st.exit, PID: job.PID, ExecutionMode: e.mode(), AttachmentMode: Attached, LogPath: e.logPath}
+	if e.detached {
+		d.AttachmentMode = Detached
+	}
+	return d
+}
+
+// mode is the executionMode. Called with the mutex of the session.
+func (e *execution) mode() string {
+	if e.background || e.async {
+		return Background
+	}
+	return InSync
+}

@@ -1,0 +1,216 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// The foreground budget of a call. Clients give up, or put the call aside, after a minute
+// (the official TypeScript client) or two.
+const (
+	DefaultWait = 30 * time.Second
+	MaxWait     = 55 * time.Second
+)
+
+// Size of the terminal of a job that asks for one and says no size.
+const (
+	defaultRows = 24
+	defaultCols = 80
+	maxSide     = 1000
+)
+
+// Run are the parameters of the tool run.
+type Run struct {
+	Command     string            `json:"command,omitempty" jsonschema:"text for the shell, as it would be typed at a prompt"`
+	Argv        []string          `json:"argv,omitempty" jsonschema:"a program and its arguments, run without a shell; instead of command"`
+	Description string            `json:"description,omitempty" jsonschema:"what the command is for, in a few words, for the people who watch"`
+	Session     string            `json:"session,omitempty" jsonschema:"name of a live shell that keeps its directory, variables and functions from one command to the next; it is opened when it is first named. Without it each command has a process of its own"`
+	Cwd         string            `json:"cwd,omitempty" jsonschema:"directory to run in; a relative one is below the server's"`
+	Env         map[string]string `json:"env,omitempty" jsonschema:"variables to set over the environment"`
+	Shell       string            `json:"shell,omitempty" jsonschema:"bash (the default), sh, zsh or fish"`
+	Pty         bool              `json:"pty,omitempty" jsonschema:"run on a terminal of its own, for programs that draw or ask; see the tool screen"`
+	Rows        int               `json:"rows,omitempty" jsonschema:"height of the terminal (24)"`
+	Cols        int               `json:"cols,omitempty" jsonschema:"width of the terminal (80)"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text to give to its standard input, which is closed behind it"`
+	Interactive bool              `json:"interactive,omitempty" jsonschema:"leave its standard input open for the tool write"`
+	Background  bool              `json:"background,omitempty" jsonschema:"return as soon as it has started"`
+	Detach      bool              `json:"detach,omitempty" jsonschema:"background, and it outlives this client, the daemon and a logout"`
+	WaitSeconds *float64          `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end (30, at most 55); then it goes on in the background and the result says so"`
+	Timeout     float64           `json:"timeout_seconds,omitempty" jsonschema:"deadline of the whole job, in the background too; then it is ended. 0: none"`
+	Grace       *float64          `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL when it is ended (5)"`
+	Streams     string            `json:"streams,omitempty" jsonschema:"merged (the default): one output in true order; separate: stdout and stderr apart"`
+	Name        string            `json:"name,omitempty" jsonschema:"a name for the job, that can be used for its id"`
+	Key         string            `json:"key,omitempty" jsonschema:"idempotency key: the same key with the same parameters gets the same job"`
+	MaxBytes    int               `json:"max_bytes,omitempty" jsonschema:"how much of its output the result shows (20000); all of it is kept"`
+}
+
+// RunEnv are what a run has from who serves it.
+type RunEnv struct {
+	Scope messages.ScopePath
+	Dir   string   // absolute; what a relative Cwd is below
+	Env   []string // of the server's process: the allow-list is taken from it
+	Pass  []string // names that are let through beyond the allow-list
+	Umask string   // octal
+	Quota messages.Quota
+}
+
+// Request is the request of the parameters; what is wrong with them is said by their
+// names.
+func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
+	r := messages.RunCommand{
+		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Description: p.Description,
+		Text: p.Command, Argv: p.Argv, Shell: p.Shell, Dir: s.Dir, Umask: s.Umask, Streams: messages.StreamMode(p.Streams), Quota: s.Quota,
+		Background: p.Background || p.Detach, Detach: p.Detach, Timeout: seconds(p.Timeout),
+	}
+	if p.Cwd != "" {
+		r.Dir = p.Cwd
+		if !filepath.IsAbs(p.Cwd) {
+			r.Dir = filepath.Join(s.Dir, p.Cwd)
+		}
+	}
+	for _, fill := range []func(*messages.RunCommand) *messages.Error{p.times, p.input, func(r *messages.RunCommand) *messages.Error { return p.surround(r, s) }} {
+		if err := fill(&r); err != nil {
+			return r, err
+		}
+	}
+	return r, r.Check()
+}
+
+func (p Run) times(r *messages.RunCommand) *messages.Error {
+	wait, err := Wait(p.WaitSeconds)
+	if err != nil {
+		return err
+	}
+	if !r.Background {
+		r.PromoteAfter = wait
+		if wait == 0 {
+			r.Background = true
+		}
+	}
+	if p.Timeout < 0 || seconds(p.Timeout) > messages.MaxDuration {
+		return messages.Invalid("timeout_seconds", fmt.Sprintf("timeout_seconds is %v; it must be positive, or 0 for none", p.Timeout))
+	}
+	r.Grace, err = Grace(p.Grace)
+	if p.MaxBytes < 0 || p.MaxBytes > messages.MaxViewBytes {
+		return messages.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d; it must be from 1 to %d", p.MaxBytes, messages.MaxViewBytes))
+	}
+	return err
+}
+
+// Wait is a wait_seconds: absent is the default, and what clients would not wait for
+// is cut to what they do.
+func Wait(given *float64) (time.Duration, *messages.Error) {
+	if given == nil {
+		return DefaultWait, nil
+	}
+	if !(*given >= 0) {
+		return 0, messages.Invalid("wait_seconds", fmt.Sprintf("wait_seconds is %v; it must be from 0 to %.0f", *given, MaxWait.Seconds()))
+	}
+	return min(seconds(*given), MaxWait), nil
+}
+
+// Grace is a grace_seconds, as requests have it: absent is the job's own, 0 none.
+func Grace(given *float64) (time.Duration, *messages.Error) {
+	switch {
+	case given == nil:
+		return 0, nil
+	case !(*given >= 0) || seconds(*given) > messages.MaxDuration:
+		return 0, messages.Invalid("grace_seconds", fmt.Sprintf("grace_seconds is %v; it must be positive, or 0 for none", *given))
+	case *given == 0:
+		return -1, nil
+	}
+	return seconds(*given), nil
+}
+
+// seconds is a number of them; what no time can tell is more than any.
+func seconds(n float64) time.Duration {
+	if !(n < messages.MaxDuration.Seconds()+1) {
+		return messages.MaxDuration + time.Second
+	}
+	return time.Duration(n * float64(time.Second))
+}
+
+func (p Run) input(r *messages.RunCommand) *messages.Error {
+	switch {
+	case p.Stdin != "" && p.Interactive:
+		return messages.Invalid("stdin", "stdin is closed behind its text, and interactive leaves it open; give one of them, and write the text with the tool write")
+	case p.Stdin != "" && p.Pty:
+		return messages.Invalid("stdin", "on a terminal there is no end of what is typed; write the text with the tool write")
+	case len(p.Stdin) > messages.MaxInput:
+		e := &messages.Error{Code: messages.TooLarge, Reason: "stdin", Message: fmt.Sprintf("stdin has %d bytes; at most %d are allowed", len(p.Stdin), messages.MaxInput)}
+		e.Hint = "put it into a file, and read that"
+		return e
+	case !p.Pty && (p.Rows != 0 || p.Cols != 0):
+		return messages.Invalid("rows", "rows and cols are of a terminal; ask for one with pty")
+	case p.Rows < 0 || p.Cols < 0 || p.Rows > maxSide || p.Cols > maxSide:
+		return messages.Invalid("rows", fmt.Sprintf("a terminal has from 1 to %d rows and columns", maxSide))
+	}
+	if p.Pty {
+		r.Terminal = messages.Terminal{Rows: defaultRows, Cols: defaultCols}
+		if p.Rows > 0 {
+			r.Terminal.Rows = p.Rows
+		}
+		if p.Cols > 0 {
+			r.Terminal.Cols = p.Cols
+		}
+		return nil
+	}
+	r.Stdin = messages.StdinNull
+	if p.Stdin != "" || p.Interactive {
+		r.Stdin = messages.StdinPipe
+	}
+	return nil
+}
+
+// surround gives the run its environment, or the shell that it may open. A model's job gets
+// the allow-list and the variables that the call names, so that no secret reaches it. On a
+// terminal programs may draw; elsewhere they may not prompt (R-062).
+func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
+	named := make([]string, 0, len(p.Env))
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return &messages.Error{Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no name of a variable", name), Hint: "use letters, digits and _"}
+		}
+		named = append(named, name+"="+p.Env[name])
+	}
+	policy := messages.EnvAgent
+	if p.Pty {
+		policy = messages.EnvAllow
+	}
+	base, _, err := shelltext.Environment(messages.RunCommand{EnvPolicy: policy, Env: named}, s.Env)
+	if err != nil {
+		if _, named := p.Env[err.Reason]; named { // one that is refused by its name: the tool has no policy to give
+			err.Hint = "set it inside the command, where it can be seen"
+		}
+		return err
+	}
+	for _, entry := range s.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		if _, over := p.Env[name]; !over && slices.Contains(s.Pass, name) {
+			base = shelltext.Set(base, name, value)
+		}
+	}
+	if p.Pty && p.Env["TERM"] == "" {
+		base = shelltext.Set(base, "TERM", "xterm-256color")
+	}
+	if p.Session == "" {
+		r.EnvPolicy, r.BaseEnv = messages.EnvCaller, base
+		return nil
+	}
+	r.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: r.Dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Umask: r.Umask, Shell: p.Shell}
+	if p.Pty {
+		r.Open.Backend, r.Open.Terminal = messages.BackendShellPTY, r.Terminal
+	}
+	r.Env, r.Umask, r.Shell = named, "", ""
+	if p.Cwd == "" {
+		r.Dir = "" // where the shell is
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package omp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"troupe/internal/artifact"
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// managed runs a command as a background job. The call waits for it for so long: what
+// ends by then is an ordinary result. The job is the same process all the time.
+func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dialect.Result, error) {
+	b, err := s.options.Jobs.register(label(c.original), s.options.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, false)
+	if err != nil {
+		return dialect.Result{}, err
+	}
+	l, err := s.launchOf(c, shelltext.JobKey(s.options.SessionID, b.ID))
+	if err != nil {
+		s.options.Jobs.told(b)
+		s.options.Jobs.finish(b, dialect.Failure(err.Error()))
+		return dialect.Result{}, err
+	}
+	if l.req.PromoteAfter = wait; wait == 0 {
+		l.req.Background = true
+	}
+	var show func(string)
+	if c.update != nil {
+		show = func(text string) { c.update(dialect.Result{Text: text, Details: &Details{}}) }
+	}
+	f, promoted := s.launch(ctx, l, show), make(chan struct{})
+	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.options.Beside.Go(func() { s.follow(b, f, promoted) })
+	return s.await(ctx, c, b, f, promoted)
+}
+
+// await is the part of the call: until the job has ended, goes on in the background, or
+// the caller aborts.
+func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, promoted <-chan struct{}) (dialect.Result, error) {
+	select {
+	case <-b.settled:
+	case <-promoted:
+	case <-ctx.Done():
+		s.options.Jobs.told(b)
+		s.options.Jobs.abort(b)
+		bound := time.NewTimer(hardGrace)
+		defer bound.Stop()
+		select {
+		case <-b.settled:
+		case <-bound.C:
+			return dialect.Result{}, &AbortError{Text: textAborted, Cause: ctx.Err()}
+		}
+		return b.result, &AbortError{Text: b.result.Text, Cause: ctx.Err()}
+	}
+	select {
+	case <-promoted: // also if it has ended since
+		preview := s.preview(ctx, c, f)
+		s.options.Jobs.goesOn(b)
+		return startResult(b.ID, b.Label, preview, c.timeout, f.notes), nil
+	default:
+	}
+	s.options.Jobs.told(b)
+	return b.result, nil
+}
+
+// preview is the end of what a job had written when its call went on.
+func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
+	if c.path == asJob {
+		return ""
+	}
+	page, err := s.options.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
+	if err != nil {
+		return f.tell.latest()
+	}
+	return page.Text
+}
+
+// watchInBackground has what a job writes from now on told as that of a job.
+func (s *Session) watchInBackground(b *job, f *activeRun) {
+	progress := s.options.Jobs.o.Progress
+	if progress == nil {
+		f.tell.to(nil)
+		return
+	}
+	record := JobRecord{ID: b.ID, Type: b.Type, Status: JobRunning}
+	was := f.tell.watched()
+	f.tell.to(func(text string) { progress(s.options.Owner, b.ID, asyncResult(dialect.Result{Text: text}, record)) })
+	if !was {
+		ctx, stop := dialect.Within(f.asked, s.options.Jobs.ctx)
+		f.looks.Add(1)
+		s.options.Beside.Go(func() {
+			defer f.looks.Done()
+			defer stop()
+			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+		})
+	}
+}
+
+// follow waits for the end of a job and says how it ended; promoted is closed when it
+// goes on without its call.
+func (s *Session) follow(b *job, f *activeRun, promoted chan<- struct{}) {
+	<-f.done
+	ctx, over := dialect.Within(f.asked, s.options.Jobs.ctx)
+	defer over()
+	if f.err == nil && !f.job.State.Ended() {
+		s.watchInBackground(b, f)
+		close(promoted)
+		job, err := s.endOf(ctx, f.id())
+		if err != nil {
+			f.close()
+			s.options.Jobs.finish(b, dialect.Failure(fmt.Sprintf(textJobLost, err)))
+			return
+		}
+		f.job, f.text = job, dialect.Text{Truncated: true} // what is shown is read from the log
+	}
+	e := s.landJob(ctx, b, f)
+	s.options.Jobs.finish(b, e.result())
+}
+
+// landJob is land for a job: what is left in its shell stays, and one whose job was
+// cancelled counts as aborted.
+func (s *Session) landJob(ctx context.Context, b *job, f *activeRun) ended {
+	used, last := f.shell(), f.job
+	f.is(f.req.UID, nil) // land would keep or drop it
+	s.options.Jobs.know(b, f.id())
+	e := s.land(ctx, f)
+	if used == nil {
+		return e
+	}
+	if e.how == exited {
+		s.retire(used, last)
+	} else {
+		s.release(used, dropShell)
+	}
+	return e
+}
+
+// stopFlight gives a command up, whether its call still waits or not.
+func (s *Session) stopFlight(f *activeRun) {
+	f.givenUp.Store(true)
+	f.cancel()
+	id := f.id()
+	s.options.Beside.Go(func() {
+		ctx, stop := context.WithTimeout(f.asked, hardGrace)
+		defer stop()
+		_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: textJobStopped})
+		if err != nil && !gone(err) {
+			s.options.Log.Warn("a job could not be ended", "job", string(id), "error", err)
+		}
+	})
+}
+
+// adopted makes a background job of a command that a person has let go on: the call ends,
+// and the next one has another shell.
+func (s *Session) adopted(c *call, f *activeRun) (dialect.Result, error) {
+	used := f.shell()
+	s.release(used, leaveShell)
+	f.is(f.req.UID, nil)
+	goes := dialect.Result{Text: textPromoted, Details: &Details{TimeoutSeconds: c.timeout.Effective}}
+	if s.options.Jobs == nil {
+		return goes, nil
+	}
+	b, err := s.options.Jobs.register(label(c.original), s.options.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, true)
+	if err != nil {
+		return goes, nil
+	}
+	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
+	promoted := make(chan struct{})
+	s.options.Beside.Go(func() {
+		s.follow(b, f, promoted)
+		if used != nil {
+			s.closeShell(used.id)
+		}
+	})
+	return s.await(s.ctx, c, b, f, promoted)
+}

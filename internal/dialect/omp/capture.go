@@ -1,0 +1,256 @@
+package omp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"troupe/internal/artifact"
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/internal/shelltext/minimize"
+	"troupe/messages"
+)
+
+// headReason is the reason of the stop of a command whose first lines are all that was
+// asked for.
+const headReason = "its first lines were all that was asked for"
+
+// stopBehind ends a command as the pipe into head would have: when it writes
+// more, after its first lines are there. What it does without writing it may do.
+func (s *Session) stopBehind(ctx context.Context, f *activeRun, id messages.JobID) {
+	mark := shelltext.LineLimit{Lines: f.stopAt}
+	for from, there := int64(0), false; ; {
+		b, err := s.options.Host.Bytes(ctx, id, messages.Merged, from, copyPiece, true)
+		if err != nil || b.Next <= from {
+			return
+		}
+		if there {
+			break
+		}
+		from = b.Next
+		if _, there = mark.Feed(b.Data); there {
+			from = max(from, b.Size) // what it had written by now its reader would have taken
+		}
+	}
+	f.headStop.Store(true)
+	_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
+	if err != nil && ctx.Err() == nil {
+		s.options.Log.Warn("a command could not be ended behind its first lines", "job", string(id), "error", err)
+	}
+}
+
+// copyPiece is how much of an output is in memory at a time.
+const copyPiece = 64 << 10
+
+// capture is what is shown of the output of a command, and what else there is to say of
+// it. text is what the reply to its run had, nil if there is none.
+func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, text *dialect.Text, e ended) (Captured, []string) {
+	notes := e.notes
+	if len(job.Output) == 0 {
+		return Captured{}, notes
+	}
+	out := job.Output[0]
+	if lost := notKept(job); lost > 0 {
+		notes = append(notes, fmt.Sprintf(textNotKept, size(lost)))
+	}
+	if text != nil && !text.Truncated && f.limits.head == 0 && !s.sixel() { // it is text alone
+		return s.shown(f, text.Text, e), notes
+	}
+	if out.Bytes == 0 {
+		return Captured{}, notes
+	}
+	if s.minimizes(f, e) && out.Bytes <= int64(s.maxCapture()) {
+		var all strings.Builder
+		if err := s.read(ctx, job, out.Stream, 0, &all); err == nil {
+			return s.shown(f, all.String(), e), notes
+		}
+	}
+	w := s.window()
+	err := s.read(ctx, job, out.Stream, f.limits.head, w)
+	if err != nil {
+		s.options.Log.Warn("an output could not be read", "job", string(job.UID), "error", err)
+		notes = append(notes, fmt.Sprintf(textUnread, err))
+	}
+	return summary(w.Close("")), notes
+}
+
+func notKept(job messages.Job) int64 {
+	var lost int64
+	for _, o := range job.Output {
+		for _, gap := range o.Elided {
+			lost += gap.To - gap.From
+		}
+	}
+	return lost
+}
+
+// window makes one whose file is an artifact, if there are any.
+func (s *Session) window() *artifact.TailBuffer {
+	if s.options.Files == nil {
+		return artifact.NewTailBuffer(window, nil)
+	}
+	return artifact.NewTailBuffer(window, func() (*artifact.File, error) {
+		file, err := s.options.Files.Create(artifact.ToolBash)
+		if err != nil {
+			s.options.Log.Warn("no artifact could be made", "error", err)
+		}
+		return file, err
+	})
+}
+
+func summary(sum artifact.Summary) Captured {
+	c := Captured{
+		Text: sum.Text, Truncated: sum.Truncated, TotalLines: sum.TotalLines, TotalBytes: sum.TotalBytes,
+		OutputLines: sum.OutputLines, OutputBytes: sum.OutputBytes,
+	}
+	if sum.File != nil {
+		c.ArtifactID = sum.File.ID
+	}
+	return c
+}
+
+// errEnough ends a copy behind the lines that are wanted.
+var errEnough = errors.New("all lines that were asked for are there")
+
+// read writes an output as clean text, its first lines or, with 0, all.
+func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
+	clean := s.cleaner(w, head)
+	_, err := dialect.Copy(ctx, s.options.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
+	if err == nil {
+		err = clean.Close()
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+// cleaner is a writer that leaves of bytes what is text, and pictures for a
+// user who wants them; of that the first lines or, with 0, all. Close it.
+func (s *Session) cleaner(w io.Writer, lines int) *artifact.TextCleaner {
+	if lines > 0 {
+		w = &firstLines{w: w, mark: shelltext.LineLimit{Lines: lines}}
+	}
+	return artifact.NewTextCleaner(w, artifact.CleanOptions{Sixel: s.sixel()})
+}
+
+func (s *Session) sixel() bool {
+	return artifact.SixelAllowed(func(name string) string { return shelltext.Value(s.options.Env, name) })
+}
+
+// firstLines takes no more than the first lines of a text.
+type firstLines struct {
+	w    io.Writer
+	mark shelltext.LineLimit
+	sent int64
+}
+
+func (f *firstLines) Write(p []byte) (int, error) {
+	at, over := f.mark.Feed(p)
+	if over {
+		p = p[:max(0, at-f.sent)]
+	}
+	f.sent += int64(len(p))
+	n, err := f.w.Write(p)
+	if err == nil && over {
+		err = errEnough
+	}
+	return n, err
+}
+
+// captureText is what is shown of an output that is not the node's.
+func (s *Session) captureText(text string, head int) Captured {
+	w := s.window()
+	clean := s.cleaner(w, head)
+	if _, err := clean.Write([]byte(text)); err == nil {
+		_ = clean.Close() // a window takes everything
+	}
+	return summary(w.Close(""))
+}
+
+// shown is a whole output, minimized if that can be.
+func (s *Session) shown(f *activeRun, text string, e ended) Captured {
+	if s.minimizes(f, e) {
+		short, info := minimize.Minimize(f.command, text, e.code, s.options.Settings.Minimizer)
+		if info.Changed {
+			f.tell.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, the last one too
+			return s.minimized(text, short, info)
+		}
+	}
+	w := s.window()
+	_, _ = io.WriteString(w, text) // a window takes everything
+	return summary(w.Close(""))
+}
+
+// minimizes says whether the output of a command is one for the minimizer: limits are
+// pipes, and what a pipe takes is not rewritten.
+func (s *Session) minimizes(f *activeRun, e ended) bool {
+	return s.options.Settings.Minimizer.Enabled && e.how == exited && !f.limits.any() && !f.pty
+}
+
+func (s *Session) maxCapture() int {
+	if most := s.options.Settings.Minimizer.MaxCaptureBytes; most > 0 {
+		return most
+	}
+	return minimize.DefaultMaxCapture
+}
+
+// minimized shows the short text; the raw one is an artifact of its own, if it can be
+// saved. The counts are those of the raw one.
+func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
+	if s.options.Minimized != nil {
+		s.options.Minimized(info)
+	}
+	s.options.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
+	w := artifact.NewTailBuffer(window, nil)
+	_, _ = io.WriteString(w, short) // a window takes everything
+	c := summary(w.Close(""))
+	c.TotalBytes, c.TotalLines, c.Minimized = int64(len(raw)), lines(raw), true
+	if c.RawID = s.save(artifact.ToolBashOriginal, raw); c.Truncated {
+		c.ArtifactID = c.RawID
+	}
+	return c
+}
+
+// save makes an artifact of a text and gives its id, "" if that failed.
+func (s *Session) save(tool, text string) string {
+	if s.options.Files == nil {
+		return ""
+	}
+	file, err := s.options.Files.Create(tool)
+	if err == nil {
+		if _, err = io.WriteString(file, text); err == nil {
+			err = file.Close()
+		}
+		if err != nil {
+			file.Discard()
+		}
+	}
+	if err != nil {
+		s.options.Log.Warn("no artifact could be made", "error", err)
+		return ""
+	}
+	return file.ID
+}
+
+// Net is the net under any result that may be too long: a text of more than 50 KB becomes
+// an artifact, and its end is shown. A result that has an artifact stays.
+func (s *Session) Net(r dialect.Result) dialect.Result {
+	set := s.options.Settings
+	if d, ok := r.Details.(*Details); ok && d.Meta != nil && d.Meta.Truncation != nil && d.Meta.Truncation.ArtifactID != "" {
+		return r
+	}
+	if set.SpillThreshold <= 0 || len(r.Text) <= set.SpillThreshold {
+		return r
+	}
+	cut := artifact.TailOf(r.Text, artifact.Limits{Lines: int64(set.SpillTailLines), Bytes: int64(set.SpillTailBytes)})
+	if id := s.save(artifact.ToolAsync, r.Text); id != "" {
+		r.Text = blocks(cut.Text, fmt.Sprintf(textSpilled, size(int64(len(cut.Text))), size(int64(len(r.Text))), id))
+	} else {
+		r.Text = blocks(cut.Text, fmt.Sprintf(textSpilledNoFile, size(int64(len(cut.Text))), size(int64(len(r.Text)))))
+	}
+	return r
+}

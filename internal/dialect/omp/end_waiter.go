@@ -1,0 +1,116 @@
+package omp
+
+import (
+	"context"
+	"sync"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// endWaiter waits for the ends of all jobs of a session that go on in the background, by one
+// question to the host: a daemon has a bound on the questions of a client.
+type endWaiter struct {
+	mu      sync.Mutex
+	waiting map[messages.JobID]chan<- end
+	asking  bool
+	again   context.CancelFunc // asks anew, for more jobs; nil: it will
+}
+
+// end is how a wait for one job ended.
+type end struct {
+	job messages.Job
+	err error
+}
+
+// endOf waits for the end of a job.
+func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	came := make(chan end, 1)
+	s.ends.mu.Lock()
+	if s.ends.waiting == nil {
+		s.ends.waiting = map[messages.JobID]chan<- end{}
+	}
+	s.ends.waiting[id] = came
+	if s.ends.again != nil {
+		s.ends.again()
+	}
+	if !s.ends.asking {
+		s.ends.asking = true
+		asks, over := dialect.Within(ctx, s.options.Jobs.ctx) // it lasts longer than the wait for this job
+		s.options.Beside.Go(func() {
+			defer over()
+			s.awaitEnds(asks)
+		})
+	}
+	s.ends.mu.Unlock()
+	select {
+	case e := <-came:
+		return e.job, e.err
+	case <-ctx.Done():
+		return messages.Job{}, ctx.Err()
+	}
+}
+
+// awaitEnds asks until no job is left to wait for.
+func (s *Session) awaitEnds(ctx context.Context) {
+	var pause dialect.Backoff
+	for {
+		s.ends.mu.Lock()
+		var ids []messages.JobID
+		for id := range s.ends.waiting {
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 || ctx.Err() != nil {
+			s.ends.asking, s.ends.again = false, nil
+			s.ends.mu.Unlock()
+			return
+		}
+		asks, again := context.WithCancel(ctx)
+		s.ends.again = again
+		s.ends.mu.Unlock()
+		ended, err := s.options.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
+		anew := asks.Err() != nil
+		again()
+		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {
+			pause = dialect.Backoff{}
+			continue
+		}
+		_ = pause.Wait(ctx) // all run: it is the wait that failed
+	}
+}
+
+// hear passes on the jobs that have ended, and says whether there are any.
+func (s *Session) hear(jobs []messages.Job) bool {
+	s.ends.mu.Lock()
+	defer s.ends.mu.Unlock()
+	heard := false
+	for _, job := range jobs {
+		id := messages.JobID(job.UID)
+		if came := s.ends.waiting[id]; came != nil && job.State.Ended() {
+			came <- end{job: job}
+			delete(s.ends.waiting, id)
+			heard = true
+		}
+	}
+	return heard
+}
+
+// lookAt looks at each job, since one that is not there any more fails the wait for all. It
+// says whether one has ended or is not there.
+func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
+	found := map[messages.JobID]end{}
+	for _, id := range ids {
+		if job, err := s.options.Host.Job(ctx, id); err != nil && !dialect.IsTransient(err) || err == nil && job.State.Ended() {
+			found[id] = end{job, err}
+		}
+	}
+	s.ends.mu.Lock()
+	defer s.ends.mu.Unlock()
+	for id, e := range found {
+		if came := s.ends.waiting[id]; came != nil {
+			came <- e
+			delete(s.ends.waiting, id)
+		}
+	}
+	return len(found) > 0
+}

@@ -1,0 +1,277 @@
+package omp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// updateEvery is how often a call tells what its command has written.
+const updateEvery = 50 * time.Millisecond
+
+// largestArg is the longest text that is given to a program as one word: Linux takes
+// 128 KiB.
+const largestArg = 100 << 10
+
+// launch is a command that is about to run.
+type launch struct {
+	req     messages.RunCommand
+	command string    // without the prefix
+	live    *shellUse // the live shell it runs in; nil: a process of its own
+	limits  limits
+	stopAt  int
+	timeout Timeout
+	pty     bool
+	notes   []string
+}
+
+// launchOf makes the request of a call. key names whose live shell it is.
+func (s *Session) launchOf(c *call, key string) (launch, error) {
+	l := launch{command: c.command, limits: c.limits, stopAt: c.stopAt, timeout: c.timeout, pty: c.pty}
+	choice, err := s.choice()
+	if err != nil {
+		return l, err
+	}
+	base, named := shelltext.AgentEnvironment(s.options.Env, choice.Path, s.options.Settings.PassEnv), entries(c.p.Env)
+	text := shelltext.Prefixed(prefix(s.options.Env, s.options.Settings), c.command)
+	l.req = messages.RunCommand{
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Env: named,
+		Streams: messages.MergedStreams, Stdin: messages.StdinNull, Timeout: c.timeout.Duration(), Grace: grace,
+		OnExit: s.options.Settings.OnExit, Quota: s.options.Settings.Quota, Description: c.original,
+	}
+	if c.pty {
+		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
+		return l, nil
+	}
+	if len(named) == 0 && !s.options.Settings.OneShot { // what a call names must not stay for the next
+		l.live = s.useShell(shelltext.ReuseKey{
+			Shell: choice.Path, Prefix: prefix(s.options.Env, s.options.Settings), Env: base, Session: key, Options: s.minimizerOptions(),
+		}, key != shelltext.SessionKey(s.options.SessionID))
+	}
+	l.req.Text = text
+	if l.live == nil {
+		l.alone(choice)
+		return l, nil
+	}
+	if c.piped { // the pipe had it run in a copy of the shell
+		l.req.Text = "( " + text + "\n)"
+	}
+	l.req.Session, l.req.BaseEnv, l.notes = l.live.id, nil, l.live.notes
+	l.req.EnvPolicy = ""
+	l.req.Open = &messages.SessionPlan{Backend: messages.BackendShell, Dir: c.dir, EnvPolicy: messages.EnvCaller, BaseEnv: base, Shell: choice.Path}
+	return l, nil
+}
+
+// alone has the command run in a process of its own.
+func (l *launch) alone(choice shelltext.ShellChoice) {
+	if plan := l.req.Open; plan != nil {
+		l.req.EnvPolicy, l.req.BaseEnv, l.req.Open, l.req.Session = messages.EnvCaller, plan.BaseEnv, nil, ""
+	}
+	if len(l.req.Text) > largestArg {
+		l.req.Shell = choice.Path
+		return
+	}
+	l.req.Argv, l.req.Text = choice.Argv(l.req.Text), ""
+}
+
+// choice is the shell of the session.
+func (s *Session) choice() (shelltext.ShellChoice, error) {
+	choice, bad := shelltext.Select(shelltext.Setting{Path: s.options.Settings.ShellPath, Where: "the setting shellPath"}, s.options.Env, shelltext.Executable(s.options.FS))
+	if bad != nil {
+		return choice, &ToolError{Text: bad.Error()}
+	}
+	return choice, nil
+}
+
+// activeRun is a command that was asked for.
+type activeRun struct {
+	launch
+	began  time.Time
+	asked  context.Context    //nolint:containedctx // what the call's carries for the host; it does not end
+	cancel context.CancelFunc // gives it up: it is stopped, unless it is in the background
+	done   chan struct{}      // closed when the next three are there
+	job    messages.Job
+	text   dialect.Text
+	err    error
+
+	mu   sync.Mutex
+	uid  messages.UID // the run's; a second one where the live shell was refused
+	used *shellUse
+
+	headStop atomic.Bool // it was ended behind its first lines
+	left     atomic.Bool // the call did not wait for its end
+	givenUp  atomic.Bool // its job was cancelled
+	tell     *teller
+	looks    sync.WaitGroup
+}
+
+func (f *activeRun) id() messages.JobID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return messages.JobID(f.uid)
+}
+
+// shell is the live shell that it runs in, nil if that is a process of its own.
+func (f *activeRun) shell() *shellUse {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.used
+}
+
+func (f *activeRun) is(uid messages.UID, used *shellUse) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.uid, f.used = uid, used
+}
+
+// launch begins a command beside the call. show is told what it writes.
+func (s *Session) launch(ctx context.Context, l launch, show func(string)) *activeRun {
+	f := &activeRun{launch: l, began: s.options.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), tell: &teller{show: show}}
+	f.is(l.req.UID, l.live)
+	ctx, f.cancel = dialect.Within(ctx, s.ctx)
+	s.options.Beside.Go(func() {
+		s.fly(ctx, f)
+		close(f.done)
+	})
+	return f
+}
+
+// fly runs a command; in a process of its own if it cannot have its live shell.
+func (s *Session) fly(ctx context.Context, f *activeRun) {
+	known := func(messages.JobID) { s.begun(ctx, f) }
+	if !f.tell.watched() && f.stopAt == 0 && !f.pty { // nobody waits for that, and it costs the host a reply
+		known = nil
+	}
+	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, window, known)
+	if f.live == nil || !refusedShell(f.job, f.err) || ctx.Err() != nil {
+		return
+	}
+	s.release(f.live, dropShell)
+	choice, err := s.choice()
+	if err != nil {
+		return
+	}
+	again := f.launch
+	again.alone(choice)
+	again.req.UID = messages.UID(ulid.Make().String())
+	f.is(again.req.UID, nil)
+	f.job, f.text, f.err = s.options.Host.Run(ctx, again.req, window, known)
+}
+
+// refusedShell says that a command did not run because there is no live shell for it.
+func refusedShell(job messages.Job, err error) bool {
+	if err != nil {
+		return errors.Is(err, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}) || errors.Is(err, &messages.Error{Code: messages.Unsupported}) ||
+			errors.Is(err, &messages.Error{Code: messages.Conflict})
+	}
+	return job.Outcome == messages.FailedToStart
+}
+
+// begun is called when the node knows the command.
+func (s *Session) begun(ctx context.Context, f *activeRun) {
+	id := f.id()
+	if f.pty && s.options.Console != nil {
+		s.options.Console(newConsole(s.options.Host, id, f.command))
+	}
+	if f.stopAt > 0 {
+		f.looks.Add(1)
+		s.options.Beside.Go(func() {
+			defer f.looks.Done()
+			s.stopBehind(ctx, f, id)
+		})
+	}
+	if f.tell.watched() {
+		f.looks.Add(1)
+		s.options.Beside.Go(func() {
+			defer f.looks.Done()
+			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+		})
+	}
+}
+
+// settled says of a command how the wait for it ended.
+type settled int
+
+const (
+	endedSoFar settled = iota
+	callerLeft
+	hardOver
+)
+
+// wait waits for a command, for its caller, and for the hard timeout.
+func (s *Session) wait(ctx context.Context, f *activeRun) settled {
+	var hard <-chan time.Time
+	if d := f.timeout.Duration(); d > 0 {
+		timer := time.NewTimer(d + hardGrace)
+		defer timer.Stop()
+		hard = timer.C
+	}
+	select {
+	case <-f.done:
+		return endedSoFar
+	case <-ctx.Done():
+		f.cancel()
+		bound := time.NewTimer(hardGrace)
+		defer bound.Stop()
+		select {
+		case <-f.done:
+		case <-bound.C:
+			f.left.Store(true)
+		}
+		return callerLeft
+	case <-hard:
+		f.left.Store(true)
+		f.cancel()
+		return hardOver
+	}
+}
+
+// teller tells what a command writes, from one place at a time, until it is closed.
+type teller struct {
+	mu    sync.Mutex
+	show  func(string)
+	last  string
+	ended bool
+}
+
+func (t *teller) say(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.show != nil && !t.ended && text != "" && text != t.last {
+		t.last = text
+		t.show(text)
+	}
+}
+
+// to changes who is told; nil: nobody is.
+func (t *teller) to(show func(string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.show = show
+}
+
+func (t *teller) watched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.show != nil
+}
+
+func (t *teller) latest() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+func (t *teller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+}

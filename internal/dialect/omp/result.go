@@ -1,0 +1,229 @@
+package omp
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+)
+
+// how says in which way a command ended, as this dialect tells it.
+type how int
+
+const (
+	exited     how = iota // by itself, with a code
+	timedOut              // by its deadline
+	leftBehind            // it outlived the hard timeout
+	aborted               // its caller has aborted the call
+	cancelled             // somebody else has ended it
+	statusless            // without an exit code
+	unstarted             // it never was
+)
+
+// ended is what is known of a command that has ended.
+type ended struct {
+	how     how
+	code    int // of exited
+	wall    time.Duration
+	timeout Timeout
+	out     Captured
+	limits  limits
+	why     string   // of cancelled, statusless and unstarted
+	notes   []string // what else is to be said
+	pty     bool
+	client  string // id of the client's terminal
+}
+
+// limits are those on the lines that are shown; 0 is none.
+type limits struct{ head, tail int }
+
+func (l limits) any() bool { return l.head > 0 || l.tail > 0 }
+
+// annotation is the line that goes before an output that was cut short, "" for
+// one that was not.
+func (e ended) annotation() string {
+	switch e.how {
+	case timedOut:
+		return "[" + e.timeoutText() + "]"
+	case leftBehind:
+		return "[" + fmt.Sprintf(textHardTimeout, number(e.timeout.Effective+hardGrace.Seconds())) + "]"
+	case aborted:
+		return "[" + textCancelled + "]"
+	case cancelled:
+		if e.why != "" {
+			return "[" + fmt.Sprintf(textCancelledBy, e.why) + "]"
+		}
+		return "[" + textCancelled + "]"
+	}
+	return ""
+}
+
+func (e ended) timeoutText() string {
+	if e.timeout.Effective <= 0 {
+		return textTimedOutAny
+	}
+	return fmt.Sprintf(textTimedOut, number(e.timeout.Effective))
+}
+
+// output is what is shown of the output, without an annotation.
+func (e ended) output() Captured {
+	out := e.out
+	if e.limits.tail <= 0 {
+		return out
+	}
+	whole := out.Text
+	out.Text = shelltext.ApplyLimits(whole, 0, e.limits.tail)
+	out.Limited = len(out.Text) < len(whole)
+	out.OutputBytes, out.OutputLines = int64(len(out.Text)), lines(out.Text)
+	return out
+}
+
+// lines counts as the window does: newlines and one more, none of nothing.
+func lines(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	return int64(strings.Count(text, "\n")) + 1
+}
+
+// plain is the result for those who show it by themselves: nothing of it is an error,
+// not even a timeout.
+func (e ended) plain() BashResult {
+	out := e.output()
+	r := BashResult{
+		Output: out.Text, Truncated: out.Truncated, TotalLines: out.TotalLines, TotalBytes: out.TotalBytes,
+		OutputLines: out.OutputLines, OutputBytes: out.OutputBytes, ArtifactID: out.ArtifactID,
+	}
+	if out.RawID != "" {
+		r.Output = line(r.Output, fmt.Sprintf(textRaw, out.RawID))
+	}
+	switch e.how {
+	case exited:
+		code := e.code
+		r.ExitCode = &code
+	case timedOut, leftBehind:
+		r.Cancelled, r.TimedOut = true, true
+	case aborted, cancelled:
+		r.Cancelled = true
+	case unstarted:
+		r.Output = line(r.Output, fmt.Sprintf(textNotStarted, e.why))
+	}
+	if first := e.annotation(); first != "" {
+		if r.Output != "" {
+			first += "\n"
+		}
+		r.Output = first + r.Output
+	}
+	return r
+}
+
+// result is what the tool answers. Whether the caller has aborted is for the caller to
+// look at.
+func (e ended) result() dialect.Result {
+	out := e.output()
+	body := strings.TrimRight(out.Text, "\n")
+	if out.RawID != "" {
+		body = line(body, fmt.Sprintf(textRaw, out.RawID))
+	}
+	r := dialect.Result{IsError: true, Details: e.details(out)}
+	switch e.how {
+	case exited:
+		if body == "" {
+			body = textNoOutput
+		}
+		r.IsError = e.code != 0
+		r.Text = blocks(body, strings.Join(e.notices(), "\n"), exitLine(e.code))
+	case timedOut:
+		r.Text = blocks(body, strings.Join(e.notes, "\n"), e.timeoutText())
+	case leftBehind:
+		r.Text = blocks(body, strings.Join(e.notes, "\n"), strings.Trim(e.annotation(), "[]"), e.timeoutText())
+	case aborted, cancelled:
+		r.Text = e.abortText(body)
+	case unstarted:
+		r.Text = fmt.Sprintf(textNotStarted, e.why)
+	case statusless:
+		r.Text = blocks(e.failure(body), strings.Join(e.notes, "\n"), textNoStatus)
+	}
+	return notice(r)
+}
+
+// abortText is the captured output, or says that the command was aborted.
+func (e ended) abortText(body string) string {
+	if body == "" {
+		if e.why != "" {
+			return fmt.Sprintf(textCancelledBy, e.why)
+		}
+		return textAborted
+	}
+	return e.annotation() + "\n" + body
+}
+
+// failure adds why there is no exit code.
+func (e ended) failure(body string) string {
+	switch {
+	case e.why == "":
+		return body
+	case e.pty:
+		return line(body, fmt.Sprintf(textPTYError, e.why))
+	}
+	return line(body, fmt.Sprintf(textLost, e.why))
+}
+
+// notices are the lines behind an output, in their order.
+func (e ended) notices() []string {
+	all := []string{fmt.Sprintf(textWallTime, e.wall.Seconds())}
+	if clamped := e.timeout.Notice(); clamped != "" {
+		all = append(all, clamped)
+	}
+	return append(all, e.notes...)
+}
+
+func (e ended) details(out Captured) *Details {
+	d := &Details{TimeoutSeconds: e.timeout.Effective, TimeoutDisabled: e.timeout.Disabled, TerminalID: e.client}
+	if e.timeout.Requested != e.timeout.Effective {
+		asked := e.timeout.Requested
+		d.RequestedTimeoutSeconds = &asked
+	}
+	d.TimedOut = e.how == timedOut || e.how == leftBehind
+	if e.how != unstarted {
+		ms := e.wall.Milliseconds()
+		d.WallTimeMs = &ms
+	}
+	if e.how == exited && e.code != 0 {
+		code := e.code
+		d.ExitCode = &code
+	}
+	if t := out.truncation(); t != nil {
+		d.Meta = &Meta{Truncation: t}
+	}
+	return d
+}
+
+// exitLine is the last line of a command that failed, "" of one that did not.
+func exitLine(code int) string {
+	if code == 0 {
+		return ""
+	}
+	return fmt.Sprintf(textExit, code)
+}
+
+// blocks joins what is not empty by blank lines.
+func blocks(parts ...string) string {
+	var there []string
+	for _, p := range parts {
+		if p != "" {
+			there = append(there, p)
+		}
+	}
+	return strings.Join(there, "\n\n")
+}
+
+// line adds a line of its own to a text.
+func line(text, more string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + more
+}

@@ -1,0 +1,181 @@
+package omp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// lookTime bounds what is still asked of the node for a call that was aborted, and for
+// one whose command was left behind: nobody waits for it long, but until a kill.
+const lookTime = grace + time.Second
+
+// land makes of a command whose run has returned, or was left, how it ended.
+func (s *Session) land(ctx context.Context, f *activeRun) ended {
+	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.options.Now().Sub(f.began), notes: f.notes}
+	look := ctx
+	if ctx.Err() != nil || f.left.Load() {
+		var stop context.CancelFunc
+		look, stop = context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer stop()
+	}
+	var job messages.Job
+	var text *dialect.Text
+	switch {
+	case f.left.Load() || errors.Is(f.err, context.Canceled): // it was given up: there is no record
+		job = s.lookUp(look, f.id())
+	case f.err != nil:
+		f.close()
+		s.release(f.shell(), keepShell)
+		return e.refused(f.err)
+	default:
+		job, text = f.job, &f.text
+	}
+	e = s.judge(ctx, f, job, e)
+	e.out, e.notes = s.capture(look, f, job, text, e)
+	f.close()
+	if !e.out.Minimized {
+		f.tell.say(e.out.Text)
+	}
+	f.tell.close()
+	s.after(f, e)
+	return e
+}
+
+// close ends the looks at a command that has ended; those at one that was left end by
+// themselves.
+func (f *activeRun) close() {
+	f.cancel()
+	if !f.left.Load() {
+		f.looks.Wait()
+	}
+}
+
+// lookUp is the record of a command that was given up: as it stands when it has ended, or
+// when the time is over.
+func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
+	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
+	if err == nil && len(end.Jobs) == 1 {
+		return end.Jobs[0]
+	}
+	job, err := s.options.Host.Job(ctx, id)
+	if err != nil {
+		return messages.Job{}
+	}
+	return job
+}
+
+// refused is a command that the node did not take.
+func (e ended) refused(err error) ended {
+	e.how, e.why = unstarted, err.Error()
+	if e.pty {
+		e.how = statusless
+	}
+	return e
+}
+
+// judge says how a job ended. A timeout that the node kept stays one if the caller
+// aborted meanwhile.
+func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e ended) ended {
+	switch {
+	case f.left.Load() && ctx.Err() == nil:
+		e.how = leftBehind
+	case job.Outcome == messages.Exited || job.Outcome == messages.Signaled:
+		e.code = job.Shell
+	case job.Outcome == messages.TimedOut:
+		e.how = timedOut
+	case job.Outcome == messages.FailedToStart:
+		e.how, e.why = unstarted, job.Err.Error()
+		if f.pty {
+			e.how = statusless
+		}
+	case job.Outcome == messages.Cancelled && f.headStop.Load() && job.Cause.Reason == headReason:
+		e.code = 0 // as the end of a pipe that its reader has left
+	case ctx.Err() != nil || s.ctx.Err() != nil || f.givenUp.Load():
+		e.how = aborted
+	case job.Outcome == messages.Cancelled:
+		e.how, e.why = cancelled, whyCancelled(job.Cause)
+	default:
+		e.how, e.why = statusless, job.Err.Message
+	}
+	if job.HasFlag(messages.FlagReplaced) {
+		e.notes = append(e.notes, textShellReplaced)
+	}
+	return e
+}
+
+func whyCancelled(c messages.Cause) string {
+	if c.Reason != "" {
+		return c.Reason
+	}
+	if c.By != messages.ByNone && c.By != messages.ByClient {
+		return "by the " + string(c.By)
+	}
+	return ""
+}
+
+// after is what becomes of the live shell behind a command.
+func (s *Session) after(f *activeRun, e ended) {
+	switch e.how {
+	case exited:
+		s.release(f.shell(), keepShell)
+	case leftBehind:
+		s.release(f.shell(), breakShell)
+	default:
+		s.release(f.shell(), dropShell)
+	}
+}
+
+// Execute runs a command for a user or a wire protocol: no terminal, no rules, no limits
+// and no change of its text. A timeout or an abort is no error.
+func (s *Session) Execute(ctx context.Context, command string, update func(text string)) (BashResult, error) {
+	c := &call{p: Params{Command: command}, original: command, command: command, timeout: timeout(nil, Settings{})}
+	if ctx.Err() != nil { // nothing is spawned
+		return ended{how: aborted, timeout: c.timeout}.plain(), nil
+	}
+	if err := s.resolveDir(c); err != nil {
+		return BashResult{}, err
+	}
+	l, err := s.launchOf(c, shelltext.SessionKey(s.options.SessionID))
+	if err != nil {
+		return BashResult{}, err
+	}
+	ctx, end := s.abortable(ctx)
+	defer end()
+	f := s.launch(ctx, l, update)
+	s.wait(ctx, f)
+	e := s.land(ctx, f)
+	if e.how == unstarted {
+		return BashResult{}, errors.New(e.result().Text)
+	}
+	return e.plain(), nil
+}
+
+// abortable lets Abort end a command of the user.
+func (s *Session) abortable(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	n := s.next
+	s.running[n] = cancel
+	return ctx, func() {
+		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.running, n)
+	}
+}
+
+// Abort ends every command that Execute runs, and none of the model's.
+func (s *Session) Abort() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cancel := range s.running {
+		cancel()
+	}
+}

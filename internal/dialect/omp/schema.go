@@ -1,0 +1,37 @@
+package omp
+
+import (
+	"encoding/json"
+
+	"troupe/internal/dialect"
+)
+
+// bashSchema is the schema of the tool bash: async is in it while it is enabled
+// head and tail while limits are taken.
+func bashSchema(s Settings) json.RawMessage {
+	env := dialect.Describe("object", descEnv)
+	env["additionalProperties"] = map[string]any{"type": "string"}
+	all := map[string]any{
+		"command": dialect.Describe("string", descCommand),
+		"env":     env,
+		"timeout": dialect.Describe("number", descTimeout),
+		"cwd":     dialect.Describe("string", descCwd),
+		"pty":     dialect.Describe("boolean", descPty),
+	}
+	if s.AsyncEnabled {
+		all["async"] = dialect.Describe("boolean", descAsync)
+	}
+	if s.StripTrailingHeadTail {
+		all["head"], all["tail"] = dialect.Describe("integer", descHead), dialect.Describe("integer", descTail)
+	}
+	return dialect.Object(all, "command")
+}
+
+func jobSchema() json.RawMessage {
+	ids := func(description string) map[string]any {
+		p := dialect.Describe("array", description)
+		p["items"] = map[string]any{"type": "string"}
+		return p
+	}
+	return dialect.Object(map[string]any{"list": dialect.Describe("boolean", descList), "poll": ids(descPoll), "cancel": ids(descCancel)})
+}

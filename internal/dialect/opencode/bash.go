@@ -1,0 +1,70 @@
+package opencode
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/dialect"
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// Bash runs a command and tells what it wrote. What is wrong with the parameters, or with
+// the command, is a result; an error is that of ctx: then the command was stopped.
+func (s *Session) Bash(ctx context.Context, p BashParams) (dialect.Result, error) {
+	if bad := p.check(s.s); bad != nil {
+		return dialect.Failure(bad.Message), nil
+	}
+	r, err := s.request(p)
+	if err != nil {
+		return dialect.Failure(err.Error()), nil
+	}
+	if p.RunInBackground {
+		return s.launch(ctx, r)
+	}
+	if running := s.running(); len(running) > 0 && waitsOnly(p.Command) {
+		return dialect.Failure(fmt.Sprintf(textPureWait, names(running))), nil
+	}
+	began := s.options.Now()
+	job, _, err := s.options.Host.Run(ctx, r, 0, nil)
+	switch {
+	case ctx.Err() != nil:
+		return dialect.Result{}, ctx.Err()
+	case err != nil:
+		return dialect.Failure(fmt.Sprintf(textNotStarted, err)), nil
+	}
+	m := times(job, began, s.options.Now())
+	m.Description = p.Description
+	out, errs := s.show(ctx, job, messages.Stdout), s.show(ctx, job, messages.Stderr)
+	if ctx.Err() != nil {
+		return dialect.Result{}, ctx.Err()
+	}
+	return s.s.result(job, out, errs, m), nil
+}
+
+// request is what a call asks of the host.
+func (s *Session) request(p BashParams) (messages.RunCommand, error) {
+	dir, err := shelltext.Cwd(s.options.FS, shelltext.Place{Session: s.options.Dir}, p.Workdir)
+	if err != nil {
+		return messages.RunCommand{}, err
+	}
+	choice, bad := shelltext.Select(shelltext.Setting{Path: s.s.ShellPath, Where: "the setting ShellPath"}, s.options.Env, shelltext.Executable(s.options.FS))
+	if bad != nil {
+		return messages.RunCommand{}, bad
+	}
+	r := messages.RunCommand{
+		UID: messages.UID(ulid.Make().String()), Scope: s.options.Scope, Description: p.Description, Text: p.Command, Shell: choice.Path, Dir: dir,
+		EnvPolicy: messages.EnvCaller, BaseEnv: shelltext.AgentEnvironment(s.options.Env, choice.Path, s.s.PassEnv),
+		Streams: messages.SeparateStreams, Stdin: messages.StdinNull, Timeout: milliseconds(s.s.timeout(p.Timeout)), Grace: grace,
+		Quota: messages.Quota{Bytes: s.s.MaxPersistBytes, Policy: "keep_head"},
+	}
+	if p.RunInBackground {
+		r.Background, r.Timeout, r.Streams = true, 0, messages.MergedStreams // one file has both
+		if p.Timeout > 0 {
+			r.Timeout = milliseconds(p.Timeout)
+		}
+	}
+	return r, nil
+}

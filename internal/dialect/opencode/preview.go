@@ -1,0 +1,100 @@
+package opencode
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"troupe/internal/artifact"
+)
+
+// long is an output of which not all is shown.
+type long struct {
+	label string // stdout or stderr
+	path  string // of the file that has it; "": there is none
+	cut   string // how large that file could become, if it is not all of it
+	ends  artifact.HeadTail
+}
+
+// number writes a count for people.
+func (s Settings) number(n int64) string {
+	if s.PlainNumbers {
+		return strconv.FormatInt(n, 10)
+	}
+	return artifact.Thousands(n)
+}
+
+// preview is what is shown of a long output; without a file it tells how many
+// lines are not shown.
+func (s Settings) preview(l long) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, textTotal+"\n", l.label, s.number(l.ends.Total))
+	switch {
+	case l.path != "" && l.cut != "":
+		fmt.Fprintf(&b, textSavedCut+"\n"+textUseView+"\n", l.path, l.cut)
+	case l.path != "":
+		fmt.Fprintf(&b, textSaved+"\n"+textUseView+"\n", l.path)
+	}
+	fmt.Fprintf(&b, "\n"+textFirst+"\n%s\n\n", s.TruncatedHeadLines, unended(l.ends.Head))
+	if (l.path == "" || s.GapMarker) && l.ends.Omitted > 0 {
+		fmt.Fprintf(&b, textGap+"\n\n", s.number(l.ends.Omitted))
+	}
+	fmt.Fprintf(&b, textLast+"\n%s", s.TruncatedTailLines, unended(l.ends.Tail))
+	return b.String()
+}
+
+// plain is what is shown of a long output where there are no files at all.
+func (s Settings) plain(l long) string {
+	if l.ends.Omitted == 0 {
+		return l.ends.Head + l.ends.Tail
+	}
+	return unended(l.ends.Head) + "\n\n" + fmt.Sprintf(textGap, s.number(l.ends.Omitted)) + "\n\n" + l.ends.Tail
+}
+
+func unended(s string) string { return strings.TrimSuffix(s, "\n") }
+
+// ends says how much of the ends of an output is shown. Few lines keep to the limit of
+// what is shown whole; many may pass it, but both streams together stay below
+// the net.
+func (s Settings) ends(total int64) artifact.HeadTailOptions {
+	if s.NoFiles {
+		return artifact.HeadTailOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(s.MaxOutputBytes, s.share())}
+	}
+	o := artifact.HeadTailOptions{Head: s.TruncatedHeadLines, Tail: s.TruncatedTailLines, Bytes: s.share()}
+	if total <= int64(o.Head+o.Tail) {
+		o.Bytes = min(s.MaxOutputBytes, s.share())
+	}
+	return o
+}
+
+// around is what a preview, a path and what is said of an end take at most beside the
+// lines shown.
+const around = 6 << 10
+
+// share is how much one of two streams may show below the net.
+func (s Settings) share() int { return max(1024, (s.net()-2*around)/2) }
+
+func (s Settings) net() int { return s.MaxToolResponseTokens * 4 }
+
+// caught is a text below the net: cut at a line, if it is too long.
+func (s Settings) caught(text string) string {
+	if len(text) <= s.net() || utf8.RuneCountInString(text) <= s.net() {
+		return text
+	}
+	at := 0
+	for range s.net() { // in characters, as it is said
+		_, n := utf8.DecodeRuneInString(text[at:])
+		at += n
+	}
+	kept, _ := artifact.CutAtLine(text, at)
+	return unended(kept) + textNet
+}
+
+// limit writes a number of bytes that is one, as 100MB.
+func limit(n int64) string {
+	if n%(1<<20) == 0 {
+		return strconv.FormatInt(n>>20, 10) + "MB"
+	}
+	return artifact.Thousands(n) + " bytes"
+}

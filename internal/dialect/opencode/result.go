@@ -1,0 +1,115 @@
+package opencode
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"troupe/internal/artifact"
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// BashResponseMetadata are the details of a result of bash. Times are Unix milliseconds.
+type BashResponseMetadata struct {
+	StartTime    int64  `json:"start_time"`
+	EndTime      int64  `json:"end_time"`
+	Description  string `json:"description,omitempty"`
+	ExitCode     int    `json:"exit_code"`
+	TempFilePath string `json:"temp_file_path,omitempty"` // of stdout, else of stderr
+	// The files of each stream, and of a task in the background.
+	StdoutFilePath string `json:"stdout_file_path,omitempty"`
+	StderrFilePath string `json:"stderr_file_path,omitempty"`
+	TaskID         string `json:"task_id,omitempty"`
+}
+
+// shown is what a result shows of a stream.
+type shown struct {
+	text string
+	cut  bool   // the text is a preview
+	path string // of its file; "": it has none
+	note string // what else there is to say of it
+}
+
+// result is that of a command that has ended, or was let go.
+func (s Settings) result(job messages.Job, out, err shown, m BashResponseMetadata) dialect.Result {
+	m.ExitCode = job.ExitCode()
+	m.StdoutFilePath, m.StderrFilePath = out.path, err.path
+	if m.TempFilePath = out.path; m.TempFilePath == "" {
+		m.TempFilePath = err.path
+	}
+	text := out.text
+	for _, next := range []struct {
+		text   string
+		behind bool // a preview, which ends with lines of the output
+	}{{err.text, out.cut}, {lines(out.note, err.note, s.ending(job)), err.cut || out.cut && err.text == ""}} {
+		if next.behind && next.text != "" {
+			text = unended(text) + "\n\n"
+		}
+		text = lines(text, next.text)
+	}
+	if text == "" {
+		text = textNoOutput
+	}
+	return dialect.Result{Text: s.caught(text), Details: &m}
+}
+
+// lines puts texts below each other: each begins a line, and is otherwise as it is.
+func lines(texts ...string) string {
+	var b strings.Builder
+	for _, t := range texts {
+		if t == "" {
+			continue
+		}
+		if was := b.String(); was != "" && !strings.HasSuffix(was, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(t)
+	}
+	return b.String()
+}
+
+// ending tells how a command ended, "" if that is with 0.
+func (s Settings) ending(job messages.Job) string {
+	switch job.Outcome {
+	case messages.Exited, messages.Signaled:
+		if job.Status.Signal != "" {
+			return fmt.Sprintf(textSignal, job.ExitCode(), job.Status.Signal)
+		}
+		if job.ExitCode() == 0 {
+			return ""
+		}
+		return fmt.Sprintf(textExit, job.ExitCode())
+	case messages.TimedOut:
+		return fmt.Sprintf(textTimedOut, job.Timeout.Milliseconds())
+	case messages.Cancelled:
+		if job.Cause.Reason != "" {
+			return fmt.Sprintf(textAbortedBy, job.Cause.Reason)
+		}
+		return textAborted
+	case messages.FailedToStart:
+		return fmt.Sprintf(textNotStarted, job.Err.Message)
+	case messages.Lost:
+		return fmt.Sprintf(textLost, job.Err.Message)
+	}
+	return textPromoted
+}
+
+// times are those of a job; what is not known is the end of the call.
+func times(job messages.Job, began, now time.Time) BashResponseMetadata {
+	if job.Started.IsZero() {
+		job.Started = began
+	}
+	if job.Ended.IsZero() {
+		job.Ended = now
+	}
+	return BashResponseMetadata{StartTime: job.Started.UnixMilli(), EndTime: job.Ended.UnixMilli(), Description: job.Description}
+}
+
+// notKept tells of bytes that neither the log nor a file has.
+func notKept(lost int64, label string) string {
+	if lost <= 0 {
+		return ""
+	}
+	return "[" + fmt.Sprintf(textNotKept, artifact.Thousands(lost), label) + "]"
+}

@@ -1,0 +1,356 @@
+package http
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// Bounds of an attachment. What its reader does not take stays in the log.
+const (
+	maxNotices = 16 // that wait to be sent; one that takes no more has gone
+	maxAnswers = 8  // of these, to what the client has said; it is not listened to until they are sent
+	maxInputs  = 16 // messages that wait for the job to read
+	maxSizes   = 4  // sizes that wait for the job to take them: of more the last count
+)
+
+// attachment is one client at a job's terminal, or at its pipes.
+//
+//	handler    reads what the client says
+//	output     sends the log from an offset as it grows
+//	tell       sends notices: of the lease, of input
+//	input      writes to the job, in order
+//	size       changes the size of its terminal
+type attachment struct {
+	*request
+	conn    *websocket.Conn
+	uid     messages.UID
+	from    Output
+	least   int64 // the byte that the output comes to at least
+	notices chan wire.AttachEvent
+	answers chan struct{} // a place for each answer among the notices
+	inputs  chan inputRequest
+	sizes   chan resizeRequest // these wait for no input
+	sized   chan struct{}      // closed when the last one is given; only of listen
+	cancel  context.CancelFunc
+	shown   terminalView
+}
+
+// inputRequest is what the job is to be asked.
+type inputRequest struct {
+	request messages.Refusable
+	behind  chan struct{} // not nil: closed when the size that was given before it is that of the terminal
+}
+
+// attach answers with a WebSocket.
+func (c *request) attach() error {
+	offset, err := c.number("offset", 0, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	want := c.text("lease")
+	if want != "" && want != wire.AttachAsk && want != wire.AttachTake {
+		return messages.Invalid("lease", "lease must be ask or take; leave it out to watch")
+	}
+	terminal, err := c.flag("terminal")
+	if err != nil {
+		return err
+	}
+	job, out, err := c.outputTarget()
+	if err != nil {
+		return err
+	}
+	if err := c.upgrades(); err != nil {
+		c.w.Header().Set("Upgrade", "websocket")
+		c.w.Header().Set("Sec-WebSocket-Version", "13")
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	from, err := c.node.Output(ctx, messages.JobID(job.UID), out.Stream, offset)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	c.attached.Add(1) // before the HTTP server forgets the connection
+	defer c.attached.Done()
+	conn, err := websocket.Accept(c.w, c.r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return errAnswered // by the library, with what was wrong
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(wire.MaxAttachInput)
+	a := &attachment{
+		request: c, conn: conn, uid: job.UID, from: from, least: out.Bytes, cancel: cancel,
+		notices: make(chan wire.AttachEvent, maxNotices), answers: make(chan struct{}, maxAnswers), inputs: make(chan inputRequest, maxInputs),
+		sizes: make(chan resizeRequest, maxSizes), shown: newShown(terminal),
+	}
+	defer a.untilClosing()()
+	a.join(a)
+	defer a.leave(a)
+	defer a.givesBack()
+	if err := a.say(ctx, wire.AttachEvent{Kind: wire.AttachHello, Job: &wire.Job{Job: job}, Stream: out.Stream.String(), Offset: offset}); err != nil {
+		return errAnswered
+	}
+	if want != "" {
+		a.change(a, want)
+	}
+	a.serve(ctx)
+	return errAnswered
+}
+
+// upgrades says what keeps a request from becoming a WebSocket: who accepts it would say
+// that in plain text.
+func (c *request) upgrades() error {
+	h := c.r.Header
+	key, err := base64.StdEncoding.DecodeString(h.Get("Sec-WebSocket-Key"))
+	switch {
+	case !c.r.ProtoAtLeast(1, 1), !lists(h.Values("Connection"), "Upgrade"), !lists(h.Values("Upgrade"), "websocket"):
+		return messages.Invalid("upgrade", "this is a WebSocket; ask for an upgrade to it")
+	case h.Get("Sec-WebSocket-Version") != "13":
+		return messages.Invalid("upgrade", "a WebSocket is of the version 13 here; say so: Sec-WebSocket-Version: 13")
+	case err != nil, len(key) != 16, len(h.Values("Sec-WebSocket-Key")) != 1:
+		return messages.Invalid("upgrade", "the Sec-WebSocket-Key must be the base64 of 16 bytes")
+	}
+	return nil
+}
+
+// serve ends when the client, the output or the server does.
+func (a *attachment) serve(ctx context.Context) {
+	done := make(chan struct{}, 4)
+	for _, part := range []func(context.Context){a.output, a.tell, a.input, a.size} {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			part(ctx)
+		}()
+	}
+	a.listen(ctx)
+	a.cancel()
+	_ = a.conn.CloseNow() // whoever writes to it is let go
+	for range cap(done) {
+		<-done
+	}
+}
+
+// listen takes what the client says.
+func (a *attachment) listen(ctx context.Context) {
+	for {
+		kind, b, err := a.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if refused := a.heard(kind, b); refused != nil {
+			a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: refused})
+		}
+	}
+}
+
+// heard does what one message asks for.
+func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error {
+	job := messages.JobID(a.uid)
+	if kind == websocket.MessageBinary {
+		return a.enqueue(inputRequest{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
+	}
+	var r wire.AttachRequest
+	if err := wire.Decode(b, &r); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case wire.AttachYield:
+		a.givesBack()
+		a.change(a, r.Kind)
+		return nil
+	case wire.AttachAsk, wire.AttachTake, wire.AttachRefuse:
+		a.change(a, r.Kind)
+		return nil
+	case wire.AttachCloseInput:
+		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, behind: a.sized})
+	case wire.AttachResize:
+		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
+		if err != nil {
+			return err
+		}
+		return a.wantsSize(size)
+	case wire.AttachRepaint:
+		return a.wantsSize(messages.Terminal{})
+	}
+	return messages.Invalid("type", "there is no such message; use close_input, resize, repaint, ask, take, yield or refuse")
+}
+
+// enqueue lets a request wait for its turn.
+func (a *attachment) enqueue(r inputRequest) *messages.Error {
+	if !a.holds(a) {
+		return a.noLease(a)
+	}
+	select {
+	case a.inputs <- r:
+		return nil
+	default:
+		return &messages.Error{Code: messages.ResourceExhausted, Reason: "input", Message: "the job does not read, and no more input is kept for it", Hint: "wait for written, then send it again"}
+	}
+}
+
+// input writes to the job, one request after the other, and behind the sizes that were
+// asked for before.
+func (a *attachment) input(ctx context.Context) {
+	for {
+		select {
+		case r := <-a.inputs:
+			if r.behind != nil {
+				select {
+				case <-r.behind:
+				case <-ctx.Done():
+					return
+				}
+			}
+			a.perform(ctx, r.request)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
+	reply, err := a.node.Ask(ctx, r)
+	if err == nil {
+		err = messages.Refusal(reply)
+	}
+	written, ok := reply.(messages.InputWritten)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(err)})
+	case ok:
+		a.answer(ctx, wire.AttachEvent{Kind: wire.AttachWritten, Through: written.Through})
+	}
+}
+
+// answer has told what became of something that the client has said. A client that says
+// much at once has every answer: until there is room for the next one, nothing more is
+// heard of it.
+func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
+	select {
+	case a.answers <- struct{}{}:
+		a.notice(said)
+	case <-ctx.Done():
+	}
+}
+
+// notice has something told, by whoever it comes from: nobody waits for this client. One
+// that takes nothing any more is let go.
+func (a *attachment) notice(said wire.AttachEvent) {
+	select {
+	case a.notices <- said:
+	default:
+		a.cancel()
+	}
+}
+
+func (a *attachment) tell(ctx context.Context) {
+	for {
+		select {
+		case said := <-a.notices:
+			if a.say(ctx, said) != nil {
+				a.cancel()
+				return
+			}
+			if said.Kind == wire.AttachFailed || said.Kind == wire.AttachWritten {
+				<-a.answers
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *attachment) say(ctx context.Context, said wire.AttachEvent) error {
+	said.V = wire.Version
+	b, err := compact(said)
+	if err != nil {
+		return err
+	}
+	return a.conn.Write(ctx, websocket.MessageText, b)
+}
+
+// output sends the log. A client that reads slowly is waited for here, and the
+// job is not.
+func (a *attachment) output(ctx context.Context) {
+	defer a.cancel()
+	defer a.leaveTerminal(ctx)
+	buf := make([]byte, copyBuffer)
+	told := 0
+	for {
+		n, err := a.from.Read(buf)
+		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Removed(); told++ {
+			if a.say(ctx, wire.AttachEvent{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
+				return
+			}
+		}
+		if at := a.from.Offset(); n > 0 && a.mayAnswer(ctx, at-int64(n), at) != nil {
+			return
+		}
+		if n > 0 && a.conn.Write(ctx, websocket.MessageBinary, buf[:n]) != nil {
+			return
+		}
+		if errors.Is(err, io.EOF) {
+			if a.from.Offset() < a.least || a.from.Removed() && a.least > 0 {
+				_ = a.say(ctx, wire.AttachEvent{Kind: wire.AttachFailed, Error: a.coded(forgotten())})
+			}
+			a.end(ctx)
+			return
+		}
+		if err != nil {
+			if ctx.Err() == nil { // the node ends
+				a.goAway()
+			}
+			return
+		}
+	}
+}
+
+// untilClosing has the attachment end when the server closes. The connection is not cut
+// off before the client was told.
+func (a *attachment) untilClosing() (stop func() bool) {
+	line := http.NewResponseController(a.w)
+	_ = line.SetWriteDeadline(time.Time{})
+	return context.AfterFunc(a.closing, func() {
+		defer a.cancel()
+		over := time.NewTimer(lastWords)
+		defer over.Stop()
+		_ = line.SetWriteDeadline(time.Now().Add(lastWords))
+		told := make(chan struct{})
+		go func() {
+			a.goAway()
+			close(told)
+		}()
+		select {
+		case <-told:
+		case <-over.C: // it does not answer
+		}
+	})
+}
+
+// goAway ends an attachment to a job that may go on: else that looked like a line that broke.
+func (a *attachment) goAway() {
+	_ = a.conn.Close(websocket.StatusGoingAway, "the output is followed no more here; attach again")
+}
+
+// end tells that the output has ended, and how the job stands.
+func (a *attachment) end(ctx context.Context) {
+	said := wire.AttachEvent{Kind: wire.AttachEnded, Offset: a.from.Offset()}
+	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {
+		said.Job = &wire.Job{Job: job}
+	}
+	if a.say(ctx, said) == nil {
+		_ = a.conn.Close(websocket.StatusNormalClosure, "the output has ended")
+	}
+}

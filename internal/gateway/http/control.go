@@ -1,0 +1,186 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// stop ends a job's tree, and answers when nothing of it is left, or with what is.
+func (c *request) stop() error {
+	body, err := c.stopBody()
+	if err != nil {
+		return err
+	}
+	if body.Scope != "" || body.Session != "" {
+		return messages.Invalid("scope", "the path names a job; to stop a scope or a session use /v1/stop")
+	}
+	return c.end(body, messages.StopCommand{Job: c.id()})
+}
+
+// stopScope ends all jobs of a scope and its sub-scopes, or of one session.
+func (c *request) stopScope() error {
+	body, err := c.stopBody()
+	if err != nil {
+		return err
+	}
+	if body.Scope == "" {
+		return messages.Invalid("scope", "name the scope whose jobs are to be stopped")
+	}
+	return c.end(body, messages.StopCommand{Scope: messages.ScopePath(body.Scope), Session: messages.SessionID(body.Session)})
+}
+
+func (c *request) stopBody() (wire.Stop, error) {
+	var body wire.Stop
+	err := c.body(&body, maxBody)
+	return body, err
+}
+
+func (c *request) end(body wire.Stop, r messages.StopCommand) error {
+	var err error
+	if r.Grace, err = graceOf(body.Grace); err != nil {
+		return err
+	}
+	r.Reason = body.Reason
+	stopped, err := ask[messages.CommandStopped](c, r)
+	if err != nil {
+		return err
+	}
+	if err := c.awaitNews(stopped.Jobs); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Stopped{
+		V: wire.Version, Jobs: wire.List(stopped.Jobs), Survivors: wire.List(stopped.Survivors), Already: stopped.Already,
+	})
+}
+
+// awaitNews waits until the records say that jobs have ended: the answer to a
+// stop comes straight from their actors and may overtake the news.
+func (c *request) awaitNews(jobs []messages.JobID) error {
+	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
+		_, err := ask[messages.WaitEnded](c, messages.WaitJobs{Jobs: some})
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // else it is over, and forgotten
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *request) signal() error {
+	var body wire.Signal
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	return c.done(messages.SignalCommand{Job: c.id(), Signal: body.Signal, Tree: body.Tree})
+}
+
+// promote lets a foreground job go on in the background; its caller is answered. Who asks
+// is a person, unless the body says otherwise.
+func (c *request) promote() error {
+	var body wire.Promote
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	promoted, err := ask[messages.CommandPromoted](c, messages.PromoteCommand{Job: c.id(), Keep: body.Keep == nil || *body.Keep})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Job{Job: c.setSizes([]messages.Job{promoted.Job})[0]})
+}
+
+func (c *request) deadline() error {
+	var body wire.Deadline
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	r, refusal := body.Change(c.id())
+	if refusal != nil {
+		return refusal
+	}
+	return c.done(r)
+}
+
+// input writes to the job, and answers when the kernel has it.
+func (c *request) input() error {
+	var body wire.Input
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	data, refusal := body.Bytes()
+	if refusal != nil {
+		return refusal
+	}
+	data, err := c.typed(body, data)
+	if err != nil {
+		return err
+	}
+	written, err := ask[messages.InputWritten](c, messages.WriteInput{Job: c.id(), Data: data, Raw: body.Raw})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Written{V: wire.Version, Through: written.Through})
+}
+
+// typed are the bytes of an input, some of which depend on the job.
+func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
+	text, encode := body.Keys, c.node.EncodeKeys
+	if body.Paste != nil {
+		text, encode = body.Paste, c.node.EncodePaste
+	}
+	switch {
+	case text == nil:
+		return data, nil
+	case len(*text) > messages.MaxInput: // before it is made longer
+		return nil, &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the input is too large; give at most 256 KiB at once"}
+	}
+	return encode(c.ctx, c.id(), *text)
+}
+
+func (c *request) closeInput() error {
+	if err := c.body(&wire.Empty{}, maxBody); err != nil {
+		return err
+	}
+	return c.done(messages.CloseInput{Job: c.id()})
+}
+
+func (c *request) resize() error {
+	var body wire.Resize
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	size, refusal := body.Size()
+	if refusal != nil {
+		return refusal
+	}
+	if _, err := ask[messages.Acknowledged](c, messages.ResizeTerminal{Job: c.id(), Size: size}); err != nil {
+		return err
+	}
+	if job, err := c.node.Job(c.ctx, c.id()); err == nil {
+		c.resized(job.UID, size)
+	}
+	return c.reply(http.StatusOK, wire.Acknowledged{V: wire.Version})
+}
+
+// handOver moves a live job to another scope.
+func (c *request) handOver() error {
+	var body wire.HandOver
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	to := messages.ScopePath(body.To)
+	if err := to.Check(); err != nil {
+		return err
+	}
+	return c.done(messages.HandOver{Job: c.id(), To: to})
+}
+
+// done asks for what is only acknowledged.
+func (c *request) done(request messages.Refusable) error {
+	if _, err := ask[messages.Acknowledged](c, request); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Acknowledged{V: wire.Version})
+}

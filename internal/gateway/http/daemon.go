@@ -1,0 +1,89 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"time"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// health answers as long as the node takes requests.
+func (c *request) health() error {
+	if err := c.node.Err(); err != nil {
+		return err
+	}
+	h := wire.Health{V: wire.Version, OK: true}
+	if c.options.Keeper != nil {
+		if err := c.options.Keeper(); err != nil {
+			h.Keeper = err.Error()
+		}
+	}
+	if c.options.Journal != nil {
+		if err := c.options.Journal(); err != nil {
+			h.Journal = err.Error()
+		}
+	}
+	return c.reply(http.StatusOK, h)
+}
+
+func (c *request) version() error {
+	about := wire.About{V: wire.Version, Version: c.options.Version, PID: os.Getpid(), State: c.options.State}
+	if c.options.Holder != nil {
+		about.Keeper = c.options.Holder()
+	}
+	return c.reply(http.StatusOK, about)
+}
+
+// stats counts what there is.
+func (c *request) stats() error {
+	jobs, err := ask[messages.JobList](c, messages.ListJobs{Finished: true})
+	if err != nil {
+		return err
+	}
+	scopes, err := ask[messages.ScopeList](c, messages.ListScopes{})
+	if err != nil {
+		return err
+	}
+	sessions, err := ask[messages.SessionList](c, messages.ListSessions{})
+	if err != nil {
+		return err
+	}
+	out := wire.Stats{
+		V: wire.Version, Jobs: map[messages.State]int{}, Scopes: len(scopes.Scopes), Sessions: len(sessions.Sessions),
+		Connections: int(c.open.Load()), Subscriptions: int(c.subscriptions.Load()), UptimeMS: time.Since(c.began).Milliseconds(),
+		Version: c.options.Version, PID: os.Getpid(),
+	}
+	for _, j := range jobs.Jobs {
+		state := j.State
+		if state.Ended() {
+			state = messages.Finished
+		}
+		out.Jobs[state]++
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// shutdown ends the node for whoever asks; once begun it does not depend on him.
+func (c *request) shutdown() error {
+	var body wire.ShutDown
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	if c.options.Shutdown == nil {
+		return &messages.Error{
+			Code: messages.Unsupported, Reason: "shutdown", Message: "this node cannot be ended from afar: it is part of another program", Hint: "end that program",
+		}
+	}
+	grace, err := graceOf(body.Grace)
+	if err != nil {
+		return err
+	}
+	left, err := c.options.Shutdown(context.WithoutCancel(c.ctx), messages.ShutdownNode{KeepJobs: !body.StopJobs, Grace: grace, Reason: body.Reason})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.ShutdownResult{V: wire.Version, Survivors: wire.List(left)})
+}

@@ -1,0 +1,213 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// resumeHeader is what a reader that comes back has seen.
+const resumeHeader = "Last-Event-ID"
+
+// events sends facts as they are recorded, as server-sent events: the id is the
+// fact's number, and whoever comes back with the last one goes on behind it. A
+// reader that is slow is waited for by nobody but its own channel, which reads on
+// from the journal; what that no longer holds is an event of its own.
+//
+// With past, the stream ends behind what is recorded when it begins.
+func (c *request) events() error {
+	r, err := c.subscribe()
+	if err != nil {
+		return err
+	}
+	past, err := c.flag("past")
+	if err != nil {
+		return err
+	}
+	if past && c.text("now") == "true" {
+		return messages.Invalid("past", "past is what was recorded before now; ask for one of them")
+	}
+	leave, err := c.door().addSubscription()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := c.stream()
+	defer cancel()
+	w := eventWriter{request: c, rc: http.NewResponseController(c.w), filter: r.Filter}
+	if past {
+		r.Filter = messages.Filter{} // or nothing would tell that the last one was passed
+	}
+	sub, err := c.node.Subscribe(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sub.Close() }()
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.WriteHeader(http.StatusOK)
+	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to go on, should nothing be heard
+		return errAnswered
+	}
+	if past {
+		w.last = sub.Newest()
+	}
+	if past && sub.After() >= w.last {
+		if r.After > sub.After() { // nothing has happened yet in the journal that follows the reader's
+			_ = w.send(dropped(r.After+1, sub.After()))
+		}
+		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+		return nil
+	}
+	w.relay(ctx, sub)
+	return nil
+}
+
+// subscribe is the subscription that the request asks for.
+func (c *request) subscribe() (messages.Subscribe, error) {
+	var r messages.Subscribe
+	after, err := c.number("after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return r, err
+	}
+	if r.Filter.Ends, err = c.flag("ends"); err != nil {
+		return r, err
+	}
+	if r.Now, err = c.flag("now"); err != nil {
+		return r, err
+	}
+	if r.Filter.Scope, err = c.scope("scope"); err != nil {
+		return r, err
+	}
+	r.After = messages.Seq(after)
+	if r.Filter.Job, err = c.resolveFilter(messages.JobID(c.text("job"))); err != nil {
+		return r, err
+	}
+	if last := c.r.Header.Get(resumeHeader); last != "" {
+		if _, err := fmt.Sscanf(last+"\n", "%d\n", &r.After); err != nil || r.After > math.MaxInt64 {
+			return r, messages.Invalid("last_event_id", "Last-Event-ID is no number of an event")
+		}
+		r.Now = false
+	}
+	return r, nil
+}
+
+// resolveFilter is the job that a filter names, by its ULID: a name may be another's later.
+// One that is not there is left as it is, for what the journal has of it, or for
+// the ULID of a job to come; a name is an error then.
+func (c *request) resolveFilter(job messages.JobID) (messages.JobID, error) {
+	if job == "" {
+		return "", nil
+	}
+	found, err := c.node.Job(c.ctx, job)
+	switch {
+	case err == nil:
+		return messages.JobID(found.UID), nil
+	case errors.Is(err, &messages.Error{Code: messages.NotFound}) && isID(string(job)):
+		return job, nil
+	}
+	return "", err
+}
+
+// isID says whether a job is named by a short id or a ULID, which never mean another.
+func isID(job string) bool {
+	if _, err := ulid.ParseStrict(job); err == nil {
+		return true
+	}
+	return strings.TrimRight(job, "0123456789") == "j" && job != "j"
+}
+
+// eventWriter writes server-sent events.
+type eventWriter struct {
+	*request
+	rc     *http.ResponseController
+	filter messages.Filter
+	last   messages.Seq // the stream ends behind it; 0: it does not
+}
+
+// relay sends what is heard until the reader, the node or the server ends.
+func (w eventWriter) relay(ctx context.Context, sub Subscription) {
+	for {
+		turn, cancel := context.WithTimeout(ctx, heartbeat)
+		heard, err := sub.Next(turn)
+		cancel()
+		switch {
+		case err == nil:
+			var over bool
+			if over, err = w.event(heard); over && err == nil {
+				_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
+				return
+			}
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, context.DeadlineExceeded):
+			err = w.comment("still here")
+		default:
+			e := w.coded(err)
+			_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded, Error: e})
+			return
+		}
+		if err != nil {
+			return // the reader has gone
+		}
+	}
+}
+
+// event sends what was heard, and says whether it was the last that is wanted.
+func (w eventWriter) event(heard any) (over bool, err error) {
+	switch h := heard.(type) {
+	case messages.Notification:
+		if w.behind(h.Seq) || !w.filter.Passes(h.Fact) {
+			return w.ends(h.Seq), nil
+		}
+		e, err := wire.NewEvent(h.Seq, h.Fact)
+		if err != nil {
+			w.log.Error("a fact cannot be told", "error", err)
+			return w.ends(h.Seq), nil
+		}
+		return w.ends(h.Seq), w.send(e)
+	case messages.FactsDropped:
+		return w.ends(h.To), w.send(dropped(h.From, h.To))
+	}
+	return false, nil
+}
+
+func dropped(from, to messages.Seq) wire.Event {
+	return wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: from, Seq: to}
+}
+
+func (w eventWriter) behind(seq messages.Seq) bool { return w.last > 0 && seq > w.last }
+
+func (w eventWriter) ends(seq messages.Seq) bool { return w.last > 0 && seq >= w.last }
+
+// send writes one event. Without a number it leaves the reader's place as it is.
+func (w eventWriter) send(e wire.Event) error {
+	b, err := compact(e)
+	if err != nil {
+		w.log.Error("an event cannot be encoded", "error", err)
+		return nil
+	}
+	id := ""
+	if e.Seq > 0 {
+		id = fmt.Sprintf("id: %d\n", e.Seq)
+	}
+	return w.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, e.Kind, b))
+}
+
+func (w eventWriter) comment(text string) error { return w.write(": " + text + "\n\n") }
+
+// write sends at once. A reader that has stopped reading blocks here, which
+// holds back nothing but its own channel.
+func (w eventWriter) write(text string) error {
+	if _, err := w.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return w.rc.Flush()
+}

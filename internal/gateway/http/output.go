@@ -1,0 +1,177 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// copyBuffer is what one follower holds of an output: half of what a pipe does.
+// The rest stays in the log, however slow its reader is.
+const copyBuffer = 32 << 10
+
+// output sends the bytes of one stream as they are, up to what there is now or,
+// if asked to follow, to the end. Ranges that were not kept are left out, and
+// told in the trailers. A reply that is cut short is no chunked body: whoever
+// reads it sees that it broke.
+func (c *request) output() error {
+	follow, err := c.flag("follow")
+	if err != nil {
+		return err
+	}
+	both := c.text("stream") == wire.BothStreams
+	others := []string{"offset_stdout", "offset_stderr"}
+	if both {
+		others = []string{"offset", "limit"}
+	}
+	for _, name := range others {
+		if c.r.URL.Query().Has(name) {
+			return messages.Invalid(name, name+" makes no sense there: both streams have offset_stdout and offset_stderr, one has offset and limit")
+		}
+	}
+	if both {
+		return c.outputBoth(follow)
+	}
+	offset, err := c.number("offset", 0, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	limit, err := c.number("limit", math.MaxInt64, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	job, out, err := c.outputTarget()
+	if err != nil {
+		return err
+	}
+	if offset, err = c.since(job, out.Stream, offset); err != nil {
+		return err
+	}
+	end := int64(math.MaxInt64)
+	if !follow {
+		end = out.Bytes
+	}
+	if limit < math.MaxInt64-offset {
+		end = min(end, offset+limit)
+	}
+	ctx, cancel := c.stream()
+	defer cancel()
+	from, err := c.node.Output(ctx, messages.JobID(job.UID), out.Stream, offset)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	if end < math.MaxInt64 {
+		from.End(end)
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Trailer", wire.NextTrailer+", "+wire.GapsTrailer)
+	h.Set(wire.StreamHeader, out.Stream.String())
+	h.Set(wire.OffsetHeader, strconv.FormatInt(offset, 10))
+	h.Set(wire.SizeHeader, strconv.FormatInt(out.Bytes, 10))
+	return c.copy(from, min(end, out.Bytes))
+}
+
+// outputTarget is the job of the path, and the stream that is asked for.
+func (c *request) outputTarget() (messages.Job, messages.StreamOutput, error) {
+	job, err := c.node.Job(c.ctx, c.id())
+	if err != nil {
+		return job, messages.StreamOutput{}, err
+	}
+	want, refusal := wire.StreamOf(c.text("stream"))
+	if refusal != nil {
+		return job, messages.StreamOutput{}, refusal
+	}
+	for _, out := range job.Output {
+		if out.Stream == want {
+			return job, out, nil
+		}
+	}
+	return job, messages.StreamOutput{}, messages.Invalid("stream", fmt.Sprintf("job %s has no stream %s; it has %s", job.ID, want, streamNames(job)))
+}
+
+func streamNames(job messages.Job) string {
+	var has []string
+	for _, out := range job.Output {
+		has = append(has, out.Stream.String())
+	}
+	return strings.Join(has, " and ")
+}
+
+// since is the byte that a moment stands for, or the offset that was given.
+func (c *request) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
+	text := c.text("since")
+	if text == "" && !c.r.URL.Query().Has("since") {
+		return offset, nil
+	}
+	moment, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		return 0, messages.Invalid("since", "since must be a moment as RFC 3339 has it, such as 2026-01-02T15:04:05Z")
+	case offset > 0:
+		return 0, messages.Invalid("since", "since and an offset are two places to begin; ask for one of them")
+	}
+	return c.node.Since(c.ctx, messages.JobID(job.UID), stream, moment)
+}
+
+// copy sends until the end of the reader; each piece goes out at once. least is
+// the byte that it must come to: an end before it is an output that was
+// forgotten, and not one that is empty.
+func (c *request) copy(from Output, least int64) error {
+	rc := http.NewResponseController(c.w)
+	buf := make([]byte, copyBuffer)
+	n, err := 0, error(nil)
+	if from.Offset() < least { // it is there: an error can still be told
+		n, err = from.Read(buf)
+		if n == 0 && err != nil && (from.Offset() < least || from.Removed()) {
+			return gone(err)
+		}
+	}
+	c.w.WriteHeader(http.StatusOK)
+	for {
+		if n > 0 {
+			if _, werr := c.w.Write(buf[:n]); werr != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if errors.Is(err, io.EOF) && from.Offset() >= least {
+			c.w.Header().Set(wire.NextTrailer, strconv.FormatInt(from.Offset(), 10))
+			c.w.Header().Set(wire.GapsTrailer, gapsText(from.Gaps()))
+			return nil
+		}
+		if err != nil || rc.Flush() != nil { // a follower of a silent job knows that it is heard
+			panic(http.ErrAbortHandler)
+		}
+		n, err = from.Read(buf)
+	}
+}
+
+// gone is an output of which there were bytes, and are none.
+func gone(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return forgotten()
+}
+
+func forgotten() error {
+	return &messages.Error{Code: messages.OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise what is kept"}
+}
+
+// gapsText is the value of the trailer.
+func gapsText(gaps []messages.OutputGap) string {
+	parts := make([]string, len(gaps))
+	for i, g := range gaps {
+		parts[i] = fmt.Sprintf("%d-%d", g.From, g.To)
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,101 @@
+package http
+
+import (
+	"net/http"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// maxKey bounds an Idempotency-Key.
+const maxKey = 256
+
+// run runs a command, and answers with its record: finished, or going on.
+func (c *request) run() error {
+	most, err := c.number("text", 0, 1, view.MaxBytes)
+	if err != nil {
+		return err
+	}
+	var body wire.Run
+	if err := c.body(&body, maxRun); err != nil {
+		return err
+	}
+	r, refusal := body.Request()
+	if refusal != nil {
+		return refusal
+	}
+	if r.Key, err = c.key(); err != nil {
+		return err
+	}
+	r.Principal = c.principal()
+	if r.UID == "" {
+		r.UID = messages.UID(ulid.Make().String())
+	}
+	var submitted Submitted
+	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
+		return err
+	}
+	if c.prefers(wire.Processing) && c.r.ProtoAtLeast(1, 1) { // a client of HTTP/1.0 takes it for the reply (RFC 9110, 15.2)
+		c.announce(r.UID)
+	}
+	job, err := submitted.Wait(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.locate(job.UID)
+	status := http.StatusOK
+	if !job.State.Ended() {
+		status = http.StatusAccepted
+	}
+	return c.reply(status, wire.Result{Job: job, Text: c.shown(job, int(most))})
+}
+
+// key is the idempotency key of the request, "" if it has none. An empty one is an
+// error: its sender takes the run for one that is not run twice.
+func (c *request) key() (string, error) {
+	switch given := c.r.Header.Values(wire.KeyHeader); {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1:
+		return "", messages.Invalid("key", "the Idempotency-Key is there twice")
+	case given[0] == "":
+		return "", messages.Invalid("key", "the Idempotency-Key is empty; give a value or leave it out")
+	case len(given[0]) > maxKey:
+		return "", messages.Invalid("key", "the Idempotency-Key is longer than 256 bytes")
+	default:
+		return given[0], nil
+	}
+}
+
+// announce names the job to its caller while it runs. Of a run that was refused,
+// or that joins another's job by its key, there is nothing to say yet.
+func (c *request) announce(uid messages.UID) {
+	if _, err := c.node.Job(c.ctx, messages.JobID(uid)); err == nil {
+		c.locate(uid)
+		replyInTime(c.w)
+		c.w.WriteHeader(http.StatusProcessing)
+	}
+}
+
+func (c *request) locate(uid messages.UID) {
+	c.w.Header().Set("Location", "/v1/jobs/"+string(uid))
+}
+
+// shown is the end of what a job wrote, nil if nobody asked for it.
+func (c *request) shown(job messages.Job, most int) *wire.Shown {
+	if most == 0 {
+		return nil
+	}
+	v, err := c.node.View(job, view.Options{Bytes: most, Style: view.Plain})
+	if err != nil { // it never started, or its output is gone; the sizes in the record tell which
+		wrote := false
+		for _, o := range job.Output {
+			wrote = wrote || o.Bytes > 0
+		}
+		return &wire.Shown{Truncated: wrote}
+	}
+	return &wire.Shown{Text: v.Text, Truncated: v.Truncated}
+}

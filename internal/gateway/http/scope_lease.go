@@ -1,0 +1,238 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// scopeLease is a scope that clients lease: it ends with the last of them. The server's
+// lock guards it.
+type scopeLease struct {
+	tenants int
+	opened  bool          // by one of them
+	ending  chan struct{} // closed when the end that is on its way has come; nil: none is
+}
+
+// leaseHolder is one lease of a scope.
+type leaseHolder struct {
+	id    string
+	path  messages.ScopePath
+	door  *clientConn
+	ends  bool          // its end is on its way: nothing begins by it any more; the server's lock guards it
+	over  chan struct{} // closed when it has ended, and the scope with it if it was the last
+	once  sync.Once     // ends it
+	left  messages.ScopeReleased
+	error error
+}
+
+// clientGone is why a scope ends whose client did not say that it leaves.
+const clientGone = "its client has gone"
+
+// lease opens a scope and holds it for as long as the request is open: when that ends,
+// whoever asked is gone, or wants it so, and the scope is left. Bound to a connection, a
+// lease does not outlive its client; the end of the server is none of the client's.
+func (c *request) lease() error {
+	r, err := c.leaseBody()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.stream()
+	defer cancel()
+	t, err := c.acquireLease(ctx, r)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "text/plain")
+	c.w.Header().Set("Location", "/v1/leases/"+t.id)
+	c.w.WriteHeader(http.StatusOK)
+	if http.NewResponseController(c.w).Flush() == nil {
+		select {
+		case <-t.over:
+			return errAnswered
+		case <-ctx.Done():
+		}
+	}
+	if c.closing.Err() != nil {
+		panic(http.ErrAbortHandler) // the next daemon is to be asked for it again
+	}
+	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
+	if t.error != nil {
+		c.log.Warn("a scope has not ended whose client has gone", "scope", t.path, "error", t.error)
+	}
+	return errAnswered
+}
+
+func (c *request) leaseBody() (messages.OpenScope, error) {
+	var body wire.Lease
+	if err := c.body(&body, maxBody); err != nil {
+		return messages.OpenScope{}, err
+	}
+	r, refusal := c.scopeOf(wire.OpenScope(body))
+	switch {
+	case refusal != nil:
+		return r, refusal
+	case r.Path == messages.MainScope:
+		return r, messages.Invalid("path", "the scope main is everybody's; lease one of your own, which may be below it")
+	}
+	r.Join = true
+	return r, nil
+}
+
+// acquireLease takes a lease. A scope that is being left is waited for.
+func (c *request) acquireLease(ctx context.Context, r messages.OpenScope) (*leaseHolder, error) {
+	h, err := c.tenancyOf(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	t := &leaseHolder{id: ulid.Make().String(), path: r.Path, door: c.door(), over: make(chan struct{})}
+	t.door.noteLeased(r.Path)
+	_, err = ask[messages.ScopeOpened](c, r)
+	c.mu.Lock()
+	h.opened = h.opened || err == nil || c.ctx.Err() != nil // who has gone may have it, and not know
+	if err == nil {
+		c.tenants[t.id] = t
+	}
+	c.mu.Unlock()
+	if err != nil && c.closing.Err() == nil { // the end of the server is none of its client's
+		c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
+	}
+	return t, err
+}
+
+// tenancyOf counts one more tenant of a scope.
+func (c *request) tenancyOf(ctx context.Context, path messages.ScopePath) (*scopeLease, error) {
+	for {
+		c.mu.Lock()
+		h := c.tenancies[path]
+		if h == nil {
+			h = &scopeLease{}
+			c.tenancies[path] = h
+		}
+		ending := h.ending
+		if ending == nil {
+			h.tenants++
+		}
+		c.mu.Unlock()
+		if ending == nil {
+			return h, nil
+		}
+		select {
+		case <-ending:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// releaseLease ends a lease, once, and returns when it has ended: what the last tenant
+// leaves is gone then, but for what is to be kept. Who asks again hears the same.
+func (c *request) releaseLease(t *leaseHolder, r messages.ReleaseScope) {
+	t.once.Do(func() {
+		c.mu.Lock()
+		h := c.tenancies[t.path]
+		t.ends = true
+		h.tenants--
+		last := h.tenants == 0
+		if last {
+			h.ending = make(chan struct{})
+		}
+		c.mu.Unlock()
+		if last && h.opened { // else nobody had it
+			t.door.noteScopeLeft(t.path)
+			t.left, t.error = c.leaveScope(r)
+		}
+		c.mu.Lock()
+		if last {
+			delete(c.tenancies, t.path)
+			close(h.ending)
+		}
+		delete(c.tenants, t.id)
+		c.mu.Unlock()
+		close(t.over)
+	})
+}
+
+// leaveScope asks for the end of what a client leaves, whether he is there to hear of it
+// or not.
+func (c *request) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, error) {
+	left := messages.ScopeReleased{Path: r.Path}
+	reply, err := c.node.AskAgain(context.WithoutCancel(c.ctx), func() messages.Refusable { return r })
+	switch m := reply.(type) {
+	case nil:
+		return left, err
+	case messages.ScopeReleased:
+		return m, nil
+	case messages.ScopeClosed:
+		left.Jobs, left.Survivors = m.Jobs, m.Survivors
+		return left, nil
+	}
+	if err := unexpectedReply(reply); !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+		return left, err
+	}
+	return left, nil // somebody has closed it
+}
+
+// releaseScope ends a scope as the end of a lease does, and answers when nothing is left but
+// what is to be kept.
+func (c *request) releaseScope() error {
+	var body wire.Leave
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	path := messages.ScopePath(body.Path)
+	if err := path.Check(); err != nil {
+		return err
+	}
+	if path == messages.MainScope {
+		return messages.Invalid("path", "the scope main is everybody's; nobody leaves it")
+	}
+	grace, err := graceOf(body.Grace)
+	if err != nil {
+		return err
+	}
+	left, err := c.leaveScope(messages.ReleaseScope{Path: path, Grace: grace, Reason: body.Reason})
+	if err != nil {
+		return err
+	}
+	return c.replyLeft(left)
+}
+
+func (c *request) replyLeft(left messages.ScopeReleased) error {
+	if err := c.awaitNews(left.Jobs); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.ScopeReleased{
+		V: wire.Version, Jobs: wire.List(left.Jobs), Kept: wire.List(left.Kept), Survivors: wire.List(left.Survivors),
+	})
+}
+
+// endLease ends a lease for whoever has it, and answers when nothing is left but what
+// is to be kept.
+func (c *request) endLease() error {
+	grace, err := c.grace()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	t := c.tenants[c.r.PathValue("id")]
+	c.mu.Unlock()
+	if t == nil {
+		return &messages.Error{Code: messages.NotFound, Reason: "lease", Message: "there is no such lease; it may have ended with its request"}
+	}
+	reason := c.text("reason")
+	if reason == "" {
+		reason = "its client has left"
+	}
+	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Grace: grace, Reason: reason})
+	if t.error != nil {
+		return t.error
+	}
+	return c.replyLeft(t.left)
+}

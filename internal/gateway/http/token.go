@@ -1,0 +1,105 @@
+package http
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"troupe/internal/gateway/http/peer"
+	"troupe/messages"
+)
+
+// A token is 256 bits of chance; tokenLength is that in base64.
+const (
+	tokenBytes  = 32
+	tokenLength = 43
+)
+
+// LoadToken reads the token that admits to TCP from a file, or makes it: 0600, in a
+// directory that is there. A file that others may read, that is not ours, or a
+// symbolic link is refused.
+func LoadToken(path string) (string, error) {
+	made := make([]byte, tokenBytes)
+	if _, err := rand.Read(made); err != nil {
+		return "", err
+	}
+	token := base64.RawURLEncoding.EncodeToString(made)
+	err := peer.MakeFile(path, token+"\n")
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return readToken(path)
+	case err != nil:
+		return "", fmt.Errorf("the token cannot be stored: %w", err)
+	}
+	return token, nil
+}
+
+func readToken(path string) (string, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("the token cannot be read: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || peer.OwnerOf(info) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+		return "", refused("token", path+" must be a file of yours with mode 0600", "remove it, and a new one is made")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 2*tokenLength))
+	token := strings.TrimSpace(string(text))
+	if err == nil && len(token) < tokenLength {
+		err = refused("token", path+" holds no token", "remove it, and a new one is made")
+	}
+	return token, err
+}
+
+// tokenMatches compares in a time that tells nothing of the token. The name of the scheme
+// may be in any case, and one space or more follows it (RFC 9110, 11.1 and 11.4).
+func tokenMatches(token string, given []string) bool {
+	if len(given) != 1 {
+		return false
+	}
+	scheme, got, ok := strings.Cut(given[0], " ")
+	ok, got = ok && strings.EqualFold(scheme, "Bearer"), strings.TrimLeft(got, " ")
+	want, have := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(got))
+	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && token != ""
+}
+
+// ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". A name
+// is refused, since it may lead elsewhere.
+func ListenTCP(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address with a port; use 127.0.0.1:PORT or [::1]:PORT", address))
+	}
+	if ip := net.ParseIP(host); host != "127.0.0.1" && !ip.Equal(net.IPv6loopback) { // what a Host may name: see ourHost
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, messages.Invalid("http", fmt.Sprintf("%q has no port from 0 to 65535; 0 is one that is free", address))
+	}
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		return nil, &messages.Error{
+			Code: messages.Conflict, Reason: "address", Message: "somebody else listens at " + address, Hint: "choose another port, or end who has it",
+		}
+	case err != nil:
+		return nil, &messages.Error{
+			Code: messages.Refused, Reason: "address", Message: "nobody can listen at " + address + " here: " + errors.Unwrap(err).Error(), Hint: "choose another address, or a port above 1023",
+		}
+	}
+	return l, nil
+}

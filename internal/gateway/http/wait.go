@@ -1,0 +1,29 @@
+package http
+
+import (
+	"net/http"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// wait answers when any or all of some jobs have done something, or when its own
+// time is over. Whoever goes away waits no more.
+func (c *request) wait() error {
+	var body wire.Await
+	if err := c.body(&body, maxBody); err != nil {
+		return err
+	}
+	r, refusal := body.Request()
+	if refusal != nil {
+		return refusal
+	}
+	ended, err := ask[messages.WaitEnded](c, r)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.WaitResult{
+		V: wire.Version, Satisfied: ended.Satisfied, TimedOut: ended.TimedOut, Impossible: ended.Impossible,
+		Met: wire.List(ended.Met), Jobs: wire.Jobs(c.setSizes(ended.Jobs)),
+	})
+}

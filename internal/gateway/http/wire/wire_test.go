@@ -1,0 +1,241 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"troupe/internal/gateway/http/wire"
+	"troupe/messages"
+)
+
+// A request that goes over the wire is the request that was sent.
+func TestRunKeepsItsRequest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(1, int64(messages.MaxDuration/time.Millisecond))
+		span := func(name string) time.Duration {
+			return time.Duration(rapid.OneOf(rapid.Just(int64(0)), ms).Draw(t, name)) * time.Millisecond
+		}
+		word := rapid.StringMatching(`[a-z/]{0,5}`)
+		r := messages.RunCommand{
+			UID: messages.UID(word.Draw(t, "uid")), Scope: messages.ScopePath(word.Draw(t, "scope")), Session: messages.SessionID(word.Draw(t, "session")),
+			Name: word.Draw(t, "name"), Description: rapid.String().Draw(t, "description"), Tag: word.Draw(t, "tag"), Shell: word.Draw(t, "shell"),
+			Dir: word.Draw(t, "dir"), Umask: word.Draw(t, "umask"), Streams: messages.StreamMode(word.Draw(t, "streams")),
+			Background: rapid.Bool().Draw(t, "background"), Detach: rapid.Bool().Draw(t, "detach"), LogFile: rapid.String().Draw(t, "log_file"), Persist: rapid.Bool().Draw(t, "persist"),
+			PromoteAfter: span("promote"), Timeout: span("timeout"), Grace: span("grace"), OnExit: messages.OnExit(word.Draw(t, "on exit")),
+			OnFinish:   rapid.SampledFrom([][]string{nil, {"true"}, {"true", "https://h/p"}}).Draw(t, "on finish"),
+			Durability: word.Draw(t, "durability"), Stdin: messages.StdinPipe,
+			Quota: messages.Quota{Bytes: int64(rapid.IntRange(0, 9).Draw(t, "quota")), Policy: word.Draw(t, "policy")},
+		}
+		if r.Grace == 0 && rapid.Bool().Draw(t, "no grace") {
+			r.Grace = -1
+		}
+		if rapid.Bool().Draw(t, "argv") {
+			r.Argv = rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "argv")
+		} else {
+			r.Text = string(rapid.SliceOf(rapid.Byte()).Draw(t, "text"))
+		}
+		if rapid.Bool().Draw(t, "caller") {
+			r.EnvPolicy = messages.EnvCaller
+			for _, v := range rapid.SliceOfN(rapid.SliceOf(rapid.Byte()), 0, 3).Draw(t, "base") {
+				r.BaseEnv = append(r.BaseEnv, "B="+string(v))
+			}
+		}
+		if rapid.Bool().Draw(t, "env") {
+			r.Env = []string{"A=" + rapid.String().Draw(t, "a"), "B=" + rapid.String().Draw(t, "b")}
+		}
+		if rapid.Bool().Draw(t, "terminal") {
+			r.Shown = rapid.Bool().Draw(t, "shown")
+			r.Terminal = messages.Terminal{Rows: rapid.IntRange(1, 65535).Draw(t, "rows"), Cols: rapid.IntRange(1, 65535).Draw(t, "cols")}
+		}
+		if rapid.Bool().Draw(t, "open") {
+			r.Open = &messages.SessionPlan{
+				Backend: word.Draw(t, "backend"), Dir: word.Draw(t, "session dir"), Umask: word.Draw(t, "session umask"), Shell: word.Draw(t, "session shell"),
+				EnvPolicy: r.EnvPolicy, BaseEnv: r.BaseEnv, Env: r.Env, Terminal: r.Terminal,
+			}
+		}
+		sent := wire.NewRun(r)
+		require.NoError(t, sent.Encodable())
+		b, err := json.Marshal(sent)
+		require.NoError(t, err)
+		var got wire.Run
+		if refused := wire.Decode(b, &got); refused != nil {
+			t.Fatalf("%s: %v", b, refused)
+		}
+		back, refused := got.Request()
+		if refused != nil {
+			t.Fatalf("%s: %v", b, refused)
+		}
+		require.Equal(t, r, back)
+	})
+}
+
+// What JSON cannot carry is refused before it is changed.
+func TestBadInputNotEncodable(t *testing.T) {
+	for _, r := range []messages.RunCommand{
+		{Argv: []string{"\xff"}},
+		{Text: "true", Dir: "/\xff"},
+		{Text: "true", Env: []string{"A=\xff"}},
+		{Text: "true", Description: "\xff"},
+		{Text: "true", Open: &messages.SessionPlan{Dir: "/\xff"}},
+		{Text: "true", Open: &messages.SessionPlan{Env: []string{"A=\xff"}}},
+	} {
+		require.ErrorIs(t, wire.NewRun(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
+	}
+	for text, fits := range map[string]bool{"\u00ff\x00": true, "a\xffb": false} {
+		for _, in := range []wire.Input{{Paste: &text}, {Keys: &text}} {
+			require.Equal(t, fits, in.Encodable() == nil, text)
+		}
+	}
+}
+
+// So is a request for a session, which is the plan of a run with a name.
+func TestOpenSessionKeepsItsRequest(t *testing.T) {
+	r := messages.OpenSession{Scope: "a/b", Session: "s", SessionPlan: messages.SessionPlan{
+		Backend: messages.BackendShellPTY, Dir: "/d", EnvPolicy: messages.EnvCaller, BaseEnv: []string{"A=\xff", "base64:=1"}, Env: []string{"B=1"},
+		Umask: "0027", Shell: "zsh", Terminal: messages.Terminal{Rows: 24, Cols: 80},
+	}}
+	sent := wire.NewOpenSession(r)
+	require.NoError(t, sent.Encodable())
+	b, err := json.Marshal(sent)
+	require.NoError(t, err)
+	var got wire.OpenSession
+	require.Nil(t, wire.Decode(b, &got))
+	back, refused := got.Request()
+	require.Nil(t, refused)
+	require.Equal(t, r, back)
+	r.Dir = "/\xff"
+	require.ErrorIs(t, wire.NewOpenSession(r).Encodable(), &messages.Error{Code: messages.InvalidParams, Reason: "utf8"})
+}
+
+// The job object comes back as it was.
+func TestJobComesBack(t *testing.T) {
+	at := time.Date(2026, 11, 22, 8, 0, 0, 123456789, time.UTC)
+	for _, job := range []messages.Job{
+		{ID: "j1", UID: "u", Scope: "main", Session: "default", State: messages.Queued, Mode: messages.ModeSync},
+		{
+			ID: "j2", Name: "n", Tag: "t", Command: "a b", Argv: []string{"a", "b"}, State: messages.Finished, Outcome: messages.TimedOut, Settled: true,
+			Status: messages.ExitStatus{Signal: "KILL", Number: 9}, Shell: 137, Cause: messages.Cause{By: messages.ByDeadline, Signal: "KILL"},
+			OOM: messages.Yes, OutputOpen: true, Children: 2, Survivors: []messages.Survivor{{PID: 3, State: "D"}}, Flags: []messages.Flag{messages.FlagLogBlocked},
+			EnvDropped: []string{"X"}, Timeout: time.Second, PID: 9, Isolation: messages.InCgroup, Dir: "/", Created: at, Started: at, Ended: at.Add(time.Second),
+			Rusage: messages.Rusage{User: time.Millisecond, System: 2 * time.Millisecond, MaxRSS: 5}, Seq: 8,
+			OnFinish: []messages.Notice{{To: "true", State: messages.NoticePending}, {To: "https://h/", State: messages.NoticeGivenUp, Seq: 7, Tries: 3, Err: messages.Error{Code: messages.Refused, Message: "m"}}},
+			Output:   []messages.StreamOutput{{Stream: messages.Stdout, Bytes: 5, Lines: 1, Counted: true, LinesExact: true}, {Stream: messages.Stderr, File: "/f", Elided: []messages.OutputGap{{From: 1, To: 2}}}},
+		},
+		{State: messages.Finished, Outcome: messages.Lost, Shell: 125, Err: messages.Error{Code: messages.Internal, Message: "m"}},
+		{State: messages.Finished, Outcome: messages.FailedToStart, Shell: 127, Err: messages.Error{Code: messages.SpawnFailed, Reason: "ENOENT", Message: "m"}},
+		{State: messages.Finished, Outcome: messages.Signaled, Settled: true, Status: messages.ExitStatus{Signal: "40", Number: 40}, Shell: 168},
+	} {
+		b, err := json.Marshal(wire.Job{Job: job})
+		require.NoError(t, err)
+		var got wire.Job
+		require.NoError(t, json.Unmarshal(b, &got))
+		again, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, string(b), string(again))
+		require.Equal(t, job.ExitCode(), got.ExitCode())
+		require.Equal(t, job.Shell, got.Shell)
+		require.Equal(t, job.Status, got.Status)
+	}
+}
+
+// Each fact has an event, and comes back from it.
+func TestEventsOfFacts(t *testing.T) {
+	job := messages.Job{ID: "j1"}
+	for _, fact := range []messages.Fact{
+		messages.CommandQueued{Job: job},
+		messages.CommandStarted{Job: job},
+		messages.CommandPromoted{Job: job},
+		messages.CommandStopping{Job: job},
+		messages.CommandDraining{Job: job},
+		messages.CommandFinished{Job: job},
+		messages.CommandRetired{Job: job},
+		messages.CommandChanged{Job: job},
+		messages.CommandNotified{Job: job},
+		messages.SessionOpened{Info: messages.SessionInfo{Session: "s"}},
+		messages.SessionReplaced{Session: "s", Dir: "/", Lost: "l"},
+		messages.SessionClosed{Session: "s", Reason: "r", Survivors: []messages.Survivor{{PID: 1}}},
+		messages.ScopeOpened{Path: "a"},
+		messages.ScopeClosed{Path: "a", Reason: "r", Jobs: []messages.JobID{"j1"}},
+	} {
+		e, err := wire.NewEvent(7, fact)
+		require.NoError(t, err)
+		b, err := json.Marshal(e)
+		require.NoError(t, err)
+		var got wire.Event
+		require.NoError(t, json.Unmarshal(b, &got))
+		require.Equal(t, messages.Seq(7), got.Seq)
+		require.IsType(t, fact, got.Fact())
+		if _, of := fact.(messages.CommandFact); !of {
+			require.Equal(t, fact, got.Fact())
+		}
+	}
+	require.Nil(t, wire.Event{Kind: "something new"}.Fact())
+}
+
+// FuzzDecode: whatever comes, the decoder ends, refuses with a code, or gives a
+// request that says the same when it is written and read again.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"command":"true"}`, `{"argv":["a"],"env":{"A":"b"},"timeout_ms":5,"terminal":{"rows":1,"cols":2}}`, `{`, `[]`, `{"command":"\ud800\udc00"}`,
+		`{"command":"\ud800"}`, `{"a":{"b":[{}]}}`, `{"env":{"env":{}}}`, strings.Repeat(`{"a":`, 100), `{"command":1e999}`, "{\"command\":\"\xff\"}", `{"command":null}`,
+		`{"base_env":["base64:AA=="],"env_policy":"caller","command_base64":"/w=="}`, `{"scope":"a","scope":"b"}`, `{"ſcope":"a"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var run wire.Run
+		if refused := wire.Decode(in, &run); refused != nil {
+			if refused.Code != messages.InvalidParams || refused.Reason == "" || refused.Message == "" {
+				t.Fatalf("%q: %+v", in, refused)
+			}
+			return
+		}
+		if !json.Valid(in) {
+			t.Fatalf("%q is no JSON, and was taken", in)
+		}
+		r, refused := run.Request()
+		if refused != nil {
+			return
+		}
+		b, err := json.Marshal(wire.NewRun(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again wire.Run
+		if refused := wire.Decode(b, &again); refused != nil {
+			t.Fatalf("%s: %v", b, refused)
+		}
+		back, refused := again.Request()
+		if refused != nil {
+			t.Fatalf("%s: %v", b, refused)
+		}
+		one, _ := json.Marshal(r)
+		two, _ := json.Marshal(back)
+		if string(one) != string(two) {
+			t.Fatalf("%s became %s", one, two)
+		}
+	})
+}
+
+// A grace may be none, and its refusal does not say otherwise.
+func TestGrace(t *testing.T) {
+	none, usual, wrong := int64(0), int64(1500), int64(-1)
+	for _, c := range []struct {
+		ms   *int64
+		want time.Duration
+	}{{nil, 0}, {&none, -1}, {&usual, 1500 * time.Millisecond}} {
+		got, err := wire.GraceOf(c.ms)
+		if err != nil || got != c.want {
+			t.Errorf("got %v and %v, want %v", got, err, c.want)
+		}
+	}
+	_, err := wire.GraceOf(&wrong)
+	if err == nil || err.Reason != "grace_ms" || !strings.Contains(err.Message, "0 to kill at once") {
+		t.Errorf("got %v", err)
+	}
+}

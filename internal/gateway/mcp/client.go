@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/internal/gateway/mcp/web"
+	"troupe/messages"
+)
+
+// client is one client: an MCP server of its own, since what that lists is the
+// client's, and a scope.
+type client struct {
+	*Server
+	sdk        *sdk.Server
+	calls      chan struct{}   // a place for each tool at work
+	ctx        context.Context //nolint:containedctx // of all its calls
+	end        context.CancelFunc
+	tasks      *tasks.Store
+	parameters map[string]*parameters // by the name of their tool
+
+	mu               sync.Mutex
+	name             string // the last of its scope; "": it has done nothing yet
+	scope            messages.ScopePath
+	watched          bool                         // its session, for its end
+	backgroundJobs   map[messages.UID]*trackedJob // jobs of whose end it was not told
+	newSubscriptions []string                     // subscribed to just now
+	pending          []core.Notice                // ends that it was not told of
+	flights          map[messages.UID]*activeRun  // runs whose call has asked for something
+	listed           map[messages.JobID][]string  // resources, by job
+	order            []messages.JobID             // of those, the first one first
+	dialect          *dialectSession              // its session in a dialect; nil: none yet, or the core's
+	left             sync.Once
+}
+
+func (s *Server) newClient() *client {
+	c := &client{
+		Server: s, calls: make(chan struct{}, maxCalls), backgroundJobs: map[messages.UID]*trackedJob{},
+		flights: map[messages.UID]*activeRun{}, listed: map[messages.JobID][]string{}, parameters: map[string]*parameters{},
+	}
+	c.ctx, c.end = context.WithCancel(context.Background()) // not the server's: that would hold what no request comes to again
+	c.sdk = sdk.NewServer(s.describe(), &sdk.ServerOptions{
+		Instructions: s.instructions(), Capabilities: &sdk.ServerCapabilities{},
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // of each client what is its own
+		SubscribeHandler:   c.subscribed,
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		CompletionHandler:  c.complete,
+	})
+	c.sdk.AddReceivingMiddleware(c.explainRefusal)
+	c.tasks = tasks.New(tasks.Options{Max: maxTasks, PerClient: maxTasks, Live: maxLive, Log: s.log})
+	if err := c.tasks.Serve(c.sdk); err != nil {
+		panic("the extension of tasks cannot be served: " + err.Error()) // its methods are there twice
+	}
+	c.sdk.AddSendingMiddleware(c.behindAck)
+	c.sdk.AddReceivingMiddleware(c.behindReply, c.watch, web.EndCalls)
+	if s.options.Dialect != nil {
+		c.addDialect(s.options.Dialect)
+	} else {
+		c.addTools()
+	}
+	c.addResources()
+	return c
+}
+
+// watch ends the client with its session, and its calls with the client. Where there
+// are no sessions each request has one of its own, which tells nothing.
+func (c *client) watch(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
+		if session, ok := req.GetSession().(*sdk.ServerSession); ok && session.ID() != "" {
+			c.mu.Lock()
+			first := !c.watched
+			c.watched = true
+			c.mu.Unlock()
+			if first {
+				c.work.Go(func() {
+					_ = session.Wait()
+					c.leave()
+				})
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// errLeft is said to a call that comes behind the end of its client: what it began then,
+// nobody would end.
+var errLeft = &messages.Error{Code: messages.ShuttingDown, Reason: "client", Message: "the session of the client has ended"}
+
+// enter opens the scope of the client with its first request that needs it; who says
+// who it is, and is asked then only.
+func (c *client) enter(ctx context.Context, who func() *sdk.Implementation) error {
+	c.Server.mu.Lock()
+	closed := c.closed
+	c.Server.mu.Unlock()
+	if closed {
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the server is ending"}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return errLeft
+	}
+	if c.name != "" {
+		return nil
+	}
+	name := "client"
+	if who := who(); who != nil {
+		name = plain(who.Name)
+	}
+	name += "-" + chance()
+	scope := messages.ScopePath(string(c.base) + "/" + name)
+	if err := c.begin(ctx, scope); err != nil {
+		return err
+	}
+	c.name, c.scope = name, scope
+	c.Server.mu.Lock()
+	c.clients[name] = c
+	c.Server.mu.Unlock()
+	return nil
+}
+
+// plain is a name as a scope may have it.
+func plain(name string) string {
+	const most = 40
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '.':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name)
+	clean = strings.Trim(clean[:min(len(clean), most)], "-.")
+	if clean == "" {
+		return "client"
+	}
+	return clean
+}
+
+// own finds a job of the client. Others' are not there for it.
+func (c *client) own(ctx context.Context, id string) (messages.Job, error) {
+	none := &messages.Error{
+		Code: messages.NotFound, Reason: "job", Message: "there is no job " + core.Preview(id) + " of yours",
+		Hint: "list with all names your jobs; a person can hand over another with troupe handover JOB " + string(c.scope),
+	}
+	switch {
+	case id == "":
+		return messages.Job{}, messages.Invalid("job_id", "job_id is empty; list names your jobs")
+	case len(id) > messages.MaxNameLength:
+		return messages.Job{}, none
+	}
+	job, err := c.options.Host.Job(ctx, messages.JobID(id))
+	if err == nil && !c.scope.Contains(job.Scope) && job.Name == id { // another's has that name, too
+		job, err = c.named(ctx, id)
+	}
+	if isCode(err, messages.NotFound) || err == nil && !c.scope.Contains(job.Scope) {
+		return messages.Job{}, none
+	}
+	return job, err
+}
+
+// named finds the last job of the client that has a name.
+func (c *client) named(ctx context.Context, name string) (messages.Job, error) {
+	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: true})
+	for _, job := range slices.Backward(jobs) {
+		if job.Name == name {
+			return job, err
+		}
+	}
+	if err == nil {
+		err = &messages.Error{Code: messages.NotFound}
+	}
+	return messages.Job{}, err
+}

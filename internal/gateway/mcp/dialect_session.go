@@ -1,0 +1,242 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// DetailsKey is where a result of a dialect's tool has its details: beside what a model
+// sees, for hosts that know the dialect.
+const DetailsKey = "troupe/details"
+
+// maxTold bounds the notices that wait for the next result of a client; the oldest go.
+const maxTold = 256
+
+// Dialect are tools in place of the core's: those that another system's agents know.
+type Dialect struct {
+	Instructions string
+	// Tools are those of every client; their Call is not used.
+	Tools []dialect.Tool
+	// Open begins the session of a client, with its first call.
+	Open func(Place) (Session, error)
+}
+
+// Session is what one client has of a dialect.
+type Session interface {
+	Tools() []dialect.Tool
+	// Close ends it: its files go, and what its jobs still have to tell is told to nobody.
+	Close(ctx context.Context) error
+}
+
+// Place is where the session of a client works.
+type Place struct {
+	Name   string // of the client, as no other has it
+	Scope  messages.ScopePath
+	Host   dialect.Host
+	Beside dialect.TaskGroup
+	// Tell gives the model a notice with the next result, unless dropped says by then
+	// that it has heard of it; nil: never.
+	Tell func(text string, dropped func() bool)
+}
+
+// dialectSession is the session of a client in a dialect.
+type dialectSession struct {
+	Session
+	tools map[string]dialect.Tool
+
+	mu   sync.Mutex
+	told []notice // that no result has carried yet
+}
+
+// notice is a text for the model.
+type notice struct {
+	text    string
+	dropped func() bool
+}
+
+// addDialect gives the server of a client the tools of the dialect.
+func (c *client) addDialect(d *Dialect) {
+	for _, t := range d.Tools {
+		tool := &sdk.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema,
+			Annotations: &sdk.ToolAnnotations{
+				Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, DestructiveHint: &t.Destructive, OpenWorldHint: &t.OpenWorld,
+			},
+		}
+		c.sdk.AddTool(tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			select {
+			case c.calls <- struct{}{}:
+				defer func() { <-c.calls }()
+			default:
+				return c.refuse(ctx, errMany), nil
+			}
+			s, err := c.speaks(ctx, d, req.ClientInfo)
+			if err != nil {
+				result, _, err := c.failed(ctx, err)
+				return result, err
+			}
+			if c.options.Many {
+				ctx = c.options.Host.For(ctx, c.name)
+			}
+			return s.call(ctx, &call{client: c, req: req})
+		})
+	}
+}
+
+// speaks is the session of the client, which begins with the first call.
+func (c *client) speaks(ctx context.Context, d *Dialect, who func() *sdk.Implementation) (*dialectSession, error) {
+	if err := c.enter(ctx, who); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ctx.Err() != nil: // it has left meanwhile, and nobody closes what is opened now
+		return nil, errLeft
+	case c.dialect != nil:
+		return c.dialect, nil
+	}
+	s := &dialectSession{tools: map[string]dialect.Tool{}}
+	session, err := d.Open(Place{Name: c.name, Scope: c.scope, Host: &closingHost{c.options.Host, c.ctx}, Beside: &c.work, Tell: s.tell})
+	if err != nil {
+		return nil, err
+	}
+	s.Session = session
+	for _, t := range session.Tools() {
+		s.tools[t.Name] = t
+	}
+	c.dialect = s
+	return s, nil
+}
+
+// closes ends the session of a client that has left.
+func (c *client) closes(s *dialectSession) {
+	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		c.log.Warn("the session of a client has not ended", "scope", c.scope, "error", err)
+	}
+}
+
+// tell keeps a notice for the next result.
+func (s *dialectSession) tell(text string, dropped func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, notice{text, dropped})
+	s.told = s.told[max(0, len(s.told)-maxTold):]
+}
+
+// take takes the notices.
+func (s *dialectSession) take() (texts []string) {
+	s.mu.Lock()
+	told := s.told
+	s.told = nil
+	s.mu.Unlock()
+	for _, n := range told {
+		if n.dropped == nil || !n.dropped() {
+			texts = append(texts, n.text)
+		}
+	}
+	return texts
+}
+
+// call does one call. Its result is the text of the dialect and nothing else, but for
+// the notices, each a text of its own.
+func (s *dialectSession) call(ctx context.Context, c *call) (*sdk.CallToolResult, error) {
+	tool, ok := s.tools[c.req.Params.Name]
+	if !ok {
+		return c.refuse(ctx, &messages.Error{Code: messages.Unsupported, Reason: "tool", Message: "there is no tool " + c.req.Params.Name + " here"}), nil
+	}
+	in := dialect.Call{Arguments: c.req.Params.Arguments}
+	if c.req.Params.GetProgressToken() != nil {
+		beat := c.beats(ctx)
+		defer beat.stop()
+		in.Update = beat.update
+	}
+	r, err := tool.Call(ctx, in)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil { // of the host: a model can do something about it, and sees no error of the protocol
+		result, _, err := c.failed(ctx, err)
+		return result, err
+	}
+	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: r.Text}}, IsError: r.IsError}
+	if r.Details != nil {
+		details, err := json.Marshal(r.Details)
+		if err != nil {
+			return nil, err
+		}
+		result.SetMeta(map[string]any{DetailsKey: json.RawMessage(details)})
+	}
+	for _, text := range s.take() {
+		result.Content = append(result.Content, &sdk.TextContent{Text: text})
+	}
+	return result, nil
+}
+
+// updateEvery is how often a call that works tells what is new.
+const updateEvery = time.Second
+
+// progressTicker tells a client how its call goes: what is new every second, and that it goes on
+// at all every ten.
+type progressTicker struct {
+	done chan struct{}
+	over chan struct{}
+
+	mu   sync.Mutex
+	line string
+	news bool
+}
+
+func (c *call) beats(ctx context.Context) *progressTicker {
+	b := &progressTicker{done: make(chan struct{}), over: make(chan struct{}), line: "running"}
+	began := time.Now()
+	c.work.Go(func() {
+		defer close(b.over)
+		tick := time.NewTicker(updateEvery)
+		defer tick.Stop()
+		for last := began; ; {
+			select {
+			case <-tick.C:
+			case <-b.done:
+				return
+			case <-ctx.Done():
+				return
+			}
+			b.mu.Lock()
+			line, news := b.line, b.news
+			b.news = false
+			b.mu.Unlock()
+			if news || time.Since(last) >= progressEvery {
+				last = time.Now()
+				c.say(ctx, began, line)
+			}
+		}
+	})
+	return b
+}
+
+// update is the Update of a dialect.Call.
+func (b *progressTicker) update(r dialect.Result) {
+	line := lastOf(r.Text)
+	if line == "" {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.news = b.news || line != b.line
+	b.line = line
+}
+
+func (b *progressTicker) stop() {
+	close(b.done)
+	<-b.over
+}

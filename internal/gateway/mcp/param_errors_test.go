@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/messages"
+)
+
+// values are what a field may be given.
+var values = []string{
+	`null`, `true`, `false`, `0`, `-0`, `7`, `-3`, `1.0`, `1.5`, `1e2`, `1E400`, `9007199254740992`, `99999999999999999999`, `""`, `"x"`, `"1"`, `"a\u0000<b>&\u2028"`,
+	`"\ud800"`, `"\ud83d\ude00"`, "\"\xff\"", `[]`, `["a"]`, `["a",null]`, `["a",1]`, `[[]]`, `{}`, `{"A":"1"}`, `{"A":null}`, `{"A":1}`, `{"A":"1","A":"2"}`, ` "spaced" `,
+}
+
+// The parameters that are refused in words of ours are those that the SDK refuses.
+func TestEveryRefusalOfTheSDKIsExplained(t *testing.T) {
+	explainsRefusals[core.Run](t, "command")
+	explainsRefusals[core.Read](t, "job_id")
+	explainsRefusals[core.Write](t, "job_id")
+	explainsRefusals[core.Stop](t, "")
+	explainsRefusals[core.List](t, "")
+	explainsRefusals[core.Await](t, "")
+	explainsRefusals[core.Job](t, "job_id")
+}
+
+// explainsRefusals gives each field each value, beside a field that is right.
+func explainsRefusals[In any](t *testing.T, right string) {
+	t.Helper()
+	taken := false
+	server := sdk.NewServer(&sdk.Implementation{Name: "sdk"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "it"}, func(context.Context, *sdk.CallToolRequest, In) (*sdk.CallToolResult, any, error) {
+		taken = true
+		return &sdk.CallToolResult{}, nil, nil
+	})
+	w, p, accepted := speaks(t, server, withSessions), parametersOf[In](), 0
+	beside := ""
+	if right != "" {
+		beside = fmt.Sprintf(`%q:"right",`, right)
+	}
+	names := append(slices.Sorted(maps.Keys(p.types)), "unknown", "COMMAND")
+	for _, name := range names {
+		for _, value := range values {
+			for _, args := range []string{
+				fmt.Sprintf(`{%s%q:%s}`, beside, name, value), fmt.Sprintf(`{%q:%s}`, name, value), fmt.Sprintf(`{%q:"x",%s%q:%s}`, name, beside, name, value), value,
+			} {
+				if !utf8.ValidString(args) {
+					continue
+				}
+				raw := json.RawMessage(args)
+				if rest, had := p.withoutNulls(raw); had {
+					raw = rest
+				}
+				said := p.wrong("it", raw)
+				taken = false
+				w.call("it", string(raw))
+				require.Equal(t, said == nil, taken, "%T %s: %s", *new(In), args, said)
+				if taken {
+					accepted++
+				}
+			}
+		}
+	}
+	require.Greater(t, accepted, len(names), "%T", *new(In))
+}
+
+// A parameter of the wrong type is told by its name, in words of JSON.
+func TestBadInputOfATool(t *testing.T) {
+	s := New(Options{Host: &oneJob{}, Scope: "mcp"})
+	t.Cleanup(s.Close)
+	w := speaks(t, s.newClient().sdk, withSessions)
+	for _, c := range [][3]string{
+		{"run", `{"command":5}`, `command is a number; it must be a string (invalid_params, command)`},
+		{"run", `{"argv":"a"}`, `argv is a string; it must be a list (invalid_params, argv)`},
+		{"run", `{"argv":["a",null]}`, `an element of argv is null; it must be a string (invalid_params, argv)`},
+		{"run", `{"command":"a","env":{"A":"1","B":2}}`, `\"B\" of env is a number; it must be a string (invalid_params, env)`},
+		{"run", `{"command":"a","pty":"yes"}`, `pty is a string; it must be true or false (invalid_params, pty)`},
+		{"run", `{"command":"a","rows":1.5}`, `rows is 1.5; it must be a whole number (invalid_params, rows)`},
+		{"run", `{"command":"a","rows":{}}`, `rows is an object; it must be a whole number (invalid_params, rows)`},
+		{"run", `{"command":"a","wait_seconds":1e999}`, `wait_seconds is 1e999, which is larger than any number can be (invalid_params, wait_seconds)`},
+		{"read", `{"job_id":null}`, `the tool read needs the parameter job_id (invalid_params, job_id)`},
+		{"run", `[]`, `the arguments of the tool run are a list; they must be an object (invalid_params, arguments)`},
+		{"run", `{"command":null,"argv":null}`, `(invalid_params, empty_command)`},
+		{"run", `{"command":"a","env":{"LD_PRELOAD":"x"}}`, `it makes other programs run code of its choice (env_refused, LD_PRELOAD)\nset it inside the command, where it can be seen\n`},
+	} {
+		require.Contains(t, w.call(c[0], c[1]), c[2], c[1])
+	}
+	require.NotContains(t, w.call("wait", `{"until":null,"job_ids":null,"any":null}`), "isError")
+}
+
+// A result and a refusal are these bytes, in the revisions with sessions and without.
+func TestAResultIsTheseBytes(t *testing.T) {
+	const (
+		found = `"content":[{"type":"text","text":"what was waited for has come\n* job j1 exited with code 0 after 0.00 s: a \u003cb\u003e \u0026\u0026 \"c\"; merged 7 bytes\n` +
+			`\u003cout\u003e\u0026\n\\\"\n"}],"structuredContent":{"jobs":[{"command":"a \u003cb\u003e \u0026\u0026 \"c\"","duration_ms":0,"exit_code":0,"job_id":"j1","met":true,` +
+			`"outcome":"exited","output":"\u003cout\u003e\u0026\n\\\"","outputs":[{"artifact":"artifact://j1/merged","bytes":7,"stream":"merged"}],"running":false,"state":"finished"}],"satisfied":true}`
+		refused = `"content":[{"type":"text","text":"any is a number; it must be true or false (invalid_params, any)\n"}],"isError":true`
+		failed  = `"content":[{"type":"text","text":"a signal is sent to job_ids, and ends nothing by itself: there is no grace (invalid_params, signal)\n"}],"isError":true`
+	)
+	for revision, around := range map[string][2]string{
+		withSessions:    {`{`, `}`},
+		firstWithRounds: {`{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"troupe","title":"troupe","version":""}},`, `,"resultType":"complete"}`},
+	} {
+		s := New(Options{Host: &oneJob{}, Scope: "mcp"})
+		t.Cleanup(s.Close)
+		w := speaks(t, s.newClient().sdk, revision)
+		for _, c := range [][3]string{
+			{"wait", `{"any":true}`, found},
+			{"wait", `{"until":"quiet","quiet_seconds":1.5,"max_bytes":2e3}`, found},
+			{"wait", `{"port":1,"any":null}`, found},
+			{"wait", `null`, found},
+			{"wait", `{"any":1}`, refused},
+			{"wait", `{"any":true,"any":1}`, refused},
+			{"stop", `{"signal":"x","all":true}`, failed},
+		} {
+			require.Equal(t, around[0]+c[2]+around[1], w.call(c[0], c[1]), "%s %s", revision, c[1])
+		}
+	}
+}
+
+// oneJob is a host with a job that has ended.
+type oneJob struct{ Host }
+
+func (*oneJob) job() messages.Job {
+	return messages.Job{
+		ID: "j1", UID: "01", Scope: "mcp", State: messages.Finished, Outcome: messages.Exited, Settled: true, Command: "a <b> && \"c\"",
+		Output: []messages.StreamOutput{{Stream: messages.Merged, Bytes: 7}},
+	}
+}
+
+func (h *oneJob) Jobs(context.Context, messages.ListJobs) ([]messages.Job, error) {
+	return []messages.Job{h.job()}, nil
+}
+
+func (h *oneJob) Await(_ context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	return messages.WaitEnded{Satisfied: true, Met: r.Jobs, Jobs: []messages.Job{h.job()}}, nil
+}
+
+func (*oneJob) View(context.Context, messages.ReadOutput) (messages.OutputPage, error) {
+	return messages.OutputPage{Text: "<out>&\n\\\"", Bytes: 7}, nil
+}
+
+func (*oneJob) Lease(context.Context, messages.ScopePath, messages.ScopeQuota) (Lease, error) {
+	return unbroken{}, nil
+}
+
+type unbroken struct{ Lease }
+
+func (unbroken) Broken() <-chan struct{}   { return nil }
+func (unbroken) End(context.Context) error { return nil }
+
+// withSessions is the last revision with sessions.
+const withSessions = "2025-11-25"
+
+// wire is a client that writes its requests itself.
+type wire struct {
+	t        *testing.T
+	revision string
+	conn     sdk.Connection
+	n        float64
+}
+
+func speaks(t *testing.T, server *sdk.Server, revision string) *wire {
+	t.Helper()
+	ours, theirs := sdk.NewInMemoryTransports()
+	_, err := server.Connect(t.Context(), tasks.Transport(ours), nil)
+	require.NoError(t, err)
+	conn, err := theirs.Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	w := &wire{t: t, revision: revision, conn: conn}
+	if revision < firstWithRounds {
+		w.ask("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"wire","version":"1"}}`, revision))
+		require.NoError(t, conn.Write(t.Context(), &jsonrpc.Request{Method: "notifications/initialized"}))
+	}
+	return w
+}
+
+// call is the result of a tool, as it was sent.
+func (w *wire) call(tool, args string) string {
+	meta := ""
+	if w.revision >= firstWithRounds {
+		meta = fmt.Sprintf(`"_meta":{%q:%q,%q:{}},`, sdk.MetaKeyProtocolVersion, w.revision, sdk.MetaKeyClientCapabilities)
+	}
+	return w.ask("tools/call", fmt.Sprintf(`{%s"name":%q,"arguments":%s}`, meta, tool, args))
+}
+
+func (w *wire) ask(method, params string) string {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	w.n++
+	id, err := jsonrpc.MakeID(w.n)
+	require.NoError(w.t, err)
+	require.NoError(w.t, w.conn.Write(ctx, &jsonrpc.Request{ID: id, Method: method, Params: json.RawMessage(params)}))
+	m, err := w.conn.Read(ctx)
+	require.NoError(w.t, err)
+	reply := m.(*jsonrpc.Response)
+	require.NoError(w.t, reply.Error, params)
+	return string(reply.Result)
+}

@@ -1,0 +1,239 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/dialect/core"
+	"troupe/messages"
+	"troupe/spill/view"
+)
+
+// The templates of the resources.
+const (
+	jobTemplate      = "job://{id}"
+	artifactTemplate = "artifact://{id}/{stream}{?offset,limit}"
+)
+
+// defaultPart bounds what of an output is one resource: a client that wants all of a
+// large one asks in parts.
+const defaultPart = messages.MaxViewBytes
+
+// addResources gives the server of a client its templates: any job of its own can be
+// read. Those that go on, or wrote more than their result showed, are listed.
+func (c *client) addResources() {
+	c.sdk.AddResourceTemplate(&sdk.ResourceTemplate{
+		Name: "job", Title: "The record of a job", URITemplate: jobTemplate, MIMEType: "application/json",
+		Description: "what there is to know of a job of this client: its state, how it ended, the sizes of its outputs",
+	}, c.readJob)
+	c.sdk.AddResourceTemplate(&sdk.ResourceTemplate{
+		Name: "output", Title: "The output of a job", URITemplate: artifactTemplate, MIMEType: "text/plain",
+		Description: "what a job has written: stream is merged, or stdout or stderr of one that keeps them apart; offset and limit are bytes",
+	}, c.readOutput)
+}
+
+func (c *client) readJob(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	u, err := url.Parse(req.Params.URI)
+	if err != nil {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	job, err := c.resource(ctx, req, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	return one(&sdk.ResourceContents{URI: req.Params.URI, MIMEType: "application/json", Text: string(text)}), nil
+}
+
+func (c *client) readOutput(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	uri := req.Params.URI
+	u, err := url.Parse(uri)
+	if err != nil {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	job, err := c.resource(ctx, req, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := streamOf(job, strings.TrimPrefix(u.Path, "/"))
+	if err != nil {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	offset, err := number(u.Query(), "offset", 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := number(u.Query(), "limit", 1, defaultPart) // 0 would be all for the host
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.options.Host.Bytes(ctx, messages.JobID(job.UID), stream, offset, int(min(limit, defaultPart)), false)
+	if err != nil {
+		return nil, err
+	}
+	if !u.Query().Has("limit") {
+		b = wholePart(b)
+	}
+	contents := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Meta: sdk.Meta{"troupe/next": b.Next, "troupe/size": b.Size}}
+	if len(b.Gaps) > 0 {
+		contents.Meta["troupe/missing"] = missing(b.Gaps)
+	}
+	if utf8.Valid(b.Data) {
+		contents.Text = withGaps(b, offset)
+		if contents.Text == "" {
+			contents.Blob = []byte{} // the SDK leaves out a text that is empty, and neither is no resource
+		}
+	} else {
+		contents.MIMEType, contents.Blob = "application/octet-stream", b.Data
+	}
+	return one(contents), nil
+}
+
+// wholePart is a part without the beginning of a character at its end, which the next
+// part has: text is not to come as bytes because of where it is cut.
+func wholePart(b Bytes) Bytes {
+	for cut := 1; cut < utf8.UTFMax && cut < len(b.Data) && b.Next < b.Size; cut++ {
+		if n := len(b.Data) - cut; utf8.RuneStart(b.Data[n]) {
+			if gaps := len(b.Gaps); !utf8.FullRune(b.Data[n:]) && (gaps == 0 || b.Gaps[gaps-1].To <= b.Next-int64(cut)) {
+				b.Data, b.Next = b.Data[:n], b.Next-int64(cut)
+			}
+			break
+		}
+	}
+	return b
+}
+
+// withGaps is the text of a part, in which a line stands for what was not kept: what is
+// written before and behind it is no line together.
+func withGaps(b Bytes, offset int64) string {
+	var text strings.Builder
+	rest := b.Data
+	for _, g := range b.Gaps {
+		before := min(max(g.From-offset, 0), int64(len(rest)))
+		text.Write(rest[:before])
+		text.WriteString("\n" + view.GapText(g.To-g.From))
+		rest, offset = rest[before:], g.To
+	}
+	text.Write(rest)
+	return text.String()
+}
+
+func one(c *sdk.ResourceContents) *sdk.ReadResourceResult {
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}
+}
+
+// resource finds the job of a URI. One that is not the client's is not there.
+func (c *client) resource(ctx context.Context, req *sdk.ReadResourceRequest, id string) (messages.Job, error) {
+	if err := c.enter(ctx, req.ClientInfo); err != nil {
+		return messages.Job{}, err
+	}
+	job, err := c.own(ctx, id)
+	if isCode(err, messages.NotFound) || isCode(err, messages.InvalidParams) {
+		return job, sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	return job, err
+}
+
+// number is a number of bytes in a URI.
+func number(query url.Values, name string, least, absent int64) (int64, error) {
+	text := query.Get(name)
+	if text == "" {
+		return absent, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least {
+		return 0, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s is %s; it must be a number of bytes, from %d", name, core.Preview(text), least)}
+	}
+	return n, nil
+}
+
+// updated tells whoever has subscribed that a job has changed.
+func (c *client) updated(fact messages.CommandFact) {
+	job := fact.Record()
+	if _, retired := fact.(messages.CommandRetired); retired {
+		return // its record was told with its end
+	}
+	uris := []string{core.Resource(job.ID)}
+	if job.State.Ended() {
+		for _, o := range job.Output {
+			uris = append(uris, core.Artifact(job.ID, o.Stream))
+		}
+	}
+	for _, uri := range uris {
+		_ = c.sdk.ResourceUpdated(c.ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // who does not listen has left
+	}
+}
+
+// show lists a job and its outputs among the resources, in the place of the first ones
+// if there are too many.
+func (c *client) show(job messages.Job) {
+	c.mu.Lock()
+	if _, shown := c.listed[job.ID]; shown {
+		c.mu.Unlock()
+		return
+	}
+	uris := []string{core.Resource(job.ID)}
+	for _, o := range job.Output {
+		uris = append(uris, core.Artifact(job.ID, o.Stream))
+	}
+	c.listed[job.ID] = uris
+	c.order = append(c.order, job.ID)
+	var gone []string
+	if len(c.order) > maxListed {
+		gone = c.listed[c.order[0]]
+		delete(c.listed, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.mu.Unlock()
+	title := core.Preview(job.Command)
+	c.sdk.AddResource(&sdk.Resource{URI: uris[0], Name: string(job.ID), Title: title, MIMEType: "application/json", Description: "the record of the job"}, c.readJob)
+	for _, uri := range uris[1:] {
+		c.sdk.AddResource(&sdk.Resource{URI: uri, Name: strings.TrimPrefix(uri, "artifact://"), Title: title, MIMEType: "text/plain", Description: "what it has written"}, c.readOutput)
+	}
+	if len(gone) > 0 {
+		c.sdk.RemoveResources(gone...)
+	}
+}
+
+// complete completes the id in a template with those of the client's jobs.
+func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	out := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
+	add := func(value string) {
+		if strings.HasPrefix(value, req.Params.Argument.Value) && len(out.Completion.Values) < maxCompleted {
+			out.Completion.Values = append(out.Completion.Values, value)
+		}
+	}
+	switch req.Params.Argument.Name {
+	case "stream":
+		for _, s := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
+			add(s.String())
+		}
+	case "id":
+		if err := c.enter(ctx, req.ClientInfo); err != nil {
+			return nil, err
+		}
+		jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: true})
+		if err != nil {
+			return nil, err
+		}
+		for i := range jobs {
+			add(string(jobs[len(jobs)-1-i].ID))
+		}
+	}
+	out.Completion.Total = len(out.Completion.Values)
+	return out, nil
+}
+
+// maxCompleted is what the protocol allows of one answer.
+const maxCompleted = 100

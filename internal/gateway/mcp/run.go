@@ -1,0 +1,270 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/oklog/ulid/v2"
+
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/messages"
+)
+
+// activeRun is a run whose call waits for it. It outlives the call only while the client
+// is asked for input in between (revision 2026-07-28); its budget bounds that.
+type activeRun struct {
+	uid        messages.UID
+	in         core.Run
+	most       int
+	began      time.Time
+	cancel     context.CancelFunc    // stops the job
+	unfed      atomic.Pointer[error] // why it has not got its stdin
+	known      chan struct{}         // closed when the node knows it, if somebody waits for that
+	done       chan struct{}         // closed when the next three are there
+	job        messages.Job
+	text       Text
+	err        error
+	input      bool // it can be given some
+	background bool // from the start
+	asked      int  // how often, of a task
+}
+
+// run runs a command, and answers when it has ended or goes on in the background.
+func (c *call) run(ctx context.Context, in core.Run) (answer, error) {
+	if state := c.req.Params.RequestState; state != "" {
+		return c.comesBack(ctx, state)
+	}
+	around := c.options.Around
+	around.Scope = c.scope
+	r, bad := in.Request(around)
+	if bad != nil {
+		return answer{}, bad
+	}
+	most, bad := core.Bytes(in.MaxBytes)
+	if bad != nil {
+		return answer{}, bad
+	}
+	r.UID = messages.UID(ulid.Make().String())
+	if r.Key != "" {
+		r.Key = c.name + "/" + r.Key // its own: no client meets another's
+	}
+	f := &activeRun{
+		uid: r.UID, in: in, most: most, began: time.Now(), known: make(chan struct{}), done: make(chan struct{}),
+		background: r.Background, input: r.Terminal != (messages.Terminal{}) || r.Stdin == messages.StdinPipe && in.Stdin == "",
+	}
+	if !tasks.Offered(c.req) || r.Background {
+		c.launch(ctx, f, r)
+		return c.await(ctx, f)
+	}
+	if in.WaitSeconds == nil {
+		r.PromoteAfter = 0 // nobody waits: the task lasts as long as the job
+	}
+	c.launch(ctx, f, r)
+	return c.asTask(ctx, f)
+}
+
+// launch begins the run. What it is given at its start is written when it is known.
+func (c *call) launch(ctx context.Context, f *activeRun, r messages.RunCommand) {
+	c.track(f.uid)
+	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	ends := context.AfterFunc(c.ctx, f.cancel)
+	c.work.Go(func() {
+		defer close(f.done)
+		defer ends()
+		known := func(messages.JobID) { close(f.known) }
+		if !f.input && f.in.Stdin == "" { // nobody waits for that, and it costs the host a reply
+			close(f.known)
+			known = nil
+		}
+		f.job, f.text, f.err = c.options.Host.Run(ctx, r, f.most, known)
+		switch {
+		case f.err != nil && ctx.Err() != nil: // it was given up, and may have begun
+		case f.err != nil, f.job.UID != f.uid: // or it is another's, by its key
+			c.untrack(f.uid)
+		}
+	})
+	if f.in.Stdin != "" {
+		c.work.Go(func() { c.feed(context.WithoutCancel(ctx), f) })
+	}
+}
+
+// await waits for the end of a run, tells how it goes meanwhile, and asks for the
+// input that it waits for. If the call is cancelled, so is the job.
+func (c *call) await(ctx context.Context, f *activeRun) (answer, error) {
+	waits, stop := c.awaitInput(ctx, f)
+	defer stop()
+	beat := time.NewTicker(progressEvery)
+	defer beat.Stop()
+	var late <-chan time.Time
+	if f.background {
+		start := time.NewTimer(startsWithin)
+		defer start.Stop()
+		late = start.C
+	}
+	for {
+		select {
+		case <-f.done:
+			f.cancel()
+			return c.landed(ctx, f)
+		case <-late: // it waits for its turn; if it is told to go on in the background, its reply comes
+			_, _ = c.options.Host.Promote(ctx, messages.JobID(f.uid))
+		case <-beat.C:
+			c.progress(ctx, f)
+		case job, ok := <-waits:
+			if !ok {
+				waits = nil
+				continue
+			}
+			if asks := c.ask(ctx, f, job); asks != nil {
+				return answer{asks: asks}, nil
+			}
+			stop()
+			waits, stop = c.awaitInput(ctx, f)
+		case <-ctx.Done():
+			return answer{}, c.giveUp(ctx, f)
+		}
+	}
+}
+
+// startsWithin is how long the call of a run in the background waits for its start. Behind
+// others it may take hours, and clients give up on a call after a minute.
+const startsWithin = 5 * time.Second
+
+// giveUp ends the job of a call that was cancelled. That end is told like any, once: the
+// client has no result that tells of it. A job that never began is forgotten.
+func (c *call) giveUp(ctx context.Context, f *activeRun) error {
+	f.cancel()
+	<-f.done
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), givenUp)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)() // then nobody is told
+	job, err := f.job, f.err
+	if err != nil {
+		job, err = c.options.Host.Job(late, messages.JobID(f.uid))
+	}
+	if isCode(err, messages.NotFound) {
+		c.untrack(f.uid)
+		return ctx.Err()
+	}
+	c.trackEnd(f.uid)
+	if err == nil && job.State.Ended() {
+		c.hasEnded(job) // nobody may listen
+		return ctx.Err()
+	}
+	c.hearsOf(late, messages.JobID(f.uid))
+	return ctx.Err()
+}
+
+// givenUp is how long the host is asked what became of the job of a call that was
+// cancelled: the next call that listens asks for ends that were missed.
+const givenUp = 10 * time.Second
+
+// landed is the answer of a run whose reply is there.
+func (c *call) landed(ctx context.Context, f *activeRun) (a answer, err error) {
+	defer func() {
+		if err != nil || !f.job.State.Ended() {
+			c.trackEnd(f.uid)
+		}
+	}()
+	if f.err != nil {
+		return answer{}, f.err
+	}
+	note := ""
+	switch {
+	case f.job.State.Ended():
+	case f.job.State == messages.Queued:
+		note = "it waits for its turn behind other jobs of yours, and begins by itself: do something else meanwhile, or wait for it with wait. Its end will be told"
+	case f.background:
+		note = "it runs in the background; its end will be told, and wait waits for it"
+	case f.job.HasFlag(messages.FlagKept):
+		note = "a person has moved it to the background and may be watching it: it goes on, also when this client leaves. Go on with something else; its end will be told"
+	case f.job.WaitingForInput:
+		note = waitsNote(f.job)
+	default:
+		note = "it takes longer than the call waits, and goes on in the background: do something else meanwhile, or wait for it with wait. Its end will be told"
+	}
+	if why := f.unfed.Load(); why != nil {
+		note = strings.TrimSpace("its standard input could not be written: " + (*why).Error() + ". " + note)
+	}
+	if f.job.Outcome == messages.FailedToStart {
+		e := f.job.Err
+		c.markNotified(f.job)
+		return answer{}, &e
+	}
+	a, err = c.shown(ctx, f.job, f.text, f.most, note)
+	if out, ok := a.result.(*core.RunResult); ok && out.Session != "" && !out.Running {
+		out.SessionCwd = c.sessionDir(ctx, f.job.Session)
+	}
+	return a, err
+}
+
+// sessionDir is where the shell of a session is, "" if that is not known.
+func (c *call) sessionDir(ctx context.Context, session messages.SessionID) string {
+	sessions, err := c.options.Host.Sessions(ctx, c.scope)
+	if err != nil {
+		return ""
+	}
+	for _, s := range sessions {
+		if s.Session == session && s.Scope == c.scope {
+			return s.Dir
+		}
+	}
+	return ""
+}
+
+func waitsNote(job messages.Job) string {
+	if job.WaitingForSecret {
+		return "it waits for a password or another secret. Do not write one: ask the person to attach with troupe attach " + string(job.ID)
+	}
+	return "it waits for input: write gives it some, and eof ends it"
+}
+
+// shown is the result of a job and the end of its output, as the reply to its run had
+// it.
+func (c *call) shown(ctx context.Context, job messages.Job, text Text, most int, note string) (answer, error) {
+	// Of what is not all there is, the reply does not say from where to where it is.
+	if (text.Truncated || !job.State.Ended()) && len(job.Output) == 1 {
+		return c.tell(ctx, job, most, note)
+	}
+	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), ResultNotices: core.ResultNotices{Note: note}}
+	out.Output, out.Truncated = text.Text, text.Truncated
+	for _, o := range job.Output {
+		out.Bytes += o.Bytes
+		if o.Counted && o.LinesExact {
+			out.Lines += o.Lines
+		}
+	}
+	if len(job.Output) == 1 {
+		out.Next = out.Bytes
+	}
+	return answer{result: out, jobs: []messages.Job{job}, links: links(job, text.Truncated)}, nil
+}
+
+// tell is the result of a job with the end of its output.
+func (c *call) tell(ctx context.Context, job messages.Job, most int, note string) (answer, error) {
+	page, err := c.tail(ctx, job, most)
+	if page, err = instead(job, page, err); err != nil {
+		return answer{}, err
+	}
+	out := &core.RunResult{JobRecord: core.Tell(job, time.Now()), OutputExcerpt: core.Page(page), ResultNotices: core.ResultNotices{Note: note}}
+	return answer{result: out, jobs: []messages.Job{job}, links: links(job, out.Truncated)}, nil
+}
+
+// links are the outputs of which not all is shown.
+func links(job messages.Job, truncated bool) []sdk.Content {
+	if !truncated {
+		return nil
+	}
+	var all []sdk.Content
+	for _, o := range job.Output {
+		size := o.Bytes
+		all = append(all, &sdk.ResourceLink{
+			URI: core.Artifact(job.ID, o.Stream), Name: string(job.ID) + " " + o.Stream.String(), Title: "All output of job " + string(job.ID), MIMEType: "text/plain", Size: &size,
+		})
+	}
+	return all
+}

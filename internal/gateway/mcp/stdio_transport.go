@@ -1,0 +1,233 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/web"
+)
+
+// maxBatch bounds the messages of one line.
+const maxBatch = 1000
+
+var errBatch = fmt.Errorf("a batch has from 1 to %d messages", maxBatch)
+
+// stdioTransport is the transport of stdio: a message on each line, or several, which are
+// answered one by one. A line that is none is answered, and costs nobody his jobs: the
+// SDK's transport ends with it.
+type stdioTransport struct {
+	in  io.ReadCloser
+	out io.WriteCloser
+}
+
+// Connect implements sdk.Transport.
+func (l *stdioTransport) Connect(context.Context) (sdk.Connection, error) {
+	c := &stdioConn{stdioTransport: l, heard: make(chan readResult), closed: make(chan struct{})}
+	go c.listen() // until it is closed, if the stream lets go of its readers then
+	return c, nil
+}
+
+// stdioConn is a connection over lines.
+type stdioConn struct {
+	*stdioTransport
+	heard  chan readResult
+	closed chan struct{}
+	close  sync.Once
+	owed   pendingRequests
+
+	writing sync.Mutex
+}
+
+// readResult is a message, or why there is no other.
+type readResult struct {
+	message jsonrpc.Message
+	err     error
+}
+
+// SessionID implements sdk.Connection.
+func (c *stdioConn) SessionID() string { return "" }
+
+// Read implements sdk.Connection.
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case it := <-c.heard:
+		return it.message, it.err
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements sdk.Connection.
+func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil || !c.owed.sends(m) {
+		return err
+	}
+	return c.write(line)
+}
+
+// Close implements sdk.Connection.
+func (c *stdioConn) Close() (err error) {
+	c.close.Do(func() {
+		close(c.closed)
+		err = errors.Join(c.in.Close(), c.out.Close())
+	})
+	return err
+}
+
+func (c *stdioConn) write(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// refuse answers what is no message, and so has no id.
+func (c *stdioConn) refuse(why *jsonrpc.Error) { c.answer(nil, why) }
+
+func (c *stdioConn) answer(id json.RawMessage, why *jsonrpc.Error) {
+	why.Message = core.Preview(why.Message) // it may quote what it refuses
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": why})
+	if err == nil {
+		_ = c.write(line) // who does not listen has left
+	}
+}
+
+// taken refuses a request whose id is in use, under that id: the SDK would pass it over,
+// and its sender wait for ever.
+func (c *stdioConn) taken(m jsonrpc.Message) {
+	if id, err := json.Marshal(m.(*jsonrpc.Request).ID.Raw()); err == nil {
+		c.answer(id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request with this id is under way; give each one of its own"})
+	}
+}
+
+// listen reads until the stream ends.
+func (c *stdioConn) listen() {
+	in := bufio.NewReaderSize(c.in, 64<<10)
+	for {
+		line, err := c.next(in)
+		if errors.Is(err, io.EOF) && len(line) > 0 && !json.Valid(line) {
+			line, err = nil, io.ErrUnexpectedEOF
+		}
+		for _, m := range c.messages(line) {
+			if !c.owed.hears(m) {
+				c.taken(m)
+			} else if !c.pass(readResult{message: m}) {
+				return
+			}
+		}
+		if err != nil {
+			c.pass(readResult{err: err})
+			return
+		}
+	}
+}
+
+// pass hands on what was heard, and reports whether anybody takes more.
+func (c *stdioConn) pass(it readResult) bool {
+	select {
+	case c.heard <- it:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// next is the next line. One that is too long is refused as soon as that is seen, and
+// nothing is kept of it.
+func (c *stdioConn) next(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for long := false; ; {
+		part, err := in.ReadSlice('\n')
+		switch {
+		case long:
+		case len(line)+len(part) > maxLine:
+			long, line = true, nil
+			c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the line has more than %d bytes", maxLine)})
+		default:
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.Trim(line, " \t\r\n"), err
+		}
+	}
+}
+
+// messages are those of a line. If one of them is none, all are refused.
+func (c *stdioConn) messages(line []byte) []jsonrpc.Message {
+	if len(line) == 0 {
+		return nil
+	}
+	if !json.Valid(line) {
+		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is no JSON"})
+		return nil
+	}
+	all, err := decode(line)
+	if id := (*idError)(nil); errors.As(err, &id) {
+		c.answer(id.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()})
+		return nil
+	}
+	if err != nil {
+		c.refuse(&jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()})
+		return nil
+	}
+	return all
+}
+
+func decode(line []byte) ([]jsonrpc.Message, error) {
+	if line[0] != '[' {
+		m, err := decodeOne(line)
+		return []jsonrpc.Message{m}, err
+	}
+	var all []jsonrpc.Message
+	parts := json.NewDecoder(bytes.NewReader(line))
+	_, _ = parts.Token() // the bracket
+	for parts.More() {
+		var part json.RawMessage
+		if err := parts.Decode(&part); err != nil {
+			return nil, err
+		}
+		m, err := decodeOne(part)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, m); len(all) > maxBatch {
+			return nil, errBatch
+		}
+	}
+	if len(all) == 0 {
+		return nil, errBatch
+	}
+	return all, nil
+}
+
+// idError refuses a request that could not be answered under its own id.
+type idError struct{ id json.RawMessage }
+
+func (e *idError) Error() string { return web.Inexact(e.id) }
+
+// decodeOne takes a message, unless its id would be changed.
+func decodeOne(m []byte) (jsonrpc.Message, error) {
+	var head struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(m, &head) == nil && !web.Exact(head.ID) {
+		return nil, &idError{id: head.ID}
+	}
+	return jsonrpc.DecodeMessage(m)
+}

@@ -1,0 +1,328 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"troupe/internal/dialect/core"
+	"troupe/internal/gateway/mcp/tasks"
+	"troupe/messages"
+)
+
+// result is what a tool answers: a structure that says it as a text, too, and carries
+// notices.
+type result interface {
+	Text() string
+	Carry(notices []core.Notice)
+}
+
+// answer is a result, and the jobs of which it tells.
+type answer struct {
+	result
+	jobs  []messages.Job
+	links []sdk.Content
+	asks  *sdk.CallToolResult // the client is asked for something first
+	later tasks.Work          // it is still to be done, as a task
+}
+
+// call is one call of a tool.
+type call struct {
+	*client
+	req  *sdk.CallToolRequest
+	task *tasks.Task // which it has become; nil: it is still a call
+}
+
+// addTools gives the server of a client its tools.
+func (c *client) addTools() {
+	for _, t := range core.Tools(c.options.Beside) {
+		switch t.Name {
+		case "run":
+			add[core.Run, core.RunResult](c, t, (*call).run)
+		case "read":
+			add[core.Read, core.RunResult](c, t, (*call).read)
+		case "write":
+			add[core.Write, core.RunResult](c, t, (*call).write)
+		case "stop":
+			add[core.Stop, core.StopResult](c, t, (*call).stop)
+		case "list":
+			add[core.List, core.Jobs](c, t, (*call).list)
+		case "wait":
+			add[core.Await, core.WaitResult](c, t, (*call).wait)
+		case "promote":
+			add[core.Job, core.RunResult](c, t, (*call).promote)
+		case "screen":
+			add[core.Job, core.Screen](c, t, (*call).screen)
+		}
+	}
+}
+
+// add adds one tool. An error has no structure, since those who show one show nothing
+// else of it: its text says all.
+func add[In, Out any](c *client, t core.Tool, handle func(*call, context.Context, In) (answer, error)) {
+	schema, err := jsonschema.For[Out](nil)
+	if err != nil {
+		panic("the result of the tool " + t.Name + " has no schema: " + err.Error())
+	}
+	no := false
+	tool := &sdk.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, OutputSchema: schema,
+		Annotations: &sdk.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, DestructiveHint: &t.Destructive, OpenWorldHint: &no,
+		},
+	}
+	if t.OpenWorld {
+		tool.Annotations.OpenWorldHint = &t.OpenWorld
+	}
+	c.parameters[t.Name] = parametersOf[In]()
+	sdk.AddTool(c.sdk, tool, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
+		return serve(ctx, c, req, in, handle)
+	})
+}
+
+// serve does what a call asks for.
+func serve[In any](ctx context.Context, c *client, req *sdk.CallToolRequest, in In, handle func(*call, context.Context, In) (answer, error)) (*sdk.CallToolResult, any, error) {
+	select {
+	case c.calls <- struct{}{}:
+		defer func() { <-c.calls }()
+	default:
+		return c.refuse(ctx, errMany), nil, nil
+	}
+	var a answer
+	err := c.enter(ctx, req.ClientInfo)
+	if err == nil {
+		if c.options.Many {
+			ctx = c.options.Host.For(ctx, c.name)
+		}
+		a, err = handle(&call{client: c, req: req}, ctx, in)
+	}
+	if err != nil {
+		return c.failed(ctx, err)
+	}
+	return c.answer(ctx, a)
+}
+
+// answer sends a result with the notices that the client has not heard.
+func (c *client) answer(ctx context.Context, a answer) (*sdk.CallToolResult, any, error) {
+	switch {
+	case a.asks != nil:
+		return a.asks, nil, nil
+	case a.later != nil:
+		return nil, nil, tasks.Later(a.later)
+	}
+	for _, job := range a.jobs {
+		switch {
+		case !job.State.Ended():
+		case ctx.Err() != nil: // nobody reads it
+			c.trackEnd(job.UID)
+			c.hasEnded(job) // nobody may listen
+		default:
+			c.markNotified(job)
+			continue
+		}
+		c.goesOnAlone(ctx, job)
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	a.Carry(c.takeNotices())
+	content := append([]sdk.Content{&sdk.TextContent{Text: a.Text()}}, a.links...)
+	return &sdk.CallToolResult{Content: content}, a.result, nil
+}
+
+// goesOnAlone lists a job that no call waits for, and hears of its end.
+func (c *client) goesOnAlone(ctx context.Context, job messages.Job) {
+	c.show(job)
+	c.hearsOf(ctx, job.ID)
+}
+
+// hearsOf hears of the end of a job.
+func (c *client) hearsOf(ctx context.Context, job messages.JobID) {
+	if err := c.listen(ctx, false); err != nil && ctx.Err() == nil { // the next result tries again
+		c.log.Warn("the end of a job may be told late", "job", job, "error", err)
+	}
+}
+
+// failed sends an error as the result of a tool: a model can do something about it.
+func (c *client) failed(ctx context.Context, err error) (*sdk.CallToolResult, any, error) {
+	var e *messages.Error
+	if !errors.As(err, &e) {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		e = coded(err)
+	}
+	return c.refuse(ctx, e), nil, nil
+}
+
+func (c *client) refuse(ctx context.Context, e *messages.Error) *sdk.CallToolResult {
+	var told core.ResultNotices
+	if ctx.Err() == nil { // else nobody reads it
+		told.Notifications = c.takeNotices()
+	}
+	text := core.Fail(e).Text(told)
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
+}
+
+// list lists the jobs and live shells of the client.
+func (c *call) list(ctx context.Context, in core.List) (answer, error) {
+	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope, Finished: in.All})
+	if err != nil {
+		return answer{}, err
+	}
+	sessions, err := c.options.Host.Sessions(ctx, c.scope)
+	if err != nil {
+		return answer{}, err
+	}
+	out := &core.Jobs{Jobs: records(jobs)}
+	for _, s := range sessions {
+		if s.Backend == messages.BackendShell || s.Backend == messages.BackendShellPTY {
+			out.Sessions = append(out.Sessions, core.Session{Session: string(s.Session), Shell: s.Shell, Cwd: s.Dir, Running: s.Running, Queued: s.Queued})
+		}
+	}
+	return answer{result: out, jobs: jobs}, nil
+}
+
+func records(jobs []messages.Job) []core.JobRecord {
+	out := make([]core.JobRecord, 0, len(jobs))
+	now := time.Now()
+	for _, j := range jobs {
+		out = append(out, core.Tell(j, now))
+	}
+	return out
+}
+
+// stop ends jobs, or only sends them a signal.
+func (c *call) stop(ctx context.Context, in core.Stop) (answer, error) {
+	if err := in.Check(); err != nil {
+		return answer{}, err
+	}
+	grace, bad := core.Grace(in.GraceSeconds)
+	if bad != nil {
+		return answer{}, bad
+	}
+	const why = "the agent asked for it"
+	var err error
+	var out core.StopResult
+	var ids []messages.JobID
+	var left []messages.Survivor
+	switch {
+	case in.Session != "":
+		var closed messages.SessionClosed
+		ids, err = c.jobsOf(ctx, in.Session)
+		if err == nil {
+			closed, err = c.options.Host.CloseSession(ctx, messages.CloseSession{Scope: c.scope, Session: messages.SessionID(in.Session), Grace: grace, Reason: why})
+		}
+		left, out.Closed = closed.Survivors, in.Session
+	case in.All:
+		var stopped messages.CommandStopped
+		stopped, err = c.options.Host.Stop(ctx, messages.StopCommand{Scope: c.scope, Grace: grace, Reason: why})
+		ids, left = stopped.Jobs, stopped.Survivors
+	default:
+		ids, left, err = c.stopEach(ctx, in, grace, why)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{result: &out}
+	for _, id := range ids {
+		job, err := c.options.Host.Job(ctx, id)
+		if err != nil {
+			return answer{}, err
+		}
+		out.Jobs, a.jobs = append(out.Jobs, core.Tell(job, time.Now())), append(a.jobs, job)
+	}
+	for _, s := range left {
+		out.Survivors = append(out.Survivors, s.PID)
+	}
+	if out.Jobs == nil {
+		out.Jobs = []core.JobRecord{}
+	}
+	if in.Signal != "" {
+		out.Note = "the signal was sent; what the jobs make of it is theirs"
+	}
+	return a, nil
+}
+
+// jobsOf are the live jobs of a session.
+func (c *call) jobsOf(ctx context.Context, session string) ([]messages.JobID, error) {
+	jobs, err := c.options.Host.Jobs(ctx, messages.ListJobs{Scope: c.scope})
+	var ids []messages.JobID
+	for _, j := range jobs {
+		if j.Session == messages.SessionID(session) && j.Scope == c.scope {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids, err
+}
+
+// stopEach ends the jobs that are named; all of them are found first, so that one that
+// is not there leaves the others alone.
+func (c *call) stopEach(ctx context.Context, in core.Stop, grace time.Duration, why string) (ids []messages.JobID, left []messages.Survivor, err error) {
+	for _, name := range in.JobIDs {
+		job, err := c.own(ctx, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids = append(ids, job.ID)
+	}
+	errs := make([]error, len(ids))
+	stopped := make([]messages.CommandStopped, len(ids))
+	var all sync.WaitGroup
+	for i, id := range ids { // at once: each may take its grace
+		all.Go(func() {
+			if in.Signal != "" {
+				errs[i] = c.options.Host.Signal(ctx, messages.SignalCommand{Job: id, Signal: in.Signal})
+				return
+			}
+			stopped[i], errs[i] = c.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: why})
+		})
+	}
+	all.Wait()
+	for i := range ids {
+		if errs[i] != nil {
+			return nil, nil, errs[i]
+		}
+		left = append(left, stopped[i].Survivors...)
+	}
+	return ids, left, nil
+}
+
+// promote lets a job go on without the call that waits for it.
+func (c *call) promote(ctx context.Context, in core.Job) (answer, error) {
+	job, err := c.own(ctx, in.JobID)
+	if err != nil {
+		return answer{}, err
+	}
+	if job.State.Ended() {
+		return c.tell(ctx, job, core.DefaultBytes, "it has ended: there is nothing to wait for")
+	}
+	if job, err = c.options.Host.Promote(ctx, job.ID); err != nil {
+		return answer{}, err
+	}
+	return c.tell(ctx, job, core.DefaultBytes, "it goes on in the background; its end will be told")
+}
+
+// screen shows a terminal.
+func (c *call) screen(ctx context.Context, in core.Job) (answer, error) {
+	job, err := c.own(ctx, in.JobID)
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := c.options.Host.Screen(ctx, job.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	lines := s.Lines
+	if lines == nil {
+		lines = []string{}
+	}
+	return answer{result: &core.Screen{
+		JobID: string(job.ID), Screen: lines, Row: s.Row, Col: s.Col, Rows: s.Size.Rows, Cols: s.Size.Cols, Alternate: s.Alternate, Title: s.Title,
+		Running: !job.State.Ended(),
+	}}, nil
+}

@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"troupe/internal/dialect/core"
+	"troupe/messages"
+)
+
+// write gives a job input, and shows what it answers.
+func (c *call) write(ctx context.Context, in core.Write) (answer, error) {
+	if bad := in.Check(); bad != nil {
+		return answer{}, bad
+	}
+	wait, bad := in.Answer()
+	if bad != nil {
+		return answer{}, bad
+	}
+	job, err := c.own(ctx, in.JobID)
+	if err != nil {
+		return answer{}, err
+	}
+	id := messages.JobID(job.UID)
+	if err := c.put(ctx, id, in); isCode(err, messages.NoInput) {
+		e := *coded(err)
+		e.Message, e.Hint = "job "+string(job.ID)+" takes no input", "run it with interactive, or with pty for a terminal"
+		return answer{}, &e
+	} else if err != nil {
+		return answer{}, err
+	}
+	before := job.Output
+	if len(before) > 0 && wait > 0 {
+		quiet := core.Quiet
+		if job.WaitingForInput {
+			quiet = core.QuietReader
+		}
+		c.answered(ctx, id, before, wait, quiet, in.EOF)
+	}
+	if job, err = c.options.Host.Job(ctx, id); err != nil { // before its output: what has ended has written all of it
+		return answer{}, err
+	}
+	out := &core.RunResult{}
+	if len(before) > 0 {
+		most, _ := core.Bytes(in.MaxBytes)
+		if out.OutputExcerpt, err = c.since(ctx, job, before, most); err != nil {
+			return answer{}, err
+		}
+	}
+	out.JobRecord = core.Tell(job, time.Now())
+	if job.WaitingForSecret {
+		out.Note = waitsNote(job)
+	}
+	return answer{result: out, jobs: []messages.Job{job}}, nil
+}
+
+// since shows what a job has written behind what it had.
+func (c *call) since(ctx context.Context, job messages.Job, before []messages.StreamOutput, most int) (core.OutputExcerpt, error) {
+	if len(before) == 1 {
+		return c.behind(ctx, job, before[0].Stream, before[0].Bytes, most, 0)
+	}
+	page, err := c.both(ctx, messages.JobID(job.UID), [2]int64{before[0].Bytes, before[1].Bytes}, most)
+	page, err = instead(job, page, err)
+	return core.Page(page), err
+}
+
+func (c *call) put(ctx context.Context, id messages.JobID, in core.Write) error {
+	var err error
+	switch {
+	case in.Text != "":
+		err = c.options.Host.Input(ctx, messages.WriteInput{Job: id, Data: []byte(in.Text)})
+	case in.Keys != "":
+		err = c.options.Host.Type(ctx, id, in.Keys)
+	case in.Paste != "":
+		err = c.options.Host.Paste(ctx, id, in.Paste)
+	}
+	if err == nil && in.EOF {
+		err = c.options.Host.CloseInput(ctx, id)
+	}
+	return err
+}
+
+// answered waits until a job has answered what it was given: it has ended, it waits for
+// input again, or it has written something and is quiet since. That it waits is not
+// seen of every program (docs/api.md), and that it is quiet says little: the first of
+// them counts. Behind the end of its input it waits for no more of it, whatever it is
+// seen to do; and that it never will, since it is about to end, is no answer.
+func (c *call) answered(ctx context.Context, id messages.JobID, before []messages.StreamOutput, wait, quiet time.Duration, eof bool) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	came := make(chan struct{}, 2+len(before))
+	until := func(condition messages.Condition) {
+		end, err := c.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: condition, Timeout: wait})
+		if err == nil && end.Satisfied {
+			came <- struct{}{}
+		}
+	}
+	all.Go(func() { until(messages.Condition{Kind: messages.UntilExit}) })
+	if !eof {
+		all.Go(func() { until(messages.Condition{Kind: messages.UntilInput}) })
+	}
+	for _, o := range before {
+		all.Go(func() {
+			if b, err := c.options.Host.Bytes(ctx, id, o.Stream, o.Bytes, 1, true); err == nil && (len(b.Data) > 0 || len(before) == 1) {
+				until(messages.Condition{Kind: messages.UntilQuiet, Quiet: quiet})
+			}
+		})
+	}
+	select {
+	case <-came:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,189 @@
+// Package shelltext knows the text of commands: what they say and what surrounds
+// them. It is pure: no files, no processes, no clock; what it must know of the
+// machine is given to it.
+package shelltext
+
+import (
+	"fmt"
+	"strings"
+
+	"troupe/messages"
+)
+
+// The variables that name a job to itself, so that a troupe inside it joins its scope.
+// SocketVar is set only where a daemon listens.
+const (
+	ScopeVar   = "TROUPE_SCOPE"
+	SessionVar = "TROUPE_SESSION_ID"
+	JobVar     = "TROUPE_JOB_ID"
+	SocketVar  = "TROUPE_SOCKET"
+	StateVar   = "TROUPE_STATE"
+)
+
+// Environment makes the environment of a job by the policy of its request: what
+// the policy lets through, then the request's own Env over it. host is the
+// environment of this process. A name that occurs twice keeps its first place
+// and its last value.
+//
+// dropped names what was left out though it was given: entries of BaseEnv that
+// are no variables, and secrets that the allow-list would have let through by
+// a pattern. An error of the code env_refused says that a remote request named a
+// variable that makes other programs run its code. A user's request (EnvCaller) may
+// name any.
+func Environment(run messages.RunCommand, host []string) (env, dropped []string, err *messages.Error) {
+	e := newEnvironment(len(run.BaseEnv) + len(run.Env))
+	switch run.EnvPolicy {
+	case messages.EnvCaller:
+		e.inherit(run.BaseEnv, func(string) bool { return true })
+	case messages.EnvClean:
+	default:
+		named := names(run.Env)
+		e.inherit(host, func(name string) bool {
+			if !allowed(name) {
+				return false
+			}
+			if Secret(name) && !named[name] {
+				e.dropped = append(e.dropped, label(name))
+				return false
+			}
+			return true
+		})
+	}
+	if run.EnvPolicy == messages.EnvAgent {
+		e.inherit(NonInteractive(SetsCI(host)), func(string) bool { return true })
+	}
+	for _, entry := range run.Env {
+		name, _, ok := strings.Cut(entry, "=")
+		switch {
+		case !ok || name == "" || strings.ContainsRune(entry, 0):
+			return nil, nil, &messages.Error{
+				Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no environment variable", label(name)),
+				Hint: "use NAME=value, without NUL bytes",
+			}
+		case run.EnvPolicy != messages.EnvCaller && dangerous(name):
+			return nil, nil, &messages.Error{
+				Code: messages.EnvRefused, Reason: name,
+				Message: fmt.Sprintf("%s is not taken from a request: it makes other programs run code of its choice", name),
+				Hint:    "set it inside the command, where it can be seen, or give the caller's whole environment (env_policy caller)",
+			}
+		}
+		e.set(name, entry)
+	}
+	return e.entries, e.dropped, nil
+}
+
+// WithSelf adds what a job is told of itself; "" of any of them is not said. env
+// may be changed by it.
+func WithSelf(env []string, scope messages.ScopePath, session messages.SessionID, job messages.JobID) []string {
+	for _, v := range [][2]string{{ScopeVar, string(scope)}, {SessionVar, string(session)}, {JobVar, string(job)}} {
+		if v[1] != "" {
+			env = Set(env, v[0], v[1])
+		}
+	}
+	return env
+}
+
+// Set gives a variable a value, in its place if env has it, else at the end. env
+// may be changed by it.
+func Set(env []string, name, value string) []string {
+	entry := name + "=" + value
+	for i, have := range env {
+		if strings.HasPrefix(have, entry[:len(name)+1]) {
+			env[i] = entry
+			return env
+		}
+	}
+	return append(env, entry)
+}
+
+// environment is one in the making.
+type environment struct {
+	entries []string
+	at      map[string]int // by name, into entries
+	dropped []string
+}
+
+// SelfVars is how many variables WithSelf adds at most.
+const SelfVars = 3
+
+func newEnvironment(size int) environment {
+	return environment{entries: make([]string, 0, size+SelfVars), at: make(map[string]int, size)}
+}
+
+func (e *environment) set(name, entry string) {
+	if i, ok := e.at[name]; ok {
+		e.entries[i] = entry
+		return
+	}
+	e.at[name] = len(e.entries)
+	e.entries = append(e.entries, entry)
+}
+
+// inherit takes the entries whose name is kept, and drops what is no variable.
+func (e *environment) inherit(entries []string, keep func(name string) bool) {
+	for _, entry := range entries {
+		name, _, ok := strings.Cut(entry, "=")
+		if !ok || name == "" || strings.ContainsRune(entry, 0) {
+			e.dropped = append(e.dropped, label(name))
+			continue
+		}
+		if keep(name) {
+			e.set(name, entry)
+		}
+	}
+}
+
+func names(entries []string) map[string]bool {
+	have := make(map[string]bool, len(entries))
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry, "=")
+		have[name] = true
+	}
+	return have
+}
+
+// labelLength bounds a dropped name in the record: it may be any bytes.
+const labelLength = 64
+
+// label is a name as it can stand in a record.
+func label(name string) string {
+	if name == "" {
+		return "="
+	}
+	if len(name) > labelLength {
+		name = name[:labelLength]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(name, "�"), "\x00", "�")
+}
+
+// allowed reports whether a name is on the allow-list: what a model or a remote client
+// starts gets these variables of the host, and no others.
+func allowed(name string) bool {
+	switch name {
+	case "PATH", "HOME", "LANG", "TERM", "SHELL", "USER", "LOGNAME", "TMPDIR":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
+}
+
+// Secret reports whether a name looks like that of a secret. Settings that inherit more
+// than the allow-list leave these out.
+func Secret(name string) bool {
+	name = strings.ToUpper(name)
+	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return strings.HasSuffix(name, "_API_KEY")
+}
+
+// dangerous reports whether a variable makes programs of the job run code that it holds or
+// points to.
+func dangerous(name string) bool {
+	switch name {
+	case "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "PS4", "IFS", "PYTHONSTARTUP":
+		return true
+	}
+	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "BASH_FUNC_")
+}

@@ -1,0 +1,76 @@
+package shelltext
+
+import "strings"
+
+// The variables that leave CI out, ours before those of the family.
+const (
+	NoCIVar       = "TROUPE_NO_CI"
+	noCIVarPi     = "PI_BASH_NO_CI"
+	noCIVarClaude = "CLAUDE_BASH_NO_CI"
+)
+
+// SetsCI reports whether commands are told that they run unattended by CI: unless the host's
+// environment has one of TROUPE_NO_CI, PI_BASH_NO_CI and CLAUDE_BASH_NO_CI, not empty.
+func SetsCI(host []string) bool { return firstOf(host, NoCIVar, noCIVarPi, noCIVarClaude) == "" }
+
+// NonInteractive are the variables that keep programs from asking, paging and drawing
+// where nobody can answer. Without ci CI is not among them.
+func NonInteractive(ci bool) []string {
+	env := []string{
+		"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "GH_PAGER=cat", "GLAB_PAGER=cat",
+		"PSQL_PAGER=cat", "MYSQL_PAGER=cat", "HOMEBREW_PAGER=cat", "AWS_PAGER=", "LESS=FRX",
+
+		"GIT_EDITOR=true", "VISUAL=true", "EDITOR=true", "npm_config_yes=true", "PNPM_DISABLE_SELF_UPDATE_CHECK=true",
+		"npm_config_update_notifier=false", "npm_config_fund=false", "npm_config_audit=false", "npm_config_progress=false", "PNPM_UPDATE_NOTIFIER=false",
+
+		"GIT_TERMINAL_PROMPT=0", "YARN_ENABLE_TELEMETRY=0", "YARN_ENABLE_PROGRESS_BARS=0", "TF_INPUT=0",
+		"NO_COLOR=1", "PYTHONUNBUFFERED=1", "PIP_NO_INPUT=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "TF_IN_AUTOMATION=1", "GH_PROMPT_DISABLED=1",
+		"COMPOSER_NO_INTERACTION=1", "CLOUDSDK_CORE_DISABLE_PROMPTS=1",
+
+		"TERM=dumb", "GPG_TTY=not a tty", "SSH_ASKPASS=/usr/bin/false", "CARGO_TERM_PROGRESS_WHEN=never", "DEBIAN_FRONTEND=noninteractive",
+	}
+	if ci {
+		env = append(env, "CI=1")
+	}
+	return env
+}
+
+// AgentBase is the environment around an agent's command in the shell sh, an absolute
+// path: env, without what macOS says to debug its allocator, and what tells
+// programs that an agent runs them.
+func AgentBase(env []string, sh string, ci bool) []string {
+	kept := make([]string, 0, len(env)+6)
+	for _, entry := range env {
+		if !strings.HasPrefix(entry, "MallocStackLogging") {
+			kept = append(kept, entry)
+		}
+	}
+	told := []string{"SHELL=" + sh, "GIT_EDITOR=true", "GPG_TTY=not a tty", "OMPCODE=1", "CLAUDECODE=1"}
+	if ci {
+		told = append(told, "CI=true")
+	}
+	return Overlay(kept, told)
+}
+
+// Overlay lays over upon under: a name that occurs twice keeps its first place and its
+// last value. What is no variable is left out. Of a call that means: its env wins
+// as in Overlay(AgentBase(…), NonInteractive(…), call).
+func Overlay(under []string, over ...[]string) []string {
+	e := newEnvironment(len(under))
+	all := func(string) bool { return true }
+	e.inherit(under, all)
+	for _, layer := range over {
+		e.inherit(layer, all)
+	}
+	return e.entries
+}
+
+// firstOf is the value of the first of the names that is set and not empty.
+func firstOf(env []string, names ...string) string {
+	for _, name := range names {
+		if value := Value(env, name); value != "" {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,84 @@
+package shelltext
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// masked stands for a `>` that redirects nothing and a `&` that ends nothing.
+const masked = "_"
+
+// unredirected is the text with every `>` replaced that is quoted or compares.
+func (s *Script) unredirected() string {
+	if !strings.Contains(s.Text, ">") {
+		return s.Text
+	}
+	b := []byte(s.Text)
+	for _, q := range s.quoted {
+		for i := max(q.from, 0); i < min(q.to, len(b)); i++ {
+			if b[i] == '>' {
+				b[i] = masked[0]
+			}
+		}
+	}
+	return string(b)
+}
+
+// render is a simple command as the rules for commands read it: its words without
+// quotes and one blank apart, then the files that its input comes from and its output
+// goes to. A here-document stands right behind the name, `cat<< E`, where no rule
+// takes it for a file that is read. A word does not end it as a `&` would.
+func (s *Script) render(c Command) string {
+	var b strings.Builder
+	writeWord(&b, c.Words[0].Text)
+	for _, r := range c.Stmt.Redirs {
+		if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc {
+			b.WriteString("<< ")
+			writeWord(&b, s.Source(r.Word))
+		}
+	}
+	for _, w := range c.Words[1:] {
+		b.WriteByte(' ')
+		writeWord(&b, w.Text)
+	}
+	for _, r := range c.Stmt.Redirs {
+		if sign := fileSign(r); sign != "" {
+			b.WriteString(" " + sign + " ")
+			writeWord(&b, s.Source(r.Word))
+		}
+	}
+	line := b.String()
+	if end := strings.TrimRight(line, blanks); strings.HasSuffix(end, "&") {
+		line = end[:len(end)-1] + masked
+	}
+	return line
+}
+
+// fileSign is the sign of a redirection that reads a file or writes the output to
+// one; devices are none.
+func fileSign(r *syntax.Redirect) string {
+	if target, ok := Literal(r.Word); ok && strings.HasPrefix(target, "/dev/") {
+		return ""
+	}
+	switch {
+	case r.Op == syntax.RdrIn && r.N == nil:
+		return "<"
+	case r.N != nil && r.N.Value != "1":
+		return ""
+	case r.Op == syntax.RdrOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll:
+		return ">"
+	case r.Op == syntax.AppOut || r.Op == syntax.AppAll:
+		return ">>"
+	}
+	return ""
+}
+
+var onOneLine = strings.NewReplacer(">", masked, "\n", " ", "\r", " ")
+
+func writeWord(b *strings.Builder, word string) {
+	if word == "" {
+		word = "''"
+	}
+	_, _ = onOneLine.WriteString(b, word)
+}

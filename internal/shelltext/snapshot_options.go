@@ -1,0 +1,154 @@
+package shelltext
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The options that a snapshot may set. Each changes how a command is read or what it
+// matches; none whether the next one runs, what is written beside it, or who reads its input.
+var (
+	setOptions   = []string{"noclobber", "physical", "pipefail"}
+	shoptOptions = []string{
+		"cdable_vars", "dotglob", "extglob", "failglob", "globasciiranges", "globskipdots", "globstar", "lastpipe", "localvar_inherit",
+		"nocaseglob", "nocasematch", "nullglob", "patsub_replacement", "xpg_echo",
+	}
+	zshOptions = []string{
+		"braceccl", "bareglobqual", "bashrematch", "bsdecho", "caseglob", "casematch", "cdablevars", "chaselinks", "clobber", "cshnullglob", "equals",
+		"extendedglob", "globdots", "globstarshort", "interactivecomments", "kshglob", "magicequalsubst", "multios", "nomatch", "nullglob", "numericglobsort",
+		"pipefail", "rcexpandparam", "shwordsplit",
+	}
+)
+
+// options are the lines that set them as they were.
+func (t *shellDump) options() string {
+	var b strings.Builder
+	switch t.kind {
+	case Zsh:
+		for _, name := range zshOptions {
+			switch {
+			case on(t.set, name):
+				b.WriteString("setopt " + name + "\n")
+			case off(t.set, name):
+				b.WriteString("unsetopt " + name + "\n")
+			}
+		}
+		return b.String()
+	case Bash:
+		for line := range strings.Lines(t.shopt) {
+			sign, name, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "shopt "), " ")
+			if (sign == "-s" || sign == "-u") && slices.Contains(shoptOptions, name) {
+				b.WriteString("shopt " + sign + " " + name + "\n")
+			}
+		}
+	}
+	for _, name := range setOptions {
+		if on(t.set, name) {
+			b.WriteString("set -o " + name + "\n")
+		}
+	}
+	if t.kind == Bash {
+		b.WriteString("shopt -s expand_aliases\n")
+	}
+	return b.String()
+}
+
+// on reports whether the lines of set +o say that an option is on. zsh names one that is on
+// by default by its opposite.
+func on(lines, name string) bool { return says(lines, "set -o "+name) || says(lines, "set +o no"+name) }
+
+func off(lines, name string) bool {
+	return says(lines, "set +o "+name) || says(lines, "set -o no"+name)
+}
+
+func says(lines, line string) bool {
+	for have := range strings.Lines(lines) {
+		if strings.TrimSpace(have) == line {
+			return true
+		}
+	}
+	return false
+}
+
+// MaxAliasLines is how many lines of a snapshot are aliases.
+const MaxAliasLines = 1000
+
+// keptAliases are the names of those that go into the snapshot, in order.
+func (t *shellDump) keptAliases() []string {
+	var kept []string
+	lines := 0
+	for _, name := range slices.Sorted(maps.Keys(t.aliases)) {
+		if !aliasName(name) || commonTool(name) || slices.Contains(reserved, name) || t.kind == Sh && name[0] == '-' {
+			continue
+		}
+		if lines += 1 + strings.Count(t.aliases[name], "\n"); lines > MaxAliasLines {
+			break
+		}
+		kept = append(kept, name)
+	}
+	return kept
+}
+
+func (t *shellDump) aliasLines(names []string) string {
+	dashes := "-- "
+	if t.kind == Sh {
+		dashes = "" // dash would look for an alias of that name
+	}
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "alias %s%s=%s\n", dashes, name, Quote(t.aliases[name]))
+	}
+	return b.String()
+}
+
+// readAliases reads what alias writes: a line for each, "alias -- name=word" or "name=word",
+// where word is quoted somehow. What cannot be read is left out.
+func (t *shellDump) readAliases(text string) {
+	for text != "" {
+		line := strings.TrimPrefix(strings.TrimPrefix(text, "alias "), "-- ")
+		name, rest, ok := strings.Cut(line, "=")
+		if !ok {
+			return
+		}
+		value, after, ok := unquote(rest)
+		if ok && !strings.Contains(name, "\n") {
+			t.aliases[name] = value
+		}
+		if _, text, ok = strings.Cut(after, "\n"); !ok {
+			return
+		}
+	}
+}
+
+// unquote reads one word of a shell up to the end of its line: quoted by ' or ", or by a
+// backslash. Nothing in it is expanded, so it is not ok if something would be.
+func unquote(text string) (word, rest string, ok bool) {
+	var b strings.Builder
+	ok = true
+	for text != "" && text[0] != '\n' {
+		c := text[0]
+		text = text[1:]
+		switch c {
+		case '\'', '"':
+			part, after, closed := strings.Cut(text, string(c))
+			if !closed || c == '"' && strings.ContainsAny(part, "$`\\") {
+				ok = false
+			}
+			b.WriteString(part)
+			text = after
+		case '\\':
+			if text == "" {
+				return "", "", false
+			}
+			b.WriteByte(text[0])
+			text = text[1:]
+		case '$', '`', ' ', '\t', ';', '&', '|', '(', ')', '<', '>':
+			ok = false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), text, ok
+}

@@ -1,0 +1,214 @@
+package shelltext_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"troupe/internal/shelltext"
+	"troupe/messages"
+)
+
+// dump is what a shell tells, in fields.
+func dump(fields ...string) []byte {
+	return []byte(strings.Join(append(fields, "end", "end", ""), "\x00") + "\x00")
+}
+
+// function is one that bash tells.
+func function(name, body string) []string {
+	return []string{"function", name, name + " () \n{ \n    " + body + "\n}\n"}
+}
+
+// Which functions are there: not those of common tools, nor what begins with an underscore,
+// but for what is called by one that is there (R-060, claude-code#81694).
+func TestSnapshotFunctions(t *testing.T) {
+	fields := slices.Concat(
+		function("cd", `_helper "$@"`), function("_helper", "__deep; builtin cd"), function("__deep", ":"), function("_unused", "cd"),
+		function("git", "_git_only"), function("_git_only", ":"), function("a-b.c", ":"), function("_odd-name", ":"), function("user", "x=$(_odd-name)"),
+		function("while", ":"), function("a b", ":"), function("-x", ":"), function("x=y", ":"), function("__troupe_tell", ":"), function("", ":"),
+		[]string{"alias", "v", "_of_alias x"}, function("_of_alias", ":"), []string{"alias", "ls", "_of_ls"}, function("_of_ls", ":"),
+	)
+	text, err := shelltext.Snapshot(shelltext.Bash, dump(fields...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(text) {
+		if name, _, ok := strings.Cut(line, " () "); ok {
+			names = append(names, name)
+		}
+	}
+	if want := []string{"__deep", "_helper", "_odd-name", "_of_alias", "a-b.c", "cd", "user"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+// No option is there that changes whether a command runs (claude-code#47689).
+func TestSnapshotOptions(t *testing.T) {
+	for _, c := range []struct {
+		kind, set, shopt string
+		want, never      []string
+	}{
+		{
+			shelltext.Bash, "set -o onecmd\nset -o monitor\nset -o errexit\nset -o nounset\nset -o noexec\nset -o xtrace\nset -o restricted\nset -o pipefail\nset +o noclobber\n",
+			"shopt -s nullglob\nshopt -u globstar\nshopt -s extdebug\nshopt -s login_shell\nshopt -s restricted_shell\nshopt -x dotglob\nnoise\n",
+			[]string{"\nset -o pipefail\n", "\nshopt -s nullglob\n", "\nshopt -u globstar\n", "\nshopt -s expand_aliases\n"},
+			[]string{"onecmd", "monitor", "errexit", "nounset", "noexec", "xtrace", "restricted", "noclobber", "extdebug", "login", "dotglob", "noise"},
+		},
+		{
+			shelltext.Zsh, "set -o errexit\nset -o extendedglob\nset -o nonomatch\nset +o nomultios\nset -o singlecommand\nset +o noexec\nset -o rcquotes\n", "shopt -s x\n",
+			[]string{"\nsetopt extendedglob\n", "\nunsetopt nomatch\n", "\nsetopt multios\n"},
+			[]string{"errexit", "singlecommand", "exec", "rcquotes", "shopt"},
+		},
+		{shelltext.Sh, "set -o noclobber\nset -o errexit\n", "", []string{"\nset -o noclobber\n"}, []string{"errexit", "shopt", "alias --"}},
+	} {
+		text, err := shelltext.Snapshot(c.kind, dump("set", "", c.set, "shopt", "", c.shopt, "path", "", "/it's"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(c.want, "export PATH='/it'\\''s'\n") {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in\n%s", c.kind, want, text)
+			}
+		}
+		for _, never := range c.never {
+			if strings.Contains(text, never) {
+				t.Errorf("%s: %q is in\n%s", c.kind, never, text)
+			}
+		}
+	}
+}
+
+// The aliases that a shell writes come out as they were, whichever way they were quoted.
+func TestSnapshotAliases(t *testing.T) {
+	told := `alias ll='ls -l'
+alias -- -='cd -'
+q='it'\''s "x"'
+d='it'"'"'s $(x)'
+alias two='one
+two'
+plain=word
+alias grep='grep --color'
+alias while=x
+alias bad=$(rm -rf /)
+odd"name=x
+alias also="$HOME"
+last=here`
+	text, err := shelltext.Snapshot(shelltext.Bash, dump("aliases", "", told))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, aliases, _ := strings.Cut(text, "shopt -s expand_aliases\n")
+	if want := `alias -- -='cd -'
+alias -- d='it'\''s $(x)'
+alias -- last='here'
+alias -- ll='ls -l'
+alias -- plain='word'
+alias -- q='it'\''s "x"'
+alias -- two='one
+two'
+`; aliases != want {
+		t.Errorf("got\n%swant\n%s", aliases, want)
+	}
+}
+
+// What is not whole, or not the shell's, is no telling.
+func TestBadInputSnapshot(t *testing.T) {
+	for name, c := range map[string]struct {
+		dump []byte
+		want string
+	}{
+		"nothing":    {nil, "ended before"},
+		"cut":        {dump("set", "", "x")[:9], "ended before"},
+		"no end":     {[]byte("set\x00\x00x\x00"), "ended before"},
+		"noise":      {append([]byte("noise\n"), dump("set", "", "x")...), "something else"},
+		"behind":     {append(dump("set", "", "x"), "noise"...), "something else"},
+		"end inside": {dump("end", "x", ""), "something else"},
+		"too large":  {make([]byte, shelltext.MaxSnapshot+1), "8 MiB"},
+	} {
+		text, err := shelltext.Snapshot(shelltext.Bash, c.dump)
+		if err == nil || err.Code != messages.Unsupported || err.Reason != "snapshot" || !strings.Contains(err.Message, c.want) || text != "" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+func TestSnapshotIsSourced(t *testing.T) {
+	if got := shelltext.SourceSnapshot("/a'b", false); got != "[ -r '/a'\\''b' ] && . '/a'\\''b'\n" {
+		t.Errorf("got %q", got)
+	}
+	got := shelltext.SourceSnapshot("/s", true)
+	if !strings.HasPrefix(got, "__troupe_path=$PATH\n") || !strings.Contains(got, ". '/s'\nPATH=$__troupe_path\n") {
+		t.Errorf("got %q", got)
+	}
+	if got := shelltext.SnapshotEnv([]string{"A=1", "BASH_ENV=x", "ENV=y", "ENVY=z"}); !slices.Equal(got, []string{"A=1", "ENVY=z"}) {
+		t.Errorf("got %q", got)
+	}
+	for _, c := range []struct {
+		kind, want string
+		env        []string
+	}{
+		{shelltext.Bash, "/h/.bashrc", []string{"HOME=/h", "ZDOTDIR=/z"}},
+		{shelltext.Zsh, "/z/.zshrc", []string{"HOME=/h", "ZDOTDIR=/z"}},
+		{shelltext.Zsh, "/h/.zshrc", []string{"HOME=/h", "ZDOTDIR="}},
+		{shelltext.Sh, "/h/.profile", []string{"HOME=/h"}},
+		{shelltext.Bash, "", nil},
+	} {
+		if got := shelltext.StartFile(c.kind, c.env); got != c.want {
+			t.Errorf("%+v: got %s", c, got)
+		}
+	}
+	if runs := shelltext.SnapshotRuns("/usr/bin/fish"); runs != nil {
+		t.Errorf("fish: %q", runs)
+	}
+}
+
+// Whatever a shell tells: the parser ends, at most 1000 lines are aliases, and a snapshot that is told
+// what it says tells the same again.
+func FuzzSnapshot(f *testing.F) {
+	f.Add("bash", dump("set", "", "set -o pipefail", "aliases", "", "alias a='b'\\''c'\n", "function", "f", "f () \n{ \n :\n}\n", "path", "", "/bin"))
+	f.Add("zsh", dump("set", "", "set -o rcquotes", "alias", "a", "b\nc", "function", "_f", "echo 'x'", "function", "g", "_f"))
+	f.Add("sh", dump("aliases", "", "a='x'\"'\"'y'\nb=\\\n\nc"))
+	f.Add("", []byte("end\x00end\x00\x00"))
+	f.Fuzz(func(t *testing.T, kind string, told []byte) {
+		text, err := shelltext.Snapshot(kind, told)
+		if err != nil {
+			if text != "" || err.Message == "" {
+				t.Fatalf("%q with %v", text, err)
+			}
+			return
+		}
+		if again, _ := shelltext.Snapshot(kind, told); again != text {
+			t.Fatal("it differs from one time to the next")
+		}
+		if len(text) > 4*len(told)+4096 {
+			t.Fatalf("%d bytes from %d", len(text), len(told))
+		}
+	})
+}
+
+func FuzzSnapshotAliases(f *testing.F) {
+	f.Add("a", "it's $HOME\n\"x\"\\")
+	f.Add("-", "")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		if strings.Contains(name+value, "\x00") || strings.Count(value, "\n") > 900 {
+			return
+		}
+		written := func(fields ...string) string {
+			text, err := shelltext.Snapshot(shelltext.Bash, dump(fields...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, aliases, _ := strings.Cut(text, "shopt -s expand_aliases\n")
+			return aliases
+		}
+		direct := written("alias", name, value)
+		if direct != "" && direct != fmt.Sprintf("alias -- %s=%s\n", name, shelltext.Quote(value)) {
+			t.Fatalf("got %q", direct)
+		}
+		if read := written("aliases", "", direct); read != direct {
+			t.Fatalf("%q is read as %q", direct, read)
+		}
+	})
+}

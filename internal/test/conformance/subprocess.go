@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Subprocess is a run of this test program in a process of its own. What a test does
+// to its children, its counts or its rights concerns nobody else there: an
+// engine whose process is its own reaps every child there is, and a user is
+// changed for good.
+type Subprocess struct {
+	Args     []string // of the test program
+	Env      []string // added to that of this process
+	Ordinary bool     // as a user without rights, which takes root
+	Passes   []string // tests that must be among those that passed
+}
+
+// nobody is a user without rights of its own, and without a cgroup it may write.
+const nobody = 65534
+
+// Run fails the test unless the run passes.
+func (a Subprocess) Run(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-test.v", "-test.timeout=9m"}, a.Args...)...)
+	cmd.Env = append(os.Environ(), a.Env...)
+	if a.Ordinary {
+		asNobody(t, cmd)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, failures(string(out)))
+	}
+	for _, test := range a.Passes {
+		if !strings.Contains(string(out), "--- PASS: "+test+" ") {
+			t.Errorf("%s was not run:\n%s", test, out)
+		}
+	}
+}
+
+// Mode is one kind of host that a conformance test is run in.
+type Mode struct {
+	Name     string
+	Needs    func(testing.TB) // skips where that kind cannot be had; nil: it can anywhere
+	Ordinary bool             // it is an ordinary user's
+}
+
+// Modes runs TestConformance of this program once for each mode, in a process of
+// its own that finds the mode's name in the variable.
+func Modes(t *testing.T, variable string, modes []Mode) {
+	t.Helper()
+	for _, m := range modes {
+		name := m.Name
+		if m.Ordinary {
+			name += ", as an ordinary user"
+		}
+		t.Run(name, func(t *testing.T) {
+			if m.Needs != nil {
+				m.Needs(t)
+			}
+			t.Parallel()
+			Subprocess{
+				Args: []string{"-test.run=^TestConformance$"}, Env: []string{variable + "=" + m.Name},
+				Ordinary: m.Ordinary, Passes: []string{"TestConformance/a_hostile_tree"},
+			}.Run(t)
+		})
+	}
+}
+
+// asNobody has the program run as an ordinary user, from a copy: the place of
+// the original is its builder's alone.
+func asNobody(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ordinary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	program := filepath.Join(dir, filepath.Base(cmd.Path))
+	if err := errors.Join(copyProgram(program, cmd.Path), os.Chown(dir, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path, cmd.Dir, cmd.Env = program, dir, append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
+func copyProgram(to, from string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	syscall.ForkLock.RLock() // a child forked now would hold it open for writing: ETXTBSY for who runs it
+	defer syscall.ForkLock.RUnlock()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Chmod(0o755), dst.Close())
+}
+
+// failures is what a run says but for the tests that passed, in other marks: who reads
+// the output of this process as that of tests would take those of another for its own.
+func failures(out string) string {
+	var kept []string
+	for line := range strings.Lines(out) {
+		switch mark := strings.TrimSpace(line); {
+		case strings.HasPrefix(mark, "=== "), strings.HasPrefix(mark, "--- PASS"), strings.HasPrefix(mark, "--- SKIP"):
+		default:
+			kept = append(kept, strings.Replace(line, "--- FAIL", "-- failed", 1))
+		}
+	}
+	return strings.Join(kept, "")
+}

@@ -1,0 +1,139 @@
+package dialecttest
+
+import (
+	"context"
+	"sync"
+
+	"troupe/internal/dialect"
+	"troupe/messages"
+)
+
+// Faults is a host that refuses what a test says. It is safe for concurrent use.
+type Faults struct {
+	dialect.Host
+	mu   sync.Mutex
+	next map[string][]error
+	met  map[string]int
+	held map[string]*Held
+}
+
+// Held is the next call of a method, which waits.
+type Held struct {
+	Met  chan struct{} // closed when it is there
+	Goes chan struct{} // to be closed; or its context ends
+	late bool
+}
+
+// Faulty makes one over a host that is in order.
+func Faulty(h dialect.Host) *Faults {
+	return &Faults{Host: h, next: map[string][]error{}, met: map[string]int{}, held: map[string]*Held{}}
+}
+
+// Fail has the next calls of a method be refused, each with its error.
+func (f *Faults) Fail(method string, errs ...error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next[method] = append(f.next[method], errs...)
+}
+
+// Met is how many calls of a method were refused.
+func (f *Faults) Met(method string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.met[method]
+}
+
+// Hold has the next call of a method wait before the host hears of it.
+func (f *Faults) Hold(method string) *Held {
+	h := &Held{Met: make(chan struct{}), Goes: make(chan struct{})}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held[method] = h
+	return h
+}
+
+// HoldLate has it wait, whatever becomes of its context.
+func (f *Faults) HoldLate(method string) *Held {
+	h := f.Hold(method)
+	h.late = true
+	return h
+}
+
+func (f *Faults) fault(ctx context.Context, method string) error {
+	f.mu.Lock()
+	held := f.held[method]
+	delete(f.held, method)
+	f.mu.Unlock()
+	if held != nil {
+		close(held.Met)
+		done := ctx.Done()
+		if held.late {
+			done = nil
+		}
+		select {
+		case <-held.Goes:
+		case <-done:
+			return ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.next[method]) == 0 {
+		return nil
+	}
+	err := f.next[method][0]
+	f.next[method] = f.next[method][1:]
+	f.met[method]++
+	return err
+}
+
+// Run implements dialect.Host.
+func (f *Faults) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
+	if err := f.fault(ctx, "Run"); err != nil {
+		return messages.Job{}, dialect.Text{}, err
+	}
+	return f.Host.Run(ctx, r, most, known)
+}
+
+// Job implements dialect.Host.
+func (f *Faults) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
+	if err := f.fault(ctx, "Job"); err != nil {
+		return messages.Job{}, err
+	}
+	return f.Host.Job(ctx, id)
+}
+
+// Await implements dialect.Host.
+func (f *Faults) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitEnded, error) {
+	if err := f.fault(ctx, "Await"); err != nil {
+		return messages.WaitEnded{}, err
+	}
+	return f.Host.Await(ctx, r)
+}
+
+// Stop implements dialect.Host.
+func (f *Faults) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
+	if err := f.fault(ctx, "Stop"); err != nil {
+		return messages.CommandStopped{}, err
+	}
+	return f.Host.Stop(ctx, r)
+}
+
+// CloseSession implements dialect.Host.
+func (f *Faults) CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error) {
+	if err := f.fault(ctx, "CloseSession"); err != nil {
+		return messages.SessionClosed{}, err
+	}
+	return f.Host.CloseSession(ctx, r)
+}
+
+// Bytes implements dialect.Host.
+func (f *Faults) Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (dialect.Bytes, error) {
+	if err := f.fault(ctx, "Bytes"); err != nil {
+		return dialect.Bytes{}, err
+	}
+	return f.Host.Bytes(ctx, id, stream, from, most, wait)
+}
+
+// Busy is what a host says that has too much to do for a moment.
+var Busy = &messages.Error{Code: messages.Busy, Message: "the host has too much to do"}
