@@ -21,21 +21,21 @@ func readDoc(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// TestDocsTellTheFolders: the README's table has each folder of the tree, and
-// no folder that is not there.
+// TestDocsTellTheFolders: the table of docs/architecture.md has each folder of the tree,
+// and no folder that is not there.
 func TestDocsTellTheFolders(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
 	var told []string
-	for _, m := range row.FindAllStringSubmatch(readDoc(t, "README.md"), -1) {
+	for _, m := range row.FindAllStringSubmatch(readDoc(t, "docs", "architecture.md"), -1) {
 		folder := filepath.Clean(m[1])
 		told = append(told, folder)
 		if info, err := os.Stat(filepath.Join("..", folder)); err != nil || !info.IsDir() {
-			t.Errorf("README.md tells of the folder %s, which is not there", m[1])
+			t.Errorf("docs/architecture.md tells of the folder %s, which is not there", m[1])
 		}
 	}
 	for _, f := range houseTree(t, "..") {
 		if folder := filepath.Clean(f.folder); !slices.Contains(told, folder) {
-			t.Errorf("README.md does not tell of the folder %s", folder)
+			t.Errorf("docs/architecture.md does not tell of the folder %s", folder)
 			told = append(told, folder)
 		}
 	}

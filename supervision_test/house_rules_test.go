@@ -94,7 +94,7 @@ func (f *houseFile) selectors(visit func(*ast.SelectorExpr)) {
 func checkImports(f *houseFile) []string {
 	allowed, listed := mayImport[f.folder]
 	if !listed {
-		return []string{f.at(f.ast, "folder %q is not in the house plan: add its line to mayImport and to the README", f.folder)}
+		return []string{f.at(f.ast, "folder %q is not in the house plan: add its line to mayImport and to docs/architecture.md", f.folder)}
 	}
 	if f.test {
 		return nil
