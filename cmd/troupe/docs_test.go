@@ -238,31 +238,11 @@ func TestTheReadmeRuns(t *testing.T) {
 		t.Errorf("it printed %q", got)
 	}
 	p.ends(0)
-	if got := theReadmeRuns(t, string(readme), "troupe run -b "); got != "j1\nlistening\nbye\n" {
-		t.Errorf("through the daemon it printed %q", got)
-	}
-	if got := theReadmeRuns(t, string(readme), "troupe run -s "); !regexp.MustCompile(`^hello from /tmp\nj3\n(.*\n)*42\n`).MatchString(got) {
-		t.Errorf("in a session and on a terminal it printed %q", got)
-	}
 	for _, word := range []string{"--json", "--timeout", "run --help", "troupe doctor", "docs/cli.md"} {
 		if !bytes.Contains(readme, []byte(word)) {
 			t.Errorf("the README says nothing of %s", word)
 		}
 	}
-}
-
-// theReadmeRuns runs the lines of the README that begin so, and gives what they print.
-func theReadmeRuns(t *testing.T, readme, begin string) string {
-	t.Helper()
-	_, text, found := strings.Cut(readme, "```\n"+begin)
-	text, _, end := strings.Cut(text, "```")
-	if !found || !end {
-		t.Fatalf("the README has no lines that begin with %q", begin)
-	}
-	p := program(t).bash("set -e; " + begin + text + "troupe shutdown --stop-jobs").start()
-	got := p.rest()
-	p.ends(0)
-	return got
 }
 
 // static checks that a program needs no other file to run.
