@@ -139,7 +139,7 @@ func TestTheConsoleBlocksReplay(t *testing.T) {
 	}
 }
 
-// TestTheReplayNoticesDrift: masks hide times and sizes, and nothing else.
+// TestTheReplayNoticesDrift checks that masks hide times and sizes, and nothing else.
 func TestTheReplayNoticesDrift(t *testing.T) {
 	require.Equal(t, masked("j1  web   running 9s  10 B    x\n"), masked("j1  web  running 12s  9 B  x\n"))
 	require.NotEqual(t, masked("j1  web  running 9s\n"), masked("j2  web  running 9s\n"))
