@@ -14,7 +14,7 @@ STAMP = $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo fals
 RACED := ./actors/... ./client ./internal/gateway/... ./internal/artifact ./internal/test/fake ./internal/test/hostile ./spill/... ./backends/... ./supervision_test/...
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 PLAIN = $(filter-out $(shell go list $(RACED) $(SLOW)),$(shell go list ./...))
-SLOW := . ./bench ./cmd/troupe
+SLOW := . ./cmd/troupe
 
 # How many packages run side by side in make test. A machine whose processors have other
 # work wants P=1.
@@ -35,7 +35,7 @@ build: ## the static binary, bin/troupe
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(STAMP) -ldflags "-s -w -X main.version=$(VERSION)" -o bin/troupe ./cmd/troupe
 
 test: .bin/testsum ## all but the long forms of tests, some twenty minutes; the last line counts them
-	@tools/test.sh -shuffle=on -p=$(P) -- $(PLAIN) -- $(SLOW) -- $(RACE) $(RACED) -- -C=tools ./testsum
+	@tools/test.sh -shuffle=on -p=$(P) -- $(PLAIN) -- $(SLOW) -- -C=bench . -- $(RACE) $(RACED) -- -C=tools ./testsum
 
 quick: .bin/testsum ## what needs no process, without the race detector: under a minute
 	@tools/test.sh -p=2 -- $(QUICK)
@@ -46,17 +46,20 @@ smoke: build ## the main job of bin/troupe, in directories of its own: seconds
 check: .bin/tools ## format, vet, staticcheck, the house test, macOS compiles
 	@unformatted=$$(.bin/gofumpt -l .); test -z "$$unformatted" || { echo "not formatted by gofumpt: $$unformatted"; exit 1; }
 	go vet ./...
+	go -C bench vet .
 	go -C tools vet ./testsum
 	.bin/staticcheck ./...
+	cd bench && ../.bin/staticcheck .
 	cd tools && ../.bin/staticcheck ./testsum
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
+	CGO_ENABLED=0 GOOS=darwin go -C bench vet .
 	go test -count=1 -run '^Test(House|Docs)' ./supervision_test
 
 deps: .bin/tools .bin/testsum ## the programs that tests may need (Debian), and the lint tools
 	@tools/deps.sh
 
 bench: ## ours beside raw, one line each; BENCH_JSON=file for JSON
-	@go run ./bench
+	@BENCH_JSON=$(abspath $(BENCH_JSON)) BENCH_PROFILE=$(abspath $(BENCH_PROFILE)) go -C bench run .
 
 catalogue: .bin/testsum ## faults, bad inputs and security; the last line counts them
 	@tools/test.sh -catalogue '-run=^Test(Fault|BadInput|Security)' -p=1 -- ./...

@@ -43,7 +43,7 @@ func newOurAgent(ctx context.Context, e errand) (runner, error) {
 		a.env = append(a.env, name+"="+value)
 	}
 	a.env = append(a.env, "PATH="+os.Getenv("PATH"))
-	if said, err := exec.CommandContext(ctx, "go", "build", "-o", a.troupe, "troupe/cmd/troupe").CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", a.troupe, "./cmd/troupe").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("troupe cannot be built: %w\n%s", err, said)
 	}
 	return a, a.connect()
