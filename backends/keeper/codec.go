@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,14 +43,21 @@ func decode[T any](body []byte) (T, error) {
 	return v, nil
 }
 
-// tagOf is what a field is known by: its name, in two bytes (FNV-1a, folded). A
-// field that does not travel has none.
+// tagOf hashes the name of a field to two bytes (FNV-1a, folded). Fields that are not
+// exported have no tag and do not travel.
 func tagOf(f reflect.StructField) (tag uint16, travels bool) {
+	name := wireName(f)
 	h := uint32(2166136261)
-	for i := range len(f.Name) {
-		h = (h ^ uint32(f.Name[i])) * 16777619
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
 	}
 	return uint16(h ^ h>>16), f.IsExported()
+}
+
+// wireName returns the name of a field on the wire and in the journal. A field that is
+// renamed keeps it in the struct tag wire, so that keepers of other builds still know it.
+func wireName(f reflect.StructField) string {
+	return cmp.Or(f.Tag.Get("wire"), f.Name)
 }
 
 func isTime(v reflect.Value) bool { return v.Type() == reflect.TypeFor[time.Time]() }

@@ -97,7 +97,7 @@ type (
 	}
 	// inventoryReply is a job as the keeper lists it.
 	inventoryReply struct {
-		backends.InventoryJob
+		backends.InventoryJob `wire:"Held"`
 		Separate bool // its streams
 	}
 	control struct {
