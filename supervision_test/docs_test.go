@@ -160,3 +160,45 @@ func TestDocsFaultsAreTested(t *testing.T) {
 		t.Errorf("docs/faults.md tells of %d tests only", len(named))
 	}
 }
+
+// TestDocsNamedInCodeAreThere: a comment or a document names only documents of the tree.
+func TestDocsNamedInCodeAreThere(t *testing.T) {
+	document := regexp.MustCompile(`[\w./-]*\w\.md\b`)
+	there := map[string]bool{"SKILL.md": true, "notes.md": true} // of a user's skill, of an example
+	var texts []string
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case filepath.Ext(name) == ".md":
+			there[d.Name()] = true
+			texts = append(texts, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range texts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, named := range document.FindAllString(string(text), -1) {
+			if !there[filepath.Base(named)] {
+				t.Errorf("%s names %s, which is not in the tree", name, named)
+			}
+		}
+	}
+	for _, f := range houseTree(t, "..") {
+		for _, group := range f.ast.Comments {
+			for _, named := range document.FindAllString(group.Text(), -1) {
+				if !there[filepath.Base(named)] {
+					t.Errorf("%s names %s, which is not in the tree", f.path, named)
+				}
+			}
+		}
+	}
+}

@@ -98,7 +98,7 @@ type (
 	// inventoryReply is a job as the keeper lists it.
 	inventoryReply struct {
 		backends.InventoryJob `wire:"Held"`
-		Separate bool // its streams
+		Separate              bool // its streams
 	}
 	control struct {
 		Kind  string
