@@ -7,8 +7,8 @@ func Describe(kind, description string) map[string]any {
 	return map[string]any{"type": kind, "description": description}
 }
 
-// Object is the schema of an object that has these properties and no others.
-func Object(properties map[string]any, required ...string) json.RawMessage {
+// ObjectSchema is the schema of an object that has these properties and no others.
+func ObjectSchema(properties map[string]any, required ...string) json.RawMessage {
 	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		schema["required"] = required

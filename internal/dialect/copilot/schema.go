@@ -10,7 +10,7 @@ import (
 func executeSchema(s Settings) json.RawMessage {
 	mode := dialect.Describe("string", descMode)
 	mode["enum"] = []string{ModeSync, ModeAsync}
-	return dialect.Object(map[string]any{
+	return dialect.ObjectSchema(map[string]any{
 		"command": dialect.Describe("string", descCommand), "description": dialect.Describe("string", descDescription),
 		"shellId": shellID(descShellID), "mode": mode, "detach": dialect.Describe("boolean", descDetach),
 		"initial_wait": dialect.Describe("number", fmt.Sprintf(descInitialWait, spoken(s.InitialWait))),
@@ -18,17 +18,17 @@ func executeSchema(s Settings) json.RawMessage {
 }
 
 func readSchema() json.RawMessage {
-	return dialect.Object(map[string]any{"shellId": shellID(descTheShell), "delay": dialect.Describe("number", descDelay)}, "shellId", "delay")
+	return dialect.ObjectSchema(map[string]any{"shellId": shellID(descTheShell), "delay": dialect.Describe("number", descDelay)}, "shellId", "delay")
 }
 
 func writeSchema() json.RawMessage {
-	return dialect.Object(map[string]any{
+	return dialect.ObjectSchema(map[string]any{
 		"shellId": shellID(descTheShell), "input": dialect.Describe("string", descInput), "delay": dialect.Describe("number", descDelayWrite),
 	}, "shellId", "delay")
 }
 
 func stopSchema() json.RawMessage {
-	return dialect.Object(map[string]any{"shellId": shellID(descTheShell)}, "shellId")
+	return dialect.ObjectSchema(map[string]any{"shellId": shellID(descTheShell)}, "shellId")
 }
 
 // shellID may be a number, too: models take "0" for one.

@@ -170,7 +170,7 @@ func (s *Session) Tools() []dialect.Tool {
 	return append(tools,
 		dialect.Tool{Name: names.Stop, Title: "Stop a shell", Description: shown.Stop, Schema: stopSchema(), Idempotent: true, Destructive: true, Call: dialect.Called(dialect.Plain(s.Stop))},
 		dialect.Tool{
-			Name: names.List, Title: "List shells", Description: shown.List, Schema: dialect.Object(map[string]any{}), ReadOnly: true,
+			Name: names.List, Title: "List shells", Description: shown.List, Schema: dialect.ObjectSchema(map[string]any{}), ReadOnly: true,
 			Call: dialect.Called(func(ctx context.Context, _ struct{}, _ func(dialect.Result)) (dialect.Result, error) {
 				return s.List(ctx)
 			}),

@@ -24,7 +24,7 @@ func bashSchema(s Settings) json.RawMessage {
 	if s.StripTrailingHeadTail {
 		all["head"], all["tail"] = dialect.Describe("integer", descHead), dialect.Describe("integer", descTail)
 	}
-	return dialect.Object(all, "command")
+	return dialect.ObjectSchema(all, "command")
 }
 
 func jobSchema() json.RawMessage {
@@ -33,5 +33,5 @@ func jobSchema() json.RawMessage {
 		p["items"] = map[string]any{"type": "string"}
 		return p
 	}
-	return dialect.Object(map[string]any{"list": dialect.Describe("boolean", descList), "poll": ids(descPoll), "cancel": ids(descCancel)})
+	return dialect.ObjectSchema(map[string]any{"list": dialect.Describe("boolean", descList), "poll": ids(descPoll), "cancel": ids(descCancel)})
 }

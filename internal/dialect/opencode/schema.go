@@ -17,11 +17,11 @@ func bashSchema(s Settings) json.RawMessage {
 	if s.Background {
 		properties["run_in_background"] = dialect.Describe("boolean", descRunIn)
 	}
-	return dialect.Object(properties, "command", "description")
+	return dialect.ObjectSchema(properties, "command", "description")
 }
 
 func viewSchema() json.RawMessage {
-	return dialect.Object(map[string]any{
+	return dialect.ObjectSchema(map[string]any{
 		"file_path": dialect.Describe("string", descPath),
 		"offset":    dialect.Describe("integer", descOffset),
 		"limit":     dialect.Describe("integer", fmt.Sprintf(descLimit, defaultLimit)),
@@ -29,5 +29,5 @@ func viewSchema() json.RawMessage {
 }
 
 func taskSchema() json.RawMessage {
-	return dialect.Object(map[string]any{"task_id": dialect.Describe("string", descTaskID)}, "task_id")
+	return dialect.ObjectSchema(map[string]any{"task_id": dialect.Describe("string", descTaskID)}, "task_id")
 }

@@ -99,7 +99,7 @@ func (s *Session) Tools() []dialect.Tool {
 	}
 	return append(tools,
 		dialect.Tool{
-			Name: "tasklist", Title: "List tasks", Description: descTaskList, Schema: dialect.Object(map[string]any{}), ReadOnly: true, Idempotent: true,
+			Name: "tasklist", Title: "List tasks", Description: descTaskList, Schema: dialect.ObjectSchema(map[string]any{}), ReadOnly: true, Idempotent: true,
 			Call: dialect.Called(func(context.Context, struct{}, func(dialect.Result)) (dialect.Result, error) {
 				return s.TaskList(), nil
 			}),
