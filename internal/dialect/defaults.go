@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Defaults are the log and the clock of a session whose options name none: nobody's, and
-// the machine's.
+// Defaults fills in a session's log and clock: nil becomes a log that discards, and the
+// machine's clock.
 func Defaults(log *slog.Logger, now func() time.Time) (*slog.Logger, func() time.Time) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -18,8 +18,8 @@ func Defaults(log *slog.Logger, now func() time.Time) (*slog.Logger, func() time
 	return log, now
 }
 
-// Within is a context with what one carries, that ends with the other and not with its
-// own. The function ends it, and must be called.
+// Within returns a context with the values of carries that ends with life, not with
+// carries. The caller must call the CancelFunc, which ends it.
 func Within(carries, life context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(carries))
 	stop := context.AfterFunc(life, cancel)

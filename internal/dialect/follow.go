@@ -9,13 +9,13 @@ import (
 	"troupe/messages"
 )
 
-// piece is how much of an output is in memory at a time.
+// piece bounds the output that is in memory at a time, in bytes.
 const piece = 1 << 20
 
-// Live shows the end of a stream while its job writes: at most window bytes of text
-// without control sequences, at most once every every, and a last time when nothing can
-// be written any more. What comes in between is in the next one: each replaces the one
-// before, and none is lost. It returns when the stream or ctx ends.
+// Live shows the end of a stream while its job writes: at most window bytes of text without
+// control sequences. It shows at most one page per interval every, and a last one when the
+// stream is complete. Each page replaces the one before, and the last one has the final
+// output. Live returns when the stream or ctx ends.
 func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, window int, every time.Duration, show func(messages.OutputPage)) error {
 	return Follow(ctx, h, job, stream, every, func(from int64, over bool) (int64, error) {
 		page, err := h.View(ctx, messages.ReadOutput{Job: job, Stream: stream, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
@@ -26,15 +26,15 @@ func Live(ctx context.Context, h Host, job messages.JobID, stream messages.Strea
 	})
 }
 
-// Follow calls look whenever a stream has more than byte from, at most once every every,
-// and a last time when nothing can be written any more: then over is true. look returns
-// how much of the stream it has seen. Follow returns when the stream or ctx ends, or with look's error.
+// Follow calls look when a stream has grown past byte from, at most once per interval
+// every. The last call has over set: the stream is complete. look returns how many bytes of
+// the stream it has seen. Follow returns when the stream or ctx ends, or with look's error.
 func Follow(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, every time.Duration, look func(from int64, over bool) (int64, error)) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	<-tick.C
 	for from := int64(0); ; {
-		b, err := h.Bytes(ctx, job, stream, from, 1, true) // until there is more
+		b, err := h.Bytes(ctx, job, stream, from, 1, true) // returns when there is more
 		if err != nil {
 			return err
 		}
@@ -53,9 +53,9 @@ func Follow(ctx context.Context, h Host, job messages.JobID, stream messages.Str
 	}
 }
 
-// Copy writes the bytes [from, to) of a stream as they are, less where it ends before; to
-// < 0 is all there is when it is called. What was not kept is left out, and told to gap,
-// if that is not nil. It returns the byte to go on from.
+// Copy writes the kept bytes in [from, to) of a stream, or up to the stream's end if that
+// is lower. to < 0 stands for the size at the first read. Ranges that were not kept are
+// skipped and reported to gap, unless gap is nil. Copy returns the offset to continue from.
 func Copy(ctx context.Context, h Host, job messages.JobID, stream messages.Stream, from, to int64, w io.Writer, gap func(messages.OutputGap)) (int64, error) {
 	for to < 0 || from < to {
 		most := int64(piece)
@@ -80,8 +80,8 @@ func Copy(ctx context.Context, h Host, job messages.JobID, stream messages.Strea
 	return from, nil
 }
 
-// writeTo writes bytes that begin with the byte from. Gaps are told where they are: what
-// stands before one is written before.
+// writeTo writes bytes that start at offset from. It reports each gap after it has written
+// the bytes before the gap.
 func (b Bytes) writeTo(w io.Writer, from int64, gap func(messages.OutputGap)) error {
 	data := b.Data
 	for _, g := range b.Gaps {
@@ -103,5 +103,5 @@ func (b Bytes) writeTo(w io.Writer, from int64, gap func(messages.OutputGap)) er
 	return err
 }
 
-// ErrWrite says of a copy that who was written to failed, and not the host.
-var ErrWrite = errors.New("it could not be written")
+// ErrWrite marks an error of Copy that comes from the writer, not from the host.
+var ErrWrite = errors.New("cannot write the output")

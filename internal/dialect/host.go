@@ -1,10 +1,3 @@
-// Package dialect is what the dialects of agent hosts share: what they need of a node,
-// the shape of a tool, and the ways to look at a job while it runs and when it has ended.
-//
-// A dialect is a projection: parameters become a messages.RunCommand or an error, and a
-// job with its output becomes that front end's text and details. It never touches a
-// process and never alters a record. What it must remember between
-// calls is in a session of its own, over a Host.
 package dialect
 
 import (
@@ -14,13 +7,12 @@ import (
 	"troupe/messages"
 )
 
-// Host is what a dialect needs of a node, here or in a daemon. Its errors are
+// Host is what a dialect needs of a node, in this process or in a daemon. Its errors are
 // *messages.Error, or those of ctx. It is safe for concurrent use.
 type Host interface {
-	// Run runs one command, and returns when it has ended or goes on in the
-	// background. If ctx ends first, the job is stopped. known, if it is not nil, is
-	// called with its ULID when the node knows it. The text is the end of what it wrote, at most
-	// most bytes.
+	// Run runs one command and returns when it has ended or is in the background. If ctx
+	// ends first, the job is stopped. known, if not nil, receives the job's ULID as soon as
+	// the node knows the job. The Text is the end of its output, at most most bytes.
 	Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, Text, error)
 	Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Jobs(ctx context.Context, r messages.ListJobs) ([]messages.Job, error)
@@ -29,7 +21,7 @@ type Host interface {
 	Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error)
 	CloseSession(ctx context.Context, r messages.CloseSession) (messages.SessionClosed, error)
 	Signal(ctx context.Context, r messages.SignalCommand) error
-	// Promote lets a job go on in the background. It ends with its client.
+	// Promote moves a job to the background. The job still ends with its client.
 	Promote(ctx context.Context, id messages.JobID) (messages.Job, error)
 	Input(ctx context.Context, r messages.WriteInput) error
 	Type(ctx context.Context, id messages.JobID, keys string) error
@@ -37,32 +29,34 @@ type Host interface {
 	CloseInput(ctx context.Context, id messages.JobID) error
 	Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error)
 	Resize(ctx context.Context, r messages.ResizeTerminal) error
-	// View is one view of a stream, as text.
+	// View returns one view of a stream, as text.
 	View(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error)
-	// Bytes are those of a stream as they are, from an offset, at most most of them:
-	// less only where the stream ends for now. With wait it waits for the first.
+	// Bytes returns the raw bytes of a stream from an offset, at most most of them. It
+	// returns fewer only at the current end of the stream. With wait it waits for the first
+	// byte.
 	Bytes(ctx context.Context, id messages.JobID, stream messages.Stream, from int64, most int, wait bool) (Bytes, error)
-	// Events are the facts that a filter lets through from now on, in order, until ctx ends or the
-	// host does not come back. begun is called when none can be missed any more.
+	// Events yields the facts from now on that match a filter, in order. It ends with ctx,
+	// or when the host stays unreachable. begun is called once no further fact can be
+	// missed.
 	Events(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[messages.Fact, error]
 }
 
-// Text is the end of what a job wrote.
+// Text is the end of a job's output.
 type Text struct {
 	Text      string
 	Truncated bool
 }
 
-// Bytes are a part of a stream.
+// Bytes is a part of a stream.
 type Bytes struct {
 	Data []byte
-	Next int64 // the byte to go on from: behind what was not kept, too
-	Size int64 // of the stream when it was asked
+	Next int64 // offset to continue from; skips a trailing gap
+	Size int64 // of the stream at the time of the call
 	Gaps []messages.OutputGap
 }
 
-// TaskGroup runs what a session does beside its calls: a front end gives it, and waits for
-// all of it at its end. A *sync.WaitGroup is one.
+// TaskGroup runs a session's background work. The front end supplies it and waits for all
+// of it at its own end. A *sync.WaitGroup implements it.
 type TaskGroup interface {
 	Go(f func())
 }

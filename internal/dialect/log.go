@@ -7,15 +7,15 @@ import (
 	"troupe/messages"
 )
 
-// Log is a stream of a job as a file, for as long as one call takes.
+// Log reads a stream of a job as a file, for the duration of one call.
 type Log struct {
-	Ctx    context.Context //nolint:containedctx // of the call
+	Ctx    context.Context //nolint:containedctx // of one call
 	Host   Host
 	Job    messages.JobID
 	Stream messages.Stream
 }
 
-// ReadAt implements io.ReaderAt for the bytes that were kept from the beginning on.
+// ReadAt implements io.ReaderAt up to the first gap of the stream.
 func (l Log) ReadAt(p []byte, off int64) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -31,7 +31,7 @@ func (l Log) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// CopyTo writes the first size bytes as they are, without what was not kept.
+// CopyTo writes the kept bytes among the first size bytes, unchanged.
 func (l Log) CopyTo(w io.Writer, size int64) error {
 	_, err := Copy(l.Ctx, l.Host, l.Job, l.Stream, 0, size, w, nil)
 	return err

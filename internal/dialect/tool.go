@@ -13,37 +13,37 @@ import (
 	"troupe/messages"
 )
 
-// Tool is one tool of a dialect, as a front end shows it to a model.
+// Tool describes one tool of a dialect, as a front end shows it to a model.
 type Tool struct {
 	Name, Title, Description string
 	// Schema is the JSON Schema of the arguments: an object.
 	Schema json.RawMessage
-	// What it may do, for front ends that tell their users.
+	// What the tool may do: hints that a front end passes to its users.
 	ReadOnly, Idempotent, Destructive, OpenWorld bool
-	// Call does one call. A result says what went wrong too, if a model can do something
-	// about it; an error is that of a ctx that has ended: nobody reads a result.
+	// Call runs one call. Problems that a model can act on are in the result. The error is
+	// that of a ctx that has ended; no result is read then.
 	Call func(ctx context.Context, c Call) (Result, error)
 }
 
 // Call is one call of a tool.
 type Call struct {
 	Arguments json.RawMessage
-	// Update is called with what is known while the tool works, from one goroutine at a
-	// time; each replaces the one before. nil: nobody looks.
+	// Update receives interim results, from one goroutine at a time; each replaces the one
+	// before. nil: interim results are not wanted.
 	Update func(Result)
 }
 
-// Result is what a tool answers.
+// Result is the answer of a tool.
 type Result struct {
 	Text    string
 	IsError bool
-	Details any // becomes a JSON object; nil: none
+	Details any // marshals to a JSON object; nil: none
 }
 
-// Failure is a result that only says what is wrong.
+// Failure returns a result with an error text and no details.
 func Failure(text string) Result { return Result{Text: text, IsError: true} }
 
-// Called makes a tool's call of a method that takes its arguments as P.
+// Called adapts a method with typed arguments P to Tool.Call.
 func Called[P any](method func(ctx context.Context, p P, update func(Result)) (Result, error)) func(context.Context, Call) (Result, error) {
 	return func(ctx context.Context, c Call) (Result, error) {
 		var p P
@@ -54,13 +54,13 @@ func Called[P any](method func(ctx context.Context, p P, update func(Result)) (R
 	}
 }
 
-// Plain is a method for Called that tells nothing while it works.
+// Plain adapts a method without interim results for Called.
 func Plain[P any](method func(context.Context, P) (Result, error)) func(context.Context, P, func(Result)) (Result, error) {
 	return func(ctx context.Context, p P, _ func(Result)) (Result, error) { return method(ctx, p) }
 }
 
-// Decode reads arguments into a struct. A field that is not known, or of the wrong type,
-// is an error that names it.
+// Decode reads arguments into a struct. An unknown field, or a field of the wrong type, is
+// an error that names it.
 func Decode(arguments json.RawMessage, into any) *messages.Error {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")
@@ -72,7 +72,7 @@ func Decode(arguments json.RawMessage, into any) *messages.Error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return messages.Invalid("arguments", "there is more behind the arguments; send one JSON object")
+		return messages.Invalid("arguments", "there is data after the arguments; send one JSON object")
 	}
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -85,12 +85,12 @@ func Decode(arguments json.RawMessage, into any) *messages.Error {
 	case unknown:
 		return messages.Invalid(strings.Trim(name, `"`), "there is no parameter "+name)
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
-		return messages.Invalid("arguments", "the arguments are no JSON object: "+err.Error())
+		return messages.Invalid("arguments", "the arguments are not a JSON object: "+err.Error())
 	}
-	return messages.Invalid("arguments", err.Error()) // of a type that reads itself
+	return messages.Invalid("arguments", err.Error()) // from a type with its own UnmarshalJSON
 }
 
-// misfit names what is of another type than it must be: a field, or an element of it.
+// misfit names the value of the wrong type: a field, or an element of it.
 func misfit(into any, kind *json.UnmarshalTypeError) string {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -101,7 +101,7 @@ func misfit(into any, kind *json.UnmarshalTypeError) string {
 	return kind.Field
 }
 
-// given names a value of JSON, as its decoder does.
+// given names the type of a JSON value, as the decoder reports it.
 func given(value string) string {
 	switch value {
 	case "array":
@@ -114,7 +114,7 @@ func given(value string) string {
 	return "a " + value // a string, a number, "number 1.5"
 }
 
-// wanted names what a type of Go is in JSON.
+// wanted names the JSON type for a Go type.
 func wanted(kind reflect.Kind) string {
 	switch kind {
 	case reflect.Bool:

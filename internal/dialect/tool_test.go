@@ -40,15 +40,15 @@ func TestBadInputOfADialectsTool(t *testing.T) {
 		`{"list":[["x"]]}`:        "an element of list is a list; it must be a string",
 		`{"env":{"A":1}}`:         "an element of env is a number; it must be a string",
 		`{"txt":"x"}`:             `there is no parameter "txt"`,
-		`{"text":"x"} {"text":1}`: "there is more behind the arguments; send one JSON object",
+		`{"text":"x"} {"text":1}`: "there is data after the arguments; send one JSON object",
 		`null`:                    "",
 		`"x"`:                     "the arguments are a string; they must be an object",
 		`[{}]`:                    "the arguments are a list; they must be an object",
 		`7`:                       "the arguments are a number; they must be an object",
 		`true`:                    "the arguments are true or false; they must be an object",
 		`{"id":true}`:             "id is true",
-		`{"text":x}`:              "the arguments are no JSON object: invalid character 'x' looking for beginning of value",
-		`{"text":`:                "the arguments are no JSON object: unexpected EOF",
+		`{"text":x}`:              "the arguments are not a JSON object: invalid character 'x' looking for beginning of value",
+		`{"text":`:                "the arguments are not a JSON object: unexpected EOF",
 	} {
 		var p params
 		err := Decode(json.RawMessage(arguments), &p)

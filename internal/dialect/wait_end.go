@@ -8,16 +8,15 @@ import (
 	"troupe/messages"
 )
 
-// A wait that failed is tried again: soon, since a host is busy for a moment, but not all
-// the time.
+// Bounds of the pauses between retries. The first is short: a host is usually busy for a
+// moment only.
 const (
 	againFirst = 100 * time.Millisecond
 	againMost  = 10 * time.Second
 )
 
-// WaitEnd waits for the end of a job, and gives its record. A wait that fails is no end: as
-// long as the job runs it is waited for again. The error is that of ctx, or says why
-// there is no record.
+// WaitEnd waits for the end of a job and returns its record. It repeats a wait that failed
+// as long as the job runs. The error is that of ctx, or says why there is no record.
 func WaitEnd(ctx context.Context, h Host, id messages.JobID) (messages.Job, error) {
 	for again := (Backoff{}); ; {
 		end, err := h.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}})
@@ -40,17 +39,16 @@ func WaitEnd(ctx context.Context, h Host, id messages.JobID) (messages.Job, erro
 	}
 }
 
-// IsTransient says of an error of a host that it may be another the next time: it has too much
-// to do.
+// IsTransient reports whether a host's error may go away: the host was overloaded.
 func IsTransient(err error) bool {
 	return errors.Is(err, &messages.Error{Code: messages.Busy}) || errors.Is(err, &messages.Error{Code: messages.ResourceExhausted})
 }
 
-// Backoff are the pauses before something that failed is tried again: each is twice the one
-// before. The zero Again begins with the first.
+// Backoff waits between retries. Each pause is twice as long as the one before, up to a
+// limit. The zero Backoff starts with the shortest.
 type Backoff struct{ last time.Duration }
 
-// Wait waits for the next pause to be over. The error is that of ctx, if it ends before.
+// Wait waits for the next pause. The error is that of ctx, if ctx ends first.
 func (a *Backoff) Wait(ctx context.Context) error {
 	a.last = min(max(2*a.last, againFirst), againMost)
 	timer := time.NewTimer(a.last)

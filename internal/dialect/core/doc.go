@@ -1,8 +1,13 @@
-// Package core is troupe's own dialect: the full model, as tools of a model. It turns
-// the parameters of a tool into a request, and the record of a job with what it wrote
-// into a result: a structure that is complete by itself, and a text that says the same.
-// Some front ends show their model only the structure, others only the text. So neither
-// may leave anything out.
+// Package core is troupe's own dialect: the full model as tools for an agent. It turns the
+// parameters of a tool into a request, and the record of a job with its output into a result.
+// Some front ends show their model only the structure of a result, others only its text.
+// Therefore each of the two is complete. The package is pure: it receives what it must know of
+// the machine.
 //
-// It is pure: what it must know of the machine is given to it.
+//	flags.go    renders the flags of a record
+//	params.go   holds the parameters of all tools but run
+//	result.go   holds the results of the tools, and fills in records
+//	run.go      turns the parameters of run into a request
+//	text.go     renders the results as text
+//	tools.go    describes the tools to a model
 package core

@@ -6,7 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// flagWords are what flags mean to a model. One that is not here is told by its name.
+// flagWords gives the text for a flag. A flag without one is shown by its name.
 var flagWords = map[messages.Flag]string{
 	messages.FlagReplaced:       "the shell of the session was made anew for this command: what was set in the one before is lost",
 	messages.FlagSessionEnded:   "the shell of the session ended with this command; the next one has a new one",
@@ -21,7 +21,7 @@ var flagWords = map[messages.Flag]string{
 	messages.FlagClientGone:     "it was ended because its client went away",
 }
 
-// flags are those of a record in words.
+// flags returns the texts of the record's flags.
 func (r JobRecord) flags() []string {
 	var lines, names []string
 	for _, name := range r.Flags {

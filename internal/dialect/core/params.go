@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// Read are the parameters of the tool read: with a line or head a page, with tail or
-// nothing the end, with from the bytes behind a place.
+// Read holds the parameters of the tool read. With line or head it asks for a page, with
+// tail or nothing for the end, with from for the bytes from an offset on.
 type Read struct {
 	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
 	Stream      string   `json:"stream,omitempty" jsonschema:"merged, stdout or stderr; needed only for a job whose streams are apart (its stdout if it is left out)"`
@@ -21,13 +21,13 @@ type Read struct {
 	WaitSeconds *float64 `json:"wait_seconds,omitempty" jsonschema:"with from: wait that long (0, at most 55) for something to follow it, or for the end of the job"`
 }
 
-// Bounds of what one result shows.
+// Limits of the output in one result.
 const (
-	DefaultBytes = 20_000 // well below the 25,000 tokens that Claude Code takes of a result
+	DefaultBytes = 20_000 // well below the 25,000 tokens that Claude Code accepts in a result
 	defaultLines = 200
 )
 
-// Bytes is how much of an output a result shows.
+// Bytes returns the limit of a result's output, in bytes.
 func Bytes(given int) (int, *messages.Error) {
 	switch {
 	case given == 0:
@@ -38,7 +38,7 @@ func Bytes(given int) (int, *messages.Error) {
 	return given, nil
 }
 
-// View is the view of the parameters; none of it is asked for by bytes.
+// View returns the view of the parameters, which is never one by bytes.
 func (p Read) View() (messages.View, *messages.Error) {
 	most, err := Bytes(p.MaxBytes)
 	v := messages.View{Kind: messages.ViewTail, Bytes: most}
@@ -72,7 +72,7 @@ func (p Read) View() (messages.View, *messages.Error) {
 	return v, err
 }
 
-// Write are the parameters of the tool write.
+// Write holds the parameters of the tool write.
 type Write struct {
 	JobID       string   `json:"job_id" jsonschema:"id or name of the job"`
 	Text        string   `json:"text,omitempty" jsonschema:"bytes to write as they are: end a line with a newline"`
@@ -83,18 +83,17 @@ type Write struct {
 	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"bound of the text of the answer (20000)"`
 }
 
-// DefaultAnswer is how long a write waits for an answer, and Quiet how long a job that
-// has answered must have written nothing to be done with it: longer than a program
-// pauses between two lines, shorter than somebody notices. Of a job that was seen to
-// wait for input, its next wait tells more than its silence, which on a terminal begins
-// with the echo.
+// DefaultAnswer bounds the wait of a write for an answer. The answer is complete when the
+// job has been quiet for Quiet: longer than a program pauses between two lines, too short
+// to notice. QuietReader is used for a job that was seen waiting for input. There the next
+// wait for input is the better sign: on a terminal, silence starts with the echo.
 const (
 	DefaultAnswer = 5 * time.Second
 	Quiet         = 300 * time.Millisecond
 	QuietReader   = 2 * time.Second
 )
 
-// Check is what is wrong with the parameters.
+// Check returns what is wrong with the parameters, or nil.
 func (p Write) Check() *messages.Error {
 	given := 0
 	for _, is := range []bool{p.Text != "", p.Keys != "", p.Paste != ""} {
@@ -112,7 +111,7 @@ func (p Write) Check() *messages.Error {
 	return err
 }
 
-// Answer is how long to wait for an answer.
+// Answer returns how long to wait for an answer.
 func (p Write) Answer() (time.Duration, *messages.Error) {
 	if p.WaitSeconds == nil {
 		return DefaultAnswer, nil
@@ -120,7 +119,7 @@ func (p Write) Answer() (time.Duration, *messages.Error) {
 	return Wait(p.WaitSeconds)
 }
 
-// Stop are the parameters of the tool stop.
+// Stop holds the parameters of the tool stop.
 type Stop struct {
 	JobIDs       []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to end, with all they have started"`
 	Session      string   `json:"session,omitempty" jsonschema:"a session to close, with its shell and its jobs; instead of job_ids"`
@@ -129,7 +128,7 @@ type Stop struct {
 	GraceSeconds *float64 `json:"grace_seconds,omitempty" jsonschema:"from TERM to KILL (each job's own, 5); 0: KILL at once"`
 }
 
-// Check is what is wrong with the parameters.
+// Check returns what is wrong with the parameters, or nil.
 func (p Stop) Check() *messages.Error {
 	given := 0
 	for _, is := range []bool{len(p.JobIDs) > 0, p.Session != "", p.All} {
@@ -150,12 +149,12 @@ func (p Stop) Check() *messages.Error {
 	return nil
 }
 
-// List are the parameters of the tool list.
+// List holds the parameters of the tool list.
 type List struct {
 	All bool `json:"all,omitempty" jsonschema:"the jobs that have ended, too"`
 }
 
-// Await are the parameters of the tool wait.
+// Await holds the parameters of the tool wait.
 type Await struct {
 	JobIDs         []string `json:"job_ids,omitempty" jsonschema:"ids or names of the jobs to wait for; if it is left out: all of this client that run, or of whose end it was not told"`
 	Any            bool     `json:"any,omitempty" jsonschema:"return as soon as one of them is there; else all must be"`
@@ -167,14 +166,14 @@ type Await struct {
 	MaxBytes       int      `json:"max_bytes,omitempty" jsonschema:"how much of the output of each job that is there the result shows (2000)"`
 }
 
-// AwaitBytes is how much of the output of each awaited job is shown.
+// AwaitBytes is the default limit of the output shown for each awaited job.
 const AwaitBytes = 2000
 
-// LineAnchors makes ^ and $ of a regular expression the ends of a line, as grep has
-// them: who writes a pattern has the lines of an output before him.
+// LineAnchors makes ^ and $ of a regular expression match at the ends of a line, as in
+// grep. Patterns are written for lines of output.
 const LineAnchors = "(?m)"
 
-// Request is the wait of the parameters for jobs.
+// Request returns the request to wait for jobs.
 func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Error) {
 	r := messages.WaitJobs{Jobs: jobs, Any: p.Any, Condition: messages.Condition{Kind: messages.ConditionKind(p.Until), Pattern: p.Pattern, Port: p.Port}}
 	kind := &r.Condition.Kind
@@ -191,7 +190,7 @@ func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Erro
 	case *kind == "":
 		*kind = messages.UntilExit
 	case *kind != messages.UntilExit && *kind != messages.UntilPort && *kind != messages.UntilInput:
-		return r, messages.Invalid("until", fmt.Sprintf("%q is nothing that can be waited for; use exit, match, port, quiet or input", p.Until))
+		return r, messages.Invalid("until", fmt.Sprintf("invalid until %q: use exit, match, port, quiet or input", p.Until))
 	}
 	wait, err := Wait(p.TimeoutSeconds)
 	if err != nil {
@@ -200,7 +199,7 @@ func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Erro
 	if _, err := Bytes(p.MaxBytes); err != nil {
 		return r, err
 	}
-	r.Timeout = max(wait, time.Millisecond) // 0 would be none
+	r.Timeout = max(wait, time.Millisecond) // 0 would be no limit
 	bad := r.Check()
 	if *kind == messages.UntilPattern {
 		r.Condition.Pattern = LineAnchors + r.Condition.Pattern
@@ -208,7 +207,7 @@ func (p Await) Request(jobs []messages.JobID) (messages.WaitJobs, *messages.Erro
 	return r, bad
 }
 
-// Job are the parameters of a tool that only names a job.
+// Job holds the parameters of a tool that only names a job.
 type Job struct {
 	JobID string `json:"job_id" jsonschema:"id or name of the job"`
 }

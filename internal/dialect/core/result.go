@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// JobRecord is a job as a result tells it.
+// JobRecord is a job as a result shows it.
 type JobRecord struct {
 	JobID       string   `json:"job_id"`
 	Name        string   `json:"name,omitempty"`
@@ -32,14 +32,14 @@ type JobRecord struct {
 	Error       *Error   `json:"error,omitempty"`
 }
 
-// Stream is what is known of one stream of a job.
+// Stream describes one stream of a job.
 type Stream struct {
 	Stream   string `json:"stream"`
 	Bytes    int64  `json:"bytes"`
 	Artifact string `json:"artifact" jsonschema:"the resource that is all of it"`
 }
 
-// Error is what is wrong, for machines and for people.
+// Error is an error for machines and for people.
 type Error struct {
 	Code    string `json:"code"`
 	Reason  string `json:"reason,omitempty"`
@@ -47,7 +47,7 @@ type Error struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// OutputExcerpt is what a result shows of an output.
+// OutputExcerpt is the part of an output that a result shows.
 type OutputExcerpt struct {
 	Output    string `json:"output"`
 	Truncated bool   `json:"truncated,omitempty" jsonschema:"there is more of it than is shown"`
@@ -66,7 +66,7 @@ type Gap struct {
 	To   int64 `json:"to"`
 }
 
-// Notice tells of the end of a job that its client has not heard of.
+// Notice reports the end of a job once to its client.
 type Notice struct {
 	JobID    string `json:"job_id"`
 	Name     string `json:"name,omitempty"`
@@ -77,7 +77,7 @@ type Notice struct {
 	UID messages.UID `json:"-"` // of the job
 }
 
-// ResultNotices is what every result carries beside its own.
+// ResultNotices is the part that every result carries.
 type ResultNotices struct {
 	Notifications []Notice `json:"notifications,omitempty" jsonschema:"jobs of yours that have ended since the last result; each end is told once"`
 	Note          string   `json:"note,omitempty" jsonschema:"what happened, and what can be done next"`
@@ -97,7 +97,7 @@ type Jobs struct {
 	ResultNotices
 }
 
-// Session is a live shell.
+// Session describes a live shell.
 type Session struct {
 	Session string `json:"session"`
 	Shell   string `json:"shell,omitempty"`
@@ -115,7 +115,7 @@ type WaitResult struct {
 	ResultNotices
 }
 
-// WaitedJob is a job that was waited for.
+// WaitedJob is one job of a wait.
 type WaitedJob struct {
 	JobRecord
 	Met    bool   `json:"met"`
@@ -144,7 +144,7 @@ type Screen struct {
 	ResultNotices
 }
 
-// Tell is the record of a job, as of a moment.
+// Tell returns the record of a job as of now.
 func Tell(j messages.Job, now time.Time) JobRecord {
 	r := JobRecord{
 		JobID: string(j.ID), Name: j.Name, Command: j.Command, Description: j.Description, State: string(j.State), Running: !j.State.Ended(),
@@ -184,12 +184,12 @@ func Tell(j messages.Job, now time.Time) JobRecord {
 	return r
 }
 
-// Fail is an error as a result tells it.
+// Fail returns an error as a result shows it.
 func Fail(e *messages.Error) *Error {
 	return &Error{string(e.Code), e.Reason, e.Message, e.Hint}
 }
 
-// elapsed is how long the job has run.
+// elapsed returns how long the job has run.
 func elapsed(j messages.Job, now time.Time) time.Duration {
 	if j.State.Ended() || j.Started.IsZero() {
 		return j.Duration()
@@ -208,7 +208,7 @@ func cause(c messages.Cause) string {
 	return by
 }
 
-// Page is what a result shows of one view.
+// Page returns the excerpt for one view.
 func Page(p messages.OutputPage) OutputExcerpt {
 	s := OutputExcerpt{Output: p.Text, Truncated: p.Truncated, From: p.From, Next: p.To, Line: p.Line, Bytes: p.Bytes}
 	if p.LinesExact {
@@ -223,18 +223,18 @@ func Page(p messages.OutputPage) OutputExcerpt {
 	return s
 }
 
-// Notify is the notice of a job's end.
+// Notify returns the notice of a job's end.
 func Notify(j messages.Job) Notice {
 	return Notice{string(j.ID), j.Name, j.Command, string(j.Outcome), j.ExitCode(), j.UID}
 }
 
-// Artifact is the URI of an output, Resource that of a record.
+// Artifact returns the URI of an output.
 func Artifact(job messages.JobID, stream messages.Stream) string {
 	return fmt.Sprintf("artifact://%s/%s", job, stream)
 }
 
-// Resource is the URI of a job's record.
+// Resource returns the URI of a job's record.
 func Resource(job messages.JobID) string { return "job://" + string(job) }
 
-// Carry gives a result the notices that it brings.
+// Carry sets the notices of a result.
 func (t *ResultNotices) Carry(notices []Notice) { t.Notifications = notices }

@@ -12,21 +12,21 @@ import (
 	"troupe/messages"
 )
 
-// The foreground budget of a call. Clients give up, or put the call aside, after a minute
+// The foreground budget of a call. Clients cancel a call, or put it aside, after one minute
 // (the official TypeScript client) or two.
 const (
 	DefaultWait = 30 * time.Second
 	MaxWait     = 55 * time.Second
 )
 
-// Size of the terminal of a job that asks for one and says no size.
+// Size of a terminal whose job gives none, and the limit of either side.
 const (
 	defaultRows = 24
 	defaultCols = 80
 	maxSide     = 1000
 )
 
-// Run are the parameters of the tool run.
+// Run holds the parameters of the tool run.
 type Run struct {
 	Command     string            `json:"command,omitempty" jsonschema:"text for the shell, as it would be typed at a prompt"`
 	Argv        []string          `json:"argv,omitempty" jsonschema:"a program and its arguments, run without a shell; instead of command"`
@@ -51,18 +51,18 @@ type Run struct {
 	MaxBytes    int               `json:"max_bytes,omitempty" jsonschema:"how much of its output the result shows (20000); all of it is kept"`
 }
 
-// RunEnv are what a run has from who serves it.
+// RunEnv is what the server adds to a run.
 type RunEnv struct {
 	Scope messages.ScopePath
-	Dir   string   // absolute; what a relative Cwd is below
-	Env   []string // of the server's process: the allow-list is taken from it
-	Pass  []string // names that are let through beyond the allow-list
+	Dir   string   // absolute; base of a relative Cwd
+	Env   []string // of the server process; the allow-list selects from it
+	Pass  []string // names that pass in addition to the allow-list
 	Umask string   // octal
 	Quota messages.Quota
 }
 
-// Request is the request of the parameters; what is wrong with them is said by their
-// names.
+// Request returns the request of the parameters. An error names the parameter that is
+// wrong.
 func (p Run) Request(s RunEnv) (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		Key: p.Key, Scope: s.Scope, Session: messages.SessionID(p.Session), Name: p.Name, Description: p.Description,
@@ -104,8 +104,7 @@ func (p Run) times(r *messages.RunCommand) *messages.Error {
 	return err
 }
 
-// Wait is a wait_seconds: absent is the default, and what clients would not wait for
-// is cut to what they do.
+// Wait returns the duration of wait_seconds: the default if absent, at most MaxWait.
 func Wait(given *float64) (time.Duration, *messages.Error) {
 	if given == nil {
 		return DefaultWait, nil
@@ -116,7 +115,8 @@ func Wait(given *float64) (time.Duration, *messages.Error) {
 	return min(seconds(*given), MaxWait), nil
 }
 
-// Grace is a grace_seconds, as requests have it: absent is the job's own, 0 none.
+// Grace returns the duration of grace_seconds as a request has it: 0 for the job's own,
+// negative for none.
 func Grace(given *float64) (time.Duration, *messages.Error) {
 	switch {
 	case given == nil:
@@ -129,7 +129,7 @@ func Grace(given *float64) (time.Duration, *messages.Error) {
 	return seconds(*given), nil
 }
 
-// seconds is a number of them; what no time can tell is more than any.
+// seconds converts a number of seconds. Values beyond MaxDuration become MaxDuration + 1 s.
 func seconds(n float64) time.Duration {
 	if !(n < messages.MaxDuration.Seconds()+1) {
 		return messages.MaxDuration + time.Second
@@ -140,9 +140,9 @@ func seconds(n float64) time.Duration {
 func (p Run) input(r *messages.RunCommand) *messages.Error {
 	switch {
 	case p.Stdin != "" && p.Interactive:
-		return messages.Invalid("stdin", "stdin is closed behind its text, and interactive leaves it open; give one of them, and write the text with the tool write")
+		return messages.Invalid("stdin", "stdin is closed after its text, and interactive leaves it open; give one of them, and write the text with the tool write")
 	case p.Stdin != "" && p.Pty:
-		return messages.Invalid("stdin", "on a terminal there is no end of what is typed; write the text with the tool write")
+		return messages.Invalid("stdin", "stdin cannot be closed on a terminal; leave it out, and write the text with the tool write")
 	case len(p.Stdin) > messages.MaxInput:
 		e := &messages.Error{Code: messages.TooLarge, Reason: "stdin", Message: fmt.Sprintf("stdin has %d bytes; at most %d are allowed", len(p.Stdin), messages.MaxInput)}
 		e.Hint = "put it into a file, and read that"
@@ -169,14 +169,14 @@ func (p Run) input(r *messages.RunCommand) *messages.Error {
 	return nil
 }
 
-// surround gives the run its environment, or the shell that it may open. A model's job gets
-// the allow-list and the variables that the call names, so that no secret reaches it. On a
-// terminal programs may draw; elsewhere they may not prompt (R-062).
+// surround sets the environment of the run, or of the shell that it may open. A model's job
+// gets the allow-list and the variables that the call names, so that no secret reaches it.
+// On a terminal programs may draw; elsewhere they may not prompt (R-062).
 func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 	named := make([]string, 0, len(p.Env))
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return &messages.Error{Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("%q is no name of a variable", name), Hint: "use letters, digits and _"}
+			return &messages.Error{Code: messages.EnvRefused, Reason: "env", Message: fmt.Sprintf("invalid variable name %q", name), Hint: "use letters, digits and _"}
 		}
 		named = append(named, name+"="+p.Env[name])
 	}
@@ -186,7 +186,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 	}
 	base, _, err := shelltext.Environment(messages.RunCommand{EnvPolicy: policy, Env: named}, s.Env)
 	if err != nil {
-		if _, named := p.Env[err.Reason]; named { // one that is refused by its name: the tool has no policy to give
+		if _, named := p.Env[err.Reason]; named { // refused by its name; the tool has no policy parameter
 			err.Hint = "set it inside the command, where it can be seen"
 		}
 		return err
@@ -210,7 +210,7 @@ func (p Run) surround(r *messages.RunCommand, s RunEnv) *messages.Error {
 	}
 	r.Env, r.Umask, r.Shell = named, "", ""
 	if p.Cwd == "" {
-		r.Dir = "" // where the shell is
+		r.Dir = "" // the shell's current directory
 	}
 	return nil
 }

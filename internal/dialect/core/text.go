@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// Text is the result as a text: what was shown, and behind it in brackets all else.
+// Text renders the result: the output shown, then everything else in brackets.
 func (r RunResult) Text() string {
 	var b strings.Builder
 	b.WriteString(r.Output)
@@ -28,12 +28,12 @@ func (r RunResult) Text() string {
 		lines = append(lines, fmt.Sprintf("bytes %d to %d were not kept: the output outgrew its quota", g.From, g.To))
 	}
 	lines = append(lines, r.details()...)
-	behind(&b, append(lines, r.ResultNotices.lines()...))
+	appendLines(&b, append(lines, r.ResultNotices.lines()...))
 	return b.String()
 }
 
-// behind puts lines in brackets below a text.
-func behind(b *strings.Builder, lines []string) {
+// appendLines adds lines in brackets to a text.
+func appendLines(b *strings.Builder, lines []string) {
 	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		b.WriteByte('\n')
 	}
@@ -42,7 +42,7 @@ func behind(b *strings.Builder, lines []string) {
 	}
 }
 
-// status is one line on where the job stands.
+// status renders the state of the job in one line.
 func (r JobRecord) status() string {
 	name := r.JobID
 	if r.Name != "" {
@@ -64,7 +64,7 @@ func (r JobRecord) status() string {
 	return fmt.Sprintf("job %s %s after %s", name, r.ended(), took)
 }
 
-// ended says how the job ended.
+// ended renders how the job ended.
 func (r JobRecord) ended() string {
 	code := 0
 	if r.ExitCode != nil {
@@ -99,7 +99,7 @@ func (r JobRecord) ended() string {
 	return how
 }
 
-// details are what else is to be known of a record.
+// details renders the rest of a record.
 func (r JobRecord) details() []string {
 	var lines []string
 	if r.Error != nil && r.Error.Hint != "" {
@@ -117,7 +117,7 @@ func (r JobRecord) details() []string {
 	return append(lines, r.flags()...)
 }
 
-// shown says what of the output is there, and where the rest is.
+// shown renders which part of the output is shown, and how to read the rest.
 func (r RunResult) shown() string {
 	if r.From == 0 && r.Next == 0 && r.Output == "" {
 		return fmt.Sprintf("the output has %d bytes, of which nothing is shown", r.Bytes)
@@ -135,7 +135,7 @@ func (r RunResult) shown() string {
 	return "shown: " + where + "; the tool read shows the rest, by line and limit, or from and max_bytes"
 }
 
-// lines are what every result carries.
+// lines renders the notices and the note.
 func (t ResultNotices) lines() []string {
 	var lines []string
 	if t.Note != "" {
@@ -155,7 +155,7 @@ func (n Notice) line() string {
 	return fmt.Sprintf("notice: job %s (%s) %s", n.JobID, Preview(cmp.Or(n.Name, n.Command)), r.ended())
 }
 
-// Text is the list as a text, a line for each job.
+// Text renders the list, one line for each job.
 func (j Jobs) Text() string {
 	var b strings.Builder
 	if len(j.Jobs) == 0 {
@@ -167,11 +167,11 @@ func (j Jobs) Text() string {
 	for _, s := range j.Sessions {
 		fmt.Fprintf(&b, "session %s (%s) in %s: %d running, %d queued\n", s.Session, cmp.Or(s.Shell, "?"), cmp.Or(s.Cwd, "?"), s.Running, s.Queued)
 	}
-	behind(&b, j.ResultNotices.lines())
+	appendLines(&b, j.ResultNotices.lines())
 	return b.String()
 }
 
-// row is one line of a list.
+// row renders a job in one line of a list.
 func (r JobRecord) row() string {
 	line := r.status() + ": " + Preview(r.Command)
 	if r.Description != "" {
@@ -183,7 +183,7 @@ func (r JobRecord) row() string {
 	return line + "\n"
 }
 
-// Text is the wait as a text.
+// Text renders the wait.
 func (a WaitResult) Text() string {
 	var b strings.Builder
 	switch {
@@ -203,13 +203,13 @@ func (a WaitResult) Text() string {
 		if s.Output != "" {
 			b.WriteString(strings.TrimRight(s.Output, "\n") + "\n")
 		}
-		behind(&b, s.details())
+		appendLines(&b, s.details())
 	}
-	behind(&b, a.ResultNotices.lines())
+	appendLines(&b, a.ResultNotices.lines())
 	return b.String()
 }
 
-// Text is the stop as a text.
+// Text renders the stop.
 func (s StopResult) Text() string {
 	var b strings.Builder
 	if len(s.Jobs) == 0 && s.Closed == "" {
@@ -224,11 +224,11 @@ func (s StopResult) Text() string {
 	if len(s.Survivors) > 0 {
 		fmt.Fprintf(&b, "processes that could not be ended: %s\n", numbers(s.Survivors))
 	}
-	behind(&b, s.ResultNotices.lines())
+	appendLines(&b, s.ResultNotices.lines())
 	return b.String()
 }
 
-// Text is the screen as a text: its rows, and where the cursor is.
+// Text renders the screen: its rows and the cursor.
 func (s Screen) Text() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(strings.Join(s.Screen, "\n"), "\n"))
@@ -242,11 +242,11 @@ func (s Screen) Text() string {
 	if !s.Running {
 		lines = append(lines, "the job has ended")
 	}
-	behind(&b, append(lines, s.ResultNotices.lines()...))
+	appendLines(&b, append(lines, s.ResultNotices.lines()...))
 	return b.String()
 }
 
-// Text is the whole error as text: some front ends show a model nothing else of an error.
+// Text renders the whole error: some front ends show a model nothing else.
 func (e Error) Text(t ResultNotices) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", e.Message, e.Code)
@@ -257,14 +257,14 @@ func (e Error) Text(t ResultNotices) string {
 	if e.Hint != "" {
 		b.WriteString(e.Hint + "\n")
 	}
-	behind(&b, t.lines())
+	appendLines(&b, t.lines())
 	return b.String()
 }
 
-// previewLength bounds a command within a line.
+// previewLength bounds a command within a line, in runes.
 const previewLength = 120
 
-// Preview is the first line of a text, cut.
+// Preview returns the first line of a text, cut to previewLength.
 func Preview(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	if runes := []rune(line); len(runes) > previewLength {
@@ -284,7 +284,7 @@ func numbers(n []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// duration is a time as people read it.
+// duration formats a time for people.
 func duration(d time.Duration) string {
 	if d < time.Minute {
 		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"

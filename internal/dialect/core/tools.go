@@ -2,18 +2,18 @@ package core
 
 import "strings"
 
-// Tool is how a tool is told to a model.
+// Tool describes a tool to a model.
 type Tool struct {
 	Name, Title, Description string
 
-	ReadOnly    bool // it changes nothing
-	Destructive bool // it may end or overwrite something
-	Idempotent  bool // twice is as once
-	OpenWorld   bool // it may reach whatever a command can
+	ReadOnly    bool // changes nothing
+	Destructive bool // may end or overwrite something
+	Idempotent  bool // a second call has no further effect
+	OpenWorld   bool // may reach whatever a command can
 }
 
-// Tools are the tools of the dialect, in the order in which they are told. beside are
-// the tools that the host has beside ours.
+// Tools returns the tools in the order in which they are listed. beside names other tools
+// of the host.
 func Tools(beside []string) []Tool {
 	return []Tool{
 		{Name: "run", Title: "Run a command", Destructive: true, OpenWorld: true, Description: runText + besides(beside)},
@@ -45,14 +45,14 @@ const (
 	screenText  = `Show what the terminal of a job shows now, as text (a job that was run with pty).`
 )
 
-// Instructions tell a model how the tools belong together.
+// Instructions returns the text that tells a model how the tools belong together.
 func Instructions(beside []string) string {
 	return `Every command is a supervised job with an id. run waits for a short one; a longer one goes on in the background, and its end is told once, ` +
 		`under notifications in the result of whatever tool you call next. To wait for it, call wait. Jobs end with this connection, ` +
 		`unless they were run with detach. The person whose machine this is can watch, join and promote them with the command line troupe (troupe ps, troupe attach).` + besides(beside)
 }
 
-// besides names the tools of the host that do better what a command would do.
+// besides names the host's tools that serve better than a command.
 func besides(tools []string) string {
 	if len(tools) == 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"troupe/internal/dialect"
 )
 
-// Call calls one of some tools as a model does: with JSON. The test fails if there is none of that
-// name; the error is the tool's.
+// Call calls a tool as a model does: with JSON. The test fails if there is no tool of that
+// name. The error is the tool's.
 func Call(ctx context.Context, t *testing.T, tools []dialect.Tool, name string, arguments any, update func(dialect.Result)) (dialect.Result, error) {
 	t.Helper()
 	text, ok := arguments.(string)
@@ -25,11 +25,11 @@ func Call(ctx context.Context, t *testing.T, tools []dialect.Tool, name string, 
 			return tool.Call(ctx, dialect.Call{Arguments: json.RawMessage(text), Update: update})
 		}
 	}
-	t.Fatalf("there is no tool %s", name)
+	t.Fatalf("no tool %s", name)
 	return dialect.Result{}, nil
 }
 
-// Fields are what a client gets of a structure.
+// Fields returns the JSON of a structure as a client decodes it.
 func Fields(t *testing.T, v any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(v)

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// Faults is a host that refuses what a test says. It is safe for concurrent use.
+// Faults is a host that fails as a test asks. It is safe for concurrent use.
 type Faults struct {
 	dialect.Host
 	mu   sync.Mutex
@@ -17,33 +17,33 @@ type Faults struct {
 	held map[string]*Held
 }
 
-// Held is the next call of a method, which waits.
+// Held is the next call of a method, held until the test releases it.
 type Held struct {
-	Met  chan struct{} // closed when it is there
-	Goes chan struct{} // to be closed; or its context ends
+	Met  chan struct{} // closed when the call has arrived
+	Goes chan struct{} // the test closes it to release the call; the call's context does so too
 	late bool
 }
 
-// Faulty makes one over a host that is in order.
+// Faulty wraps a working host.
 func Faulty(h dialect.Host) *Faults {
 	return &Faults{Host: h, next: map[string][]error{}, met: map[string]int{}, held: map[string]*Held{}}
 }
 
-// Fail has the next calls of a method be refused, each with its error.
+// Fail makes the next calls of a method fail, each with its error.
 func (f *Faults) Fail(method string, errs ...error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next[method] = append(f.next[method], errs...)
 }
 
-// Met is how many calls of a method were refused.
+// Met returns how many calls of a method have failed.
 func (f *Faults) Met(method string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.met[method]
 }
 
-// Hold has the next call of a method wait before the host hears of it.
+// Hold holds the next call of a method before it reaches the host.
 func (f *Faults) Hold(method string) *Held {
 	h := &Held{Met: make(chan struct{}), Goes: make(chan struct{})}
 	f.mu.Lock()
@@ -52,7 +52,7 @@ func (f *Faults) Hold(method string) *Held {
 	return h
 }
 
-// HoldLate has it wait, whatever becomes of its context.
+// HoldLate holds the next call even after its context has ended.
 func (f *Faults) HoldLate(method string) *Held {
 	h := f.Hold(method)
 	h.late = true
@@ -135,5 +135,5 @@ func (f *Faults) Bytes(ctx context.Context, id messages.JobID, stream messages.S
 	return f.Host.Bytes(ctx, id, stream, from, most, wait)
 }
 
-// Busy is what a host says that has too much to do for a moment.
-var Busy = &messages.Error{Code: messages.Busy, Message: "the host has too much to do"}
+// Busy is the error of an overloaded host.
+var Busy = &messages.Error{Code: messages.Busy, Message: "the host is overloaded"}

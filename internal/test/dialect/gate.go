@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Gate is what a command waits for until a test opens it.
+// Gate blocks a command until a test opens it.
 type Gate struct {
 	t    *testing.T
 	path string
 }
 
-// NewGate makes one.
+// NewGate makes a closed gate.
 func NewGate(t *testing.T) Gate {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gate")
@@ -23,10 +23,10 @@ func NewGate(t *testing.T) Gate {
 	return Gate{t, path}
 }
 
-// Wait is the part of a command that waits.
+// Wait returns the shell text that waits at the gate.
 func (g Gate) Wait() string { return "read -r _ < " + g.path }
 
-// Open lets a command go on that waits, or will.
+// Open releases a command that waits at the gate, now or later.
 func (g Gate) Open() {
 	g.t.Helper()
 	f, err := os.OpenFile(g.path, os.O_WRONLY, 0)

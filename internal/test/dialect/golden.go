@@ -1,5 +1,3 @@
-// Package dialecttest is what the tests of dialects share: a real node, and golden
-// transcripts of what its commands look like.
 package dialecttest
 
 import (
@@ -17,9 +15,9 @@ import (
 	"troupe/messages"
 )
 
-var update = flag.Bool("update", false, "write the golden transcripts anew; read what has changed")
+var update = flag.Bool("update", false, "rewrite the golden transcripts; review the diff")
 
-// Node opens a node for a test: the real tree over real processes, with nothing kept of it.
+// Node opens a node for a test: the real tree and real processes, without persistence.
 func Node(t *testing.T, options ...func(*troupe.Options)) *troupe.Node {
 	t.Helper()
 	var o troupe.Options
@@ -34,26 +32,26 @@ func Node(t *testing.T, options ...func(*troupe.Options)) *troupe.Node {
 	return node
 }
 
-// Host is a node as a dialect sees it.
+// Host opens a node and returns it as a dialect uses it.
 func Host(t *testing.T, options ...func(*troupe.Options)) dialect.Host {
 	t.Helper()
 	return Node(t, options...).Host()
 }
 
-// Scrub replaces what differs from run to run by a name.
+// Scrub replaces text that differs from run to run.
 type Scrub struct {
 	What *regexp.Regexp
 	By   string
 }
 
-// Golden compares a transcript with the one that was read by a person:
-// internal/dialect/testdata/NAME. With -update it is written.
+// Golden compares a transcript with the reviewed one, internal/dialect/testdata/NAME. With
+// -update it writes it.
 func Golden(t *testing.T, name, got string, scrubs ...Scrub) {
 	t.Helper()
 	GoldenAt(t, filepath.Join("..", "testdata", filepath.FromSlash(name)), got, scrubs...)
 }
 
-// GoldenAt is Golden of a transcript at a path.
+// GoldenAt compares a transcript with the one at a path.
 func GoldenAt(t *testing.T, path, got string, scrubs ...Scrub) {
 	t.Helper()
 	for _, s := range scrubs {
@@ -64,6 +62,6 @@ func GoldenAt(t *testing.T, path, got string, scrubs ...Scrub) {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	require.NoError(t, err, "there is no transcript yet; write it with -update, and read it")
-	require.Equal(t, string(want), got, "if this is meant, write it with -update, and read what has changed")
+	require.NoError(t, err, "no transcript yet; write it with -update and review it")
+	require.Equal(t, string(want), got, "if the change is intended, write it with -update and review the diff")
 }

@@ -9,24 +9,24 @@ import (
 	"troupe/messages"
 )
 
-// Late is a host whose commands take longer than their calls wait, however fast or slow
-// the machine is: they go on in the background when they have written something, and not
-// when a time is over.
+// Late is a host whose commands outlast the wait of their calls, however fast the machine
+// is. It promotes a command when it has written a text, not after a time.
 type Late struct {
 	dialect.Host
 	Beside dialect.TaskGroup
-	// Until is, by the text of a command, what it writes before its call waits no longer.
-	// Other commands are left alone.
+	// Until maps the text of a command to the output after which it is promoted. Other
+	// commands run unchanged.
 	Until map[string]string
-	// Waited is told how long a call was to wait, when it has waited enough; nil: nobody is.
+	// Waited receives the wait that a call asked for, when the command is promoted; nil:
+	// not called.
 	Waited func(wait time.Duration)
 }
 
-// Run runs a command. One of Until is promoted when it has written its text.
+// Run runs a command. A command in Until is promoted after its text was written.
 func (l Late) Run(ctx context.Context, r messages.RunCommand, most int, known func(messages.JobID)) (messages.Job, dialect.Text, error) {
 	command := r.Text
 	if len(r.Argv) > 0 {
-		command = r.Argv[len(r.Argv)-1] // a shell's
+		command = r.Argv[len(r.Argv)-1] // the shell's -c text
 	}
 	text, ok := l.Until[command]
 	if !ok || r.PromoteAfter == 0 {
@@ -49,10 +49,10 @@ func (l Late) promote(ctx context.Context, id messages.JobID, wait time.Duration
 	}
 	seen, err := l.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Condition: until})
 	if err != nil || !seen.Satisfied {
-		return // its call has its end
+		return // the command has ended
 	}
 	if l.Waited != nil {
 		l.Waited(wait)
 	}
-	_, _ = l.Promote(ctx, id) // what has just ended needs none
+	_, _ = l.Promote(ctx, id) // fails if the command has just ended
 }

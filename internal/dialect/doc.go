@@ -1,0 +1,14 @@
+// Package dialect holds what the dialects of agent hosts share: the Host that they need, the
+// shape of a tool, and ways to follow a job and wait for its end. A dialect turns parameters
+// into a messages.RunCommand or an error, and a job with its output into the text and details
+// of one front end. It starts no process and changes no record. State between calls lives in a
+// session of the dialect, on top of a Host.
+//
+//	defaults.go   fills in a session's log and clock, and combines contexts
+//	follow.go     follows a stream as it grows, and copies a part of it
+//	host.go       declares Host, the node as a dialect sees it
+//	log.go        reads a stream as an io.ReaderAt
+//	schema.go     makes the JSON Schemas of parameters
+//	tool.go       declares Tool, Call and Result, and decodes arguments
+//	wait_end.go   waits for the end of a job, with retries
+package dialect
