@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// Bash runs a command and tells what it wrote. What is wrong with the parameters, or with
-// the command, is a result; an error is that of ctx: then the command was stopped.
+// Bash runs a command and returns its output. Invalid parameters and failed commands are
+// results. The error is that of ctx, whose end stops the command.
 func (s *Session) Bash(ctx context.Context, p BashParams) (dialect.Result, error) {
 	if bad := p.check(s.s); bad != nil {
 		return dialect.Failure(bad.Message), nil
@@ -44,7 +44,7 @@ func (s *Session) Bash(ctx context.Context, p BashParams) (dialect.Result, error
 	return s.s.result(job, out, errs, m), nil
 }
 
-// request is what a call asks of the host.
+// request returns the host request for a call.
 func (s *Session) request(p BashParams) (messages.RunCommand, error) {
 	dir, err := shelltext.Cwd(s.options.FS, shelltext.Place{Session: s.options.Dir}, p.Workdir)
 	if err != nil {

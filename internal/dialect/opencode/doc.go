@@ -1,8 +1,17 @@
-// Package opencode is the dialect of opencode: the tools bash and view, with stdout and
-// stderr apart, a preview of 500 and 500 lines of what is long, and all of it in files
-// that view pages through (docs/requirements.md, dialect opencode).
+// Package opencode is the dialect of opencode: the tools bash and view (docs/requirements.md,
+// dialect opencode). bash shows stdout and stderr apart; of a long output it shows the first
+// and last 500 lines and saves all of it to a file that view reads in pages. Session implements
+// the tools on a dialect.Host; the functions without a context are pure.
 //
-// Its pure files make a request of parameters, and a text of how a run ended. Its
-// Session, in the files with a context, asks a dialects.Host and writes the files that
-// its results name: raw copies of what the log has.
+//	bash.go       runs a command in the foreground
+//	params.go     holds and checks the parameters
+//	persist.go    copies a long output to a file and reads its ends
+//	preview.go    renders a long output within the limits
+//	result.go     renders a command that has ended
+//	schema.go     makes the JSON Schemas of the tools
+//	session.go    opens and closes a session, and lists its tools
+//	settings.go   holds the settings and their defaults
+//	tasks.go      runs, lists and stops background tasks
+//	texts.go      holds the texts
+//	view.go       shows a part of a file
 package opencode

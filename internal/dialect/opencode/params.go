@@ -46,8 +46,7 @@ func (p BashParams) check(s Settings) *messages.Error {
 	return nil
 }
 
-// timeout is the deadline of a foreground command: milliseconds, at most the highest
-// that is allowed.
+// timeout returns the deadline of a foreground command in milliseconds, at most MaxTimeout.
 func (s Settings) timeout(asked int64) int64 {
 	if asked <= 0 {
 		return min(s.DefaultTimeout, s.MaxTimeout)
@@ -57,8 +56,8 @@ func (s Settings) timeout(asked int64) int64 {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// bannedWord is the first name of a command that is among those that are banned, "" if
-// none is. A text that cannot be parsed is judged by its first word.
+// bannedWord returns the first command name in the text that is banned, or "". It judges a
+// text that does not parse by its first word.
 func bannedWord(command string, banned []string) string {
 	if len(banned) == 0 {
 		return ""
@@ -78,7 +77,7 @@ func bannedWord(command string, banned []string) string {
 	return ""
 }
 
-// waitsOnly says whether a command does nothing but wait.
+// waitsOnly reports whether a command only waits.
 func waitsOnly(command string) bool {
 	script, err := shelltext.Parse(command)
 	if err != nil || len(script.Commands) == 0 {

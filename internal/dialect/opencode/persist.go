@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// show is what a result shows of a stream. It reads no more of it than the limits of
-// what is shown whole, unless it is longer: then a file gets all of it.
+// show returns what a result shows of a stream. It reads only streams within the limits
+// whole; a longer one is copied to a file.
 func (s *Session) show(ctx context.Context, job messages.Job, stream messages.Stream) shown {
 	var size, lost int64
 	for _, o := range job.Output {
@@ -45,7 +45,7 @@ func (s *Session) unread(l dialect.Log, err error) shown {
 	return shown{note: "[" + fmt.Sprintf(textUnread, l.Stream, err) + "]"}
 }
 
-// short is a stream that is shown whole; over says that it is over a limit.
+// short returns a stream to show whole; over reports that it exceeds a limit.
 func (s *Session) short(l dialect.Log, size int64) (text string, over bool, err error) {
 	limits := artifact.Limits{Bytes: int64(s.s.MaxOutputBytes), Lines: int64(s.s.MaxOutputLines)}
 	if limits.Exceeded(size, 0) {
@@ -63,7 +63,7 @@ func (s *Session) short(l dialect.Log, size int64) (text string, over bool, err 
 	return text, limits.Exceeded(size, count), nil
 }
 
-// long is what is shown of a stream over a limit.
+// long returns the preview of a stream over a limit.
 func (s *Session) long(l dialect.Log, size, lost int64) (shown, error) {
 	label := l.Stream.String()
 	if path, kept, err := s.persist(l, size); err != nil {
@@ -105,8 +105,8 @@ func (s *Session) readEnds(ctx context.Context, r io.ReaderAt, size int64) (arti
 	return artifact.ReadHeadTail(r, size, total, s.s.ends(total))
 }
 
-// persist makes the file of a stream, and says how much of it the file has (R-166 to
-// "" is none, since the settings want none.
+// persist copies a stream to a file and returns how many bytes the file holds (R-166 to
+// The path is "" if the settings want no files.
 func (s *Session) persist(l dialect.Log, size int64) (path string, kept int64, err error) {
 	if s.files == nil || s.s.NoFiles {
 		return "", 0, nil
@@ -130,11 +130,11 @@ func (s *Session) persist(l dialect.Log, size int64) (path string, kept int64, e
 	return f.Path, f.Size(), nil
 }
 
-// sweepDead removes the directories of sessions whose processes died without an end
+// sweepDead removes the directories of sessions whose processes died without cleaning up
 //
 func (s *Session) sweepDead() {
 	if s.options.Files != nil {
-		return // whose place is not ours to know
+		return // the caller owns the place
 	}
 	if gone, err := artifact.Sweep(s.s.TempDir, prefix, nil); err != nil {
 		s.options.Log.Warn("directories of dead sessions could not be removed", "error", err)

@@ -9,15 +9,15 @@ import (
 	"troupe/internal/artifact"
 )
 
-// long is an output of which not all is shown.
+// long describes an output that is not shown whole.
 type long struct {
 	label string // stdout or stderr
-	path  string // of the file that has it; "": there is none
-	cut   string // how large that file could become, if it is not all of it
+	path  string // of the file with the full output; "": none
+	cut   string // size limit of that file, if it cut the output
 	ends  artifact.HeadTail
 }
 
-// number writes a count for people.
+// number formats a count for people.
 func (s Settings) number(n int64) string {
 	if s.PlainNumbers {
 		return strconv.FormatInt(n, 10)
@@ -25,8 +25,8 @@ func (s Settings) number(n int64) string {
 	return artifact.Thousands(n)
 }
 
-// preview is what is shown of a long output; without a file it tells how many
-// lines are not shown.
+// preview renders a long output. Without a file it shows how many lines are left
+// out.
 func (s Settings) preview(l long) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, textTotal+"\n", l.label, s.number(l.ends.Total))
@@ -44,7 +44,7 @@ func (s Settings) preview(l long) string {
 	return b.String()
 }
 
-// plain is what is shown of a long output where there are no files at all.
+// plain renders a long output when the settings want no files.
 func (s Settings) plain(l long) string {
 	if l.ends.Omitted == 0 {
 		return l.ends.Head + l.ends.Tail
@@ -54,9 +54,9 @@ func (s Settings) plain(l long) string {
 
 func unended(s string) string { return strings.TrimSuffix(s, "\n") }
 
-// ends says how much of the ends of an output is shown. Few lines keep to the limit of
-// what is shown whole; many may pass it, but both streams together stay below
-// the net.
+// ends returns how much of the head and tail of an output is shown. An output of few lines
+// keeps to MaxOutputBytes. One of many lines may exceed it, but both streams
+// together stay below the net.
 func (s Settings) ends(total int64) artifact.HeadTailOptions {
 	if s.NoFiles {
 		return artifact.HeadTailOptions{Head: artifact.PlainLines, Tail: artifact.PlainLines, Bytes: min(s.MaxOutputBytes, s.share())}
@@ -68,22 +68,22 @@ func (s Settings) ends(total int64) artifact.HeadTailOptions {
 	return o
 }
 
-// around is what a preview, a path and what is said of an end take at most beside the
-// lines shown.
+// around bounds the bytes that a result has in addition to the shown lines: markers, the
+// path and the end of the command.
 const around = 6 << 10
 
-// share is how much one of two streams may show below the net.
+// share returns how many bytes one of two streams may show below the net.
 func (s Settings) share() int { return max(1024, (s.net()-2*around)/2) }
 
 func (s Settings) net() int { return s.MaxToolResponseTokens * 4 }
 
-// caught is a text below the net: cut at a line, if it is too long.
+// caught returns a text cut at a line so that it stays below the net.
 func (s Settings) caught(text string) string {
 	if len(text) <= s.net() || utf8.RuneCountInString(text) <= s.net() {
 		return text
 	}
 	at := 0
-	for range s.net() { // in characters, as it is said
+	for range s.net() { // the limit counts characters
 		_, n := utf8.DecodeRuneInString(text[at:])
 		at += n
 	}
@@ -91,7 +91,7 @@ func (s Settings) caught(text string) string {
 	return unended(kept) + textNet
 }
 
-// limit writes a number of bytes that is one, as 100MB.
+// limit formats a size limit, such as 100MB.
 func limit(n int64) string {
 	if n%(1<<20) == 0 {
 		return strconv.FormatInt(n>>20, 10) + "MB"

@@ -10,28 +10,28 @@ import (
 	"troupe/messages"
 )
 
-// BashResponseMetadata are the details of a result of bash. Times are Unix milliseconds.
+// BashResponseMetadata holds the details of a result of bash. Times are Unix milliseconds.
 type BashResponseMetadata struct {
 	StartTime    int64  `json:"start_time"`
 	EndTime      int64  `json:"end_time"`
 	Description  string `json:"description,omitempty"`
 	ExitCode     int    `json:"exit_code"`
-	TempFilePath string `json:"temp_file_path,omitempty"` // of stdout, else of stderr
-	// The files of each stream, and of a task in the background.
+	TempFilePath string `json:"temp_file_path,omitempty"` // of stdout, or of stderr if stdout has none
+	// The files of both streams; the task in the background.
 	StdoutFilePath string `json:"stdout_file_path,omitempty"`
 	StderrFilePath string `json:"stderr_file_path,omitempty"`
 	TaskID         string `json:"task_id,omitempty"`
 }
 
-// shown is what a result shows of a stream.
+// shown is what a result shows of one stream.
 type shown struct {
 	text string
 	cut  bool   // the text is a preview
-	path string // of its file; "": it has none
-	note string // what else there is to say of it
+	path string // of its file; "": none
+	note string // remark in brackets; "": none
 }
 
-// result is that of a command that has ended, or was let go.
+// result renders a command that has ended or was promoted.
 func (s Settings) result(job messages.Job, out, err shown, m BashResponseMetadata) dialect.Result {
 	m.ExitCode = job.ExitCode()
 	m.StdoutFilePath, m.StderrFilePath = out.path, err.path
@@ -40,10 +40,10 @@ func (s Settings) result(job messages.Job, out, err shown, m BashResponseMetadat
 	}
 	text := out.text
 	for _, next := range []struct {
-		text   string
-		behind bool // a preview, which ends with lines of the output
+		text         string
+		afterPreview bool // a preview ends with lines of the output
 	}{{err.text, out.cut}, {lines(out.note, err.note, s.ending(job)), err.cut || out.cut && err.text == ""}} {
-		if next.behind && next.text != "" {
+		if next.afterPreview && next.text != "" {
 			text = unended(text) + "\n\n"
 		}
 		text = lines(text, next.text)
@@ -54,7 +54,7 @@ func (s Settings) result(job messages.Job, out, err shown, m BashResponseMetadat
 	return dialect.Result{Text: s.caught(text), Details: &m}
 }
 
-// lines puts texts below each other: each begins a line, and is otherwise as it is.
+// lines joins texts so that each starts on a new line. It skips empty ones.
 func lines(texts ...string) string {
 	var b strings.Builder
 	for _, t := range texts {
@@ -69,7 +69,7 @@ func lines(texts ...string) string {
 	return b.String()
 }
 
-// ending tells how a command ended, "" if that is with 0.
+// ending renders how a command ended, "" for exit code 0.
 func (s Settings) ending(job messages.Job) string {
 	switch job.Outcome {
 	case messages.Exited, messages.Signaled:
@@ -95,7 +95,7 @@ func (s Settings) ending(job messages.Job) string {
 	return textPromoted
 }
 
-// times are those of a job; what is not known is the end of the call.
+// times returns the times of a job. began and now replace unknown ones.
 func times(job messages.Job, began, now time.Time) BashResponseMetadata {
 	if job.Started.IsZero() {
 		job.Started = began
@@ -106,7 +106,7 @@ func times(job messages.Job, began, now time.Time) BashResponseMetadata {
 	return BashResponseMetadata{StartTime: job.Started.UnixMilli(), EndTime: job.Ended.UnixMilli(), Description: job.Description}
 }
 
-// notKept tells of bytes that neither the log nor a file has.
+// notKept renders a remark about bytes that neither the log nor a file has.
 func notKept(lost int64, label string) string {
 	if lost <= 0 {
 		return ""

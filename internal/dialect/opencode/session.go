@@ -13,49 +13,49 @@ import (
 	"troupe/messages"
 )
 
-// prefix begins the names of the directories of sessions.
+// prefix starts the names of session directories.
 const prefix = "opencode-"
 
-// grace is from TERM to KILL of a command that timed out or was aborted.
+// grace is the time from TERM to KILL after a timeout or an abort.
 const grace = 2 * time.Second
 
-// Options are what a session needs. Host, FS, Dir and SessionID must be given, Beside if
-// there are background tasks.
+// Options configures a session. Host, FS, Dir and SessionID are required. Beside is
+// required for background tasks.
 type Options struct {
 	Host   dialect.Host
 	Beside dialect.TaskGroup
 	Scope  messages.ScopePath
-	// Dir is the session's directory, Env its caller's environment.
+	// Dir is the session's directory, Env the environment of its caller.
 	Dir       string
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Files has the full outputs, and is closed with the session; nil: opencode-<SessionID>
-	// in the directory of the settings.
+	// Files holds the full outputs. The session closes it. nil: opencode-<SessionID> below
+	// Settings.TempDir.
 	Files *artifact.Dir
 	FS    shelltext.Files
-	// Notify is told of the end of each background task, once; nil: nobody is.
+	// Notify receives the end of each background task once; nil: notices are off.
 	Notify func(Notice)
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
-// Session is one agent's tools. It is safe for concurrent use: calls run beside each
-// other.
+// Session holds the tools of one agent. It is safe for concurrent use; calls run in
+// parallel.
 type Session struct {
 	options Options
 	s       Settings
 	ctx     context.Context //nolint:containedctx // the life of the session
 	end     context.CancelFunc
-	files   *artifact.Dir // nil: none are made
+	files   *artifact.Dir // nil: no files are made
 	sweep   sync.Once
 
 	mu     sync.Mutex
 	closed bool
-	tasks  []*task // as they began
+	tasks  []*task // in starting order
 }
 
-// New makes a session. Close must follow.
+// New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	s := &Session{options: o, s: o.Settings.withDefaults(), files: o.Files}
@@ -70,11 +70,11 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close ends the background tasks and removes the files of the session. Who has
-// given Beside waits for what goes on there.
+// Close stops the background tasks and removes the files of the session. The owner
+// of Beside waits for its remaining goroutines.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true // nobody is told of an end from now on
+	s.closed = true // no notice is sent from now on
 	s.mu.Unlock()
 	s.stopAll(ctx)
 	s.end()
@@ -84,7 +84,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.files.Close()
 }
 
-// Tools are the tools of the model.
+// Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
 	about := fmt.Sprintf(descBash, s.s.number(int64(s.s.MaxOutputLines)), s.s.number(int64(s.s.MaxOutputBytes)), s.s.TruncatedHeadLines, s.s.TruncatedTailLines)
 	if s.s.Background {

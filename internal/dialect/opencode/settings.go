@@ -2,41 +2,42 @@ package opencode
 
 import "troupe/internal/artifact"
 
-// Settings are those of the family. A field that is 0 has the default that its comment
-// names.
+// Settings holds the settings of opencode. A zero field has the default that its comment
+// gives.
 type Settings struct {
-	// MaxOutputBytes (51200) and MaxOutputLines (2000): at or under both a stream is
-	// shown as it is.
+	// MaxOutputBytes (51200) and MaxOutputLines (2000) bound a stream that is shown whole
+	//
 	MaxOutputBytes int
 	MaxOutputLines int
-	// MaxPersistBytes (104857600) is how much of a stream is kept.
+	// MaxPersistBytes (104857600) bounds the kept part of a stream.
 	MaxPersistBytes int64
 	// TruncatedHeadLines and TruncatedTailLines (500 each) are the lines of a preview
 	//
 	TruncatedHeadLines int
 	TruncatedTailLines int
-	// MaxToolResponseTokens (300000): no result has more than four times as many
-	// characters.
+	// MaxToolResponseTokens (300000) bounds a result to four times as many characters
+	//
 	MaxToolResponseTokens int
-	// DefaultTimeout (120000) and MaxTimeout (600000) are milliseconds.
+	// DefaultTimeout (120000) and MaxTimeout (600000) are in milliseconds.
 	DefaultTimeout int64
 	MaxTimeout     int64
-	// Banned are first words of commands that are not run (none).
+	// Banned lists command names that are refused (none).
 	Banned []string
-	// TempDir ("/tmp") has the directory opencode-<sessionID> of the session.
+	// TempDir ("/tmp") contains the session's directory opencode-<sessionID> (R-166).
 	TempDir string
-	// NoFiles makes none: a long output is then its first and last 1000 lines.
+	// NoFiles turns files off. A long output then shows its first and last 1000 lines
+	//
 	NoFiles bool
-	// PlainNumbers writes 8432 and not 8,432; GapMarker tells in a preview with a file,
-	// too, how many lines are not shown.
+	// PlainNumbers writes 8432 instead of 8,432. GapMarker shows the number of left out
+	// lines also in a preview with a file.
 	PlainNumbers bool
 	GapMarker    bool
-	// Background offers run_in_background, tasklist and taskstop; DataDir, an
-	// absolute path, has the outputs as tasks/<id>.out.
+	// Background offers run_in_background, tasklist and taskstop. DataDir is an
+	// absolute path; the outputs are tasks/<id>.out below it.
 	Background bool
 	DataDir    string
-	// ShellPath is the shell (""): else one is found. PassEnv are names of variables that
-	// commands inherit although they look like secrets.
+	// ShellPath is the shell; "": one is searched. PassEnv names variables that commands
+	// inherit although they look like secrets.
 	ShellPath string
 	PassEnv   []string
 }

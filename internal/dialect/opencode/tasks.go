@@ -14,29 +14,29 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the table of background tasks: each that runs is a process and a follower of
-// its output; of those that ended the last are listed.
+// Limits of the table of background tasks. A running task costs a process and a follower of
+// its output. A full table drops its oldest ended task.
 const (
 	maxRunning = 32
 	maxListed  = 100
 )
 
-// Notice tells of the end of a background task.
+// Notice reports the end of a background task.
 type Notice struct {
 	TaskID     string
 	Tag        string // task-completed
 	Text       string // for the model
 	ExitCode   int
-	OutputFile string // "": there is none
+	OutputFile string // "": none
 }
 
-// task is a command in the background. Its fields are guarded by the session's lock.
+// task is a command in the background. The session's mutex guards its fields.
 type task struct {
 	id, command, file, state string
-	cut                      error // why not all of its output is in the file
+	cut                      error // why the file lacks a part of the output; nil: complete
 }
 
-// launch begins a background task.
+// launch starts a background task.
 func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialect.Result, error) {
 	t := &task{id: string(r.UID), command: r.Text, state: stateRunning}
 	if s.isClosed() {
@@ -57,7 +57,7 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialect.Re
 		}
 		return dialect.Failure(fmt.Sprintf(textNotStarted, err)), nil
 	}
-	if s.isClosed() { // who closed it could not end what the host did not know
+	if s.isClosed() { // Close cannot stop a job that the host does not know yet
 		s.forget(t)
 		s.endTask(context.WithoutCancel(ctx), t.id)
 		return dialect.Failure(fmt.Sprintf(textNotStarted, textSessionEnded)), nil
@@ -80,7 +80,7 @@ func (s *Session) launch(ctx context.Context, r messages.RunCommand) (dialect.Re
 	return dialect.Result{Text: text, Details: &m}, nil
 }
 
-// admit puts a task into the table, and the oldest that has ended out of it.
+// admit adds a task to the table and drops the oldest ended one if the table is full.
 func (s *Session) admit(t *task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Session) forget(t *task) {
 	s.tasks = slices.DeleteFunc(s.tasks, func(have *task) bool { return have == t })
 }
 
-// outFile makes the file of a task's output, nil where there is no place for it.
+// outFile creates the file for a task's output.
 func (s *Session) outFile(id string) (*os.File, error) {
 	if s.s.DataDir == "" {
 		return nil, fmt.Errorf("no DataDir is set")
@@ -119,7 +119,7 @@ func (s *Session) outFile(id string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, id+".out"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// watch writes the output of a task to its file while it runs, and tells of its end.
+// watch writes a running task's output to its file and reports the end of the task.
 func (s *Session) watch(t *task, out *os.File) {
 	if out != nil {
 		err := errors.Join(s.follow(messages.JobID(t.id), out), out.Close())
@@ -132,7 +132,7 @@ func (s *Session) watch(t *task, out *os.File) {
 	}
 	job, err := dialect.WaitEnd(s.ctx, s.options.Host, messages.JobID(t.id))
 	if s.ctx.Err() != nil {
-		return // its session has ended: nobody is told
+		return // after Close no notice is sent
 	}
 	if err != nil {
 		job = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}
@@ -142,7 +142,7 @@ func (s *Session) watch(t *task, out *os.File) {
 	}
 }
 
-// follow writes a stream while it grows, until it ends.
+// follow writes a stream as it grows, until it ends.
 func (s *Session) follow(id messages.JobID, out *os.File) error {
 	var again dialect.Backoff
 	for from := int64(0); ; {
@@ -164,10 +164,10 @@ func (s *Session) follow(id messages.JobID, out *os.File) error {
 	}
 }
 
-// followPiece is how much of a task's output is in memory at a time.
+// followPiece bounds the part of a task's output in memory, in bytes.
 const followPiece = 256 << 10
 
-// ended gives a task its end, and says whether it is to be told.
+// ended records the end of a task. tell is false after Close.
 func (s *Session) ended(t *task, job messages.Job) (n Notice, tell bool) {
 	how := s.s.ending(job)
 	s.mu.Lock()
@@ -204,7 +204,7 @@ func (s *Session) running() []string {
 
 func names(ids []string) string { return strings.Join(ids, ", ") }
 
-// TaskList tells of the background tasks, as they began.
+// TaskList lists the background tasks in starting order.
 func (s *Session) TaskList() dialect.Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Session) TaskList() dialect.Result {
 	return dialect.Result{Text: strings.Join(all, "\n")}
 }
 
-// TaskStop ends a background task; its end is told as any.
+// TaskStop stops a background task. Its end is reported as for any other task.
 func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialect.Result, error) {
 	if p.TaskID == "" {
 		return dialect.Failure(textNoTaskID), nil
@@ -249,10 +249,10 @@ func (s *Session) TaskStop(ctx context.Context, p TaskParams) (dialect.Result, e
 	return dialect.Result{Text: fmt.Sprintf(textTaskStopped, p.TaskID)}, nil
 }
 
-// stopAll ends the tasks of a session that ends.
+// stopAll stops the running tasks.
 func (s *Session) stopAll(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, id := range s.running() { // at once: each may take its grace
+	for _, id := range s.running() { // in parallel: each may take its grace
 		all.Add(1)
 		s.options.Beside.Go(func() {
 			defer all.Done()
@@ -274,7 +274,7 @@ func (s *Session) isClosed() bool {
 	return s.closed
 }
 
-// brief is a command in one line.
+// brief returns a command in one line of at most 60 characters.
 func brief(command string) string {
 	line := strings.Join(strings.Fields(command), " ")
 	if runes := []rune(line); len(runes) > 60 {

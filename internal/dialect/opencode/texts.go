@@ -1,7 +1,7 @@
 package opencode
 
-// What this dialect says, each sentence once. What a requirement has word for word
-// stands first.
+// The texts of this dialect, each once. The texts that a requirement quotes verbatim stand
+// first.
 const (
 	textTotal     = "<%s truncated: %s lines total>"
 	textSaved     = "Full output saved to: %s"
@@ -15,7 +15,7 @@ const (
 	textViewClose = "</file>"
 )
 
-// The sentences of calls, ours.
+// Texts of calls that no requirement quotes.
 const (
 	textNoCommand     = "command is missing; give the command to run"
 	textNoDescription = "description is missing; say in a few words what the command does"
@@ -33,7 +33,7 @@ const (
 	textPromoted      = "The command was moved to the background by a person and goes on there; nothing more of it is told here"
 )
 
-// The sentences of view.
+// Texts of view.
 const (
 	textNoPath    = "file_path is missing; give the path of a file"
 	textBadOffset = "offset is %d; the first line has offset 0"
@@ -47,7 +47,7 @@ const (
 	textEmpty     = "(The file is empty)"
 )
 
-// The sentences of background tasks.
+// Texts of background tasks.
 const (
 	textTaskStarted  = "Task %s started in the background. Its output goes to: %s\nYou are told when it ends; do not wait for it."
 	textTaskNoFile   = "Task %s started in the background. No file could be made for its output.\nYou are told when it ends; do not wait for it."
@@ -72,7 +72,7 @@ const (
 	textSessionEnded = "its agent's session ended"
 )
 
-// The descriptions of the tools and their parameters.
+// Descriptions of the tools and their parameters.
 const (
 	descBash = "Runs a command in a shell of its own. stdout and stderr are shown apart. Of an output of more than %s lines or %s bytes the first %d and the last %d lines are shown; " +
 		"the full output is saved to a file whose path is in the result: read any part of it with view, by offset and limit. Each command begins in the session's directory."

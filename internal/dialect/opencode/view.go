@@ -14,10 +14,10 @@ import (
 
 const (
 	defaultLimit = artifact.ViewLines
-	viewNumber   = 7 // bytes of a line's number and its bar
+	viewNumber   = 7 // width of a line number with its bar, in bytes
 )
 
-// View shows a part of a file. What is wrong with the path is a result.
+// View shows a part of a file. An invalid path is a result.
 func (s *Session) View(ctx context.Context, p ViewParams) (dialect.Result, error) {
 	switch {
 	case p.FilePath == "":
@@ -39,7 +39,7 @@ func (s *Session) View(ctx context.Context, p ViewParams) (dialect.Result, error
 	}
 	limit := int64(defaultLimit)
 	if p.Limit > 0 {
-		limit = min(p.Limit, artifact.DefaultPageBytes) // a line has a byte at least
+		limit = min(p.Limit, artifact.DefaultPageBytes) // a line has at least one byte
 	}
 	page, err := artifact.NewReader(f, size, artifact.ReaderOptions{}).Page(ctx, p.Offset, artifact.PageOptions{
 		Limit: int(limit), LineMax: artifact.ViewChars, Bytes: min(artifact.DefaultPageBytes, s.s.net()-around), Overhead: viewNumber,
@@ -53,7 +53,7 @@ func (s *Session) View(ctx context.Context, p ViewParams) (dialect.Result, error
 	return dialect.Result{Text: s.s.caught(numbered(page, p.Offset))}, nil
 }
 
-// numbered is a page as the model sees it.
+// numbered renders a page with line numbers.
 func numbered(page artifact.Page, offset int64) string {
 	var b strings.Builder
 	b.WriteString(textViewOpen + "\n")
