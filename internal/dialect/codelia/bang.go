@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// ErrBangEmpty is the status of a bang command without a command.
+// ErrBangEmpty is the error of a bang command without a command.
 var ErrBangEmpty = errors.New(textBangEmpty)
 
-// ParseBang takes the command out of what a user has typed: input that begins with !,
-// blanks left out. ok is false for any other input, which goes its usual way (R-241,
-//
+// ParseBang returns the trimmed command of an input that starts with !. ok is false for any
+// other input, which the console handles as usual.
 func ParseBang(input string) (command string, ok bool, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(input), "!")
 	if !ok {
@@ -24,14 +23,15 @@ func ParseBang(input string) (command string, ok bool, err error) {
 	return command, true, nil
 }
 
-// Composer is where a user types: Text, and whether it is a bang command.
+// Composer is the input line of the console: its text, and whether it is in bang mode
+//
 type Composer struct {
 	Text string
 	Bang bool
 }
 
-// Typed is the composer behind a character. A ! in an empty one enters the bang mode, and
-// is not part of the text.
+// Typed returns the composer after a character. A ! in an empty composer enters bang mode
+// and is not part of the text.
 func (c Composer) Typed(text string) Composer {
 	if text == "!" && c.Text == "" && !c.Bang {
 		c.Bang = true
@@ -41,8 +41,8 @@ func (c Composer) Typed(text string) Composer {
 	return c
 }
 
-// Erased is the composer behind Backspace or Esc: an empty one leaves the bang mode. done
-// says that this was all the key does.
+// Erased returns the composer after Backspace or Esc. An empty composer leaves bang mode;
+// done reports that the key did nothing else.
 func (c Composer) Erased() (after Composer, done bool) {
 	if c.Bang && c.Text == "" {
 		return Composer{}, true
@@ -50,7 +50,7 @@ func (c Composer) Erased() (after Composer, done bool) {
 	return c, false
 }
 
-// Input is what is submitted.
+// Input returns the text to submit.
 func (c Composer) Input() string {
 	if c.Bang {
 		return "!" + c.Text
@@ -58,11 +58,11 @@ func (c Composer) Input() string {
 	return c.Text
 }
 
-// Started is the status of a bang command that begins.
+// Started returns the status of a bang command that starts.
 func Started(command string) string { return fmt.Sprintf(sayStarted, logCommand(command)) }
 
-// Done is the status of a bang command that has ended; queued is how many results wait
-// for the next message.
+// Done returns the status of a bang command that has ended. queued is the number of results
+// that wait for the next message.
 func Done(r ExecResult, queued int) string {
 	code := "null"
 	if r.ExitCode != nil {
@@ -71,11 +71,11 @@ func Done(r ExecResult, queued int) string {
 	return fmt.Sprintf(sayDone, code, r.DurationMS, queued)
 }
 
-// Unavailable is the status where the server cannot run bang commands.
+// Unavailable returns the status for a server without bang commands.
 func Unavailable() string { return sayUnavailable }
 
-// Busy is the status while a bang command runs; detachKey is the key that detaches it, ""
-// if none does.
+// Busy returns the status while a bang command runs. detachKey detaches it; "": no key
+// does.
 func Busy(detachKey string) string {
 	if detachKey == "" {
 		return sayBusy
@@ -83,7 +83,7 @@ func Busy(detachKey string) string {
 	return fmt.Sprintf(sayBusyDetach, detachKey)
 }
 
-// Detached, StillRunning and ExecFailed are the other statuses.
+// Detached, StillRunning and ExecFailed return the other statuses.
 func Detached(taskID string) string     { return fmt.Sprintf(sayDetached, taskID) }
 func StillRunning(taskID string) string { return fmt.Sprintf(sayStill, taskID) }
 func ExecFailed(err error) string       { return fmt.Sprintf(sayError, err) }
@@ -93,8 +93,8 @@ const (
 	shownChars = 240
 )
 
-// ShownStream is what the console shows of a stream behind its status: a few lines, how
-// many more there are, and where all of it is.
+// ShownStream returns what the console shows of a stream below its status: a few lines, the
+// number of further lines, and the reference of the full output.
 func ShownStream(text string, truncated bool, ref string) []string {
 	if text == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// CacheParams are those of tool_output_cache.
+// CacheParams holds the parameters of tool_output_cache.
 type CacheParams struct {
 	RefID  string `json:"ref_id"`
 	Offset *int64 `json:"offset,omitempty"`
@@ -24,7 +24,7 @@ type CacheParams struct {
 	Tail   *int64 `json:"tail,omitempty"`
 }
 
-// CacheLineParams are those of tool_output_cache_line.
+// CacheLineParams holds the parameters of tool_output_cache_line.
 type CacheLineParams struct {
 	RefID      string `json:"ref_id"`
 	LineNumber int64  `json:"line_number"`
@@ -32,7 +32,7 @@ type CacheLineParams struct {
 	CharLimit  *int64 `json:"char_limit,omitempty"`
 }
 
-// CacheGrepParams are those of tool_output_cache_grep.
+// CacheGrepParams holds the parameters of tool_output_cache_grep.
 type CacheGrepParams struct {
 	RefID      string `json:"ref_id"`
 	Pattern    string `json:"pattern"`
@@ -42,7 +42,7 @@ type CacheGrepParams struct {
 	MaxMatches *int   `json:"max_matches,omitempty"`
 }
 
-// CachePage is the tool tool_output_cache.
+// CachePage implements the tool tool_output_cache.
 func (s *Session) CachePage(ctx context.Context, p CacheParams) (string, *Error) {
 	choice := artifact.Selection{Offset: p.Offset, Limit: p.Limit, Head: p.Head, Tail: p.Tail}
 	if err := choice.Check(); err != nil {
@@ -79,11 +79,10 @@ func (s *Session) page(ctx context.Context, r *artifact.Reader, ref string, choi
 	return shownPage(page, offset), nil
 }
 
-// numberBytes are those of a line's number and the blanks behind it, and of the mark of
-// one that is cut.
+// numberBytes is the width of a line number, its blanks and the mark of a cut line.
 const numberBytes = 10
 
-// shownPage is a page as the model sees it (R-260).
+// shownPage renders a page for the model (R-260).
 func shownPage(page artifact.Page, offset int64) string {
 	if page.Past {
 		return fmt.Sprintf(textCachePast, offset, page.Total)
@@ -115,7 +114,7 @@ func numberedLine(l artifact.Line) string {
 	return text
 }
 
-// cutLines names lines by number, above three of them: many.
+// cutLines lists up to three line numbers; more are "many".
 func cutLines(all []int64) string {
 	if len(all) > 3 {
 		return textCacheMany
@@ -127,7 +126,7 @@ func cutLines(all []int64) string {
 	return strings.Join(names, ", ")
 }
 
-// CacheLine is the tool tool_output_cache_line.
+// CacheLine implements the tool tool_output_cache_line.
 func (s *Session) CacheLine(ctx context.Context, p CacheLineParams) (string, *Error) {
 	if p.LineNumber < 1 || p.CharOffset != nil && *p.CharOffset < 0 || p.CharLimit != nil && *p.CharLimit < 1 {
 		return "", invalid(textInvalid)
@@ -157,7 +156,7 @@ func line(ctx context.Context, r *artifact.Reader, p CacheLineParams) (string, *
 	return b.String(), nil
 }
 
-// CacheGrep is the tool tool_output_cache_grep.
+// CacheGrep implements the tool tool_output_cache_grep.
 func (s *Session) CacheGrep(ctx context.Context, p CacheGrepParams) (string, *Error) {
 	switch {
 	case p.Pattern == "":
@@ -213,7 +212,7 @@ func or(n *int64, otherwise int64) int64 {
 	return *n
 }
 
-// open reads a cached output (R-262). done closes it.
+// open opens a cached output for reading (R-262). done closes it.
 func (s *Session) open(ref string) (r *artifact.Reader, done func(), bad *Error) {
 	if strings.TrimSpace(ref) == "" {
 		return nil, nil, invalid(textRef)
@@ -232,14 +231,14 @@ func (s *Session) open(ref string) (r *artifact.Reader, done func(), bad *Error)
 	if err != nil {
 		return nil, nil, unread(ref, err)
 	}
-	return lineReader(f, size), func() { _ = f.Close() }, nil // it was only read
+	return lineReader(f, size), func() { _ = f.Close() }, nil // opened for reading only
 }
 
 func lineReader(r io.ReaderAt, size int64) *artifact.Reader {
 	return artifact.NewReader(r, size, artifact.ReaderOptions{LastEmpty: true})
 }
 
-// unread says why an output could not be read, without the paths of files.
+// unread returns the error of an output that cannot be read, without file paths.
 func unread(ref string, err error) *Error {
 	var failed *os.PathError
 	if errors.As(err, &failed) {
@@ -248,7 +247,8 @@ func unread(ref string, err error) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf(textCacheError, ref, err)}
 }
 
-// Output is shell.output: of the cache, or of the log where the output is not cached.
+// Output implements shell.output. It reads the cache, or the log if the output is not
+// cached.
 func (s *Session) Output(ctx context.Context, p OutputParams) (OutputResult, error) {
 	if bad := p.check(); bad != nil {
 		return OutputResult{}, bad

@@ -10,14 +10,13 @@ import (
 	"troupe/messages"
 )
 
-// captureTime bounds what is asked of a host that may be gone: no result waits for it
-// longer.
+// captureTime bounds how long a result waits for a host that may be gone.
 const captureTime = 30 * time.Second
 
-// capture is what is shown of a stream of a job, as far as it has written by now. What is
-// too long is cached.
+// capture returns the excerpt of what a job has written to a stream so far. A long stream
+// is cached whole.
 func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) captured {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), captureTime) // what was written is shown at the end of the session, too
+	ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), captureTime) // the output is shown at the end of the session, too
 	defer stop()
 	var size int64
 	if now, err := s.o.Host.Job(ctx, messages.JobID(t.id)); err == nil {
@@ -44,8 +43,8 @@ func (s *Session) capture(t *task, job messages.Job, stream messages.Stream) cap
 	return c
 }
 
-// cache puts a stream into the cache, as it is, and gives its reference: "" if there is
-// no cache.
+// cache copies a stream unchanged to the cache and returns its reference, "" without a
+// cache.
 func (s *Session) cache(l dialect.Log, ref string, size int64) string {
 	if s.o.Files == nil {
 		return ""

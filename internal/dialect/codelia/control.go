@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// List is shell.list.
+// List implements shell.list.
 func (s *Session) List(_ context.Context, p ListParams) (ListResult, error) {
 	if p.Limit != nil && *p.Limit <= 0 {
 		return ListResult{}, invalid(textLimit)
@@ -31,7 +31,7 @@ func (s *Session) List(_ context.Context, p ListParams) (ListResult, error) {
 	return r, nil
 }
 
-// Status is shell.status.
+// Status implements shell.status.
 func (s *Session) Status(_ context.Context, p TaskParams) (TaskInfo, error) {
 	t, bad := s.known(p.TaskID)
 	if bad != nil {
@@ -40,8 +40,8 @@ func (s *Session) Status(_ context.Context, p TaskParams) (TaskInfo, error) {
 	return s.info(t), nil
 }
 
-// Wait is shell.wait: it returns when the task has a result, or the time is over: then
-// the task still runs. If the wait is detached, the second result is there instead.
+// Wait implements shell.wait. It returns when the task has a result or the time is over;
+// then the task still runs. A wait that was detached returns the second result.
 func (s *Session) Wait(ctx context.Context, p WaitParams) (TaskInfo, *DetachResult, error) {
 	t, bad := s.known(p.TaskID)
 	if bad != nil {
@@ -76,8 +76,8 @@ func (s *Session) Wait(ctx context.Context, p WaitParams) (TaskInfo, *DetachResu
 	}
 }
 
-// Detach is shell.detach: who waits for the task gets its answer now, and the task goes
-// on.
+// Detach implements shell.detach: pending waits for the task return now, and the task
+// continues.
 func (s *Session) Detach(_ context.Context, p TaskParams) (DetachResult, error) {
 	t, bad := s.known(p.TaskID)
 	if bad != nil {
@@ -102,8 +102,8 @@ func (s *Session) detached(t *task) *DetachResult {
 	return &DetachResult{TaskID: t.id, Detached: true, State: t.state}
 }
 
-// Cancel is shell.cancel: it returns when the task has its result, before all of it may
-// be gone. A task that has ended stays as it is.
+// Cancel implements shell.cancel. It returns when the task has its result, which may be
+// before its process tree has ended. A task that has ended does not change.
 func (s *Session) Cancel(ctx context.Context, p TaskParams) (TaskInfo, error) {
 	t, bad := s.known(p.TaskID)
 	if bad != nil {
@@ -130,14 +130,14 @@ func (s *Session) Cancel(ctx context.Context, p TaskParams) (TaskInfo, error) {
 	}
 }
 
-// Bounds of a write to a task.
+// Limits of a write to a task.
 const (
 	maxInput    = 64 << 10
 	maxPressure = 30 * time.Second
 )
 
-// Input writes to the standard input of a task that has one: one write at a time. A
-// program that takes nothing for 30 seconds gets nothing more.
+// Input writes to the standard input of a task that has one, one write at a time. A program
+// that reads nothing for 30 seconds gets no more input.
 func (s *Session) Input(ctx context.Context, p InputParams) error {
 	t, bad := s.known(p.TaskID)
 	switch {
@@ -178,7 +178,7 @@ func (s *Session) Input(ctx context.Context, p InputParams) error {
 	return nil
 }
 
-// stuck is a task that takes no input: from now on it gets none.
+// stuck closes the input of a task that does not read it. Later writes fail.
 func (s *Session) stuck(ctx context.Context, t *task) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -195,8 +195,7 @@ func (s *Session) stuck(ctx context.Context, t *task) error {
 	return invalid(textStdinInvalid, textPressure)
 }
 
-// tagPrefix begins the tags of the jobs of sessions: the process whose they are, and
-// where they come from.
+// tagPrefix starts the tags of session jobs. The owner's process id and the origin follow.
 const tagPrefix = "codelia"
 
 func tag(owner int, origin string) string { return fmt.Sprintf("%s %d %s", tagPrefix, owner, origin) }
@@ -210,8 +209,8 @@ func ownerOf(tag string) (int, bool) {
 	return owner, err == nil && owner > 0
 }
 
-// EndOrphans ends the tasks of the scope whose runtime has died: alive says of a process
-// that it lives. The records have what is to be ended; it says how many they were.
+// EndOrphans stops the tasks of the scope whose runtime has died; alive reports whether a
+// process lives. It returns the number of such tasks.
 func (s *Session) EndOrphans(ctx context.Context, alive func(pid int) bool) (int, error) {
 	jobs, err := s.o.Host.Jobs(ctx, messages.ListJobs{Scope: s.o.Scope})
 	if err != nil {

@@ -1,9 +1,20 @@
-// Package codelia is the dialect of codelia: what its runtime offers for shell commands
-// (shell.exec and shell tasks), the tools that page through cached outputs, and what its
-// console does with commands that a user types with ! (docs/requirements.md, dialect codelia).
+// Package codelia is the dialect of codelia (docs/requirements.md, dialect codelia): the shell
+// requests of its runtime, shell.exec and shell tasks; the tools that read cached outputs; and
+// the ! commands of its console. Session implements the requests and tools on a dialect.Host.
+// The functions without a context are pure. A gateway frames the JSON-RPC; Error has the codes.
 //
-// Its pure files have the parameters and results with the field names of the protocol,
-// the queue of results that ride on the next message, and every text. Its Session, in
-// the files with a context, asks a dialects.Host, knows the tasks, and caches outputs.
-// The frames of JSON-RPC are a gateway's; Error has their codes.
+//	bang.go         parses ! commands and renders the statuses of the console
+//	cache.go        reads, searches and pages cached outputs
+//	capture.go      captures the streams of a task and caches long ones
+//	control.go      lists, waits for, detaches, cancels and feeds tasks
+//	excerpt.go      cuts a long stream to its ends
+//	exec.go         runs shell.exec and starts tasks
+//	params.go       holds the parameters, results and errors of the protocol
+//	queue.go        holds the results for the next message
+//	schema.go       makes the JSON Schemas of the cache tools
+//	session.go      opens and closes a session, and follows its facts
+//	task.go         holds a task and its state until it has a result
+//	texts.go        holds the texts
+//	trim.go         cuts long tool messages
+//	watch_size.go   stops a job that exceeds the capture limit
 package codelia

@@ -10,7 +10,7 @@ import (
 	"troupe/internal/artifact"
 )
 
-// A stream is shown whole up to so much; of a longer one its ends are.
+// A stream up to maxLines and maxBytes is shown whole, of a longer one its ends.
 const (
 	maxLines     = 160
 	endLines     = maxLines / 2
@@ -19,7 +19,7 @@ const (
 	captureLimit = 10 << 20 // of both streams
 )
 
-// excerpt is what is shown of the size bytes of a stream, and whether that is not all.
+// excerpt returns what is shown of the first size bytes of a stream, and whether it is cut.
 func excerpt(ctx context.Context, r io.ReaderAt, size int64) (string, bool, error) {
 	total, err := artifact.CountLines(ctx, r, size)
 	if err != nil {
@@ -49,7 +49,7 @@ func excerpt(ctx context.Context, r io.ReaderAt, size int64) (string, bool, erro
 	return head + "\n" + fmt.Sprintf(textCutSize, size-2*endBytes) + "\n" + tail, true, nil
 }
 
-// part is the text of the bytes [from, to) of a stream of size bytes, without the runes
+// part returns the text of the bytes [from, to) of a stream of size bytes, without runes
 // that are cut at its ends.
 func part(r io.ReaderAt, from, to, size int64) (string, error) {
 	data := make([]byte, to-from)

@@ -14,9 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// Exec is shell.exec: it runs what a user has typed, and asks nobody. It returns when the
-// command has ended, or is being ended; if ctx ends, the command is ended. An error is
-// an *Error, or that of ctx.
+// Exec implements shell.exec: it runs a command that the user has typed, without
+// confirmation. It returns when the command has ended or is stopping. If ctx ends, the
+// command is stopped. The error is an *Error, or that of ctx.
 func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	timeout, bad := seconds(p.TimeoutSeconds, textTimeout)
 	if bad != nil {
@@ -33,7 +33,7 @@ func (s *Session) Exec(ctx context.Context, p ExecParams) (ExecResult, error) {
 	select {
 	case <-t.settled:
 	case <-ctx.Done():
-		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // it is logged
+		s.o.Beside.Go(func() { _ = s.stop(s.ctx, t, textCancelled, false) }) // stop logs its error
 		return ExecResult{}, ctx.Err()
 	}
 	r := s.result(t)
@@ -48,7 +48,7 @@ func value[T any](p *T) any {
 	return *p
 }
 
-// Start is shell.start: it begins a task and returns.
+// Start implements shell.start: it starts a task and returns.
 func (s *Session) Start(ctx context.Context, p StartParams) (TaskInfo, error) {
 	timeout, bad := taskSeconds(p.TimeoutSeconds)
 	switch {
@@ -85,8 +85,8 @@ func (s *Session) Start(ctx context.Context, p StartParams) (TaskInfo, error) {
 	return s.info(t), nil
 }
 
-// task is that of a request: of a command that may run, in a directory within the
-// sandbox.
+// task makes the task for a request. The command must be allowed, and its directory within
+// the sandbox.
 func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Error) {
 	command := strings.TrimSpace(p.Command)
 	if command == "" {
@@ -114,8 +114,8 @@ func (s *Session) task(p ExecParams, origin string, timeout int64) (*task, *Erro
 	return t, nil
 }
 
-// denied is the name of a command of a text that must not run, "" if there is none. A
-// text that cannot be parsed is judged by its words.
+// denied returns the first denied command name in a text, or "". It judges a text that does
+// not parse by its words.
 func denied(command string, deny []string) string {
 	if len(deny) == 0 {
 		return ""
@@ -135,14 +135,15 @@ func denied(command string, deny []string) string {
 	return ""
 }
 
-// launch runs the job of a task beside the call.
+// launch runs the job of a task in the background. For a background task it waits until the
+// task has started.
 func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 	t.life, t.abandon = dialect.Within(ctx, s.ctx)
 	if bad := s.admit(t); bad != nil {
 		t.abandon()
 		return bad
 	}
-	s.hears(ctx)
+	s.subscribe(ctx)
 	if ctx.Err() != nil {
 		t.abandon()
 		s.forget(t)
@@ -153,49 +154,49 @@ func (s *Session) launch(ctx context.Context, t *task, background bool) error {
 		select {
 		case <-t.begun:
 		case <-t.settled:
-		case <-ctx.Done(): // it has begun: its caller finds it in the list
+		case <-ctx.Done(): // the task is in the list
 		}
 	}
 	return nil
 }
 
-// run runs the job of a task until nothing of it goes on.
+// run runs the job of a task until it has ended.
 func (s *Session) run(t *task, background bool) {
 	ctx := t.life
 	defer t.abandon()
 	known, watched := make(chan struct{}), make(chan struct{})
-	looks, looked := context.WithCancel(ctx)
+	watchCtx, stopWatch := context.WithCancel(ctx)
 	begin := func(id messages.JobID) {
 		close(known)
 		s.o.Beside.Go(func() {
 			defer close(watched)
-			s.watchSize(looks, id)
+			s.watchSize(watchCtx, id)
 		})
 	}
 	job, _, err := s.o.Host.Run(ctx, s.request(t, background), 0, begin)
-	if err == nil && !job.State.Ended() { // it is in the background, or a person has put it there
+	if err == nil && !job.State.Ended() { // in the background from the start, or promoted by a person
 		s.started(t, job)
 		if job, err = dialect.WaitEnd(ctx, s.o.Host, messages.JobID(t.id)); err != nil && ctx.Err() == nil {
 			job, err = messages.Job{Outcome: messages.Lost, Err: messages.Error{Message: err.Error()}}, nil
 		}
 	}
-	looked()
+	stopWatch()
 	select {
 	case <-known:
 		<-watched
-	default: // it was refused
+	default: // the host refused the job
 	}
-	if ctx.Err() != nil && err != nil { // the session ends, which ends its tasks, or somebody has ended it before it began
+	if ctx.Err() != nil && err != nil { // the session was closed, or the task was cancelled before it started
 		job, err = messages.Job{Cause: messages.Cause{By: messages.ByScope, Reason: textScopeEnded}}, nil
 	}
 	s.settle(t, job, err)
 }
 
-// beyond is how much more a log takes than the capture limit: else it would end a job
-// that only reaches it.
+// beyond is how much longer than captureLimit a log may be. Without it the quota would end
+// a job that just reaches the limit.
 const beyond = 64 << 10
 
-// request is what a task asks of the host: the user's login shell.
+// request returns the host request for a task, which uses the user's login shell.
 func (s *Session) request(t *task, background bool) messages.RunCommand {
 	choice := shelltext.SelectLogin(s.o.Env, shelltext.Executable(s.o.FS))
 	r := messages.RunCommand{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Codes of errors, as JSON-RPC has them (R-243).
+// Error codes of JSON-RPC (R-243).
 const (
 	CodeInvalidParams = -32602
 	CodeInternal      = -32000
@@ -13,7 +13,7 @@ const (
 	CodeNoMethod      = -32601
 )
 
-// Error is why a request was not done.
+// Error is the error of a request.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -27,31 +27,31 @@ func invalid(format string, values ...any) *Error {
 
 func internal(err error) *Error { return &Error{Code: CodeInternal, Message: err.Error()} }
 
-// Capabilities are what a server says it can (R-242, R-249).
+// Capabilities lists what a server supports (R-242, R-249).
 type Capabilities struct {
 	ShellExec   bool `json:"supports_shell_exec"`
 	ShellTasks  bool `json:"supports_shell_tasks"`
 	ShellDetach bool `json:"supports_shell_detach"`
 }
 
-// Supported is what a Session can.
+// Supported returns the capabilities of a Session.
 func Supported() Capabilities { return Capabilities{true, true, true} }
 
-// ExecParams are those of shell.exec.
+// ExecParams holds the parameters of shell.exec.
 type ExecParams struct {
 	Command        string   `json:"command"`
-	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty"` // 120; 300 at most
+	TimeoutSeconds *float64 `json:"timeout_seconds,omitempty"` // default 120, at most 300
 	Cwd            string   `json:"cwd,omitempty"`
 }
 
-// Truncated says of which streams not all is there.
+// Truncated reports which streams are cut.
 type Truncated struct {
 	Stdout   bool `json:"stdout"`
 	Stderr   bool `json:"stderr"`
 	Combined bool `json:"combined"`
 }
 
-// ExecResult is that of shell.exec.
+// ExecResult is the result of shell.exec.
 type ExecResult struct {
 	CommandPreview string    `json:"command_preview"`
 	ExitCode       *int      `json:"exit_code"`
@@ -62,13 +62,13 @@ type ExecResult struct {
 	DurationMS     int64     `json:"duration_ms"`
 	StdoutCacheID  string    `json:"stdout_cache_id,omitempty"`
 	StderrCacheID  string    `json:"stderr_cache_id,omitempty"`
-	FailureMessage string    `json:"failure_message,omitempty"` // ours: why a command was ended
+	FailureMessage string    `json:"failure_message,omitempty"` // an addition of troupe: why a command was stopped
 }
 
-// StartParams are those of shell.start.
+// StartParams holds the parameters of shell.start.
 type StartParams struct {
 	ExecParams
-	StdinMode string `json:"stdin_mode,omitempty"` // closed, pipe
+	StdinMode string `json:"stdin_mode,omitempty"` // closed or pipe
 	Detached  bool   `json:"detached,omitempty"`
 	Origin    string `json:"-"` // "": agent
 }
@@ -82,7 +82,7 @@ const (
 	Cancelled = "cancelled"
 )
 
-// TaskInfo is what is known of a task. Times are those of RFC 3339.
+// TaskInfo describes a task. Times are in RFC 3339.
 type TaskInfo struct {
 	TaskID             string    `json:"task_id"`
 	State              string    `json:"state"`
@@ -106,35 +106,35 @@ type TaskInfo struct {
 	CleanupReason      string    `json:"cleanup_reason,omitempty"`
 }
 
-// TaskParams name a task: those of shell.status, shell.detach and shell.cancel.
+// TaskParams holds the parameters of shell.status, shell.detach and shell.cancel.
 type TaskParams struct {
 	TaskID string `json:"task_id"`
 }
 
-// WaitParams are those of shell.wait.
+// WaitParams holds the parameters of shell.wait.
 type WaitParams struct {
 	TaskID             string   `json:"task_id"`
-	WaitTimeoutSeconds *float64 `json:"wait_timeout_seconds,omitempty"` // 120; 300 at most
+	WaitTimeoutSeconds *float64 `json:"wait_timeout_seconds,omitempty"` // default 120, at most 300
 }
 
-// ListParams are those of shell.list.
+// ListParams holds the parameters of shell.list.
 type ListParams struct {
 	Limit *int `json:"limit,omitempty"`
 }
 
-// ListResult is that of shell.list: the newest task first.
+// ListResult is the result of shell.list, newest task first.
 type ListResult struct {
 	Tasks []TaskInfo `json:"tasks"`
 }
 
-// DetachResult is that of shell.detach, and of the wait that was detached.
+// DetachResult is the result of shell.detach and of a detached wait.
 type DetachResult struct {
 	TaskID   string `json:"task_id"`
 	Detached bool   `json:"detached"`
 	State    string `json:"state"`
 }
 
-// OutputParams are those of shell.output.
+// OutputParams holds the parameters of shell.output.
 type OutputParams struct {
 	TaskID     string `json:"task_id"`
 	Stream     string `json:"stream"`
@@ -145,7 +145,7 @@ type OutputParams struct {
 	CharLimit  *int64 `json:"char_limit,omitempty"`
 }
 
-// OutputResult is that of shell.output.
+// OutputResult is the result of shell.output.
 type OutputResult struct {
 	TaskID  string `json:"task_id"`
 	Stream  string `json:"stream"`
@@ -154,33 +154,33 @@ type OutputResult struct {
 	Content string `json:"content"`
 }
 
-// InputParams are those of a write to a task that has a standard input (R-251).
+// InputParams holds a write to the standard input of a task (R-251).
 type InputParams struct {
 	TaskID string `json:"task_id"`
 	Data   string `json:"data"`
-	Close  bool   `json:"close,omitempty"` // behind the data
+	Close  bool   `json:"close,omitempty"` // after the data
 }
 
-// Bounds of times, in seconds (R-242, R-249).
+// Limits of timeouts, in seconds (R-242, R-249).
 const (
 	defaultSeconds = 120
 	maxSeconds     = 300
 	maxTaskSeconds = 2147483
 )
 
-// seconds is a timeout of a foreground command or a wait: a fraction is cut, and what is
-// too long is the longest.
+// seconds returns the timeout of a foreground command or a wait, in whole seconds and at
+// most maxSeconds.
 func seconds(asked *float64, wrong string) (int64, *Error) {
 	switch {
 	case asked == nil:
 		return defaultSeconds, nil
-	case !(*asked > 0): // not a number, too
+	case !(*asked > 0): // NaN, too
 		return 0, invalid("%s", wrong)
 	}
 	return max(1, int64(min(*asked, maxSeconds))), nil
 }
 
-// taskSeconds is the timeout of a task; 0 is none.
+// taskSeconds returns the timeout of a task in seconds; 0: none.
 func taskSeconds(asked *float64) (int64, *Error) {
 	switch {
 	case asked == nil:
@@ -198,17 +198,17 @@ const (
 	logChars     = 200
 )
 
-// CommandPreview is what a command is called in results (R-244).
+// CommandPreview returns a command as results show it (R-244).
 func CommandPreview(command string) string {
 	return cutChars(strings.TrimSpace(command), previewChars, textCutMark)
 }
 
-// logCommand is what a command is called in logs.
+// logCommand returns a command as logs show it.
 func logCommand(command string) string {
 	return cutChars(strings.Join(strings.Fields(command), " "), logChars, textCutMark)
 }
 
-// cutChars keeps at most n characters, and then a mark.
+// cutChars cuts a text to n characters and adds a mark.
 func cutChars(s string, n int, mark string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	at := 0

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ShellResult is one <shell_result> block. What is absent is left out but for exit_code
-// and signal, which are null (R-294); a reader takes both for absent.
+// ShellResult is one <shell_result> block. Absent fields are omitted, except exit_code and
+// signal, which are null (R-294). A reader treats both alike.
 type ShellResult struct {
 	ID             string    `json:"id"`
 	CommandPreview string    `json:"command_preview"`
@@ -26,7 +26,7 @@ type ShellResult struct {
 	Truncated      Truncated `json:"truncated"`
 }
 
-// Result is the block of what shell.exec has answered.
+// Result returns the block for a result of shell.exec.
 func Result(id string, r ExecResult) ShellResult {
 	s := ShellResult{
 		ID: id, CommandPreview: CommandPreview(r.CommandPreview), ExitCode: r.ExitCode, Signal: r.Signal, DurationMS: r.DurationMS,
@@ -48,20 +48,20 @@ func given(s string) *string {
 	return &s
 }
 
-// Block is the result as it stands in a message. No text in it can end it early: < and >
-// are escaped (R-253).
+// Block renders the result for a message. It escapes < and >, so that no text can end the
+// block early (R-253).
 func (s ShellResult) Block() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // an & stays as it is
-	_ = e.Encode(s)        // of strings and numbers
+	e.SetEscapeHTML(false) // & stays unescaped
+	_ = e.Encode(s)        // cannot fail: strings and numbers
 	line := strings.TrimSuffix(b.String(), "\n")
 	line = strings.NewReplacer("<", `\u003c`, ">", `\u003e`).Replace(line)
 	return textBlockOpen + "\n" + line + "\n" + textBlockClose
 }
 
-// TakeBlocks reads the blocks at the beginning of a message, and the user's text behind
-// them. What is no block is text.
+// TakeBlocks returns the blocks at the start of a message and the user's text after them.
+// Malformed blocks are text.
 func TakeBlocks(message string) (results []ShellResult, text string) {
 	text = message
 	for {
@@ -69,34 +69,32 @@ func TakeBlocks(message string) (results []ShellResult, text string) {
 		if !ok {
 			break
 		}
-		line, behind, ok := strings.Cut(rest, "\n"+textBlockClose)
+		line, after, ok := strings.Cut(rest, "\n"+textBlockClose)
 		var s ShellResult
 		if !ok || json.Unmarshal([]byte(line), &s) != nil {
 			return results, text
 		}
 		results = append(results, s)
-		if text, ok = strings.CutPrefix(behind, "\n\n"); ok || behind == "" {
+		if text, ok = strings.CutPrefix(after, "\n\n"); ok || after == "" {
 			return results, text
 		}
-		text = strings.TrimPrefix(behind, "\n")
+		text = strings.TrimPrefix(after, "\n")
 	}
 	return results, text
 }
 
-// maxPending bounds the queue: more results than that no message is meant to carry, and
-// the oldest go.
+// maxPending bounds the queue. A full queue drops its oldest result.
 const maxPending = 64
 
-// Queue has the results that wait for the next message, in the order of their commands
-// (pending_shell_results). It is a console's own, and not safe for concurrent use. The
-// zero Queue is empty.
+// Queue holds the results for the next message in the order of their commands
+// (pending_shell_results). It belongs to one console and is not safe for concurrent use.
+// The zero Queue is empty.
 type Queue struct {
 	pending []ShellResult
 	given   int
 }
 
-// Add puts a result behind the others, by an id that no other of the session has
-// (R-255).
+// Add appends a result, with an id that is unique in the session (R-255).
 func (q *Queue) Add(r ExecResult) ShellResult {
 	q.given++
 	s := Result("shell_"+strconv.Itoa(q.given), r)
@@ -105,17 +103,17 @@ func (q *Queue) Add(r ExecResult) ShellResult {
 	return s
 }
 
-// Len is how many results wait.
+// Len returns the number of waiting results.
 func (q *Queue) Len() int { return len(q.pending) }
 
-// Message is a message with the results that it carries.
+// Message is a message with the results in it.
 type Message struct {
 	Text string
 	used []string
 }
 
-// Snapshot makes a message of the user's text with all results before it (R-254). The
-// queue keeps them until Sent; a result that an unsent snapshot has is in no other.
+// Snapshot makes a message of all results and the user's text (R-254). The queue keeps the
+// results until Sent.
 func (q *Queue) Snapshot(text string) Message {
 	if len(q.pending) == 0 {
 		return Message{Text: text}
@@ -129,27 +127,27 @@ func (q *Queue) Snapshot(text string) Message {
 	return m
 }
 
-// Sent says that the run of a message has started: its results are used (R-252).
+// Sent removes the results of a message whose run has started (R-252).
 func (q *Queue) Sent(m Message) {
 	q.pending = slices.DeleteFunc(q.pending, func(s ShellResult) bool { return slices.Contains(m.used, s.ID) })
 }
 
-// Hold makes the snapshot of a message that waits for a run to end: its results are its
-// own from now on, so that they are used once (R-257).
+// Hold makes the message for a run that has to wait, and removes its results from the
+// queue. Therefore they are used once (R-257).
 func (q *Queue) Hold(text string) Message {
 	m := q.Snapshot(text)
 	q.Sent(m)
 	return m
 }
 
-// A dispatch of a message that waited is retried so often, so far apart (R-257).
+// Limits of the retries of a waiting message's dispatch (R-257).
 const (
 	DispatchTries = 5
 	DispatchPause = 200 * time.Millisecond
 )
 
-// Retry says whether a dispatch that has failed so many times is tried again, and after
-// how long.
+// Retry reports whether a dispatch that has failed so many times is retried, and after what
+// pause.
 func Retry(failures int) (time.Duration, bool) {
 	if failures < 1 || failures > DispatchTries {
 		return 0, false

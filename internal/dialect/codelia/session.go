@@ -12,66 +12,67 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the table of tasks: each that runs is a process with a few waits on its
-// output; of those that ended the last are known.
+// Limits of the table of tasks. A running task costs a process and a few waits on its
+// output. A full table drops its oldest ended task.
 const (
 	maxRunning = 64
 	maxKnown   = 200
 )
 
-// grace is from TERM to KILL.
+// grace is the time from TERM to KILL.
 const grace = 2 * time.Second
 
-// Settings are those of the family.
+// Settings holds the settings of codelia.
 type Settings struct {
-	// SandboxRoot ("": the session's directory): no command begins outside.
+	// SandboxRoot is the directory that commands must start in or below; "": the
+	// session's.
 	SandboxRoot string
-	// Sandbox are the words before the shell's, those of a program that bounds what
-	// commands may do with files and the network (none).
+	// Sandbox is the argv of a program that confines commands; the shell's argv follows it
+	// (none).
 	Sandbox []string
-	// Deny are names of commands that are not run (none).
+	// Deny lists command names that are refused (none).
 	Deny []string
-	// PassEnv are names of variables that tasks of agents inherit although they look like
-	// secrets.
+	// PassEnv names variables that agent tasks inherit although they look like secrets.
 	PassEnv []string
 }
 
-// Options are what a session needs. Host, Beside, FS, Dir and SessionID must be given.
+// Options configures a session. Host, Beside, FS, Dir and SessionID are required.
 type Options struct {
 	Host   dialect.Host
 	Beside dialect.TaskGroup
 	Scope  messages.ScopePath
-	// Dir is the session's directory, Env its caller's environment.
+	// Dir is the session's directory, Env the environment of its caller.
 	Dir       string
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Files is the cache of outputs, and closed with the session; nil: there is none.
+	// Files is the cache of outputs. The session closes it. nil: outputs are not cached.
 	Files *artifact.Dir
 	FS    shelltext.Files
-	// Confirm asks the user about a task; nil: nobody is asked. Exec never asks.
+	// Confirm asks the user about a task; nil: tasks need no confirmation. Exec never asks
+	//
 	Confirm func(ctx context.Context, command, cwd string) (bool, error)
-	// Owner is the process whose session it is: its tasks carry it.
+	// Owner is the process id of the runtime; the tags of its tasks contain it.
 	Owner int
 	Log   *slog.Logger
 	Now   func() time.Time
 }
 
-// Session is what a runtime offers for shell commands. It is safe for concurrent use.
+// Session implements the shell requests of a runtime. It is safe for concurrent use.
 type Session struct {
 	o      Options
 	limits artifact.CacheLimits
 	ctx    context.Context //nolint:containedctx // the life of the session
 	end    context.CancelFunc
 
-	heard  sync.Once
-	begun  chan struct{} // closed when the facts about the tasks are heard
-	mu     sync.Mutex
-	closed bool
-	tasks  []*task // as they began
+	subscribed sync.Once
+	begun      chan struct{} // closed when facts about the tasks arrive
+	mu         sync.Mutex
+	closed     bool
+	tasks      []*task // in starting order
 }
 
-// New makes a session. Close must follow.
+// New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	if o.Settings.SandboxRoot == "" {
@@ -83,19 +84,19 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close cancels the tasks that run and removes the cached outputs. Who has given
-// Beside waits for what goes on there.
+// Close cancels the running tasks and removes the cached outputs. The owner of
+// Beside waits for its remaining goroutines.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	running := s.running()
 	s.mu.Unlock()
 	var all sync.WaitGroup
-	for _, t := range running { // at once: each may take its grace
+	for _, t := range running { // in parallel: each may take its grace
 		all.Add(1)
 		s.o.Beside.Go(func() {
 			defer all.Done()
-			_ = s.stop(ctx, t, textScopeEnded, true) // it is logged
+			_ = s.stop(ctx, t, textScopeEnded, true) // stop logs its error
 		})
 	}
 	all.Wait()
@@ -106,7 +107,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.o.Files.Close()
 }
 
-// Tools are the tools of the model.
+// Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
 	tool := func(name, title, about string, schema []byte, call func(context.Context, dialect.Call) (dialect.Result, error)) dialect.Tool {
 		return dialect.Tool{Name: name, Title: title, Description: about, Schema: schema, ReadOnly: true, Idempotent: true, Call: call}
@@ -118,7 +119,7 @@ func (s *Session) Tools() []dialect.Tool {
 	}
 }
 
-// called makes a tool's call of a method.
+// called adapts a method to Tool.Call.
 func called[P any](method func(context.Context, P) (string, *Error)) func(context.Context, dialect.Call) (dialect.Result, error) {
 	return func(ctx context.Context, c dialect.Call) (dialect.Result, error) {
 		var p P
@@ -136,21 +137,22 @@ func called[P any](method func(context.Context, P) (string, *Error)) func(contex
 	}
 }
 
-// hears begins to listen to what becomes of the tasks, with the first of them.
-func (s *Session) hears(ctx context.Context) {
-	s.heard.Do(func() {
+// subscribe starts to follow the facts about the tasks, once per session. It returns when
+// they arrive or ctx ends.
+func (s *Session) subscribe(ctx context.Context) {
+	s.subscribed.Do(func() {
 		s.o.Beside.Go(func() {
 			once := sync.OnceFunc(func() { close(s.begun) })
 			defer once()
 			for fact, err := range s.o.Host.Events(s.ctx, messages.Filter{Scope: s.o.Scope}, once) {
 				if err != nil {
 					if s.ctx.Err() == nil {
-						s.o.Log.Warn("what becomes of shell tasks is not heard; their ends are still known", "error", err)
+						s.o.Log.Warn("cannot follow the events of shell tasks; their ends are still known", "error", err)
 					}
 					return
 				}
 				if f, ok := fact.(messages.CommandFact); ok {
-					s.hear(f)
+					s.apply(f)
 				}
 			}
 		})
@@ -161,9 +163,9 @@ func (s *Session) hears(ctx context.Context) {
 	}
 }
 
-// hear takes a fact about a task. One that is being ended has its result at once, before
-// nothing of it is left.
-func (s *Session) hear(f messages.CommandFact) {
+// apply handles a fact about a task. A task that is stopping gets its result at once,
+// before its process tree has ended.
+func (s *Session) apply(f messages.CommandFact) {
 	job := f.Record()
 	t := s.find(string(job.UID))
 	if t == nil {

@@ -12,17 +12,17 @@ import (
 	"troupe/messages"
 )
 
-// task is one command. Its fields below settled are guarded by the session's lock.
+// task is one command. The session's mutex guards the fields below abandon.
 type task struct {
 	id, command, cwd, origin string
 	timeout                  int64 // seconds; 0: none
 	pipe                     bool
 	created                  time.Time
-	input                    chan struct{} // held by who writes
+	input                    chan struct{} // capacity 1; held while a write is under way
 	settling                 sync.Once
-	begun                    chan struct{}   // closed when it runs
-	settled                  chan struct{}   // closed when it has its result
-	life                     context.Context //nolint:containedctx // of its job: what begins it ends with it
+	begun                    chan struct{}   // closed when the task runs
+	settled                  chan struct{}   // closed when the task has its result
+	life                     context.Context //nolint:containedctx // of the job's run; ended by abandon
 	abandon                  context.CancelFunc
 
 	state            string
@@ -33,20 +33,20 @@ type task struct {
 	out, err         captured
 	failure, reason  string
 	cleanup          string
-	asked            string // why it is being cancelled
+	asked            string // reason of the pending cancellation; "": none
 	forScope         bool
 	badInput         string
-	waits            map[chan struct{}]struct{} // of those who wait; closed to detach them
+	waits            map[chan struct{}]struct{} // one channel for each pending wait; closed to detach it
 }
 
-// captured is what is shown of a stream, and where all of it is.
+// captured is the excerpt of a stream and the reference of its full output.
 type captured struct {
 	text string
 	cut  bool
 	ref  string
 }
 
-// admit puts a task into the table, and the oldest that has ended out of it.
+// admit adds a task to the table and drops the oldest ended one if the table is full.
 func (s *Session) admit(t *task) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Session) forget(t *task) {
 	s.tasks = slices.DeleteFunc(s.tasks, func(have *task) bool { return have == t })
 }
 
-// running are the tasks without a result. Called with s.mu.
+// running returns the tasks without a result. The caller holds s.mu.
 func (s *Session) running() []*task {
 	var all []*task
 	for _, t := range s.tasks {
@@ -90,7 +90,7 @@ func (s *Session) find(id string) *task {
 	return nil
 }
 
-// known is the task of a request.
+// known returns the task that a request names.
 func (s *Session) known(id string) (*task, *Error) {
 	id = strings.TrimSpace(id)
 	if id == "" {
@@ -111,7 +111,7 @@ func (s *Session) started(t *task, job messages.Job) {
 	}
 }
 
-// settle gives a task its result, once: of what its job has written by then. err is why
+// settle gives a task its result, once, from what its job has written so far. err says why
 // there is no job.
 func (s *Session) settle(t *task, job messages.Job, err error) {
 	t.settling.Do(func() {
@@ -129,7 +129,7 @@ func (s *Session) settle(t *task, job messages.Job, err error) {
 	})
 }
 
-// judge says how a task has ended. Called with the session's lock.
+// judge sets the state of a task that has ended. The caller holds the session's mutex.
 func (t *task) judge(job messages.Job, err error) {
 	t.state = Failed
 	term := "SIGTERM"
@@ -164,7 +164,7 @@ func (t *task) judge(job messages.Job, err error) {
 	}
 }
 
-// info is what is known of a task.
+// info returns the description of a task.
 func (s *Session) info(t *task) TaskInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,10 +183,10 @@ func (s *Session) info(t *task) TaskInfo {
 
 func (t *task) cuts() Truncated { return Truncated{t.out.cut, t.err.cut, t.out.cut || t.err.cut} }
 
-// took is how long a task took: both times are readings of one clock, which is monotonic.
+// took returns the duration of a task in milliseconds. Both times have a monotonic reading.
 func (t *task) took() int64 { return t.ended.Sub(t.created).Milliseconds() }
 
-// result is that of shell.exec.
+// result returns the result of shell.exec.
 func (s *Session) result(t *task) ExecResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,8 +203,8 @@ func stamp(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// stop asks for the end of a task, and returns when it is being ended. A task that the host
-// does not know yet will not begin.
+// stop stops the job of a task and returns when it is stopping. A task that the host does
+// not know yet will not start.
 func (s *Session) stop(ctx context.Context, t *task, reason string, forScope bool) error {
 	s.mu.Lock()
 	was, wasForScope := t.asked, t.forScope

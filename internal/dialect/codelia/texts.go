@@ -1,7 +1,7 @@
 package codelia
 
-// What this dialect says, each sentence once. What a requirement has word for word
-// stands first.
+// The texts of this dialect, each once. The texts that a requirement quotes verbatim stand
+// first.
 const (
 	textBangEmpty   = "bang command is empty"
 	textBangStarted = "bang exec started"
@@ -15,7 +15,7 @@ const (
 	logDone         = "shell.exec.done"
 )
 
-// What is wrong with parameters.
+// Invalid parameters.
 const (
 	textCommand      = "command is required"
 	textTimeout      = "timeout_seconds must be a positive number"
@@ -40,7 +40,7 @@ const (
 	textRefused      = "the command was not confirmed"
 )
 
-// What became of tasks.
+// How tasks end, and why a request is refused.
 const (
 	textFailTimeout = "command timed out after %d seconds"
 	textFailLimit   = "command output exceeded the capture limit of %d bytes"
@@ -59,7 +59,7 @@ const (
 	textPressure    = "it took no input for 30 seconds"
 )
 
-// Cuts.
+// Cut outputs.
 const (
 	textUnread    = "[%s could not be read: %s]"
 	textCutMark   = "...[truncated]"
@@ -70,7 +70,7 @@ const (
 	textTrimmedNo = "[An old tool output was removed here.]"
 )
 
-// The cache tools.
+// Texts of the cache tools.
 const (
 	textCacheSize    = "\n\n[Cut by size. Go on with offset=%d]"
 	textCacheMore    = "\n\n[More lines follow. Go on with offset=%d]"
@@ -87,7 +87,7 @@ const (
 	textGrepPattern  = "the pattern cannot be used: %s"
 )
 
-// What the console says of bang commands.
+// Statuses of bang commands in the console.
 const (
 	sayStarted     = textBangStarted + ": %s"
 	sayDone        = textBangDone + ": exit_code=%s, %d ms, %d queued for the next message"
@@ -102,7 +102,7 @@ const (
 	sayRef         = "... all of it under %s"
 )
 
-// The descriptions of the tools and their parameters.
+// Descriptions of the tools and their parameters.
 const (
 	descCache      = "Shows lines of a cached tool output: from offset on, or the first or the last ones."
 	descLine       = "Shows a part of one long line of a cached tool output, by characters."

@@ -7,8 +7,8 @@ import (
 	"troupe/internal/artifact"
 )
 
-// CutMessage keeps a tool message to 50 KiB: it is cut at a line, with a note of where
-// all of it is. ref is "" if it is nowhere.
+// CutMessage cuts a tool message to 50 KiB, at a line, and adds the reference of the full
+// output. ref is "" if it is not cached.
 func CutMessage(text, ref string) string {
 	if len(text) <= artifact.NoteBytes {
 		return text
@@ -21,7 +21,7 @@ func CutMessage(text, ref string) string {
 	return kept + fmt.Sprintf(textMessage, ref)
 }
 
-// Trimmed stands for an old tool output that was taken out of a context.
+// Trimmed returns the text that replaces an old tool output removed from a context.
 func Trimmed(ref string) string {
 	if ref == "" {
 		return textTrimmedNo

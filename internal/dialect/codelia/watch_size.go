@@ -8,12 +8,12 @@ import (
 	"troupe/messages"
 )
 
-// watchSize ends a job whose two streams together outgrow the capture limit; the
-// quota of each log does so where one alone does. They cannot outgrow it before one of
-// them has half of what is left, so that is what it waits for: it looks a few times,
-// however much is written.
+// watchSize stops a job whose two streams together exceed the capture limit. The
+// quota of each log covers a single stream. Both together cannot exceed the limit before
+// one of them has grown by half of the remaining bytes. Waiting for that keeps the number
+// of checks small.
 func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
-	at := map[messages.Stream]int64{messages.Stdout: 0, messages.Stderr: 0} // those that still grow
+	at := map[messages.Stream]int64{messages.Stdout: 0, messages.Stderr: 0} // sizes of the streams that may still grow
 	for len(at) > 0 && ctx.Err() == nil {
 		left, err := s.left(ctx, id, at)
 		switch {
@@ -32,7 +32,8 @@ func (s *Session) watchSize(ctx context.Context, id messages.JobID) {
 	}
 }
 
-// left is how much the streams of a job may still grow; at learns their sizes.
+// left returns how many bytes the streams of a job may still grow, and stores their sizes
+// in at.
 func (s *Session) left(ctx context.Context, id messages.JobID, at map[messages.Stream]int64) (int64, error) {
 	job, err := s.o.Host.Job(ctx, id)
 	if err != nil {
@@ -48,8 +49,8 @@ func (s *Session) left(ctx context.Context, id messages.JobID, at map[messages.S
 	return left, nil
 }
 
-// firstBeyond waits until one of the streams has more than so many bytes more, or ends;
-// it names those that have ended.
+// firstBeyond waits until one of the streams has grown by more than more bytes, or has
+// ended. It returns the streams that have ended.
 func (s *Session) firstBeyond(ctx context.Context, id messages.JobID, at map[messages.Stream]int64, more int64) []messages.Stream {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -73,5 +74,5 @@ func (s *Session) firstBeyond(ctx context.Context, id messages.JobID, at map[mes
 	return ended
 }
 
-// isOver says of an error that a wait was given up, since another has ended.
+// isOver reports whether a wait was cancelled because another one has returned.
 func isOver(err error) bool { return errors.Is(err, context.Canceled) }
