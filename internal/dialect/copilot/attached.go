@@ -10,17 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// attached is a shell of the session's own. Guarded by the mutex of the session.
+// attached is an attached shell. The session's mutex guards it.
 type attached struct {
 	id       string
-	session  messages.SessionID // the live shell; "": each command has a process of its own
-	ready    bool               // it was given its init
+	session  messages.SessionID // the live shell; "": each command has its own process
+	ready    bool               // its init was run
 	commands int
 	last     *execution
 }
 
-// open gives the shell of an id: the one that is there, or a new one. An idle one goes
-// if there are too many; nil: there is no room. Called with s.mu.
+// open returns the shell of an id, or opens one. It closes an idle shell if there are too
+// many; nil: none is idle. The caller holds s.mu.
 func (s *Session) open(id string) *attached {
 	if sh := s.shells[id]; sh != nil {
 		return sh
@@ -29,14 +29,14 @@ func (s *Session) open(id string) *attached {
 		return nil
 	}
 	sh := &attached{id: id}
-	if s.can.TTYSupport { // a name that is never used again: the one before may still be closing
+	if s.can.TTYSupport { // names are never reused: the previous shell may still be closing
 		sh.session = messages.SessionID("copilot-" + strings.ToLower(ulid.Make().String()))
 	}
 	s.shells[id] = sh
 	return sh
 }
 
-// reclaim closes the shell that has been idle for longest. Called with s.mu.
+// reclaim closes the shell that has been idle longest. The caller holds s.mu.
 func (s *Session) reclaim() bool {
 	for _, e := range s.order {
 		if sh := s.shells[e.id]; e.ended && sh != nil && sh.last == e {
@@ -48,7 +48,7 @@ func (s *Session) reclaim() bool {
 	return false
 }
 
-// drop takes a shell out of the table and remembers why. Called with s.mu.
+// drop removes a shell from the table and remembers the reason. The caller holds s.mu.
 func (s *Session) drop(sh *attached, why Reason) {
 	delete(s.shells, sh.id)
 	end := Shutdown{ShellID: sh.id, Reason: why, At: s.options.Now()}
@@ -58,8 +58,8 @@ func (s *Session) drop(sh *attached, why Reason) {
 	s.remember(end)
 }
 
-// restore puts back a shell that was dropped and whose end was refused, unless another has
-// its id by now.
+// restore puts back a dropped shell that could not be closed, unless another one has its
+// id.
 func (s *Session) restore(sh *attached, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Session) remember(end Shutdown) {
 	s.shutdowns = s.shutdowns[max(0, len(s.shutdowns)-mostShutdowns):]
 }
 
-// shut ends what is left of a shell that was dropped: all that it has started.
+// shut stops a dropped shell with its process tree.
 func (s *Session) shut(ctx context.Context, sh *attached) error {
 	var err error
 	switch {
@@ -96,7 +96,7 @@ func (s *Session) shut(ctx context.Context, sh *attached) error {
 	return err
 }
 
-// closeBeside shuts a shell for which no call waits.
+// closeBeside shuts a shell in the background.
 func (s *Session) closeBeside(sh *attached) {
 	s.options.Beside.Go(func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(s.ctx), closeTime)
@@ -107,7 +107,7 @@ func (s *Session) closeBeside(sh *attached) {
 	})
 }
 
-// request is the run of a command in a shell; of a detached one sh is nil.
+// request returns the host request for a command; sh is nil for a detached one.
 func (s *Session) request(e *execution, sh *attached, text, dir string) messages.RunCommand {
 	config := s.options.Settings.Shell
 	r := messages.RunCommand{
@@ -133,8 +133,8 @@ func (s *Session) request(e *execution, sh *attached, text, dir string) messages
 	return r
 }
 
-// dirOf is where a detached command begins: where the shell of its id is, if there is
-// one.
+// dirOf returns the directory of a detached command: the current one of the shell with its
+// id, or the session's.
 func (s *Session) dirOf(ctx context.Context, sh *attached) string {
 	if sh == nil || sh.session == "" {
 		return s.options.Dir

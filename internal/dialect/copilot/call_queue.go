@@ -7,17 +7,16 @@ import (
 	"sync"
 )
 
-// callQueue has the calls for a shell come one after another, in the order in which they
-// came.
+// callQueue runs the calls for a shell one by one, in order of arrival.
 type callQueue struct {
 	mu      sync.Mutex
-	waiting map[string][]chan struct{} // by id: the first has the turn
+	waiting map[string][]chan struct{} // by shell id; the first has the turn
 }
 
-// errQueue says that too many calls wait for a shell.
+// errQueue means that too many calls wait for a shell.
 var errQueue = errors.New("too many calls wait")
 
-// take waits for the turn of a call. done gives it on. The error is errQueue, or that of
+// take waits for the turn of a call. done passes it on. The error is errQueue, or that of
 // ctx.
 func (t *callQueue) take(ctx context.Context, id string) (done func(), err error) {
 	mine := make(chan struct{}, 1)
@@ -41,7 +40,7 @@ func (t *callQueue) take(ctx context.Context, id string) (done func(), err error
 	}
 }
 
-// leave takes a call out of its queue; the next has the turn, if this one had it.
+// leave removes a call from its queue. If the call had the turn, the next one gets it.
 func (t *callQueue) leave(id string, mine chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,18 +11,18 @@ import (
 	"troupe/messages"
 )
 
-// capture is the output of one command as models read it, made from its log as far as
-// somebody asked: in memory while it is small, else in a file.
+// capture is the output of one command as models read it, converted from its log on demand
+// . It is in memory while small, then in a file.
 type capture struct {
-	work  chan struct{} // held by who reads the log: the host may take long
+	work  chan struct{} // capacity 1; held while the log is read, which may take long
 	clean *artifact.TextCleaner
 	large *artifact.SpillBuffer
 
-	mu      sync.Mutex // never held while the host is asked
-	from    int64      // of the log
-	leaving bool       // it is to be closed by who reads the log
-	closed  bool       // nothing follows
-	gone    bool       // it was shown to its end
+	mu      sync.Mutex // not held during calls of the host
+	from    int64      // offset in the log
+	leaving bool       // close was called; the holder of work closes the file
+	closed  bool       // the output is complete
+	gone    bool       // the output was shown to its end
 }
 
 func (s *Session) newCapture() *capture {
@@ -37,8 +37,8 @@ func (s *Session) newCapture() *capture {
 	return c
 }
 
-// collect takes up what a command has written since, and is what it has written so far.
-// With last nothing follows, and the next look finds nothing.
+// collect adds what the command has written since the last call, and returns all of its
+// output so far. last completes the output; later calls return nothing.
 func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifact.SpillResult, error) {
 	c := e.out
 	select {
@@ -69,7 +69,7 @@ func (s *Session) collect(ctx context.Context, e *execution, last bool) (artifac
 	return c.take(last), nil
 }
 
-// take is what was taken; with last it is cleared. Called by who holds the work.
+// take returns the output so far. With last it clears it. The caller holds work.
 func (c *capture) take(last bool) artifact.SpillResult {
 	r := c.large.Result()
 	if last {
@@ -80,7 +80,7 @@ func (c *capture) take(last bool) artifact.SpillResult {
 	return r
 }
 
-// release gives the work up; what was closed meanwhile is closed now.
+// release releases work, and closes the capture if close was called meanwhile.
 func (c *capture) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,14 +90,14 @@ func (c *capture) release() {
 	<-c.work
 }
 
-// shut is called with c.mu by who holds the work.
+// shut completes the output and closes its file. The caller holds c.mu and work.
 func (c *capture) shut() {
 	c.closed = true
 	_ = c.clean.Close() // never fails
 	c.large.Close()
 }
 
-// close closes the file, if there is one: at once, or behind the read that goes on.
+// close closes the file, if there is one: now, or after the read that is under way.
 func (c *capture) close() {
 	c.mu.Lock()
 	c.leaving = true
@@ -105,7 +105,7 @@ func (c *capture) close() {
 	select {
 	case c.work <- struct{}{}:
 		c.release()
-	default: // who has it sees to it
+	default: // the holder closes it in release
 	}
 }
 
@@ -121,14 +121,14 @@ func (c *capture) readTo(from int64) {
 	c.from = from
 }
 
-// read is how far somebody has read, and whether that is the end.
+// read returns how far the log was read, and whether the output was shown to its end.
 func (c *capture) read() (from int64, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.from, c.gone
 }
 
-// progress are the last lines of a command.
+// progress returns the last lines of a command's output.
 func (s *Session) progress(ctx context.Context, e *execution) string {
 	page, err := s.options.Host.View(ctx, messages.ReadOutput{
 		Job: e.job(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTailLine, Lines: progressLines, Bytes: updateBytes}, Plain: true,

@@ -12,8 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// Read waits for the end of a command, but no longer than the delay, and shows its
-// output.
+// Read waits for the end of a command, at most for the delay, and returns its output
+//
 func (s *Session) Read(ctx context.Context, p ReadParams) (dialect.Result, error) {
 	wait, bad := p.wait()
 	if bad != nil {
@@ -32,7 +32,7 @@ func (s *Session) Read(ctx context.Context, p ReadParams) (dialect.Result, error
 	})
 }
 
-// inTurn does a call for a shell when it has its turn.
+// inTurn runs a call for a shell when its turn has come.
 func (s *Session) inTurn(ctx context.Context, id string, do func() (dialect.Result, error)) (dialect.Result, error) {
 	done, err := s.turns.take(ctx, id)
 	if err != nil {
@@ -42,8 +42,7 @@ func (s *Session) inTurn(ctx context.Context, id string, do func() (dialect.Resu
 	return do()
 }
 
-// wait waits for the end of a command for what is left of a delay, and is the result of
-// what it has written.
+// wait waits for the end of a command, at most for left, and returns what it has written.
 func (s *Session) wait(ctx context.Context, e *execution, delay, left time.Duration, notes ...string) (dialect.Result, error) {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
@@ -57,7 +56,7 @@ func (s *Session) wait(ctx context.Context, e *execution, delay, left time.Durat
 	return s.running(ctx, e, delay, notes...)
 }
 
-// Write gives input to a command that runs on a terminal, and goes on as Read.
+// Write types input at a command on a terminal, then continues as Read.
 func (s *Session) Write(ctx context.Context, p WriteParams) (dialect.Result, error) {
 	wait, bad := p.wait()
 	if bad != nil {
@@ -88,8 +87,8 @@ func (s *Session) write(ctx context.Context, p WriteParams, wait time.Duration) 
 	return s.wait(ctx, e, wait, max(0, wait-s.options.Now().Sub(began)), note)
 }
 
-// typeIn gives bytes to a command, in order. What a program does not read for so long
-// stays where it is: it is told of, and not taken back.
+// typeIn writes input to a command in order. Input that the program does not read in time is
+// not taken back; the note says so.
 func (s *Session) typeIn(ctx context.Context, e *execution, typed []byte, wait time.Duration) (note string, err error) {
 	bounded, stop := context.WithTimeout(ctx, wait)
 	defer stop()
@@ -104,8 +103,8 @@ func (s *Session) typeIn(ctx context.Context, e *execution, typed []byte, wait t
 	return "", nil
 }
 
-// Stop ends a shell with all that it has started, or a detached command. One that
-// is not there is no failure.
+// Stop stops a shell with its process tree, or a detached command. A missing shell
+// is not a failure.
 func (s *Session) Stop(ctx context.Context, p StopParams) (dialect.Result, error) {
 	id := string(p.ShellID)
 	if id == "" {
@@ -140,10 +139,10 @@ func (s *Session) stop(ctx context.Context, id string) (dialect.Result, error) {
 	return missing, nil
 }
 
-// stoppedByAgent is why a detached command was stopped.
+// stoppedByAgent is the reason for stopping a detached command.
 const stoppedByAgent = "stopped by its agent"
 
-// stopDetached ends the job of a detached command: by its keeper, which knows whether a
+// stopDetached stops the job of a detached command. Its keeper does so: it knows whether a
 // process is still the one that it started.
 func (s *Session) stopDetached(ctx context.Context, e *execution) (dialect.Result, error) {
 	s.mu.Lock()
@@ -154,7 +153,7 @@ func (s *Session) stopDetached(ctx context.Context, e *execution) (dialect.Resul
 		return s.stopped(e, alreadyGone, statusGone), nil
 	}
 	answer, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
-	if gone(err) && !began { // the host does not know it yet: its call sees that it was stopped
+	if gone(err) && !began { // its own call sees that it was stopped
 		e.abandon()
 		return s.stopped(e, stoppedNow, statusStopped), nil
 	}
@@ -192,13 +191,13 @@ func (s *Session) unstopped(ctx context.Context, id string, err error) (dialect.
 	return failure(fmt.Sprintf(statusError, id, err.Error()), &Details{ShellID: id}), nil
 }
 
-// find gives the command of an id, or the result that says why there is none.
+// find returns the command of an id, or the result that says why there is none.
 func (s *Session) find(id, operation, verb string) (*execution, dialect.Result) {
 	s.mu.Lock()
 	e := s.tasks[id]
 	found := e != nil && !e.stopped
 	if found && e.ended && s.shells[id] == nil && !e.detached {
-		_, all := e.out.read() // what a shell has left is shown once
+		_, all := e.out.read() // the rest of a closed shell's output is shown once
 		found = !all
 	}
 	s.mu.Unlock()
@@ -208,7 +207,8 @@ func (s *Session) find(id, operation, verb string) (*execution, dialect.Result) 
 	return s.missing(id, operation, verb)
 }
 
-// missing says why there is no shell of an id, and counts it.
+// missing returns the result for a shell that does not exist, and counts it
+//
 func (s *Session) missing(id, operation, verb string) (*execution, dialect.Result) {
 	s.mu.Lock()
 	var last *Shutdown
@@ -230,14 +230,14 @@ func (s *Session) missing(id, operation, verb string) (*execution, dialect.Resul
 	return nil, failure(joined(m.Text, s.active()), &Details{ShellID: id, Telemetry: fields})
 }
 
-// count adds to a counter.
+// count increments a counter.
 func (s *Session) count(operation, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[operation+"/"+what]++
 }
 
-// Counts are how often each operation met each category and status, by
+// Counts returns how often each operation met each category and status, by
 // "operation/category".
 func (s *Session) Counts() map[string]int64 {
 	s.mu.Lock()
@@ -249,7 +249,7 @@ func (s *Session) Counts() map[string]int64 {
 	return counts
 }
 
-// active lists the shells that can be named.
+// active lists the shells that a call can name.
 func (s *Session) active() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

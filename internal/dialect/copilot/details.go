@@ -8,7 +8,7 @@ import (
 	"troupe/internal/artifact"
 )
 
-// Details are what a result has beside its text.
+// Details holds the structured part of a result.
 type Details struct {
 	ShellID        string `json:"shellId,omitempty"`
 	Status         Status `json:"status,omitempty"`
@@ -17,20 +17,20 @@ type Details struct {
 	ExecutionMode  string `json:"executionMode,omitempty"`
 	AttachmentMode string `json:"attachmentMode,omitempty"`
 	LogPath        string `json:"logPath,omitempty"`
-	// Of the output so far. The path is there if the text has only a preview of it.
+	// The output so far. The path is set if the text has only a preview.
 	OutputBytes         int64  `json:"outputBytes"`
 	LargeOutputFilePath string `json:"largeOutputFilePath,omitempty"`
-	OutputTail          string `json:"outputTail,omitempty"` // its last characters, if it is large
-	// HiddenFromUser says that the text is for the model alone.
+	OutputTail          string `json:"outputTail,omitempty"` // the last characters of a large output
+	// HiddenFromUser means that the text is for the model alone.
 	HiddenFromUser bool `json:"hiddenFromUser,omitempty"`
-	// Telemetry are fields of ours for counters; no text of a command is in them.
+	// Telemetry holds troupe's fields for counters. They contain no command text.
 	Telemetry map[string]string `json:"telemetry,omitempty"`
 }
 
-// Status is where a task stands.
+// Status is the state of a task.
 type Status string
 
-// The statuses. Idle is that of agents that wait, which a host announces.
+// The statuses. StatusIdle is for waiting agents, which a host announces.
 const (
 	StatusRunning   Status = "running"
 	StatusCompleted Status = "completed"
@@ -39,7 +39,7 @@ const (
 	StatusIdle      Status = "idle"
 )
 
-// LargeText is what is shown of an output: all of it, or where it is and how it begins.
+// LargeText returns what is shown of an output: all of it, or its path and its beginning.
 func LargeText(out artifact.SpillResult) string {
 	switch {
 	case !out.Large:
@@ -50,7 +50,7 @@ func LargeText(out artifact.SpillResult) string {
 	return fmt.Sprintf(textLarge, Size(out.Bytes), out.File.Path, artifact.LargeHead, out.Head)
 }
 
-// Size writes a number of bytes, in units of 1024 with one decimal.
+// Size formats a number of bytes in units of 1024, with one decimal.
 func Size(n int64) string {
 	switch {
 	case n < 1<<10:
@@ -61,7 +61,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// output tells of an output in the details.
+// output fills in the details of an output.
 func (d *Details) output(out artifact.SpillResult) {
 	d.OutputBytes = out.Bytes
 	if out.Large {
@@ -72,7 +72,7 @@ func (d *Details) output(out artifact.SpillResult) {
 	}
 }
 
-// joined puts the parts of a result under each other, without those that are empty.
+// joined joins the non-empty parts of a result with newlines.
 func joined(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
@@ -83,7 +83,7 @@ func joined(parts ...string) string {
 	return strings.Join(kept, "\n")
 }
 
-// spoken are seconds, as texts have them.
+// spoken formats a duration in seconds for texts.
 func spoken(d time.Duration) string {
 	if d < time.Second {
 		return number(float64(d.Round(100*time.Millisecond)) / float64(time.Second))
@@ -91,11 +91,12 @@ func spoken(d time.Duration) string {
 	return number(float64(d / time.Second))
 }
 
-// mostKept is how much of the text of a command, and of its description, is kept for
-// lists: a text may have 16 MiB, and there may be more than a hundred of them.
+// mostKept bounds the text and the description of a command that are kept for lists, in
+// bytes. A text may have 16 MiB, and there may be more than a hundred.
 const mostKept = 16 << 10
 
-// kept is the beginning of a text, in whole runes. What is kept does not hold the rest.
+// kept returns the beginning of a text, in whole runes. It is a copy, so that the rest can
+// be freed.
 func kept(text string) string {
 	if len(text) <= mostKept {
 		return text
@@ -103,7 +104,7 @@ func kept(text string) string {
 	return strings.ToValidUTF8(strings.Clone(text[:mostKept]), "") + "…"
 }
 
-// preview is the first line of a command, cut.
+// preview returns the first line of a command, cut to 120 characters.
 func preview(command string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
 	if runes := []rune(line); len(runes) > 120 {

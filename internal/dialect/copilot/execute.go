@@ -15,11 +15,11 @@ import (
 	"troupe/messages"
 )
 
-// initTime is how long a shell may take to be set up.
+// initTime bounds the setup of a shell.
 const initTime = 60 * time.Second
 
-// Execute runs a command: until it has ended, or goes on in the background. If ctx ends
-// first, the whole shell is shut down.
+// Execute runs a command until it has ended or is in the background. If ctx ends first, the
+// whole shell is shut down.
 func (s *Session) Execute(ctx context.Context, p ExecuteParams, update func(dialect.Result)) (dialect.Result, error) {
 	if bad := p.Check(); bad != nil {
 		return failure(bad.Message, nil), nil
@@ -59,7 +59,7 @@ func (s *Session) Execute(ctx context.Context, p ExecuteParams, update func(dial
 	return s.sync(ctx, e, sh, p.Wait(s.options.Settings.InitialWait), update)
 }
 
-// freshID is an id that no shell has.
+// freshID returns an id that no shell or task has.
 func (s *Session) freshID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *Session) freshID() string {
 	}
 }
 
-// unqueued is the result of a call that did not get its turn.
+// unqueued returns the result of a call that did not get its turn.
 func (s *Session) unqueued(id string, err error) (dialect.Result, error) {
 	if errors.Is(err, errQueue) {
 		return failure(fmt.Sprintf(statusStart, fmt.Sprintf(whyQueue, id)), nil), nil
@@ -78,7 +78,7 @@ func (s *Session) unqueued(id string, err error) (dialect.Result, error) {
 	return dialect.Result{}, err
 }
 
-// begin puts a command into the tables. If it may not begin, they are as before.
+// begin enters a command in the tables, unless it may not start.
 func (s *Session) begin(ctx context.Context, id string, p ExecuteParams) (*execution, *attached, *dialect.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,8 @@ func (s *Session) begin(ctx context.Context, id string, p ExecuteParams) (*execu
 	return e, sh, nil
 }
 
-// mayBegin is why no command may begin in a shell. Called with s.mu.
+// mayBegin returns the result that says why no command may start in a shell, or nil. The
+// caller holds s.mu.
 func (s *Session) mayBegin(id string) *dialect.Result {
 	names := s.options.Settings.Shell.Tools
 	if s.closed {
@@ -110,7 +111,7 @@ func (s *Session) mayBegin(id string) *dialect.Result {
 	return nil
 }
 
-// enter makes the task of a command, in the place of the one before. Called with s.mu.
+// enter adds the task of a command and replaces the previous one. The caller holds s.mu.
 func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execution {
 	if before := s.tasks[id]; before != nil {
 		before.out.close()
@@ -127,8 +128,8 @@ func (s *Session) enter(ctx context.Context, id string, p ExecuteParams) *execut
 	return e
 }
 
-// prepare gives a live shell its init. It says why that could not be; the shell is of no
-// use then.
+// prepare runs the init of a live shell. why says how it failed; the shell is unusable
+// then.
 func (s *Session) prepare(ctx context.Context, sh *attached) (why string, err error) {
 	init := s.options.Settings.Shell.Init
 	s.mu.Lock()
@@ -155,13 +156,13 @@ func (s *Session) prepare(ctx context.Context, sh *attached) (why string, err er
 	return "", nil
 }
 
-// unstarted is the result of a command that did not begin: its shell is shut down.
+// unstarted returns the result of a command that did not start, and shuts down its shell.
 func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why string, err error) (dialect.Result, error) {
 	if ctx.Err() != nil {
 		return dialect.Result{}, s.abort(ctx, e, sh)
 	}
 	switch {
-	case s.standing(e).stopped: // before it had begun
+	case s.standing(e).stopped: // before the command started
 		why = whyStopped
 	case err != nil:
 		why = err.Error()
@@ -172,7 +173,7 @@ func (s *Session) unstarted(ctx context.Context, e *execution, sh *attached, why
 	return failure(fmt.Sprintf(statusError, e.id, st.why), &Details{ShellID: e.id, Status: StatusFailed, ExitCode: st.exit}), nil
 }
 
-// abort shuts down the shell of a call that was cancelled.
+// abort shuts down the shell of a cancelled call.
 func (s *Session) abort(ctx context.Context, e *execution, sh *attached) error {
 	s.mu.Lock()
 	e.stopped = true
@@ -182,8 +183,8 @@ func (s *Session) abort(ctx context.Context, e *execution, sh *attached) error {
 	return ctx.Err()
 }
 
-// finish takes a command that is over and its shell out of the tables, and closes the
-// shell beside.
+// finish removes an ended command and its shell from the tables, and closes the shell in
+// the background.
 func (s *Session) finish(e *execution, sh *attached, why Reason) {
 	s.mu.Lock()
 	s.forget(e)
@@ -191,7 +192,7 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 	if open {
 		s.drop(sh, why)
 	}
-	again := e.stopped // it may have opened its shell behind whoever closed that
+	again := e.stopped // the command may have opened its shell again after a stop closed it
 	s.mu.Unlock()
 	if open || again {
 		s.closeBeside(sh)
@@ -199,8 +200,8 @@ func (s *Session) finish(e *execution, sh *attached, why Reason) {
 	e.out.close()
 }
 
-// async begins a command in the background and returns at once. within bounds
-// its start; 0: nothing does.
+// async starts a command in the background and returns. within bounds the start; 0:
+// unbounded.
 func (s *Session) async(ctx context.Context, e *execution, sh *attached, within time.Duration) (dialect.Result, error) {
 	r := s.request(e, sh, e.text, s.options.Dir)
 	r.Background = true
@@ -221,14 +222,14 @@ func (s *Session) async(ctx context.Context, e *execution, sh *attached, within 
 }
 
 // closeStopped closes the shell of a command that was stopped before the host knew it, and
-// runs all the same.
+// that has started all the same.
 func (s *Session) closeStopped(e *execution, sh *attached) {
 	if s.standing(e).stopped {
 		s.closeBeside(sh)
 	}
 }
 
-// replaced says that the shell of a command was made anew for it.
+// replaced returns a note if the command got a new shell because the old one had ended.
 func replaced(job messages.Job) string {
 	if job.HasFlag(messages.FlagReplaced) {
 		return noteReplaced
@@ -236,7 +237,7 @@ func replaced(job messages.Job) string {
 	return ""
 }
 
-// inBackground has a command go on without its call. The details are those of now.
+// inBackground moves a command to the background and returns its details.
 func (s *Session) inBackground(e *execution, job messages.Job, byPerson bool) *Details {
 	s.mu.Lock()
 	e.started, e.background, e.promoted, e.record, e.text = true, true, byPerson, job, ""
@@ -246,7 +247,7 @@ func (s *Session) inBackground(e *execution, job messages.Job, byPerson bool) *D
 	return d
 }
 
-// detachedNow counts the detached commands that run. Called with s.mu.
+// detachedNow returns the number of running detached commands. The caller holds s.mu.
 func (s *Session) detachedNow() int {
 	n := 0
 	for _, e := range s.order {
@@ -257,8 +258,8 @@ func (s *Session) detachedNow() int {
 	return n
 }
 
-// detach begins a command on its own: the job's keeper writes its log and its
-// pid file. A shell of the id is released.
+// detach starts a detached command. Its keeper writes its log and its pid file. An
+// attached shell with the same id is closed.
 func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (dialect.Result, error) {
 	s.mu.Lock()
 	sh := s.shells[id]
@@ -286,7 +287,7 @@ func (s *Session) detach(ctx context.Context, id string, p ExecuteParams) (diale
 	r := s.request(e, nil, e.text, dir)
 	r.Detach, r.LogFile, r.OnExit = true, e.logPath, ""
 	job, _, err := s.options.Host.Run(e.life, r, 0, nil)
-	if err == nil && s.standing(e).stopped { // before the host knew it, and it began all the same
+	if err == nil && s.standing(e).stopped { // stopped before the host knew it, but started all the same
 		_, err = s.options.Host.Stop(ctx, messages.StopCommand{Job: e.job(), Grace: grace, Reason: stoppedByAgent})
 		job.Outcome = messages.FailedToStart
 	}

@@ -9,35 +9,35 @@ import (
 	"troupe/messages"
 )
 
-// execution is one command. What can change is guarded by the mutex of its session.
+// execution is one command. The session's mutex guards the fields below abandon.
 type execution struct {
-	id, command, description string // as far as they are kept: mostKept
+	id, command, description string // command and description cut to mostKept
 	digest                   string // of the whole command
 	length                   int
-	text                     string // the whole command, until it has begun
+	text                     string // the whole command, until it has started
 	async, detached          bool
 	logPath                  string
 	uid                      messages.UID
 	began                    time.Time
 	out                      *capture
-	done                     chan struct{}      // closed when it is over
+	done                     chan struct{}      // closed when the command has ended
 	life                     context.Context    //nolint:containedctx // of its run
-	abandon                  context.CancelFunc // ends it: who stops a command may come before the host knows it
+	abandon                  context.CancelFunc // ends life; needed for a stop before the host knows the command
 
-	started    bool // the node knows it
-	background bool // it goes on without its call
+	started    bool // the node knows the command
+	background bool // its call has returned
 	promoted   bool // by a person
-	stopped    bool // by us, on somebody's behalf
+	stopped    bool // by the session, on request
 	ended      bool
-	record     messages.Job // as it was last heard of
+	record     messages.Job // last known record
 	exit       *int
-	failure    string // it ended as no command does by itself
+	failure    string // why it ended abnormally; "": it exited
 	at         time.Time
 }
 
 func (e *execution) job() messages.JobID { return messages.JobID(e.uid) }
 
-// shellState is what can change of an execution, at one time.
+// shellState is a snapshot of the fields of an execution that change.
 type shellState struct {
 	background, promoted, stopped, over bool
 	record                              messages.Job
@@ -53,7 +53,7 @@ func (s *Session) standing(e *execution) shellState {
 	return e.standing()
 }
 
-// standing is called with the mutex of the session.
+// standing returns the state of the command. The caller holds the session's mutex.
 func (e *execution) standing() shellState {
 	now := shellState{
 		background: e.background, promoted: e.promoted, stopped: e.stopped, over: e.ended, record: e.record, exit: e.exit, why: e.failure, at: e.at, status: StatusRunning,
@@ -64,11 +64,11 @@ func (e *execution) standing() shellState {
 	return now
 }
 
-// died says that the shell of a command ended with it.
+// died reports whether the shell of a command ended with the command.
 func (st shellState) died() bool { return st.why != "" || st.record.HasFlag(messages.FlagSessionEnded) }
 
-// watch waits beside all calls for the end of a command in the background: that hangs on
-// the job, and not on somebody's reading.
+// watch waits in the background for the end of a command. The notice depends on the job,
+// not on a read.
 func (s *Session) watch(e *execution) {
 	s.options.Beside.Go(func() {
 		job, err := dialect.WaitEnd(s.ctx, s.options.Host, e.job())
@@ -78,8 +78,8 @@ func (s *Session) watch(e *execution) {
 	})
 }
 
-// ended says that a command is over, once; then its end is told if nobody waits for it
-// . A shell that died with it is closed.
+// ended records the end of a command, once, and sends the notice if the command was in the
+// background. It closes a shell that died with the command.
 func (s *Session) ended(e *execution, job messages.Job, err error) {
 	s.mu.Lock()
 	if e.ended {
@@ -91,7 +91,7 @@ func (s *Session) ended(e *execution, job messages.Job, err error) {
 	if err != nil {
 		e.exit, e.failure = nil, err.Error()
 	}
-	if !s.can.TTYSupport && !e.detached && e.failure != "" { // as a process without a code
+	if !s.can.TTYSupport && !e.detached && e.failure != "" { // as for a process without an exit code
 		one := 1
 		e.exit = &one
 	}
@@ -116,8 +116,8 @@ func (s *Session) ended(e *execution, job messages.Job, err error) {
 	}
 }
 
-// settle asks for the record of a command that was stopped: it may be said a moment
-// later that it has ended.
+// settle waits for the final record of a command that was stopped. The record may arrive a
+// moment later.
 func (s *Session) settle(ctx context.Context, e *execution) {
 	if s.standing(e).over {
 		return
@@ -128,12 +128,12 @@ func (s *Session) settle(ctx context.Context, e *execution) {
 	}
 }
 
-// notifies says whether somebody is told of ends in the background.
+// notifies reports whether notices of ends in the background are sent.
 func (s *Session) notifies() bool {
 	return s.options.Notify != nil && !s.options.Settings.NoNotifications
 }
 
-// forget takes a task out of the tables. Called with s.mu.
+// forget removes a task from the tables. The caller holds s.mu.
 func (s *Session) forget(e *execution) {
 	if s.tasks[e.id] == e {
 		delete(s.tasks, e.id)
@@ -146,8 +146,8 @@ func (s *Session) forget(e *execution) {
 	}
 }
 
-// evict forgets the oldest of too many tasks that are over and whose shells are gone.
-// Called with s.mu.
+// evict forgets the oldest ended tasks without a shell beyond mostEnded. The caller holds
+// s.mu.
 func (s *Session) evict() {
 	var ended []*execution
 	for _, e := range s.order {
@@ -162,7 +162,7 @@ func (s *Session) evict() {
 
 func isCode(err error, code messages.Code) bool { return errors.Is(err, &messages.Error{Code: code}) }
 
-// gone says of an error that what it is about is not there any more.
+// gone reports whether the object of a request no longer exists.
 func gone(err error) bool {
 	return isCode(err, messages.NotFound) || isCode(err, messages.SessionClosedCode) || isCode(err, messages.JobFinished)
 }

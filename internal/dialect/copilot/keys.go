@@ -6,17 +6,16 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// Keys are the keys that input can name. All else in braces is text: a shell has
-// many of them.
+// keys lists the keys that input can name. Other text in braces is literal; shell
+// syntax uses braces a lot.
 var keys = []string{"up", "down", "right", "left", "enter", "backspace"}
 
-// Typed are the bytes of an input, as they are typed at a terminal: the keys that it
-// names, and text whose lines end with the key enter.
+// Typed returns the bytes of an input as typed at a terminal: the named keys, and text
+// whose lines end with the enter key.
 //
-// There are no pauses between them. They are there in the family because a terminal that
-// is written faster than it is read loses what it has no room for; here a piece is only
-// written when the kernel has room, in order, and a line that the terminal would cut is
-// refused.
+// Copilot CLI pauses between pieces, because a terminal loses what it has no room for. Here
+// no pause is needed. A piece is written, in order, when the kernel has room, and a line
+// that the terminal would cut is refused.
 func Typed(input string) []byte {
 	var out []byte
 	for input != "" {
@@ -31,11 +30,11 @@ func Typed(input string) []byte {
 	return out
 }
 
-// key is the key at the beginning of an input that begins with a brace, or that brace.
+// key returns the key at the start of an input that starts with a brace, or the brace.
 func key(input string) (typed []byte, size int) {
 	for _, name := range keys {
 		if strings.HasPrefix(input[1:], name+"}") {
-			typed, _ = shelltext.EncodeKey(name, shelltext.KeyMode{BackspaceBS: true}) // each of them is a key
+			typed, _ = shelltext.EncodeKey(name, shelltext.KeyMode{BackspaceBS: true}) // every name in keys has an encoding
 			return typed, len(name) + 2
 		}
 	}

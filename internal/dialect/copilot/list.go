@@ -11,14 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// List shows the shells and the detached commands.
+// List lists the shells and the detached commands.
 func (s *Session) List(ctx context.Context) (dialect.Result, error) {
 	var texts []string
 	tasks := []Task{}
 	for _, e := range s.all() {
 		s.mu.Lock()
-		st, sh := e.standing(), s.shells[e.id]                                                  // of one moment: the line and the task tell the same
-		if _, read := e.out.read(); st.stopped || st.over && sh == nil && !e.detached && read { // there is nothing more to it
+		st, sh := e.standing(), s.shells[e.id]                                                  // of one moment: the line and the task agree
+		if _, read := e.out.read(); st.stopped || st.over && sh == nil && !e.detached && read { // nothing is left to show
 			s.mu.Unlock()
 			continue
 		}
@@ -52,14 +52,14 @@ func (s *Session) List(ctx context.Context) (dialect.Result, error) {
 	}{tasks}}, nil
 }
 
-// all are the tasks, as they began.
+// all returns the tasks in starting order.
 func (s *Session) all() []*execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.order)
 }
 
-// until is how long a command has run.
+// until returns how long a command has run.
 func (e *execution) until(st shellState, now time.Time) time.Duration {
 	if st.over {
 		now = st.at
@@ -67,7 +67,7 @@ func (e *execution) until(st shellState, now time.Time) time.Duration {
 	return max(0, now.Sub(e.began))
 }
 
-// lookUp is the record of a command: the last one, or as it is now.
+// lookUp returns the current record of a command that runs, or the last known one.
 func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messages.Job {
 	if st.over {
 		return st.record
@@ -79,8 +79,8 @@ func (s *Session) lookUp(ctx context.Context, e *execution, st shellState) messa
 	return job
 }
 
-// unread says whether a command has written something that nobody has read, or has ended
-// and nobody was told.
+// unread reports whether a command has written output that no call has read, or has ended
+// and no call has reported it.
 func unread(e *execution, job messages.Job) bool {
 	from, all := e.out.read()
 	if all {
@@ -94,8 +94,8 @@ func unread(e *execution, job messages.Job) bool {
 	return job.State.Ended()
 }
 
-// task is the view of a command as it stands, without its process. What it prints is
-// looked at later: then of one that has ended all is there.
+// task returns the view of a command without its pid. It reads the progress after st was
+// taken, so that the output of an ended command is complete.
 func (s *Session) task(ctx context.Context, e *execution, st shellState) Task {
 	progress := s.progress(ctx, e)
 	s.mu.Lock()
@@ -114,8 +114,8 @@ func (s *Session) task(ctx context.Context, e *execution, st shellState) Task {
 	return t
 }
 
-// Heard says whether a tool has told of the end of the last command of an id: a host that
-// gives notices to the model leaves out one of that.
+// Heard reports whether a tool has shown the end of an id's last command. A host that gives
+// notices to the model skips the notice then.
 func (s *Session) Heard(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,11 +127,11 @@ func (s *Session) Heard(id string) bool {
 	return all
 }
 
-// promotable says whether a command can be sent to the background: one that is waited
-// for, between its start and its end. Called with the mutex of the session.
+// promotable reports whether a command can be promoted: a call waits for it, and it has
+// started and not ended. The caller holds the session's mutex.
 func (e *execution) promotable() bool { return e.started && !e.ended && !e.background && !e.promoted }
 
-// Tasks are the tasks of the shells, and behind them the host's own.
+// Tasks returns the tasks of the shells, then those of the host.
 func (s *Session) Tasks(ctx context.Context) []Task {
 	tasks := []Task{}
 	for _, e := range s.all() {
@@ -146,7 +146,7 @@ func (s *Session) Tasks(ctx context.Context) []Task {
 	for id, t := range s.host {
 		view := Task{Type: t.Kind, ID: string(id), Description: t.Description, Status: Status(t.State), StartedAt: t.Since}
 		host = append(host, view)
-		if t.Ended { // it was listed once
+		if t.Ended { // it is listed once more after its end
 			delete(s.host, id)
 		}
 	}
@@ -159,8 +159,8 @@ func (s *Session) Tasks(ctx context.Context) []Task {
 	return append(tasks, host...)
 }
 
-// AnnounceTask tells of a task that is the host's own. It is refused if there are too
-// many, or it has the id of one that is there.
+// AnnounceTask adds a task of the host. It fails if there are too many, or if the id is in
+// use.
 func (s *Session) AnnounceTask(t messages.Task) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +177,8 @@ func (s *Session) AnnounceTask(t messages.Task) error {
 	return nil
 }
 
-// UpdateTask changes a task that was announced. One that has ended is forgotten when it
-// was listed once.
+// UpdateTask changes an announced task. A task that has ended is forgotten after Tasks has
+// listed it.
 func (s *Session) UpdateTask(t messages.Task) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +189,8 @@ func (s *Session) UpdateTask(t messages.Task) error {
 	return nil
 }
 
-// Promote sends a task to the background, and says whether it could: a
-// command that a call waits for, once; or a task of the host, if that can.
+// Promote promotes a task and reports whether it could: a command that a
+// call waits for, once, or a task of the host if PromoteAgent can.
 func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	e, can := s.tasks[id], false
@@ -217,12 +217,12 @@ func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// Cancel ends a task as a person does it: without a place in its queue.
+// Cancel stops a task for a person, without waiting for a turn.
 func (s *Session) Cancel(ctx context.Context, id string) (dialect.Result, error) {
 	return s.stop(ctx, id)
 }
 
-// Views are what is remembered of the shells.
+// Views returns what is remembered of the shells.
 func (s *Session) Views() Views {
 	s.mu.Lock()
 	defer s.mu.Unlock()

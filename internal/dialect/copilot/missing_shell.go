@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// mostShutdowns is how many ends of shells are remembered (R-236).
+// mostShutdowns bounds the remembered ends of shells (R-236).
 const mostShutdowns = 100
 
-// Reason is why a shell was shut down.
+// Reason says why a shell was shut down.
 type Reason string
 
 // The reasons.
@@ -21,7 +21,7 @@ const (
 	ReasonCleanup   Reason = "auto-cleanup"
 )
 
-// Shutdown is the end of a shell. The hash is the SHA-256 of its last command's text.
+// Shutdown is the end of a shell. CommandHash is the SHA-256 of its last command's text.
 type Shutdown struct {
 	ShellID       string    `json:"shellId"`
 	Reason        Reason    `json:"reason"`
@@ -36,7 +36,7 @@ func hash(command string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Category is why a shell that was named is not there.
+// Category says why a shell that a call named is missing.
 type Category string
 
 // The categories.
@@ -48,16 +48,16 @@ const (
 	ShellUnknown       Category = "shell_unknown"
 )
 
-// Missing says why a shell that was named is not there.
+// Missing explains why a shell that a call named is missing.
 type Missing struct {
 	Category Category
 	Text     string
-	// Diagnostic has no text of a command in it.
+	// Diagnostic contains no command text.
 	Diagnostic string
 }
 
-// Classify says why the shell id is not there, to who wanted to do what the verb says.
-// last is its last end, nil if none is known; given says that it was once a shell's.
+// Classify explains why the shell id is missing for the operation verb. last is its last
+// end, nil if unknown; given means that a shell had this id.
 func Classify(id, verb string, last *Shutdown, given bool) Missing {
 	switch {
 	case last == nil && given:
@@ -86,7 +86,7 @@ func Classify(id, verb string, last *Shutdown, given bool) Missing {
 	return m
 }
 
-// quoted is an id in a sentence; one that is empty must be seen.
+// quoted returns an id for a sentence, with an empty id made visible.
 func quoted(id string) string {
 	if id == "" {
 		return `""`
@@ -105,7 +105,7 @@ const (
 	alreadyGone      = "already_gone"
 )
 
-// stopStatus is what a stop of a shell that is missing found.
+// stopStatus returns the status of a stop that found no shell.
 func stopStatus(c Category) string {
 	switch c {
 	case ShellStopped:

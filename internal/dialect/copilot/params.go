@@ -10,10 +10,10 @@ import (
 	"troupe/messages"
 )
 
-// MostWait is the longest that a call may wait.
+// MostWait is the longest wait of a call.
 const MostWait = 600 * time.Second
 
-// The bounds of waits.
+// Limits of waits.
 const (
 	defaultWait = 10 * time.Second // a synchronous command (R-191)
 	mostWait    = 600 * time.Second
@@ -27,10 +27,10 @@ const (
 	ModeAsync = "async"
 )
 
-// ShellID names a shell; in JSON it may be a number, too (R-189).
+// ShellID names a shell. JSON may give it as a number (R-189).
 type ShellID string
 
-// UnmarshalJSON takes a string or a whole number.
+// UnmarshalJSON accepts a string or a whole number.
 func (s *ShellID) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err == nil {
@@ -45,11 +45,11 @@ func (s *ShellID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxShellID bounds an id, which is in texts, tables and names of files.
+// maxShellID bounds an id in bytes; it is part of texts, tables and file names.
 const maxShellID = 128
 
-// ExecuteParams are the parameters of the tool that runs a command. Command and
-// Description must be given.
+// ExecuteParams holds the parameters of the tool that runs a command. Command and
+// Description are required.
 type ExecuteParams struct {
 	Command     *string  `json:"command"`
 	Description *string  `json:"description"`
@@ -59,25 +59,25 @@ type ExecuteParams struct {
 	InitialWait *float64 `json:"initial_wait"`
 }
 
-// ReadParams are those of the tool that reads output.
+// ReadParams holds the parameters of the tool that reads output.
 type ReadParams struct {
 	ShellID ShellID  `json:"shellId"`
 	Delay   *float64 `json:"delay"`
 }
 
-// WriteParams are those of the tool that gives input.
+// WriteParams holds the parameters of the tool that writes input.
 type WriteParams struct {
 	ShellID ShellID  `json:"shellId"`
 	Input   string   `json:"input"`
 	Delay   *float64 `json:"delay"`
 }
 
-// StopParams are those of the tool that ends a shell.
+// StopParams holds the parameters of the tool that stops a shell.
 type StopParams struct {
 	ShellID ShellID `json:"shellId"`
 }
 
-// Check says what is wrong with the parameters, in the order of the schema.
+// Check returns the first error in the parameters, in the order of the schema.
 func (p ExecuteParams) Check() *messages.Error {
 	switch {
 	case p.Command == nil:
@@ -101,13 +101,13 @@ func (s ShellID) check() *messages.Error {
 	return nil
 }
 
-// Async says whether the command is in the background from the start, Detached whether
-// it is on its own: that goes with async alone (R-199).
+// Async reports whether the command starts in the background, Detached whether it is
+// detached, which requires async (R-199).
 func (p ExecuteParams) Async() bool    { return p.Mode == ModeAsync }
 func (p ExecuteParams) Detached() bool { return p.Async() && p.Detach }
 
-// Wait is how long the call waits: for its end, or, if it is async, for its start; 0 is
-// for as long as that takes. usual is the least.
+// Wait returns how long the call waits: for the end of the command, or for the start of an
+// async one. 0 is without limit. usual is the minimum.
 func (p ExecuteParams) Wait(usual time.Duration) time.Duration {
 	wait := usual
 	if p.InitialWait != nil {
@@ -119,13 +119,13 @@ func (p ExecuteParams) Wait(usual time.Duration) time.Duration {
 	return wait
 }
 
-// wait is the delay of a read.
+// wait returns the delay of a read.
 func (p ReadParams) wait() (time.Duration, *messages.Error) {
 	d, err := delay(p.Delay)
 	return max(d, leastRead), err
 }
 
-// check is the delay of a write, and what is wrong with it.
+// wait returns the delay of a write, or what is wrong with the parameters.
 func (p WriteParams) wait() (time.Duration, *messages.Error) {
 	if p.Input == "" {
 		return 0, messages.Invalid("input", textEmptyInput)

@@ -10,17 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// What is shown of a command while its call waits.
+// Limits of the output shown while a call waits.
 const (
 	updateBytes = 10 << 10
 	updateEvery = 100 * time.Millisecond
 )
 
-// partialOutput shows what a command has written, from one place at a time, until it is ended.
+// partialOutput shows the output of a command until end, from one goroutine at a time.
 type partialOutput struct {
 	s    *Session
 	e    *execution
-	show func(dialect.Result) // nil: nobody looks
+	show func(dialect.Result) // nil: interim results are not wanted
 
 	stop context.CancelFunc
 	all  sync.WaitGroup
@@ -32,7 +32,7 @@ func (s *Session) newPartial(e *execution, show func(dialect.Result)) *partialOu
 	return &partialOutput{s: s, e: e, show: show, stop: func() {}}
 }
 
-// begin is called when the node knows the command.
+// begin starts to show output. It is called when the node knows the command.
 func (p *partialOutput) begin(ctx context.Context) {
 	if p.show == nil {
 		return
@@ -43,7 +43,7 @@ func (p *partialOutput) begin(ctx context.Context) {
 	p.all.Add(1)
 	p.s.options.Beside.Go(func() {
 		defer p.all.Done()
-		_ = dialect.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // the result has all of it
+		_ = dialect.Live(ctx, p.s.options.Host, p.e.job(), messages.Merged, updateBytes, updateEvery, p.say) // an error loses nothing: the result has the whole output
 	})
 }
 
@@ -56,7 +56,7 @@ func (p *partialOutput) say(page messages.OutputPage) {
 	p.show(dialect.Result{Text: text, Details: &Details{ShellID: p.e.id, Status: StatusRunning, ExecutionMode: InSync, AttachmentMode: Attached, OutputBytes: page.Bytes}})
 }
 
-// end ends the looks. What was written last is shown, too; with that nothing follows.
+// end stops showing output. wrote shows the last output, too.
 func (p *partialOutput) end(ctx context.Context, wrote bool) {
 	if p.show == nil {
 		return

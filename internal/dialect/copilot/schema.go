@@ -31,7 +31,7 @@ func stopSchema() json.RawMessage {
 	return dialect.ObjectSchema(map[string]any{"shellId": shellID(descTheShell)}, "shellId")
 }
 
-// shellID may be a number, too: models take "0" for one.
+// shellID returns the schema of an id, which may be a number: some models pass 0 for "0".
 func shellID(description string) map[string]any {
 	return map[string]any{"type": []string{"string", "integer"}, "description": description}
 }

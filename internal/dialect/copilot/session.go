@@ -14,44 +14,46 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of what a session remembers.
+// Limits of what a session remembers.
 const (
-	mostShells   = 32              // open at a time: each is a process and a terminal
-	mostDetached = 100             // commands that run
-	mostEnded    = 100             // tasks that have ended and whose shells are gone
-	mostCalls    = 64              // that wait for one shell
-	mostTasks    = 256             // of the host
+	mostShells   = 32              // open at a time; each has a process and a terminal
+	mostDetached = 100             // running commands
+	mostEnded    = 100             // ended tasks without a shell
+	mostCalls    = 64              // waiting for one shell
+	mostTasks    = 256             // tasks of the host
 	grace        = 5 * time.Second // from TERM to KILL
-	closeTime    = 2 * grace       // of what is closed beside a call
+	closeTime    = 2 * grace       // limit of a close in the background
 
-	// terminalGrace is that of a shell on a terminal, which the family kills at once
-	// no TERM ends an interactive shell, so that a stop may take all of it.
+	// terminalGrace is the grace of a shell on a terminal, which Copilot CLI kills at once
+	// . No TERM ends an interactive shell, so that a stop may use all of it.
 	terminalGrace = 500 * time.Millisecond
 )
 
-// Options are what a session needs. Host, Beside, Dir and SessionID must be given.
+// Options configures a session. Host, Beside, Dir and SessionID are required.
 type Options struct {
 	Host   dialect.Host
 	Beside dialect.TaskGroup
 	Scope  messages.ScopePath
-	// Dir is the session's directory, Env its caller's environment.
+	// Dir is the session's directory, Env the environment of its caller.
 	Dir       string
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Tools are the names of the tools that the model has; nil: all. Texts name no other
-	// tool for input.
+	// Tools lists the tools that the model has; nil: all. Texts mention the input tool only
+	// if it is among them.
 	Tools []string
-	// Files is where large outputs go; nil: nowhere. It is closed with the session.
+	// Files holds the large outputs; nil: they get no file. The session closes it.
 	Files *artifact.Dir
-	// Protected are the processes that no command may end.
+	// Protected lists the processes that no command may kill.
 	Protected shelltext.Protected
-	// IDs gives the ids of shells to all sessions of a process; nil: this one has its own.
+	// IDs counts the shell ids of all sessions of a process; nil: the session has its own
+	// counter.
 	IDs *Counter
-	// Notify is told of ends in the background, once each; nil: nobody is.
+	// Notify receives the end of each command in the background once; nil: notices
+	// are off.
 	Notify func(Notice)
-	// PromoteAgent lets a task go on in the background that is the host's own, and says
-	// whether that could be done; nil: none can.
+	// PromoteAgent promotes a task of the host and reports whether it could; nil: the
+	// host's tasks cannot be promoted.
 	PromoteAgent func(ctx context.Context, id messages.TaskID) (bool, error)
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -70,7 +72,7 @@ func (c *Counter) take() string {
 	return strconv.Itoa(c.next - 1)
 }
 
-// gave says whether an id was once given.
+// gave reports whether an id was given out.
 func (c *Counter) gave(id string) bool {
 	n, err := strconv.Atoi(id)
 	c.mu.Lock()
@@ -89,15 +91,15 @@ type Session struct {
 
 	mu        sync.Mutex
 	closed    bool
-	shells    map[string]*attached  // sessions: those that are open
-	tasks     map[string]*execution // the last of each id
-	order     []*execution          // as they began
+	shells    map[string]*attached  // open shells by id
+	tasks     map[string]*execution // last task of each id
+	order     []*execution          // in starting order
 	shutdowns []Shutdown
 	counts    map[string]int64
 	host      map[messages.TaskID]messages.Task
 }
 
-// New makes a session. Close must follow.
+// New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	if o.IDs == nil {
@@ -113,11 +115,11 @@ func New(o Options) *Session {
 	return s
 }
 
-// Capabilities are those of the session's backend.
+// Capabilities returns those of the session's backend.
 func (s *Session) Capabilities() Capabilities { return s.can }
 
-// ToolConfig is what the parts of an agent's session share: the first that asks for the
-// suite makes it. It is safe for concurrent use.
+// ToolConfig shares one Session between the parts of an agent's session; the first use
+// makes it. It is safe for concurrent use.
 type ToolConfig struct {
 	Options Options
 
@@ -125,14 +127,14 @@ type ToolConfig struct {
 	suite *Session
 }
 
-// Suite is the session of the config. Whoever made the config closes it.
+// Suite returns the session of the config. The owner of the config closes it.
 func (c *ToolConfig) Suite() *Session {
 	c.once.Do(func() { c.suite = New(c.Options) })
 	return c.suite
 }
 
-// Close ends all attached shells, leaves detached commands, and removes the files of
-// large outputs unless they are to be kept.
+// Close stops all attached shells, leaves detached commands running, and removes the files
+// of large outputs unless they are to be kept.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -154,8 +156,8 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(err, s.options.Files.Close())
 }
 
-// Tools are the tools of the model: that for input is there if the backend can take
-// some.
+// Tools returns the tools of the model. The input tool is among them if the backend
+// supports input.
 func (s *Session) Tools() []dialect.Tool {
 	names, shown := s.options.Settings.Shell.Tools, s.descriptions()
 	tools := []dialect.Tool{

@@ -8,32 +8,31 @@ import (
 	"troupe/messages"
 )
 
-// Settings are those of the suite; the zero value is the family's defaults.
+// Settings holds the settings of the suite. The zero value has the defaults of Copilot CLI.
 type Settings struct {
 	// Shell is the shell config; the zero value: Bash(false).
 	Shell Config
-	// SpawnBackend is the feature flag SHELL_SPAWN_BACKEND: without a sandbox each command
-	// is a process of its own, and none has a terminal.
+	// SpawnBackend is the feature flag SHELL_SPAWN_BACKEND. Without a sandbox it gives each
+	// command its own process and no terminal.
 	SpawnBackend bool
 	// NoNotifications turns off notices of ends in the background.
 	NoNotifications bool
-	// InitialWait is how long a synchronous command is waited for (10 s); calls can only
-	// ask for more.
+	// InitialWait bounds the wait for a synchronous command (10 s). Calls can only ask for
+	// more.
 	InitialWait time.Duration
-	// DetachedDir and DetachedName are where the logs of detached commands go: "" are the
-	// temporary directory of the caller's environment, and copilot-detached.
+	// DetachedDir and DetachedName place the logs of detached commands. "" are the
+	// temporary directory of the caller's environment and copilot-detached.
 	DetachedDir, DetachedName string
-	// PassEnv are names of variables that commands inherit although they look like
-	// secrets.
+	// PassEnv names variables that commands inherit although they look like secrets.
 	PassEnv []string
-	// OnExit is what becomes of processes that a command leaves behind; "": its shell
-	// keeps them, and they end with it.
+	// OnExit says what happens to the leftovers of a command; "": its shell keeps them, and
+	// they end with it.
 	OnExit messages.OnExit
 	// Quota bounds the output of a job; the zero value is the node's default.
 	Quota messages.Quota
 }
 
-// withDefaults fills in what was left out.
+// withDefaults fills in the defaults.
 func (s Settings) withDefaults(env []string) Settings {
 	if s.Shell.Kind == "" {
 		s.Shell = Bash(false)
@@ -55,7 +54,7 @@ func (s Settings) withDefaults(env []string) Settings {
 
 func isPager(name string) bool { return strings.HasSuffix(name, "PAGER") || name == "LESS" }
 
-// keepFiles says whether the files of large outputs stay behind the session.
+// keepFiles reports whether the files of large outputs remain after the session.
 func keepFiles(env []string) bool {
 	return shelltext.Value(env, "TROUPE_KEEP_TEMP_FILES") == "true" || shelltext.Value(env, "COPILOT_KEEP_TEMP_FILES") == "true"
 }

@@ -9,16 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// Task is one task as lists of a session's background work show it (R-201).
+// Task is one task in a list of a session's background work (R-201).
 type Task struct {
-	Type        string     `json:"type"` // "shell"; what the host calls its own
+	Type        string     `json:"type"` // "shell", or the host's own type
 	ID          string     `json:"id"`
 	Description string     `json:"description"`
 	Status      Status     `json:"status"`
 	StartedAt   time.Time  `json:"startedAt"`
 	CompletedAt *time.Time `json:"completedAt,omitempty"`
 
-	// Of a shell's.
+	// Only for tasks of shells.
 	Command                string `json:"command,omitempty"`
 	LogPath                string `json:"logPath,omitempty"`
 	PID                    int    `json:"pid,omitempty"`
@@ -36,16 +36,16 @@ const (
 	Background = "background"
 )
 
-// Views are what a session remembers of its shells, by their ids (R-202).
+// Views lists the ids of what a session remembers of its shells (R-202).
 type Views struct {
-	Sessions                   []string   `json:"sessions"`                   // shells that are open
-	CurrentExecutions          []string   `json:"currentExecutions"`          // … in which a command runs, or has ended last
-	DetachedSessions           []string   `json:"detachedSessions"`           // whose command is detached
-	RetainedAttachedShellTasks []string   `json:"retainedAttachedShellTasks"` // that have ended: async, out of time or promoted
-	RecentShutdowns            []Shutdown `json:"recentShutdowns"`            // the last one last
+	Sessions                   []string   `json:"sessions"`                   // open shells
+	CurrentExecutions          []string   `json:"currentExecutions"`          // open shells with a running or an ended command
+	DetachedSessions           []string   `json:"detachedSessions"`           // shells whose command is detached
+	RetainedAttachedShellTasks []string   `json:"retainedAttachedShellTasks"` // ended background commands: async, timed out or promoted
+	RecentShutdowns            []Shutdown `json:"recentShutdowns"`            // newest last
 }
 
-// Listed is what the list shows of a shell.
+// Listed is what the list shows of one shell.
 type Listed struct {
 	ID, Command    string
 	PID            int
@@ -53,14 +53,14 @@ type Listed struct {
 	AttachmentMode string
 	Status         Status
 	Ended          bool
-	Code           *int // of one that has ended; nil: not known
+	Code           *int // exit code after the end; nil: unknown
 	Elapsed        time.Duration
 	Commands       int
 	Unread         bool
-	Why            string // it failed
+	Why            string // why the command failed; "": it did not
 }
 
-// Text are the two lines of a shell.
+// Text renders the two lines of a shell.
 func (l Listed) Text() string {
 	unread, pid := "no", listUnknown
 	if l.Unread {
@@ -73,7 +73,7 @@ func (l Listed) Text() string {
 	return line + "\n" + fmt.Sprintf(listCommand, preview(l.Command))
 }
 
-// standing says where a shell stands.
+// standing renders the state of a shell.
 func (l Listed) standing() string {
 	switch {
 	case !l.Ended:
@@ -86,7 +86,7 @@ func (l Listed) standing() string {
 	return fmt.Sprintf(listEnded, code(l.Code))
 }
 
-// code is an exit code that may not be known.
+// code renders an exit code; nil is unknown.
 func code(n *int) string {
 	if n == nil {
 		return codeUnknown
@@ -94,8 +94,8 @@ func code(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// Notice tells that a command in the background has ended (R-238). It is for the model: into a
-// turn that runs at once, else it begins one. Short is for people.
+// Notice reports the end of a command in the background (R-238). Text is for the model: it
+// joins the current turn, or starts one. Short is for people.
 type Notice struct {
 	Type        string `json:"type"`
 	ShellID     string `json:"shellId"`
@@ -111,7 +111,8 @@ const (
 	NoticeDetachedCompleted = "shell_detached_completed"
 )
 
-// noticeOf makes the notice of an end; named is the description, or the command.
+// noticeOf makes the notice of an end. It names the command by its description, or else by
+// its text.
 func noticeOf(id, description, command string, exit *int, detached bool, tools ToolNames) Notice {
 	n := Notice{Type: NoticeCompleted, ShellID: id, ExitCode: exit, Description: description}
 	named, done, exited, how := cmp.Or(description, preview(command)), noticeDone, noticeExit, tools.Read
@@ -126,8 +127,8 @@ func noticeOf(id, description, command string, exit *int, detached bool, tools T
 	return n
 }
 
-// outcome says how a job ended: its exit code, if it has one of its own, or why it has
-// none.
+// outcome returns the exit code of a job that has one of its own, or else the reason why it
+// has none.
 func outcome(job messages.Job) (exit *int, why string) {
 	switch job.Outcome {
 	case messages.Exited:
@@ -147,7 +148,7 @@ func outcome(job messages.Job) (exit *int, why string) {
 	return nil, whyLost
 }
 
-// statusOf is the status of a job that has ended.
+// statusOf returns the status of a job that has ended.
 func statusOf(job messages.Job, stopped bool) Status {
 	switch {
 	case stopped, job.Outcome == messages.Cancelled:

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// ShutdownOptions say what is shut down. Without Force and with a SessionID it is
-// nothing: the shells belong to an agent's session that goes on.
+// ShutdownOptions selects what is shut down. With a SessionID and without Force that is
+// nothing: the shells belong to an agent's session that continues.
 type ShutdownOptions struct {
 	Force     bool
 	SessionID string
 }
 
-// Shutdown closes all attached shells, and leaves what is detached.
+// Shutdown closes all attached shells and leaves detached commands running.
 func (s *Session) Shutdown(ctx context.Context, o ShutdownOptions) error {
 	if !o.Force && o.SessionID != "" {
 		return nil
@@ -24,12 +24,12 @@ func (s *Session) Shutdown(ctx context.Context, o ShutdownOptions) error {
 	return s.closeShells(ctx, ReasonStopped, func(*attached) bool { return true })
 }
 
-// ShutdownIdle closes the attached shells in which nothing runs.
+// ShutdownIdle closes the attached shells without a running command.
 func (s *Session) ShutdownIdle(ctx context.Context) error {
 	return s.closeShells(ctx, ReasonCleanup, func(sh *attached) bool { return sh.last.ended })
 }
 
-// closeShells closes those that which chooses, all at a time; it is called with s.mu.
+// closeShells closes the chosen shells in parallel. It calls which with s.mu held.
 func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attached) bool) error {
 	s.mu.Lock()
 	var chosen []*attached
@@ -58,8 +58,8 @@ func (s *Session) closeShells(ctx context.Context, why Reason, which func(*attac
 	return errors.Join(errs...)
 }
 
-// WaitForActiveShells waits until nothing runs in an attached shell, at most for so long,
-// and at most 600 s. It says whether that came.
+// WaitForActiveShells waits until no command runs in an attached shell, at most most and at
+// most 600 s. It reports whether that was reached.
 func (s *Session) WaitForActiveShells(ctx context.Context, most time.Duration) bool {
 	ctx, stop := context.WithTimeout(ctx, min(most, mostWait))
 	defer stop()
@@ -80,12 +80,12 @@ func (s *Session) WaitForActiveShells(ctx context.Context, most time.Duration) b
 	}
 }
 
-// canWrite says whether the model can give input.
+// canWrite reports whether the model can write input.
 func (s *Session) canWrite() bool {
 	return s.can.TerminalInput && (s.options.Tools == nil || slices.Contains(s.options.Tools, s.options.Settings.Shell.Tools.Write))
 }
 
-// descriptions are those of the tools.
+// descriptions returns the descriptions of the tools.
 func (s *Session) descriptions() ToolNames {
 	execute := descExecute
 	if !s.can.TTYSupport {

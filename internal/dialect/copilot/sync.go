@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// sync runs a command and waits for its end so long; then, or when a person says so, it
-// goes on in the background.
+// sync runs a command and waits for its end. After wait, or when a person promotes it, the
+// command continues in the background.
 func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait time.Duration, update func(dialect.Result)) (dialect.Result, error) {
 	r := s.request(e, sh, e.text, s.options.Dir)
 	r.PromoteAfter = wait
@@ -47,8 +47,8 @@ func (s *Session) sync(ctx context.Context, e *execution, sh *attached, wait tim
 	return result, err
 }
 
-// goesOn is the result of a command that the call waits for no longer. A person has
-// moved it if somebody said so here, it was promoted to stay, or it is early.
+// goesOn returns the result of a promoted command. A person has promoted it if Promote was
+// called, the job is kept, or the wait was not over.
 func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Job, wait time.Duration, early bool) (dialect.Result, error) {
 	s.mu.Lock()
 	byPerson := e.promoted || job.HasFlag(messages.FlagKept) || early
@@ -65,15 +65,14 @@ func (s *Session) goesOn(ctx context.Context, e *execution, job messages.Job, wa
 	return dialect.Result{Text: joined(replaced(job), fmt.Sprintf(statusMoved, e.id, notice)), Details: d}, nil
 }
 
-// running is the result of a look at a command that still runs, or has ended just
-// now.
+// running returns the result for a command that still runs, or has just ended.
 func (s *Session) running(ctx context.Context, e *execution, waited time.Duration, notes ...string) (dialect.Result, error) {
 	out, err := s.collect(ctx, e, false)
 	if err != nil {
 		return s.unreadable(ctx, err)
 	}
 	st := s.standing(e)
-	if st.over { // by now
+	if st.over { // ended meanwhile
 		return s.completed(ctx, e, false, notes...)
 	}
 	text, d := LargeText(out), s.details(e, st.record)
@@ -88,8 +87,8 @@ func (s *Session) running(ctx context.Context, e *execution, waited time.Duratio
 	return dialect.Result{Text: joined(append(append([]string{text}, notes...), replaced(st.record), status)...), Details: d}, nil
 }
 
-// hint says what can be done with a command that still runs. Input is only spoken of
-// where it can be given.
+// hint returns what the model can do with a running command. It mentions input only where
+// input is possible.
 func (s *Session) hint(output bool) string {
 	n := s.options.Settings.Shell.Tools
 	text := hintSilent
@@ -104,7 +103,7 @@ func (s *Session) hint(output bool) string {
 	return fmt.Sprintf(text, n.Read, n.Write, n.Stop)
 }
 
-// completed is the result of a command that is over, with what is left of its output.
+// completed returns the result of a command that has ended, with the rest of its output.
 func (s *Session) completed(ctx context.Context, e *execution, inTime bool, notes ...string) (dialect.Result, error) {
 	out, err := s.collect(ctx, e, true)
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Session) completed(ctx context.Context, e *execution, inTime bool, note
 	return dialect.Result{Text: text, IsError: failed, Details: d}, nil
 }
 
-// unreadable is the result of a look at an output that could not be had.
+// unreadable returns the result for an output that cannot be read.
 func (s *Session) unreadable(ctx context.Context, err error) (dialect.Result, error) {
 	if ctx.Err() != nil {
 		return dialect.Result{}, ctx.Err()
@@ -137,7 +136,7 @@ func (s *Session) unreadable(ctx context.Context, err error) (dialect.Result, er
 	return failure(joined(progressBad, err.Error()), nil), nil
 }
 
-// details are those of a command as it stands.
+// details returns the current details of a command.
 func (s *Session) details(e *execution, job messages.Job) *Details {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *Session) details(e *execution, job messages.Job) *Details {
 	return d
 }
 
-// mode is the executionMode. Called with the mutex of the session.
+// mode returns the executionMode. The caller holds the session's mutex.
 func (e *execution) mode() string {
 	if e.background || e.async {
 		return Background

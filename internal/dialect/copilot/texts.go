@@ -1,13 +1,13 @@
 package copilot
 
-// What this dialect says to models and people, each sentence once. What a requirement
-// has word for word stands first.
+// The texts of this dialect for models and people, each once. The texts that a requirement
+// quotes verbatim stand first.
 const (
 	textTooLarge = "Output too large"
 	textMoved    = "moved to background"
 )
 
-// What is wrong with parameters.
+// Invalid parameters.
 const (
 	textMissing      = "%s is required"
 	textEmptyCommand = "The command is empty. Give the command to run."
@@ -19,7 +19,7 @@ const (
 	textNoID         = "The shellId is empty. Name the shell to stop."
 )
 
-// The status lines: ours, in angle brackets, at the end of a result.
+// The status lines at the end of a result, in angle brackets. No requirement quotes them.
 const (
 	statusExit       = "<exited with exit code %d>"
 	statusCompleted  = "<command with id %s completed with exit code %s>"
@@ -38,7 +38,7 @@ const (
 	statusStart      = "<the command was not started: %s>"
 )
 
-// The hints of a command that still runs. The first names are those of its tools.
+// Hints for a running command. The arguments are the names of its tools.
 const (
 	hintOutput   = "If the output shows that it waits for input, use %[2]s to give it some; otherwise use %[1]s to wait on, or %[3]s to stop it."
 	hintSilent   = "It has written nothing: it may wait for input, or still be working. Use %[2]s to give it input, %[1]s to wait on, or %[3]s to stop it."
@@ -57,7 +57,7 @@ const (
 		"Preview (the first %d characters):\n%s"
 )
 
-// Shells that are not there.
+// Missing shells.
 const (
 	missStopped   = "The shell with id %s was stopped."
 	missExited    = "The shell with id %s was shut down: its command exited with code %d."
@@ -72,7 +72,7 @@ const (
 	missLine      = "- %s: %s"
 )
 
-// What is done to a shell, as in missUnknown.
+// Operations on a shell, as in missUnknown.
 const (
 	verbRead  = "read"
 	verbWrite = "send input to"
@@ -104,7 +104,7 @@ const (
 	codeUnknown    = "unknown"
 )
 
-// Why a command could not be run, or what else became of it.
+// Why a command could not run, or how else it ended.
 const (
 	whyClosed    = "the session has ended"
 	whyTooMany   = "%d shells are running; stop one first"
@@ -121,7 +121,7 @@ const (
 	noteUntaken  = "Not all of the input was read yet."
 )
 
-// The descriptions of the tools and their parameters.
+// Descriptions of the tools and their parameters.
 const (
 	descExecute = "Runs a command in a %s shell. sync (the default) waits for its end, but no longer than initial_wait: then it goes on in the background. " +
 		"async returns at once; with detach the command goes on when this session ends, and its output goes to a file. " +
