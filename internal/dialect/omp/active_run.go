@@ -106,11 +106,11 @@ type activeRun struct {
 	uid  messages.UID // the run's; a second one where the live shell was refused
 	used *shellUse
 
-	headStop atomic.Bool // it was ended behind its first lines
-	left     atomic.Bool // the call did not wait for its end
-	givenUp  atomic.Bool // its job was cancelled
-	tell     *teller
-	looks    sync.WaitGroup
+	headStop     atomic.Bool // it was ended behind its first lines
+	left         atomic.Bool // the call did not wait for its end
+	jobCancelled atomic.Bool // its job was cancelled
+	updates      *updater
+	looks        sync.WaitGroup
 }
 
 func (f *activeRun) id() messages.JobID {
@@ -134,20 +134,20 @@ func (f *activeRun) is(uid messages.UID, used *shellUse) {
 
 // launch begins a command beside the call. show is told what it writes.
 func (s *Session) launch(ctx context.Context, l launch, show func(string)) *activeRun {
-	f := &activeRun{launch: l, began: s.options.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), tell: &teller{show: show}}
+	f := &activeRun{launch: l, began: s.options.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), updates: &updater{show: show}}
 	f.is(l.req.UID, l.live)
 	ctx, f.cancel = dialect.Within(ctx, s.ctx)
 	s.options.Beside.Go(func() {
-		s.fly(ctx, f)
+		s.runActive(ctx, f)
 		close(f.done)
 	})
 	return f
 }
 
 // fly runs a command; in a process of its own if it cannot have its live shell.
-func (s *Session) fly(ctx context.Context, f *activeRun) {
+func (s *Session) runActive(ctx context.Context, f *activeRun) {
 	known := func(messages.JobID) { s.begun(ctx, f) }
-	if !f.tell.watched() && f.stopAt == 0 && !f.pty { // nobody waits for that, and it costs the host a reply
+	if !f.updates.watched() && f.stopAt == 0 && !f.pty { // nobody waits for that, and it costs the host a reply
 		known = nil
 	}
 	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, window, known)
@@ -185,14 +185,14 @@ func (s *Session) begun(ctx context.Context, f *activeRun) {
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			s.stopBehind(ctx, f, id)
+			s.stopAfterHead(ctx, f, id)
 		})
 	}
-	if f.tell.watched() {
+	if f.updates.watched() {
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // the result has all of it
 		})
 	}
 }
@@ -234,44 +234,44 @@ func (s *Session) wait(ctx context.Context, f *activeRun) settled {
 	}
 }
 
-// teller tells what a command writes, from one place at a time, until it is closed.
-type teller struct {
+// updater tells what a command writes, from one place at a time, until it is closed.
+type updater struct {
 	mu    sync.Mutex
 	show  func(string)
 	last  string
 	ended bool
 }
 
-func (t *teller) say(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.show != nil && !t.ended && text != "" && text != t.last {
-		t.last = text
-		t.show(text)
+func (u *updater) say(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.show != nil && !u.ended && text != "" && text != u.last {
+		u.last = text
+		u.show(text)
 	}
 }
 
 // to changes who is told; nil: nobody is.
-func (t *teller) to(show func(string)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.show = show
+func (u *updater) to(show func(string)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.show = show
 }
 
-func (t *teller) watched() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.show != nil
+func (u *updater) watched() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.show != nil
 }
 
-func (t *teller) latest() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last
+func (u *updater) latest() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.last
 }
 
-func (t *teller) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ended = true
+func (u *updater) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ended = true
 }

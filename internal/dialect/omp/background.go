@@ -20,7 +20,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 	}
 	l, err := s.launchOf(c, shelltext.JobKey(s.options.SessionID, b.ID))
 	if err != nil {
-		s.options.Jobs.told(b)
+		s.options.Jobs.acknowledge(b)
 		s.options.Jobs.finish(b, dialect.Failure(err.Error()))
 		return dialect.Result{}, err
 	}
@@ -32,7 +32,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 		show = func(text string) { c.update(dialect.Result{Text: text, Details: &Details{}}) }
 	}
 	f, promoted := s.launch(ctx, l, show), make(chan struct{})
-	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.options.Jobs.arm(b, func() { s.stopRun(f) })
 	s.options.Beside.Go(func() { s.follow(b, f, promoted) })
 	return s.await(ctx, c, b, f, promoted)
 }
@@ -44,7 +44,7 @@ func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, prom
 	case <-b.settled:
 	case <-promoted:
 	case <-ctx.Done():
-		s.options.Jobs.told(b)
+		s.options.Jobs.acknowledge(b)
 		s.options.Jobs.abort(b)
 		bound := time.NewTimer(hardGrace)
 		defer bound.Stop()
@@ -62,7 +62,7 @@ func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, prom
 		return startResult(b.ID, b.Label, preview, c.timeout, f.notes), nil
 	default:
 	}
-	s.options.Jobs.told(b)
+	s.options.Jobs.acknowledge(b)
 	return b.result, nil
 }
 
@@ -73,7 +73,7 @@ func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	}
 	page, err := s.options.Host.View(ctx, messages.ReadOutput{Job: f.id(), Stream: messages.Merged, View: messages.View{Kind: messages.ViewTail, Bytes: window}, Plain: true})
 	if err != nil {
-		return f.tell.latest()
+		return f.updates.latest()
 	}
 	return page.Text
 }
@@ -82,19 +82,19 @@ func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 func (s *Session) watchInBackground(b *job, f *activeRun) {
 	progress := s.options.Jobs.o.Progress
 	if progress == nil {
-		f.tell.to(nil)
+		f.updates.to(nil)
 		return
 	}
 	record := JobRecord{ID: b.ID, Type: b.Type, Status: JobRunning}
-	was := f.tell.watched()
-	f.tell.to(func(text string) { progress(s.options.Owner, b.ID, asyncResult(dialect.Result{Text: text}, record)) })
+	was := f.updates.watched()
+	f.updates.to(func(text string) { progress(s.options.Owner, b.ID, asyncResult(dialect.Result{Text: text}, record)) })
 	if !was {
 		ctx, stop := dialect.Within(f.asked, s.options.Jobs.ctx)
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
 			defer stop()
-			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.tell.say(p.Text) }) // the result has all of it
+			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // the result has all of it
 		})
 	}
 }
@@ -116,17 +116,17 @@ func (s *Session) follow(b *job, f *activeRun, promoted chan<- struct{}) {
 		}
 		f.job, f.text = job, dialect.Text{Truncated: true} // what is shown is read from the log
 	}
-	e := s.landJob(ctx, b, f)
+	e := s.concludeJob(ctx, b, f)
 	s.options.Jobs.finish(b, e.result())
 }
 
-// landJob is land for a job: what is left in its shell stays, and one whose job was
+// concludeJob is land for a job: what is left in its shell stays, and one whose job was
 // cancelled counts as aborted.
-func (s *Session) landJob(ctx context.Context, b *job, f *activeRun) ended {
+func (s *Session) concludeJob(ctx context.Context, b *job, f *activeRun) ended {
 	used, last := f.shell(), f.job
 	f.is(f.req.UID, nil) // land would keep or drop it
 	s.options.Jobs.know(b, f.id())
-	e := s.land(ctx, f)
+	e := s.conclude(ctx, f)
 	if used == nil {
 		return e
 	}
@@ -138,9 +138,9 @@ func (s *Session) landJob(ctx context.Context, b *job, f *activeRun) ended {
 	return e
 }
 
-// stopFlight gives a command up, whether its call still waits or not.
-func (s *Session) stopFlight(f *activeRun) {
-	f.givenUp.Store(true)
+// stopRun gives a command up, whether its call still waits or not.
+func (s *Session) stopRun(f *activeRun) {
+	f.jobCancelled.Store(true)
 	f.cancel()
 	id := f.id()
 	s.options.Beside.Go(func() {
@@ -167,7 +167,7 @@ func (s *Session) adopted(c *call, f *activeRun) (dialect.Result, error) {
 	if err != nil {
 		return goes, nil
 	}
-	s.options.Jobs.arm(b, func() { s.stopFlight(f) })
+	s.options.Jobs.arm(b, func() { s.stopRun(f) })
 	promoted := make(chan struct{})
 	s.options.Beside.Go(func() {
 		s.follow(b, f, promoted)

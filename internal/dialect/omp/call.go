@@ -192,7 +192,7 @@ func (s *Session) foreground(ctx context.Context, c *call) (dialect.Result, erro
 	if s.wait(ctx, f) == endedSoFar && f.err == nil && !f.job.State.Ended() {
 		return s.adopted(c, f)
 	}
-	return s.answer(ctx, s.land(ctx, f))
+	return s.answer(ctx, s.conclude(ctx, f))
 }
 
 // answer is the result of a command that has ended; of one whose caller has aborted it,

@@ -18,9 +18,9 @@ import (
 // asked for.
 const headReason = "its first lines were all that was asked for"
 
-// stopBehind ends a command as the pipe into head would have: when it writes
+// stopAfterHead ends a command as the pipe into head would have: when it writes
 // more, after its first lines are there. What it does without writing it may do.
-func (s *Session) stopBehind(ctx context.Context, f *activeRun, id messages.JobID) {
+func (s *Session) stopAfterHead(ctx context.Context, f *activeRun, id messages.JobID) {
 	mark := shelltext.LineLimit{Lines: f.stopAt}
 	for from, there := int64(0), false; ; {
 		b, err := s.options.Host.Bytes(ctx, id, messages.Merged, from, copyPiece, true)
@@ -112,8 +112,8 @@ func summary(sum artifact.Summary) Captured {
 	return c
 }
 
-// errEnough ends a copy behind the lines that are wanted.
-var errEnough = errors.New("all lines that were asked for are there")
+// errHeadComplete ends a copy behind the lines that are wanted.
+var errHeadComplete = errors.New("all lines that were asked for are there")
 
 // read writes an output as clean text, its first lines or, with 0, all.
 func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
@@ -122,7 +122,7 @@ func (s *Session) read(ctx context.Context, job messages.Job, stream messages.St
 	if err == nil {
 		err = clean.Close()
 	}
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errHeadComplete) {
 		err = nil
 	}
 	return err
@@ -156,7 +156,7 @@ func (f *firstLines) Write(p []byte) (int, error) {
 	f.sent += int64(len(p))
 	n, err := f.w.Write(p)
 	if err == nil && over {
-		err = errEnough
+		err = errHeadComplete
 	}
 	return n, err
 }
@@ -176,7 +176,7 @@ func (s *Session) shown(f *activeRun, text string, e ended) Captured {
 	if s.minimizes(f, e) {
 		short, info := minimize.Minimize(f.command, text, e.code, s.options.Settings.Minimizer)
 		if info.Changed {
-			f.tell.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, the last one too
+			f.updates.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, the last one too
 			return s.minimized(text, short, info)
 		}
 	}

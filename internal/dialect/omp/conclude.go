@@ -15,7 +15,7 @@ import (
 const lookTime = grace + time.Second
 
 // land makes of a command whose run has returned, or was left, how it ended.
-func (s *Session) land(ctx context.Context, f *activeRun) ended {
+func (s *Session) conclude(ctx context.Context, f *activeRun) ended {
 	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.options.Now().Sub(f.began), notes: f.notes}
 	look := ctx
 	if ctx.Err() != nil || f.left.Load() {
@@ -39,9 +39,9 @@ func (s *Session) land(ctx context.Context, f *activeRun) ended {
 	e.out, e.notes = s.capture(look, f, job, text, e)
 	f.close()
 	if !e.out.Minimized {
-		f.tell.say(e.out.Text)
+		f.updates.say(e.out.Text)
 	}
-	f.tell.close()
+	f.updates.close()
 	s.after(f, e)
 	return e
 }
@@ -83,7 +83,7 @@ func (e ended) refused(err error) ended {
 func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e ended) ended {
 	switch {
 	case f.left.Load() && ctx.Err() == nil:
-		e.how = leftBehind
+		e.how = abandoned
 	case job.Outcome == messages.Exited || job.Outcome == messages.Signaled:
 		e.code = job.Shell
 	case job.Outcome == messages.TimedOut:
@@ -95,7 +95,7 @@ func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e e
 		}
 	case job.Outcome == messages.Cancelled && f.headStop.Load() && job.Cause.Reason == headReason:
 		e.code = 0 // as the end of a pipe that its reader has left
-	case ctx.Err() != nil || s.ctx.Err() != nil || f.givenUp.Load():
+	case ctx.Err() != nil || s.ctx.Err() != nil || f.jobCancelled.Load():
 		e.how = aborted
 	case job.Outcome == messages.Cancelled:
 		e.how, e.why = cancelled, whyCancelled(job.Cause)
@@ -123,7 +123,7 @@ func (s *Session) after(f *activeRun, e ended) {
 	switch e.how {
 	case exited:
 		s.release(f.shell(), keepShell)
-	case leftBehind:
+	case abandoned:
 		s.release(f.shell(), breakShell)
 	default:
 		s.release(f.shell(), dropShell)
@@ -148,7 +148,7 @@ func (s *Session) Execute(ctx context.Context, command string, update func(text 
 	defer end()
 	f := s.launch(ctx, l, update)
 	s.wait(ctx, f)
-	e := s.land(ctx, f)
+	e := s.conclude(ctx, f)
 	if e.how == unstarted {
 		return BashResult{}, errors.New(e.result().Text)
 	}

@@ -18,7 +18,7 @@ type pending struct {
 
 // tell queues the end of a job, unless somebody has told it, is about to, or cancelled it
 // . Called with j.mu.
-func (j *Jobs) tell(b *job) {
+func (j *Jobs) enqueue(b *job) {
 	if j.o.Deliver == nil || b.called || b.acked || b.watched > 0 || b.queued || b.Status == JobRunning || b.Status == JobCancelled {
 		return
 	}
@@ -108,7 +108,7 @@ func (j *Jobs) due() (*pending, time.Duration) {
 func (j *Jobs) attempt(p *pending) {
 	if p.made == nil {
 		made := delivery(p.record, p.job.keep)
-		made.Told = func() bool { return j.toldByTool(p.job) }
+		made.Told = func() bool { return j.shownByTool(p.job) }
 		p.made = &made
 	}
 	ctx, stop := context.WithTimeout(j.ctx, deliverTime)
@@ -127,7 +127,7 @@ func (j *Jobs) attempt(p *pending) {
 	j.o.Log.Warn("the end of a background job could not be told", "job", p.record.ID, "attempt", p.attempt, "error", err)
 }
 
-func (j *Jobs) toldByTool(b *job) bool {
+func (j *Jobs) shownByTool(b *job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return b.tool

@@ -71,7 +71,7 @@ func (s *Session) awaitEnds(ctx context.Context) {
 		ended, err := s.options.Host.Await(asks, messages.WaitJobs{Jobs: ids, Any: true})
 		anew := asks.Err() != nil
 		again()
-		if anew || err == nil && s.hear(ended.Jobs) || s.lookAt(ctx, ids) {
+		if anew || err == nil && s.passEnded(ended.Jobs) || s.lookAt(ctx, ids) {
 			pause = dialect.Backoff{}
 			continue
 		}
@@ -80,19 +80,19 @@ func (s *Session) awaitEnds(ctx context.Context) {
 }
 
 // hear passes on the jobs that have ended, and says whether there are any.
-func (s *Session) hear(jobs []messages.Job) bool {
+func (s *Session) passEnded(jobs []messages.Job) bool {
 	s.ends.mu.Lock()
 	defer s.ends.mu.Unlock()
-	heard := false
+	passed := false
 	for _, job := range jobs {
 		id := messages.JobID(job.UID)
 		if came := s.ends.waiting[id]; came != nil && job.State.Ended() {
 			came <- end{job: job}
 			delete(s.ends.waiting, id)
-			heard = true
+			passed = true
 		}
 	}
-	return heard
+	return passed
 }
 
 // lookAt looks at each job, since one that is not there any more fails the wait for all. It

@@ -199,7 +199,7 @@ func TestR065_TheAnnotationComesFirst(t *testing.T) {
 		"[Command cancelled]\nout":                                        {how: aborted},
 		"[Command timed out after 2.5 seconds]\nout":                      {how: timedOut, timeout: second},
 		"[Command timed out]\nout":                                        {how: timedOut},
-		"[" + strings.ReplaceAll(textHardTimeout, "%s", "7.5") + "]\nout": {how: leftBehind, timeout: second},
+		"[" + strings.ReplaceAll(textHardTimeout, "%s", "7.5") + "]\nout": {how: abandoned, timeout: second},
 		"out": {how: exited},
 	} {
 		e.out = Captured{Text: "out"}

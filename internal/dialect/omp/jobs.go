@@ -155,7 +155,7 @@ func (j *Jobs) finish(b *job, r dialect.Result) {
 	close(b.settled)
 	close(j.changed)
 	j.changed = make(chan struct{})
-	j.tell(b)
+	j.enqueue(b)
 	backgrounded := !b.called && b.Status != JobCancelled
 	record := b.JobRecord
 	j.evict()
@@ -182,7 +182,7 @@ func (j *Jobs) goesOn(b *job) {
 	j.mu.Lock()
 	b.called = false
 	ended := b.Status != JobRunning && b.Status != JobCancelled
-	j.tell(b)
+	j.enqueue(b)
 	record, r := b.JobRecord, b.result
 	j.mu.Unlock()
 	if ended {
@@ -198,7 +198,7 @@ func (j *Jobs) progressed(record JobRecord, r dialect.Result) {
 }
 
 // told says that the call tells the end of its job.
-func (j *Jobs) told(b *job) {
+func (j *Jobs) acknowledge(b *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b.acked, b.tool = true, true

@@ -56,11 +56,11 @@ func startResult(id, label, preview string, t Timeout, notes []string) dialect.R
 		asked := t.Requested
 		d.RequestedTimeoutSeconds = &asked
 	}
-	var told []string
+	var extra []string
 	if clamped := t.Notice(); clamped != "" {
-		told = append(told, clamped)
+		extra = append(extra, clamped)
 	}
-	told = append(told, notes...)
-	text := blocks(strings.TrimRight(preview, " \t\r\n"), strings.Join(told, "\n"), fmt.Sprintf(textJobStarted, id, label)+"\n"+fmt.Sprintf(textJobHow, id))
+	extra = append(extra, notes...)
+	text := blocks(strings.TrimRight(preview, " \t\r\n"), strings.Join(extra, "\n"), fmt.Sprintf(textJobStarted, id, label)+"\n"+fmt.Sprintf(textJobHow, id))
 	return dialect.Result{Text: text, Details: d}
 }

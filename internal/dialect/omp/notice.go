@@ -14,7 +14,7 @@ func notice(r dialect.Result) dialect.Result {
 	if d == nil || d.Meta == nil || d.Meta.Truncation == nil {
 		return r
 	}
-	told := "[" + d.Meta.Truncation.notice() + "]"
+	mark := "[" + d.Meta.Truncation.notice() + "]"
 	last := ""
 	if d.ExitCode != nil {
 		last = exitLine(*d.ExitCode)
@@ -24,10 +24,10 @@ func notice(r dialect.Result) dialect.Result {
 		before, last = r.Text, ""
 	}
 	before = strings.TrimRight(before, "\n")
-	if before == told || strings.HasSuffix(before, "\n\n"+told) {
+	if before == mark || strings.HasSuffix(before, "\n\n"+mark) {
 		return r
 	}
-	r.Text = blocks(before, told, last)
+	r.Text = blocks(before, mark, last)
 	return r
 }
 

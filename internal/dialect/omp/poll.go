@@ -53,8 +53,8 @@ func (s *Session) Job(ctx context.Context, p JobParams, update func(dialect.Resu
 // caller aborts. What runs goes on.
 func (s *Session) poll(ctx context.Context, ids []string, report jobReport, update func(dialect.Result)) (dialect.Result, error) {
 	watched := s.options.Jobs.watch(s.options.Owner, ids)
-	told := false
-	defer func() { s.options.Jobs.unwatch(watched, told) }()
+	shown := false
+	defer func() { s.options.Jobs.unwatch(watched, shown) }()
 	report.missing = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return slices.ContainsFunc(watched, func(b *job) bool { return b.ID == id })
 	})
@@ -69,7 +69,7 @@ func (s *Session) poll(ctx context.Context, ids []string, report jobReport, upda
 			if over && !ended {
 				report.note = textWaitWindowOver
 			}
-			told = true
+			shown = true
 			return s.Net(report.result()), nil
 		}
 		select {
@@ -103,14 +103,14 @@ func (j *Jobs) watch(owner string, ids []string) []*job {
 }
 
 // unwatch ends that. What ended meanwhile is told, if the poll has not.
-func (j *Jobs) unwatch(watched []*job, told bool) {
+func (j *Jobs) unwatch(watched []*job, shown bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, b := range watched {
 		b.watched--
-		b.tool = b.tool || told && b.Status != JobRunning
+		b.tool = b.tool || shown && b.Status != JobRunning
 		b.acked = b.acked || b.tool
-		j.tell(b)
+		j.enqueue(b)
 	}
 }
 

@@ -15,7 +15,7 @@ type how int
 const (
 	exited     how = iota // by itself, with a code
 	timedOut              // by its deadline
-	leftBehind            // it outlived the hard timeout
+	abandoned             // it outlived the hard timeout
 	aborted               // its caller has aborted the call
 	cancelled             // somebody else has ended it
 	statusless            // without an exit code
@@ -47,7 +47,7 @@ func (e ended) annotation() string {
 	switch e.how {
 	case timedOut:
 		return "[" + e.timeoutText() + "]"
-	case leftBehind:
+	case abandoned:
 		return "[" + fmt.Sprintf(textHardTimeout, number(e.timeout.Effective+hardGrace.Seconds())) + "]"
 	case aborted:
 		return "[" + textCancelled + "]"
@@ -103,7 +103,7 @@ func (e ended) plain() BashResult {
 	case exited:
 		code := e.code
 		r.ExitCode = &code
-	case timedOut, leftBehind:
+	case timedOut, abandoned:
 		r.Cancelled, r.TimedOut = true, true
 	case aborted, cancelled:
 		r.Cancelled = true
@@ -137,7 +137,7 @@ func (e ended) result() dialect.Result {
 		r.Text = blocks(body, strings.Join(e.notices(), "\n"), exitLine(e.code))
 	case timedOut:
 		r.Text = blocks(body, strings.Join(e.notes, "\n"), e.timeoutText())
-	case leftBehind:
+	case abandoned:
 		r.Text = blocks(body, strings.Join(e.notes, "\n"), strings.Trim(e.annotation(), "[]"), e.timeoutText())
 	case aborted, cancelled:
 		r.Text = e.abortText(body)
@@ -186,7 +186,7 @@ func (e ended) details(out Captured) *Details {
 		asked := e.timeout.Requested
 		d.RequestedTimeoutSeconds = &asked
 	}
-	d.TimedOut = e.how == timedOut || e.how == leftBehind
+	d.TimedOut = e.how == timedOut || e.how == abandoned
 	if e.how != unstarted {
 		ms := e.wall.Milliseconds()
 		d.WallTimeMs = &ms
