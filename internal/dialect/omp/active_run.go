@@ -14,18 +14,17 @@ import (
 	"troupe/messages"
 )
 
-// updateEvery is how often a call tells what its command has written.
+// updateEvery is the shortest interval between updates of a call.
 const updateEvery = 50 * time.Millisecond
 
-// largestArg is the longest text that is given to a program as one word: Linux takes
-// 128 KiB.
+// largestArg bounds a text that is passed as one argument, in bytes. Linux allows 128 KiB.
 const largestArg = 100 << 10
 
-// launch is a command that is about to run.
+// launch is a command before it runs.
 type launch struct {
 	req     messages.RunCommand
 	command string    // without the prefix
-	live    *shellUse // the live shell it runs in; nil: a process of its own
+	live    *shellUse // the live shell; nil: a process of its own
 	limits  limits
 	stopAt  int
 	timeout Timeout
@@ -33,7 +32,7 @@ type launch struct {
 	notes   []string
 }
 
-// launchOf makes the request of a call. key names whose live shell it is.
+// launchOf makes the launch of a call. key selects the live shell.
 func (s *Session) launchOf(c *call, key string) (launch, error) {
 	l := launch{command: c.command, limits: c.limits, stopAt: c.stopAt, timeout: c.timeout, pty: c.pty}
 	choice, err := s.choice()
@@ -51,7 +50,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 		l.req.Argv, l.req.Terminal, l.req.Stdin = []string{"sh", "-lc", text}, PTYSize(s.options.Screen), ""
 		return l, nil
 	}
-	if len(named) == 0 && !s.options.Settings.OneShot { // what a call names must not stay for the next
+	if len(named) == 0 && !s.options.Settings.OneShot { // variables of a call must not stay for the next one
 		l.live = s.useShell(shelltext.ReuseKey{
 			Shell: choice.Path, Prefix: prefix(s.options.Env, s.options.Settings), Env: base, Session: key, Options: s.minimizerOptions(),
 		}, key != shelltext.SessionKey(s.options.SessionID))
@@ -61,7 +60,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 		l.alone(choice)
 		return l, nil
 	}
-	if c.piped { // the pipe had it run in a copy of the shell
+	if c.piped { // the pipe ran the command in a subshell
 		l.req.Text = "( " + text + "\n)"
 	}
 	l.req.Session, l.req.BaseEnv, l.notes = l.live.id, nil, l.live.notes
@@ -70,7 +69,7 @@ func (s *Session) launchOf(c *call, key string) (launch, error) {
 	return l, nil
 }
 
-// alone has the command run in a process of its own.
+// alone makes the command run in a process of its own.
 func (l *launch) alone(choice shelltext.ShellChoice) {
 	if plan := l.req.Open; plan != nil {
 		l.req.EnvPolicy, l.req.BaseEnv, l.req.Open, l.req.Session = messages.EnvCaller, plan.BaseEnv, nil, ""
@@ -82,7 +81,7 @@ func (l *launch) alone(choice shelltext.ShellChoice) {
 	l.req.Argv, l.req.Text = choice.Argv(l.req.Text), ""
 }
 
-// choice is the shell of the session.
+// choice returns the shell of the session.
 func (s *Session) choice() (shelltext.ShellChoice, error) {
 	choice, bad := shelltext.Select(shelltext.Setting{Path: s.options.Settings.ShellPath, Where: "the setting shellPath"}, s.options.Env, shelltext.Executable(s.options.FS))
 	if bad != nil {
@@ -91,24 +90,24 @@ func (s *Session) choice() (shelltext.ShellChoice, error) {
 	return choice, nil
 }
 
-// activeRun is a command that was asked for.
+// activeRun is a launched command.
 type activeRun struct {
 	launch
 	began  time.Time
-	asked  context.Context    //nolint:containedctx // what the call's carries for the host; it does not end
-	cancel context.CancelFunc // gives it up: it is stopped, unless it is in the background
-	done   chan struct{}      // closed when the next three are there
+	asked  context.Context    //nolint:containedctx // values of the call's context for the host; never ends
+	cancel context.CancelFunc // abandons the run; a command in the foreground is stopped
+	done   chan struct{}      // closed when job, text and err are set
 	job    messages.Job
 	text   dialect.Text
 	err    error
 
 	mu   sync.Mutex
-	uid  messages.UID // the run's; a second one where the live shell was refused
+	uid  messages.UID // of the current run; a refused live shell leads to a second one
 	used *shellUse
 
-	headStop     atomic.Bool // it was ended behind its first lines
+	headStop     atomic.Bool // stopped after its first lines
 	left         atomic.Bool // the call did not wait for its end
-	jobCancelled atomic.Bool // its job was cancelled
+	jobCancelled atomic.Bool // its background job was cancelled
 	updates      *updater
 	looks        sync.WaitGroup
 }
@@ -119,7 +118,7 @@ func (f *activeRun) id() messages.JobID {
 	return messages.JobID(f.uid)
 }
 
-// shell is the live shell that it runs in, nil if that is a process of its own.
+// shell returns the live shell of the run, nil for a process of its own.
 func (f *activeRun) shell() *shellUse {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +131,7 @@ func (f *activeRun) is(uid messages.UID, used *shellUse) {
 	f.uid, f.used = uid, used
 }
 
-// launch begins a command beside the call. show is told what it writes.
+// launch starts a command in the background. show receives its output.
 func (s *Session) launch(ctx context.Context, l launch, show func(string)) *activeRun {
 	f := &activeRun{launch: l, began: s.options.Now(), asked: context.WithoutCancel(ctx), done: make(chan struct{}), updates: &updater{show: show}}
 	f.is(l.req.UID, l.live)
@@ -144,10 +143,11 @@ func (s *Session) launch(ctx context.Context, l launch, show func(string)) *acti
 	return f
 }
 
-// fly runs a command; in a process of its own if it cannot have its live shell.
+// runActive runs a command. If its live shell is not available, it runs in a process of its
+// own.
 func (s *Session) runActive(ctx context.Context, f *activeRun) {
 	known := func(messages.JobID) { s.begun(ctx, f) }
-	if !f.updates.watched() && f.stopAt == 0 && !f.pty { // nobody waits for that, and it costs the host a reply
+	if !f.updates.watched() && f.stopAt == 0 && !f.pty { // not needed, and it costs the host a reply
 		known = nil
 	}
 	f.job, f.text, f.err = s.options.Host.Run(ctx, f.req, window, known)
@@ -166,7 +166,8 @@ func (s *Session) runActive(ctx context.Context, f *activeRun) {
 	f.job, f.text, f.err = s.options.Host.Run(ctx, again.req, window, known)
 }
 
-// refusedShell says that a command did not run because there is no live shell for it.
+// refusedShell reports whether a command did not run because its live shell is not
+// available.
 func refusedShell(job messages.Job, err error) bool {
 	if err != nil {
 		return errors.Is(err, &messages.Error{Code: messages.ResourceExhausted, Reason: "shells"}) || errors.Is(err, &messages.Error{Code: messages.Unsupported}) ||
@@ -175,7 +176,7 @@ func refusedShell(job messages.Job, err error) bool {
 	return job.Outcome == messages.FailedToStart
 }
 
-// begun is called when the node knows the command.
+// begun starts what accompanies a run, once the node knows the command.
 func (s *Session) begun(ctx context.Context, f *activeRun) {
 	id := f.id()
 	if f.pty && s.options.Console != nil {
@@ -192,12 +193,12 @@ func (s *Session) begun(ctx context.Context, f *activeRun) {
 		f.looks.Add(1)
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
-			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // the result has all of it
+			_ = dialect.Live(ctx, s.options.Host, id, messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
 		})
 	}
 }
 
-// settled says of a command how the wait for it ended.
+// settled says how the wait for a command ended.
 type settled int
 
 const (
@@ -206,7 +207,7 @@ const (
 	hardOver
 )
 
-// wait waits for a command, for its caller, and for the hard timeout.
+// wait waits for a command, its caller, or the hard timeout.
 func (s *Session) wait(ctx context.Context, f *activeRun) settled {
 	var hard <-chan time.Time
 	if d := f.timeout.Duration(); d > 0 {
@@ -234,7 +235,7 @@ func (s *Session) wait(ctx context.Context, f *activeRun) settled {
 	}
 }
 
-// updater tells what a command writes, from one place at a time, until it is closed.
+// updater sends the output of a command to show, one update at a time, until it is closed.
 type updater struct {
 	mu    sync.Mutex
 	show  func(string)
@@ -251,7 +252,7 @@ func (u *updater) say(text string) {
 	}
 }
 
-// to changes who is told; nil: nobody is.
+// to replaces show; nil: updates are dropped.
 func (u *updater) to(show func(string)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// managed runs a command as a background job. The call waits for it for so long: what
-// ends by then is an ordinary result. The job is the same process all the time.
+// managed runs a command as a background job and waits for it for up to wait. A command
+// that ends by then has an ordinary result. The job keeps its process after that.
 func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dialect.Result, error) {
 	b, err := s.options.Jobs.register(label(c.original), s.options.Owner, func(text string) string { return s.save(artifact.ToolAsync, text) }, false)
 	if err != nil {
@@ -37,8 +37,7 @@ func (s *Session) managed(ctx context.Context, c *call, wait time.Duration) (dia
 	return s.await(ctx, c, b, f, promoted)
 }
 
-// await is the part of the call: until the job has ended, goes on in the background, or
-// the caller aborts.
+// await waits until the job has ended or is in the background, or the caller aborts.
 func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, promoted <-chan struct{}) (dialect.Result, error) {
 	select {
 	case <-b.settled:
@@ -56,7 +55,7 @@ func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, prom
 		return b.result, &AbortError{Text: b.result.Text, Cause: ctx.Err()}
 	}
 	select {
-	case <-promoted: // also if it has ended since
+	case <-promoted: // even if the job has ended since
 		preview := s.preview(ctx, c, f)
 		s.options.Jobs.goesOn(b)
 		return startResult(b.ID, b.Label, preview, c.timeout, f.notes), nil
@@ -66,7 +65,7 @@ func (s *Session) await(ctx context.Context, c *call, b *job, f *activeRun, prom
 	return b.result, nil
 }
 
-// preview is the end of what a job had written when its call went on.
+// preview returns the end of a job's output at its promotion.
 func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	if c.path == asJob {
 		return ""
@@ -78,7 +77,7 @@ func (s *Session) preview(ctx context.Context, c *call, f *activeRun) string {
 	return page.Text
 }
 
-// watchInBackground has what a job writes from now on told as that of a job.
+// watchInBackground sends the further output of a run as progress of its job.
 func (s *Session) watchInBackground(b *job, f *activeRun) {
 	progress := s.options.Jobs.o.Progress
 	if progress == nil {
@@ -94,13 +93,13 @@ func (s *Session) watchInBackground(b *job, f *activeRun) {
 		s.options.Beside.Go(func() {
 			defer f.looks.Done()
 			defer stop()
-			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // the result has all of it
+			_ = dialect.Live(ctx, s.options.Host, f.id(), messages.Merged, window, updateEvery, func(p messages.OutputPage) { f.updates.say(p.Text) }) // an error loses nothing: the result has the whole output
 		})
 	}
 }
 
-// follow waits for the end of a job and says how it ended; promoted is closed when it
-// goes on without its call.
+// follow waits for the end of a job and records it. It closes promoted when the job goes to
+// the background.
 func (s *Session) follow(b *job, f *activeRun, promoted chan<- struct{}) {
 	<-f.done
 	ctx, over := dialect.Within(f.asked, s.options.Jobs.ctx)
@@ -114,17 +113,17 @@ func (s *Session) follow(b *job, f *activeRun, promoted chan<- struct{}) {
 			s.options.Jobs.finish(b, dialect.Failure(fmt.Sprintf(textJobLost, err)))
 			return
 		}
-		f.job, f.text = job, dialect.Text{Truncated: true} // what is shown is read from the log
+		f.job, f.text = job, dialect.Text{Truncated: true} // the output is read from the log
 	}
 	e := s.concludeJob(ctx, b, f)
 	s.options.Jobs.finish(b, e.result())
 }
 
-// concludeJob is land for a job: what is left in its shell stays, and one whose job was
-// cancelled counts as aborted.
+// concludeJob concludes the run of a job. Leftovers in its shell stay. A cancelled job
+// counts as aborted.
 func (s *Session) concludeJob(ctx context.Context, b *job, f *activeRun) ended {
 	used, last := f.shell(), f.job
-	f.is(f.req.UID, nil) // land would keep or drop it
+	f.is(f.req.UID, nil) // conclude would release the shell
 	s.options.Jobs.know(b, f.id())
 	e := s.conclude(ctx, f)
 	if used == nil {
@@ -138,7 +137,7 @@ func (s *Session) concludeJob(ctx context.Context, b *job, f *activeRun) ended {
 	return e
 }
 
-// stopRun gives a command up, whether its call still waits or not.
+// stopRun stops a command, whether or not its call still waits.
 func (s *Session) stopRun(f *activeRun) {
 	f.jobCancelled.Store(true)
 	f.cancel()
@@ -153,8 +152,8 @@ func (s *Session) stopRun(f *activeRun) {
 	})
 }
 
-// adopted makes a background job of a command that a person has let go on: the call ends,
-// and the next one has another shell.
+// adopted makes a background job of a command that a person has promoted. Its call returns,
+// and the next call gets another shell.
 func (s *Session) adopted(c *call, f *activeRun) (dialect.Result, error) {
 	used := f.shell()
 	s.release(used, leaveShell)

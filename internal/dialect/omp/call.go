@@ -9,14 +9,14 @@ import (
 	"troupe/internal/shelltext/urls"
 )
 
-// call is one call of bash on its way through the steps.
+// call is the state of one call of bash during its steps.
 type call struct {
 	p        Params
-	original string // the command as it was given
-	command  string // and as it is to be run
+	original string // the command as given
+	command  string // the command to run
 	limits   limits
-	piped    bool // its output went through a pipe, which was taken out
-	stopAt   int  // lines behind which the command is ended; 0: it ends by itself
+	piped    bool // its output went through a trailing pipe, which was removed
+	stopAt   int  // lines after which the command is stopped; 0: it is not stopped
 	dir      string
 	timeout  Timeout
 	pty      bool
@@ -24,14 +24,14 @@ type call struct {
 	update   func(dialect.Result)
 }
 
-// step is one of the things that are done to a call before it runs.
+// step is one change or check of a call before it runs.
 type step struct {
 	name string
 	do   func(*Session, *call) error
 }
 
-// steps are in the order of R-012; each error is a *ToolError, and ends the call before
-// anything ran. The limits come first of what is done to the text, as in oh-my-pi.
+// steps are in the order of R-012. An error is a *ToolError and ends the call before
+// anything has run. As in oh-my-pi, limits are the first step that changes the text.
 // Artifacts are allocated when the first byte would be lost.
 var steps = []step{
 	{"env", (*Session).checkEnv},
@@ -45,9 +45,9 @@ var steps = []step{
 	{"path", (*Session).choosePath},
 }
 
-// Bash runs one command. The error is a *ToolError, an *AbortError, or nil: then the
-// result may still be that of a command that failed. update gets what it has written so
-// far, at most every 50 ms; each replaces the one before.
+// Bash runs one command. The error is a *ToolError, an *AbortError, or nil; with nil the
+// command may still have failed. update receives the output so far, at most every 50 ms.
+// Each update replaces the one before.
 func (s *Session) Bash(ctx context.Context, p Params, update func(dialect.Result)) (dialect.Result, error) {
 	c := &call{p: p, original: p.Command, command: p.Command, update: update}
 	for _, step := range steps {
@@ -92,7 +92,7 @@ func (s *Session) checkEnv(c *call) error {
 	return nil
 }
 
-// takeLimits makes limits of a trailing pipe, unless it has to stay.
+// takeLimits turns a trailing pipe into limits, unless it has to stay.
 func (s *Session) takeLimits(c *call) error {
 	var asked limits
 	if c.p.Head != nil {
@@ -140,7 +140,7 @@ func (s *Session) checkAsync(c *call) error {
 	return nil
 }
 
-// expand puts paths in the place of internal URLs.
+// expand replaces internal URLs by paths.
 func (s *Session) expand(c *call) error {
 	given := urls.Call{Command: c.command, Env: c.p.Env, Cwd: c.p.Cwd}
 	done, err := urls.Expand(given, s.options.Routers...)
@@ -195,8 +195,8 @@ func (s *Session) foreground(ctx context.Context, c *call) (dialect.Result, erro
 	return s.answer(ctx, s.conclude(ctx, f))
 }
 
-// answer is the result of a command that has ended; of one whose caller has aborted it,
-// an *AbortError.
+// answer returns the result of a command that has ended, or an *AbortError if the caller
+// has aborted it.
 func (s *Session) answer(ctx context.Context, e ended) (dialect.Result, error) {
 	r := e.result()
 	if err := context.Cause(ctx); err != nil && e.how == aborted {

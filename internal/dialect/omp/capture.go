@@ -14,12 +14,11 @@ import (
 	"troupe/messages"
 )
 
-// headReason is the reason of the stop of a command whose first lines are all that was
-// asked for.
+// headReason is the reason for stopping a command whose first lines are complete.
 const headReason = "its first lines were all that was asked for"
 
-// stopAfterHead ends a command as the pipe into head would have: when it writes
-// more, after its first lines are there. What it does without writing it may do.
+// stopAfterHead stops a command when it writes more than the first lines, as a pipe into
+// head would. A command that writes nothing more continues.
 func (s *Session) stopAfterHead(ctx context.Context, f *activeRun, id messages.JobID) {
 	mark := shelltext.LineLimit{Lines: f.stopAt}
 	for from, there := int64(0), false; ; {
@@ -32,21 +31,21 @@ func (s *Session) stopAfterHead(ctx context.Context, f *activeRun, id messages.J
 		}
 		from = b.Next
 		if _, there = mark.Feed(b.Data); there {
-			from = max(from, b.Size) // what it had written by now its reader would have taken
+			from = max(from, b.Size) // head would have read what was written by now
 		}
 	}
 	f.headStop.Store(true)
 	_, err := s.options.Host.Stop(ctx, messages.StopCommand{Job: id, Grace: grace, Reason: headReason})
 	if err != nil && ctx.Err() == nil {
-		s.options.Log.Warn("a command could not be ended behind its first lines", "job", string(id), "error", err)
+		s.options.Log.Warn("a command could not be stopped after its first lines", "job", string(id), "error", err)
 	}
 }
 
-// copyPiece is how much of an output is in memory at a time.
+// copyPiece bounds the part of an output in memory, in bytes.
 const copyPiece = 64 << 10
 
-// capture is what is shown of the output of a command, and what else there is to say of
-// it. text is what the reply to its run had, nil if there is none.
+// capture returns what is shown of a command's output, and the notes about it. text is the
+// output in the reply of its run, nil without a reply.
 func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, text *dialect.Text, e ended) (Captured, []string) {
 	notes := e.notes
 	if len(job.Output) == 0 {
@@ -56,7 +55,7 @@ func (s *Session) capture(ctx context.Context, f *activeRun, job messages.Job, t
 	if lost := notKept(job); lost > 0 {
 		notes = append(notes, fmt.Sprintf(textNotKept, size(lost)))
 	}
-	if text != nil && !text.Truncated && f.limits.head == 0 && !s.sixel() { // it is text alone
+	if text != nil && !text.Truncated && f.limits.head == 0 && !s.sixel() { // plain text
 		return s.shown(f, text.Text, e), notes
 	}
 	if out.Bytes == 0 {
@@ -87,7 +86,8 @@ func notKept(job messages.Job) int64 {
 	return lost
 }
 
-// window makes one whose file is an artifact, if there are any.
+// window returns a buffer for the end of an output. The whole output becomes an artifact if
+// the session makes any.
 func (s *Session) window() *artifact.TailBuffer {
 	if s.options.Files == nil {
 		return artifact.NewTailBuffer(window, nil)
@@ -112,10 +112,10 @@ func summary(sum artifact.Summary) Captured {
 	return c
 }
 
-// errHeadComplete ends a copy behind the lines that are wanted.
-var errHeadComplete = errors.New("all lines that were asked for are there")
+// errHeadComplete ends a copy after the requested lines.
+var errHeadComplete = errors.New("all requested lines are copied")
 
-// read writes an output as clean text, its first lines or, with 0, all.
+// read writes an output as clean text: its first head lines, or all with 0.
 func (s *Session) read(ctx context.Context, job messages.Job, stream messages.Stream, head int, w io.Writer) error {
 	clean := s.cleaner(w, head)
 	_, err := dialect.Copy(ctx, s.options.Host, messages.JobID(job.UID), stream, 0, -1, clean, nil)
@@ -128,8 +128,9 @@ func (s *Session) read(ctx context.Context, job messages.Job, stream messages.St
 	return err
 }
 
-// cleaner is a writer that leaves of bytes what is text, and pictures for a
-// user who wants them; of that the first lines or, with 0, all. Close it.
+// cleaner returns a writer that keeps the text of an output, and its
+// pictures if the user wants them. It passes on the first lines, or all with 0. The
+// caller closes it.
 func (s *Session) cleaner(w io.Writer, lines int) *artifact.TextCleaner {
 	if lines > 0 {
 		w = &firstLines{w: w, mark: shelltext.LineLimit{Lines: lines}}
@@ -141,7 +142,7 @@ func (s *Session) sixel() bool {
 	return artifact.SixelAllowed(func(name string) string { return shelltext.Value(s.options.Env, name) })
 }
 
-// firstLines takes no more than the first lines of a text.
+// firstLines passes on the first lines of a text.
 type firstLines struct {
 	w    io.Writer
 	mark shelltext.LineLimit
@@ -161,32 +162,32 @@ func (f *firstLines) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// captureText is what is shown of an output that is not the node's.
+// captureText returns what is shown of an output that the node does not have.
 func (s *Session) captureText(text string, head int) Captured {
 	w := s.window()
 	clean := s.cleaner(w, head)
 	if _, err := clean.Write([]byte(text)); err == nil {
-		_ = clean.Close() // a window takes everything
+		_ = clean.Close() // a TailBuffer accepts everything
 	}
 	return summary(w.Close(""))
 }
 
-// shown is a whole output, minimized if that can be.
+// shown returns a whole output, minimized if possible.
 func (s *Session) shown(f *activeRun, text string, e ended) Captured {
 	if s.minimizes(f, e) {
 		short, info := minimize.Minimize(f.command, text, e.code, s.options.Settings.Minimizer)
 		if info.Changed {
-			f.updates.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, the last one too
+			f.updates.say(artifact.TailOf(text, artifact.Limits{Bytes: window}).Text) // updates are raw, including the last one
 			return s.minimized(text, short, info)
 		}
 	}
 	w := s.window()
-	_, _ = io.WriteString(w, text) // a window takes everything
+	_, _ = io.WriteString(w, text) // a TailBuffer accepts everything
 	return summary(w.Close(""))
 }
 
-// minimizes says whether the output of a command is one for the minimizer: limits are
-// pipes, and what a pipe takes is not rewritten.
+// minimizes reports whether the minimizer may change the output of a command. Limits stand
+// for pipes, and the input of a pipe is not rewritten.
 func (s *Session) minimizes(f *activeRun, e ended) bool {
 	return s.options.Settings.Minimizer.Enabled && e.how == exited && !f.limits.any() && !f.pty
 }
@@ -198,15 +199,15 @@ func (s *Session) maxCapture() int {
 	return minimize.DefaultMaxCapture
 }
 
-// minimized shows the short text; the raw one is an artifact of its own, if it can be
-// saved. The counts are those of the raw one.
+// minimized returns the short text. The raw one becomes an artifact of its own, if possible
+// . The counts are those of the raw text.
 func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
 	if s.options.Minimized != nil {
 		s.options.Minimized(info)
 	}
 	s.options.Log.Debug("an output was minimized", "filter", info.Label, "input_bytes", info.InputBytes, "output_bytes", info.OutputBytes)
 	w := artifact.NewTailBuffer(window, nil)
-	_, _ = io.WriteString(w, short) // a window takes everything
+	_, _ = io.WriteString(w, short) // a TailBuffer accepts everything
 	c := summary(w.Close(""))
 	c.TotalBytes, c.TotalLines, c.Minimized = int64(len(raw)), lines(raw), true
 	if c.RawID = s.save(artifact.ToolBashOriginal, raw); c.Truncated {
@@ -215,7 +216,7 @@ func (s *Session) minimized(raw, short string, info minimize.Info) Captured {
 	return c
 }
 
-// save makes an artifact of a text and gives its id, "" if that failed.
+// save makes an artifact of a text and returns its id, "" after an error.
 func (s *Session) save(tool, text string) string {
 	if s.options.Files == nil {
 		return ""
@@ -236,8 +237,8 @@ func (s *Session) save(tool, text string) string {
 	return file.ID
 }
 
-// Net is the net under any result that may be too long: a text of more than 50 KB becomes
-// an artifact, and its end is shown. A result that has an artifact stays.
+// Net bounds the text of any result. A text of more than 50 KB becomes an artifact, and its
+// end is shown. A result that already names an artifact stays unchanged.
 func (s *Session) Net(r dialect.Result) dialect.Result {
 	set := s.options.Settings
 	if d, ok := r.Details.(*Details); ok && d.Meta != nil && d.Meta.Truncation != nil && d.Meta.Truncation.ArtifactID != "" {

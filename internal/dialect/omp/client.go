@@ -41,7 +41,7 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialect.Result, error)
 	case end.ExitCode != nil:
 		e.code = *end.ExitCode
 	case end.Signal != "":
-		e.code = 137 // as the family has it for any signal
+		e.code = 137 // oh-my-pi uses it for any signal
 	default:
 		e.how = statusless
 	}
@@ -49,12 +49,13 @@ func (s *Session) inClient(ctx context.Context, c *call) (dialect.Result, error)
 }
 
 // ClientTerminal runs commands in a terminal of the client. Run returns when the
-// command has ended, ctx has, or the timeout is over; by then nothing of it runs.
+// command has ended, ctx has ended, or the timeout is over. By then the command no longer
+// runs.
 type ClientTerminal interface {
 	Run(ctx context.Context, r ClientRun, update func(text, terminalID string)) (ClientEnd, error)
 }
 
-// ClientRun is a command for it.
+// ClientRun is a command for a client's terminal.
 type ClientRun struct {
 	Argv    []string
 	Env     []string
@@ -62,7 +63,7 @@ type ClientRun struct {
 	Timeout time.Duration // 0: none
 }
 
-// ClientEnd is how it ended.
+// ClientEnd says how such a command ended.
 type ClientEnd struct {
 	TerminalID string
 	Output     string

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CommandLine is a call as people are shown it (R-014): a prompt, the change of
-// directory if there is one, variables by name, the command. It is never executed.
+// CommandLine renders a call for people (R-014): a prompt, the change of directory, the
+// variables sorted by name, and the command. It is never executed.
 func CommandLine(p Params, sessionDir string) string {
 	var b strings.Builder
 	b.WriteString("$ ")
@@ -25,8 +25,8 @@ func CommandLine(p Params, sessionDir string) string {
 
 var escaped = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
-// Partial recovers what can be shown of a call whose arguments are still on their way:
-// JSON that is cut off anywhere. It is for display alone.
+// Partial returns what can be shown of a call whose arguments are incomplete: JSON cut at
+// any byte. The result is for display only.
 func Partial(arguments string) Params {
 	var p Params
 	for _, whole := range completions(arguments) {
@@ -55,11 +55,11 @@ func Partial(arguments string) Params {
 	return p
 }
 
-// maxPartial is how much of a call that is on its way is looked at.
+// maxPartial bounds the part of an incomplete call that is parsed, in bytes.
 const maxPartial = 64 << 10
 
-// completions are ways in which a cut text may have gone on, the one that keeps most of
-// it first: its strings and brackets are closed, or what its last comma began is left out.
+// completions returns possible completions of a cut text, best first. They close its
+// strings and brackets, or drop the part after the last comma.
 func completions(text string) []string {
 	if len(text) > maxPartial {
 		text = text[:maxPartial]
@@ -71,7 +71,7 @@ func completions(text string) []string {
 		switch {
 		case inString && c == '\\':
 			if i+1 == len(text) {
-				text = text[:i] // an escape that is not whole
+				text = text[:i] // an incomplete escape
 				break
 			}
 			i++
@@ -101,7 +101,7 @@ func completions(text string) []string {
 	if comma >= 0 && commaDepth <= len(closers) {
 		all = append(all, text[:comma]+string(closers[len(closers)-commaDepth:]))
 	}
-	if open := strings.LastIndexByte(text, '{'); open >= 0 { // before its first field is whole
+	if open := strings.LastIndexByte(text, '{'); open >= 0 { // the first field is incomplete
 		all = append(all, text[:open+1]+string(closers))
 	}
 	return all

@@ -10,11 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// lookTime bounds what is still asked of the node for a call that was aborted, and for
-// one whose command was left behind: nobody waits for it long, but until a kill.
+// lookTime bounds the requests to the node for an aborted or abandoned call. It is short,
+// but allows for the kill after the grace.
 const lookTime = grace + time.Second
 
-// land makes of a command whose run has returned, or was left, how it ended.
+// conclude determines how a command ended whose run has returned, or was abandoned.
 func (s *Session) conclude(ctx context.Context, f *activeRun) ended {
 	e := ended{timeout: f.timeout, limits: f.limits, pty: f.pty, wall: s.options.Now().Sub(f.began), notes: f.notes}
 	look := ctx
@@ -26,7 +26,7 @@ func (s *Session) conclude(ctx context.Context, f *activeRun) ended {
 	var job messages.Job
 	var text *dialect.Text
 	switch {
-	case f.left.Load() || errors.Is(f.err, context.Canceled): // it was given up: there is no record
+	case f.left.Load() || errors.Is(f.err, context.Canceled): // the run was abandoned: it has no record
 		job = s.lookUp(look, f.id())
 	case f.err != nil:
 		f.close()
@@ -46,8 +46,8 @@ func (s *Session) conclude(ctx context.Context, f *activeRun) ended {
 	return e
 }
 
-// close ends the looks at a command that has ended; those at one that was left end by
-// themselves.
+// close waits for the goroutines that watch a command that has ended. Those of an abandoned
+// one end by themselves.
 func (f *activeRun) close() {
 	f.cancel()
 	if !f.left.Load() {
@@ -55,8 +55,7 @@ func (f *activeRun) close() {
 	}
 }
 
-// lookUp is the record of a command that was given up: as it stands when it has ended, or
-// when the time is over.
+// lookUp returns the record of an abandoned command at its end, or after lookTime.
 func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
 	end, err := s.options.Host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{id}, Timeout: lookTime})
 	if err == nil && len(end.Jobs) == 1 {
@@ -69,7 +68,7 @@ func (s *Session) lookUp(ctx context.Context, id messages.JobID) messages.Job {
 	return job
 }
 
-// refused is a command that the node did not take.
+// refused returns the end of a command that the node has refused.
 func (e ended) refused(err error) ended {
 	e.how, e.why = unstarted, err.Error()
 	if e.pty {
@@ -78,8 +77,8 @@ func (e ended) refused(err error) ended {
 	return e
 }
 
-// judge says how a job ended. A timeout that the node kept stays one if the caller
-// aborted meanwhile.
+// judge sets how a job ended. A timeout that the node enforced stays a timeout even if the
+// caller has aborted meanwhile.
 func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e ended) ended {
 	switch {
 	case f.left.Load() && ctx.Err() == nil:
@@ -94,7 +93,7 @@ func (s *Session) judge(ctx context.Context, f *activeRun, job messages.Job, e e
 			e.how = statusless
 		}
 	case job.Outcome == messages.Cancelled && f.headStop.Load() && job.Cause.Reason == headReason:
-		e.code = 0 // as the end of a pipe that its reader has left
+		e.code = 0 // as a pipe ends when its reader has closed it
 	case ctx.Err() != nil || s.ctx.Err() != nil || f.jobCancelled.Load():
 		e.how = aborted
 	case job.Outcome == messages.Cancelled:
@@ -118,7 +117,7 @@ func whyCancelled(c messages.Cause) string {
 	return ""
 }
 
-// after is what becomes of the live shell behind a command.
+// after releases the live shell after a command.
 func (s *Session) after(f *activeRun, e ended) {
 	switch e.how {
 	case exited:
@@ -130,8 +129,9 @@ func (s *Session) after(f *activeRun, e ended) {
 	}
 }
 
-// Execute runs a command for a user or a wire protocol: no terminal, no rules, no limits
-// and no change of its text. A timeout or an abort is no error.
+// Execute runs a command for a user or a wire protocol: without a terminal, rules or
+// limits, and with its text unchanged. A timeout or an abort is not an error
+//
 func (s *Session) Execute(ctx context.Context, command string, update func(text string)) (BashResult, error) {
 	c := &call{p: Params{Command: command}, original: command, command: command, timeout: timeout(nil, Settings{})}
 	if ctx.Err() != nil { // nothing is spawned
@@ -155,7 +155,7 @@ func (s *Session) Execute(ctx context.Context, command string, update func(text 
 	return e.plain(), nil
 }
 
-// abortable lets Abort end a command of the user.
+// abortable registers a command of the user for Abort.
 func (s *Session) abortable(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -171,7 +171,7 @@ func (s *Session) abortable(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Abort ends every command that Execute runs, and none of the model's.
+// Abort stops every command that Execute runs, and no command of the model.
 func (s *Session) Abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 	"troupe/messages"
 )
 
-// Console is the overlay through which a person sees a command that runs on a terminal, and
-// types at it. Options.Console is given one for each such command.
+// Console is the overlay in which a person sees a command on a terminal and types at it
+// . Options.Console receives one for each such command.
 //
-// Show draws it; Key, Kill and Resize may be called meanwhile from anywhere, Key by one at
-// a time, or the order of the keys is not known.
+// Show draws the overlay. Key, Kill and Resize may be called meanwhile from any goroutine.
+// Calls of Key must not overlap, or the order of the keys is undefined.
 type Console struct {
 	host    dialect.Host
 	job     messages.JobID
 	command string
 
-	turn chan struct{} // held by who looks and shows
+	turn chan struct{} // capacity 1; held while a frame is made and shown
 
 	mu   sync.Mutex
-	over bool // its last frame was made
+	over bool // the last frame was made
 	show func(Frame)
 }
 
@@ -31,16 +31,16 @@ func newConsole(h dialect.Host, job messages.JobID, command string) *Console {
 	return &Console{host: h, job: job, command: command, turn: make(chan struct{}, 1)}
 }
 
-// Job is the job whose terminal it is.
+// Job returns the job of the terminal.
 func (c *Console) Job() messages.JobID { return c.job }
 
-// Command is what runs, without the prefix of the settings.
+// Command returns the command without the prefix of the settings.
 func (c *Console) Command() string { return c.command }
 
-// Show shows a first frame, one whenever the terminal may look different, at most each
-// 50 ms, and a last one when the command has ended and all it wrote is drawn: then it
-// returns nil, and the overlay is closed. A ctx that ends before dismisses the overlay,
-// and that kills the command. Frames come one at a time; show must not call c.
+// Show shows a first frame, further ones when the terminal may have changed, at most every
+// 50 ms, and a last one. The last one has the outcome and all output; Show then returns
+// nil. If ctx ends earlier, the overlay is dismissed, which kills the command. Calls of
+// show do not overlap. show must not call c.
 func (c *Console) Show(ctx context.Context, show func(Frame)) error {
 	c.shown(show)
 	defer c.shown(nil)
@@ -67,12 +67,12 @@ func (c *Console) shown(show func(Frame)) {
 	c.show = show
 }
 
-// draw shows the terminal as it is, and returns how much of the output that is.
+// draw shows the current terminal and returns how much of the output it covers.
 func (c *Console) draw(ctx context.Context) (at int64, err error) {
 	return c.look(ctx, func() (messages.Job, error) { return messages.Job{}, nil })
 }
 
-// finish shows how the command has ended.
+// finish shows the outcome of the command.
 func (c *Console) finish(ctx context.Context) error {
 	_, err := c.look(ctx, func() (messages.Job, error) {
 		end, err := c.host.Await(ctx, messages.WaitJobs{Jobs: []messages.JobID{c.job}})
@@ -109,9 +109,9 @@ func (c *Console) look(ctx context.Context, record func() (messages.Job, error))
 	return screen.At, nil
 }
 
-// Key forwards one key, as the person's terminal sends it, in the way the program asked
-// for; any text is typed as it is. Esc kills the command. Behind its end
-// no key does anything.
+// Key forwards one key from the person's terminal, encoded in the program's key mode. Other
+// text is typed unchanged. Esc kills the command. After the end of the command keys
+// have no effect.
 func (c *Console) Key(ctx context.Context, sequence []byte) error {
 	if string(shelltext.TranslateKey(sequence, shelltext.KeyMode{})) == "\x1b" {
 		return c.Kill(ctx)
@@ -121,21 +121,21 @@ func (c *Console) Key(ctx context.Context, sequence []byte) error {
 		return c.unlessOver(ctx, err)
 	}
 	data := shelltext.TranslateKey(sequence, shelltext.Modes(screen.Keys))
-	if len(data) == 0 { // a release
+	if len(data) == 0 { // a key release
 		return nil
 	}
 	return c.unlessOver(ctx, c.host.Input(ctx, messages.WriteInput{Job: c.job, Data: data}))
 }
 
-// Kill ends the command, as Esc does: its processes get SIGTERM, and those that are there
-// after the grace SIGKILL. One that has ended stays as it is.
+// Kill stops the command, as Esc does: SIGTERM for its processes, SIGKILL after the grace.
+// A command that has ended stays unchanged.
 func (c *Console) Kill(ctx context.Context) error {
 	_, err := c.host.Stop(ctx, messages.StopCommand{Job: c.job, Grace: grace, Reason: textKilledHere})
 	return c.unlessOver(ctx, err)
 }
 
-// Resize tells the command that the person's screen has another size; its terminal gets
-// what PTYSize makes of it.
+// Resize adapts the command's terminal to a new size of the person's screen, as PTYSize
+// computes it.
 func (c *Console) Resize(ctx context.Context, screen messages.Terminal) error {
 	err := c.host.Resize(ctx, messages.ResizeTerminal{Job: c.job, Size: PTYSize(screen)})
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Console) Resize(ctx context.Context, screen messages.Terminal) error {
 	return err
 }
 
-// unlessOver is an error of a command that still runs.
+// unlessOver drops an error if the command has ended.
 func (c *Console) unlessOver(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// pending is the end of a job that its owner is to be told of.
+// pending is the end of a job that its owner has not received.
 type pending struct {
 	job     *job
 	record  JobRecord
 	made    *Delivery
 	attempt int
-	at      time.Time // not before
+	at      time.Time // earliest time of the next attempt
 }
 
-// tell queues the end of a job, unless somebody has told it, is about to, or cancelled it
-// . Called with j.mu.
+// enqueue queues the end of a job for delivery, unless a tool has shown it or will show it,
+// or the job was cancelled. The caller holds j.mu.
 func (j *Jobs) enqueue(b *job) {
 	if j.o.Deliver == nil || b.called || b.acked || b.watched > 0 || b.queued || b.Status == JobRunning || b.Status == JobCancelled {
 		return
@@ -36,18 +36,18 @@ func (j *Jobs) enqueue(b *job) {
 	}
 }
 
-// bound drops the oldest ends if nobody has taken too many of them: each has a text of up to
-// 50 KB. Called with j.mu.
+// bound drops the oldest ends of an overlong queue, each of which has a text of up to 50
+// KB. The caller holds j.mu.
 func (j *Jobs) bound() {
 	for len(j.queue) > mostFinished {
 		oldest := slices.MinFunc(j.queue, func(a, b *pending) int { return a.record.EndTime.Compare(b.record.EndTime) })
 		j.queue = slices.DeleteFunc(j.queue, func(p *pending) bool { return p == oldest })
-		j.o.Log.Warn("the end of a background job was never told", "job", oldest.record.ID, "attempts", oldest.attempt)
+		j.o.Log.Warn("the end of a background job was dropped, not delivered", "job", oldest.record.ID, "attempts", oldest.attempt)
 	}
 }
 
-// deliver tells what is queued, until nothing is: the first that is due; one that failed
-// goes to the back and waits.
+// deliver delivers the queued ends, the first one that is due at a time, until the queue is
+// empty. A failed one goes to the back and waits.
 func (j *Jobs) deliver() {
 	for {
 		p, wait := j.due()
@@ -68,8 +68,8 @@ func (j *Jobs) deliver() {
 	}
 }
 
-// due takes the first delivery that is due out of the queue; or says how long to wait for
-// one; or, with 0, that there is none.
+// due removes the first due delivery from the queue. If none is due, it returns the time
+// until the next one, or 0 for an empty queue.
 func (j *Jobs) due() (*pending, time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -78,7 +78,7 @@ func (j *Jobs) due() (*pending, time.Duration) {
 	var found *pending
 	for _, p := range j.queue {
 		switch wait := p.at.Sub(now); {
-		case p.job.acked || p.job.watched > 0: // somebody tells it meanwhile
+		case p.job.acked || p.job.watched > 0: // a tool shows it meanwhile
 			p.job.queued = false
 		case found == nil && wait <= 0:
 			found = p
@@ -104,7 +104,7 @@ func (j *Jobs) due() (*pending, time.Duration) {
 	return nil, first
 }
 
-// attempt tells one end. What failed is queued again.
+// attempt delivers one end. After an error it queues the end again.
 func (j *Jobs) attempt(p *pending) {
 	if p.made == nil {
 		made := delivery(p.record, p.job.keep)
@@ -124,7 +124,7 @@ func (j *Jobs) attempt(p *pending) {
 	p.at = j.o.Now().Add(retryAfter(p.attempt, j.o.Jitter()))
 	j.queue = append(j.queue, p)
 	j.bound()
-	j.o.Log.Warn("the end of a background job could not be told", "job", p.record.ID, "attempt", p.attempt, "error", err)
+	j.o.Log.Warn("the end of a background job could not be delivered", "job", p.record.ID, "attempt", p.attempt, "error", err)
 }
 
 func (j *Jobs) shownByTool(b *job) bool {
@@ -135,7 +135,7 @@ func (j *Jobs) shownByTool(b *job) bool {
 
 func chance() time.Duration { return time.Duration(rand.IntN(retryJitter)) * time.Millisecond }
 
-// drain waits until the queue is empty, 3 seconds at most.
+// drain waits until the queue is empty, at most 3 seconds.
 func (j *Jobs) drain(ctx context.Context) {
 	j.mu.Lock()
 	if !j.delivers {

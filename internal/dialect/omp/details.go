@@ -1,27 +1,27 @@
 package omp
 
-// Details are those of a result of the tool bash (R-092).
+// Details holds the structured part of a result of bash (R-092).
 type Details struct {
 	TimeoutSeconds          float64  `json:"timeoutSeconds,omitempty"`
-	RequestedTimeoutSeconds *float64 `json:"requestedTimeoutSeconds,omitempty"` // only when it differs
+	RequestedTimeoutSeconds *float64 `json:"requestedTimeoutSeconds,omitempty"` // only if it differs
 	TimeoutDisabled         bool     `json:"timeoutDisabled,omitempty"`
 	TimedOut                bool     `json:"timedOut,omitempty"`
 	WallTimeMs              *int64   `json:"wallTimeMs,omitempty"`
 	TerminalID              string   `json:"terminalId,omitempty"`
-	ExitCode                *int     `json:"exitCode,omitempty"` // only when it is not 0
+	ExitCode                *int     `json:"exitCode,omitempty"` // only if it is not 0
 	SuggestedTool           string   `json:"suggestedTool,omitempty"`
 	Async                   *Async   `json:"async,omitempty"`
 	Meta                    *Meta    `json:"meta,omitempty"`
 }
 
-// Async is where a background job stands.
+// Async is the state of a background job.
 type Async struct {
 	State string `json:"state"` // running, completed, failed
 	JobID string `json:"jobId"`
 	Type  string `json:"type"`
 }
 
-// Meta is what a result says of its text.
+// Meta describes the text of a result.
 type Meta struct {
 	Truncation *Truncation `json:"truncation,omitempty"`
 }
@@ -40,30 +40,31 @@ type Truncation struct {
 	NextOffset  int64  `json:"nextOffset,omitempty"` // head direction only
 }
 
-// Range are lines, counted from 1, both included; an empty one ends before it starts.
+// Range is a range of lines, counted from 1, both ends included. In an empty range End is
+// below Start.
 type Range struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 }
 
-// Captured is what is shown of an output, and what there is of it.
+// Captured is the shown part of an output, with the figures of the whole.
 type Captured struct {
 	Text        string
 	Truncated   bool
-	Limited     bool // by lines that were asked for, all of which are shown
+	Limited     bool // by a limit on lines that the request gave; all of them are shown
 	TotalLines  int64
 	TotalBytes  int64
 	OutputLines int64
 	OutputBytes int64
-	ArtifactID  string // has all of it
-	RawID       string // has what a minimizer was given
+	ArtifactID  string // of the whole output
+	RawID       string // of the minimizer's input
 	Minimized   bool
 }
 
-// window is how much of an output a result shows, in bytes (R-073).
+// window bounds the shown part of an output, in bytes (R-073).
 const window = 50 << 10
 
-// truncation is what a result says of a text that was cut, nil if it is whole.
+// truncation describes a text that was cut, nil for a whole one.
 func (c Captured) truncation() *Truncation {
 	if !c.Truncated {
 		return nil
@@ -81,10 +82,10 @@ func (c Captured) truncation() *Truncation {
 	return t
 }
 
-// BashResult is how one command ended, for those who show it by themselves (R-071).
+// BashResult is the result of one command for front ends that render it themselves (R-071).
 type BashResult struct {
 	Output      string `json:"output"`
-	ExitCode    *int   `json:"exitCode,omitempty"` // not when it was cancelled or timed out
+	ExitCode    *int   `json:"exitCode,omitempty"` // nil if the command was cancelled or timed out
 	Cancelled   bool   `json:"cancelled"`
 	TimedOut    bool   `json:"timedOut,omitempty"`
 	Truncated   bool   `json:"truncated"`

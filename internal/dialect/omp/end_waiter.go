@@ -8,16 +8,16 @@ import (
 	"troupe/messages"
 )
 
-// endWaiter waits for the ends of all jobs of a session that go on in the background, by one
-// question to the host: a daemon has a bound on the questions of a client.
+// endWaiter waits for the ends of all background jobs of a session with one request to the
+// host. A daemon bounds the requests of a client.
 type endWaiter struct {
 	mu      sync.Mutex
 	waiting map[messages.JobID]chan<- end
 	asking  bool
-	again   context.CancelFunc // asks anew, for more jobs; nil: it will
+	again   context.CancelFunc // restarts the request for more jobs; nil: it has not started yet
 }
 
-// end is how a wait for one job ended.
+// end is the result of the wait for one job.
 type end struct {
 	job messages.Job
 	err error
@@ -36,7 +36,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	}
 	if !s.ends.asking {
 		s.ends.asking = true
-		asks, over := dialect.Within(ctx, s.options.Jobs.ctx) // it lasts longer than the wait for this job
+		asks, over := dialect.Within(ctx, s.options.Jobs.ctx) // outlives the wait for this job
 		s.options.Beside.Go(func() {
 			defer over()
 			s.awaitEnds(asks)
@@ -51,7 +51,7 @@ func (s *Session) endOf(ctx context.Context, id messages.JobID) (messages.Job, e
 	}
 }
 
-// awaitEnds asks until no job is left to wait for.
+// awaitEnds waits until all jobs have ended, one request at a time.
 func (s *Session) awaitEnds(ctx context.Context) {
 	var pause dialect.Backoff
 	for {
@@ -75,11 +75,11 @@ func (s *Session) awaitEnds(ctx context.Context) {
 			pause = dialect.Backoff{}
 			continue
 		}
-		_ = pause.Wait(ctx) // all run: it is the wait that failed
+		_ = pause.Wait(ctx) // all jobs run: the wait itself failed
 	}
 }
 
-// hear passes on the jobs that have ended, and says whether there are any.
+// passEnded passes on the jobs that have ended, and reports whether there are any.
 func (s *Session) passEnded(jobs []messages.Job) bool {
 	s.ends.mu.Lock()
 	defer s.ends.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *Session) passEnded(jobs []messages.Job) bool {
 	return passed
 }
 
-// lookAt looks at each job, since one that is not there any more fails the wait for all. It
-// says whether one has ended or is not there.
+// lookAt checks each job, since a missing one fails the wait for all. It reports whether
+// one has ended or is missing.
 func (s *Session) lookAt(ctx context.Context, ids []messages.JobID) bool {
 	found := map[messages.JobID]end{}
 	for _, id := range ids {

@@ -10,17 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// Frame is what a Console shows at a time.
+// Frame is one state of a Console.
 type Frame struct {
-	Title   string // Console
+	Title   string // always Console
 	Icon    string
 	Command string // one line, without control characters
-	// Badge says what becomes of the command: that it runs, its exit code, that it has
-	// none, that its time was over or that it was killed.
+	// Badge is the state of the command: running, its exit code, exited without one, timed
+	// out or killed.
 	Badge   string
 	Running bool
-	// Rows are those of the command's terminal, without the blanks at their ends, and
-	// Row and Col where its cursor is, from 0, if it is Visible.
+	// Rows are the rows of the command's terminal without trailing blanks. Row and Col are
+	// the position of its cursor, from 0, if Visible.
 	Rows     []string
 	Row, Col int
 	Visible  bool
@@ -52,18 +52,17 @@ func frameOf(command string, job messages.Job, screen messages.ScreenText) Frame
 	return f
 }
 
-// headline is a command as a header shows it.
+// headline returns a command as a header shows it.
 func headline(command string) string {
 	return strings.Join(strings.FieldsFunc(ansi.Strip(command), func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }
 
-// chrome is how many rows an overlay has beside those of the terminal: its border, its
-// header and its footer.
+// chrome is the number of overlay rows without the terminal: border, header and footer.
 const chrome = 4
 
-// Draw draws the overlay for a screen: lines of text without control sequences, each as
-// wide as the screen, at most OverlayRows of them. What has no room is cut: of the
-// terminal the end is shown, or the part with the cursor.
+// Draw renders the overlay for a screen. It returns at most OverlayRows lines, each as wide
+// as the screen, without control sequences. If the terminal does not fit, its end is shown,
+// or the part with the cursor.
 func (f Frame) Draw(screen messages.Terminal) []string {
 	size := PTYSize(screen)
 	most := OverlayRows(screen.Rows) - chrome
@@ -85,7 +84,7 @@ func (f Frame) Draw(screen messages.Terminal) []string {
 		"╰"+strings.Repeat("─", size.Cols)+"╯")
 }
 
-// window are the rows that have room.
+// window returns the rows that fit.
 func (f Frame) window(most int) []string {
 	end := len(f.Rows)
 	for end > 0 && f.Rows[end-1] == "" && (end-1 > f.Row || !f.Visible) {
@@ -98,7 +97,7 @@ func (f Frame) window(most int) []string {
 	return slices.Clone(f.Rows[from:min(end, from+most)])
 }
 
-// cell is a text in a place of a width.
+// cell pads or cuts a text to a width.
 func cell(text string, width int, fill string) string {
 	text = ansi.Truncate(text, width, "")
 	return text + strings.Repeat(fill, max(0, width-ansi.StringWidth(text)))

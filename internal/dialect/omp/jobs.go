@@ -11,36 +11,36 @@ import (
 	"troupe/internal/dialect"
 )
 
-// The bounds of background jobs.
+// Limits of background jobs.
 const (
-	defaultJobs  = 15  // running at a time
-	mostJobs     = 100 // as the setting async.maxJobs has it, and its default
+	defaultJobs  = 15  // running
+	mostJobs     = 100 // limit and default of the setting async.maxJobs
 	keepFinished = 5 * time.Minute
-	mostFinished = 256              // kept: their texts have up to 50 KB each
-	drainTime    = 3 * time.Second  // of deliveries at the end
-	deliverTime  = 30 * time.Second // of one attempt: then it has failed
+	mostFinished = 256              // ended jobs that are kept; each has up to 50 KB of text
+	drainTime    = 3 * time.Second  // limit of the deliveries in Dispose
+	deliverTime  = 30 * time.Second // limit of one delivery attempt
 )
 
-// JobsOptions are those of a table of background jobs. Beside must be given.
+// JobsOptions configures a table of background jobs. Beside is required.
 type JobsOptions struct {
 	Beside dialect.TaskGroup
-	// Deliver tells an owner's session of the end of a job: a follow-up message, which starts
-	// a turn. An error has it tried again. nil: nobody is told.
+	// Deliver sends the end of a job to its owner's session as a follow-up message, which
+	// starts a turn. After an error it is retried. nil: ends are not delivered.
 	Deliver func(ctx context.Context, d Delivery) error
-	// Progress is told what a job in the background has written, and how it ended
-	// . nil: nobody looks.
+	// Progress receives the output of background jobs, and how they ended; nil: it
+	// is not sent.
 	Progress func(owner, job string, r dialect.Result)
-	// Limit is how many may run: 0 is 15; MaxJobs clamps the setting async.maxJobs.
+	// Limit bounds the running jobs; 0: 15. MaxJobs clamps the setting async.maxJobs.
 	Limit int
-	// Retention is how long the ended ones stay: 0 is 5 minutes, negative not at all.
+	// Retention is how long ended jobs stay; 0: 5 minutes, negative: they do not stay.
 	Retention time.Duration
 	Log       *slog.Logger
 	Now       func() time.Time
-	// Jitter is what is added to the time of a retry, from 0 to 199 ms; nil: by chance.
+	// Jitter returns the extra delay of a retry, from 0 to 199 ms; nil: random.
 	Jitter func() time.Duration
 }
 
-// MaxJobs is the setting async.maxJobs within its bounds; 0 is its default.
+// MaxJobs clamps the setting async.maxJobs; 0 is its default.
 func MaxJobs(setting int) int {
 	if setting == 0 {
 		return mostJobs
@@ -48,8 +48,8 @@ func MaxJobs(setting int) int {
 	return min(max(setting, 1), mostJobs)
 }
 
-// Jobs is the table of background jobs that the sessions of an agent and its sub-agents
-// share: each sees those of its owner. It is safe for concurrent use.
+// Jobs is the table of background jobs, shared by the sessions of an agent and its
+// sub-agents. Each session sees those of its owner. It is safe for concurrent use.
 type Jobs struct {
 	o   JobsOptions
 	ctx context.Context //nolint:containedctx // the life of the table
@@ -57,30 +57,30 @@ type Jobs struct {
 
 	mu       sync.Mutex
 	table    map[string]*job
-	order    []*job        // as they began
-	changed  chan struct{} // closed, and made anew, at each end
+	order    []*job        // in starting order
+	changed  chan struct{} // closed and replaced at each end
 	disposed bool
 	queue    []*pending
 	delivers bool
 	wake     chan struct{}
-	drained  chan struct{} // closed when the queue is empty; nil: nobody waits
+	drained  chan struct{} // closed when the queue is empty; nil: drain does not wait
 }
 
-// job is one of them.
+// job is one background job.
 type job struct {
 	JobRecord
-	stop    func()                   // the abort signal
+	stop    func()                   // stops its run
 	keep    func(text string) string // makes an artifact of a long text
-	called  bool                     // the call that began it waits for it, and will tell its end
-	acked   bool                     // its end was told
-	tool    bool                     // … by a tool
-	watched int                      // polls that wait for it
+	called  bool                     // its call waits for it and will return its end
+	acked   bool                     // its end was delivered or shown
+	tool    bool                     // … shown by a tool
+	watched int                      // number of polls that wait for it
 	queued  bool
-	result  dialect.Result // of the call, when it is settled
-	settled chan struct{}  // closed when nothing of it runs
+	result  dialect.Result // of the call; set when settled is closed
+	settled chan struct{}  // closed when the run has ended
 }
 
-// NewJobs makes a table. Dispose must follow.
+// NewJobs makes a table. The caller must call Dispose.
 func NewJobs(o JobsOptions) *Jobs {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	if o.Limit == 0 {
@@ -97,8 +97,8 @@ func NewJobs(o JobsOptions) *Jobs {
 	return j
 }
 
-// register adds a job that is about to begin, or, with runs, runs already and is not
-// refused for the number of others. keep makes artifacts.
+// register adds a job. With runs the job runs already and is not refused for the limit.
+// keep makes artifacts.
 func (j *Jobs) register(label, owner string, keep func(string) string, runs bool) (*job, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -125,8 +125,8 @@ func (j *Jobs) register(label, owner string, keep func(string) string, runs bool
 	return b, nil
 }
 
-// evict forgets those that ended too long ago, and the oldest if there are too many.
-// Called with j.mu.
+// evict removes jobs that ended longer ago than the retention, and the oldest ended ones
+// beyond mostFinished. The caller holds j.mu.
 func (j *Jobs) evict() {
 	now, finished := j.o.Now(), 0
 	for _, b := range slices.Backward(j.order) {
@@ -141,7 +141,7 @@ func (j *Jobs) evict() {
 	j.order = slices.DeleteFunc(j.order, func(b *job) bool { return j.table[b.ID] != b })
 }
 
-// finish says how a job ended. A job that was cancelled stays so.
+// finish records how a job ended. A cancelled job stays cancelled.
 func (j *Jobs) finish(b *job, r dialect.Result) {
 	j.mu.Lock()
 	b.result = r
@@ -165,7 +165,7 @@ func (j *Jobs) finish(b *job, r dialect.Result) {
 	}
 }
 
-// asyncResult is a result with where its job stands.
+// asyncResult returns a result with the state of its job.
 func asyncResult(r dialect.Result, record JobRecord) dialect.Result {
 	d := Details{}
 	if have, ok := r.Details.(*Details); ok && have != nil {
@@ -176,8 +176,8 @@ func asyncResult(r dialect.Result, record JobRecord) dialect.Result {
 	return r
 }
 
-// goesOn is said by the call that began a job when it waits no longer. What has ended by
-// then is told as any other end, behind the start.
+// goesOn records that the job's call no longer waits. An end that has happened by then is
+// delivered like any other, after the result of the call.
 func (j *Jobs) goesOn(b *job) {
 	j.mu.Lock()
 	b.called = false
@@ -190,21 +190,21 @@ func (j *Jobs) goesOn(b *job) {
 	}
 }
 
-// progressed tells how a job has ended to whoever looks at it in the background.
+// progressed sends the end of a job to Progress.
 func (j *Jobs) progressed(record JobRecord, r dialect.Result) {
 	if j.o.Progress != nil {
 		j.o.Progress(record.OwnerID, record.ID, asyncResult(r, record))
 	}
 }
 
-// told says that the call tells the end of its job.
+// acknowledge records that the job's call returns its end.
 func (j *Jobs) acknowledge(b *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b.acked, b.tool = true, true
 }
 
-// cancel ends a job of an owner: first the record, then the signal.
+// cancel cancels a job of an owner: first the record, then the run.
 func (j *Jobs) cancel(owner, id string) (CancelledJob, JobStatus) {
 	j.mu.Lock()
 	b := j.table[id]
@@ -227,7 +227,8 @@ func (j *Jobs) cancel(owner, id string) (CancelledJob, JobStatus) {
 // abort cancels a job whose call was aborted.
 func (j *Jobs) abort(b *job) { _, _ = j.cancel(b.OwnerID, b.ID) }
 
-// arm gives a job its abort signal; one that was cancelled before gets it at once.
+// arm sets the function that stops a job. For a job that was cancelled before, it calls
+// stop at once.
 func (j *Jobs) arm(b *job, stop func()) {
 	j.mu.Lock()
 	b.stop = stop
@@ -238,7 +239,7 @@ func (j *Jobs) arm(b *job, stop func()) {
 	}
 }
 
-// cancelOwned ends all jobs of an owner.
+// cancelOwned cancels all jobs of an owner.
 func (j *Jobs) cancelOwned(owner string) {
 	for _, r := range j.records(owner, nil, false) {
 		if r.Status == JobRunning {
@@ -247,8 +248,8 @@ func (j *Jobs) cancelOwned(owner string) {
 	}
 }
 
-// records are the jobs of an owner, in the order in which they began: those of ids, or
-// all. With tells the ends among them count as told.
+// records returns an owner's jobs in starting order: those in ids, or all with nil. With
+// tells their ends count as shown.
 func (j *Jobs) records(owner string, ids []string, tells bool) []JobRecord {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -266,8 +267,9 @@ func (j *Jobs) records(owner string, ids []string, tells bool) []JobRecord {
 	return all
 }
 
-// Dispose ends the table: no job begins any more, all are cancelled and waited
-// for, and what is still to be told is told, for at most 3 seconds. ctx bounds all of it.
+// Dispose closes the table. It refuses new jobs, cancels all running ones, and
+// waits for their ends. It delivers the queued ends for at most 3 seconds. ctx bounds all
+// of it.
 func (j *Jobs) Dispose(ctx context.Context) {
 	j.mu.Lock()
 	j.disposed = true

@@ -9,13 +9,13 @@ import (
 	"troupe/internal/dialect"
 )
 
-// Bounds of a job's label, in characters.
+// Limits of a job's label, in characters.
 const (
 	maxLabel = 120
 	cutLabel = 117
 )
 
-// label is the command as jobs are told by.
+// label returns the command as the label of a job.
 func label(command string) string {
 	command = strings.ToValidUTF8(command[:min(len(command), (maxLabel+1)*utf8.UTFMax)], "�")
 	seen, cut := 0, 0
@@ -31,8 +31,8 @@ func label(command string) string {
 	return command
 }
 
-// newID is the id of a new job: bg_ and the smallest number that is free, or the
-// preferred id, with -2, -3 … if it is taken.
+// newID returns the id of a new job: bg_ and the smallest free number, or the preferred id. A
+// taken preferred id gets -2, -3 ….
 func newID(preferred string, taken func(string) bool) string {
 	if preferred != "" {
 		id := preferred
@@ -48,8 +48,8 @@ func newID(preferred string, taken func(string) bool) string {
 	return "bg_" + strconv.Itoa(n)
 }
 
-// startResult says that a job goes on in the background: with what it
-// has written so far, if anything.
+// startResult returns the result for a job in the background, with its
+// output so far.
 func startResult(id, label, preview string, t Timeout, notes []string) dialect.Result {
 	d := &Details{TimeoutSeconds: t.Effective, TimeoutDisabled: t.Disabled, Async: &Async{State: string(JobRunning), JobID: id, Type: "bash"}}
 	if t.Requested != t.Effective {

@@ -10,28 +10,27 @@ import (
 	"troupe/messages"
 )
 
-// maxOpened bounds the live shells that are kept open for what background jobs have left
-// behind in them.
+// maxOpened bounds the live shells that stay open for the leftovers of background jobs.
 const maxOpened = 64
 
-// liveShell is the shell that the calls of one key share, one call at a time.
+// liveShell is the shell shared by the calls of one key, one call at a time.
 type liveShell struct {
 	generation int
-	busy       bool // a command is in it
-	lost       bool // the next call is told that it begins anew
-	broken     bool // its key is for processes of their own from now on
+	busy       bool // a command runs in it
+	lost       bool // the next call gets a note that the shell is new
+	broken     bool // commands of its key run in processes of their own
 }
 
-// shellUse is a command's hold of a live shell.
+// shellUse is a command's use of a live shell.
 type shellUse struct {
 	id    messages.SessionID
 	key   string
 	notes []string
-	own   bool // of a background job: nobody comes after it
+	own   bool // of a background job; not shared
 }
 
-// useShell gives the shell of a key, nil if there is none for it: the key is broken, or
-// its shell has a command in it. own is said of a background job.
+// useShell reserves the shell of a key. It returns nil if the key is broken, or a command
+// runs in the shell. own asks for a new shell for a background job.
 func (s *Session) useShell(key shelltext.ReuseKey, own bool) *shellUse {
 	digest := key.Digest()
 	s.mu.Lock()
@@ -52,7 +51,7 @@ func (s *Session) useShell(key shelltext.ReuseKey, own bool) *shellUse {
 	}
 	live.busy = true
 	u := &shellUse{id: messages.SessionID(fmt.Sprintf("omp-%.32s", digest)), key: digest}
-	if live.generation > 0 { // its name is that of one that may still be there
+	if live.generation > 0 { // the shell of the previous generation may still exist
 		u.id += messages.SessionID(fmt.Sprintf("-g%d", live.generation))
 	}
 	if live.lost {
@@ -62,17 +61,17 @@ func (s *Session) useShell(key shelltext.ReuseKey, own bool) *shellUse {
 	return u
 }
 
-// shellFate is what becomes of a live shell behind a command.
+// shellFate says what happens to a live shell after a command.
 type shellFate int
 
 const (
 	keepShell  shellFate = iota
-	dropShell            // it is closed, and the next call has another
-	breakShell           // and no call with its key has one any more
-	leaveShell           // a command goes on in it: the next call has another
+	dropShell            // closed; the next call gets another one
+	breakShell           // closed; calls with its key get none any more
+	leaveShell           // a command continues in it; the next call gets another one
 )
 
-// release gives a shell back. One that is dropped is closed beside the call.
+// release ends a command's use of a shell. A dropped shell is closed in the background.
 func (s *Session) release(u *shellUse, what shellFate) {
 	if u == nil {
 		return
@@ -92,8 +91,8 @@ func (s *Session) release(u *shellUse, what shellFate) {
 	}
 }
 
-// retire ends the shell of a background job, unless that has left something in it that
-// its user may want; too many of these are closed all the same.
+// retire closes the shell of a background job, unless the job has left processes in it.
+// Beyond maxOpened it closes the shell all the same.
 func (s *Session) retire(u *shellUse, job messages.Job) {
 	if u == nil {
 		return
@@ -124,7 +123,8 @@ func (s *Session) closeShell(id messages.SessionID) {
 	})
 }
 
-// minimizerOptions are those of the minimizer, which set shells apart in the family.
+// minimizerOptions returns the minimizer's settings, which oh-my-pi includes in the key of
+// a shell.
 func (s *Session) minimizerOptions() []string {
 	m := s.options.Settings.Minimizer
 	return []string{

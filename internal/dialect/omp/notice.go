@@ -7,8 +7,8 @@ import (
 	"troupe/internal/dialect"
 )
 
-// notice adds to a result that was cut the line that tells so, before the exit
-// line, with which it ends. A result that has the line is left as it is.
+// notice adds the line about truncation to a cut result, before the final exit line
+// . A result that has the line stays unchanged.
 func notice(r dialect.Result) dialect.Result {
 	d, _ := r.Details.(*Details)
 	if d == nil || d.Meta == nil || d.Meta.Truncation == nil {
@@ -31,7 +31,7 @@ func notice(r dialect.Result) dialect.Result {
 	return r
 }
 
-// notice is which lines are shown of how many, and where the rest is.
+// notice renders which lines of how many are shown, and where the rest is.
 func (t Truncation) notice() string {
 	text := fmt.Sprintf(textShowing, t.ShownRange.Start, t.ShownRange.End, t.TotalLines)
 	if t.ShownRange.End < t.ShownRange.Start {
@@ -53,7 +53,7 @@ func (t Truncation) notice() string {
 	return text
 }
 
-// size writes bytes as people read them: 512B, 50.0KB.
+// size formats bytes for people: 512B, 50.0KB.
 func size(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%dB", n)

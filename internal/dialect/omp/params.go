@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// Params are the parameters of the tool bash.
+// Params holds the parameters of the tool bash.
 type Params struct {
 	Command string            `json:"command"`
 	Env     map[string]string `json:"env,omitempty"`
@@ -24,7 +24,7 @@ type Params struct {
 	Tail    *int              `json:"tail,omitempty"`
 }
 
-// JobParams are the parameters of the tool job.
+// JobParams holds the parameters of the tool job.
 type JobParams struct {
 	List   bool     `json:"list,omitempty"`
 	Poll   []string `json:"poll,omitempty"`
@@ -33,9 +33,9 @@ type JobParams struct {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnv is what is wrong with the names of the variables, "" if nothing is.
+// checkEnv returns the error about an invalid variable name, or "".
 func checkEnv(env map[string]string) string {
-	for _, name := range slices.Sorted(maps.Keys(env)) { // always the same one first
+	for _, name := range slices.Sorted(maps.Keys(env)) { // the same invalid name first in every run
 		if !envName.MatchString(name) {
 			return fmt.Sprintf(textEnvName, name)
 		}
@@ -43,7 +43,7 @@ func checkEnv(env map[string]string) string {
 	return ""
 }
 
-// entries are variables as an environment has them, by name.
+// entries returns variables in the form NAME=VALUE, sorted by name.
 func entries(env map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -52,23 +52,23 @@ func entries(env map[string]string) []string {
 	return list
 }
 
-// Bounds of a timeout, in seconds (R-004).
+// Limits of a timeout, in seconds (R-004).
 const (
 	defaultTimeout = 300
 	minTimeout     = 1
 	maxTimeout     = 3600
 )
 
-// Timeout is a deadline as it was asked for and as it holds, in seconds.
+// Timeout is a requested and an effective timeout, in seconds.
 type Timeout struct {
 	Requested float64
 	Effective float64 // 0: none
 	Disabled  bool
 	highest   float64
-	open      bool // 0 would have meant none
+	open      bool // 0 means none
 }
 
-// timeout takes min and max of what was asked for (R-005).
+// timeout clamps a requested timeout to the limits (R-005).
 func timeout(asked *float64, s Settings) Timeout {
 	t := Timeout{Requested: defaultTimeout, highest: maxTimeout, open: s.ZeroTimeoutDisables}
 	if s.MaxTimeout > 0 {
@@ -82,13 +82,13 @@ func timeout(asked *float64, s Settings) Timeout {
 		return t
 	}
 	t.Effective = min(max(t.Requested, minTimeout), t.highest)
-	if asked == nil { // the default is no request
+	if asked == nil { // the default is not a request
 		t.Requested = t.Effective
 	}
 	return t
 }
 
-// Notice says that the value was changed, "" if it was not.
+// Notice renders a change of the requested value, "" if there was none.
 func (t Timeout) Notice() string {
 	if t.Requested == t.Effective {
 		return ""
@@ -100,14 +100,14 @@ func (t Timeout) Notice() string {
 	return fmt.Sprintf(text, number(t.Requested), number(t.Effective), number(minTimeout), number(t.highest))
 }
 
-// Duration is the deadline; 0 is none.
+// Duration returns the timeout; 0: none.
 func (t Timeout) Duration() time.Duration { return time.Duration(t.Effective * float64(time.Second)) }
 
-// number writes seconds as they were given: 300, 2.5.
+// number formats seconds as they were given: 300, 2.5.
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// autoWait is how long a call waits for a command that then goes on in the background
-// (R-130); with 0 it begins there.
+// autoWait returns how long a call waits before its command goes to the background (R-130).
+// With 0 the command starts there.
 func autoWait(t Timeout, threshold time.Duration) time.Duration {
 	wait := max(threshold, 0)
 	if !t.Disabled {
@@ -116,30 +116,30 @@ func autoWait(t Timeout, threshold time.Duration) time.Duration {
 	return max(wait, 0)
 }
 
-// grace is from TERM to KILL of a command that timed out or was cancelled (R-067), and
-// hardGrace how much later than its timeout a call returns, whatever becomes of it
+// grace is the time from TERM to KILL after a timeout or a cancellation (R-067). hardGrace
+// bounds how much later than its timeout a call returns, even if the command still runs
 // (R-066).
 const (
 	grace     = 2 * time.Second
 	hardGrace = 5 * time.Second
 )
 
-// path is how a command is run (R-013).
+// path is a way to run a command (R-013).
 type path int
 
 const (
 	asJob     path = iota // in the background
-	asAutoJob             // in the background if it takes long
+	asAutoJob             // in the background after a while
 	onClient              // in the client's terminal
 	onPTY
 	inShell
 )
 
-// callContext decide the path.
+// callContext holds what decides the path.
 type callContext struct {
 	async, auto, manager, client bool
-	pty                          bool // asked for
-	eligible                     bool // and possible
+	pty                          bool // requested
+	eligible                     bool // possible
 }
 
 func choose(c callContext) path {
@@ -156,25 +156,25 @@ func choose(c callContext) path {
 	return inShell
 }
 
-// NoPTYVar names the variable that forbids terminals; the flag --no-pty sets it.
+// NoPTYVar names the variable that forbids terminals. The flag --no-pty sets it.
 const NoPTYVar = "TROUPE_NO_PTY"
 
 const noPTYVarPi = "PI_NO_PTY"
 
-// ptyAllowed says whether an environment lets commands have a terminal (R-107).
+// ptyAllowed reports whether an environment allows terminals for commands (R-107).
 func ptyAllowed(env []string) bool {
 	return shelltext.Value(env, NoPTYVar) != "1" && shelltext.Value(env, noPTYVarPi) != "1"
 }
 
-// PTYSize is the size of a command's terminal on a screen of a size (R-109).
+// PTYSize returns the size of a command's terminal for a size of the screen (R-109).
 func PTYSize(screen messages.Terminal) messages.Terminal {
 	if screen == (messages.Terminal{}) {
-		return messages.Terminal{Rows: 40, Cols: 120} // what the emulator begins with
+		return messages.Terminal{Rows: 40, Cols: 120} // initial size of the emulator
 	}
 	cols, rows := max(20, screen.Cols-2), max(5, screen.Rows-4)
 	return messages.Terminal{Rows: min(rows, 200), Cols: min(cols, 400)}
 }
 
-// OverlayRows is how many rows of a screen the console takes: at most 80 %, and at
-// least 5; 4 of them are around what the command shows (R-109).
+// OverlayRows returns how many rows of a screen the console takes: at most 80 %, at least
+// 5. Four of them surround the command's terminal (R-109).
 func OverlayRows(screenRows int) int { return max(5, screenRows*8/10) }

@@ -9,11 +9,11 @@ import (
 	"troupe/messages"
 )
 
-// pollEvery is how often a poll that waits says so.
+// pollEvery is the interval of updates during a poll.
 const pollEvery = 500 * time.Millisecond
 
-// Job shows, waits for and cancels background jobs. The error is a *ToolError,
-// an *AbortError, or nil.
+// Job shows, waits for and cancels background jobs. The error is a *ToolError, an
+// *AbortError, or nil.
 func (s *Session) Job(ctx context.Context, p JobParams, update func(dialect.Result)) (dialect.Result, error) {
 	switch {
 	case !s.options.Settings.background():
@@ -49,8 +49,8 @@ func (s *Session) Job(ctx context.Context, p JobParams, update func(dialect.Resu
 	return s.poll(ctx, ids, report, update)
 }
 
-// poll waits until one of the jobs has ended, the window of the setting is over, or the
-// caller aborts. What runs goes on.
+// poll waits until one of the jobs has ended, the wait of the settings is over, or the
+// caller aborts. Running jobs continue.
 func (s *Session) poll(ctx context.Context, ids []string, report jobReport, update func(dialect.Result)) (dialect.Result, error) {
 	watched := s.options.Jobs.watch(s.options.Owner, ids)
 	shown := false
@@ -86,8 +86,8 @@ func (s *Session) poll(ctx context.Context, ids []string, report jobReport, upda
 	}
 }
 
-// watch keeps the ends of some jobs of an owner from being delivered while a poll waits
-// for them.
+// watch holds back the delivery of the given jobs' ends while a poll waits for them
+//
 func (j *Jobs) watch(owner string, ids []string) []*job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -102,7 +102,7 @@ func (j *Jobs) watch(owner string, ids []string) []*job {
 	return watched
 }
 
-// unwatch ends that. What ended meanwhile is told, if the poll has not.
+// unwatch reverts watch. It queues the ends that the poll has not shown.
 func (j *Jobs) unwatch(watched []*job, shown bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,7 +114,8 @@ func (j *Jobs) unwatch(watched []*job, shown bool) {
 	}
 }
 
-// look is how jobs stand, and a channel that is closed at the next end of any.
+// look returns the records of jobs, and a channel that is closed at the next end of any
+// job.
 func (j *Jobs) look(watched []*job) ([]JobRecord, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -125,7 +126,7 @@ func (j *Jobs) look(watched []*job) ([]JobRecord, <-chan struct{}) {
 	return all, j.changed
 }
 
-// know notes which job of the node a background job is.
+// know stores the node's job of a background job.
 func (j *Jobs) know(b *job, id messages.JobID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"troupe/messages"
 )
 
-// JobStatus is where a background job stands.
+// JobStatus is the status of a background job.
 type JobStatus string
 
-// The statuses. The last three are for ever.
+// The statuses. The last three are final.
 const (
 	JobRunning   JobStatus = "running"
 	JobCompleted JobStatus = "completed"
@@ -26,18 +26,18 @@ const (
 	TypeTask = "task"
 )
 
-// JobRecord is what is known of a background job (R-121).
+// JobRecord is the record of a background job (R-121).
 type JobRecord struct {
 	ID         string
 	Type       string
 	Status     JobStatus
 	StartTime  time.Time
-	EndTime    time.Time // zero while it runs
+	EndTime    time.Time // zero while the job runs
 	Label      string
 	OwnerID    string
 	ResultText string
 	ErrorText  string
-	Job        messages.JobID // of the node; "" until it is known
+	Job        messages.JobID // id in the node; "" until known
 }
 
 func (r JobRecord) duration(now time.Time) time.Duration {
@@ -47,7 +47,7 @@ func (r JobRecord) duration(now time.Time) time.Duration {
 	return max(0, now.Sub(r.StartTime))
 }
 
-// text is how it ended.
+// text returns the result or the error of the job.
 func (r JobRecord) text() string {
 	if r.ErrorText != "" {
 		return r.ErrorText
@@ -55,13 +55,13 @@ func (r JobRecord) text() string {
 	return r.ResultText
 }
 
-// JobDetails are the details of the tool job (R-134).
+// JobDetails holds the details of the tool job (R-134).
 type JobDetails struct {
 	Jobs      []JobEntry     `json:"jobs"`
 	Cancelled []CancelledJob `json:"cancelled,omitempty"`
 }
 
-// JobEntry is one job in them.
+// JobEntry is one job in JobDetails.
 type JobEntry struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`
@@ -72,13 +72,13 @@ type JobEntry struct {
 	ErrorText  string    `json:"errorText,omitempty"`
 }
 
-// CancelledJob is what became of one that was to be cancelled.
+// CancelledJob is the result of the request to cancel a job.
 type CancelledJob struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 }
 
-// What became of it.
+// Results of such a request.
 const (
 	cancelDone    = "cancelled"
 	cancelUnknown = "not_found"
@@ -89,13 +89,13 @@ const (
 type jobReport struct {
 	jobs    []JobRecord
 	cancels []CancelledJob
-	ended   map[string]JobStatus // of those that had ended before
-	missing []string             // asked for, and not there
+	ended   map[string]JobStatus // of jobs that had ended before a cancellation
+	missing []string             // requested ids without a job
 	note    string
 	now     time.Time
 }
 
-// result is the report as markdown and as details (R-133, R-134).
+// result renders the report as markdown and as details (R-133, R-134).
 func (r jobReport) result() dialect.Result {
 	var parts []string
 	d := &JobDetails{Jobs: []JobEntry{}, Cancelled: r.cancels}
@@ -149,7 +149,7 @@ func eachLine(format string, ids []string) []string {
 	return all
 }
 
-// section is a heading with a count and what is below it, "" of nothing.
+// section renders a heading with a count and its items, "" without items.
 func section(heading string, items []string) string {
 	if len(items) == 0 {
 		return ""
@@ -161,7 +161,7 @@ func section(heading string, items []string) string {
 	return fmt.Sprintf(heading, len(items)) + "\n" + strings.Join(items, between)
 }
 
-// markdown is one job: its id, type, status and label, and how it ended, fenced.
+// markdown renders one job: its id, type, status and label, and its fenced result.
 func (r JobRecord) markdown() string {
 	text := fmt.Sprintf(textJobLine, r.ID, r.Type, r.Status, oneLine(r.Label))
 	switch {
@@ -173,10 +173,10 @@ func (r JobRecord) markdown() string {
 	return text
 }
 
-// oneLine keeps a label from being more than its line.
+// oneLine keeps a label on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// fenced puts a text into a fence that nothing in it closes.
+// fenced puts a text into a fence longer than any in it.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -185,26 +185,26 @@ func fenced(text string) string {
 	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
 }
 
-// The cut of a result that is delivered, in characters (R-125).
+// Limits of a delivered result, in characters (R-125).
 const (
 	deliverWhole = 12_000
 	deliverHead  = 4_000
 )
 
-// Delivery is the end of a background job as it is told to the session of its owner: a
-// follow-up message that starts a turn (R-125).
+// Delivery is the end of a background job as a follow-up message to its owner's session,
+// which starts a turn (R-125).
 type Delivery struct {
 	CustomType string // async-result
 	Owner      string
 	Text       string // for the model
 	Details    DeliveryDetails
 	Job        messages.JobID
-	// Told says whether a tool has told it meanwhile: who keeps deliveries for a while
-	// drops it then (R-127).
+	// Reports whether a tool has shown the end meanwhile. A queue of deliveries then drops
+	// it (R-127).
 	Told func() bool `json:"-"`
 }
 
-// DeliveryDetails are what is known of the job.
+// DeliveryDetails describes the job.
 type DeliveryDetails struct {
 	JobID      string `json:"jobId"`
 	Type       string `json:"type"`
@@ -212,8 +212,8 @@ type DeliveryDetails struct {
 	DurationMs int64  `json:"durationMs"`
 }
 
-// delivery is the message of a job; keep saves a text that is too long for one, and
-// gives its id, "" if that failed.
+// delivery returns the message for a job. keep saves an overlong text and returns its id,
+// "" after an error.
 func delivery(r JobRecord, keep func(text string) string) Delivery {
 	text, note := r.text(), ""
 	if runes := []rune(text); len(runes) > deliverWhole {
@@ -230,15 +230,15 @@ func delivery(r JobRecord, keep func(text string) string) Delivery {
 	}
 }
 
-// The times of a retry (R-126).
+// Times of a retry (R-126).
 const (
 	retryFirst  = 500 * time.Millisecond
 	retryMost   = 30 * time.Second
-	retryJitter = 200 // milliseconds, not included
+	retryJitter = 200 // milliseconds, exclusive
 )
 
-// retryAfter is how long to wait behind a failed attempt, the first being 1; jitter is
-// from 0 to 199 ms.
+// retryAfter returns the pause after a failed attempt, the first being 1. jitter is from 0
+// to 199 ms.
 func retryAfter(attempt int, jitter time.Duration) time.Duration {
 	return min(retryFirst<<min(max(attempt-1, 0), 8)+jitter, retryMost)
 }

@@ -9,22 +9,22 @@ import (
 	"troupe/internal/dialect"
 )
 
-// collapsedLines is how many lines of a screen a result takes that is not expanded.
+// collapsedLines is the number of screen lines of a collapsed result.
 const collapsedLines = 10
 
-// View is how a result is to be drawn.
+// View says how to draw a result.
 type View struct {
 	Width     int // of the screen, in cells
 	Expanded  bool
-	ExpandKey string // what a user presses to expand, as ctrl+o
-	// Full is all of the output; IsFull says that it is given. Session.Show fills both.
+	ExpandKey string // the key that expands a result, such as ctrl+o
+	// Full is the whole output, if IsFull. Session.Show sets both.
 	Full   string
 	IsFull bool
 }
 
-// Render draws a result of the tool bash: the last 10 lines of the screen under
-// a line that says what is hidden, or all there is; then the timeout, and a warning if
-// the output was cut.
+// Render draws a result of bash. A collapsed one has the last 10 screen lines,
+// below a line about the hidden ones. The timeout follows, and a warning if the output was
+// cut.
 func Render(r dialect.Result, v View) []string {
 	text := r.Text
 	if v.Expanded && v.IsFull {
@@ -52,7 +52,7 @@ func Render(r dialect.Result, v View) []string {
 	return all
 }
 
-// visual are the lines of a screen that a text takes: a long one takes several.
+// visual returns the screen lines of a text, with long lines wrapped.
 func visual(text string, width int) []string {
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {

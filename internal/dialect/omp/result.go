@@ -9,40 +9,39 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// how says in which way a command ended, as this dialect tells it.
+// how says how a command ended, in the terms of this dialect.
 type how int
 
 const (
 	exited     how = iota // by itself, with a code
-	timedOut              // by its deadline
+	timedOut              // at its deadline
 	abandoned             // it outlived the hard timeout
-	aborted               // its caller has aborted the call
-	cancelled             // somebody else has ended it
+	aborted               // its caller aborted the call
+	cancelled             // stopped, but not by its caller
 	statusless            // without an exit code
-	unstarted             // it never was
+	unstarted             // it did not start
 )
 
-// ended is what is known of a command that has ended.
+// ended describes a command that has ended.
 type ended struct {
 	how     how
-	code    int // of exited
+	code    int // exit code, for exited
 	wall    time.Duration
 	timeout Timeout
 	out     Captured
 	limits  limits
-	why     string   // of cancelled, statusless and unstarted
-	notes   []string // what else is to be said
+	why     string   // reason, for cancelled, statusless and unstarted
+	notes   []string // further lines for the result
 	pty     bool
 	client  string // id of the client's terminal
 }
 
-// limits are those on the lines that are shown; 0 is none.
+// limits bound the lines that are shown; 0: no limit.
 type limits struct{ head, tail int }
 
 func (l limits) any() bool { return l.head > 0 || l.tail > 0 }
 
-// annotation is the line that goes before an output that was cut short, "" for
-// one that was not.
+// annotation returns the line before an output that was cut short, or "".
 func (e ended) annotation() string {
 	switch e.how {
 	case timedOut:
@@ -67,7 +66,7 @@ func (e ended) timeoutText() string {
 	return fmt.Sprintf(textTimedOut, number(e.timeout.Effective))
 }
 
-// output is what is shown of the output, without an annotation.
+// output returns the shown part of the output, without the annotation.
 func (e ended) output() Captured {
 	out := e.out
 	if e.limits.tail <= 0 {
@@ -80,7 +79,7 @@ func (e ended) output() Captured {
 	return out
 }
 
-// lines counts as the window does: newlines and one more, none of nothing.
+// lines counts as the window does: newlines plus one, 0 for an empty text.
 func lines(text string) int64 {
 	if text == "" {
 		return 0
@@ -88,8 +87,8 @@ func lines(text string) int64 {
 	return int64(strings.Count(text, "\n")) + 1
 }
 
-// plain is the result for those who show it by themselves: nothing of it is an error,
-// not even a timeout.
+// plain returns the result for front ends that render it themselves. It is never an error,
+// not even after a timeout.
 func (e ended) plain() BashResult {
 	out := e.output()
 	r := BashResult{
@@ -119,8 +118,7 @@ func (e ended) plain() BashResult {
 	return r
 }
 
-// result is what the tool answers. Whether the caller has aborted is for the caller to
-// look at.
+// result returns the tool's answer. The caller checks whether the call was aborted.
 func (e ended) result() dialect.Result {
 	out := e.output()
 	body := strings.TrimRight(out.Text, "\n")
@@ -149,7 +147,7 @@ func (e ended) result() dialect.Result {
 	return notice(r)
 }
 
-// abortText is the captured output, or says that the command was aborted.
+// abortText returns the captured output, or says that the command was aborted.
 func (e ended) abortText(body string) string {
 	if body == "" {
 		if e.why != "" {
@@ -160,7 +158,7 @@ func (e ended) abortText(body string) string {
 	return e.annotation() + "\n" + body
 }
 
-// failure adds why there is no exit code.
+// failure adds the reason for the missing exit code.
 func (e ended) failure(body string) string {
 	switch {
 	case e.why == "":
@@ -171,7 +169,7 @@ func (e ended) failure(body string) string {
 	return line(body, fmt.Sprintf(textLost, e.why))
 }
 
-// notices are the lines behind an output, in their order.
+// notices returns the lines after an output, in their order.
 func (e ended) notices() []string {
 	all := []string{fmt.Sprintf(textWallTime, e.wall.Seconds())}
 	if clamped := e.timeout.Notice(); clamped != "" {
@@ -201,7 +199,7 @@ func (e ended) details(out Captured) *Details {
 	return d
 }
 
-// exitLine is the last line of a command that failed, "" of one that did not.
+// exitLine returns the last line of a failed command, "" for code 0.
 func exitLine(code int) string {
 	if code == 0 {
 		return ""
@@ -209,7 +207,7 @@ func exitLine(code int) string {
 	return fmt.Sprintf(textExit, code)
 }
 
-// blocks joins what is not empty by blank lines.
+// blocks joins the non-empty parts with blank lines.
 func blocks(parts ...string) string {
 	var there []string
 	for _, p := range parts {
@@ -220,7 +218,7 @@ func blocks(parts ...string) string {
 	return strings.Join(there, "\n\n")
 }
 
-// line adds a line of its own to a text.
+// line appends a line to a text.
 func line(text, more string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -6,8 +6,8 @@ import (
 	"troupe/internal/dialect"
 )
 
-// bashSchema is the schema of the tool bash: async is in it while it is enabled
-// head and tail while limits are taken.
+// bashSchema returns the schema of the tool bash. It has async only if enabled,
+// head and tail only if pipes become limits.
 func bashSchema(s Settings) json.RawMessage {
 	env := dialect.Describe("object", descEnv)
 	env["additionalProperties"] = map[string]any{"type": "string"}

@@ -15,62 +15,62 @@ import (
 	"troupe/messages"
 )
 
-// Options are what a session needs. Host, Beside, FS, Dir and SessionID must be given.
+// Options configures a session. Host, Beside, FS, Dir and SessionID are required.
 type Options struct {
 	Host   dialect.Host
 	Beside dialect.TaskGroup
 	Scope  messages.ScopePath
-	// Dir is the session's directory, Env its caller's environment, Home what ~ means.
+	// Dir is the session's directory, Env its caller's environment, Home the meaning of ~.
 	Dir, Home string
 	Env       []string
 	SessionID string
 	Settings  Settings
-	// Tools are the names of the tools that the model has: a rule that suggests
-	// another blocks nothing.
+	// Tools lists the tools that the model has. A rule that suggests another tool blocks
+	// nothing.
 	Tools []string
-	// HasUI says that there is somebody to see a terminal, whose screen has the size
-	// Screen; Console is given each command that runs on one, to Show it in a
-	// goroutine of its own: the command waits for Console to return.
+	// HasUI means that a person can see a terminal; Screen is the size of the screen.
+	// Console receives each command on a terminal. It must call Show in another
+	// goroutine: the command waits until Console returns.
 	HasUI   bool
 	Screen  messages.Terminal
 	Console func(*Console)
-	// Client runs commands in the client's own terminal; nil: it has none.
+	// Client runs commands in the client's own terminal; nil: the client has none.
 	Client ClientTerminal
-	// Files makes the artifacts; nil: none are made.
+	// Files makes the artifacts; nil: outputs get none.
 	Files *artifact.Store
 	FS    shelltext.Files
-	// Routers know the internal URLs.
+	// Routers resolve the internal URLs.
 	Routers []urls.Router
-	// Jobs is the table of background jobs, and Owner the agent whose are seen; nil:
-	// there are none.
+	// Jobs is the table of background jobs; nil: the session has none. Owner is the
+	// agent whose jobs it sees.
 	Jobs  *Jobs
 	Owner string
-	// Minimized is told of each output that was rewritten.
+	// Minimized receives the figures of each rewritten output.
 	Minimized func(minimize.Info)
 	Log       *slog.Logger
 	Now       func() time.Time
 }
 
-// Session is one agent's tools. It is safe for concurrent use.
+// Session holds the tools of one agent. It is safe for concurrent use.
 type Session struct {
 	options Options
 	ctx     context.Context //nolint:containedctx // the life of the session
 	end     context.CancelFunc
 	rules   shelltext.Rules
 
-	turn chan struct{} // held by the call of bash that runs
+	turn chan struct{} // capacity 1; held by the running call of bash
 
 	mu      sync.Mutex
-	shells  map[string]*liveShell           // by digest of their key
+	shells  map[string]*liveShell           // by digest of the key
 	opened  map[messages.SessionID]struct{} // not closed yet
-	count   int                             // of shells of jobs
-	running map[int]context.CancelFunc      // user's commands
+	count   int                             // of shells for jobs
+	running map[int]context.CancelFunc      // commands of the user
 	next    int
 
 	ends endWaiter
 }
 
-// New makes a session. Close must follow.
+// New makes a session. The caller must Close it.
 func New(o Options) *Session {
 	o.Log, o.Now = dialect.Defaults(o.Log, o.Now)
 	s := &Session{
@@ -81,8 +81,8 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close ends what runs for the session, its background jobs too, and closes its shells.
-// What goes on beside it is waited for by whoever gave Beside.
+// Close stops the session's commands and background jobs, and closes its shells. The owner
+// of Beside waits for its remaining goroutines.
 func (s *Session) Close(ctx context.Context) error {
 	if s.options.Jobs != nil {
 		s.options.Jobs.cancelOwned(s.options.Owner)
@@ -97,7 +97,7 @@ func (s *Session) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	errs := make([]error, len(open))
 	var all sync.WaitGroup
-	for i, id := range open { // at once: each may take its grace
+	for i, id := range open { // in parallel: each may take its grace
 		all.Add(1)
 		s.options.Beside.Go(func() {
 			defer all.Done()
@@ -111,12 +111,12 @@ func (s *Session) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// gone says of an error that what it is about is not there any more.
+// gone reports whether the object of a request no longer exists.
 func gone(err error) bool {
 	return errors.Is(err, &messages.Error{Code: messages.NotFound}) || errors.Is(err, &messages.Error{Code: messages.SessionClosedCode})
 }
 
-// Tools are the tools of the model.
+// Tools returns the tools of the model.
 func (s *Session) Tools() []dialect.Tool {
 	description := descBash
 	if !s.options.Settings.OneShot {
@@ -146,8 +146,8 @@ func (s *Session) Tools() []dialect.Tool {
 	return tools
 }
 
-// answered makes a result of the error of a tool; an abort stays an error, since nobody
-// waits for a result any more.
+// answered turns a *ToolError into a result. An abort stays an error, since no caller waits
+// for a result.
 func answered(r dialect.Result, err error) (dialect.Result, error) {
 	var wrong *ToolError
 	if errors.As(err, &wrong) {
@@ -160,7 +160,7 @@ func answered(r dialect.Result, err error) (dialect.Result, error) {
 	return r, err
 }
 
-// ToolError says what is wrong with a call. Nothing ran.
+// ToolError is the error of a call that did not run.
 type ToolError struct {
 	Text    string
 	Details *Details
@@ -168,8 +168,8 @@ type ToolError struct {
 
 func (e *ToolError) Error() string { return e.Text }
 
-// AbortError says that the caller has aborted the call; Text is what the command had
-// written, or says that it was aborted.
+// AbortError means that the caller has aborted the call. Text is the output of the command,
+// or says that it was aborted.
 type AbortError struct {
 	Text  string
 	Cause error
@@ -177,5 +177,5 @@ type AbortError struct {
 
 func (e *AbortError) Error() string { return e.Text }
 
-// Unwrap is why the context of the call ended.
+// Unwrap returns why the context of the call ended.
 func (e *AbortError) Unwrap() error { return e.Cause }

@@ -9,59 +9,59 @@ import (
 	"troupe/messages"
 )
 
-// Settings are those of the family; each names its key. The zero Settings has most
-// of it off: begin with DefaultSettings.
+// Settings holds the settings of oh-my-pi; each comment names the key. In the zero Settings
+// most are off: start with DefaultSettings.
 type Settings struct {
-	// AsyncEnabled is async.enabled (false): the parameter async, and the tool job.
+	// AsyncEnabled is async.enabled (false). It enables the parameter async and the tool
+	// job.
 	AsyncEnabled bool
-	// PollWait is async.pollWaitDuration (30s): how long the tool job waits; 5s, 10s,
-	// 30s, 1m or 5m.
+	// PollWait is async.pollWaitDuration (30s), the wait of the tool job: 5s, 10s, 30s, 1m
+	// or 5m.
 	PollWait time.Duration
-	// AutoBackground is bash.autoBackground.enabled (false): a command that takes
-	// longer than the next goes on in the background.
+	// AutoBackground is bash.autoBackground.enabled (false). Commands that take longer than
+	// AutoBackgroundThreshold go to the background.
 	AutoBackground bool
 	// AutoBackgroundThreshold is bash.autoBackground.thresholdMs (60 s).
 	AutoBackgroundThreshold time.Duration
-	// StripTrailingHeadTail is bash.stripTrailingHeadTail (true): a trailing | head or
-	// | tail becomes a limit, and the parameters head and tail are there.
+	// StripTrailingHeadTail is bash.stripTrailingHeadTail (true). A trailing | head or |
+	// tail becomes a limit, and the parameters head and tail exist.
 	StripTrailingHeadTail bool
-	// VirtualTerminal is bash.virtualTerminal ("off"): "on" is the default of the
-	// parameter pty.
+	// VirtualTerminal is bash.virtualTerminal ("off"). "on" makes pty the default.
 	VirtualTerminal string
-	// MaxTimeout is tools.maxTimeout, seconds (0: none): no timeout is longer.
+	// MaxTimeout is tools.maxTimeout, the longest timeout in seconds (0: no such limit).
 	MaxTimeout float64
-	// ZeroTimeoutDisables lets timeout: 0 mean no deadline, as later versions do.
+	// ZeroTimeoutDisables makes timeout: 0 mean no deadline, as in later versions.
 	ZeroTimeoutDisables bool
-	// Interceptor is bashInterceptor.enabled (false), Rules are bashInterceptor.patterns;
-	// nil: the default ones, with SearchTool as the tool that searches ("search", R-290), and
-	// with async.enabled those that point at it.
+	// Interceptor is bashInterceptor.enabled (false). Rules are bashInterceptor.patterns;
+	// nil: the default rules, plus those for async if it is enabled. SearchTool
+	// names the search tool in the default rules ("search", R-290).
 	Interceptor bool
 	Rules       []shelltext.Rule
 	SearchTool  string
-	// ShellPath is shellPath (""): the shell; else one is found.
+	// ShellPath is shellPath (""); "": a shell is searched.
 	ShellPath string
-	// ShellPrefix stands before each command (""); "" asks the environment.
+	// ShellPrefix precedes each command (""); "": the environment decides.
 	ShellPrefix string
-	// OneShot has each command run in a process of its own, and none in a live shell.
+	// OneShot runs each command in a process of its own, without live shells.
 	OneShot bool
-	// PassEnv are names of variables that commands inherit although they look like
-	// secrets.
+	// PassEnv names variables that commands inherit although they look like secrets
+	//
 	PassEnv []string
-	// Minimizer is shellMinimizer.*.
+	// Minimizer holds shellMinimizer.*.
 	Minimizer minimize.Settings
-	// SpillThreshold is tools.artifactSpillThreshold (50 KB), SpillTailBytes is
+	// SpillThreshold is tools.artifactSpillThreshold (50 KB), SpillTailBytes
 	// tools.artifactTailBytes (20 KB), SpillTailLines tools.artifactTailLines (500).
 	SpillThreshold int
 	SpillTailBytes int
 	SpillTailLines int
-	// OnExit is what becomes of processes that a command leaves behind; "": the
-	// session's scope keeps them.
+	// OnExit says what happens to the leftovers of a command; "": the session's scope keeps
+	// them.
 	OnExit messages.OnExit
 	// Quota bounds the output of a job; the zero value is the node's default.
 	Quota messages.Quota
 }
 
-// DefaultSettings are what a host has that sets nothing.
+// DefaultSettings returns the settings of a host that sets nothing.
 func DefaultSettings() Settings {
 	return Settings{
 		PollWait: 30 * time.Second, AutoBackgroundThreshold: time.Minute, StripTrailingHeadTail: true,
@@ -70,13 +70,14 @@ func DefaultSettings() Settings {
 	}
 }
 
-// pollWaits are the values of async.pollWaitDuration.
+// pollWaits lists the values of async.pollWaitDuration.
 var pollWaits = []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute}
 
-// PollWaits are the values that Settings.PollWait may have; any other is the default.
+// PollWaits returns the valid values of Settings.PollWait. Any other value means the
+// default.
 func PollWaits() []time.Duration { return slices.Clone(pollWaits) }
 
-// pollWait is the setting, or the default if it is none of the values.
+// pollWait returns the setting, or the default for an invalid value.
 func (s Settings) pollWait() time.Duration {
 	for _, d := range pollWaits {
 		if s.PollWait == d {
@@ -86,10 +87,10 @@ func (s Settings) pollWait() time.Duration {
 	return 30 * time.Second
 }
 
-// background says whether there are background jobs at all.
+// background reports whether the session offers background jobs.
 func (s Settings) background() bool { return s.AsyncEnabled || s.AutoBackground }
 
-// rules are those that block commands.
+// rules returns the rules that block commands.
 func (s Settings) rules() shelltext.Rules {
 	rules := s.Rules
 	if rules == nil {
@@ -100,7 +101,7 @@ func (s Settings) rules() shelltext.Rules {
 	return shelltext.Compile(rules)
 }
 
-// prefix is what stands before each command.
+// prefix returns the text before each command.
 func prefix(caller []string, s Settings) string {
 	if s.ShellPrefix != "" {
 		return s.ShellPrefix

@@ -11,11 +11,11 @@ import (
 	"troupe/internal/dialect"
 )
 
-// mostShown bounds how much of an artifact an expanded view loads.
+// mostShown bounds the loaded part of an artifact, in bytes.
 const mostShown = 4 << 20
 
-// Show draws a result; an expanded one with all of its output, which is loaded from its
-// artifact, the end of one of more than 4 MiB.
+// Show draws a result. An expanded one gets the whole output from its artifact, or
+// the last 4 MiB of it.
 func (s *Session) Show(_ context.Context, r dialect.Result, v View) []string {
 	if v.Expanded && !v.IsFull {
 		v.Full, v.IsFull = s.full(r)
@@ -23,7 +23,7 @@ func (s *Session) Show(_ context.Context, r dialect.Result, v View) []string {
 	return Render(r, v)
 }
 
-// full is all of the output of a result, if it was cut and an artifact has it.
+// full returns the whole output of a cut result, if an artifact has it.
 func (s *Session) full(r dialect.Result) (string, bool) {
 	d, _ := r.Details.(*Details)
 	if d == nil || d.Meta == nil || d.Meta.Truncation == nil || d.Meta.Truncation.ArtifactID == "" || s.options.Files == nil {

@@ -1,7 +1,7 @@
 package omp
 
-// What this dialect says to models and people, each sentence once. Those that a
-// requirement has word for word stand first.
+// The texts of this dialect for models and people, each once. The texts that a requirement
+// quotes verbatim stand first.
 const (
 	textEnvName    = "Invalid bash env name: %s"
 	textAsyncOff   = "Async bash execution is disabled"
@@ -17,7 +17,7 @@ const (
 	customType     = "async-result"
 )
 
-// The sentences of calls, ours.
+// Texts of calls that no requirement quotes.
 const (
 	textAsyncOffHow   = textAsyncOff + ". Leave out async, or enable it in the settings: async.enabled."
 	textAborted       = "Command aborted"
@@ -38,10 +38,10 @@ const (
 	textSpilledNoFile = "[Only the end is shown: %s of %s]"
 )
 
-// textNoLimits refuses parameters that the settings leave out.
+// textNoLimits refuses parameters that the settings turn off.
 const textNoLimits = "head and tail are no parameters of this session; they are enabled by the setting bash.stripTrailingHeadTail"
 
-// The sentences of truncation.
+// Texts of truncation.
 const (
 	textShowing      = "Showing lines %d-%d of %d"
 	textShowingNone  = "Showing %d of %d lines"
@@ -56,7 +56,7 @@ const (
 	textTooMuchToSee = "… the first %s of artifact://%s are not shown"
 )
 
-// The sentences of background jobs.
+// Texts of background jobs.
 const (
 	textJobHow = "Its result comes by itself when it ends. The job tool shows it (list: true) or waits for it (poll: [\"%s\"]); " +
 		"until then other work is a better use of the time."
@@ -86,7 +86,7 @@ const (
 	textWaitWindowOver = "The time to wait is over; the jobs go on."
 )
 
-// The descriptions of the tools and their parameters.
+// Descriptions of the tools and their parameters.
 const (
 	descBash = "Runs one shell command and returns its output, stdout and stderr together. Past 50 KB the end is shown, and artifact://<id> has all. " +
 		"A command that exits with a code other than 0 is an error result that ends with that code."
@@ -105,7 +105,7 @@ const (
 	descCancel  = "ids of jobs to end"
 )
 
-// The console.
+// Texts of the console.
 const (
 	textConsole     = "Console"
 	textBadgeRuns   = "running"
