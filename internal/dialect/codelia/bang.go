@@ -94,7 +94,7 @@ const (
 )
 
 // ShownStream returns what the console shows of a stream below its status: a few lines, the
-// number of further lines, and the reference of the full output.
+// number of further ones, and the reference of the full output.
 func ShownStream(text string, truncated bool, ref string) []string {
 	if text == "" {
 		return nil

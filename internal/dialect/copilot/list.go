@@ -169,9 +169,9 @@ func (s *Session) AnnounceTask(t messages.Task) error {
 	case t.ID == "":
 		return messages.Invalid("id", "the task has no id")
 	case known || s.tasks[string(t.ID)] != nil:
-		return &messages.Error{Code: messages.Conflict, Reason: "id", Message: fmt.Sprintf("there is a task with the id %s already", t.ID)}
+		return &messages.Error{Code: messages.Conflict, Reason: "id", Message: fmt.Sprintf("task id %s is in use; use another one", t.ID)}
 	case len(s.host) >= mostTasks:
-		return &messages.Error{Code: messages.ResourceExhausted, Reason: "tasks", Message: fmt.Sprintf("%d tasks are announced; no more are taken", mostTasks)}
+		return &messages.Error{Code: messages.ResourceExhausted, Reason: "tasks", Message: fmt.Sprintf("limit of %d announced tasks reached; end one first", mostTasks)}
 	}
 	s.host[t.ID] = t
 	return nil
@@ -189,8 +189,8 @@ func (s *Session) UpdateTask(t messages.Task) error {
 	return nil
 }
 
-// Promote promotes a task and reports whether it could: a command that a
-// call waits for, once, or a task of the host if PromoteAgent can.
+// Promote promotes a task and reports whether it could. It promotes a command
+// that a call waits for, once, or a task of the host if PromoteAgent can.
 func (s *Session) Promote(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	e, can := s.tasks[id], false

@@ -497,7 +497,7 @@ func TestR209_TasksAndPromotionByTheirIds(t *testing.T) {
 	ctx := context.Background()
 	require.NoError(t, r.AnnounceTask(agent))
 	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.Conflict})
-	assert.ErrorContains(t, r.AnnounceTask(agent), "there is a task with the id agent-7 already")
+	assert.ErrorContains(t, r.AnnounceTask(agent), "task id agent-7 is in use; use another one")
 	assert.ErrorContains(t, r.AnnounceTask(messages.Task{}), "the task has no id")
 	assert.ErrorContains(t, r.UpdateTask(messages.Task{ID: "other"}), "no task with the id other was announced")
 	assert.ErrorIs(t, r.UpdateTask(messages.Task{ID: "other"}), &messages.Error{Code: messages.NotFound})
@@ -521,7 +521,7 @@ func TestR209_TasksAndPromotionByTheirIds(t *testing.T) {
 		require.NoError(t, r.AnnounceTask(messages.Task{ID: messages.TaskID("h" + strconv.Itoa(i))}))
 	}
 	assert.ErrorIs(t, r.AnnounceTask(agent), &messages.Error{Code: messages.ResourceExhausted})
-	assert.ErrorContains(t, r.AnnounceTask(agent), "256 tasks are announced; no more are taken")
+	assert.ErrorContains(t, r.AnnounceTask(agent), "limit of 256 announced tasks reached; end one first")
 
 	promote := func(id string) bool {
 		could, err := r.Promote(ctx, id)

@@ -110,7 +110,7 @@ func (s *Session) forget(t *task) {
 // outFile creates the file for a task's output.
 func (s *Session) outFile(id string) (*os.File, error) {
 	if s.s.DataDir == "" {
-		return nil, fmt.Errorf("no DataDir is set")
+		return nil, fmt.Errorf("DataDir is not set")
 	}
 	dir := filepath.Join(s.s.DataDir, "tasks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
