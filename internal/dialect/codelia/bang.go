@@ -83,7 +83,8 @@ func Busy(detachKey string) string {
 	return fmt.Sprintf(sayBusyDetach, detachKey)
 }
 
-// Detached, StillRunning and ExecFailed return the other statuses.
+// Detached returns the status after a detach, StillRunning that of a command that still runs,
+// ExecFailed that of a failed shell.exec.
 func Detached(taskID string) string     { return fmt.Sprintf(sayDetached, taskID) }
 func StillRunning(taskID string) string { return fmt.Sprintf(sayStill, taskID) }
 func ExecFailed(err error) string       { return fmt.Sprintf(sayError, err) }
