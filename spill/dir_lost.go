@@ -4,14 +4,14 @@ import "errors"
 
 // A log is adrift when it needs a file and there is no place for one, nor will be: to
 // wait for that would be to wait for ever. It stays in memory then, its head and its
-// tail, within adriftQuota and the bounds of the store; what is between is a gap, and
+// tail, within noFileQuota and the bounds of the store; what is between is a gap, and
 // what had its file in a place that is lost is one from there on.
 
 // errNoPlace says that a log that is adrift has no memory either.
 var errNoPlace = errors.New("there is no place for the log")
 
-// adriftQuota is what such a log keeps, in memory.
-const adriftQuota = 64 << 10
+// noFileQuota is what such a log keeps, in memory.
+const noFileQuota = 64 << 10
 
 // gone says that there is no place for files, and will be none.
 func (d *Disk) gone() bool { return d.isGone != nil && d.isGone() }
@@ -24,7 +24,7 @@ func (w *writer) dirGone(err error) bool {
 	w.noFile = true
 	w.flag(Unlinked)
 	p := *w.plan
-	p.Quota = min(p.Quota, adriftQuota)
+	p.Quota = min(p.Quota, noFileQuota)
 	w.plan = &p
 	if len(w.gaps) == 0 {
 		w.elided, w.punched = p.head(), p.head()

@@ -72,7 +72,7 @@ func TestFaultLogWithoutAPlaceGoesOn(t *testing.T) {
 			if !bytes.Equal(got[:gap.From], text(all)[:gap.From]) || !bytes.Equal(got[gap.To:], text(all)[gap.To:]) {
 				t.Error("what it kept is not what was written")
 			}
-			if n := d.memory.Load(); n > adriftQuota {
+			if n := d.memory.Load(); n > noFileQuota {
 				t.Errorf("%d bytes in memory", n)
 			}
 		})

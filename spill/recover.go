@@ -69,7 +69,7 @@ func (d *Disk) enroll(found []leftoverLog) []*job {
 		}
 		l.body.job = j
 		j.logs[l.body.stream] = l.body
-		d.enlist(j)
+		d.retain(j)
 	}
 	for _, l := range found {
 		if l.body.stream == orderStream {
@@ -102,7 +102,7 @@ func (d *Disk) enrollOrder(b *sharedLog) {
 	o.full = sum[0] < out || sum[1] < err
 	d.unfinish(j)
 	j.order = o
-	d.enlist(j)
+	d.retain(j)
 }
 
 // recoverGroup opens the logs of one session. What was not whole yet is removed.

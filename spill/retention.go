@@ -8,7 +8,7 @@ func (d *Disk) finish(j *job) {
 	j.open--
 	var out []*job
 	if j.open == 0 && d.jobs[j.id] == j {
-		d.enlist(j)
+		d.retain(j)
 		out = d.excess()
 	}
 	d.mu.Unlock()
@@ -31,8 +31,8 @@ func (d *Disk) Limit(l Limits) {
 	}
 }
 
-// enlist and unfinish are called with d.mu.
-func (d *Disk) enlist(j *job) {
+// retain and unfinish are called with d.mu.
+func (d *Disk) retain(j *job) {
 	j.memory, j.stored = 0, 0
 	d.weigh(j)
 	j.elem = d.finished.PushFront(j)
