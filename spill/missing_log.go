@@ -2,40 +2,6 @@ package spill
 
 import "io"
 
-// MissingLog is the log of an output that was written and is not kept any more: all
-// of its size bytes are a gap. Of size 0 it is that of an output which nobody wrote.
-func MissingLog(size int64) Log { return missingLog(size) }
-
-// IsMissing reports whether a log is a Missing one.
-func IsMissing(l Log) bool {
-	m, is := l.(missingLog)
-	return is && m > 0
-}
-
-type missingLog int64
-
-// State implements Log.
-func (m missingLog) State() State {
-	s := State{Size: int64(m), Closed: true}
-	if m > 0 {
-		s.Gaps = []Gap{{From: 0, To: int64(m)}}
-	}
-	return s
-}
-
-// ReadAt implements Log.
-func (m missingLog) ReadAt(p []byte, off int64) (int, error) {
-	n := int(min(max(int64(m)-off, 0), int64(len(p))))
-	clear(p[:n])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// Close implements Log.
-func (missingLog) Close() error { return nil }
-
 // MemoryLog is the log of an output that is all in data.
 func MemoryLog(data []byte) Log { return memoryLog(data) }
 

@@ -13,7 +13,6 @@ package spill
 import (
 	"errors"
 	"io"
-	"time"
 )
 
 // The streams of a job. Merged is stdout and stderr in one pipe, in true order.
@@ -80,12 +79,6 @@ type Plan struct {
 	// "": nobody will call that.
 	Mark string
 }
-
-// Gap is a range of a log whose bytes were not kept: [From, To).
-type Gap struct{ From, To int64 }
-
-// Len is the number of bytes that are missing.
-func (g Gap) Len() int64 { return g.To - g.From }
 
 // Flags say what befell a log from outside.
 type Flags uint8
@@ -184,6 +177,7 @@ type Store interface {
 type Blocked struct{ Err error }
 
 func (b *Blocked) Error() string { return "the output log cannot grow: " + b.Err.Error() }
+
 func (b *Blocked) Unwrap() error { return b.Err }
 
 // The errors a caller may test for.
@@ -195,12 +189,3 @@ var (
 	ErrSealed   = errors.New("the log is sealed")
 	ErrClosed   = errors.New("the store is closed")
 )
-
-// Segment is one entry of the order index of separate streams: Length bytes that
-// arrived on Stream at At, found at Offset of that stream's log.
-type Segment struct {
-	Stream uint8
-	Offset int64
-	Length int64
-	At     time.Time
-}
