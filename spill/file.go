@@ -3,6 +3,8 @@ package spill
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -181,4 +183,35 @@ func (f *file) become(made *file) {
 	} else {
 		f.disk.cache.drop(&f.slot)
 	}
+}
+
+// claim makes the file of a path, which must not be there, not even as a symbolic
+// link.
+func (d *Disk) claim(path string) (*file, error) {
+	p := dirRef{outside: filepath.Dir(path)}
+	dir, err := d.openDir(p, false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.free()
+	h, err := d.openFile(dir, filepath.Base(path), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		return nil, &os.PathError{Op: "create the log", Path: path, Err: err}
+	}
+	defer h.free()
+	return d.adopt(p, filepath.Base(path), h)
+}
+
+// empty reports whether nothing is in the file. Called with f.mu.
+func (f *file) empty() bool {
+	h := f.disk.cache.get(&f.slot)
+	if h == nil {
+		var err error
+		if h, err = f.reopen(); err != nil {
+			return false
+		}
+	}
+	defer h.free()
+	st, err := f.disk.sys.Stat(h.fd)
+	return err == nil && st.Size == 0
 }

@@ -206,26 +206,36 @@ func parseFileName(name string) (id string, stream uint8, ok bool) {
 	return "", 0, false
 }
 
-// inherit takes the lock of the node's directory, if there is one, and makes it
-// this store's. It returns its path.
-func (t *nodeDirs) inherit() (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.needRoot(); err != nil {
-		return "", err
-	}
-	home, err := t.descend(t.root.fd, t.node, false)
-	if errors.Is(err, unix.ENOENT) {
-		return "", nil
-	}
+// Reclaim takes a log over that a dead store has left in a file which its owner had
+// named, by the File and the Mark of its plan: it can be opened as before, sealed.
+func (d *Disk) Reclaim(id string, stream uint8, path, mark string) error {
+	plan, err := Plan{File: path, Mark: mark}.resolve()
 	if err != nil {
-		return "", err
+		return err
 	}
-	lock, err := t.takeLock(home.fd)
+	p := dirRef{outside: filepath.Dir(path), found: true}
+	dir, err := d.openDir(p, false)
 	if err != nil {
-		home.free()
-		return "", err
+		return err
 	}
-	t.home, t.lock = home, lock
-	return filepath.Join(t.path, t.node), nil
+	defer dir.free()
+	h, err := d.openFile(dir, filepath.Base(path), unix.O_RDWR|unix.O_NONBLOCK)
+	if err != nil {
+		return &os.PathError{Op: "open the log", Path: path, Err: err}
+	}
+	defer h.free()
+	l, err := d.recoverLog(h, p, plan, filepath.Base(path), id, stream)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	known := d.jobs[id] != nil
+	d.mu.Unlock()
+	if known {
+		return ErrExists
+	}
+	for _, j := range d.enroll([]leftoverLog{l}) {
+		_ = j.remove()
+	}
+	return nil
 }

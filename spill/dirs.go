@@ -229,3 +229,106 @@ func (t *nodeDirs) close() error {
 	t.root, t.home, t.lock = nil, nil, nil
 	return err
 }
+
+// needHome makes the node's directory and takes its lock, again if it was
+// deleted. The directory gets its name when it is locked: whoever finds the name
+// and can take the lock knows that the owner is dead.
+func (t *nodeDirs) needHome() error {
+	if t.home != nil {
+		st, err := t.sys.Stat(t.home.fd)
+		if err != nil || st.Links > 0 {
+			return err
+		}
+		t.home.free()
+		t.lock.free()
+		t.home, t.lock = nil, nil
+	}
+	if err := t.needRoot(); err != nil {
+		return err
+	}
+	home, err := t.descend(t.root.fd, t.node+newSuffix, true)
+	if err != nil {
+		return err
+	}
+	lock, err := t.takeLock(home.fd)
+	if err != nil {
+		home.free()
+		return err
+	}
+	if err := t.sys.Rename(t.root.fd, t.node+newSuffix, t.root.fd, t.node); err != nil {
+		home.free()
+		lock.free()
+		return fmt.Errorf("cannot make the directory %s: %w", t.node, err)
+	}
+	t.home, t.lock = home, lock
+	return nil
+}
+
+func (t *nodeDirs) takeLock(home int) (*handle, error) {
+	fd, err := t.sys.Open(home, lockName, unix.O_RDWR|unix.O_CREAT, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make %s: %w", lockName, err)
+	}
+	err = t.sys.Lock(fd)
+	if err == nil {
+		return newHandle(t.sys, fd), nil
+	}
+	t.sys.Close(fd)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("the node %s belongs to another process that is alive", t.node)
+	}
+	return nil, fmt.Errorf("cannot lock %s: %w", lockName, err)
+}
+
+// inherit takes the lock of the node's directory, if there is one, and makes it
+// this store's. It returns its path.
+func (t *nodeDirs) inherit() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.needRoot(); err != nil {
+		return "", err
+	}
+	home, err := t.descend(t.root.fd, t.node, false)
+	if errors.Is(err, unix.ENOENT) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	lock, err := t.takeLock(home.fd)
+	if err != nil {
+		home.free()
+		return "", err
+	}
+	t.home, t.lock = home, lock
+	return filepath.Join(t.path, t.node), nil
+}
+
+// A log may have a file that its owner has named. Its directory is not the store's:
+// nothing is made there but the file, and nothing else of it is touched.
+
+// errNotMade says that a file outside is not made a second time.
+var errNotMade = errors.New("a file that was named for a log is made only once")
+
+// visit opens a directory that is not the store's. One in which everybody could put
+// a file in the place of ours is refused.
+func (t *nodeDirs) visit(path string, create bool) (*handle, error) {
+	if create {
+		return nil, errNotMade
+	}
+	fd, err := t.sys.Open(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the directory %s: %w", path, err)
+	}
+	h := newHandle(t.sys, fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		h.free()
+		return nil, err
+	}
+	if uint32(st.Mode)&(unix.S_ISVTX|0o002) == 0o002 {
+		h.free()
+		return nil, fmt.Errorf("the directory %s cannot hold a log: everybody may change what is in it", path)
+	}
+	return h, nil
+}
