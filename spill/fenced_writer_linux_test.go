@@ -223,8 +223,8 @@ func TestFaultTerminalChangesItsLog(t *testing.T) {
 	say(t, rest, master, slave, text(300))
 	say(t, w, master, slave, append(text(50_000), testFence...))
 	say(t, w, master, slave, text(20))
-	if n := w.State().Size; n != 50_000 || w.Staged() != 0 {
-		t.Errorf("%d bytes are shown, %d are held", n, w.Staged())
+	if n := w.State().Size; n != 50_000 || w.Held() != 0 {
+		t.Errorf("%d bytes are shown, %d are held", n, w.Held())
 	}
 	cutAtFence(t, w, rest)
 	say(t, rest, master, slave, text(40))

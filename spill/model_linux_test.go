@@ -156,7 +156,7 @@ func (m *model) waiting() int {
 
 func (m *model) check(t *rapid.T) {
 	st := m.w.State()
-	if n := int(st.Size) + m.waiting() + int(m.w.Staged()); n != len(m.sent) {
+	if n := int(st.Size) + m.waiting() + int(m.w.Held()); n != len(m.sent) {
 		t.Fatalf("%d bytes were sent, %d are in the log and its pipe", len(m.sent), n)
 	}
 	plan := m.w.plan

@@ -156,8 +156,8 @@ func TestFaultWhatCannotBeSavedIsCounted(t *testing.T) {
 		return nil
 	})
 	_ = l.say(text(20_000), 0)
-	if l.w.Staged() != 20_000 {
-		t.Fatalf("%d bytes are held", l.w.Staged())
+	if l.w.Held() != 20_000 {
+		t.Fatalf("%d bytes are held", l.w.Held())
 	}
 	must(t, l.w.Seal())
 	if st := l.w.State(); st.Size != 120_000 || len(st.Gaps) != 1 || st.Gaps[0] != (Gap{100_000, 120_000}) {

@@ -124,8 +124,8 @@ func TestFaultATerminalOnAFullDisk(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if w.Staged() != 1000 {
-		t.Errorf("%d bytes are held", w.Staged())
+	if w.Held() != 1000 {
+		t.Errorf("%d bytes are held", w.Held())
 	}
 	f.set(nil)
 	say(t, w, master, slave, text(5000)[2000:])

@@ -127,8 +127,8 @@ func (s *sparePool) giveHold(h *stagingPipe) {
 	s.holds = append(s.holds, h)
 }
 
-// Staged is how many bytes have left the pipe and are not in the log yet.
-func (w *writer) Staged() int64 {
+// Held is how many bytes have left the pipe and are not in the log yet.
+func (w *writer) Held() int64 {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
 	return w.pending()

@@ -47,6 +47,13 @@ type synced struct {
 	at     time.Time
 }
 
+// A writer also implements the optional interfaces of a Writer.
+var (
+	_ Checker       = (*writer)(nil)
+	_ StagingWriter = (*writer)(nil)
+	_ FencedWriter  = (*writer)(nil)
+)
+
 func newWriter(b *sharedLog, o *order) *writer {
 	b.users = 1
 	b.writer = &writer{sharedLog: b, order: o, elided: b.plan.head(), punched: b.plan.head()}
