@@ -78,3 +78,41 @@ func (s *sparePool) close() {
 	}
 	s.free, s.hole, s.holds, s.closed = nil, nil, nil, true
 }
+
+// takeHold returns an empty holding pipe, or nil if there are most of them.
+func (s *sparePool) takeHold(most int) *stagingPipe {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.holds); n > 0 {
+		h := s.holds[n-1]
+		s.holds = s.holds[:n-1]
+		return h
+	}
+	if s.made >= most || s.closed {
+		return nil
+	}
+	r, w, err := s.sys.Pipe(holdSize)
+	if err != nil {
+		return nil
+	}
+	s.made++
+	return &stagingPipe{r: r, w: w}
+}
+
+func (s *sparePool) giveHold(h *stagingPipe) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.made > maxHolds { // of terminals there may be more in use
+		h.close(s.sys)
+		s.made--
+		return
+	}
+	s.holds = append(s.holds, h)
+}
+
+// lost counts a holding pipe that was closed with bytes in it.
+func (s *sparePool) lost() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made--
+}

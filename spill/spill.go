@@ -126,43 +126,6 @@ type Log interface {
 	Close() error
 }
 
-// Writer is a log's only writer. Its methods take turns; State never waits.
-type Writer interface {
-	// Splice moves what is in the pipe from into the log, at most max bytes, and
-	// never waits: EAGAIN says that the pipe is empty, io.EOF that its last writer
-	// is gone (EIO of a terminal too). ErrPaused and ErrQuota are the policies
-	// Pause and Kill, said when bytes wait that have no room; ErrQuota comes once,
-	// then the rest is dropped and counted, so that the pipe can be drained. A
-	// *Blocked error says that the bytes stay in the pipe until the store has
-	// room: retry. Bytes a policy drops count as moved. An error comes only with
-	// 0 bytes; fewer than max says nothing about what is left, only EAGAIN does.
-	Splice(from int, max int64) (int64, error)
-
-	// Append adds p: for a backend whose bytes arrive by message, for the fake,
-	// and where there is no splice. Fewer than len(p) bytes come with the error
-	// that Splice would give.
-	Append(p []byte) (int, error)
-
-	// State is as Log's.
-	State() State
-
-	// Sync makes what was written safe from a crash of the machine.
-	Sync() error
-
-	// Seal says that no byte follows. Logs opened before and after see Closed.
-	Seal() error
-}
-
-// Checker is a Writer that can look after its file: it notices a file that was
-// deleted or truncated while the job was silent, and mends it; an os-crash log it
-// syncs when that is due. Cheap; every few seconds is often enough, since Splice
-// looks as well.
-type Checker interface{ Check() error }
-
-// StagingWriter is a Writer that may hold bytes between the pipe and the log: after it
-// was Blocked, in a pipe of its own. Who drains a pipe by counting adds them.
-type StagingWriter interface{ Held() int64 }
-
 // Store keeps the logs of a node, by the ULID of the job.
 type Store interface {
 	Create(id string, stream uint8, p Plan) (Writer, error)

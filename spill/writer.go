@@ -8,6 +8,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Writer is a log's only writer. Its methods take turns; State never waits.
+type Writer interface {
+	// Splice moves what is in the pipe from into the log, at most max bytes, and
+	// never waits: EAGAIN says that the pipe is empty, io.EOF that its last writer
+	// is gone (EIO of a terminal too). ErrPaused and ErrQuota are the policies
+	// Pause and Kill, said when bytes wait that have no room; ErrQuota comes once,
+	// then the rest is dropped and counted, so that the pipe can be drained. A
+	// *Blocked error says that the bytes stay in the pipe until the store has
+	// room: retry. Bytes a policy drops count as moved. An error comes only with
+	// 0 bytes; fewer than max says nothing about what is left, only EAGAIN does.
+	Splice(from int, max int64) (int64, error)
+
+	// Append adds p: for a backend whose bytes arrive by message, for the fake,
+	// and where there is no splice. Fewer than len(p) bytes come with the error
+	// that Splice would give.
+	Append(p []byte) (int, error)
+
+	// State is as Log's.
+	State() State
+
+	// Sync makes what was written safe from a crash of the machine.
+	Sync() error
+
+	// Seal says that no byte follows. Logs opened before and after see Closed.
+	Seal() error
+}
+
+// Checker is a Writer that can look after its file: it notices a file that was
+// deleted or truncated while the job was silent, and mends it; an os-crash log it
+// syncs when that is due. Cheap; every few seconds is often enough, since Splice
+// looks as well.
+type Checker interface{ Check() error }
+
+// StagingWriter is a Writer that may hold bytes between the pipe and the log: after it
+// was Blocked, in a pipe of its own. Who drains a pipe by counting adds them.
+type StagingWriter interface{ Held() int64 }
+
 // writer is a Writer. Its fields are guarded by body.turn.
 type writer struct {
 	*sharedLog
@@ -33,12 +70,6 @@ type writer struct {
 	noFile        bool // there will be no file
 	flows         bool // much comes at a time
 	terminal      bool // bytes come from one
-}
-
-// fenceState is the end of what is the log's.
-type fenceState struct {
-	fence fence
-	whole bool // it has come
 }
 
 // synced is how safe an os-crash log is.
@@ -256,4 +287,95 @@ func (w *writer) seal() error {
 	}
 	w.leave()
 	return err
+}
+
+// Check looks after the file of a job that may be silent.
+func (w *writer) Check() error {
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
+	if w.file == nil || w.sealed {
+		return nil
+	}
+	w.mendAfter = 0
+	h, err := w.live()
+	if err != nil {
+		return err
+	}
+	h.free()
+	return w.syncInTime()
+}
+
+// Sync makes what was written safe from a crash of the machine; what is in
+// memory becomes a file for it.
+func (w *writer) Sync() error {
+	w.writerMu.Lock()
+	defer w.writerMu.Unlock()
+	return w.sync()
+}
+
+func (w *writer) sync() error {
+	if w.mem != nil && !w.noFile {
+		if err := w.moveOut(dirRef{group: w.group}); err != nil {
+			return err
+		}
+	}
+	h, _, err := w.acquire()
+	if err != nil {
+		return &Blocked{Err: err}
+	}
+	if h == nil {
+		return nil
+	}
+	defer h.free()
+	if err := w.disk.sys.Sync(h.fd); err != nil {
+		return &Blocked{Err: err}
+	}
+	if w.synced != nil {
+		*w.synced = synced{at: time.Now()}
+	}
+	return nil
+}
+
+// syncInTime syncs an os-crash log that has waited long enough.
+func (w *writer) syncInTime() error {
+	if w.synced == nil || w.synced.behind == 0 || w.synced.behind < syncEvery && time.Since(w.synced.at) < syncAfter {
+		return nil
+	}
+	return w.sync()
+}
+
+// source is where the bytes of one call come from.
+type source interface {
+	// poll says whether bytes wait, or none will come any more.
+	poll() (readable, ended bool, err error)
+	// move writes at most max bytes at off: EAGAIN when none wait, io.EOF at the end.
+	move(to *handle, off, max int64) (int64, error)
+	// drop takes at most max bytes and keeps none.
+	drop(max int64) (int64, error)
+}
+
+// piece is bytes in user memory.
+type piece struct {
+	sys Sys
+	p   []byte
+}
+
+func (s *piece) poll() (readable, ended bool, err error) { return len(s.p) > 0, false, nil }
+
+func (s *piece) move(to *handle, off, most int64) (int64, error) {
+	n, err := s.sys.Pwrite(to.fd, s.p[:min(most, int64(len(s.p)))], off)
+	n = max(n, 0)
+	s.p = s.p[n:]
+	if n > 0 {
+		err = nil
+	} else if err == nil {
+		err = unix.ENOSPC
+	}
+	return int64(n), err
+}
+
+func (s *piece) drop(most int64) (int64, error) {
+	n := min(most, int64(len(s.p)))
+	s.p = s.p[n:]
+	return n, nil
 }
