@@ -332,3 +332,26 @@ func (t *nodeDirs) visit(path string, create bool) (*handle, error) {
 	}
 	return h, nil
 }
+
+// openDir and openFile try again, after descriptors that can be spared were
+// closed, when the process has none left.
+func (d *Disk) openDir(p dirRef, create bool) (*handle, error) {
+	h, err := d.tree.open(p, create)
+	if exhausted(err) {
+		d.cache.shrink()
+		h, err = d.tree.open(p, create)
+	}
+	return h, err
+}
+
+func (d *Disk) openFile(dir *handle, name string, flags int) (*handle, error) {
+	fd, err := d.sys.Open(dir.fd, name, flags, 0o600)
+	if exhausted(err) {
+		d.cache.shrink()
+		fd, err = d.sys.Open(dir.fd, name, flags, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newHandle(d.sys, fd), nil
+}

@@ -1,27 +1,5 @@
 package spill
 
-import "io"
-
-// MemoryLog is the log of an output that is all in data.
-func MemoryLog(data []byte) Log { return memoryLog(data) }
-
-type memoryLog []byte
-
-// State implements Log.
-func (w memoryLog) State() State { return State{Size: int64(len(w)), Closed: true} }
-
-// ReadAt implements Log.
-func (w memoryLog) ReadAt(p []byte, off int64) (int, error) {
-	n := copy(p, w[min(max(off, 0), int64(len(w))):])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// Close implements Log.
-func (memoryLog) Close() error { return nil }
-
 // EvictedReason is the reason of an error about a log that is not kept any more.
 const EvictedReason = "evicted"
 
