@@ -8,6 +8,64 @@ import (
 	"strings"
 )
 
+// Sizes that bound a log.
+const (
+	// InlineLimit is how large a log may grow before it becomes a file. It is the
+	// tail window of the largest dialect, so that a view never needs a file
+	// the user was not told of.
+	InlineLimit = 51_200
+
+	// MaxInlineLimit bounds what a plan may ask for: memory is shared by all logs.
+	MaxInlineLimit = 1 << 20
+
+	// DefaultQuota is how many bytes of one log are kept.
+	DefaultQuota = 4 << 30
+
+	// ElideHead is how much of the beginning survives under Elide.
+	ElideHead = 1 << 20
+)
+
+// Policy says what happens when a log reaches its quota.
+type Policy string
+
+// The policies.
+const (
+	Elide    Policy = "elide"     // keep head and tail, take the middle out (the default)
+	KeepHead Policy = "keep_head" // keep the first bytes, count the rest
+	Pause    Policy = "pause"     // stop reading: the job blocks on its own output
+	Kill     Policy = "kill"      // the job is stopped for it
+)
+
+// Durability says when the bytes of a log must be safe, and from what.
+type Durability string
+
+// The durability classes.
+const (
+	Memory      Durability = "memory"        // survives the death of the daemon; the default
+	OSCrash     Durability = "os-crash"      // a file from the first byte, synced each second or MiB
+	FsyncOnExit Durability = "fsync-on-exit" // a file, synced before the exit is reported
+)
+
+// Plan is how one log is to be kept. The zero Plan is the default.
+type Plan struct {
+	Group      string     // the session: names the directory of the file
+	Inline     int64      // bytes kept in memory; 0: InlineLimit; negative: a file from byte 0
+	Quota      int64      // bytes kept at most; 0: DefaultQuota
+	Policy     Policy     // at the quota; "": Elide
+	Durability Durability // "": Memory
+
+	// File is the absolute path of the file of the log, which is nobody's but the
+	// log's owner's from then on: it must not be there before, it is there from the
+	// first moment, and it stays when the log is removed, unless it is empty. It is
+	// not made anew if it is deleted. "": a place of the store's choice.
+	File string
+
+	// Mark is the absolute path of a file, in a directory of the owner's, in which the
+	// store notes what is missing of File, before it goes: Recall knows it by that.
+	// "": nobody will call that.
+	Mark string
+}
+
 // maxID bounds the ids that become file names.
 const maxID = 64
 

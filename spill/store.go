@@ -13,6 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Store keeps the logs of a node, by the ULID of the job.
+type Store interface {
+	Create(id string, stream uint8, p Plan) (Writer, error)
+	// Open gives a reader; the log may be live or sealed. Close it.
+	Open(id string, stream uint8) (Log, error)
+	// Remove forgets a log and frees its bytes. Open readers stay valid.
+	Remove(id string) error
+}
+
 // Options says where the logs of a node live and how much they may take.
 type Options struct {
 	// Root is the directory of all nodes of the user; it is made if it is missing
@@ -338,4 +347,35 @@ func (d *Disk) Root() string {
 	d.tree.mu.Lock()
 	defer d.tree.mu.Unlock()
 	return d.tree.path
+}
+
+// Export gives a log to another process: its state, and what holds its bytes,
+// opened anew for reading only; nil while the log has none, or has lost them.
+// Offsets are those of the log. When the log moves to a file the former
+// descriptor stays as it was: a reader that finds less than State says asks
+// again. The caller closes the file.
+func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
+	log, err := d.Open(id, stream)
+	if err != nil {
+		return nil, State{}, err
+	}
+	defer log.Close()
+	b := log.(*reader).body
+	h, f, err := b.acquire()
+	if err != nil || h == nil {
+		return nil, b.State(), err
+	}
+	defer h.free()
+	if f != nil { // somebody may have cut it
+		b.truncated(h, b.extent(false))
+	}
+	fd, err := d.sys.Reopen(h.fd)
+	if exhausted(err) {
+		d.cache.shrink()
+		fd, err = d.sys.Reopen(h.fd)
+	}
+	if err != nil {
+		return nil, b.State(), err
+	}
+	return os.NewFile(uintptr(fd), "log"), b.State(), nil
 }

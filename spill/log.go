@@ -9,6 +9,92 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The streams of a job. Merged is stdout and stderr in one pipe, in true order.
+const (
+	Merged uint8 = iota
+	Stdout
+	Stderr
+)
+
+// Flags say what befell a log from outside.
+type Flags uint8
+
+// The flags. They stay once they are set.
+const (
+	Unlinked Flags = 1 << iota // its file was deleted; it was made anew where it could be
+	Tampered                   // its file was truncated or changed
+)
+
+// Has reports whether all of g are set.
+func (f Flags) Has(g Flags) bool { return f&g == g }
+
+// State is what is known of a log at one instant.
+type State struct {
+	Size   int64  // bytes written so far = offset of the next byte; gaps count
+	Closed bool   // sealed: no writer is left, the size is final
+	File   string // path of the file; "" while the log is in memory, or its file is lost
+	Gaps   []Gap  // what was not kept, in order, apart from one another
+	Flags  Flags  // what befell its file
+	Veiled bool   // its file may have more bytes than Size, which are not to be shown; see Fenced
+}
+
+// Name is what a store knows a log by.
+type Name struct {
+	ID     string
+	Stream uint8
+}
+
+// Missing is how many bytes were not kept.
+func (s State) Missing() int64 {
+	var n int64
+	for _, g := range s.Gaps {
+		n += g.Len()
+	}
+	return n
+}
+
+// Log reads an output, from any goroutine. Elided ranges read as zeros: ask State
+// for the gaps, after the read, since a gap may open beneath it. ReadAt returns
+// io.EOF at the current size, whether or not more will come.
+type Log interface {
+	io.ReaderAt
+	State() State
+	Close() error
+}
+
+// Blocked says that the store cannot take bytes now (ENOSPC, EROFS, EIO, …).
+// Nothing is lost: they stay where they were. It is cleared by a later success.
+type Blocked struct{ Err error }
+
+func (b *Blocked) Error() string { return "the output log cannot grow: " + b.Err.Error() }
+
+func (b *Blocked) Unwrap() error { return b.Err }
+
+// The errors a caller may test for.
+var (
+	ErrPaused   = errors.New("the log has reached its quota and takes no more bytes")
+	ErrQuota    = errors.New("the log has reached its quota and the job is to be stopped")
+	ErrNotFound = errors.New("there is no such log")
+	ErrExists   = errors.New("there is already a log of that id and stream")
+	ErrSealed   = errors.New("the log is sealed")
+	ErrClosed   = errors.New("the store is closed")
+)
+
+// EvictedReason is the reason of an error about a log that is not kept any more.
+const EvictedReason = "evicted"
+
+// RemoteLog is a Log that asks another process for its State. Err says why that could
+// not tell it when it was asked last; nil: it did.
+type RemoteLog interface{ Err() error }
+
+// ErrOf is what an Afar log says, nil of another.
+func ErrOf(l Log) error {
+	if a, ok := l.(RemoteLog); ok {
+		return a.Err()
+	}
+	return nil
+}
+
 // sharedLog is one log: what its writer and its readers share. It is empty, then
 // perhaps in memory, then perhaps a file; it never goes back.
 type sharedLog struct {
