@@ -16,15 +16,15 @@ const (
 	sessionsDir = "sessions"
 	keptDir     = "kept"
 	lockName    = "owner.lock"
-	deadSuffix  = ".dead" // a node's directory on its way out
-	newSuffix   = ".new"  // a file that is not whole yet
+	deadSuffix  = ".dead" // a node's directory that is being removed
+	newSuffix   = ".new"  // an unfinished file or directory
 )
 
-// nodeDirs is a node's place on disk: <root>/<node>/sessions/<session>/ for logs,
-// <root>/kept/ for what outlives the node. Nothing is made before it is needed.
-// Every directory is ours alone (0700, no symbolic link), and the lock of the
-// node's directory is held for as long as the store is open: a process that can
-// take it knows that its owner is dead.
+// nodeDirs are the directories of a node: <root>/<node>/sessions/<session>/ for logs
+// and <root>/kept/ for files that outlive the node. Each is made when it is first
+// needed and must belong to this user alone (0700, no symbolic link). The store holds
+// the lock of the node's directory while it is open. A process that can take it knows
+// that the owner is dead.
 type nodeDirs struct {
 	sys         Sys
 	given, temp string
@@ -32,22 +32,22 @@ type nodeDirs struct {
 
 	mu     sync.Mutex
 	closed bool
-	path   string  // of the root
-	root   *handle // nil until it is needed; so below
-	home   *handle // the node's directory
+	path   string  // path of the root
+	root   *handle // nil until it is needed, like the next two
+	home   *handle // directory of the node
 	lock   *handle
 }
 
-// dirRef names a directory for files: that of a session, that of kept files, or one
-// that is not the store's.
+// dirRef names a directory for files: of a session, of kept files, or outside the
+// store.
 type dirRef struct {
 	group   string
 	kept    bool
-	outside string // its path
-	found   bool   // outside, and there before us: its file is not removed
+	outside string // path of a directory outside the store
+	found   bool   // the file outside is older than this store, which never removes it
 }
 
-// open opens the directory of p and makes it if asked to. The caller frees it.
+// open opens the directory of p, and makes it if create is set. The caller frees it.
 func (t *nodeDirs) open(p dirRef, create bool) (*handle, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *nodeDirs) open(p dirRef, create bool) (*handle, error) {
 	return t.descend(sessions.fd, p.group, create)
 }
 
-// filePath is the path of a file for people; files are opened by directory.
+// filePath returns the path of a file for display. Files are opened by directory.
 func (t *nodeDirs) filePath(p dirRef, name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func (t *nodeDirs) filePath(p dirRef, name string) string {
 	return filepath.Join(t.path, t.node, sessionsDir, p.group, name)
 }
 
-// descend opens the directory name in dir, making it if it is missing.
+// descend opens the directory name in dir, and makes it if create is set.
 func (t *nodeDirs) descend(dir int, name string, create bool) (*handle, error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY
 	fd, err := t.sys.Open(dir, name, flags, 0)
@@ -108,7 +108,7 @@ func (t *nodeDirs) descend(dir int, name string, create bool) (*handle, error) {
 	return h, nil
 }
 
-// errNotOurs says that a directory cannot be trusted with output.
+// errNotOurs reports a directory that other users could change.
 var errNotOurs = errors.New("is not a directory that belongs to this user alone (mode 0700)")
 
 func (t *nodeDirs) private(fd int, name string) error {
@@ -122,8 +122,8 @@ func (t *nodeDirs) private(fd int, name string) error {
 	return nil
 }
 
-// check says why the given root can hold no files, if it is known already: it is
-// not ours alone, or cannot be written or made. Nothing is made.
+// check returns why the given root cannot hold files, if that is already known: it
+// belongs to other users too, or cannot be written or made. It makes nothing.
 func (t *nodeDirs) check() error {
 	if t.given == "" {
 		return nil
@@ -132,14 +132,14 @@ func (t *nodeDirs) check() error {
 	where := t.given
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		where = filepath.Dir(t.given) // where it will be made
+		where = filepath.Dir(t.given)
 	case err != nil:
 		return err
 	default:
 		h.free()
 	}
 	if err := unix.Access(where, unix.W_OK|unix.X_OK); err != nil {
-		return fmt.Errorf("no files can be made in the directory %s: %w", where, err)
+		return fmt.Errorf("cannot create files in the directory %s: %w", where, err)
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (t *nodeDirs) needRoot() error {
 	return nil
 }
 
-// findRoot opens the root directory: the given one, or the first of the names
-// in the temporary directory that is ours.
+// findRoot opens the root: the given one, or the first suitable name in the temporary
+// directory.
 func (t *nodeDirs) findRoot(create bool) (string, *handle, error) {
 	if t.given != "" {
 		h, err := t.descend(unix.AT_FDCWD, t.given, create)
@@ -190,13 +190,13 @@ func (t *nodeDirs) findRoot(create bool) (string, *handle, error) {
 	return path, h, err
 }
 
-// taken reports whether a name is there, but not ours to use.
+// taken reports whether a name exists that this user cannot use.
 func taken(err error) bool {
 	return errors.Is(err, errNotOurs) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) ||
 		errors.Is(err, unix.EACCES)
 }
 
-// dir makes the node's directory and says where it is.
+// dir makes the node's directory and returns its path.
 func (t *nodeDirs) dir() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,7 +209,7 @@ func (t *nodeDirs) dir() (string, error) {
 	return filepath.Join(t.path, t.node), nil
 }
 
-// close removes the node's directory and lets go of its lock.
+// close removes the node's directory and releases its lock.
 func (t *nodeDirs) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,7 +219,7 @@ func (t *nodeDirs) close() error {
 	case t.home != nil:
 		err = removeNode(t.path, t.node)
 	case t.root != nil:
-		err = removeAll(t.path, t.node+newSuffix) // if it was begun, and refused
+		err = removeAll(t.path, t.node+newSuffix) // left if needHome failed
 	}
 	for _, h := range []*handle{t.home, t.lock, t.root} {
 		if h != nil {
@@ -230,9 +230,9 @@ func (t *nodeDirs) close() error {
 	return err
 }
 
-// needHome makes the node's directory and takes its lock, again if it was
-// deleted. The directory gets its name when it is locked: whoever finds the name
-// and can take the lock knows that the owner is dead.
+// needHome makes and locks the node's directory, again if it was deleted. The directory
+// gets its name after the lock is taken. If a process finds the name and can take the
+// lock, the owner is dead.
 func (t *nodeDirs) needHome() error {
 	if t.home != nil {
 		st, err := t.sys.Stat(t.home.fd)
@@ -275,13 +275,13 @@ func (t *nodeDirs) takeLock(home int) (*handle, error) {
 	}
 	t.sys.Close(fd)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("the node %s belongs to another process that is alive", t.node)
+		return nil, fmt.Errorf("node %s belongs to another process that is alive", t.node)
 	}
 	return nil, fmt.Errorf("cannot lock %s: %w", lockName, err)
 }
 
-// inherit takes the lock of the node's directory, if there is one, and makes it
-// this store's. It returns its path.
+// inherit takes the lock of the node's directory and returns its path, "" if there is
+// none.
 func (t *nodeDirs) inherit() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -304,14 +304,12 @@ func (t *nodeDirs) inherit() (string, error) {
 	return filepath.Join(t.path, t.node), nil
 }
 
-// A log may have a file that its owner has named. Its directory is not the store's:
-// nothing is made there but the file, and nothing else of it is touched.
+// errNotMade reports that the store does not create a named file again after it was
+// deleted.
+var errNotMade = errors.New("a file that was named for a log is created only once")
 
-// errNotMade says that a file outside is not made a second time.
-var errNotMade = errors.New("a file that was named for a log is made only once")
-
-// visit opens a directory that is not the store's. One in which everybody could put
-// a file in the place of ours is refused.
+// visit opens a directory outside the store, in which the store makes only the named
+// file of a log. It rejects a directory in which other users could replace that file.
 func (t *nodeDirs) visit(path string, create bool) (*handle, error) {
 	if create {
 		return nil, errNotMade
@@ -328,13 +326,13 @@ func (t *nodeDirs) visit(path string, create bool) (*handle, error) {
 	}
 	if uint32(st.Mode)&(unix.S_ISVTX|0o002) == 0o002 {
 		h.free()
-		return nil, fmt.Errorf("the directory %s cannot hold a log: everybody may change what is in it", path)
+		return nil, fmt.Errorf("the directory %s cannot hold a log: all users may replace files in it", path)
 	}
 	return h, nil
 }
 
-// openDir and openFile try again, after descriptors that can be spared were
-// closed, when the process has none left.
+// openDir opens the directory of p. If the process has no descriptor left, it closes idle
+// ones and tries again, like openFile.
 func (d *Disk) openDir(p dirRef, create bool) (*handle, error) {
 	h, err := d.tree.open(p, create)
 	if exhausted(err) {

@@ -9,31 +9,31 @@ import (
 )
 
 // A live shell on a terminal writes a fence after the last byte of each command:
-// "ESC ] 133 ; D ; STATUS ; NONCE BEL", STATUS of up to three digits. The log is given the
-// nonce before the command begins (docs/design/live-shells.md).
+// "ESC ] 133 ; D ; STATUS ; NONCE BEL", STATUS of up to three digits. The log gets the
+// nonce before the command starts (docs/design/live-shells.md).
 const (
 	fenceHead   = "\x1b]133;D;"
 	fenceDigits = 3
 
-	// fenceWindow is how much of the end of a log is looked at when bytes come: more
-	// than a master gives at a time.
+	// fenceWindow is how much of the end of a log is searched when bytes arrive: more
+	// than one read of a terminal gives.
 	fenceWindow = 8 << 10
-	// fenceReach is how far from the end a fence is looked for: what was left in the
-	// background may have printed so much behind it.
+	// fenceReach is the distance from the end within which the last fence is searched.
+	// Background processes may have written that much after it.
 	fenceReach = 1 << 20
 )
 
-// Fence is one in a log: its bytes are [From, To).
+// Fence is the range [From, To) of a fence in a log.
 type Fence struct{ From, To int64 }
 
-// fence is the one with a nonce.
+// fence is the nonce of a fence.
 type fence string
 
-// longest is how long it is at most.
+// longest returns the largest length of the fence in bytes.
 func (f fence) longest() int { return len(fenceHead) + fenceDigits + len(";") + len(f) + len("\a") }
 
-// match reports how long the fence is with which p begins, 0 if it begins with none,
-// and whether p may be the beginning of one.
+// match returns the length of the fence at the beginning of p, 0 if there is none. may
+// says that p could be the beginning of one.
 func (f fence) match(p []byte) (n int, may bool) {
 	if !bytes.HasPrefix(p, []byte(fenceHead)) {
 		return 0, bytes.HasPrefix([]byte(fenceHead), p)
@@ -55,9 +55,9 @@ func (f fence) match(p []byte) (n int, may bool) {
 	return 0, bytes.HasPrefix([]byte(end), p[i:])
 }
 
-// visible is how much of the first size bytes of a log may be shown when the last n are
-// new: all before the first byte with which a fence begins, or may begin if more comes.
-// whole says that it is there to its end.
+// visible returns how much of the first size bytes of a log may be shown after the last
+// n arrived: all before the first byte that begins, or may begin, a fence. whole says
+// that the fence is complete.
 func (f fence) visible(r io.ReaderAt, size, n int64) (upTo int64, whole bool, err error) {
 	from := max(0, size-min(n+int64(f.longest()), fenceWindow))
 	p := make([]byte, size-from)
@@ -76,7 +76,7 @@ func (f fence) visible(r io.ReaderAt, size, n int64) (upTo int64, whole bool, er
 	}
 }
 
-// last finds the last fence in the first size bytes of a log, if it is near the end.
+// last finds the last fence near the end of the first size bytes of a log.
 func (f fence) last(r io.ReaderAt, size int64) (found Fence, ok bool, err error) {
 	buf := make([]byte, min(size, fenceWindow))
 	for to := size; to > max(0, size-fenceReach); {
@@ -96,12 +96,12 @@ func (f fence) last(r io.ReaderAt, size int64) (found Fence, ok bool, err error)
 		if from == 0 {
 			break
 		}
-		to = from + int64(f.longest()-1) // one may be across the border
+		to = from + int64(f.longest()-1) // a fence may cross the boundary
 	}
 	return Fence{}, false, nil
 }
 
-// unread is why bytes could not be read that should be there.
+// unread returns the error for bytes that could not be read although they must exist.
 func unread(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -109,38 +109,38 @@ func unread(err error) error {
 	return err
 }
 
-// FencedWriter is a Writer of which a part of the output of a terminal is the log: up to a
-// fence that a live shell writes behind the last byte of its command.
+// FencedWriter is a Writer for the output of one command on a terminal. The log ends at
+// the fence that the live shell writes after the last byte of the command.
 type FencedWriter interface {
 	Writer
 
-	// SetFence says with which nonce the fence will come; before the first byte. From
-	// then on until the log is sealed no reader sees what may be the beginning of it: it
-	// is not in State().Size, and State().Veiled is true. A fence with more than 8 KiB
-	// behind it that come in the same instant may be seen until the log is cut.
+	// SetFence sets the nonce of the fence, before the first byte. Until the seal, no
+	// reader sees bytes that may begin the fence: State().Size excludes them and
+	// State().Veiled is true. If more than 8 KiB follow a fence at once, readers may
+	// see it until Cut.
 	SetFence(nonce string)
 
-	// Fence finds the last fence, if it is in the last MiB.
+	// Fence finds the last fence in the last MiB.
 	Fence() (Fence, bool, error)
 
-	// Cut seals the log before the fence, drops that, and appends what is behind it to
-	// rest, as far as its policy takes it: a log of the same store, which is never cut into
-	// this one. What is to go is taken from where it is: it passes no memory of this process
-	// where the kernel can copy. With a *Blocked error the log is as it was, but for what rest has
-	// already: Cut again goes on. With any other the log is sealed, and cut.
+	// Cut seals the log before the fence, drops the fence, and appends what follows it
+	// to rest as far as the policy of rest allows. rest is a log of the same store that
+	// is never cut into this one. The kernel copies the bytes where it can. After a
+	// *Blocked error Cut can be called again: bytes that rest already has are not
+	// copied twice. After any other error the log is sealed and cut.
 	Cut(at Fence, rest Writer) error
 }
 
-// errFence says that a log cannot be cut.
+// errFence reports that the log cannot be cut at a fence.
 var errFence = errors.New("the log cannot be cut there")
 
-// fenceState is the end of what is the log's.
+// fenceState is the search for the fence of a log.
 type fenceState struct {
 	fence fence
-	whole bool // it has come
+	whole bool // the fence has arrived
 }
 
-// SetFence implements Fenced.
+// SetFence implements FencedWriter.
 func (w *writer) SetFence(nonce string) {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
@@ -153,16 +153,16 @@ func (w *writer) SetFence(nonce string) {
 	w.mu.Unlock()
 }
 
-// rawReader reads all that a body has, whatever of it is hidden.
+// rawReader reads a log with its hidden bytes.
 type rawReader struct{ b *sharedLog }
 
 func (r rawReader) ReadAt(p []byte, off int64) (int, error) { return r.b.readUpTo(p, off, false) }
 
-// hide shows n bytes more, but for what may be the beginning of the fence. What cannot be
-// read is not hidden: the log is broken then, and says so elsewhere. Called with turn,
-// and without mu.
+// hide shows n more bytes, except for a possible beginning of the fence. It hides
+// nothing if the log cannot be read; other calls report that error. The caller holds
+// writerMu but not mu.
 func (w *writer) hide(n int64) {
-	if w.fenced == nil || w.fenced.whole { // all that follows stays hidden
+	if w.fenced == nil || w.fenced.whole { // bytes after the fence stay hidden
 		return
 	}
 	upTo, whole, _ := w.fenced.fence.visible(rawReader{w.sharedLog}, w.size, n)
@@ -172,10 +172,10 @@ func (w *writer) hide(n int64) {
 	w.mu.Unlock()
 }
 
-// unveil shows all there is. Called with mu.
+// unveil shows all bytes. The caller holds mu.
 func (b *sharedLog) unveil() { b.hidden, b.hasHidden = 0, false }
 
-// Fence implements Fenced.
+// Fence implements FencedWriter.
 func (w *writer) Fence() (Fence, bool, error) {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
@@ -185,7 +185,7 @@ func (w *writer) Fence() (Fence, bool, error) {
 	return w.fenced.fence.last(rawReader{w.sharedLog}, w.size)
 }
 
-// Cut implements Fenced.
+// Cut implements FencedWriter.
 func (w *writer) Cut(at Fence, rest Writer) error {
 	to, ok := rest.(*writer)
 	if !ok || to == w || to.disk != w.disk || w.order != nil {
@@ -211,15 +211,15 @@ func (w *writer) Cut(at Fence, rest Writer) error {
 	return errors.Join(err, w.seal())
 }
 
-// giveTail appends what is behind from to another log. What is missing of it is
-// dropped. Called with turn.
+// giveTail appends the bytes from from on to another log, without gaps. The caller
+// holds writerMu.
 func (w *writer) giveTail(to *writer, from int64) error {
 	h, _, err := w.acquire()
 	if err != nil {
 		return &Blocked{Err: err}
 	}
 	if h == nil {
-		return nil // nothing is there, or the file is lost
+		return nil // the log is empty, or its file is lost
 	}
 	defer h.free()
 	to.writerMu.Lock()
@@ -230,7 +230,7 @@ func (w *writer) giveTail(to *writer, from int64) error {
 			n, err := to.fill(tail, tail.end-tail.off)
 			w.tailMoved = tail.off - from
 			switch err {
-			case ErrQuota, ErrPaused, ErrSealed, unix.EAGAIN: // it wants no more, or there is none
+			case ErrQuota, ErrPaused, ErrSealed, unix.EAGAIN: // to takes no more, or no bytes are left
 				return nil
 			}
 			if err != nil || n == 0 {
@@ -241,8 +241,8 @@ func (w *writer) giveTail(to *writer, from int64) error {
 	})
 }
 
-// shorten makes the log end at size. Readers are told before the bytes go: who reads
-// behind it meanwhile finds that it is the end. Called with turn.
+// shorten makes the log end at size. It changes the size before the bytes go, so that a
+// reader after the new end gets io.EOF. The caller holds writerMu.
 func (w *writer) shorten(size int64) error {
 	h, _, err := w.acquire()
 	w.mu.Lock()
@@ -270,7 +270,7 @@ func (w *writer) shorten(size int64) error {
 	return nil
 }
 
-// tail is a source: bytes of another log.
+// tail is a source: the range [off, end) of another log.
 type tail struct {
 	sys      Sys
 	from     *handle
@@ -289,7 +289,7 @@ func (s *tail) move(to *handle, off, most int64) (int64, error) {
 		k, err = s.byReading(to, off, n)
 	}
 	if k = max(k, 0); k == 0 && err == nil {
-		s.off = s.end // it was truncated by somebody: nothing is there
+		s.off = s.end // another program truncated the file
 		return 0, unix.EAGAIN
 	}
 	s.off += k

@@ -13,39 +13,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errGone says that a file is not where it was, or is another one.
+// errGone reports that a file is not in its place any more, or was replaced.
 var errGone = errors.New("the file of the log is gone")
 
-// file is where a log is on disk. Its descriptor is in the cache, or made anew
-// from the path.
+// file is the file of a log. The cache has its descriptor, or it is opened again by
+// path.
 type file struct {
 	disk *Disk
 	slot slot // guarded by the cache
 
-	mu       sync.Mutex // of what follows; held while it is opened
+	mu       sync.Mutex // guards the fields below; held while the file is opened
 	place    dirRef
 	name     string
 	dev, ino uint64
-	gone     bool // no descriptor, and not to be found again
+	gone     bool // without a descriptor, and lost
 
-	path atomic.Pointer[string] // for people
+	path atomic.Pointer[string] // for display; "" after the file is gone
 }
 
-// settle says where the file is now; called with f.mu, or before it is shared.
+// settle records the place of the file. The caller holds f.mu, or has not shared f yet.
 func (f *file) settle(p dirRef, name string, st Stat) {
 	f.place, f.name, f.dev, f.ino, f.gone = p, name, st.Dev, st.Ino, false
 	path := f.disk.tree.filePath(p, name)
 	f.path.Store(&path)
 }
 
-// vanish says that there is no file any more.
+// vanish records that the file does not exist any more. The caller holds f.mu.
 func (f *file) vanish() {
 	f.gone = true
 	none := ""
 	f.path.Store(&none)
 }
 
-// open returns the descriptor, held for the caller, or errGone.
+// open returns the descriptor with a reference for the caller, or errGone.
 func (f *file) open() (*handle, error) {
 	if h := f.disk.cache.get(&f.slot); h != nil {
 		return h, nil
@@ -70,13 +70,13 @@ func (f *file) open() (*handle, error) {
 	return h, nil
 }
 
-// lost reports whether there is nothing, or something else, where the file was.
+// lost reports whether the file is missing, or another one is in its place.
 func lost(err error) bool {
 	return slices.ContainsFunc([]error{errGone, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EISDIR, unix.ENXIO},
 		func(target error) bool { return errors.Is(err, target) })
 }
 
-// reopen opens the file by its path and makes sure that it is the one we made.
+// reopen opens the file by path and checks that it is the same file.
 func (f *file) reopen() (*handle, error) {
 	dir, err := f.disk.openDir(f.place, false)
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *file) reopen() (*handle, error) {
 	return h, nil
 }
 
-// pin makes the bytes independent of the path: it is about to go.
+// pin keeps the descriptor open, because the name is about to be removed.
 func (f *file) pin() {
 	if h, err := f.open(); err == nil {
 		f.disk.cache.pin(&f.slot, h)
@@ -106,8 +106,7 @@ func (f *file) pin() {
 	}
 }
 
-// rest closes the descriptor of a file that nobody uses, unless the bytes would
-// go with it.
+// rest closes the descriptor of a file without users, unless that would free the bytes.
 func (f *file) rest() {
 	h := f.disk.cache.get(&f.slot)
 	if h == nil {
@@ -119,7 +118,8 @@ func (f *file) rest() {
 	}
 }
 
-// unlink removes the name, if it is still that of our file and was not kept.
+// unlink removes the file, unless it was kept, was there before, or is a named file
+// with bytes in it.
 func (f *file) unlink() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,14 +138,14 @@ func (f *file) unlink() error {
 	return nil
 }
 
-// where is the place and name of the file.
+// where returns the place and name of the file.
 func (f *file) where() (dirRef, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.place, f.name
 }
 
-// become makes f the file that made is: readers of f find it from now on.
+// become replaces the file by made, which readers of f find from now on.
 func (f *file) become(made *file) {
 	h := f.disk.cache.get(&made.slot)
 	f.disk.cache.drop(&made.slot)
@@ -159,7 +159,7 @@ func (f *file) become(made *file) {
 	}
 }
 
-// claim makes the file of a path, which must not be there, not even as a symbolic
+// claim creates the file of a path. It fails if the path exists, even as a symbolic
 // link.
 func (d *Disk) claim(path string) (*file, error) {
 	p := dirRef{outside: filepath.Dir(path)}
@@ -176,7 +176,7 @@ func (d *Disk) claim(path string) (*file, error) {
 	return d.adopt(p, filepath.Base(path), h)
 }
 
-// empty reports whether nothing is in the file. Called with f.mu.
+// empty reports whether the file has no bytes. The caller holds f.mu.
 func (f *file) empty() bool {
 	h := f.disk.cache.get(&f.slot)
 	if h == nil {
@@ -191,21 +191,21 @@ func (f *file) empty() bool {
 }
 
 const (
-	// syncEvery and syncAfter are the bytes and the time after which an os-crash log is synced.
+	// An os-crash log is synced after syncEvery bytes or after the time syncAfter.
 	syncEvery = 1 << 20
 	syncAfter = time.Second
 
-	// mendStep is how much of a deleted file is copied at a time, so that one
-	// job's mishap does not delay the output of others.
+	// mendStep bounds how much of a deleted file is copied at a time, so that the
+	// repair for one job does not delay the output of others.
 	mendStep = 16 << 20
 
-	// mendAgain is how far a log grows before a mending that failed is tried
-	// again; Check tries at once.
+	// mendAgain is how much a log grows before a failed repair is tried again. Check
+	// tries at once.
 	mendAgain = 64 << 20
 )
 
-// live returns the descriptor of a file that is still ours: a file that was
-// deleted, replaced or truncated is noticed here, before more is written.
+// live returns the descriptor of the log's file. It detects and repairs a file that was
+// deleted, replaced or truncated, before more is written.
 func (w *writer) live() (*handle, error) {
 	f := w.file
 	h, err := f.open()
@@ -250,9 +250,8 @@ func (w *writer) flag(f Flags) {
 	w.mu.Unlock()
 }
 
-// resize brings a file that somebody changed back to the size of the log. What
-// it lacks is a gap from now on; offsets stay. It is not made longer unless a later
-// store will know that.
+// resize sets a file that another program changed back to the size of the log. Missing
+// bytes become a gap; offsets stay. It extends the file only after the gap is recorded.
 func (w *writer) resize(h *handle, size int64) error {
 	if size != w.size {
 		w.mu.Lock()
@@ -266,12 +265,12 @@ func (w *writer) resize(h *handle, size int64) error {
 		return err
 	}
 	if size != w.size {
-		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
+		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap covers a failure
 	}
 	return nil
 }
 
-// renew makes a file in place of one that is lost: as long as the log, empty.
+// renew creates an empty file of the log's size in place of a lost one.
 func (w *writer) renew(f *file) error {
 	place, name := f.where()
 	made, err := w.disk.create(place, name, w.plan.Durability != Memory, func(h *handle) error {
@@ -284,17 +283,15 @@ func (w *writer) renew(f *file) error {
 	return nil
 }
 
-// fileRepair is the copying of a deleted file, which lives by its descriptor, to a
-// new one.
+// fileRepair is the copy of a deleted file, of which only the descriptor is left.
 type fileRepair struct {
-	dir, h *handle
+	dir, h *handle // directory and file of the copy
 	name   string
-	done   int64
+	done   int64 // bytes copied
 }
 
-// mend goes on with the copy by at most step bytes and says whether it is
-// complete. If it cannot, the log goes on in the deleted file, and the copy is
-// tried again later.
+// mend copies at most step more bytes and reports whether the copy is complete. After a
+// failure the log goes on in the deleted file, and a later call tries again.
 func (w *writer) mend(f *file, old *handle, step int64) bool {
 	if w.size < w.mendAfter {
 		return false
@@ -364,8 +361,8 @@ func (w *writer) endMend(err error) {
 	m.dir.free()
 }
 
-// mendAtEnd gives a sealed log its file back if that is soon done; otherwise it
-// is read from its descriptor for as long as the store knows it.
+// mendAtEnd finishes the repair of a log that seals, if little is left to copy.
+// Otherwise the log is read from the descriptor as long as the store has it.
 func (w *writer) mendAtEnd() {
 	if w.file != nil && !w.removed {
 		for range mendAgain / mendStep {

@@ -16,14 +16,14 @@ import (
 // Gap is a range of a log whose bytes were not kept: [From, To).
 type Gap struct{ From, To int64 }
 
-// Len is the number of bytes that are missing.
+// Len returns the number of missing bytes.
 func (g Gap) Len() int64 { return g.To - g.From }
 
-// maxGaps bounds how many gaps are told apart. Policies make one; more come only
-// from files that are truncated again and again: then neighbours become one.
+// maxGaps bounds the gaps of a log. A policy makes one. Others come from a file that is
+// truncated repeatedly; then neighbours are joined.
 const maxGaps = 64
 
-// gaps are ranges in order, apart from one another.
+// gaps are ranges in order, not adjacent.
 type gaps []Gap
 
 // add makes [from, to) a gap.
@@ -39,7 +39,7 @@ func (g gaps) add(from, to int64) gaps {
 	return slices.Replace(g, i, j, Gap{from, to}).bounded()
 }
 
-// upTo are the gaps before to.
+// upTo returns the gaps before to.
 func (g gaps) upTo(to int64) gaps {
 	var out gaps
 	for _, a := range g {
@@ -50,8 +50,7 @@ func (g gaps) upTo(to int64) gaps {
 	return out
 }
 
-// bounded joins the two neighbours with the least between them while there are
-// too many.
+// bounded joins the nearest neighbours until at most maxGaps are left.
 func (g gaps) bounded() gaps {
 	for len(g) > maxGaps {
 		best := 1
@@ -66,7 +65,7 @@ func (g gaps) bounded() gaps {
 	return g
 }
 
-// total is how many bytes are missing.
+// total returns the number of missing bytes.
 func (g gaps) total() int64 {
 	return State{Gaps: g}.Missing()
 }
@@ -81,7 +80,7 @@ func (g gaps) cover(from, to int64) bool {
 	return to <= from
 }
 
-// keep calls f for each range within [from, to) that is not missing.
+// keep calls f for each range within [from, to) outside the gaps.
 func (g gaps) keep(from, to int64, f func(from, to int64) error) error {
 	for _, a := range g {
 		if a.To <= from {
@@ -103,7 +102,7 @@ func (g gaps) keep(from, to int64, f func(from, to int64) error) error {
 	return nil
 }
 
-// blank writes zeros over what of p, read at off, is missing.
+// blank zeroes the part of p, which was read at off, that lies in gaps.
 func (g gaps) blank(p []byte, off int64) {
 	for _, a := range g {
 		from, to := max(a.From, off), min(a.To, off+int64(len(p)))
@@ -113,11 +112,11 @@ func (g gaps) blank(p []byte, off int64) {
 	}
 }
 
-// MissingLog is the log of an output that was written and is not kept any more: all
-// of its size bytes are a gap. Of size 0 it is that of an output which nobody wrote.
+// MissingLog returns a sealed log of size bytes that are all one gap: an output that is
+// not kept any more. Size 0 is an empty output.
 func MissingLog(size int64) Log { return missingLog(size) }
 
-// IsMissing reports whether a log is a Missing one.
+// IsMissing reports whether a log is a MissingLog of at least one byte.
 func IsMissing(l Log) bool {
 	m, is := l.(missingLog)
 	return is && m > 0
@@ -147,20 +146,19 @@ func (m missingLog) ReadAt(p []byte, off int64) (int, error) {
 // Close implements Log.
 func (missingLog) Close() error { return nil }
 
-// A mark is a small file that says what is missing of a log's file. What was taken
-// out of that reads as zeros, and so does what the job may have written: a later
-// store knows by the mark which is which. It is written before bytes go, so that it
-// says too much at the worst.
-
+// A gap file, also called mark, records the gaps of a log's file. Bytes that were
+// removed read as zeros, like zeros that the job wrote; a later store tells them apart
+// by the gap file. It is written before the bytes go, so it may name too many, never
+// too few.
 const (
 	markSuffix = ".gaps"
 	markHead   = 8
 	markEntry  = 16
 )
 
-// markPlace is where the mark of a log's file is; false: it has none, since no store
-// takes that file over.
-func (b *sharedLog) markPlace(of dirRef, name string) (dirRef, string, bool) {
+// markPlace returns the directory and name of the gap file of a log's file. ok is false
+// if it has none, because no later store takes that file over.
+func (b *sharedLog) markPlace(of dirRef, name string) (p dirRef, mark string, ok bool) {
 	switch {
 	case of.kept:
 		return dirRef{}, "", false
@@ -170,8 +168,8 @@ func (b *sharedLog) markPlace(of dirRef, name string) (dirRef, string, bool) {
 	return of, name + markSuffix, true
 }
 
-// mark notes the gaps of the log's file, unless that is done. open says that what
-// comes next is missing, too. Called with turn.
+// mark records the current gaps. open extends the last one to infinity, for bytes that
+// are about to be dropped. The caller holds writerMu.
 func (w *writer) mark(open bool) error {
 	if w.file == nil || !open && w.isMarked() {
 		return nil
@@ -180,14 +178,14 @@ func (w *writer) mark(open bool) error {
 	return w.markAt(p, name, open)
 }
 
-// isMarked reports whether the mark says what is missing, no more and no less.
+// isMarked reports whether the gap file has exactly the current gaps.
 func (b *sharedLog) isMarked() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return slices.Equal(b.gaps, b.marked)
 }
 
-// markAt is mark of a file that is, or will be, in a place.
+// markAt is mark for a file that is, or will be, at a place.
 func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
 	p, name, ok := b.markPlace(of, name)
 	if !ok || b.removed {
@@ -197,20 +195,21 @@ func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
 	now := slices.Clone(b.gaps)
 	b.mu.RUnlock()
 	if open {
-		now[len(now)-1].To = math.MaxInt64 // else it would be written with every drop
+		now[len(now)-1].To = math.MaxInt64 // else each drop would write it again
 	}
 	if slices.Equal(now, b.marked) {
 		return nil
 	}
-	if err := b.disk.writeMark(p, name, now, b.plan.Durability != Memory); err != nil && !b.disk.gone() { // else no later store takes it over
+	err := b.disk.writeMark(p, name, now, b.plan.Durability != Memory)
+	if err != nil && !b.disk.gone() { // no later store takes over a directory that is gone
 		return err
 	}
 	b.marked = now
 	return nil
 }
 
-// writeMark writes in place what changed: a full disk has room for that, so that a
-// quota goes on freeing some.
+// writeMark writes in place, without a new file: a full disk allows that, so that a
+// quota can still free space.
 func (d *Disk) writeMark(p dirRef, name string, g gaps, durable bool) error {
 	dir, err := d.openDir(p, p.outside == "")
 	if err != nil {
@@ -233,16 +232,16 @@ func (d *Disk) writeMark(p dirRef, name string, g gaps, durable bool) error {
 	return err
 }
 
-// encodeMark is a checksum, how many gaps there are, and where each begins and ends.
+// encodeMark returns a checksum, the number of gaps, and the two ends of each.
 func encodeMark(g gaps) []byte {
-	text, _ := binary.Append(make([]byte, markHead), binary.LittleEndian, []Gap(g)) // no other error than of a type
+	text, _ := binary.Append(make([]byte, markHead), binary.LittleEndian, []Gap(g)) // only an invalid type fails
 	binary.LittleEndian.PutUint32(text[4:], uint32(len(g)))
 	binary.LittleEndian.PutUint32(text, crc32.ChecksumIEEE(text[4:]))
 	return text
 }
 
-// decodeMark takes back encodeMark, for a log of size bytes. Of an empty mark nothing
-// went yet; by one that is damaged nobody knows what did, and all is missing.
+// decodeMark reverses encodeMark, for a log of size bytes. An empty gap file has no
+// gaps: no byte went after it was made. By a damaged one all bytes are missing.
 func decodeMark(text []byte, size int64) gaps {
 	if len(text) == 0 {
 		return nil
@@ -259,15 +258,16 @@ func decodeMark(text []byte, size int64) gaps {
 	if crc32.ChecksumIEEE(text[4:]) != binary.LittleEndian.Uint32(text) {
 		return all
 	}
-	told, g := make([]Gap, n), gaps(nil)
-	_, _ = binary.Decode(text[markHead:], binary.LittleEndian, told)
-	for _, a := range told {
+	recorded, g := make([]Gap, n), gaps(nil)
+	_, _ = binary.Decode(text[markHead:], binary.LittleEndian, recorded)
+	for _, a := range recorded {
 		g = g.add(a.From, min(a.To, size))
 	}
 	return g
 }
 
-// readMark is what a mark says of a log of size bytes: nothing if it is not there.
+// readMark returns the gaps in the gap file of a log of size bytes, none if it does not
+// exist.
 func (d *Disk) readMark(p dirRef, name string, size int64) (gaps, error) {
 	dir, err := d.openDir(p, false)
 	if errors.Is(err, unix.ENOENT) {
@@ -293,13 +293,13 @@ func (d *Disk) readMark(p dirRef, name string, size int64) (gaps, error) {
 	return decodeMark(text[:n], size), nil
 }
 
-// unmark removes the mark of a log in the store, whose file is gone.
+// unmark removes the gap file of a log whose file was removed.
 func (b *sharedLog) unmark() {
 	if len(b.marked) == 0 || b.plan.File != "" {
 		return
 	}
 	if dir, err := b.disk.openDir(dirRef{group: b.group}, false); err == nil {
-		_ = b.disk.sys.Unlink(dir.fd, fileName(b.id, b.stream)+markSuffix) // else it goes with the node's directory
+		_ = b.disk.sys.Unlink(dir.fd, fileName(b.id, b.stream)+markSuffix) // on failure it goes with the node's directory
 		dir.free()
 	}
 }

@@ -7,39 +7,38 @@ import (
 )
 
 const (
-	// linesChunk is how much of a log is in memory while its lines are counted.
+	// linesChunk is the read size of Advance, in bytes.
 	linesChunk = 64 << 10
 
-	// maxMarks bounds the index of a log: 16 bytes each.
+	// maxMarks bounds the marks of one index, 16 bytes each.
 	maxMarks = 4096
 
-	// linesBlock is counted at one go when no mark is due in it.
+	// linesBlock is the number of bytes that are counted in one call when no mark is
+	// due.
 	linesBlock = 4 << 10
 )
 
-// LineStart says where a line begins: Line counts from 1.
+// LineStart is the beginning of a line. Line counts from 1.
 type LineStart struct{ Line, Offset int64 }
 
-// LineIndex counts the lines of a log and remembers where some of them begin. It
-// works when it is asked to and only goes forward, so that an actor can do it in
-// short steps; its memory is bounded whatever the log is. A gap hides lines: what
-// was counted before it opened stays right, what comes after is a lower bound.
-// It is not safe for concurrent use.
+// LineIndex counts the lines of a log and remembers where some of them begin. Its
+// memory is bounded for any log. Each Advance goes forward by a limited step, so that
+// an actor can index a log between messages. A gap hides lines: the count is exact up
+// to the gap and a lower bound after it. It is not safe for concurrent use.
 type LineIndex struct {
-	next    int64 // offset of the first byte not looked at
-	ends    int64 // newlines before it
-	open    bool  // the byte before it is no newline
-	inexact bool  // a gap hid lines
-	hidden  int64 // where the first such gap begins
-	known   int64 // newlines before it
+	next    int64 // offset of the first byte that is not indexed
+	ends    int64 // newlines before next
+	open    bool  // the byte before next is not a newline
+	inexact bool  // set once a gap hid lines
+	hidden  int64 // offset of the first such gap
+	known   int64 // newlines before hidden
 
-	marks      []LineStart // one each stride lines or span bytes, whichever is less far
+	marks      []LineStart // at least one per lineStride lines and per byteStride bytes
 	lineStride int64
 	byteStride int64
 }
 
-// Advance looks at the next bytes of log, at most limit of them, and says
-// whether there are more.
+// Advance indexes at most limit more bytes of log and reports whether there are more.
 func (l *LineIndex) Advance(log Log, limit int64) (more bool, err error) {
 	st := log.State()
 	end := min(st.Size, l.next+limit)
@@ -61,7 +60,7 @@ func (l *LineIndex) Advance(log Log, limit int64) (more bool, err error) {
 	return l.next < log.State().Size, nil
 }
 
-// take counts p, which stands at l.next. What a gap covers counts as nothing.
+// take indexes p, which begins at l.next. Bytes in a gap count nothing.
 func (l *LineIndex) take(p []byte, missing gaps) {
 	from := l.next
 	to := from + int64(len(p))
@@ -73,7 +72,7 @@ func (l *LineIndex) take(p []byte, missing gaps) {
 	l.skip(to)
 }
 
-// skip goes over a gap.
+// skip moves next over a gap.
 func (l *LineIndex) skip(to int64) {
 	if to > l.next {
 		if !l.inexact {
@@ -83,7 +82,7 @@ func (l *LineIndex) skip(to int64) {
 	}
 }
 
-// count counts bytes that are there.
+// count indexes bytes outside gaps.
 func (l *LineIndex) count(p []byte) {
 	for len(p) > 0 {
 		block := p[:min(len(p), linesBlock)]
@@ -99,7 +98,7 @@ func (l *LineIndex) count(p []byte) {
 	}
 }
 
-// countMarking counts a block in which a mark may be due.
+// countMarking indexes a block in which a mark may be due.
 func (l *LineIndex) countMarking(p []byte) {
 	for {
 		i := bytes.IndexByte(p, '\n') + 1
@@ -116,7 +115,7 @@ func (l *LineIndex) countMarking(p []byte) {
 	}
 }
 
-// due reports whether a mark belongs within the next lines and bytes.
+// due reports whether a mark belongs within the next lines and size bytes.
 func (l *LineIndex) due(lines, size int64) bool {
 	last := LineStart{Line: 1}
 	if len(l.marks) > 0 {
@@ -125,8 +124,8 @@ func (l *LineIndex) due(lines, size int64) bool {
 	return l.ends+lines+1-last.Line >= l.lineStride || l.next+size-last.Offset >= l.byteStride
 }
 
-// mark remembers the line that begins at l.next. A full index keeps every other
-// mark and sets the next ones twice as far apart.
+// mark remembers the line that begins at next. A full index drops every other mark and
+// doubles its strides.
 func (l *LineIndex) mark() {
 	if len(l.marks) == maxMarks {
 		kept := l.marks[:0]
@@ -140,8 +139,8 @@ func (l *LineIndex) mark() {
 	l.marks = append(l.marks, LineStart{Line: l.ends + 1, Offset: l.next})
 }
 
-// Count is how many lines were seen: an unterminated last line counts. exact is
-// false once a gap hid some.
+// Count returns the number of lines, with an unterminated last line. exact is false
+// once a gap hid lines.
 func (l *LineIndex) Count() (n int64, exact bool) {
 	n = l.ends
 	if l.open {
@@ -150,17 +149,17 @@ func (l *LineIndex) Count() (n int64, exact bool) {
 	return n, !l.inexact
 }
 
-// Ends is how many newlines were seen, and whether none was hidden.
+// Ends returns the number of newlines; exact is as in Count.
 func (l *LineIndex) Ends() (n int64, exact bool) { return l.ends, !l.inexact }
 
-// Hidden is where the first gap begins that hid lines when they were counted, and
-// how many newlines are before it: what is behind it has no number. False: none did.
+// Hidden returns the offset of the first gap that hid lines, and the number of newlines
+// before it. Lines after it have no number. hid is false if there is no such gap.
 func (l *LineIndex) Hidden() (off, ends int64, hid bool) { return l.hidden, l.known, l.inexact }
 
-// Seen is how much of the log was looked at.
+// Seen returns how many bytes of the log are indexed.
 func (l *LineIndex) Seen() int64 { return l.next }
 
-// Before is the last known beginning of a line at or before line n.
+// Before returns the last known beginning of a line at or before line n.
 func (l *LineIndex) Before(n int64) LineStart {
 	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Line > n })
 	if i == 0 {
@@ -169,8 +168,8 @@ func (l *LineIndex) Before(n int64) LineStart {
 	return l.marks[i-1]
 }
 
-// After is the first known beginning of a line at or behind off, or where the
-// count has come to.
+// After returns the first known beginning of a line at or after off, or the place where
+// the index ends.
 func (l *LineIndex) After(off int64) LineStart {
 	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].Offset >= off })
 	if i == len(l.marks) {

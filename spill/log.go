@@ -9,42 +9,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The streams of a job. Merged is stdout and stderr in one pipe, in true order.
+// The streams of a job. Merged is stdout and stderr in one pipe, in the order of the writes.
 const (
 	Merged uint8 = iota
 	Stdout
 	Stderr
 )
 
-// Flags say what befell a log from outside.
+// Flags record what other programs did to the file of a log.
 type Flags uint8
 
-// The flags. They stay once they are set.
+// The flags. A flag that is set stays set.
 const (
-	Unlinked Flags = 1 << iota // its file was deleted; it was made anew where it could be
+	Unlinked Flags = 1 << iota // its file was deleted; the writer creates it again if it can
 	Tampered                   // its file was truncated or changed
 )
 
 // Has reports whether all of g are set.
 func (f Flags) Has(g Flags) bool { return f&g == g }
 
-// State is what is known of a log at one instant.
+// State describes a log at one instant.
 type State struct {
-	Size   int64  // bytes written so far = offset of the next byte; gaps count
-	Closed bool   // sealed: no writer is left, the size is final
-	File   string // path of the file; "" while the log is in memory, or its file is lost
-	Gaps   []Gap  // what was not kept, in order, apart from one another
-	Flags  Flags  // what befell its file
-	Veiled bool   // its file may have more bytes than Size, which are not to be shown; see Fenced
+	Size   int64  // bytes written, including gaps; the offset of the next byte
+	Closed bool   // sealed: the size is final
+	File   string // path of the file; "" while the log is in memory, or if the file is lost
+	Gaps   []Gap  // ranges that were not kept, in order, not adjacent
+	Flags  Flags  // changes to its file from outside
+	Veiled bool   // its file may hold hidden bytes after Size; see FencedWriter
 }
 
-// Name is what a store knows a log by.
+// Name identifies a log in a store.
 type Name struct {
 	ID     string
 	Stream uint8
 }
 
-// Missing is how many bytes were not kept.
+// Missing returns the number of bytes that were not kept.
 func (s State) Missing() int64 {
 	var n int64
 	for _, g := range s.Gaps {
@@ -53,41 +53,41 @@ func (s State) Missing() int64 {
 	return n
 }
 
-// Log reads an output, from any goroutine. Elided ranges read as zeros: ask State
-// for the gaps, after the read, since a gap may open beneath it. ReadAt returns
-// io.EOF at the current size, whether or not more will come.
+// Log reads an output, from any goroutine. Gaps read as zeros. Ask State for the gaps
+// after a read, since a gap may open during it. ReadAt returns io.EOF at the current
+// size, also while the log still grows.
 type Log interface {
 	io.ReaderAt
 	State() State
 	Close() error
 }
 
-// Blocked says that the store cannot take bytes now (ENOSPC, EROFS, EIO, …).
-// Nothing is lost: they stay where they were. It is cleared by a later success.
+// Blocked reports that the store cannot take bytes now (ENOSPC, EROFS, EIO, …). The
+// bytes stay where they were. The next success clears it.
 type Blocked struct{ Err error }
 
 func (b *Blocked) Error() string { return "the output log cannot grow: " + b.Err.Error() }
 
 func (b *Blocked) Unwrap() error { return b.Err }
 
-// The errors a caller may test for.
+// The errors that a caller may test for.
 var (
 	ErrPaused   = errors.New("the log has reached its quota and takes no more bytes")
 	ErrQuota    = errors.New("the log has reached its quota and the job is to be stopped")
-	ErrNotFound = errors.New("there is no such log")
+	ErrNotFound = errors.New("log not found")
 	ErrExists   = errors.New("there is already a log of that id and stream")
 	ErrSealed   = errors.New("the log is sealed")
 	ErrClosed   = errors.New("the store is closed")
 )
 
-// EvictedReason is the reason of an error about a log that is not kept any more.
+// EvictedReason is the reason in an error about a log that is not kept any more.
 const EvictedReason = "evicted"
 
-// RemoteLog is a Log that asks another process for its State. Err says why that could
-// not tell it when it was asked last; nil: it did.
+// RemoteLog is a Log that asks another process for its State. Err returns why the last
+// question failed, nil if it succeeded.
 type RemoteLog interface{ Err() error }
 
-// ErrOf is what an Afar log says, nil of another.
+// ErrOf returns the Err of a RemoteLog, nil for any other log.
 func ErrOf(l Log) error {
 	if a, ok := l.(RemoteLog); ok {
 		return a.Err()
@@ -95,40 +95,40 @@ func ErrOf(l Log) error {
 	return nil
 }
 
-// sharedLog is one log: what its writer and its readers share. It is empty, then
-// perhaps in memory, then perhaps a file; it never goes back.
+// sharedLog is the part of one log that its writer and its readers share. It begins
+// empty, may move into memory and from there into a file, and never moves back.
 type sharedLog struct {
 	disk  *Disk
-	job   *job // nil for the order index
+	job   *job // nil for an order index
 	id    string
-	group string // of its plan
-	plan  *Plan  // resolved, without its group: many logs have the same
+	group string // directory of the file
+	plan  *Plan  // resolved, without Group; logs with equal plans share it
 
-	writer *writer // nil once it is sealed; guarded by turn
+	writer *writer // nil after the seal; guarded by writerMu
 
-	// writerMu is held by whoever changes where the bytes are, or adds some.
+	// writerMu serialises everything that adds bytes or moves them.
 	writerMu sync.Mutex
 
 	mu          sync.RWMutex
 	size        int64
-	hidden      int64 // bytes at the end that no reader sees yet; see Fenced
+	hidden      int64 // bytes at the end that no reader sees yet; see FencedWriter
 	gaps        gaps
-	users       int32 // readers, and the writer until it seals
-	stream      uint8 // not changed
-	hasHidden   bool  // some bytes may be hidden
+	users       int32 // open readers, plus 1 for the writer until it seals
+	stream      uint8 // constant
+	hasHidden   bool  // set while bytes may be hidden
 	sealed      bool
 	removed     bool
 	flags       Flags
-	mem         *handle // in memory
-	memoryBytes int64   // bytes that mem counts for in Disk.memory
-	file        *file   // in a file
-	marked      gaps    // what its mark says; guarded by turn
+	mem         *handle // nil unless the bytes are in memory
+	memoryBytes int64   // share of Disk.memory
+	file        *file   // nil unless the bytes are in a file
+	marked      gaps    // gaps in its gap file; guarded by writerMu
 }
 
-// kept is how many bytes of the log there are; called with turn.
+// kept returns the number of bytes in the log without gaps. The caller holds writerMu.
 func (b *sharedLog) kept() int64 { return b.size - b.gaps.total() }
 
-// State is what is known of the log now.
+// State describes the log as readers may see it.
 func (b *sharedLog) State() State {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -139,8 +139,8 @@ func (b *sharedLog) State() State {
 	return s
 }
 
-// acquire returns what holds the bytes, held for the caller; nil while there is
-// nothing, or when the file is lost.
+// acquire returns the descriptor that has the bytes, with a reference for the caller.
+// It returns nil for an empty log and for a lost file.
 func (b *sharedLog) acquire() (*handle, *file, error) {
 	b.mu.RLock()
 	f := b.file
@@ -161,7 +161,7 @@ func (b *sharedLog) acquire() (*handle, *file, error) {
 	return h, f, err
 }
 
-// lose notes that a file is not there any more, and with it all it held.
+// lose makes a gap of all bytes in a file that is gone.
 func (b *sharedLog) lose(f *file) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,12 +171,12 @@ func (b *sharedLog) lose(f *file) {
 	}
 }
 
-// readAt reads what may be seen of p at off.
+// readAt reads visible bytes at off into p.
 func (b *sharedLog) readAt(p []byte, off int64) (int, error) { return b.readUpTo(p, off, true) }
 
-// readUpTo reads what there is of p at off, or, if seen, what of that may be seen. A file
-// that is shorter than the log was truncated by somebody: what it lacks becomes a gap, and
-// reads as zeros.
+// readUpTo reads bytes at off into p: only visible ones if seen is set. If the file is
+// shorter than the log, another program truncated it. The missing range becomes a gap
+// and reads as zeros.
 func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	if off < 0 {
 		return 0, unix.EINVAL
@@ -207,7 +207,7 @@ func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	b.mu.RLock()
 	b.gaps.blank(p, off)
 	b.mu.RUnlock()
-	if now := b.extent(seen); now < size && off+int64(len(p)) > now { // it was cut
+	if now := b.extent(seen); now < size && off+int64(len(p)) > now { // Cut shortened the log
 		p, short = p[:max(0, now-off)], true
 	}
 	if short {
@@ -216,7 +216,7 @@ func (b *sharedLog) readUpTo(p []byte, off int64, seen bool) (int, error) {
 	return len(p), nil
 }
 
-// extent is how large the log is, or as much of it as may be seen.
+// extent returns the size of the log, or of its visible part if seen is set.
 func (b *sharedLog) extent(seen bool) int64 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -226,8 +226,7 @@ func (b *sharedLog) extent(seen bool) int64 {
 	return b.size
 }
 
-// truncated compares the file with size, which it had at least, and counts
-// what is missing.
+// truncated adds a gap if the file is shorter than size, which it had before.
 func (b *sharedLog) truncated(h *handle, size int64) {
 	st, err := b.disk.sys.Stat(h.fd)
 	if err != nil || st.Size >= size {
@@ -235,7 +234,7 @@ func (b *sharedLog) truncated(h *handle, size int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	size = min(size, b.size) // it may have been cut since
+	size = min(size, b.size) // Cut may have shortened the log
 	if !b.gaps.cover(st.Size, size) {
 		b.gaps = b.gaps.add(st.Size, size)
 		b.flags |= Tampered
@@ -257,8 +256,7 @@ func preadFull(sys Sys, fd int, p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// remove frees the bytes as soon as nobody uses them; a file that was kept
-// stays where it is.
+// remove frees the bytes after the last user closes. A kept file stays.
 func (b *sharedLog) remove() error {
 	b.writerMu.Lock()
 	defer b.writerMu.Unlock()
@@ -275,7 +273,7 @@ func (b *sharedLog) remove() error {
 		b.unmark()
 	}
 	b.mu.RLock()
-	users = b.users // whoever left meanwhile did so before the pin
+	users = b.users // if the last user left before the pin, its dispose came too early
 	b.mu.RUnlock()
 	if users == 0 {
 		b.dispose()
@@ -283,7 +281,7 @@ func (b *sharedLog) remove() error {
 	return err
 }
 
-// leave is said by a user that closes.
+// leave ends the use of the log by a reader or its writer.
 func (b *sharedLog) leave() {
 	b.mu.Lock()
 	b.users--
@@ -298,7 +296,7 @@ func (b *sharedLog) leave() {
 	}
 }
 
-// dispose frees what holds the bytes; nobody uses them any more.
+// dispose frees the memory or the descriptor of a log without users.
 func (b *sharedLog) dispose() {
 	b.mu.Lock()
 	mem, f := b.mem, b.file
@@ -316,7 +314,7 @@ func (b *sharedLog) dispose() {
 	}
 }
 
-// reader opens the log for reading; called with Disk.mu.
+// reader opens the log for reading. The caller holds Disk.mu.
 func (b *sharedLog) reader() *reader {
 	b.mu.Lock()
 	b.users++
@@ -333,7 +331,7 @@ type reader struct {
 
 func (r *reader) State() State { return r.body.State() }
 
-// ReadAt keeps the log in use until it returns: Close waits for it.
+// ReadAt keeps the log in use until it returns, and Close waits for that.
 func (r *reader) ReadAt(p []byte, off int64) (int, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -343,7 +341,7 @@ func (r *reader) ReadAt(p []byte, off int64) (int, error) {
 	return r.body.readAt(p, off)
 }
 
-// Close may be called again.
+// Close ends the use of the log. A second call does nothing.
 func (r *reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// target returns where the next bytes go, held for the caller, and how many of
-// them: from memory to a file as the log grows.
+// target returns the descriptor for the next bytes, with a reference for the caller,
+// and how many it takes. It moves a log that has outgrown its memory into a file.
 func (w *writer) target(src source, room int64) (*handle, int64, error) {
 	if w.noFile {
 		h, room, ok := w.memoryTarget(room)
@@ -19,7 +19,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 		return h, room, nil
 	}
 	if w.mem != nil && !w.outgrown() {
-		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one more tells that it has outgrown
+		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one byte more makes it outgrow
 	}
 	if w.mem != nil {
 		if err := w.moveOut(dirRef{group: w.group}); err != nil {
@@ -36,7 +36,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 		}
 	}
 	if err := waits(src); err != nil {
-		return nil, 0, err // no file for no byte
+		return nil, 0, err // without a byte no file is made
 	}
 	if err := w.moveOut(dirRef{group: w.group}); err != nil {
 		return nil, 0, err
@@ -47,7 +47,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 
 func (w *writer) inline() int64 { return w.plan.Inline }
 
-// outgrown reports whether a log in memory must become a file.
+// outgrown reports whether a log in memory must move into a file.
 func (w *writer) outgrown() bool {
 	if w.noFile {
 		return false
@@ -55,14 +55,14 @@ func (w *writer) outgrown() bool {
 	return w.noMemory || w.kept() > w.plan.Inline || w.disk.memory.Load() > w.disk.limits.Load().Memory
 }
 
-// admits reports whether there is memory for one more log.
+// admits reports whether the store has memory for one more log.
 func (d *Disk) admits() bool {
 	limits := d.limits.Load()
 	return d.memfds.Load() < int64(limits.Memfds) && d.memory.Load() < limits.Memory
 }
 
-// moveOut makes the log a file, with all it has so far. Offsets stay, and so
-// do readers: they find the file at their next read. An error changes nothing.
+// moveOut spills the log: it makes a file with all its bytes. Offsets and readers stay;
+// the next read finds the file. An error changes nothing.
 func (b *sharedLog) moveOut(p dirRef) error {
 	if err := b.markAt(p, fileName(b.id, b.stream), false); err != nil {
 		return &Blocked{Err: err}
@@ -85,14 +85,14 @@ func (b *sharedLog) moveOut(p dirRef) error {
 		b.disk.memfds.Add(-1)
 		mem.free()
 	}
-	if b.removed { // only the writer and its readers still want it
+	if b.removed { // only the writer and its readers still use it
 		f.pin()
 		_ = f.unlink()
 	}
 	return nil
 }
 
-// copyTo copies what was kept of [from, to) into a file of the same offsets.
+// copyTo copies what was kept of [from, to) to the same offsets of a file.
 func (b *sharedLog) copyTo(dst, src *handle, from, to int64) error {
 	sys := b.disk.sys
 	end := int64(0)
@@ -106,7 +106,7 @@ func (b *sharedLog) copyTo(dst, src *handle, from, to int64) error {
 	return err
 }
 
-// create makes a file that is whole before it has its name.
+// create makes a file that gets its name after it is complete.
 func (d *Disk) create(p dirRef, name string, durable bool, fill func(*handle) error) (*file, error) {
 	dir, err := d.openDir(p, true)
 	if err != nil {
@@ -122,13 +122,13 @@ func (d *Disk) create(p dirRef, name string, durable bool, fill func(*handle) er
 		err = d.publish(dir, h, name, durable)
 	}
 	if err != nil {
-		_ = d.sys.Unlink(dir.fd, name+newSuffix) // else the next try or the sweep removes it
+		_ = d.sys.Unlink(dir.fd, name+newSuffix) // on failure the next try or a sweep removes it
 		return nil, err
 	}
 	return d.adopt(p, name, h)
 }
 
-// fresh makes an empty file, in place of one that an earlier try left.
+// fresh makes an empty file in place of one that an earlier try left.
 func (d *Disk) fresh(dir *handle, name string) (*handle, error) {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL
 	h, err := d.openFile(dir, name, flags)
@@ -140,6 +140,7 @@ func (d *Disk) fresh(dir *handle, name string) (*handle, error) {
 	return h, err
 }
 
+// publish gives a complete file its name.
 func (d *Disk) publish(dir, h *handle, name string, durable bool) error {
 	if durable {
 		if err := d.sys.Sync(h.fd); err != nil {
@@ -155,7 +156,7 @@ func (d *Disk) publish(dir, h *handle, name string, durable bool) error {
 	return nil
 }
 
-// adopt makes a file of ours of what h has open.
+// adopt returns the file that h has open.
 func (d *Disk) adopt(p dirRef, name string, h *handle) (*file, error) {
 	st, err := d.sys.Stat(h.fd)
 	if err != nil {
@@ -167,8 +168,7 @@ func (d *Disk) adopt(p dirRef, name string, h *handle) (*file, error) {
 	return f, nil
 }
 
-// copyBuffer is how much a copy holds in user memory where the kernel cannot
-// copy by itself.
+// copyBuffer bounds the bytes in user memory where the kernel cannot copy by itself.
 const copyBuffer = 64 << 10
 
 // copyRange copies [from, to) to the same offsets.
@@ -185,7 +185,7 @@ func copyRange(sys Sys, dst, src int, from, to int64) error {
 			return err
 		}
 		if n == 0 {
-			return nil // the source was truncated: the rest reads as zeros, and is found to be missing
+			return nil // the source was truncated; the writer detects the missing rest later
 		}
 		from += n
 	}
@@ -214,7 +214,8 @@ func copySlowly(sys Sys, dst, src int, from, to int64) error {
 	return nil
 }
 
-// memoryTarget is target of a log that is adrift. Without memory it keeps nothing.
+// memoryTarget is target for a log that can have no file. Without memory it returns
+// false, and the log keeps nothing more.
 func (w *writer) memoryTarget(room int64) (*handle, int64, bool) {
 	if w.mem != nil {
 		return w.mem.hold(), room, true
@@ -224,7 +225,7 @@ func (w *writer) memoryTarget(room int64) (*handle, int64, bool) {
 	return h, room, err == nil
 }
 
-// MemoryLog is the log of an output that is all in data.
+// MemoryLog returns a sealed log of data.
 func MemoryLog(data []byte) Log { return memoryLog(data) }
 
 type memoryLog []byte
@@ -244,19 +245,19 @@ func (w memoryLog) ReadAt(p []byte, off int64) (int, error) {
 // Close implements Log.
 func (memoryLog) Close() error { return nil }
 
-// maxSpares is how many unused memory files are kept: one for each writer that
-// may find its pipe empty at the same time.
+// maxSpares bounds the unused memory files: one for each writer that may find its pipe
+// empty at the same time.
 const maxSpares = 4
 
-// sparePool are memory files that were made for a first byte that did not come,
-// empty holding pipes, and the device that swallows what is not kept.
+// sparePool holds memory files that were made for a first byte which did not arrive,
+// empty staging pipes, and /dev/null for bytes that are dropped.
 type sparePool struct {
 	sys    Sys
 	mu     sync.Mutex
 	free   []*handle
-	hole   *handle
+	hole   *handle // /dev/null; nil until it is needed
 	holds  []*stagingPipe
-	made   int // holding pipes, with those in use
+	made   int // staging pipes, including those in use
 	closed bool
 }
 
@@ -276,7 +277,7 @@ func (s *sparePool) take() (*handle, error) {
 	return newHandle(s.sys, fd), nil
 }
 
-// give takes back h, which is still empty, unless the log b has become of it.
+// give returns the empty memory file h to the pool, unless the log b uses it.
 func (s *sparePool) give(b *sharedLog, h *handle) {
 	if b.mem != nil {
 		return
@@ -288,7 +289,7 @@ func (s *sparePool) give(b *sharedLog, h *handle) {
 	}
 }
 
-// null returns /dev/null, held for the caller.
+// null returns /dev/null with a reference for the caller.
 func (s *sparePool) null() (*handle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,7 +318,7 @@ func (s *sparePool) close() {
 	s.free, s.hole, s.holds, s.closed = nil, nil, nil, true
 }
 
-// takeHold returns an empty holding pipe, or nil if there are most of them.
+// takeHold returns an empty staging pipe, or nil if most of them exist.
 func (s *sparePool) takeHold(most int) *stagingPipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,7 +341,7 @@ func (s *sparePool) takeHold(most int) *stagingPipe {
 func (s *sparePool) giveHold(h *stagingPipe) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.made > maxHolds { // of terminals there may be more in use
+	if s.closed || s.made > maxHolds { // terminals may have more than maxHolds
 		h.close(s.sys)
 		s.made--
 		return
@@ -348,7 +349,7 @@ func (s *sparePool) giveHold(h *stagingPipe) {
 	s.holds = append(s.holds, h)
 }
 
-// lost counts a holding pipe that was closed with bytes in it.
+// lost counts a staging pipe that was closed with bytes in it.
 func (s *sparePool) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// orderStream names the log of the order index.
+	// orderStream is the stream number of an order index.
 	orderStream = 3
 
-	// orderBuffer is how much of an index stays in plain memory: a job that
-	// changes streams a thousand times needs no descriptor for it.
+	// orderBuffer is how many bytes of an index stay on the heap. A job with a thousand
+	// changes of stream needs no descriptor for it.
 	orderBuffer = 4 << 10
 
-	// orderLimit bounds an index: about a million changes of stream. What comes
-	// later is read stream by stream.
+	// orderLimit bounds an index to about a million segments. Later output has no order
+	// between its streams.
 	orderLimit = 4 << 20
 
-	// orderGrain is how long pieces of one stream are taken as one, so that the
-	// index keeps time as well as order.
+	// orderGrain bounds the time that one segment covers, so that the index records
+	// times as well as order.
 	orderGrain = time.Second
 )
 
-// order records in which order two streams of a job arrived. An entry is two
-// varints: length*2 plus 1 for stderr, and the milliseconds since the entry before.
+// order records the order in which two streams of a job arrive. An entry is two
+// varints: length*2, plus 1 for stderr, and the milliseconds since the entry before.
 type order struct {
-	*sharedLog         // the part that is written
-	to         *writer // nil: it was found, and is whole
+	*sharedLog         // written entries
+	to         *writer // nil for an index of an earlier store, which is complete
 
 	mu   sync.Mutex
-	last Segment // may still grow
-	buf  []byte  // not yet written
-	base int64   // time of the last entry in buf or written
+	last Segment // segment that may still grow
+	buf  []byte  // entries that are not written
+	base int64   // time of the last entry, in Unix milliseconds
 	full bool
 }
 
@@ -48,7 +48,7 @@ func newOrder(d *Disk, id, group string) *order {
 	return &order{sharedLog: b, to: newWriter(b, nil)}
 }
 
-// note says that n bytes arrived at off of a stream.
+// note records that n bytes arrived at off of a stream.
 func (o *order) note(stream uint8, off, n int64) {
 	now := time.Now()
 	o.mu.Lock()
@@ -64,35 +64,35 @@ func (o *order) note(stream uint8, off, n int64) {
 	o.last = Segment{Stream: stream, Offset: off, Length: n, At: now}
 }
 
-// flush makes an entry of the last piece, and writes the entries if they are many.
+// flush encodes the last segment and writes the buffer if it is full.
 func (o *order) flush() {
 	if o.last.Length == 0 {
 		return
 	}
-	o.buf, o.base = appendPiece(o.buf, o.last, o.base)
+	o.buf, o.base = appendSegment(o.buf, o.last, o.base)
 	o.last = Segment{}
 	if len(o.buf) < orderBuffer {
 		return
 	}
 	n, err := o.to.Append(o.buf)
 	o.buf = o.buf[:copy(o.buf, o.buf[n:])]
-	if err == ErrPaused || len(o.buf) > 16*orderBuffer { // at its bound, or on a disk that stays full
+	if err == ErrPaused || len(o.buf) > 16*orderBuffer { // at orderLimit, or the disk stays full
 		o.full = true
 	}
 }
 
-// encoded is about how many bytes Order.Encoded has.
+// encoded returns the approximate length of Order.Encoded.
 func (o *order) encoded() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sharedLog.State().Size + int64(len(o.buf))
 }
 
-// store makes a file of the index, as it is at the end of its job.
+// store moves the index of a finished job into a file.
 func (o *order) store() error {
 	o.mu.Lock()
 	if o.last.Length > 0 {
-		o.buf, o.base = appendPiece(o.buf, o.last, o.base)
+		o.buf, o.base = appendSegment(o.buf, o.last, o.base)
 		o.last = Segment{}
 	}
 	var err error
@@ -108,20 +108,20 @@ func (o *order) store() error {
 	return o.sharedLog.toFile()
 }
 
-func appendPiece(buf []byte, p Segment, base int64) ([]byte, int64) {
+func appendSegment(buf []byte, p Segment, base int64) ([]byte, int64) {
 	at := p.At.UnixMilli()
 	buf = binary.AppendUvarint(buf, uint64(p.Length)<<1|uint64(p.Stream-Stdout))
 	buf = binary.AppendUvarint(buf, uint64(max(0, at-base)))
 	return buf, max(at, base)
 }
 
-// snapshot is the index as it is now.
+// snapshot returns the index as it is now.
 func (o *order) snapshot() *Order {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	buf := slices.Clone(o.buf)
 	if o.last.Length > 0 {
-		buf, _ = appendPiece(buf, o.last, o.base)
+		buf, _ = appendSegment(buf, o.last, o.base)
 	}
 	return &Order{log: o.sharedLog.reader(), size: o.sharedLog.State().Size, rest: buf, whole: !o.full}
 }
@@ -134,23 +134,22 @@ func (o *order) remove() error {
 	return err
 }
 
-// index is what an Order is read from, and rest after it.
+// index is the written part of an Order.
 type index interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// Order is the order of arrival of a job's stdout and stderr, as far as it was
-// recorded when it was asked for.
+// Order is the recorded order of a job's stdout and stderr at the time of the call.
 type Order struct {
 	log   index
-	size  int64
-	rest  []byte
+	size  int64  // bytes of log to read
+	rest  []byte // entries after them
 	whole bool
 }
 
-// Encoded is the index as ParseOrder reads it elsewhere: orderLimit and a little
-// more at most.
+// Encoded returns the entries for ParseOrder: little more than orderLimit bytes at
+// most.
 func (o *Order) Encoded() ([]byte, error) {
 	data := make([]byte, o.size, o.size+int64(len(o.rest)))
 	if _, err := io.ReadFull(io.NewSectionReader(o.log, 0, o.size), data); err != nil {
@@ -159,8 +158,8 @@ func (o *Order) Encoded() ([]byte, error) {
 	return append(data, o.rest...), nil
 }
 
-// ParseOrder takes what Encoded gave, and whether the Order was whole. Its Pieces
-// end where the data does, or makes no sense.
+// ParseOrder makes an Order of what Encoded and Whole returned. Its Pieces end with the
+// data or at the first invalid entry.
 func ParseOrder(data []byte, whole bool) *Order {
 	return &Order{log: noIndex{}, rest: data, whole: whole}
 }
@@ -171,13 +170,13 @@ func (noIndex) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }
 
 func (noIndex) Close() error { return nil }
 
-// Whole reports whether everything was recorded: the index is bounded.
+// Whole reports whether the order is complete: an index is bounded.
 func (o *Order) Whole() bool { return o.whole }
 
-// Close lets go of the index.
+// Close releases the index.
 func (o *Order) Close() error { return o.log.Close() }
 
-// Pieces are the entries, in order. They end early if the index cannot be read.
+// Pieces yields the entries in order. It ends early if the index cannot be read.
 func (o *Order) Pieces() iter.Seq[Segment] {
 	return func(yield func(Segment) bool) {
 		r := bufio.NewReader(io.MultiReader(io.NewSectionReader(o.log, 0, o.size), bytes.NewReader(o.rest)))
@@ -202,8 +201,8 @@ func (o *Order) Pieces() iter.Seq[Segment] {
 	}
 }
 
-// Segment is one entry of the order index of separate streams: Length bytes that
-// arrived on Stream at At, found at Offset of that stream's log.
+// Segment is one entry of the output order: Length bytes of Stream that arrived at At
+// and begin at Offset of that stream's log.
 type Segment struct {
 	Stream uint8
 	Offset int64
@@ -211,26 +210,26 @@ type Segment struct {
 	At     time.Time
 }
 
-// timesMost is how many moments of a merged log are remembered: those of the last
-// quarter of an hour to a second, older ones the coarser the older they are.
+// timesMost bounds the remembered times of a merged log. The last quarter of an hour is
+// known to the second; older times are coarser.
 const timesMost = 1024
 
-// arrivalTimes records when the bytes of a merged log arrived. Their order is that of the
-// log, so that unlike an order it can forget, and needs no log of its own.
+// arrivalTimes records when the bytes of a merged log arrived. Unlike an order it may
+// forget entries, so it needs no log of its own.
 type arrivalTimes struct {
 	mu   sync.Mutex
 	all  []arrivalTime
-	size int64 // bytes that were noted
+	size int64 // bytes with a recorded time
 }
 
-// arrivalTime says that the bytes before upTo, behind those of the moment before it,
-// arrived within a second from at, or earlier.
+// arrivalTime says that the bytes from the upTo of the entry before to upTo arrived no
+// later than a second after at.
 type arrivalTime struct {
 	at   time.Time
 	upTo int64
 }
 
-// note says that n bytes arrived at off.
+// note records that n bytes arrived at off.
 func (t *arrivalTimes) note(off, n int64) {
 	now := time.Now()
 	t.mu.Lock()
@@ -246,7 +245,7 @@ func (t *arrivalTimes) note(off, n int64) {
 	t.all = append(t.all, arrivalTime{at: now, upTo: t.size})
 }
 
-// cut forgets what was noted of bytes behind size.
+// cut forgets the times of the bytes from size on.
 func (t *arrivalTimes) cut(size int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,7 +259,7 @@ func (t *arrivalTimes) cut(size int64) {
 	t.size = min(t.size, size)
 }
 
-// thin makes one of every two moments of the older half: the later.
+// thin drops every other entry of the older half, the earlier of two.
 func (t *arrivalTimes) thin() {
 	half := len(t.all) / 2
 	kept := t.all[:0]
@@ -272,7 +271,7 @@ func (t *arrivalTimes) thin() {
 	t.all = kept
 }
 
-// snapshot is what is known now, as an Order of one stream.
+// snapshot returns the times as an Order of one stream.
 func (t *arrivalTimes) snapshot() *Order {
 	t.mu.Lock()
 	all := slices.Clone(t.all)
@@ -280,7 +279,7 @@ func (t *arrivalTimes) snapshot() *Order {
 	var buf []byte
 	base, from := int64(0), int64(0)
 	for _, m := range all {
-		buf, base = appendPiece(buf, Segment{Stream: Stdout, Length: m.upTo - from, At: m.at}, base)
+		buf, base = appendSegment(buf, Segment{Stream: Stdout, Length: m.upTo - from, At: m.at}, base)
 		from = m.upTo
 	}
 	return &Order{log: noIndex{}, rest: buf, whole: true}

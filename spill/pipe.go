@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeEnd is the read end of a pipe.
+// pipeEnd is a source: the read end of a pipe, or the master of a terminal.
 type pipeEnd struct {
 	w  *writer
 	fd int
@@ -64,7 +64,7 @@ func (s *pipeEnd) drop(most int64) (int64, error) {
 	return s.w.pump.drop(s.fd, most)
 }
 
-// errNoSplice says that these two descriptors cannot be spliced.
+// errNoSplice reports that the kernel cannot splice between two descriptors.
 const errNoSplice = unix.EINVAL
 
 func (s *pipeEnd) splice(to int, off, most int64) (int64, error) {
@@ -74,19 +74,18 @@ func (s *pipeEnd) splice(to int, off, most int64) (int64, error) {
 	case err == unix.ENOSYS:
 		return 0, errNoSplice
 	case err == unix.EIO && !sys.IsPipe(s.fd):
-		return 0, io.EOF // a terminal whose last process has closed it
+		return 0, io.EOF // the last process has closed the terminal
 	case err == nil && n == 0:
 		return 0, io.EOF
 	}
 	return max(n, 0), err
 }
 
-// pump moves bytes by read and write. What was read and could not be written
-// stays here until it can.
+// pump moves bytes by read and write. It keeps bytes that could not be written.
 type pump struct {
 	sys  Sys
 	buf  []byte
-	rest []byte // of buf
+	rest []byte // part of buf that is not written
 }
 
 func (p *pump) load(from int, most int64) error {
@@ -124,7 +123,7 @@ func (p *pump) move(from, to int, off, most int64) (int64, error) {
 	n = max(n, 0)
 	p.rest = p.rest[n:]
 	if n > 0 {
-		err = nil // it comes again
+		err = nil // the next call returns it again
 	} else if err == nil {
 		err = unix.ENOSPC
 	}
@@ -140,7 +139,7 @@ func (p *pump) drop(from int, most int64) (int64, error) {
 	return n, nil
 }
 
-// pending is how many bytes were taken from the pipe and are not in the log yet.
+// pending returns how many bytes have left the pipe and are not in the log yet.
 func (w *writer) pending() int64 {
 	n := int64(0)
 	if w.staging != nil {
@@ -153,28 +152,27 @@ func (w *writer) pending() int64 {
 }
 
 const (
-	// holdSize is what a holding pipe is made for: as much as the engine makes the
-	// pipe of a job for. With 64 KiB a flood takes half as long again.
+	// holdSize is the capacity of a staging pipe: that of a job's pipe in the engine.
+	// With 64 KiB a flood takes half as long again.
 	holdSize = 1 << 20
 
-	// maxHolds bounds them: more than can be in use at once on a machine where the
-	// disk is the limit. A writer that finds none does without.
+	// maxHolds bounds the staging pipes of jobs on pipes. More are never busy at once
+	// where the disk is the bottleneck. A writer without one splices directly.
 	maxHolds = 8
 
-	// flowing is how much one splice moves when a job writes faster than the file
-	// takes it.
+	// flowing is the number of bytes in one splice that shows a job writes faster than
+	// the file takes them.
 	flowing = 4096
 )
 
 // stagingPipe is a pipe between the pipe of a job and its file. splice(2) locks a pipe
-// until the file has taken what it moves; a job that writes much would wait for
-// the disk all the time. Moving pages from pipe to pipe takes microseconds, and
-// the job fills its own pipe while the file takes those of the holding pipe:
-// twice as fast. What a full disk refuses stays in it, in the kernel, as in the
-// holding pipe of a terminal.
+// until the file has taken the bytes, so a job that writes much would wait for the
+// disk. Moving pages from pipe to pipe takes microseconds. The job fills its own pipe
+// while the file takes the staged pages, which is twice as fast. Bytes that a full disk
+// refuses stay in the staging pipe, in the kernel.
 type stagingPipe struct {
 	r, w  int
-	bytes int64 // in it
+	bytes int64 // bytes in the pipe
 }
 
 func (h *stagingPipe) close(sys Sys) {
@@ -182,10 +180,10 @@ func (h *stagingPipe) close(sys Sys) {
 	sys.Close(h.w)
 }
 
-// errNoHold says that there is no holding pipe to be had.
+// errNoHold reports that no staging pipe is available.
 const errNoHold = unix.ENOSYS
 
-// through moves bytes by way of a holding pipe.
+// through moves bytes through a staging pipe.
 func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	w := s.w
 	if w.staging == nil {
@@ -215,7 +213,7 @@ func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	return moved, nil
 }
 
-// errUnless is err if nothing was moved; otherwise it comes again.
+// errUnless returns err unless bytes were moved; then the next call returns it again.
 func errUnless(moved int64, err error) error {
 	if moved > 0 {
 		return nil
@@ -223,7 +221,7 @@ func errUnless(moved int64, err error) error {
 	return err
 }
 
-// empty moves bytes from the holding pipe to a file, or to a device at off < 0.
+// empty moves bytes from the staging pipe to a file, or to a device if off < 0.
 func (w *writer) empty(to *handle, off, most int64) (int64, error) {
 	n, err := w.disk.sys.Splice(w.staging.r, to.fd, off, min(most, w.staging.bytes))
 	if err == nil && n == 0 {
@@ -234,7 +232,7 @@ func (w *writer) empty(to *handle, off, most int64) (int64, error) {
 	return n, err
 }
 
-// letGo gives the holding pipe back unless there are bytes in it.
+// letGo returns an empty staging pipe to the pool.
 func (w *writer) letGo() {
 	if w.staging != nil && w.staging.bytes == 0 {
 		w.disk.spare.giveHold(w.staging)
@@ -242,15 +240,15 @@ func (w *writer) letGo() {
 	}
 }
 
-// Held is how many bytes have left the pipe and are not in the log yet.
+// Held implements StagingWriter.
 func (w *writer) Held() int64 {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
 	return w.pending()
 }
 
-// flushStaged writes what the log's writer still holds when no more comes; what the
-// store refuses even then is counted as a gap, never dropped in silence.
+// flushStaged writes the staged bytes before the seal. Bytes that the store still
+// refuses become a gap.
 func (w *writer) flushStaged() {
 	for w.pending() > 0 {
 		n, err := w.fill(&pipeEnd{w: w, fd: -1}, w.pending())
@@ -274,25 +272,24 @@ func (w *writer) flushStaged() {
 	}
 }
 
-// A terminal can be spliced into a pipe only, so that its bytes go through a holding pipe.
-// It belongs to the log while there are bytes in it, so that
-// a terminal that says nothing costs nothing.
+// A terminal can be spliced only into a pipe, so its bytes go through a staging pipe. The
+// log has one only while there are bytes in it, so a silent terminal costs nothing.
 const (
-	// terminalGather is how much is collected before the file is given it: a master
-	// gives some 4 KiB at a time.
+	// terminalGather is how much is collected before it goes to the file. One splice
+	// gives about 4 KiB.
 	terminalGather = copyBuffer
-	// terminalStep is what one splice asks for: the kernel takes as many pages for it
-	// beforehand.
+	// terminalStep is the size of one splice. The kernel allocates pages for all of it
+	// first.
 	terminalStep = 16 << 10
-	// terminalDry is so little that there is hardly more behind it.
+	// terminalDry is the size of a splice after which a terminal is taken as empty.
 	terminalDry = 2 << 10
-	// anyNumber of holding pipes: no more are in use than writers that move bytes, or
-	// that a full disk keeps from it.
+	// anyNumber leaves the staging pipes of terminals unbounded. Only writers that move
+	// bytes, or that a full disk blocks, have one.
 	anyNumber = 1 << 30
 )
 
-// fromTerminal moves bytes out of a terminal. Where the kernel does not splice it, or
-// has no pipe to give, they go by read and write from now on.
+// fromTerminal moves bytes out of a terminal. If the kernel cannot splice it, or has no
+// pipe, it uses read and write from then on.
 func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 	w := s.w
 	if w.staging == nil {
@@ -308,7 +305,7 @@ func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 		return 0, err
 	}
 	n, err := w.empty(to, off, most)
-	if n == 0 && err == errNoSplice { // it is the file that cannot
+	if n == 0 && err == errNoSplice { // the file cannot be spliced to
 		if err := w.unhold(); err != nil {
 			return 0, err
 		}
@@ -317,7 +314,8 @@ func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 	return n, errUnless(n, err)
 }
 
-// gather fills the holding pipe up to most bytes. There is an error only if it is empty.
+// gather fills the staging pipe up to most bytes. It returns an error only if the pipe
+// is empty.
 func (s *pipeEnd) gather(most int64) error {
 	h := s.w.staging
 	for first := h.bytes == 0; first || h.bytes < most; first = false {
@@ -335,13 +333,13 @@ func (s *pipeEnd) gather(most int64) error {
 	return nil
 }
 
-// byReading gives up splicing.
+// byReading switches the writer to read and write.
 func (s *pipeEnd) byReading(to *handle, off, most int64) (int64, error) {
 	s.w.pump = &pump{sys: s.w.disk.sys}
 	return s.w.pump.move(s.fd, to.fd, off, most)
 }
 
-// unhold takes what is in the holding pipe into the memory of this process.
+// unhold moves the staged bytes into the memory of this process.
 func (w *writer) unhold() error {
 	p := &pump{sys: w.disk.sys, buf: make([]byte, copyBuffer)}
 	w.pump = p

@@ -8,71 +8,69 @@ import (
 	"strings"
 )
 
-// Sizes that bound a log.
+// Default sizes and bounds of a log.
 const (
-	// InlineLimit is how large a log may grow before it becomes a file. It is the
-	// tail window of the largest dialect, so that a view never needs a file
-	// the user was not told of.
+	// InlineLimit is the largest size of a log in memory by default. It is the tail
+	// window of the largest dialect, so a view of that size never names a file.
 	InlineLimit = 51_200
 
-	// MaxInlineLimit bounds what a plan may ask for: memory is shared by all logs.
+	// MaxInlineLimit bounds Plan.Inline, since all logs share the memory of the store.
 	MaxInlineLimit = 1 << 20
 
-	// DefaultQuota is how many bytes of one log are kept.
+	// DefaultQuota is the number of bytes that are kept of one log by default.
 	DefaultQuota = 4 << 30
 
-	// ElideHead is how much of the beginning survives under Elide.
+	// ElideHead bounds the beginning of a log that Elide keeps.
 	ElideHead = 1 << 20
 )
 
-// Policy says what happens when a log reaches its quota.
+// Policy decides what happens when a log reaches its quota.
 type Policy string
 
 // The policies.
 const (
-	Elide    Policy = "elide"     // keep head and tail, take the middle out (the default)
+	Elide    Policy = "elide"     // keep head and tail, drop the middle (the default)
 	KeepHead Policy = "keep_head" // keep the first bytes, count the rest
-	Pause    Policy = "pause"     // stop reading: the job blocks on its own output
-	Kill     Policy = "kill"      // the job is stopped for it
+	Pause    Policy = "pause"     // stop reading: the job blocks when its pipe is full
+	Kill     Policy = "kill"      // report ErrQuota, for which the job is stopped
 )
 
-// Durability says when the bytes of a log must be safe, and from what.
+// Durability decides which failures the bytes of a log survive.
 type Durability string
 
 // The durability classes.
 const (
-	Memory      Durability = "memory"        // survives the death of the daemon; the default
-	OSCrash     Durability = "os-crash"      // a file from the first byte, synced each second or MiB
-	FsyncOnExit Durability = "fsync-on-exit" // a file, synced before the exit is reported
+	Memory      Durability = "memory"        // a crash of the daemon; the default
+	OSCrash     Durability = "os-crash"      // also a crash of the machine: a file from the first byte, synced each second or MiB
+	FsyncOnExit Durability = "fsync-on-exit" // a file from the first byte, synced before the exit is reported
 )
 
-// Plan is how one log is to be kept. The zero Plan is the default.
+// Plan describes how a store keeps one log. The zero Plan is the default.
 type Plan struct {
-	Group      string     // the session: names the directory of the file
-	Inline     int64      // bytes kept in memory; 0: InlineLimit; negative: a file from byte 0
-	Quota      int64      // bytes kept at most; 0: DefaultQuota
-	Policy     Policy     // at the quota; "": Elide
+	Group      string     // session, which names the directory of the file
+	Inline     int64      // largest size in memory; 0: InlineLimit; negative: a file from byte 0
+	Quota      int64      // largest number of bytes that are kept; 0: DefaultQuota
+	Policy     Policy     // what happens at the quota; "": Elide
 	Durability Durability // "": Memory
 
-	// File is the absolute path of the file of the log, which is nobody's but the
-	// log's owner's from then on: it must not be there before, it is there from the
-	// first moment, and it stays when the log is removed, unless it is empty. It is
-	// not made anew if it is deleted. "": a place of the store's choice.
+	// File is the absolute path of the log's file. Create makes it and fails if it
+	// exists. Only the store may write to it. A deleted one is not created again.
+	// Removing the log leaves it, unless it is empty. "": the store chooses a place.
 	File string
 
-	// Mark is the absolute path of a file, in a directory of the owner's, in which the
-	// store notes what is missing of File, before it goes: Recall knows it by that.
-	// "": nobody will call that.
+	// Mark is the absolute path of the gap file of File, in a directory of the user's
+	// own. The store records a gap there before the bytes go, for Reclaim. "": it
+	// records none, since no store will reclaim File.
 	Mark string
 }
 
-// maxID bounds the ids that become file names.
+// maxID is the largest length of an id, which becomes part of a file name.
 const maxID = 64
 
-// pageSize is the grain in which a file system frees the middle of a file.
+// pageSize is the unit in which a file system frees a range within a file.
 const pageSize = 4096
 
-// resolve replaces the defaults of a plan and refuses what makes no sense.
+// resolve fills in the defaults of a plan and rejects invalid fields.
 func (p Plan) resolve() (Plan, error) {
 	switch {
 	case p.Inline == 0:
@@ -91,7 +89,7 @@ func (p Plan) resolve() (Plan, error) {
 		p.Policy = Elide
 	case Elide, KeepHead, Pause, Kill:
 	default:
-		return p, fmt.Errorf("%q is no policy: use elide, keep_head, pause or kill", p.Policy)
+		return p, fmt.Errorf("invalid policy %q: use elide, keep_head, pause or kill", p.Policy)
 	}
 	switch p.Durability {
 	case "", Memory:
@@ -99,22 +97,22 @@ func (p Plan) resolve() (Plan, error) {
 	case OSCrash, FsyncOnExit:
 		p.Inline = -1
 	default:
-		return p, fmt.Errorf("%q is no durability: use memory, os-crash or fsync-on-exit", p.Durability)
+		return p, fmt.Errorf("invalid durability %q: use memory, os-crash or fsync-on-exit", p.Durability)
 	}
 	if p.File != "" {
 		if !filepath.IsAbs(p.File) || filepath.Clean(p.File) != p.File || p.File == "/" {
-			return p, fmt.Errorf("%q is no absolute path of a file", p.File)
+			return p, fmt.Errorf("invalid file %q of a log: use a clean absolute path", p.File)
 		}
 		p.Inline = -1
 	}
 	if p.Mark != "" && (p.File == "" || !filepath.IsAbs(p.Mark)) {
-		return p, fmt.Errorf("%q is no absolute path of a mark beside a file that was named", p.Mark)
+		return p, fmt.Errorf("invalid mark %q of a log: use an absolute path, and set the file too", p.Mark)
 	}
 	p.Group = dirName(p.Group)
 	return p, nil
 }
 
-// head is how much of the beginning survives under Elide.
+// head returns the number of bytes at the beginning that Elide keeps.
 func (p Plan) head() int64 {
 	h := min(ElideHead, p.Quota/4)
 	if h >= pageSize {
@@ -123,17 +121,17 @@ func (p Plan) head() int64 {
 	return h
 }
 
-// maxElideStep is how much of the middle goes at a time: often enough that the
-// tail stays long, seldom enough that it costs nothing.
+// maxElideStep bounds one elision. Smaller steps keep a longer tail, larger ones need
+// fewer system calls.
 const maxElideStep = 16 << 20
 
-// elideStep is how much room one elision makes, and so how many bytes may come
-// before the next.
+// elideStep returns the number of bytes that one elision frees, and so how many may
+// come before the next.
 func (p Plan) elideStep() int64 {
 	return max(1, min(maxElideStep, (p.Quota-p.head())/4))
 }
 
-// fileName is the name of a log's file in the directory of its session.
+// fileName returns the name of a log's file in the directory of its session.
 func fileName(id string, stream uint8) string {
 	return id + "." + streamName(stream) + ".log"
 }
@@ -142,16 +140,16 @@ func streamName(stream uint8) string {
 	return [...]string{Merged: "merged", Stdout: "stdout", Stderr: "stderr", orderStream: "order"}[stream]
 }
 
-// validID admits what is a file name by itself, whatever follows it.
+// validID reports whether an id is safe as the beginning of a file name.
 func validID(id string) bool {
 	return id != "" && len(id) <= maxID && strings.Trim(id, letters+"_-") == ""
 }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// dirName makes a directory name of a session's: plain names stay as they are,
-// others lose what is special in them and gain a hash, so that two sessions
-// never share one by accident and none leaves the node's directory.
+// dirName returns the directory name of a session. Plain names stay. In others "_"
+// replaces special characters, and a hash is added, so that two sessions never share a
+// directory and none leaves the node's directory.
 func dirName(group string) string {
 	if group == "" {
 		return "default"

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// room says how many of the next bytes the plan's quota lets in, making room
-// if the policy does; 0 says that they are dropped.
+// room returns how many of the next bytes the quota allows. Under Elide it makes room
+// first. 0 means that the bytes are dropped.
 func (w *writer) room(src source, most int64) (int64, error) {
 	if w.dropsAll() {
 		return 0, nil
@@ -19,7 +19,7 @@ func (w *writer) room(src source, most int64) (int64, error) {
 	left := w.plan.Quota - w.kept()
 	if w.policy() == Elide && (left <= 0 || w.punched < w.elided) {
 		if err := waits(src); err != nil {
-			return 0, err // nothing goes for nothing
+			return 0, err // without a byte nothing is elided
 		}
 		if err := w.elide(); err != nil {
 			return 0, w.refuse(src, err)
@@ -38,7 +38,7 @@ func (w *writer) room(src source, most int64) (int64, error) {
 	return 0, nil
 }
 
-// waits is nil if src has bytes, else why it has none.
+// waits returns nil if src has bytes, else the reason why it has none.
 func waits(src source) error {
 	readable, ended, err := src.poll()
 	switch {
@@ -52,8 +52,8 @@ func waits(src source) error {
 	return nil
 }
 
-// elide takes the next step out of the middle. The gap is told before the bytes
-// go, so that who reads zeros there finds the gap.
+// elide removes the next step from the middle. It opens the gap before the bytes go, so
+// that a reader of the zeros finds the gap.
 func (w *writer) elide() error {
 	h, _, err := w.acquire()
 	if err != nil || h == nil {
@@ -61,7 +61,7 @@ func (w *writer) elide() error {
 	}
 	defer h.free()
 	if !w.probed {
-		err := w.disk.sys.Punch(h.fd, w.size, pageSize) // behind the end: changes nothing
+		err := w.disk.sys.Punch(h.fd, w.size, pageSize) // after the end: changes nothing
 		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 			w.keepHead = true
 			return nil
@@ -85,8 +85,8 @@ func (w *writer) elide() error {
 	return w.punch(h)
 }
 
-// punch frees what is elided and not yet free. Only a page that goes at once is
-// freed: it begins again with the one in which it stopped.
+// punch frees elided bytes that are not free yet. A file system frees only whole pages,
+// so it begins again with the page in which the last punch ended.
 func (w *writer) punch(h *handle) error {
 	if w.punched >= w.elided {
 		return nil
@@ -108,8 +108,8 @@ func (w *writer) punch(h *handle) error {
 	return nil
 }
 
-// discard takes bytes that are not kept. They count, and the file is as long
-// as the log, so that its size stays the offset.
+// discard drops bytes that are not kept. They count, and the file is as long as the
+// log, so that the size stays the offset.
 func (w *writer) discard(src source, most int64) (n int64, more bool, err error) {
 	n, err = src.drop(most)
 	if n <= 0 {
@@ -120,38 +120,36 @@ func (w *writer) discard(src source, most int64) (n int64, more bool, err error)
 	if h != nil {
 		defer h.free()
 		if f != nil {
-			w.truncated(h, off) // else that would read as zeros
+			w.truncated(h, off) // else missing bytes would read as zeros without a gap
 		}
 	}
 	w.mu.Lock()
 	w.size += n
-	if w.hidden > 0 { // what is hidden may be a fence still
+	if w.hidden > 0 { // the hidden bytes may still be a fence
 		w.hidden += n
 	}
 	w.gaps = w.gaps.add(off, w.size)
 	w.mu.Unlock()
 	w.note(off, n)
-	if w.mark(true) == nil && h != nil { // else the file stays short until that can be told
-		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap tells it too
+	if w.mark(true) == nil && h != nil { // else the file stays short until the gap can be recorded
+		_ = w.disk.sys.Truncate(h.fd, w.size) // the gap covers a failure
 	}
 	return n, n == most, nil
 }
 
-// A log is adrift when it needs a file and there is no place for one, nor will be: to
-// wait for that would be to wait for ever. It stays in memory then, its head and its
-// tail, within noFileQuota and the bounds of the store; what is between is a gap, and
-// what had its file in a place that is lost is one from there on.
-
-// errNoPlace says that a log that is adrift has no memory either.
+// errNoPlace reports that a log which can have no file has no memory either.
 var errNoPlace = errors.New("there is no place for the log")
 
-// noFileQuota is what such a log keeps, in memory.
+// noFileQuota is the quota of a log that needs a file after its directory was lost for
+// good. Waiting would never end. A log in memory stays there and keeps its head and
+// tail. A log in a lost file keeps nothing more; the rest is a gap.
 const noFileQuota = 64 << 10
 
-// gone says that there is no place for files, and will be none.
+// gone reports whether the directory of the store is lost for good.
 func (d *Disk) gone() bool { return d.isGone != nil && d.isGone() }
 
-// dirGone reports whether an error is one of a place that is gone: then the log is adrift.
+// dirGone reports whether err means that the directory is lost for good, and sets
+// noFile then.
 func (w *writer) dirGone(err error) bool {
 	if err == nil || w.noFile || w.removed || !w.disk.gone() {
 		return false
@@ -167,7 +165,7 @@ func (w *writer) dirGone(err error) bool {
 	return true
 }
 
-// dropsAll reports whether a log that is adrift keeps nothing more.
+// dropsAll reports whether a log that can have no file keeps nothing more.
 func (w *writer) dropsAll() bool {
 	return w.noFile && (w.file != nil || w.noMemory || w.mem == nil && !w.disk.admits() ||
 		w.disk.memory.Load() > w.disk.limits.Load().Memory)

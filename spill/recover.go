@@ -12,11 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recover takes over the directory of a dead store with the same node, and the
-// logs in it: they can be opened as before, sealed, within the bounds of what is
-// finished. What was in memory only is gone. It must come before the first
-// Create. Without such a directory it does nothing; one whose owner is alive is
-// refused.
+// Recover takes over the directory of a dead store with the same node. Its logs can be
+// opened as before, sealed, within the limits of finished jobs. Logs that were only in
+// memory are lost. Call it before the first Create. Without such a directory it does
+// nothing; if the owner is alive it fails.
 func (d *Disk) Recover() error {
 	dir, err := d.tree.inherit()
 	if dir == "" || err != nil {
@@ -41,18 +40,19 @@ func (d *Disk) Recover() error {
 	}
 	slices.SortStableFunc(found, func(a, b leftoverLog) int { return cmp.Compare(a.changed.UnixNano(), b.changed.UnixNano()) })
 	for _, j := range d.enroll(found) {
-		_ = j.remove() // a file that stays goes with the node's directory
+		_ = j.remove() // on failure the file goes with the node's directory
 	}
 	return nil
 }
 
-// leftoverLog is a log that a dead store has left.
+// leftoverLog is a log of a dead store.
 type leftoverLog struct {
 	body    *sharedLog
-	changed time.Time
+	changed time.Time // last modification
 }
 
-// enroll makes finished jobs of the logs, oldest first. It returns what is too much.
+// enroll makes finished jobs of the logs, oldest first, and returns the jobs above the
+// limits.
 func (d *Disk) enroll(found []leftoverLog) []*job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,8 +79,8 @@ func (d *Disk) enroll(found []leftoverLog) []*job {
 	return d.excess()
 }
 
-// enrollOrder gives a job its index back, if that fits its logs. Of a job that ran
-// when the store died it may end early.
+// enrollOrder gives a job its order index, if that fits its logs. If the job ran when
+// the store died, the index may end early.
 func (d *Disk) enrollOrder(b *sharedLog) {
 	j := d.jobs[b.id]
 	o := &order{sharedLog: b}
@@ -105,7 +105,7 @@ func (d *Disk) enrollOrder(b *sharedLog) {
 	d.retain(j)
 }
 
-// recoverGroup opens the logs of one session. What was not whole yet is removed.
+// recoverGroup opens the logs of one session and removes unfinished files.
 func (d *Disk) recoverGroup(group string) ([]leftoverLog, error) {
 	dir, err := d.openDir(dirRef{group: group}, false)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *Disk) recoverGroup(group string) ([]leftoverLog, error) {
 		}
 		h, err := d.openFile(dir, e.Name(), unix.O_RDWR|unix.O_NONBLOCK)
 		if err != nil {
-			continue // not a file of ours
+			continue // not a file of the store
 		}
 		plan, err := Plan{Group: group}.resolve()
 		if err != nil {
@@ -166,12 +166,12 @@ func (d *Disk) recoverLog(h *handle, p dirRef, plan Plan, name, id string, strea
 	return leftoverLog{body: b, changed: st.Changed}, nil
 }
 
-// maxHoles bounds how many holes are looked at, one by one.
+// maxHoles bounds the holes of one file that are examined.
 const maxHoles = 1024
 
-// holes adds what the file system does not hold to the gaps that are known. Nobody
-// noted why such bytes are missing, as after a crash of the machine or when the mark
-// was deleted: then some of the pages beside them may have gone with them.
+// holes adds the holes of the file to the known gaps. An unknown hole comes from a
+// crash of the machine or a deleted gap file. The pages beside it may be damaged too,
+// so the gap covers them.
 func (d *Disk) holes(h *handle, size int64, g gaps) gaps {
 	for n, off := 0, int64(0); off < size; n++ {
 		from, to, err := d.sys.Hole(h.fd, off, size)
@@ -189,13 +189,13 @@ func (d *Disk) holes(h *handle, size int64, g gaps) gaps {
 	return g
 }
 
-// isThere reports whether a directory, in order, has the name.
+// isThere reports whether a sorted directory has the name.
 func isThere(entries []os.DirEntry, name string) bool {
 	_, ok := slices.BinarySearchFunc(entries, name, func(e os.DirEntry, name string) int { return cmp.Compare(e.Name(), name) })
 	return ok
 }
 
-// parseFileName takes back fileName.
+// parseFileName reverses fileName.
 func parseFileName(name string) (id string, stream uint8, ok bool) {
 	id, rest, _ := strings.Cut(name, ".")
 	for _, s := range []uint8{Merged, Stdout, Stderr, orderStream} {
@@ -206,8 +206,8 @@ func parseFileName(name string) (id string, stream uint8, ok bool) {
 	return "", 0, false
 }
 
-// Reclaim takes a log over that a dead store has left in a file which its owner had
-// named, by the File and the Mark of its plan: it can be opened as before, sealed.
+// Reclaim takes over a log that a dead store left in a named file. path and mark are
+// File and Mark of its plan. The log can be opened as before, sealed.
 func (d *Disk) Reclaim(id string, stream uint8, path, mark string) error {
 	plan, err := Plan{File: path, Mark: mark}.resolve()
 	if err != nil {

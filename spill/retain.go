@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// finish counts one writer of j that has sealed. A job whose logs are all
-// sealed is finished: the store may forget it, the one used least first and
-// never the last one, when there are too many.
+// finish counts one writer of j that has sealed. A job whose logs are all sealed is
+// finished. Above its limits the store removes finished jobs, the least recently used
+// first and never the last one.
 func (d *Disk) finish(j *job) {
 	d.mu.Lock()
 	j.open--
@@ -24,12 +24,12 @@ func (d *Disk) finish(j *job) {
 	}
 	d.mu.Unlock()
 	for _, j := range out {
-		_ = j.remove() // a file that stays goes with the node's directory
+		_ = j.remove() // on failure the file goes with the node's directory
 	}
 }
 
-// Limit sets other bounds, but for Files. Finished jobs above them go at once, the
-// one used least first; a log that grows is bounded by its own plan.
+// Limit sets new limits, except for Files. Finished jobs above them are removed at
+// once, the least recently used first. The plan of a log bounds its growth.
 func (d *Disk) Limit(l Limits) {
 	l = l.orDefault().within(d.most)
 	d.mu.Lock()
@@ -38,18 +38,19 @@ func (d *Disk) Limit(l Limits) {
 	out := d.excess()
 	d.mu.Unlock()
 	for _, j := range out {
-		_ = j.remove() // a file that stays goes with the node's directory
+		_ = j.remove() // as in finish
 	}
 }
 
-// retain and unfinish are called with d.mu.
+// retain makes j the most recently used finished job. The caller holds d.mu, as for
+// weigh, unfinish and excess.
 func (d *Disk) retain(j *job) {
 	j.memory, j.stored = 0, 0
 	d.weigh(j)
 	j.elem = d.finished.PushFront(j)
 }
 
-// weigh counts a job anew whose logs have moved.
+// weigh counts the bytes of a finished job again after its logs have moved.
 func (d *Disk) weigh(j *job) {
 	d.sealed -= j.memory
 	d.stored -= j.stored
@@ -63,6 +64,7 @@ func (d *Disk) weigh(j *job) {
 	d.stored += j.stored
 }
 
+// unfinish takes j out of the finished jobs.
 func (d *Disk) unfinish(j *job) {
 	d.finished.Remove(j.elem)
 	j.elem = nil
@@ -70,7 +72,7 @@ func (d *Disk) unfinish(j *job) {
 	d.stored -= j.stored
 }
 
-// excess takes out what is too much.
+// excess takes out and returns the finished jobs above the limits.
 func (d *Disk) excess() []*job {
 	var out []*job
 	limits := d.limits.Load()
@@ -83,7 +85,7 @@ func (d *Disk) excess() []*job {
 	return out
 }
 
-// bodies are the logs of a job and its index.
+// bodies returns the logs of a job and its order index.
 func (j *job) bodies() []*sharedLog {
 	var out []*sharedLog
 	for _, b := range j.logs {
@@ -97,7 +99,7 @@ func (j *job) bodies() []*sharedLog {
 	return out
 }
 
-// weight is how many bytes the log holds, in memory and on disk.
+// weight returns how many bytes the log has in memory and on disk.
 func (b *sharedLog) weight() (memory, stored int64) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -107,17 +109,17 @@ func (b *sharedLog) weight() (memory, stored int64) {
 	return b.memoryBytes, stored
 }
 
-// What is kept outlives its node for a day: a result names the file, and a client may read
-// it later. It is bounded, since most clients never do.
+// Bounds of the kept files. They outlive their node for a day, since a result names the
+// file and a client may read it later.
 const (
 	KeptFor   = 24 * time.Hour
 	KeptCount = 1000
 	KeptBytes = 10 << 30
 )
 
-// Keep moves the file of a log to where it outlives the node, or makes one of
-// what is in memory, and returns its path. The log goes on as before. The file
-// lives for KeptFor after its last use, or until newer ones need the room.
+// Keep moves the file of a log to a directory that outlives the node, or makes a file
+// of a log in memory, and returns its path. The log goes on as before. The file is
+// removed KeptFor after its last use, or earlier when newer ones need the room.
 func (d *Disk) Keep(id string, stream uint8) (string, error) {
 	d.mu.Lock()
 	b, err := d.find(id, stream)
@@ -132,9 +134,8 @@ func (d *Disk) Keep(id string, stream uint8) (string, error) {
 	return path, d.trimKept()
 }
 
-// Persist makes files of what a finished job has in memory, if one of its logs is
-// larger than above, or has gaps; its readers go on. Smaller ones, whose bytes are all
-// there is to know of them, are somebody else's to keep.
+// Persist moves the logs of a finished job from memory into files, if one is larger
+// than above or has gaps. Readers go on. The caller stores smaller logs itself.
 func (d *Disk) Persist(id string, above int64) error {
 	d.mu.Lock()
 	j := d.jobs[id]
@@ -179,8 +180,8 @@ func (d *Disk) Persist(id string, above int64) error {
 	return errors.Join(errs...)
 }
 
-// toFile makes a file of a log that is in memory, unless it was removed. It has no
-// descriptor: most that are finished nobody reads, and whoever does opens it again.
+// toFile moves a log from memory into a file, unless it was removed. It closes the
+// descriptor, since few finished logs are read; a reader opens the file again.
 func (b *sharedLog) toFile() error {
 	b.writerMu.Lock()
 	defer b.writerMu.Unlock()
@@ -212,8 +213,8 @@ func (b *sharedLog) keep() (string, error) {
 	return *b.file.path.Load(), nil
 }
 
-// keep moves the file; one that was deleted beneath us is copied from its
-// descriptor. Called with the turn of b.
+// keep moves the file to the kept ones. It copies a deleted file from its descriptor.
+// The caller holds writerMu of b.
 func (f *file) keep(b *sharedLog) error {
 	old, name := f.where()
 	if old.kept || old.outside != "" {
@@ -238,7 +239,7 @@ func (f *file) keep(b *sharedLog) error {
 }
 
 func (f *file) rename(from, to dirRef, name string) error {
-	h, err := f.open() // it is ours, and where we think it is
+	h, err := f.open() // fails unless it is the file of the log, in its place
 	if err != nil {
 		return err
 	}
@@ -269,15 +270,15 @@ func (f *file) rename(from, to dirRef, name string) error {
 	return nil
 }
 
-// keptFile is one entry of the directory of kept files.
+// keptFile is an entry of the directory of kept files.
 type keptFile struct {
 	name  string
 	used  time.Time
 	bytes int64
 }
 
-// trimKept removes kept files that are past their time, and the ones used least
-// while there are too many; never the one used last.
+// trimKept removes kept files that are too old, and above the bounds the least recently
+// used ones, never the most recent one.
 func (d *Disk) trimKept() error {
 	dir, err := d.tree.open(dirRef{kept: true}, false)
 	if errors.Is(err, unix.ENOENT) {
@@ -292,12 +293,12 @@ func (d *Disk) trimKept() error {
 		return err
 	}
 	for _, f := range excessKept(files, time.Now()) {
-		_ = d.sys.Unlink(dir.fd, f.name) // another node's sweep may have been first
+		_ = d.sys.Unlink(dir.fd, f.name) // the sweep of another node may have removed it
 	}
 	return nil
 }
 
-// excessKept are the files that go.
+// excessKept returns the files to remove.
 func excessKept(files []keptFile, now time.Time) []keptFile {
 	slices.SortFunc(files, func(a, b keptFile) int { return b.used.Compare(a.used) })
 	var out []keptFile
@@ -329,7 +330,7 @@ func listKept(dir *handle, path string) ([]keptFile, error) {
 	for _, e := range entries {
 		var st unix.Stat_t
 		if err := unix.Fstatat(dir.fd, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-			continue // gone
+			continue // removed meanwhile
 		}
 		used := max(st.Atim.Nano(), st.Mtim.Nano(), st.Ctim.Nano())
 		files = append(files, keptFile{name: e.Name(), used: time.Unix(0, used), bytes: st.Blocks * 512})

@@ -13,42 +13,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Store keeps the logs of a node, by the ULID of the job.
+// Store keeps the logs of a node. Its ids are the ULIDs of jobs.
 type Store interface {
 	Create(id string, stream uint8, p Plan) (Writer, error)
-	// Open gives a reader; the log may be live or sealed. Close it.
+	// Open returns a reader of a live or sealed log. The caller closes it.
 	Open(id string, stream uint8) (Log, error)
-	// Remove forgets a log and frees its bytes. Open readers stay valid.
+	// Remove removes the logs of a job and frees their bytes. Open readers stay valid.
 	Remove(id string) error
 }
 
-// Options says where the logs of a node live and how much they may take.
+// Options are the settings of a store.
 type Options struct {
-	// Root is the directory of all nodes of the user; it is made if it is missing
-	// and refused if it is not a directory of ours alone. "": <tmp>/troupe-<uid>,
-	// or a private one beside it if somebody else has taken that name.
+	// Root is the directory of all nodes of the user. It is created if it is missing,
+	// and rejected if other users can use it. "": <tmp>/troupe-<uid>, or a private
+	// directory beside it if another user has that name.
 	Root   string
-	Node   string // the ULID of this node: its directory in Root
+	Node   string // ULID of this node, which names its directory in Root
 	Limits Limits
-	// Dead is asked by Sweep whether nothing is left of a dead node: else its directory
-	// stays for the sweep of a later one. nil: nothing is.
+	// Dead reports that nothing is left of a dead node, so that Sweep may remove its
+	// directory. If it returns false a later sweep asks again. nil: always true.
 	Dead func(node string) (gone bool)
-	// Gone is asked when no file can be made: nothing leads to the place of this store any
-	// more, and nobody will make it again. nil: there is hope.
+	// Gone is called when no file can be made. It reports that the directory of the
+	// store is lost for good. nil: always false.
 	Gone func() bool
-	Sys  Sys // nil: the kernel's
+	Sys  Sys // nil: the operating system's
 }
 
-// Limits bound a store; a zero field is the default. Memfds and Files are descriptors:
-// neither takes more than an eighth of those that the process may have when the store
-// is opened, or finished jobs would leave none for others to start with.
+// Limits bound a store; a zero field is the default. Memfds and Files count
+// descriptors. Each is at most an eighth of the process's limit when the store is
+// opened; otherwise finished jobs would leave none for new ones.
 type Limits struct {
-	Memfds   int   // logs in memory; a log beyond them is a file from its first byte
-	Memory   int64 // bytes of them
-	Files    int   // descriptors of files kept open
-	Finished int   // jobs whose logs are all sealed; the one used least goes first
-	Sealed   int64 // bytes of theirs in memory
-	Stored   int64 // bytes of theirs on disk
+	Memfds   int   // logs in memory; further logs are files from the first byte
+	Memory   int64 // bytes of logs in memory
+	Files    int   // open descriptors of files
+	Finished int   // jobs whose logs are all sealed; the least recently used is removed first
+	Sealed   int64 // bytes of finished jobs in memory
+	Stored   int64 // bytes of finished jobs on disk
 }
 
 // The defaults.
@@ -72,13 +72,13 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// within are the limits where each kind of descriptors may be so many.
+// within returns the limits with at most most descriptors of each kind.
 func (l Limits) within(most int) Limits {
 	l.Memfds, l.Files = min(l.Memfds, most), min(l.Files, most)
 	return l
 }
 
-// share is an eighth of the descriptors that this process may have.
+// share returns an eighth of the process's limit of descriptors.
 func share() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -87,8 +87,8 @@ func share() int {
 	return int(min(limit.Cur/8, math.MaxInt32))
 }
 
-// CloseIdle closes the descriptors of files that can be opened again, for a process that has
-// none left, and says whether there were any.
+// CloseIdle closes the descriptors of files that can be opened again, and reports
+// whether there were any. It is for a process that has run out of descriptors.
 func (d *Disk) CloseIdle() bool { return d.cache.shrink() }
 
 func or[N int | int64](n, otherwise N) N {
@@ -98,9 +98,8 @@ func or[N int | int64](n, otherwise N) N {
 	return n
 }
 
-// Disk is the Store of one node: memory for what is small, files for the rest.
-// It makes no file and no directory before a log needs one. It is safe for
-// concurrent use.
+// Disk is the Store of one node. It makes no file and no directory before a log needs
+// one. It is safe for concurrent use.
 type Disk struct {
 	sys    Sys
 	limits atomic.Pointer[Limits]
@@ -108,17 +107,17 @@ type Disk struct {
 	isGone func() bool
 	tree   nodeDirs
 	cache  cache
-	most   int // logs in memory and descriptors of files, of each
+	most   int // upper bound of Limits.Memfds and Limits.Files
 	spare  sparePool
 
 	memfds atomic.Int64 // logs in memory
-	memory atomic.Int64 // bytes of them
+	memory atomic.Int64 // bytes of logs in memory
 
 	mu       sync.Mutex
 	closed   bool
-	plan     *Plan // that of the last log, see shared
+	plan     *Plan // plan of the newest log; see shared
 	jobs     map[string]*job
-	finished list.List // of *job, used last first
+	finished list.List // of *job, most recently used first
 	sealed   int64     // bytes in memory of finished jobs
 	stored   int64     // bytes on disk of finished jobs
 }
@@ -127,22 +126,22 @@ type Disk struct {
 type job struct {
 	id     string
 	logs   [3]*sharedLog
-	order  *order        // of two streams
-	times  *arrivalTimes // of one
-	open   int           // writers that have not sealed their log
-	elem   *list.Element // in Disk.finished, once open is 0
-	memory int64         // what it counts for there
-	stored int64
+	order  *order        // nil for a merged stream
+	times  *arrivalTimes // nil for separate streams
+	open   int           // logs that are not sealed
+	elem   *list.Element // in Disk.finished; nil unless the job is finished
+	memory int64         // share of Disk.sealed
+	stored int64         // share of Disk.stored
 }
 
-// OpenStore opens the store of a node. It touches no disk: a directory that
-// cannot be used shows when the first log outgrows its memory, or by Dir.
+// OpenStore opens the store of a node without touching the disk. If a directory cannot
+// be used, Dir or the first log that needs a file reports it.
 func OpenStore(o Options) (*Disk, error) {
 	if !validID(o.Node) {
-		return nil, fmt.Errorf("%q is no node id: use up to %d letters, digits, '_' and '-', such as a ULID", o.Node, maxID)
+		return nil, fmt.Errorf("invalid node id %q: use up to %d letters, digits, '_' and '-', such as a ULID", o.Node, maxID)
 	}
 	if o.Root != "" && !filepath.IsAbs(o.Root) {
-		return nil, fmt.Errorf("the directory for outputs is not an absolute path: %q", o.Root)
+		return nil, fmt.Errorf("the output directory %q is not an absolute path", o.Root)
 	}
 	d := &Disk{sys: o.Sys, dead: o.Dead, isGone: o.Gone, jobs: make(map[string]*job)}
 	if d.sys == nil {
@@ -157,18 +156,18 @@ func OpenStore(o Options) (*Disk, error) {
 	return d, nil
 }
 
-// Check says why the store's root can hold no files, where that is known before
-// there are any: a job whose output finds no place would wait for one.
+// Check returns why the root cannot hold files, if that is already known. Without it, a
+// job would wait for a place for its output.
 func (d *Disk) Check() error { return d.tree.check() }
 
-// Create makes an empty log, which costs no descriptor and no file, unless the plan
-// names one.
+// Create makes an empty log. It uses no descriptor and no file unless the plan names a
+// file.
 func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) {
 	if !validID(id) {
-		return nil, fmt.Errorf("%q is no id of a log: use up to %d letters, digits, '_' and '-', such as a ULID", id, maxID)
+		return nil, fmt.Errorf("invalid log id %q: use up to %d letters, digits, '_' and '-', such as a ULID", id, maxID)
 	}
 	if stream > Stderr {
-		return nil, fmt.Errorf("there is no stream %d", stream)
+		return nil, fmt.Errorf("unknown stream %d", stream)
 	}
 	if p, err = p.resolve(); err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 		}
 		defer func() {
 			if made == nil {
-				_ = given.unlink() // the error that is told is why it is not wanted
+				_ = given.unlink() // Create returns the error that came first
 				d.cache.drop(&given.slot)
 			}
 		}()
@@ -214,8 +213,8 @@ func (d *Disk) Create(id string, stream uint8, p Plan) (made Writer, err error) 
 	return w, nil
 }
 
-// shared is a plan without its group, which is mostly that of the log before: all logs of
-// a node are planned alike, but for those that have a place of their own. Called with d.mu.
+// shared returns p without its group, as the plan of the log before if both are equal:
+// most logs of a node have equal plans. The caller holds d.mu.
 func (d *Disk) shared(p Plan) *Plan {
 	p.Group = ""
 	if d.plan == nil || *d.plan != p {
@@ -225,7 +224,7 @@ func (d *Disk) shared(p Plan) *Plan {
 	return d.plan
 }
 
-// Open gives a reader of a log, live or sealed.
+// Open returns a reader of a live or sealed log.
 func (d *Disk) Open(id string, stream uint8) (Log, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -239,7 +238,7 @@ func (d *Disk) Open(id string, stream uint8) (Log, error) {
 	return b.reader(), nil
 }
 
-// find is called with d.mu.
+// find returns a log. The caller holds d.mu.
 func (d *Disk) find(id string, stream uint8) (*sharedLog, error) {
 	if d.closed {
 		return nil, ErrClosed
@@ -251,8 +250,8 @@ func (d *Disk) find(id string, stream uint8) (*sharedLog, error) {
 	return j.logs[stream], nil
 }
 
-// Remove forgets the logs of a job and frees their bytes. Readers and a writer
-// that are open go on with what is theirs. A file that was kept stays.
+// Remove removes the logs of a job and frees their bytes. Open readers and writers go
+// on. A kept file stays.
 func (d *Disk) Remove(id string) error {
 	d.mu.Lock()
 	j := d.jobs[id]
@@ -265,7 +264,7 @@ func (d *Disk) Remove(id string) error {
 	return j.remove()
 }
 
-// forget takes j out of the tables; called with d.mu.
+// forget takes j out of the tables. The caller holds d.mu.
 func (d *Disk) forget(j *job) {
 	delete(d.jobs, j.id)
 	if j.elem != nil {
@@ -273,7 +272,7 @@ func (d *Disk) forget(j *job) {
 	}
 }
 
-// Path is where the file of a log is, "" while it is in memory or unknown.
+// Path returns the path of a log's file, "" if the log is in memory or unknown.
 func (d *Disk) Path(id string, stream uint8) string {
 	d.mu.Lock()
 	b, err := d.find(id, stream)
@@ -284,8 +283,8 @@ func (d *Disk) Path(id string, stream uint8) string {
 	return b.State().File
 }
 
-// Order gives the pieces of a job's separate streams in the order of arrival, with
-// their times; of a merged one, whose pieces say that they are stdout's, the times.
+// Order returns the segments of a job's separate streams in the order of arrival. For a
+// merged stream it returns the arrival times as segments of Stdout.
 func (d *Disk) Order(id string) (*Order, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -300,8 +299,8 @@ func (d *Disk) Order(id string) (*Order, error) {
 	return nil, ErrNotFound
 }
 
-// Close seals and removes every log, and removes the node's directory. Readers
-// that are open go on with what is theirs; what was kept stays.
+// Close seals and removes every log, and removes the node's directory. Open readers go
+// on. Kept files stay.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -317,7 +316,7 @@ func (d *Disk) Close() error {
 	for _, j := range jobs {
 		errs = append(errs, j.remove())
 		for _, b := range j.bodies() {
-			_ = b.end() // nobody waits for it to be safe
+			_ = b.end() // the log is removed: its sync may fail
 		}
 	}
 	d.spare.close()
@@ -338,22 +337,22 @@ func (j *job) remove() error {
 	return errors.Join(errs...)
 }
 
-// Dir is the node's own directory, for what else belongs to it (a script that
-// is too long for an argument): made on the first call, removed by Close.
+// Dir returns the node's own directory, for other files of the node such as a long
+// script. The first call makes it, Close removes it.
 func (d *Disk) Dir() (string, error) { return d.tree.dir() }
 
-// Root is the directory of all nodes; "" until it is needed.
+// Root returns the directory of all nodes, "" until it is needed.
 func (d *Disk) Root() string {
 	d.tree.mu.Lock()
 	defer d.tree.mu.Unlock()
 	return d.tree.path
 }
 
-// Export gives a log to another process: its state, and what holds its bytes,
-// opened anew for reading only; nil while the log has none, or has lost them.
-// Offsets are those of the log. When the log moves to a file the former
-// descriptor stays as it was: a reader that finds less than State says asks
-// again. The caller closes the file.
+// Export returns the state of a log and a new read-only descriptor of its bytes, for
+// another process. The file is nil while the log is empty, or if its file is lost. Its
+// offsets are those of the log. After a move to a file the old descriptor stays as it
+// was. A reader that finds fewer bytes than State says asks again. The caller closes
+// the file.
 func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
 	log, err := d.Open(id, stream)
 	if err != nil {
@@ -366,7 +365,7 @@ func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
 		return nil, b.State(), err
 	}
 	defer h.free()
-	if f != nil { // somebody may have cut it
+	if f != nil { // another program may have truncated it
 		b.truncated(h, b.extent(false))
 	}
 	fd, err := d.sys.Reopen(h.fd)

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leftover is how old something unfinished must be to be nobody's any more.
+// leftover is the age after which an unfinished file or directory has no owner any
+// more.
 const leftover = time.Hour
 
-// Sweep removes what is left of nodes that are dead: directories whose lock can
-// be taken, unless more than these is left, and kept files that are past their
-// time. It returns the names of the nodes whose directories it removed. Where no
-// node left anything it costs one look at the root directory, or at its absence.
+// Sweep removes the directories of dead nodes, whose locks are free, and kept files
+// that are too old. A node for which Options.Dead is false stays. It returns the names
+// of the nodes that it removed. If no node left anything, it only reads the root
+// directory.
 func (d *Disk) Sweep() ([]string, error) {
 	path, err := d.tree.find()
 	if path == "" || err != nil {
@@ -42,7 +43,7 @@ func (d *Disk) Sweep() ([]string, error) {
 	return swept, errors.Join(errs...)
 }
 
-// find says where the root is, or "" if there is none.
+// find returns the path of the root, "" if there is none.
 func (t *nodeDirs) find() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +61,7 @@ func (t *nodeDirs) find() (string, error) {
 	return path, nil
 }
 
-// sweep looks at one directory of the root.
+// sweep handles one directory of the root.
 func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 	name := e.Name()
 	gone, dead := strings.CutSuffix(name, deadSuffix)
@@ -73,7 +74,7 @@ func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 		return false, removeAll(root, name)
 	case unfinished && validID(made):
 		if fi, err := e.Info(); err != nil || time.Since(fi.ModTime()) < leftover {
-			return false, nil // gone, or its owner is about to name it
+			return false, nil // removed meanwhile, or its owner is about to rename it
 		}
 		return false, removeAll(root, name)
 	case validID(name) && name != d.tree.node:
@@ -82,9 +83,9 @@ func (d *Disk) sweep(root string, e fs.DirEntry) (bool, error) {
 	return false, nil
 }
 
-// sweepNode removes the directory of a node if its owner is dead, and dead says that
-// nothing else of it is left: as long as the directory is there, somebody will ask
-// again. A directory without a lock is no node's.
+// sweepNode removes the directory of a node if its owner is dead and dead agrees. While
+// the directory exists, a later sweep asks again. A directory without a lock file is
+// not a node's.
 func sweepNode(root, node string, dead func(string) bool) (bool, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -114,9 +115,9 @@ func sweepNode(root, node string, dead func(string) bool) (bool, error) {
 	return true, nil
 }
 
-// owns reports whether lock, which is taken, is that of the node's directory. The
-// directory may have gone since the file was opened, with its lock, and another
-// of that name, whose owner is alive, be in its place.
+// owns reports whether lock, which the caller holds, is the one in the node's
+// directory. Since the file was opened, the directory may have been removed and a
+// living owner may have made a new one.
 func owns(dir *os.Root, lock *os.File, node string) bool {
 	held, err := lock.Stat()
 	if err != nil {
@@ -141,10 +142,9 @@ func tryLock(f *os.File) (bool, error) {
 	return lerr == nil, lerr
 }
 
-// removeNode removes a node's directory, whose lock the caller holds. The name
-// goes first, so that nobody takes what is left for a living node's. What it is
-// called then is used once: others may remove it at the same time, and must never
-// meet a second directory under that name.
+// removeNode removes a node's directory, whose lock the caller holds. It renames it
+// first, so that no process takes the rest for a living node. The new name is unique:
+// processes that remove it at the same time never remove another directory.
 func removeNode(root, node string) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -156,7 +156,7 @@ func removeNode(root, node string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil { // the lock is held: nobody else removes it
+	if err != nil { // this process holds the lock: no other removes it
 		return dir.RemoveAll(node)
 	}
 	return dir.RemoveAll(dead)
@@ -171,22 +171,20 @@ func removeAll(root, name string) error {
 	return dir.RemoveAll(name)
 }
 
-// What makes a directory its owner's, for directories that are not a store's: the
-// owner holds the lock of the file OwnerLock in it for as long as it lives.
-
-// OwnerLock is the name of that file.
+// OwnerLock is the lock file of a directory that has an owner. The owner holds the lock
+// as long as it lives. Directories that are not a store's use it too.
 const OwnerLock = lockName
 
-// DeadSuffix ends the name of a directory on its way out.
+// DeadSuffix ends the name of a directory that is being removed.
 const DeadSuffix = deadSuffix
 
-// TryLock takes the exclusive lock of an open file and never waits; false says that
-// somebody else has it.
+// TryLock takes the exclusive lock of an open file without waiting. It returns false if
+// another process has it.
 func TryLock(f *os.File) (bool, error) { return tryLock(f) }
 
-// RemoveOwned removes the directory name of parent, whose lock the caller holds.
+// RemoveOwned removes the directory name of parent. The caller holds its lock.
 func RemoveOwned(parent, name string) error { return removeNode(parent, name) }
 
-// SweepOwned removes the directory name of parent if its owner is dead, and says
-// whether it did. One without the file OwnerLock is nobody's and stays.
+// SweepOwned removes the directory name of parent if its owner is dead, and reports
+// whether it did. A directory without the file OwnerLock stays.
 func SweepOwned(parent, name string) (bool, error) { return sweepNode(parent, name, nil) }

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sys is every system call a store makes for its logs, so that the Nth of them
-// can be made to fail. Calls do not wait for the other side of a pipe and
-// repeat themselves when a signal interrupts them.
+// Sys is every system call that a store makes for its logs, so that a test can make the
+// Nth one fail. Calls do not wait for the other side of a pipe, and they repeat after a
+// signal.
 type Sys interface {
-	// Memfd makes an unnamed file in memory, closed on exec.
+	// Memfd creates an unnamed file in memory, closed on exec.
 	Memfd(name string) (int, error)
-	// Open opens name in the directory dir, never through a symbolic link at its
-	// end, closed on exec.
+	// Open opens name in the directory dir, closed on exec. It fails if name is a
+	// symbolic link.
 	Open(dir int, name string, flags int, mode uint32) (int, error)
 	Mkdir(dir int, name string, mode uint32) error
 	Rename(fromDir int, from string, toDir int, to string) error
@@ -26,46 +26,47 @@ type Sys interface {
 	Pread(fd int, p []byte, off int64) (int, error)
 	Pwrite(fd int, p []byte, off int64) (int, error)
 	Read(fd int, p []byte) (int, error)
-	// Poll says whether there are bytes to read, or none will come any more.
+	// Poll reports whether there are bytes to read, or none will follow.
 	Poll(fd int) (readable, ended bool, err error)
-	// Splice moves bytes out of the pipe from into to at off; off < 0 is for a
+	// Splice moves bytes from the pipe from to offset off of to. off < 0 is for a
 	// device. It returns 0 at the end of the pipe.
 	Splice(from, to int, off, max int64) (int64, error)
-	// Pipe makes a pipe that holds size bytes if that is allowed, closed on exec.
+	// Pipe creates a pipe, closed on exec. It holds size bytes if the system allows
+	// that.
 	Pipe(size int) (r, w int, err error)
-	// Sendfile copies n bytes at off of from to where to stands.
+	// Sendfile copies n bytes at off of from to the file offset of to.
 	Sendfile(to, from int, off, n int64) (int64, error)
 	Seek(fd int, off int64) error
 	// Punch frees the bytes [off, off+n) without changing the size.
 	Punch(fd int, off, n int64) error
 	Truncate(fd int, size int64) error
-	// Sync makes the bytes of a file, or the names in a directory, safe from a
-	// crash of the machine.
+	// Sync makes the bytes of a file, or the names in a directory, survive a crash of
+	// the machine.
 	Sync(fd int) error
 	// Lock takes the exclusive lock of an open file, or fails with EWOULDBLOCK.
 	Lock(fd int) error
-	// IsPipe tells a pipe from a terminal, whose EIO is its end.
+	// IsPipe distinguishes a pipe from a terminal, whose EIO is its end.
 	IsPipe(fd int) bool
-	// Reopen opens an open file anew, for reading only.
+	// Reopen opens an open file again, read-only.
 	Reopen(fd int) (int, error)
-	// Hole is the next range behind off that the file system does not hold; an
-	// empty one says that there is none before size.
+	// Hole returns the next hole of the file at or after off. An empty range means that
+	// there is none before size.
 	Hole(fd int, off, size int64) (from, to int64, err error)
 	Close(fd int) error
 }
 
-// Stat is what the store wants to know of an open file.
+// Stat is the metadata of an open file.
 type Stat struct {
 	Dev, Ino     uint64
 	Size, Blocks int64 // Blocks in units of 512 bytes
 	Links        uint64
 	UID          uint32
-	Perm         uint32 // the permission bits
+	Perm         uint32 // permission bits
 	Regular, Dir bool
-	Changed      time.Time // its bytes
+	Changed      time.Time // modification time
 }
 
-// kernel is the Sys that is real.
+// kernel is the Sys of the operating system.
 type kernel struct{}
 
 func (kernel) Open(dir int, name string, flags int, mode uint32) (int, error) {
@@ -148,8 +149,8 @@ func exhausted(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
 }
 
-// handle is one descriptor, shared by whoever reads or writes it just now. The
-// last to let go closes it: a descriptor is closed once, and never in use.
+// handle is a descriptor with a reference count. The last user closes it, so it is
+// closed once and never while it is used.
 type handle struct {
 	fd   int
 	sys  Sys
@@ -162,7 +163,7 @@ func newHandle(sys Sys, fd int) *handle {
 	return h
 }
 
-// hold may be called only by one who knows that somebody holds it.
+// hold adds a reference. The caller must know that one exists.
 func (h *handle) hold() *handle {
 	h.refs.Add(1)
 	return h
@@ -170,29 +171,28 @@ func (h *handle) hold() *handle {
 
 func (h *handle) free() {
 	if h.refs.Add(-1) == 0 {
-		h.sys.Close(h.fd) // the bytes are in the page cache: nothing is left to fail
+		h.sys.Close(h.fd) // the bytes are in the page cache: no error is left to handle
 	}
 }
 
-// slot is where the cache keeps the descriptor of one file.
+// slot is the place of one file in the cache.
 type slot struct {
 	h    *handle
-	elem *list.Element // nil: no descriptor, or one that must not be closed
+	elem *list.Element // nil without a descriptor, and for a pinned one
 }
 
-// cache keeps the descriptors of the files used last, so that ten thousand
-// logs need no ten thousand descriptors. The others are
-// opened again by path. It is bounded but for pinned ones, whose file has no
-// path any more.
+// cache keeps the descriptors of the most recently used files open. Other files are
+// opened again by path. Only pinned descriptors, whose file has no path any more,
+// exceed the limit.
 type cache struct {
 	sys   Sys
 	limit int
 
 	mu   sync.Mutex
-	list list.List // of *slot, used last first
+	list list.List // of *slot, most recently used first
 }
 
-// get returns the descriptor of s, held for the caller, or nil.
+// get returns the descriptor of s with a reference for the caller, or nil.
 func (c *cache) get(s *slot) *handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +205,8 @@ func (c *cache) get(s *slot) *handle {
 	return s.h.hold()
 }
 
-// put gives h to s, in place of what it had, and closes the one used least.
+// put gives h to s in place of its former descriptor, and closes the least recently
+// used one.
 func (c *cache) put(s *slot, h *handle) {
 	c.mu.Lock()
 	old := s.h
@@ -222,8 +223,8 @@ func (c *cache) put(s *slot, h *handle) {
 	}
 }
 
-// overflow takes the descriptor used least out of a full cache. A file that
-// has no name any more would be lost with it: it stays, pinned.
+// overflow takes the least recently used descriptor out of a full cache. Closing the
+// descriptor of a deleted file would lose its bytes, so that one is pinned.
 func (c *cache) overflow() *handle {
 	for c.list.Len() > c.limit {
 		s := c.list.Remove(c.list.Back()).(*slot)
@@ -251,7 +252,7 @@ func (c *cache) pin(s *slot, h *handle) {
 	}
 }
 
-// drop forgets the descriptor of s.
+// drop removes the descriptor of s from the cache.
 func (c *cache) drop(s *slot) {
 	c.mu.Lock()
 	h := s.h
@@ -266,8 +267,8 @@ func (c *cache) drop(s *slot) {
 	}
 }
 
-// shrink closes every descriptor that can be opened again, when the process
-// has run out of them, and says whether there were any.
+// shrink closes every descriptor that can be opened again, and reports whether there
+// were any. The process has run out of descriptors.
 func (c *cache) shrink() bool {
 	c.mu.Lock()
 	var out []*handle

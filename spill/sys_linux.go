@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memfd asks for a file that can never be made executable; kernels before 6.3
-// do not know the flag.
+// Memfd creates a file that can never become executable. Kernels before 6.3 do not know
+// that flag.
 func (kernel) Memfd(name string) (int, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL {
@@ -32,7 +32,7 @@ func (kernel) Pipe(size int) (r, w int, err error) {
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return -1, -1, err
 	}
-	_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, size) // refused: it stays smaller
+	_, _ = unix.FcntlInt(uintptr(p[1]), unix.F_SETPIPE_SZ, size) // on failure the pipe stays smaller
 	return p[0], p[1], nil
 }
 
@@ -66,7 +66,7 @@ func (kernel) Reopen(fd int) (int, error) {
 	})
 }
 
-// The whences of lseek(2) that x/sys lacks.
+// Values of whence for lseek(2) that x/sys lacks.
 const (
 	seekData = 3
 	seekHole = 4

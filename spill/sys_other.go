@@ -4,8 +4,8 @@ package spill
 
 import "golang.org/x/sys/unix"
 
-// Where there is no memfd a log is a file from its first byte; where there is
-// no splice it is filled by read and write.
+// Without memfd a log is a file from its first byte. Without splice it is filled by read and
+// write.
 
 func (kernel) Memfd(string) (int, error)                    { return -1, unix.ENOSYS }
 func (kernel) Splice(_, _ int, _, _ int64) (int64, error)   { return 0, unix.ENOSYS }

@@ -8,77 +8,78 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Writer is a log's only writer. Its methods take turns; State never waits.
+// Writer is the only writer of a log. Its methods may be called concurrently and run
+// one after the other; State never waits.
 type Writer interface {
-	// Splice moves what is in the pipe from into the log, at most max bytes, and
-	// never waits: EAGAIN says that the pipe is empty, io.EOF that its last writer
-	// is gone (EIO of a terminal too). ErrPaused and ErrQuota are the policies
-	// Pause and Kill, said when bytes wait that have no room; ErrQuota comes once,
-	// then the rest is dropped and counted, so that the pipe can be drained. A
-	// *Blocked error says that the bytes stay in the pipe until the store has
-	// room: retry. Bytes a policy drops count as moved. An error comes only with
-	// 0 bytes; fewer than max says nothing about what is left, only EAGAIN does.
+	// Splice moves at most max bytes from the pipe from into the log, without waiting.
+	// EAGAIN: the pipe is empty. io.EOF: its last writer has closed it (EIO of a
+	// terminal too). *Blocked: the bytes stay in the pipe until the store has room;
+	// retry. ErrPaused and ErrQuota come from the policies Pause and Kill, when bytes
+	// wait that have no room. ErrQuota comes once; after it bytes are dropped and
+	// counted, so that the pipe can be drained. Dropped bytes count as moved. An error
+	// comes only with 0 bytes. After fewer than max bytes the pipe may have more; only
+	// EAGAIN says that it is empty.
 	Splice(from int, max int64) (int64, error)
 
-	// Append adds p: for a backend whose bytes arrive by message, for the fake,
-	// and where there is no splice. Fewer than len(p) bytes come with the error
-	// that Splice would give.
+	// Append adds p, for a backend whose bytes arrive in messages, for the fake, and
+	// where there is no splice. Fewer than len(p) bytes come with the error that Splice
+	// would return.
 	Append(p []byte) (int, error)
 
-	// State is as Log's.
+	// State is the same as for a Log.
 	State() State
 
-	// Sync makes what was written safe from a crash of the machine.
+	// Sync makes all written bytes survive a crash of the machine.
 	Sync() error
 
-	// Seal says that no byte follows. Logs opened before and after see Closed.
+	// Seal ends the log: no byte follows. All its readers see Closed.
 	Seal() error
 }
 
-// Checker is a Writer that can look after its file: it notices a file that was
-// deleted or truncated while the job was silent, and mends it; an os-crash log it
-// syncs when that is due. Cheap; every few seconds is often enough, since Splice
-// looks as well.
+// Checker is a Writer that maintains its file while the job is silent. Check detects
+// and repairs a file that was deleted or truncated, and syncs an os-crash log that is
+// due. It is cheap. Splice checks too, so a call every few seconds is enough.
 type Checker interface{ Check() error }
 
-// StagingWriter is a Writer that may hold bytes between the pipe and the log: after it
-// was Blocked, in a pipe of its own. Who drains a pipe by counting adds them.
+// StagingWriter is a Writer that may hold bytes that have left the pipe and are not in
+// the log yet, such as after a *Blocked error. Held returns their number. A caller that
+// counts drained bytes adds them.
 type StagingWriter interface{ Held() int64 }
 
-// writer is a Writer. Its fields are guarded by body.turn.
+// writer is a Writer. writerMu guards its fields.
 type writer struct {
 	*sharedLog
-	order *order        // nil but for separate streams
-	times *arrivalTimes // of a merged one
+	order *order        // nil for a merged stream
+	times *arrivalTimes // nil for separate streams
 
-	elided  int64        // end of what Elide took out; it begins at plan.head()
-	punched int64        // how far the file system has freed it
-	pump    *pump        // splice does not work here
-	staging *stagingPipe // has bytes that the file did not take yet
+	elided  int64        // end of the elided range, which begins at plan.head()
+	punched int64        // end of its part that is freed
+	pump    *pump        // nil unless splice does not work
+	staging *stagingPipe // nil unless it has bytes for the file
 
-	mending   *fileRepair
-	mendAfter int64 // size at which a failed mending is tried again
+	mending   *fileRepair // nil unless a repair is running
+	mendAfter int64       // log size at which a failed repair is tried again
 
-	fenced    *fenceState // nil: no fence ends what is the log's
-	tailMoved int64       // bytes behind that which another log has got
-	synced    *synced     // nil: nothing was written that must be safe soon
+	fenced    *fenceState // nil if no fence ends the log
+	tailMoved int64       // bytes after the fence that another log has
+	synced    *synced     // nil until an os-crash log has bytes
 
-	keepHead      bool // nothing can be elided, whatever the plan says
-	probed        bool // that the file system can free what is punched
+	keepHead      bool // the file system cannot free bytes, so Elide acts as KeepHead
+	probed        bool // the file system can free bytes
 	quotaReported bool // ErrQuota was returned
-	noMemory      bool // memory failed: go to a file
-	noFile        bool // there will be no file
-	flows         bool // much comes at a time
-	terminal      bool // bytes come from one
+	noMemory      bool // memory failed: use a file
+	noFile        bool // the log can have no file
+	flows         bool // the job writes faster than the file takes it
+	terminal      bool // the source is a terminal
 }
 
-// synced is how safe an os-crash log is.
+// synced is the sync state of an os-crash log.
 type synced struct {
-	behind int64 // bytes that came since
-	at     time.Time
+	behind int64     // bytes that are not synced
+	at     time.Time // last sync
 }
 
-// A writer also implements the optional interfaces of a Writer.
+// A writer implements the optional interfaces of a Writer.
 var (
 	_ Checker       = (*writer)(nil)
 	_ StagingWriter = (*writer)(nil)
@@ -91,18 +92,18 @@ func newWriter(b *sharedLog, o *order) *writer {
 	return b.writer
 }
 
-// policy is the plan's, or KeepHead.
+// policy returns the policy of the plan, or the one that replaces it.
 func (w *writer) policy() Policy {
 	switch {
 	case w.keepHead:
 		return KeepHead
-	case w.noFile && w.plan.Policy != KeepHead: // its quota is ours, which ends nothing
+	case w.noFile && w.plan.Policy != KeepHead: // noFileQuota must not pause or stop a job
 		return Elide
 	}
 	return w.plan.Policy
 }
 
-// note says that n bytes arrived at off, for those who ask when.
+// note records that n bytes arrived at off.
 func (w *writer) note(off, n int64) {
 	switch {
 	case w.order != nil:
@@ -112,14 +113,13 @@ func (w *writer) note(off, n int64) {
 	}
 }
 
-// Splice moves up to most bytes from a pipe, or from the master of a terminal. Where
-// the kernel does not splice they go by read and write.
+// Splice uses read and write where the kernel does not splice.
 func (w *writer) Splice(from int, most int64) (int64, error) {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
 	n, err := w.fill(&pipeEnd{w: w, fd: from}, most)
 	if n > 0 {
-		err = nil // it comes again
+		err = nil // the next call returns it again
 	}
 	w.quotaReported = w.quotaReported || err == ErrQuota
 	return n, err
@@ -137,8 +137,8 @@ func (w *writer) Append(p []byte) (int, error) {
 	return int(n), err
 }
 
-// fill takes from src until it is empty, most bytes are taken, or something is
-// in the way.
+// fill takes bytes from src until src is empty, most bytes are taken, or an error stops
+// it.
 func (w *writer) fill(src source, most int64) (int64, error) {
 	if w.sealed {
 		return 0, ErrSealed
@@ -197,8 +197,8 @@ func (w *writer) step(src source, most int64) (n int64, more bool, err error) {
 	return 0, more, err
 }
 
-// refuse turns an error of the store into one of the source when that has
-// nothing to give: an end must be seen even on a full disk.
+// refuse returns the error of an empty source instead of a store's: the end of a pipe
+// must be visible even if the disk is full.
 func (w *writer) refuse(src source, err error) error {
 	if err == unix.EAGAIN || err == io.EOF {
 		return err
@@ -213,7 +213,7 @@ func (w *writer) refuse(src source, err error) error {
 	return &Blocked{Err: err}
 }
 
-// grew counts n bytes that are at the end of h now.
+// grew counts n bytes that were written at the end of h.
 func (w *writer) grew(h *handle, n int64) {
 	off := w.size
 	w.mu.Lock()
@@ -223,7 +223,7 @@ func (w *writer) grew(h *handle, n int64) {
 	}
 	w.size += n
 	if w.fenced != nil {
-		w.hidden += n // until it was looked at
+		w.hidden += n // until hide has searched them
 	}
 	if w.mem != nil {
 		w.memoryBytes += n
@@ -242,11 +242,11 @@ func (w *writer) grew(h *handle, n int64) {
 		w.synced.behind += n
 	}
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(dirRef{group: w.group}) // refused: the next step tries again, and tells
+		_ = w.moveOut(dirRef{group: w.group}) // the next step tries again and returns the error
 	}
 }
 
-// Seal says that no byte follows; a log is sealed even if an error is returned.
+// Seal seals the log even if it returns an error.
 func (w *writer) Seal() error {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
@@ -256,7 +256,7 @@ func (w *writer) Seal() error {
 	return w.seal()
 }
 
-// end seals a log, if its writer has not.
+// end seals a log that its writer has not sealed.
 func (b *sharedLog) end() error {
 	b.writerMu.Lock()
 	defer b.writerMu.Unlock()
@@ -266,11 +266,12 @@ func (b *sharedLog) end() error {
 	return b.writer.seal()
 }
 
-// seal is called with turn.
+// seal makes what is written durable as planned and ends the log. The caller holds
+// writerMu.
 func (w *writer) seal() error {
 	var err error
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(dirRef{group: w.group}) // it stays in memory: nothing is lost
+		_ = w.moveOut(dirRef{group: w.group}) // on failure the bytes stay in memory
 	}
 	if w.plan.Durability != Memory {
 		err = w.sync()
@@ -289,7 +290,7 @@ func (w *writer) seal() error {
 	return err
 }
 
-// Check looks after the file of a job that may be silent.
+// Check implements Checker.
 func (w *writer) Check() error {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
@@ -305,8 +306,7 @@ func (w *writer) Check() error {
 	return w.syncInTime()
 }
 
-// Sync makes what was written safe from a crash of the machine; what is in
-// memory becomes a file for it.
+// Sync moves bytes from memory into a file first.
 func (w *writer) Sync() error {
 	w.writerMu.Lock()
 	defer w.writerMu.Unlock()
@@ -336,7 +336,7 @@ func (w *writer) sync() error {
 	return nil
 }
 
-// syncInTime syncs an os-crash log that has waited long enough.
+// syncInTime syncs an os-crash log that is due.
 func (w *writer) syncInTime() error {
 	if w.synced == nil || w.synced.behind == 0 || w.synced.behind < syncEvery && time.Since(w.synced.at) < syncAfter {
 		return nil
@@ -346,15 +346,16 @@ func (w *writer) syncInTime() error {
 
 // source is where the bytes of one call come from.
 type source interface {
-	// poll says whether bytes wait, or none will come any more.
+	// poll reports whether bytes wait, or none will follow.
 	poll() (readable, ended bool, err error)
-	// move writes at most max bytes at off: EAGAIN when none wait, io.EOF at the end.
+	// move writes at most max bytes at off. It returns EAGAIN if none wait, io.EOF at
+	// the end.
 	move(to *handle, off, max int64) (int64, error)
-	// drop takes at most max bytes and keeps none.
+	// drop takes at most max bytes and discards them.
 	drop(max int64) (int64, error)
 }
 
-// piece is bytes in user memory.
+// piece is a source: bytes in user memory.
 type piece struct {
 	sys Sys
 	p   []byte
