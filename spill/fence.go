@@ -225,10 +225,10 @@ func (w *writer) giveTail(to *writer, from int64) error {
 	to.writerMu.Lock()
 	defer to.writerMu.Unlock()
 	return w.gaps.keep(from+w.tailMoved, w.size, func(a, b int64) error {
-		tail := &tail{sys: w.disk.sys, from: h, off: a, end: b}
-		for tail.off < tail.end {
-			n, err := to.fill(tail, tail.end-tail.off)
-			w.tailMoved = tail.off - from
+		src := &tailSource{sys: w.disk.sys, from: h, off: a, end: b}
+		for src.off < src.end {
+			n, err := to.fill(src, src.end-src.off)
+			w.tailMoved = src.off - from
 			switch err {
 			case ErrQuota, ErrPaused, ErrSealed, unix.EAGAIN: // to takes no more, or no bytes are left
 				return nil
@@ -270,16 +270,16 @@ func (w *writer) shorten(size int64) error {
 	return nil
 }
 
-// tail is a source: the range [off, end) of another log.
-type tail struct {
+// tailSource is a source: the range [off, end) of another log.
+type tailSource struct {
 	sys      Sys
 	from     *handle
 	off, end int64
 }
 
-func (s *tail) poll() (readable, ended bool, err error) { return s.off < s.end, false, nil }
+func (s *tailSource) poll() (readable, ended bool, err error) { return s.off < s.end, false, nil }
 
-func (s *tail) move(to *handle, off, most int64) (int64, error) {
+func (s *tailSource) move(to *handle, off, most int64) (int64, error) {
 	n := min(most, s.end-s.off, copyBuffer)
 	if err := s.sys.Seek(to.fd, off); err != nil {
 		return 0, err
@@ -296,7 +296,7 @@ func (s *tail) move(to *handle, off, most int64) (int64, error) {
 	return k, errUnless(k, err)
 }
 
-func (s *tail) byReading(to *handle, off, n int64) (int64, error) {
+func (s *tailSource) byReading(to *handle, off, n int64) (int64, error) {
 	buf := make([]byte, n)
 	got, err := s.sys.Pread(s.from.fd, buf, s.off)
 	if err != nil || got == 0 {
@@ -306,7 +306,7 @@ func (s *tail) byReading(to *handle, off, n int64) (int64, error) {
 	return int64(k), err
 }
 
-func (s *tail) drop(most int64) (int64, error) {
+func (s *tailSource) drop(most int64) (int64, error) {
 	n := min(most, s.end-s.off)
 	s.off += n
 	return n, nil

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -191,17 +190,13 @@ func (f *file) empty() bool {
 }
 
 const (
-	// An os-crash log is synced after syncEvery bytes or after the time syncAfter.
-	syncEvery = 1 << 20
-	syncAfter = time.Second
-
-	// mendStep bounds how much of a deleted file is copied at a time, so that the
+	// repairStep bounds how much of a deleted file is copied at a time, so that the
 	// repair for one job does not delay the output of others.
-	mendStep = 16 << 20
+	repairStep = 16 << 20
 
-	// mendAgain is how much a log grows before a failed repair is tried again. Check
+	// repairRetry is how much a log grows before a failed repair is tried again. Check
 	// tries at once.
-	mendAgain = 64 << 20
+	repairRetry = 64 << 20
 )
 
 // live returns the descriptor of the log's file. It detects and repairs a file that was
@@ -236,7 +231,7 @@ func (w *writer) live() (*handle, error) {
 	if st.Links == 0 {
 		w.disk.cache.pin(&f.slot, h)
 		w.flag(Unlinked)
-		if w.mend(f, h, mendStep) {
+		if w.repair(f, h, repairStep) {
 			h.free()
 			h, err = f.open()
 		}
@@ -290,21 +285,21 @@ type fileRepair struct {
 	done   int64 // bytes copied
 }
 
-// mend copies at most step more bytes and reports whether the copy is complete. After a
+// repair copies at most step more bytes and reports whether the copy is complete. After a
 // failure the log goes on in the deleted file, and a later call tries again.
-func (w *writer) mend(f *file, old *handle, step int64) bool {
-	if w.size < w.mendAfter {
+func (w *writer) repair(f *file, old *handle, step int64) bool {
+	if w.size < w.repairAfter {
 		return false
 	}
-	if w.mending == nil {
-		m, err := w.beginMend(f)
+	if w.repairing == nil {
+		m, err := w.beginRepair(f)
 		if err != nil {
-			w.mendAfter = w.size + mendAgain
+			w.repairAfter = w.size + repairRetry
 			return false
 		}
-		w.mending = m
+		w.repairing = m
 	}
-	m := w.mending
+	m := w.repairing
 	to := min(w.size, m.done+step)
 	err := w.copyTo(m.h, old, m.done, to)
 	if err == nil {
@@ -314,7 +309,7 @@ func (w *writer) mend(f *file, old *handle, step int64) bool {
 		}
 		err = w.replace(f, m)
 	}
-	w.endMend(err)
+	w.endRepair(err)
 	return err == nil
 }
 
@@ -332,7 +327,7 @@ func (w *writer) replace(f *file, m *fileRepair) error {
 	return nil
 }
 
-func (w *writer) beginMend(f *file) (*fileRepair, error) {
+func (w *writer) beginRepair(f *file) (*fileRepair, error) {
 	p, name := f.where()
 	dir, err := w.disk.openDir(p, true)
 	if err != nil {
@@ -346,33 +341,33 @@ func (w *writer) beginMend(f *file) (*fileRepair, error) {
 	return &fileRepair{dir: dir, h: h, name: name + newSuffix}, nil
 }
 
-func (w *writer) endMend(err error) {
-	m := w.mending
+func (w *writer) endRepair(err error) {
+	m := w.repairing
 	if m == nil {
 		return
 	}
-	w.mending = nil
-	w.mendAfter = 0
+	w.repairing = nil
+	w.repairAfter = 0
 	if err != nil {
 		_ = w.disk.sys.Unlink(m.dir.fd, m.name)
-		w.mendAfter = w.size + mendAgain
+		w.repairAfter = w.size + repairRetry
 	}
 	m.h.free()
 	m.dir.free()
 }
 
-// mendAtEnd finishes the repair of a log that seals, if little is left to copy.
+// repairAtEnd finishes the repair of a log that seals, if little is left to copy.
 // Otherwise the log is read from the descriptor as long as the store has it.
-func (w *writer) mendAtEnd() {
+func (w *writer) repairAtEnd() {
 	if w.file != nil && !w.removed {
-		for range mendAgain / mendStep {
+		for range repairRetry / repairStep {
 			if h, err := w.live(); err == nil {
 				h.free()
 			}
-			if w.mending == nil {
+			if w.repairing == nil {
 				break
 			}
 		}
 	}
-	w.endMend(errGone)
+	w.endRepair(errGone)
 }

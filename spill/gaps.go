@@ -185,7 +185,7 @@ func (b *sharedLog) isMarked() bool {
 	return slices.Equal(b.gaps, b.marked)
 }
 
-// markAt is mark for a file that is, or will be, at a place.
+// markAt records the gaps for a file that is, or will be, at a place.
 func (b *sharedLog) markAt(of dirRef, name string, open bool) error {
 	p, name, ok := b.markPlace(of, name)
 	if !ok || b.removed {

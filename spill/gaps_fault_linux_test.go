@@ -22,7 +22,7 @@ func (f *torn) Pwrite(fd int, p []byte, off int64) (int, error) {
 	if err != nil {
 		p = p[:len(p)/2]
 	}
-	n, werr := f.kernel.Pwrite(fd, p, off)
+	n, werr := f.kernelSys.Pwrite(fd, p, off)
 	if err != nil {
 		return 0, err
 	}

@@ -319,17 +319,17 @@ func (b *sharedLog) reader() *reader {
 	b.mu.Lock()
 	b.users++
 	b.mu.Unlock()
-	return &reader{body: b}
+	return &reader{log: b}
 }
 
 // reader is a Log.
 type reader struct {
-	body *sharedLog
+	log  *sharedLog
 	mu   sync.RWMutex
 	shut bool
 }
 
-func (r *reader) State() State { return r.body.State() }
+func (r *reader) State() State { return r.log.State() }
 
 // ReadAt keeps the log in use until it returns, and Close waits for that.
 func (r *reader) ReadAt(p []byte, off int64) (int, error) {
@@ -338,7 +338,7 @@ func (r *reader) ReadAt(p []byte, off int64) (int, error) {
 	if r.shut {
 		return 0, ErrClosed
 	}
-	return r.body.readAt(p, off)
+	return r.log.readAt(p, off)
 }
 
 // Close ends the use of the log. A second call does nothing.
@@ -347,7 +347,7 @@ func (r *reader) Close() error {
 	defer r.mu.Unlock()
 	if !r.shut {
 		r.shut = true
-		r.body.leave()
+		r.log.leave()
 	}
 	return nil
 }

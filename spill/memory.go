@@ -22,7 +22,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 		return w.mem.hold(), min(room, w.inline()-w.kept()+1), nil // one byte more makes it outgrow
 	}
 	if w.mem != nil {
-		if err := w.moveOut(dirRef{group: w.group}); err != nil {
+		if err := w.spillTo(dirRef{group: w.group}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -38,7 +38,7 @@ func (w *writer) target(src source, room int64) (*handle, int64, error) {
 	if err := waits(src); err != nil {
 		return nil, 0, err // without a byte no file is made
 	}
-	if err := w.moveOut(dirRef{group: w.group}); err != nil {
+	if err := w.spillTo(dirRef{group: w.group}); err != nil {
 		return nil, 0, err
 	}
 	h, err := w.live()
@@ -61,9 +61,9 @@ func (d *Disk) admits() bool {
 	return d.memfds.Load() < int64(limits.Memfds) && d.memory.Load() < limits.Memory
 }
 
-// moveOut spills the log: it makes a file with all its bytes. Offsets and readers stay;
+// spillTo spills the log: it makes a file with all its bytes. Offsets and readers stay;
 // the next read finds the file. An error changes nothing.
-func (b *sharedLog) moveOut(p dirRef) error {
+func (b *sharedLog) spillTo(p dirRef) error {
 	if err := b.markAt(p, fileName(b.id, b.stream), false); err != nil {
 		return &Blocked{Err: err}
 	}
@@ -214,8 +214,8 @@ func copySlowly(sys Sys, dst, src int, from, to int64) error {
 	return nil
 }
 
-// memoryTarget is target for a log that can have no file. Without memory it returns
-// false, and the log keeps nothing more.
+// memoryTarget returns the target of a log that can have no file. Without memory it
+// returns false, and the log keeps nothing more.
 func (w *writer) memoryTarget(room int64) (*handle, int64, bool) {
 	if w.mem != nil {
 		return w.mem.hold(), room, true
@@ -252,13 +252,13 @@ const maxSpares = 4
 // sparePool holds memory files that were made for a first byte which did not arrive,
 // empty staging pipes, and /dev/null for bytes that are dropped.
 type sparePool struct {
-	sys    Sys
-	mu     sync.Mutex
-	free   []*handle
-	hole   *handle // /dev/null; nil until it is needed
-	holds  []*stagingPipe
-	made   int // staging pipes, including those in use
-	closed bool
+	sys     Sys
+	mu      sync.Mutex
+	free    []*handle
+	hole    *handle // /dev/null; nil until it is needed
+	staging []*stagingPipe
+	made    int // staging pipes, including those in use
+	closed  bool
 }
 
 // take returns an empty memory file.
@@ -312,25 +312,25 @@ func (s *sparePool) close() {
 	if s.hole != nil {
 		s.hole.free()
 	}
-	for _, h := range s.holds {
+	for _, h := range s.staging {
 		h.close(s.sys)
 	}
-	s.free, s.hole, s.holds, s.closed = nil, nil, nil, true
+	s.free, s.hole, s.staging, s.closed = nil, nil, nil, true
 }
 
-// takeHold returns an empty staging pipe, or nil if most of them exist.
-func (s *sparePool) takeHold(most int) *stagingPipe {
+// takeStaging returns an empty staging pipe, or nil if most of them exist.
+func (s *sparePool) takeStaging(most int) *stagingPipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.holds); n > 0 {
-		h := s.holds[n-1]
-		s.holds = s.holds[:n-1]
+	if n := len(s.staging); n > 0 {
+		h := s.staging[n-1]
+		s.staging = s.staging[:n-1]
 		return h
 	}
 	if s.made >= most || s.closed {
 		return nil
 	}
-	r, w, err := s.sys.Pipe(holdSize)
+	r, w, err := s.sys.Pipe(stagingSize)
 	if err != nil {
 		return nil
 	}
@@ -338,15 +338,15 @@ func (s *sparePool) takeHold(most int) *stagingPipe {
 	return &stagingPipe{r: r, w: w}
 }
 
-func (s *sparePool) giveHold(h *stagingPipe) {
+func (s *sparePool) giveStaging(h *stagingPipe) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.made > maxHolds { // terminals may have more than maxHolds
+	if s.closed || s.made > maxStaging { // terminals may have more than maxStaging
 		h.close(s.sys)
 		s.made--
 		return
 	}
-	s.holds = append(s.holds, h)
+	s.staging = append(s.staging, h)
 }
 
 // lost counts a staging pipe that was closed with bytes in it.

@@ -251,7 +251,7 @@ func stat(t interface{ Fatal(...any) }, path string) Stat {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	st, err := kernel{}.Stat(fd)
+	st, err := kernelSys{}.Stat(fd)
 	if err != nil {
 		t.Fatal(err)
 	}

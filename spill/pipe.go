@@ -27,7 +27,7 @@ func (s *pipeEnd) move(to *handle, off, most int64) (int64, error) {
 		return s.fromTerminal(to, off, most)
 	}
 	if s.w.staging != nil || s.w.flows {
-		if n, err := s.through(to, off, most); err != errNoHold {
+		if n, err := s.through(to, off, most); err != errNoStaging {
 			return n, err
 		}
 	}
@@ -51,7 +51,7 @@ func (s *pipeEnd) drop(most int64) (int64, error) {
 	defer null.free()
 	if s.w.staging != nil {
 		n, err := s.w.empty(null, -1, most)
-		s.w.letGo()
+		s.w.giveBack()
 		return n, err
 	}
 	if s.w.pump == nil {
@@ -152,13 +152,13 @@ func (w *writer) pending() int64 {
 }
 
 const (
-	// holdSize is the capacity of a staging pipe: that of a job's pipe in the engine.
+	// stagingSize is the capacity of a staging pipe: that of a job's pipe in the engine.
 	// With 64 KiB a flood takes half as long again.
-	holdSize = 1 << 20
+	stagingSize = 1 << 20
 
-	// maxHolds bounds the staging pipes of jobs on pipes. More are never busy at once
+	// maxStaging bounds the staging pipes of jobs on pipes. More are never busy at once
 	// where the disk is the bottleneck. A writer without one splices directly.
-	maxHolds = 8
+	maxStaging = 8
 
 	// flowing is the number of bytes in one splice that shows a job writes faster than
 	// the file takes them.
@@ -180,18 +180,18 @@ func (h *stagingPipe) close(sys Sys) {
 	sys.Close(h.w)
 }
 
-// errNoHold reports that no staging pipe is available.
-const errNoHold = unix.ENOSYS
+// errNoStaging reports that no staging pipe is available.
+const errNoStaging = unix.ENOSYS
 
 // through moves bytes through a staging pipe.
 func (s *pipeEnd) through(to *handle, off, most int64) (int64, error) {
 	w := s.w
 	if w.staging == nil {
-		if w.staging = w.disk.spare.takeHold(maxHolds); w.staging == nil {
-			return 0, errNoHold
+		if w.staging = w.disk.spare.takeStaging(maxStaging); w.staging == nil {
+			return 0, errNoStaging
 		}
 	}
-	defer w.letGo()
+	defer w.giveBack()
 	moved := int64(0)
 	for moved < most {
 		asked := most - moved
@@ -232,10 +232,10 @@ func (w *writer) empty(to *handle, off, most int64) (int64, error) {
 	return n, err
 }
 
-// letGo returns an empty staging pipe to the pool.
-func (w *writer) letGo() {
+// giveBack returns an empty staging pipe to the pool.
+func (w *writer) giveBack() {
 	if w.staging != nil && w.staging.bytes == 0 {
-		w.disk.spare.giveHold(w.staging)
+		w.disk.spare.giveStaging(w.staging)
 		w.staging = nil
 	}
 }
@@ -283,9 +283,9 @@ const (
 	terminalStep = 16 << 10
 	// terminalDry is the size of a splice after which a terminal is taken as empty.
 	terminalDry = 2 << 10
-	// anyNumber leaves the staging pipes of terminals unbounded. Only writers that move
+	// unlimited leaves the staging pipes of terminals unbounded. Only writers that move
 	// bytes, or that a full disk blocks, have one.
-	anyNumber = 1 << 30
+	unlimited = 1 << 30
 )
 
 // fromTerminal moves bytes out of a terminal. If the kernel cannot splice it, or has no
@@ -293,20 +293,20 @@ const (
 func (s *pipeEnd) fromTerminal(to *handle, off, most int64) (int64, error) {
 	w := s.w
 	if w.staging == nil {
-		if w.staging = w.disk.spare.takeHold(anyNumber); w.staging == nil {
+		if w.staging = w.disk.spare.takeStaging(unlimited); w.staging == nil {
 			return s.byReading(to, off, most)
 		}
 	}
-	defer w.letGo()
+	defer w.giveBack()
 	if err := s.gather(min(most, terminalGather)); err == errNoSplice {
-		w.letGo()
+		w.giveBack()
 		return s.byReading(to, off, most)
 	} else if err != nil {
 		return 0, err
 	}
 	n, err := w.empty(to, off, most)
 	if n == 0 && err == errNoSplice { // the file cannot be spliced to
-		if err := w.unhold(); err != nil {
+		if err := w.unstage(); err != nil {
 			return 0, err
 		}
 		return w.pump.move(s.fd, to.fd, off, most)
@@ -339,8 +339,8 @@ func (s *pipeEnd) byReading(to *handle, off, most int64) (int64, error) {
 	return s.w.pump.move(s.fd, to.fd, off, most)
 }
 
-// unhold moves the staged bytes into the memory of this process.
-func (w *writer) unhold() error {
+// unstage moves the staged bytes into the memory of this process.
+func (w *writer) unstage() error {
 	p := &pump{sys: w.disk.sys, buf: make([]byte, copyBuffer)}
 	w.pump = p
 	for w.staging.bytes > 0 {

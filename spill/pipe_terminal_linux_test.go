@@ -138,7 +138,7 @@ func TestFaultATerminalOnAFullDisk(t *testing.T) {
 // More terminals than there are holding pipes have one each, for as long as a full
 // disk keeps their bytes; then no more are left than there may be.
 func TestFaultManyTerminalsOnAFullDisk(t *testing.T) {
-	const many = maxHolds + 5
+	const many = maxStaging + 5
 	var f faulty
 	d := newDisk(t, func(o *Options) { o.Sys = &f })
 	var writers []*writer
@@ -175,7 +175,7 @@ func TestFaultManyTerminalsOnAFullDisk(t *testing.T) {
 			t.Errorf("%d: %q", i, got)
 		}
 	}
-	if d.spare.made != maxHolds {
+	if d.spare.made != maxStaging {
 		t.Errorf("%d holding pipes are left", d.spare.made)
 	}
 }

@@ -47,7 +47,7 @@ func (d *Disk) Recover() error {
 
 // leftoverLog is a log of a dead store.
 type leftoverLog struct {
-	body    *sharedLog
+	log     *sharedLog
 	changed time.Time // last modification
 }
 
@@ -57,23 +57,23 @@ func (d *Disk) enroll(found []leftoverLog) []*job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range found {
-		if l.body.stream == orderStream {
+		if l.log.stream == orderStream {
 			continue
 		}
-		j := d.jobs[l.body.id]
+		j := d.jobs[l.log.id]
 		if j == nil {
-			j = &job{id: l.body.id}
+			j = &job{id: l.log.id}
 			d.jobs[j.id] = j
 		} else {
 			d.unfinish(j)
 		}
-		l.body.job = j
-		j.logs[l.body.stream] = l.body
+		l.log.job = j
+		j.logs[l.log.stream] = l.log
 		d.retain(j)
 	}
 	for _, l := range found {
-		if l.body.stream == orderStream {
-			d.enrollOrder(l.body)
+		if l.log.stream == orderStream {
+			d.enrollOrder(l.log)
 		}
 	}
 	return d.excess()
@@ -163,7 +163,7 @@ func (d *Disk) recoverLog(h *handle, p dirRef, plan Plan, name, id string, strea
 	}
 	b.gaps = d.holes(h, st.Size, slices.Clone(b.marked))
 	f.rest()
-	return leftoverLog{body: b, changed: st.Changed}, nil
+	return leftoverLog{log: b, changed: st.Changed}, nil
 }
 
 // maxHoles bounds the holes of one file that are examined.

@@ -55,7 +55,7 @@ func (d *Disk) weigh(j *job) {
 	d.sealed -= j.memory
 	d.stored -= j.stored
 	j.memory, j.stored = 0, 0
-	for _, b := range j.bodies() {
+	for _, b := range j.allLogs() {
 		memory, stored := b.weight()
 		j.memory += memory
 		j.stored += stored
@@ -85,8 +85,8 @@ func (d *Disk) excess() []*job {
 	return out
 }
 
-// bodies returns the logs of a job and its order index.
-func (j *job) bodies() []*sharedLog {
+// allLogs returns the logs of a job and its order index.
+func (j *job) allLogs() []*sharedLog {
 	var out []*sharedLog
 	for _, b := range j.logs {
 		if b != nil {
@@ -143,10 +143,10 @@ func (d *Disk) Persist(id string, above int64) error {
 		d.mu.Unlock()
 		return ErrNotFound
 	}
-	bodies, order := j.bodies(), j.order
+	allLogs, order := j.allLogs(), j.order
 	d.mu.Unlock()
 	large := false
-	for _, b := range bodies {
+	for _, b := range allLogs {
 		if b.stream != orderStream {
 			st := b.State()
 			large = large || st.Size > above || len(st.Gaps) > 0
@@ -159,7 +159,7 @@ func (d *Disk) Persist(id string, above int64) error {
 		return nil
 	}
 	var errs []error
-	for _, b := range bodies {
+	for _, b := range allLogs {
 		if b.stream != orderStream {
 			errs = append(errs, b.toFile())
 		}
@@ -188,7 +188,7 @@ func (b *sharedLog) toFile() error {
 	if b.removed || b.mem == nil {
 		return nil
 	}
-	err := b.moveOut(dirRef{group: b.group})
+	err := b.spillTo(dirRef{group: b.group})
 	if err == nil {
 		b.file.rest()
 	}
@@ -205,7 +205,7 @@ func (b *sharedLog) keep() (string, error) {
 	case b.file != nil:
 		err = b.file.keep(b)
 	default:
-		err = b.moveOut(dirRef{kept: true})
+		err = b.spillTo(dirRef{kept: true})
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot keep the output: %w", err)

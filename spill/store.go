@@ -145,7 +145,7 @@ func OpenStore(o Options) (*Disk, error) {
 	}
 	d := &Disk{sys: o.Sys, dead: o.Dead, isGone: o.Gone, jobs: make(map[string]*job)}
 	if d.sys == nil {
-		d.sys = kernel{}
+		d.sys = kernelSys{}
 	}
 	d.most = share()
 	limits := o.Limits.orDefault().within(d.most)
@@ -315,7 +315,7 @@ func (d *Disk) Close() error {
 	var errs []error
 	for _, j := range jobs {
 		errs = append(errs, j.remove())
-		for _, b := range j.bodies() {
+		for _, b := range j.allLogs() {
 			_ = b.end() // the log is removed: its sync may fail
 		}
 	}
@@ -359,7 +359,7 @@ func (d *Disk) Export(id string, stream uint8) (*os.File, State, error) {
 		return nil, State{}, err
 	}
 	defer log.Close()
-	b := log.(*reader).body
+	b := log.(*reader).log
 	h, f, err := b.acquire()
 	if err != nil || h == nil {
 		return nil, b.State(), err

@@ -66,24 +66,21 @@ type Stat struct {
 	Changed      time.Time // modification time
 }
 
-// kernel is the Sys of the operating system.
-type kernel struct{}
-
-func (kernel) Open(dir int, name string, flags int, mode uint32) (int, error) {
+func (kernelSys) Open(dir int, name string, flags int, mode uint32) (int, error) {
 	return again(func() (int, error) {
 		return unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	})
 }
 
-func (kernel) Mkdir(dir int, name string, mode uint32) error { return unix.Mkdirat(dir, name, mode) }
+func (kernelSys) Mkdir(dir int, name string, mode uint32) error { return unix.Mkdirat(dir, name, mode) }
 
-func (kernel) Unlink(dir int, name string) error { return unix.Unlinkat(dir, name, 0) }
+func (kernelSys) Unlink(dir int, name string) error { return unix.Unlinkat(dir, name, 0) }
 
-func (kernel) Rename(fromDir int, from string, toDir int, to string) error {
+func (kernelSys) Rename(fromDir int, from string, toDir int, to string) error {
 	return unix.Renameat(fromDir, from, toDir, to)
 }
 
-func (kernel) Stat(fd int) (Stat, error) {
+func (kernelSys) Stat(fd int) (Stat, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return Stat{}, err
@@ -98,19 +95,19 @@ func (kernel) Stat(fd int) (Stat, error) {
 	}, nil
 }
 
-func (kernel) Pread(fd int, p []byte, off int64) (int, error) {
+func (kernelSys) Pread(fd int, p []byte, off int64) (int, error) {
 	return again(func() (int, error) { return unix.Pread(fd, p, off) })
 }
 
-func (kernel) Pwrite(fd int, p []byte, off int64) (int, error) {
+func (kernelSys) Pwrite(fd int, p []byte, off int64) (int, error) {
 	return again(func() (int, error) { return unix.Pwrite(fd, p, off) })
 }
 
-func (kernel) Read(fd int, p []byte) (int, error) {
+func (kernelSys) Read(fd int, p []byte) (int, error) {
 	return again(func() (int, error) { return unix.Read(fd, p) })
 }
 
-func (kernel) Poll(fd int) (readable, ended bool, err error) {
+func (kernelSys) Poll(fd int) (readable, ended bool, err error) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	_, err = again(func() (int, error) { return unix.Poll(fds, 0) })
 	readable = fds[0].Revents&unix.POLLIN != 0
@@ -118,22 +115,22 @@ func (kernel) Poll(fd int) (readable, ended bool, err error) {
 	return readable, ended, err
 }
 
-func (kernel) Seek(fd int, off int64) error {
+func (kernelSys) Seek(fd int, off int64) error {
 	_, err := unix.Seek(fd, off, 0)
 	return err
 }
 
-func (kernel) Truncate(fd int, size int64) error {
+func (kernelSys) Truncate(fd int, size int64) error {
 	_, err := again(func() (int, error) { return 0, unix.Ftruncate(fd, size) })
 	return err
 }
 
-func (kernel) Lock(fd int) error {
+func (kernelSys) Lock(fd int) error {
 	_, err := again(func() (int, error) { return 0, unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 	return err
 }
 
-func (kernel) Close(fd int) error { return unix.Close(fd) }
+func (kernelSys) Close(fd int) error { return unix.Close(fd) }
 
 // again repeats a call that a signal interrupted.
 func again[N int | int64](call func() (N, error)) (N, error) {

@@ -6,9 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// kernelSys is the Sys of Linux.
+type kernelSys struct{}
+
 // Memfd creates a file that can never become executable. Kernels before 6.3 do not know
 // that flag.
-func (kernel) Memfd(name string) (int, error) {
+func (kernelSys) Memfd(name string) (int, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL {
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC)
@@ -16,7 +19,7 @@ func (kernel) Memfd(name string) (int, error) {
 	return fd, err
 }
 
-func (kernel) Splice(from, to int, off, max int64) (int64, error) {
+func (kernelSys) Splice(from, to int, off, max int64) (int64, error) {
 	at := &off
 	if off < 0 {
 		at = nil
@@ -27,7 +30,7 @@ func (kernel) Splice(from, to int, off, max int64) (int64, error) {
 	})
 }
 
-func (kernel) Pipe(size int) (r, w int, err error) {
+func (kernelSys) Pipe(size int) (r, w int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return -1, -1, err
@@ -36,31 +39,31 @@ func (kernel) Pipe(size int) (r, w int, err error) {
 	return p[0], p[1], nil
 }
 
-func (kernel) Sendfile(to, from int, off, n int64) (int64, error) {
+func (kernelSys) Sendfile(to, from int, off, n int64) (int64, error) {
 	return again(func() (int64, error) {
 		k, err := unix.Sendfile(to, from, &off, int(n))
 		return int64(k), err
 	})
 }
 
-func (kernel) Punch(fd int, off, n int64) error {
+func (kernelSys) Punch(fd int, off, n int64) error {
 	_, err := again(func() (int, error) {
 		return 0, unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
 	return err
 }
 
-func (kernel) Sync(fd int) error {
+func (kernelSys) Sync(fd int) error {
 	_, err := again(func() (int, error) { return 0, unix.Fdatasync(fd) })
 	return err
 }
 
-func (kernel) IsPipe(fd int) bool {
+func (kernelSys) IsPipe(fd int) bool {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
 	return err == nil
 }
 
-func (kernel) Reopen(fd int) (int, error) {
+func (kernelSys) Reopen(fd int) (int, error) {
 	return again(func() (int, error) {
 		return unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	})
@@ -72,7 +75,7 @@ const (
 	seekHole = 4
 )
 
-func (kernel) Hole(fd int, off, size int64) (from, to int64, err error) {
+func (kernelSys) Hole(fd int, off, size int64) (from, to int64, err error) {
 	from, err = unix.Seek(fd, off, seekHole)
 	if err != nil || from >= size {
 		return size, size, err

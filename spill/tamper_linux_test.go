@@ -91,7 +91,7 @@ func replaceFile(t *testing.T, path string) {
 func TestFaultDeletedLogIsCopiedInSteps(t *testing.T) {
 	var f faulty
 	d := newDisk(t, func(o *Options) { o.Sys = &f })
-	const size = 3*mendStep + 1000
+	const size = 3*repairStep + 1000
 	w, path := outgrown(t, d, "j1", 100_000)
 	all := bytes.Repeat(text(1<<20), size>>20+4)
 	_, err := w.Append(all[100_000:size])
@@ -105,13 +105,13 @@ func TestFaultDeletedLogIsCopiedInSteps(t *testing.T) {
 	})
 	p := newPipe(t)
 	push(t, w, p, all[size:size+1000])
-	if w.mending != nil || w.mendAfter == 0 {
+	if w.repairing != nil || w.repairAfter == 0 {
 		t.Fatal("a copy that fails is not put off")
 	}
 	f.set(nil)
 	must(t, w.Check())
 	steps := 0
-	for n := size + 1000; w.mending != nil; n += 1000 {
+	for n := size + 1000; w.repairing != nil; n += 1000 {
 		push(t, w, p, all[n:n+1000])
 		steps++
 	}

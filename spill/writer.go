@@ -57,8 +57,8 @@ type writer struct {
 	pump    *pump        // nil unless splice does not work
 	staging *stagingPipe // nil unless it has bytes for the file
 
-	mending   *fileRepair // nil unless a repair is running
-	mendAfter int64       // log size at which a failed repair is tried again
+	repairing   *fileRepair // nil unless a repair is running
+	repairAfter int64       // log size at which a failed repair is tried again
 
 	fenced    *fenceState // nil if no fence ends the log
 	tailMoved int64       // bytes after the fence that another log has
@@ -73,10 +73,16 @@ type writer struct {
 	terminal      bool // the source is a terminal
 }
 
+// An os-crash log is synced after syncEvery bytes or after the time syncAfter.
+const (
+	syncEvery = 1 << 20
+	syncAfter = time.Second
+)
+
 // synced is the sync state of an os-crash log.
 type synced struct {
-	behind int64     // bytes that are not synced
-	at     time.Time // last sync
+	unsynced int64     // bytes that are not synced
+	at       time.Time // last sync
 }
 
 // A writer implements the optional interfaces of a Writer.
@@ -132,7 +138,7 @@ func (w *writer) Append(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	n, err := w.fill(&piece{sys: w.disk.sys, p: p}, int64(len(p)))
+	n, err := w.fill(&memorySource{sys: w.disk.sys, p: p}, int64(len(p)))
 	w.quotaReported = w.quotaReported || err == ErrQuota
 	return int(n), err
 }
@@ -239,10 +245,10 @@ func (w *writer) grew(h *handle, n int64) {
 		if w.synced == nil {
 			w.synced = &synced{}
 		}
-		w.synced.behind += n
+		w.synced.unsynced += n
 	}
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(dirRef{group: w.group}) // the next step tries again and returns the error
+		_ = w.spillTo(dirRef{group: w.group}) // the next step tries again and returns the error
 	}
 }
 
@@ -271,13 +277,13 @@ func (b *sharedLog) end() error {
 func (w *writer) seal() error {
 	var err error
 	if w.mem != nil && w.outgrown() {
-		_ = w.moveOut(dirRef{group: w.group}) // on failure the bytes stay in memory
+		_ = w.spillTo(dirRef{group: w.group}) // on failure the bytes stay in memory
 	}
 	if w.plan.Durability != Memory {
 		err = w.sync()
 	}
 	w.flushStaged()
-	w.mendAtEnd()
+	w.repairAtEnd()
 	w.mu.Lock()
 	w.sealed = true
 	w.unveil()
@@ -297,7 +303,7 @@ func (w *writer) Check() error {
 	if w.file == nil || w.sealed {
 		return nil
 	}
-	w.mendAfter = 0
+	w.repairAfter = 0
 	h, err := w.live()
 	if err != nil {
 		return err
@@ -315,7 +321,7 @@ func (w *writer) Sync() error {
 
 func (w *writer) sync() error {
 	if w.mem != nil && !w.noFile {
-		if err := w.moveOut(dirRef{group: w.group}); err != nil {
+		if err := w.spillTo(dirRef{group: w.group}); err != nil {
 			return err
 		}
 	}
@@ -338,7 +344,7 @@ func (w *writer) sync() error {
 
 // syncInTime syncs an os-crash log that is due.
 func (w *writer) syncInTime() error {
-	if w.synced == nil || w.synced.behind == 0 || w.synced.behind < syncEvery && time.Since(w.synced.at) < syncAfter {
+	if w.synced == nil || w.synced.unsynced == 0 || w.synced.unsynced < syncEvery && time.Since(w.synced.at) < syncAfter {
 		return nil
 	}
 	return w.sync()
@@ -355,15 +361,15 @@ type source interface {
 	drop(max int64) (int64, error)
 }
 
-// piece is a source: bytes in user memory.
-type piece struct {
+// memorySource is a source: bytes in user memory.
+type memorySource struct {
 	sys Sys
 	p   []byte
 }
 
-func (s *piece) poll() (readable, ended bool, err error) { return len(s.p) > 0, false, nil }
+func (s *memorySource) poll() (readable, ended bool, err error) { return len(s.p) > 0, false, nil }
 
-func (s *piece) move(to *handle, off, most int64) (int64, error) {
+func (s *memorySource) move(to *handle, off, most int64) (int64, error) {
 	n, err := s.sys.Pwrite(to.fd, s.p[:min(most, int64(len(s.p)))], off)
 	n = max(n, 0)
 	s.p = s.p[n:]
@@ -375,7 +381,7 @@ func (s *piece) move(to *handle, off, most int64) (int64, error) {
 	return int64(n), err
 }
 
-func (s *piece) drop(most int64) (int64, error) {
+func (s *memorySource) drop(most int64) (int64, error) {
 	n := min(most, int64(len(s.p)))
 	s.p = s.p[n:]
 	return n, nil
