@@ -9,39 +9,38 @@ import (
 )
 
 const (
-	// MaxString is how much an OSC, APC, PM or SOS swallows before it is taken for
-	// an accident: binary output must not hide what follows it.
+	// MaxString bounds the bytes of an OSC, APC, PM or SOS. A longer one is taken for
+	// an accident, so that binary output does not hide what follows.
 	MaxString = 8 << 10
 
-	// maxDCS is the same for pictures.
+	// maxDCS is the same bound for a DCS, which may be a picture.
 	maxDCS = 1 << 20
 
-	// maxSGR is the longest colour sequence that is left in.
+	// maxSGR is the length of the longest colour sequence that stays.
 	maxSGR = 64
 )
 
-// resetSGR ends whatever colour a text that is cut would leave behind.
+// resetSGR ends the colour that a cut text would leave active.
 const resetSGR = "\x1b[0m"
 
-// Cleaner takes out of a stream of bytes what only a terminal understands:
-// escape sequences and control characters. What stays is printable text, tabs
-// and newlines; CR and CRLF become newlines, bidirectional controls are spelled
-// out, bytes that are no UTF-8 become U+FFFD. It keeps its state from one piece
-// to the next. The zero Cleaner is ready.
+// Cleaner removes from a stream of bytes what only a terminal understands: escape
+// sequences and control characters. Printable text, tabs and newlines stay. CR and CRLF
+// become newlines, bidirectional controls are spelled out, and invalid UTF-8 becomes
+// U+FFFD. It keeps its state between calls. The zero Cleaner is ready.
 //
-// A CR that no LF follows is a newline, too: what a progress bar wrote over
-// itself is a line for each of its states, and nothing is lost. What is seen of it in
-// the end is for a screen to tell.
+// A CR without LF becomes a newline too. A progress bar that overwrites itself
+// gives one line for each state, and no output is lost. The screen shows its last
+// state.
 type Cleaner struct {
-	Colours bool // leave SGR in
+	Colours bool // keep SGR
 
 	state  parser.State
-	seq    []byte // the sequence so far, if it may be SGR
-	inside int    // bytes of a string so far
-	part   []byte // of a rune that is not whole
-	cr     bool   // a CR was seen, its newline not yet written
-	held   int    // bytes behind the last of which all is known
-	styled bool
+	seq    []byte // the current sequence, if it may be SGR
+	inside int    // length of the current string in bytes
+	part   []byte // beginning of an incomplete rune
+	cr     bool   // set after a CR whose newline is not written
+	held   int    // bytes at the end whose meaning depends on what follows
+	styled bool   // an SGR is active
 }
 
 // Append adds the clean text of p to dst.
@@ -60,7 +59,7 @@ func (c *Cleaner) Append(dst, p []byte) []byte {
 	return dst
 }
 
-// next adds what the first bytes of p are, and says how many.
+// next adds the text of the first bytes of p and returns how many it used.
 func (c *Cleaner) next(dst, p []byte) ([]byte, int) {
 	if c.state != parser.GroundState {
 		return c.escape(dst, p[0])
@@ -83,11 +82,11 @@ func (c *Cleaner) took(n int) {
 	}
 }
 
-// Held is how many of the last bytes cannot be told without what follows them: a
-// CR, a part of a rune, or a sequence that has not ended.
+// Held returns how many of the last bytes depend on what follows: a CR, a part of a
+// rune, or a sequence without its end.
 func (c *Cleaner) Held() int { return c.held }
 
-// End adds what was held back, when no byte follows.
+// End adds the text of the held bytes, after the last byte of the stream.
 func (c *Cleaner) End(dst []byte) []byte {
 	for range c.part {
 		dst = utf8.AppendRune(c.newline(dst), utf8.RuneError)
@@ -101,28 +100,28 @@ func (c *Cleaner) End(dst []byte) []byte {
 	return dst
 }
 
-// Begin brings a Cleaner into the state in which the bytes before a part of a stream
-// leave a terminal, and is how many of the first bytes of the part are the rest of a
-// character that begins in them. MaxString of them tell it, but of a picture.
+// Begin sets the state that the bytes before a part of a stream leave in a terminal. It
+// returns how many bytes at the beginning of part belong to a character that begins in
+// before. The last MaxString bytes are enough, except within a picture.
 func (c *Cleaner) Begin(before, part []byte) int {
 	at := max(0, len(before)-maxPartial)
 	if i := bytes.LastIndexByte(before, 0x1b); i >= 0 {
-		at = min(at, i) // no sequence goes on behind another
+		at = min(at, i) // an ESC ends the sequence before it
 	}
 	c.Append(nil, before[at:])
 	c.resume()
 	return wholeFrom(before, part)
 }
 
-// resume forgets what was held back: it is not part of what is shown.
+// resume forgets the held bytes, which are not part of the view.
 func (c *Cleaner) resume() { c.part, c.cr, c.held, c.styled = nil, false, 0, false }
 
-// complete goes on with a rune that the last piece began.
+// complete finishes a rune that began in the last call.
 func (c *Cleaner) complete(dst, p []byte) (out, rest []byte) {
 	held, used := len(c.part), 0
 	whole := append(c.part, p[:min(len(p), maxPartial)]...)
 	for used < held {
-		if !utf8.FullRune(whole[used:]) { // only if p has no more
+		if !utf8.FullRune(whole[used:]) { // p is used up
 			c.part = whole[used:]
 			return dst, nil
 		}
@@ -134,7 +133,7 @@ func (c *Cleaner) complete(dst, p []byte) (out, rest []byte) {
 	return dst, p[used-held:]
 }
 
-// printable is how many of the first bytes of p are plain text.
+// printable returns how many bytes at the beginning of p are plain text.
 func printable(p []byte) int {
 	for i, b := range p {
 		if (b < 0x20 && b != '\n' && b != '\t') || b >= 0x7f {
@@ -144,7 +143,7 @@ func printable(p []byte) int {
 	return len(p)
 }
 
-// newline writes what a CR stands for, once it is known that no LF follows.
+// newline writes the newline of a CR, once it is known that no LF follows.
 func (c *Cleaner) newline(dst []byte) []byte {
 	if c.cr {
 		c.cr = false
@@ -153,7 +152,7 @@ func (c *Cleaner) newline(dst []byte) []byte {
 	return dst
 }
 
-// rune handles one rune outside of sequences.
+// rune handles one rune outside sequences.
 func (c *Cleaner) rune(dst []byte, r rune) []byte {
 	switch {
 	case r == '\r':
@@ -173,7 +172,7 @@ func (c *Cleaner) rune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(c.newline(dst), r)
 }
 
-// escape handles one byte within a sequence and says whether it was consumed.
+// escape handles one byte within a sequence and returns 1 if it used the byte, else 0.
 func (c *Cleaner) escape(dst []byte, b byte) ([]byte, int) {
 	text := c.state >= parser.OscStringState || c.state == parser.DcsStringState
 	if b >= utf8.RuneSelf && !text {
@@ -198,7 +197,7 @@ func (c *Cleaner) escape(dst []byte, b byte) ([]byte, int) {
 		c.seq, c.inside = append(c.seq[:0], b), 0
 	case action == parser.ExecuteAction:
 		if len(c.seq) <= maxSGR {
-			c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within: no SGR we pass on
+			c.seq = append(c.seq, make([]byte, maxSGR)...) // a control within the sequence: it is dropped, even if it is SGR
 		}
 		return c.control(dst, b), 1
 	case action == parser.DispatchAction && b == 'm' && was >= parser.CsiEntryState && was <= parser.CsiParamState:
@@ -223,7 +222,7 @@ func (c *Cleaner) control(dst []byte, b byte) []byte {
 	return dst
 }
 
-// sgr leaves a colour sequence in if it is one, and if that is wanted.
+// sgr keeps a valid colour sequence if colours are wanted.
 func (c *Cleaner) sgr(dst []byte) []byte {
 	if !c.Colours || len(c.seq) > maxSGR {
 		return dst
@@ -236,8 +235,8 @@ func (c *Cleaner) sgr(dst []byte) []byte {
 	return append(c.newline(dst), c.seq...)
 }
 
-// bidi reports whether a rune changes the direction of text around it, so that
-// what is read differs from what is there.
+// bidi reports whether a rune changes the direction of text, so that a reader would see
+// another text than there is.
 func bidi(r rune) bool {
 	switch {
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:

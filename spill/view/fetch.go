@@ -7,15 +7,14 @@ import (
 	"troupe/spill"
 )
 
-// span is a stretch of a log with its bytes; a gap has none.
+// span is a range of a log with its bytes. A gap has none.
 type span struct {
 	from, to int64
 	data     []byte
 	gap      bool
 }
 
-// fetch reads what there is of [from, to). Gaps are not read; one that opens
-// beneath the read is found afterwards.
+// fetch reads [from, to) outside gaps. It cuts out a gap that opened during the read.
 func fetch(log spill.Log, from, to int64) ([]span, spill.State, error) {
 	before := split(log.State(), from, to)
 	for i := range before {
@@ -70,7 +69,7 @@ func split(st spill.State, from, to int64) []span {
 	return out
 }
 
-// join makes one gap of neighbours.
+// join merges adjacent gaps.
 func join(in []span) []span {
 	var out []span
 	for _, s := range in {
@@ -83,7 +82,7 @@ func join(in []span) []span {
 	return out
 }
 
-// start is where the last n bytes that were kept begin.
+// start returns the offset at which the last n kept bytes begin.
 func start(st spill.State, n int64) int64 {
 	parts := split(st, 0, st.Size)
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -99,7 +98,7 @@ func start(st spill.State, n int64) int64 {
 	return 0
 }
 
-// end is where n bytes that were kept, counted from from, end.
+// end returns the offset at which n kept bytes, counted from from, end.
 func end(st spill.State, from, n int64) int64 {
 	for _, p := range split(st, from, st.Size) {
 		if p.gap {
@@ -113,11 +112,11 @@ func end(st spill.State, from, n int64) int64 {
 	return st.Size
 }
 
-// GapText is the line that stands for n missing bytes.
+// GapText returns the line that replaces n missing bytes.
 func GapText(n int64) string { return fmt.Sprintf("[… %s not kept …]\n", amount(n)) }
 
-// omittedText is the line that stands for n bytes, and lines if it is known how
-// many, that a view leaves out.
+// omittedText returns the line that replaces n bytes which a view leaves out. lines is
+// 0 if their number is unknown.
 func omittedText(n, lines int64) string {
 	if lines > 0 {
 		return fmt.Sprintf("[… %d lines, %s not shown …]\n", lines, amount(n))
@@ -125,8 +124,7 @@ func omittedText(n, lines int64) string {
 	return fmt.Sprintf("[… %s not shown …]\n", amount(n))
 }
 
-// amount is a number of bytes for people, in the largest unit that is not rounded
-// to nothing.
+// amount formats a number of bytes, in the largest unit that keeps two digits.
 func amount(n int64) string {
 	switch {
 	case n >= 10<<20:

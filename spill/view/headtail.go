@@ -6,9 +6,9 @@ import (
 	"troupe/spill"
 )
 
-// HeadTail shows the first head and the last tail lines, and one line that tells what is
-// left out between them. Where they have more than the bytes of the options, each has at
-// most half of those. With lines, if they have seen all of the log, it tells how many
+// HeadTail shows the first head lines and the last tail lines, and between them one
+// line that says how much is left out. If they exceed the bytes of the options, each
+// gets at most half. With lines, if they cover the whole log, it also says how many
 // lines that is.
 func HeadTail(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) (View, error) {
 	v, err := ends(log, lines, head, tail, o)
@@ -19,7 +19,7 @@ func HeadTail(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) 
 	return v, err
 }
 
-// shown is how many bytes of the text are of the log.
+// shown returns how many bytes of the text come from the log.
 func (v View) shown() (n int64) {
 	for _, s := range v.Spans {
 		if s.Kind == Shown {
@@ -50,7 +50,7 @@ func ends(log spill.Log, lines *spill.LineIndex, head, tail int, o Options) (Vie
 	return joinEnds(log, lines, first, last, st, o)
 }
 
-// joinEnds makes one view of the two; they may overlap.
+// joinEnds makes one view of both ends, which may overlap.
 func joinEnds(log spill.Log, lines *spill.LineIndex, first, last []span, st spill.State, o Options) (View, error) {
 	from, to := int64(0), st.Size
 	if len(first) > 0 {
@@ -60,7 +60,7 @@ func joinEnds(log spill.Log, lines *spill.LineIndex, first, last []span, st spil
 		to = last[0].from
 	}
 	if from >= to {
-		return show(log, lines, append(first, behind(last, from)...), st, o)
+		return show(log, lines, append(first, after(last, from)...), st, o)
 	}
 	var v View
 	begin, err := render(log, first, st, o.Style)
@@ -82,8 +82,8 @@ func joinEnds(log spill.Log, lines *spill.LineIndex, first, last []span, st spil
 	return v.finish(st), nil
 }
 
-// behind is what of spans lies at or behind from.
-func behind(spans []span, from int64) []span {
+// after returns the part of spans at or after from.
+func after(spans []span, from int64) []span {
 	for len(spans) > 0 && spans[0].to <= from {
 		spans = spans[1:]
 	}
@@ -97,7 +97,7 @@ func behind(spans []span, from int64) []span {
 	return spans
 }
 
-// between tells what lies in [from, to).
+// between describes the range [from, to), which the view leaves out.
 func between(lines *spill.LineIndex, first, last []span, from, to int64, st spill.State) []Span {
 	parts := split(st, from, to)
 	var out []Span
@@ -116,7 +116,7 @@ func between(lines *spill.LineIndex, first, last []span, from, to int64, st spil
 	return out
 }
 
-// omitted is how many lines lie between first and last; 0 if that is not known.
+// omitted returns the number of lines between first and last, 0 if it is unknown.
 func omitted(lines *spill.LineIndex, first, last []span) int64 {
 	line := lineFromEnd(lines, last)
 	for _, s := range first {

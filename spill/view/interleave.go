@@ -6,20 +6,19 @@ import (
 	"troupe/spill"
 )
 
-// maxPieces bounds how many changes of stream an interleaved view holds.
+// maxPieces bounds the segments of an interleaved view.
 const maxPieces = 1 << 16
 
-// Interleave shows the end of two streams that were kept apart, in the order in
-// which they arrived, within the bytes of the options: of each what is behind a byte.
-// Each stream is decoded and cleaned by itself. What arrived after the order was taken,
-// or was not recorded, comes last: first stdout, then stderr.
-func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, behind [2]int64, o Options) (View, error) {
-	m := interleaver{logs: [2]spill.Log{stdout, stderr}, behind: behind, style: o.Style}
+// Interleave shows the end of two separate streams in the order of arrival, within the
+// bytes of the options. Of each stream it shows the bytes from an offset on. Each
+// stream is decoded and cleaned separately. Bytes without a recorded order come last,
+// stdout before stderr.
+func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, from [2]int64, o Options) (View, error) {
+	m := interleaver{logs: [2]spill.Log{stdout, stderr}, from: from, style: o.Style}
 	for i, log := range m.logs {
 		m.states[i] = log.State()
 	}
-	pieces := m.lastPieces(order, o.window())
-	for _, p := range pieces {
+	for _, p := range m.lastSegments(order, o.window()) {
 		if err := m.add(p); err != nil {
 			return View{}, err
 		}
@@ -29,28 +28,28 @@ func Interleave(order iter.Seq[spill.Segment], stdout, stderr spill.Log, behind 
 	return m.view(), nil
 }
 
-// interleaver puts pieces of two streams together; stream Stdout is at 0.
+// interleaver merges the segments of two streams. Stdout is at index 0.
 type interleaver struct {
 	logs    [2]spill.Log
 	states  [2]spill.State
-	behind  [2]int64
+	from    [2]int64 // first offset of each stream
 	style   Style
 	clean   [2]Cleaner
-	warm    [2]bool
-	part    [2][]byte // of a rune, verbatim
+	warm    [2]bool   // clean has the state before the first segment
+	part    [2][]byte // beginning of an incomplete rune, for Verbatim
 	spans   []Span
-	skipped bool
+	skipped bool // the view leaves out earlier bytes
 }
 
-// lastPieces are the pieces that hold the last n bytes that were kept, the first
-// of them cut to fit.
-func (m *interleaver) lastPieces(order iter.Seq[spill.Segment], n int64) []spill.Segment {
+// lastSegments returns the segments with the last n kept bytes. It cuts the first of
+// them to fit.
+func (m *interleaver) lastSegments(order iter.Seq[spill.Segment], n int64) []spill.Segment {
 	var out []spill.Segment
-	ends := m.behind
+	ends := m.from
 	total := int64(0)
 	add := func(p spill.Segment) {
 		i := p.Stream - spill.Stdout
-		if early := m.behind[i] - p.Offset; early > 0 {
+		if early := m.from[i] - p.Offset; early > 0 {
 			p.Offset, p.Length = p.Offset+early, p.Length-early
 		}
 		p.Length = min(p.Length, m.states[i].Size-p.Offset)
@@ -80,7 +79,7 @@ func (m *interleaver) lastPieces(order iter.Seq[spill.Segment], n int64) []spill
 	return out
 }
 
-// kept is how many bytes of a piece there are.
+// kept returns how many bytes of a segment exist.
 func (m *interleaver) kept(p spill.Segment) int64 {
 	n := int64(0)
 	for _, s := range split(m.states[p.Stream-spill.Stdout], p.Offset, p.Offset+p.Length) {
@@ -91,7 +90,7 @@ func (m *interleaver) kept(p spill.Segment) int64 {
 	return n
 }
 
-// add appends the text of a piece.
+// add appends the text of a segment.
 func (m *interleaver) add(p spill.Segment) error {
 	i := p.Stream - spill.Stdout
 	log := m.logs[i]
@@ -124,8 +123,8 @@ func (m *interleaver) add(p spill.Segment) error {
 	return nil
 }
 
-// text is the next text of stream i. A rune that is not whole waits for the next
-// piece of its stream.
+// text returns the next text of stream i. An incomplete rune waits for the next segment
+// of its stream.
 func (m *interleaver) text(i uint8, p []byte) string {
 	if m.style != Verbatim {
 		return string(m.clean[i].Append(nil, p))
@@ -136,8 +135,8 @@ func (m *interleaver) text(i uint8, p []byte) string {
 	return valid(p[:n])
 }
 
-// end adds what was held back. Of a stream that goes on, a part of a rune is not
-// shown yet.
+// end adds the held bytes. An incomplete rune of a stream that goes on is not shown
+// yet.
 func (m *interleaver) end() {
 	for i := range m.logs {
 		if !m.states[i].Closed {
@@ -154,7 +153,7 @@ func (m *interleaver) end() {
 	}
 }
 
-// trim drops from the front what bytes that are no UTF-8 have made too long.
+// trim drops text from the front, if invalid UTF-8 has made it too long.
 func (m *interleaver) trim(n int64) {
 	for i := len(m.spans) - 1; i >= 0; i-- {
 		s := &m.spans[i]
@@ -170,7 +169,7 @@ func (m *interleaver) trim(n int64) {
 	}
 }
 
-// view is the sum of both streams; its offsets are those of no single log.
+// view returns the merged view. Its offsets count both streams together.
 func (m *interleaver) view() View {
 	v := View{Spans: m.spans}.finish(spill.State{
 		Size:   m.states[0].Size + m.states[1].Size,

@@ -7,17 +7,17 @@ import (
 	"troupe/spill"
 )
 
-// newline is a constant; nobody writes to it.
+// newline is used as a constant.
 var newline = []byte{'\n'}
 
-// pageChunk is how much is in memory while a page is looked for.
+// pageChunk is the read size of a search for a page.
 const pageChunk = 64 << 10
 
-// Page shows limit lines from line number from, counted from 1, within the bytes
-// of the options; limit <= 0 is as many as fit. It ends with a whole line unless
-// the first alone is too long. Lines that are not counted yet are ErrUncounted;
-// a page behind the last line is empty. Where a gap hides the line, the page
-// begins with the gap.
+// Page shows limit lines from line number from, counted from 1, within the bytes of the
+// options. limit <= 0 shows as many as fit. The page ends with a whole line unless its
+// first line alone is too long. It returns ErrUncounted if lines do not reach from yet.
+// A page after the last line is empty. If a gap hides the line, the page begins with
+// the gap.
 func Page(log spill.Log, lines *spill.LineIndex, from int64, limit int, o Options) (View, error) {
 	from = max(1, from)
 	st := log.State()
@@ -36,7 +36,7 @@ func Page(log spill.Log, lines *spill.LineIndex, from int64, limit int, o Option
 	return v, err
 }
 
-// find is where a line begins; exact is false if a gap hides it.
+// find returns the offset of a line. exact is false if a gap hides it.
 func find(log spill.Log, lines *spill.LineIndex, line int64) (off int64, exact bool, err error) {
 	if off, ends, hid := lines.Hidden(); hid && line > ends+1 {
 		return off, false, nil
@@ -47,14 +47,14 @@ func find(log spill.Log, lines *spill.LineIndex, line int64) (off int64, exact b
 	if err != nil || gap == nil {
 		return off, left == 0, err
 	}
-	// Lines were taken out since they were counted: count back from the next mark.
+	// Counted lines were elided meanwhile: count back from the next mark.
 	next := lines.After(gap.to)
 	const all = 1 << 62
 	_, left, again, err := skip(log, gap.to, next.Offset, all)
 	if err != nil || again != nil {
 		return gap.from, false, err
 	}
-	first := next.Line - (all - left) // the line that the gap ends in
+	first := next.Line - (all - left) // the line in which the gap ends
 	if line <= first {
 		return gap.from, false, nil
 	}
@@ -62,7 +62,7 @@ func find(log spill.Log, lines *spill.LineIndex, line int64) (off int64, exact b
 	return off, left == 0 && again == nil, err
 }
 
-// skip goes over n newlines from off, not beyond to, and says where it is and how
+// skip passes n newlines from off, not beyond to. It returns where it stopped and how
 // many are left. It stops at a gap.
 func skip(log spill.Log, off, to, n int64) (at, left int64, gap *span, err error) {
 	var buf []byte
@@ -95,7 +95,7 @@ func skip(log spill.Log, off, to, n int64) (at, left int64, gap *span, err error
 	return off, n, nil, nil
 }
 
-// pass goes over n newlines of p.
+// pass passes n newlines of p.
 func pass(p []byte, n int64) (at int, left int64) {
 	for n > 0 {
 		i := bytes.IndexByte(p[at:], '\n') + 1
@@ -121,7 +121,7 @@ func forward(log spill.Log, off int64, limit int, o Options) (View, error) {
 	return v, err
 }
 
-// fitHead drops from the end what would make the text too long.
+// fitHead drops bytes from the end that would make the text too long.
 func fitHead(spans []span, o Options) []span {
 	left := o.window()
 	for i := range spans {
@@ -138,14 +138,14 @@ func fitHead(spans []span, o Options) []span {
 	return spans
 }
 
-// firstLines keeps the first n lines of spans; a part of a line at their end goes,
-// unless there is nothing else or the log ends with it.
+// firstLines keeps the first n lines of spans. It drops an incomplete last line, unless
+// there is no other or the log ends with it.
 func firstLines(spans []span, n int, st spill.State) []span {
 	if n <= 0 {
 		n = int(^uint(0) >> 1)
 	}
-	whole := -1 // the span in which the last newline is
-	at := 0     // behind it
+	whole := -1 // the span with the last newline
+	at := 0     // offset after that newline
 	for i, s := range spans {
 		for from := 0; ; {
 			k := bytes.IndexByte(s.data[from:], '\n') + 1
@@ -171,7 +171,7 @@ func cutAfter(spans []span, i, at int) []span {
 	return spans[:i+1]
 }
 
-// endsInLine reports whether spans end within a line that goes on.
+// endsInLine reports whether spans end within a line.
 func endsInLine(spans []span, st spill.State) bool {
 	if len(spans) == 0 {
 		return false
@@ -180,7 +180,7 @@ func endsInLine(spans []span, st spill.State) bool {
 	return !last.gap && last.to < st.Size && !bytes.HasSuffix(last.data, newline)
 }
 
-// Text shows the bytes [from, from+limit) in whole runes; limit is bounded by the
+// Text shows the bytes [from, from+limit) in whole runes, within the bytes of the
 // options.
 func Text(log spill.Log, from, limit int64, o Options) (View, error) {
 	from = max(0, from)
@@ -193,8 +193,8 @@ func Text(log spill.Log, from, limit int64, o Options) (View, error) {
 	return show(log, nil, fitHead(spans, o), st, o)
 }
 
-// Raw reads the bytes [from, from+limit) as they are, limit at most MaxBytes, and
-// tells the gaps in them, which read as zeros.
+// Raw returns the bytes [from, from+limit) unchanged, at most MaxBytes, and the gaps in
+// them, which read as zeros.
 func Raw(log spill.Log, from, limit int64) ([]byte, []spill.Gap, error) {
 	from = max(0, from)
 	p := make([]byte, max(0, min(limit, MaxBytes, log.State().Size-from)))

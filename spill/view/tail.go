@@ -6,8 +6,8 @@ import (
 	"troupe/spill"
 )
 
-// Tail shows the end of a log: at most the bytes of the options, in whole runes
-//
+// Tail shows the end of a log in whole runes, within the bytes of the options (R-073,
+//
 func Tail(log spill.Log, o Options) (View, error) {
 	spans, st, err := tail(log, o)
 	if err != nil {
@@ -16,10 +16,10 @@ func Tail(log spill.Log, o Options) (View, error) {
 	return show(log, nil, spans, st, o)
 }
 
-// TailLines shows the last n lines of a log, within the bytes of the options. It
-// begins with a whole line unless the last line alone is too long; n <= 0
-// is as many as fit. With lines, if they have seen all of the log, it can tell
-// the number of the first.
+// TailLines shows the last n lines of a log, within the bytes of the options. It begins
+// with a whole line unless the last line alone is too long. n <= 0 shows as
+// many as fit. With lines, if they cover the whole log, it sets the number of the first
+// line.
 func TailLines(log spill.Log, lines *spill.LineIndex, n int, o Options) (View, error) {
 	spans, st, err := tail(log, o)
 	if err != nil {
@@ -34,8 +34,8 @@ func tail(log spill.Log, o Options) ([]span, spill.State, error) {
 	return fitTail(spans, o), asOf(spans, before, st), err
 }
 
-// asOf is the state of a log of which spans were read: what came meanwhile is not shown,
-// if nothing is.
+// asOf returns the state of a log for a view of spans. If spans are empty, bytes that
+// arrived after before do not count.
 func asOf(spans []span, before, now spill.State) spill.State {
 	if len(spans) == 0 && now.Size > before.Size {
 		return before
@@ -43,7 +43,7 @@ func asOf(spans []span, before, now spill.State) spill.State {
 	return now
 }
 
-// show renders spans that were chosen.
+// show renders the chosen spans.
 func show(log spill.Log, lines *spill.LineIndex, spans []span, st spill.State, o Options) (View, error) {
 	var v View
 	var err error
@@ -60,7 +60,7 @@ func show(log spill.Log, lines *spill.LineIndex, spans []span, st spill.State, o
 	return v.finish(st), nil
 }
 
-// fitTail drops from the front what would make the text too long.
+// fitTail drops bytes from the front that would make the text too long.
 func fitTail(spans []span, o Options) []span {
 	left := o.window()
 	for i := len(spans) - 1; i >= 0; i-- {
@@ -77,14 +77,14 @@ func fitTail(spans []span, o Options) []span {
 	return spans
 }
 
-// lastLines keeps the last n lines of spans; a part of a line at the front goes,
-// unless there is nothing else.
+// lastLines keeps the last n lines of spans. It drops an incomplete first line, unless
+// there is no other.
 func lastLines(log spill.Log, spans []span, n int) []span {
 	for i := len(spans) - 1; i >= 0 && n > 0; i-- {
 		s := &spans[i]
 		at := len(s.data)
 		if i == len(spans)-1 && bytes.HasSuffix(s.data, newline) {
-			at-- // it ends the last line and begins none
+			at-- // this newline ends the last line
 		}
 		for at = bytes.LastIndexByte(s.data[:at], '\n'); at >= 0; at = bytes.LastIndexByte(s.data[:at], '\n') {
 			if n--; n == 0 {
@@ -99,8 +99,8 @@ func lastLines(log spill.Log, spans []span, n int) []span {
 	return spans
 }
 
-// wholeLines drops the part of a line with which the first span begins, if a
-// line follows.
+// wholeLines drops the incomplete line at the beginning of the first span, if a line
+// follows.
 func wholeLines(spans []span) []span {
 	s := &spans[0]
 	at := bytes.IndexByte(s.data, '\n') + 1
@@ -124,8 +124,8 @@ func beginsLine(log spill.Log, off int64) bool {
 	return n == 1 && b[0] == '\n'
 }
 
-// lineFromEnd is the number of the line in which spans begin, counted back from
-// the end of what lines have seen; 0 if that is not where spans end.
+// lineFromEnd returns the number of the line in which spans begin, counted back from
+// the end of lines. It returns 0 if spans end elsewhere.
 func lineFromEnd(lines *spill.LineIndex, spans []span) int64 {
 	first, last := spans[0], spans[len(spans)-1]
 	if first.from == 0 {

@@ -6,29 +6,29 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// maxHeld is how much of a sequence a Mute holds back until it knows what it is.
+// maxHeld bounds how much of a sequence is held back until its meaning is known.
 const maxHeld = 4 << 10
 
-// enq asks a terminal who it is, as one byte.
+// enq is a terminal query of one byte.
 const enq = 0x05
 
-// TerminalFilter is for who shows the output of a job on a real terminal, byte for byte. It
-// takes out what makes that terminal answer as if somebody had typed, unless it is the
-// one that answers (docs/decisions/024), and what reads or writes the clipboard.
-// It keeps its state from one piece to the next; Questions may change between two. The
-// zero Mute is ready, and leaves in neither.
+// TerminalFilter filters the output of a job for a real terminal, which gets it byte
+// for byte. It removes terminal queries, whose replies would arrive as input, unless
+// that terminal is the one that replies (docs/decisions/024). It also removes sequences
+// that read or write the clipboard. It keeps its state from call to call; Questions may
+// change between calls. The zero TerminalFilter is ready and removes both.
 type TerminalFilter struct {
-	Questions bool // leave questions in
-	Clipboard bool // let the job write the clipboard; read it, it never may
+	Questions bool // keep terminal queries
+	Clipboard bool // keep writes to the clipboard; reads never pass
 
 	state   parser.State
-	pending []byte // of the sequence so far
-	allows  bool   // … which is a string that is passed on as it comes
-	drops   bool   // … or one that is not
-	closed  bool   // a string was ended for it: its ST is out already
+	pending []byte // the current sequence, held back
+	allows  bool   // the current string passes at once
+	drops   bool   // the current string is dropped
+	closed  bool   // set after the ESC of an ST that is already written
 }
 
-// Append adds to dst what of p is left.
+// Append adds the filtered p to dst.
 func (m *TerminalFilter) Append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		var n int
@@ -45,7 +45,7 @@ func (m *TerminalFilter) Append(dst, p []byte) []byte {
 	return dst
 }
 
-// isText reports whether the state is that of a string, whose end is not a final byte.
+// isText reports whether the state is within a string, which ends with ST.
 func isText(state parser.State) bool {
 	return state >= parser.OscStringState || state == parser.DcsStringState
 }
@@ -69,7 +69,7 @@ func (m *TerminalFilter) begin() {
 	m.state, m.pending, m.allows, m.drops = parser.EscapeState, append(m.pending[:0], 0x1b), false, false
 }
 
-// over ends a sequence that is passed on as it is, or not at all.
+// over ends a sequence that passes unchanged or not at all.
 func (m *TerminalFilter) over(dst []byte, pass bool) []byte {
 	if pass && len(m.pending) <= maxHeld {
 		dst = append(dst, m.pending...)
@@ -78,8 +78,8 @@ func (m *TerminalFilter) over(dst []byte, pass bool) []byte {
 	return dst
 }
 
-// sequence takes one byte of an escape sequence. One that is cut off means nothing, and
-// what is left of it could become part of another: it is left out.
+// sequence takes one byte of an escape sequence. It drops an aborted sequence, whose
+// rest could become part of another.
 func (m *TerminalFilter) sequence(dst []byte, b byte) ([]byte, int) {
 	ended := m.closed
 	m.closed = false
@@ -94,7 +94,7 @@ func (m *TerminalFilter) sequence(dst []byte, b byte) ([]byte, int) {
 	}
 	was := m.state
 	next, action := parser.Table.Transition(was, b)
-	if action == parser.ExecuteAction && next != parser.GroundState { // a control within is done at once
+	if action == parser.ExecuteAction && next != parser.GroundState { // a control within a sequence takes effect at once
 		if b == enq && !m.Questions {
 			return dst, 1
 		}
@@ -117,14 +117,14 @@ func (m *TerminalFilter) sequence(dst []byte, b byte) ([]byte, int) {
 		}
 	case action == parser.DispatchAction:
 		return m.over(dst, m.Questions || !asks(m.pending)), 1
-	case next == parser.GroundState: // cut off
+	case next == parser.GroundState: // aborted
 		return m.over(dst, false), 1
 	}
 	return dst, 1
 }
 
-// string takes a part of a string, up to its end. What ends it is made ST: behind it
-// something may be left out.
+// string takes a part of a string, up to its end. It writes ST for any end, because the
+// bytes that follow may be dropped.
 func (m *TerminalFilter) string(dst, p []byte) ([]byte, int) {
 	n := bytes.IndexAny(p, "\a\x1b\x18\x1a")
 	for n >= 0 && p[n] == '\a' && m.state != parser.OscStringState {
@@ -159,8 +159,8 @@ func (m *TerminalFilter) string(dst, p []byte) ([]byte, int) {
 	return dst, n + 1
 }
 
-// inString keeps or passes on a part of a string. Of one that is longer than what is
-// held back, its beginning tells.
+// inString keeps or passes a part of a string. For a string longer than maxHeld its
+// beginning decides.
 func (m *TerminalFilter) inString(dst, p []byte) []byte {
 	switch {
 	case m.allows:
@@ -181,10 +181,10 @@ func (m *TerminalFilter) inString(dst, p []byte) []byte {
 	return dst
 }
 
-// lets reports whether a string that is held back may be passed on.
+// lets reports whether a string that is held back may pass.
 func (m *TerminalFilter) lets() bool {
 	body := m.pending[2:]
-	if m.pending[1] == '_' { // of the kitty graphics, each is answered
+	if m.pending[1] == '_' { // kitty replies to each graphics command
 		return m.Questions || len(body) == 0 || body[0] != 'G'
 	}
 	kind, rest, _ := bytes.Cut(body, []byte{';'})
@@ -200,13 +200,13 @@ func (m *TerminalFilter) lets() bool {
 	return true
 }
 
-// asksDCS: DECRQSS, XTGETTCAP and the like.
+// asksDCS reports whether a DCS is a query: DECRQSS, XTGETTCAP and the like.
 func asksDCS(p []byte) bool {
 	n := len(p)
 	return n >= 2 && (p[n-1] == 'q' || p[n-1] == 'p') && (p[n-2] == '$' || p[n-2] == '+')
 }
 
-// asks reports whether a sequence makes a terminal answer.
+// asks reports whether a sequence is a terminal query.
 func asks(p []byte) bool {
 	if p[1] != '[' {
 		return len(p) == 2 && p[1] == 'Z'
@@ -238,7 +238,7 @@ func asks(p []byte) bool {
 	return false
 }
 
-// titles reports whether CSI t only keeps the title, or takes it back.
+// titles reports whether CSI t only saves or restores the title.
 func titles(body []byte) bool {
 	return bytes.HasPrefix(body, []byte("22")) || bytes.HasPrefix(body, []byte("23"))
 }

@@ -8,11 +8,11 @@ import (
 	"troupe/spill"
 )
 
-// maxPartial is how many bytes of a rune there can be without it being whole.
+// maxPartial is the largest length of an incomplete rune.
 const maxPartial = utf8.UTFMax - 1
 
-// wholeFrom is how many of the first bytes of p belong to a rune that begins in
-// before, the bytes in front of it.
+// wholeFrom returns how many bytes at the beginning of p belong to a rune that begins
+// in before, the bytes in front of it.
 func wholeFrom(before, p []byte) int {
 	for i := len(before) - 1; i >= 0 && i >= len(before)-maxPartial; i-- {
 		if !utf8.RuneStart(before[i]) {
@@ -25,8 +25,8 @@ func wholeFrom(before, p []byte) int {
 	return 0
 }
 
-// afterGap is how many of the first bytes of p look like the rest of a rune that
-// a gap has cut.
+// afterGap returns how many bytes at the beginning of p look like the rest of a rune
+// that a gap has cut.
 func afterGap(p []byte) int {
 	n := 0
 	for n < len(p) && n < maxPartial && !utf8.RuneStart(p[n]) {
@@ -35,7 +35,7 @@ func afterGap(p []byte) int {
 	return n
 }
 
-// wholeTo is how much of p is left when a rune that does not end in it is cut off.
+// wholeTo returns the length of p without an incomplete rune at its end.
 func wholeTo(p []byte) int {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-maxPartial; i-- {
 		if !utf8.RuneStart(p[i]) {
@@ -49,7 +49,7 @@ func wholeTo(p []byte) int {
 	return len(p)
 }
 
-// cost is how many bytes a rune becomes in a text.
+// cost returns the length of a rune in a text.
 func cost(r rune, size int, style Style) int64 {
 	if r == utf8.RuneError && size == 1 {
 		return int64(len("\uFFFD"))
@@ -60,8 +60,8 @@ func cost(r rune, size int, style Style) int64 {
 	return int64(size)
 }
 
-// suffix is where the longest end of p begins whose text has at most n bytes,
-// and how many of them are left.
+// suffix returns where the longest end of p begins whose text has at most n bytes. left
+// is the unused part of n.
 func suffix(p []byte, n int64, style Style) (at int, left int64) {
 	if style == Verbatim && int64(len(p)) <= n && utf8.Valid(p) {
 		return 0, n - int64(len(p))
@@ -79,8 +79,8 @@ func suffix(p []byte, n int64, style Style) (at int, left int64) {
 	return at, n
 }
 
-// prefix is where the longest beginning of p ends whose text has at most n bytes,
-// and how many of them are left.
+// prefix returns where the longest beginning of p ends whose text has at most n bytes.
+// left is the unused part of n.
 func prefix(p []byte, n int64, style Style) (at int, left int64) {
 	if style == Verbatim && int64(len(p)) <= n && utf8.Valid(p) {
 		return len(p), n - int64(len(p))
@@ -97,7 +97,7 @@ func prefix(p []byte, n int64, style Style) (at int, left int64) {
 	return at, n
 }
 
-// valid is p as UTF-8, each byte that is none replaced.
+// valid returns p as UTF-8, with each invalid byte replaced.
 func valid(p []byte) string {
 	if utf8.Valid(p) {
 		return string(p)
@@ -111,10 +111,10 @@ func valid(p []byte) string {
 	return string(out)
 }
 
-// render makes the text of spans that are read. Runes that a gap or the view's
-// own bounds cut are left out; only at the end of a log that is closed is a part
-// of a rune an error of the job's, and shown as U+FFFD. What cannot be told without
-// the bytes that follow the view is left to the next one.
+// render returns the text of spans. It leaves out runes that a gap or the bounds of the
+// view cut. An incomplete rune at the end of a closed log is shown as U+FFFD, since the
+// job wrote it so. Bytes whose meaning depends on what follows are left to the next
+// view.
 func render(log spill.Log, spans []span, st spill.State, style Style) ([]Span, error) {
 	var c Cleaner
 	var out []Span
@@ -154,7 +154,7 @@ func (c *Cleaner) text(p []byte, style Style) string {
 	return string(c.End(c.Append(nil, p)))
 }
 
-// holds is how many of the last bytes of p c would hold back; c stays as it is.
+// holds returns how many of the last bytes of p would be held, without changing c.
 func (c *Cleaner) holds(p []byte) int {
 	try := *c
 	try.seq = bytes.Clone(c.seq)
@@ -162,8 +162,8 @@ func (c *Cleaner) holds(p []byte) int {
 	return try.Held()
 }
 
-// warm brings c into the state in which the bytes before from leave a terminal,
-// and returns the last of them.
+// warm sets the state that the bytes before from leave in a terminal, and returns the
+// last of them.
 func (c *Cleaner) warm(log spill.Log, from int64, style Style) (before []byte, err error) {
 	at := max(0, from-maxPartial)
 	if style != Verbatim {
@@ -181,9 +181,9 @@ func (c *Cleaner) warm(log spill.Log, from int64, style Style) (before []byte, e
 	return before, nil
 }
 
-// lastEscape is where the last sequence before a byte begins: no other can go on
-// behind it, and none is longer than a picture. It is never so near that a rune
-// would not be whole.
+// lastEscape returns where the last sequence before from begins. No other sequence
+// extends beyond it, and none is longer than a picture. The result leaves room for a
+// whole rune.
 func lastEscape(log spill.Log, from int64) (int64, error) {
 	near := max(0, from-maxPartial)
 	first := max(0, from-maxDCS)

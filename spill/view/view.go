@@ -1,11 +1,3 @@
-// Package view makes bounded, read-only looks at a log, as text: its tail, its
-// head and tail, a page of lines, a range of bytes, two streams in one. A view
-// never holds more than it was asked for, whatever the log holds: runes are
-// never cut, bytes that are no UTF-8 become U+FFFD, a gap is a line of text and
-// never NULs. Each view says which part of the log it shows.
-//
-// A view is made from what the log holds when it is asked for; the log may be
-// growing, moving or losing its middle meanwhile.
 package view
 
 import (
@@ -17,30 +9,30 @@ import (
 
 // Bounds of a view.
 const (
-	// DefaultBytes is the window of a view that names none.
+	// DefaultBytes is the default window.
 	DefaultBytes = 51_200
 
-	// MaxBytes is the largest window. A line that is longer is shown in part.
+	// MaxBytes is the largest window. A longer line is shown in part.
 	MaxBytes = 1 << 20
 )
 
-// Style says how much of a terminal's language is left in the text.
+// Style selects which terminal sequences stay in the text.
 type Style uint8
 
 // The styles.
 const (
-	Verbatim Style = iota // all of it
-	Plain                 // none: for whoever shows the text on a terminal or to a model
-	Coloured              // none but colours and the like (SGR)
+	Verbatim Style = iota // all
+	Plain                 // none, for display on a terminal or to a model
+	Coloured              // only colours and other attributes (SGR)
 )
 
-// Options shape every view.
+// Options are common to all views.
 type Options struct {
-	Bytes int // at most so many bytes of text, but for the lines that tell what is missing; 0: DefaultBytes
+	Bytes int // largest size of the text without the lines for missing bytes; 0: DefaultBytes
 	Style Style
 }
 
-// window is the number of bytes the options allow.
+// window returns the number of bytes that the options allow.
 func (o Options) window() int64 {
 	n := int64(DefaultBytes)
 	if o.Bytes > 0 {
@@ -52,7 +44,7 @@ func (o Options) window() int64 {
 	return n
 }
 
-// Part names what of a log a view shows.
+// Part names the part of a log that a view shows.
 type Part string
 
 // The parts.
@@ -64,40 +56,40 @@ const (
 	Ends      Part = "ends" // the beginning and the end
 )
 
-// Kind tells the spans of a view apart.
+// Kind distinguishes the spans of a view.
 type Kind uint8
 
 // The kinds.
 const (
 	Shown   Kind = iota // text of the log
 	Missing             // a gap: the bytes were not kept
-	Omitted             // the bytes are there, the view leaves them out
+	Omitted             // the log has the bytes, the view leaves them out
 )
 
-// Span is a stretch of a log and the text that stands for it.
+// Span is a range of a log and the text that represents it.
 type Span struct {
 	Kind     Kind
-	Stream   uint8 // of an interleaved view
+	Stream   uint8 // stream of the range, in an interleaved view
 	From, To int64
 	Text     string
 }
 
-// View is what is shown.
+// View is the text of a part of a log.
 type View struct {
-	Text      string // all spans, one after the other
+	Text      string // text of all spans
 	Spans     []Span
-	From, To  int64 // the bytes from the first shown to the last
-	Line      int64 // the number of the first line shown, from 1; 0 when it is not known
-	Bytes     int64 // of the whole log
+	From, To  int64 // range from the first shown byte to the last
+	Line      int64 // number of the first line shown, from 1; 0 if unknown
+	Bytes     int64 // size of the whole log
 	Part      Part
-	Truncated bool // something of the log is not shown
-	Cut       bool // the first or the last line shown is not whole
+	Truncated bool // a part of the log is not shown
+	Cut       bool // the first or the last line shown is incomplete
 	Closed    bool // no byte follows
 
-	toEnd bool // what follows To in the log is left to the next view
+	toEnd bool // the next view shows what follows To
 }
 
-// Gaps are the ranges within the view that were not kept.
+// Gaps returns the ranges within the view that were not kept.
 func (v View) Gaps() []spill.Gap {
 	var out []spill.Gap
 	for _, s := range v.Spans {
@@ -108,11 +100,11 @@ func (v View) Gaps() []spill.Gap {
 	return out
 }
 
-// ErrUncounted says that a page was asked for by a line that is not counted
-// yet: advance the Lines and ask again.
+// ErrUncounted reports that a page begins at a line that is not counted yet. Advance
+// the LineIndex and ask again.
 var ErrUncounted = errors.New("the lines of the output are still being counted; ask again")
 
-// finish joins the spans and says what part of the log they are.
+// finish joins the spans and sets which part of the log they are.
 func (v View) finish(st spill.State) View {
 	var b strings.Builder
 	for i, s := range v.Spans {
