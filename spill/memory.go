@@ -318,7 +318,7 @@ func (s *sparePool) close() {
 	s.free, s.hole, s.staging, s.closed = nil, nil, nil, true
 }
 
-// takeStaging returns an empty staging pipe, or nil if most of them exist.
+// takeStaging returns an empty staging pipe, or nil if the pool has already made most.
 func (s *sparePool) takeStaging(most int) *stagingPipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,7 +72,7 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// within returns the limits with at most most descriptors of each kind.
+// within returns the limits, bounded to most descriptors of each kind.
 func (l Limits) within(most int) Limits {
 	l.Memfds, l.Files = min(l.Memfds, most), min(l.Files, most)
 	return l
