@@ -9,7 +9,7 @@ import (
 
 // fdReleaser is a store that closes what descriptors it can open again, and says whether
 // there were any.
-type fdReleaser interface{ Spare() bool }
+type fdReleaser interface{ CloseIdle() bool }
 
 // fdRetrySys is a Sys that has the store spare descriptors when the process has none left,
 // and then tries once more: those of outputs that nobody reads would else keep every
@@ -21,7 +21,7 @@ type fdRetrySys struct {
 
 // more reports whether a call is to be made again.
 func (s fdRetrySys) more(err error) bool {
-	return (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && s.store.Spare()
+	return (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) && s.store.CloseIdle()
 }
 
 func (s fdRetrySys) Pipe() (r, w int, err error) {
