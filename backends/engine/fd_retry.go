@@ -5,11 +5,15 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"troupe/spill"
 )
 
 // fdReleaser is a store that closes what descriptors it can open again, and says whether
 // there were any.
 type fdReleaser interface{ CloseIdle() bool }
+
+var _ fdReleaser = (*spill.Disk)(nil)
 
 // fdRetrySys is a Sys that has the store spare descriptors when the process has none left,
 // and then tries once more: those of outputs that nobody reads would else keep every
