@@ -6,8 +6,8 @@ import "slices"
 // meaning, never when one is added.
 const JSONVersion = 1
 
-// objectSize is what the object of a job takes as a rule, without its texts.
-const objectSize = 1 << 10
+// jobObjectSize is what the object of a job takes as a rule, without its texts.
+const jobObjectSize = 1 << 10
 
 // MarshalJSON writes the job object of docs/cli.md. Absent values are null, lists
 // are never null (but argv, of a job that has none), times are RFC 3339 in UTC with
@@ -17,7 +17,7 @@ const objectSize = 1 << 10
 // Each command that a daemon runs waits for this, so it is written field by field:
 // reflection took 20 µs.
 func (j Job) MarshalJSON() ([]byte, error) {
-	o := newObject(objectSize + 2*len(j.Command))
+	o := newJSONWriter(jobObjectSize + 2*len(j.Command))
 	j.identity(o)
 	j.standing(o)
 	j.left(o)
@@ -31,7 +31,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 }
 
 // identity is what the job is, as its request tells it.
-func (j *Job) identity(o *object) {
+func (j *Job) identity(o *jsonWriter) {
 	whole(o, "v", JSONVersion)
 	text(o, "id", j.ID)
 	text(o, "uid", j.UID)
@@ -51,7 +51,7 @@ func (j *Job) identity(o *object) {
 }
 
 // standing is where the job stands, and how it ended.
-func (j *Job) standing(o *object) {
+func (j *Job) standing(o *jsonWriter) {
 	text(o, "state", j.State.shown())
 	o.truth("background", j.Background)
 	textOrNull(o, "outcome", j.Outcome)
@@ -83,7 +83,7 @@ func (j *Job) standing(o *object) {
 }
 
 // left is what the job has left behind, and what was left out.
-func (j *Job) left(o *object) {
+func (j *Job) left(o *jsonWriter) {
 	o.truth("output_open", j.OutputOpen)
 	whole(o, "background_children", j.Children)
 	o.open("survivors", '[')
@@ -101,7 +101,7 @@ func (j *Job) left(o *object) {
 }
 
 // process is how long it may run, where and when it ran, and what that took.
-func (j *Job) process(o *object) {
+func (j *Job) process(o *jsonWriter) {
 	if j.Timeout > 0 {
 		whole(o, "timeout_ms", j.Timeout.Milliseconds())
 	} else {
@@ -150,7 +150,7 @@ func (j *Job) process(o *object) {
 var byName = [...]Stream{Merged, Stderr, Stdout}
 
 // streams are its outputs; the last that is told of a stream counts.
-func (j *Job) streams(o *object) {
+func (j *Job) streams(o *jsonWriter) {
 	o.open("output", '{')
 	for _, stream := range byName {
 		for _, s := range slices.Backward(j.Output) {
@@ -164,7 +164,7 @@ func (j *Job) streams(o *object) {
 }
 
 // field writes what is known of a stream as the field of another object.
-func (s *StreamOutput) field(o *object) {
+func (s *StreamOutput) field(o *jsonWriter) {
 	o.open(s.Stream.String(), '{')
 	whole(o, "bytes", s.Bytes)
 	if s.Counted {
@@ -186,7 +186,7 @@ func (s *StreamOutput) field(o *object) {
 }
 
 // notices are who is told of its end.
-func (j *Job) notices(o *object) {
+func (j *Job) notices(o *jsonWriter) {
 	o.open("on_finish", '[')
 	for _, n := range j.OnFinish {
 		o.open("", '{')
@@ -201,7 +201,7 @@ func (j *Job) notices(o *object) {
 }
 
 // field writes an error as the field of another object; none is null.
-func (e *Error) field(o *object) {
+func (e *Error) field(o *jsonWriter) {
 	if *e == (Error{}) {
 		o.null("error")
 		return

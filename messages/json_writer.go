@@ -11,22 +11,22 @@ import (
 // object writes one JSON object, field by field. The bytes are those of
 // encoding/json that escapes no HTML, which writes all texts that have anything
 // to escape.
-type object struct {
+type jsonWriter struct {
 	b   []byte
 	err error // the first
 }
 
-// newObject opens one that has about so many bytes.
-func newObject(size int) *object { return &object{b: append(make([]byte, 0, size), '{')} }
+// newJSONWriter opens one that has about so many bytes.
+func newJSONWriter(size int) *jsonWriter { return &jsonWriter{b: append(make([]byte, 0, size), '{')} }
 
 // done closes it.
-func (o *object) done() ([]byte, error) {
+func (o *jsonWriter) done() ([]byte, error) {
 	o.close('}')
 	return o.b, o.err
 }
 
 // name begins a field, or, if it is "", an element of a list.
-func (o *object) name(name string) {
+func (o *jsonWriter) name(name string) {
 	if last := o.b[len(o.b)-1]; last != '{' && last != '[' {
 		o.b = append(o.b, ',')
 	}
@@ -39,25 +39,25 @@ func (o *object) name(name string) {
 }
 
 // open begins an object or a list within, close ends it.
-func (o *object) open(name string, bracket byte) {
+func (o *jsonWriter) open(name string, bracket byte) {
 	o.name(name)
 	o.b = append(o.b, bracket)
 }
 
-func (o *object) close(bracket byte) { o.b = append(o.b, bracket) }
+func (o *jsonWriter) close(bracket byte) { o.b = append(o.b, bracket) }
 
-func (o *object) null(name string) {
+func (o *jsonWriter) null(name string) {
 	o.name(name)
 	o.b = append(o.b, "null"...)
 }
 
-func (o *object) truth(name string, v bool) {
+func (o *jsonWriter) truth(name string, v bool) {
 	o.name(name)
 	o.b = strconv.AppendBool(o.b, v)
 }
 
 // moment is a time, or null for the zero time.
-func (o *object) moment(name string, t time.Time) {
+func (o *jsonWriter) moment(name string, t time.Time) {
 	if t.IsZero() {
 		o.null(name)
 		return
@@ -71,13 +71,13 @@ func (o *object) moment(name string, t time.Time) {
 	o.b = append(b, '"')
 }
 
-func (o *object) fail(err error) {
+func (o *jsonWriter) fail(err error) {
 	if o.err == nil {
 		o.err = err
 	}
 }
 
-func whole[T ~int | ~int64 | ~uint64](o *object, name string, v T) {
+func whole[T ~int | ~int64 | ~uint64](o *jsonWriter, name string, v T) {
 	o.name(name)
 	if v < 0 {
 		o.b = strconv.AppendInt(o.b, int64(v), 10)
@@ -86,13 +86,13 @@ func whole[T ~int | ~int64 | ~uint64](o *object, name string, v T) {
 	o.b = strconv.AppendUint(o.b, uint64(v), 10)
 }
 
-func text[T ~string](o *object, name string, v T) {
+func text[T ~string](o *jsonWriter, name string, v T) {
 	o.name(name)
 	o.quote(string(v))
 }
 
 // textOrNull is null for "", textIfAny leaves the field out.
-func textOrNull[T ~string](o *object, name string, v T) {
+func textOrNull[T ~string](o *jsonWriter, name string, v T) {
 	if v == "" {
 		o.null(name)
 		return
@@ -100,13 +100,13 @@ func textOrNull[T ~string](o *object, name string, v T) {
 	text(o, name, v)
 }
 
-func textIfAny[T ~string](o *object, name string, v T) {
+func textIfAny[T ~string](o *jsonWriter, name string, v T) {
 	if v != "" {
 		text(o, name, v)
 	}
 }
 
-func texts[T ~string](o *object, name string, list []T) {
+func texts[T ~string](o *jsonWriter, name string, list []T) {
 	o.open(name, '[')
 	for _, v := range list {
 		text(o, "", v)
@@ -115,7 +115,7 @@ func texts[T ~string](o *object, name string, list []T) {
 }
 
 // quote writes a string.
-func (o *object) quote(s string) {
+func (o *jsonWriter) quote(s string) {
 	if plain(s) {
 		o.b = append(o.b, '"')
 		o.b = append(o.b, s...)
