@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Check says what is wrong with a request, before it becomes a job: a refused request
-// leaves no record. The executor checks what only it can know, the directory and the shell.
+// Check returns what is wrong with a request, or nil. A refused request leaves no
+// record. The executor checks the directory and the shell later.
 func (r RunCommand) Check() *Error {
 	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices, r.checkOpen} {
 		if err := check(); err != nil {
@@ -55,10 +55,10 @@ func (r RunCommand) checkPlace() *Error {
 		}
 	}
 	if r.UID != "" && !r.UID.valid() {
-		return Invalid("uid", fmt.Sprintf("%q is no ULID; leave it out and one is made", string(r.UID)))
+		return Invalid("uid", fmt.Sprintf("invalid uid %q: use a ULID, or leave it out", string(r.UID)))
 	}
 	if r.Name != "" && !validName(r.Name) {
-		return Invalid("name", fmt.Sprintf("%q is no job name: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
+		return Invalid("name", fmt.Sprintf("invalid job name %q: use up to %d letters, digits, '.', '_' and '-'", r.Name, MaxNameLength))
 	}
 	if strings.ContainsRune(r.Shell, 0) {
 		return Invalid("shell", "the name of the shell contains a NUL byte")
@@ -86,14 +86,14 @@ func (r RunCommand) checkEnv() *Error {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok {
 			return &Error{
-				Code: EnvRefused, Reason: "env", Message: fmt.Sprintf("the variable %.64q has no value: there is no = in it", name),
+				Code: EnvRefused, Reason: "env", Message: fmt.Sprintf("invalid variable %.64q: the = is missing", name),
 				Hint: "use NAME=value, or NAME= for an empty one",
 			}
 		}
 		if !ValidEnvName(name) {
 			return &Error{
 				Code: EnvRefused, Reason: "env",
-				Message: fmt.Sprintf("%q is no environment variable's name", name),
+				Message: fmt.Sprintf("invalid environment variable name %q", name),
 				Hint:    "use NAME=value with letters, digits and '_', not beginning with a digit",
 			}
 		}
@@ -104,8 +104,8 @@ func (r RunCommand) checkEnv() *Error {
 	return nil
 }
 
-// ValidEnvName reports whether a name may be set in a job's environment: a shell must be
-// able to read it as a variable.
+// ValidEnvName reports whether a shell can read name as a variable: letters, digits
+// and '_', not beginning with a digit.
 func ValidEnvName(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
@@ -140,32 +140,32 @@ func (r RunCommand) checkModes() *Error {
 	t := r.Terminal
 	switch {
 	case !ok(string(r.Streams), string(MergedStreams), string(SeparateStreams)):
-		return Invalid("streams", fmt.Sprintf("%q is no stream mode; use merged or separate", r.Streams))
+		return Invalid("streams", fmt.Sprintf("invalid stream mode %q: use merged or separate", r.Streams))
 	case t != (Terminal{}) && r.Streams == SeparateStreams:
 		return Invalid("streams", "a terminal has one output, so its streams are merged; leave them so, or run it without a terminal")
 	case !ok(r.Durability, "memory", "os-crash", "fsync-on-exit"):
-		return Invalid("durability", fmt.Sprintf("%q is no durability; use memory, os-crash or fsync-on-exit", r.Durability))
+		return Invalid("durability", fmt.Sprintf("invalid durability %q: use memory, os-crash or fsync-on-exit", r.Durability))
 	case !ok(string(r.Stdin), string(StdinNull), string(StdinPipe), string(StdinHost)):
-		return Invalid("stdin", fmt.Sprintf("%q is no stdin mode; use null or pipe", r.Stdin))
+		return Invalid("stdin", fmt.Sprintf("invalid stdin mode %q: use null or pipe", r.Stdin))
 	case !ok(string(r.OnExit), string(AdoptChildren), string(KeepChildren), string(KillChildren)):
-		return Invalid("on_exit", fmt.Sprintf("%q is no choice for what a job leaves behind; use adopt, keep or kill", r.OnExit))
+		return Invalid("on_exit", fmt.Sprintf("invalid on_exit %q: use adopt, keep or kill", r.OnExit))
 	case !ok(string(r.EnvPolicy), string(EnvCaller), string(EnvAllow), string(EnvAgent), string(EnvClean)):
-		return Invalid("env_policy", fmt.Sprintf("%q is no environment policy; use caller, allow, agent or clean", r.EnvPolicy))
+		return Invalid("env_policy", fmt.Sprintf("invalid environment policy %q: use caller, allow, agent or clean", r.EnvPolicy))
 	case !ok(r.Quota.Policy, "elide", "keep_head", "pause", "kill"):
-		return Invalid("max_output", fmt.Sprintf("%q is no output policy; use elide, keep_head, pause or kill", r.Quota.Policy))
+		return Invalid("max_output", fmt.Sprintf("invalid output policy %q: use elide, keep_head, pause or kill", r.Quota.Policy))
 	case r.Umask != "" && r.Mask() < 0:
-		return Invalid("umask", fmt.Sprintf("%q is no umask; use octal digits, such as 0022", r.Umask))
+		return Invalid("umask", fmt.Sprintf("invalid umask %q: use octal digits, such as 0022", r.Umask))
 	case r.Quota.Bytes < 0:
 		return Invalid("max_output", "the output quota is negative; give a number of bytes")
 	case t != (Terminal{}) && (t.Rows < 1 || t.Cols < 1 || t.Rows > 65535 || t.Cols > 65535):
 		return Invalid("invalid_size", fmt.Sprintf("a terminal of %d rows and %d columns is impossible; use 1 to 65535 of each", t.Rows, t.Cols))
 	case !utf8.ValidString(r.Description):
-		return Invalid("description", "the description is no UTF-8 text")
+		return Invalid("description", "the description is not UTF-8 text")
 	}
 	return nil
 }
 
-// checkDetach says what does not go together with being detached.
+// checkDetach returns which other part of a request excludes Detach, or nil.
 func (r RunCommand) checkDetach() *Error {
 	switch {
 	case !r.Detach && r.LogFile != "":
@@ -173,11 +173,11 @@ func (r RunCommand) checkDetach() *Error {
 	case !r.Detach:
 		return nil
 	case len(r.OnFinish) > 0:
-		return Invalid("on_finish", "a detached job may end where no daemon runs to tell of it; leave the detaching or on_finish out")
+		return Invalid("on_finish", "a detached job may end while no daemon runs, which delivers notices; leave out detach or on_finish")
 	case r.Streams == SeparateStreams:
 		return Invalid("streams", "a detached job has one log, so its streams are merged; leave them so")
 	case r.LogFile != "" && (r.LogFile[0] != '/' || strings.ContainsRune(r.LogFile, 0) || !utf8.ValidString(r.LogFile)):
-		return Invalid("log", fmt.Sprintf("%q cannot be the log file; give an absolute path", r.LogFile))
+		return Invalid("log", fmt.Sprintf("invalid log file %q: give an absolute path", r.LogFile))
 	}
 	return nil
 }

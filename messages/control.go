@@ -7,12 +7,12 @@ import "time"
 //	client --request--> supervisor --> scope --> session --> command
 //	client <--ControlReply-- command
 //
-// The one reply is the last message. A job that has finished answers
-// job_finished, but StopCommand, which is idempotent, answers CommandStopped.
+// The one reply is the last message. A finished job answers job_finished, except to
+// StopCommand, which is idempotent: the answer is CommandStopped.
 
-// StopCommand asks for jobs to be ended, politely at first: one job, or all of
-// a session (of main, if no scope is named), or all of a scope and its sub-scopes. The reply comes when nothing
-// of their trees is left, or says what is.
+// StopCommand asks to stop one job, all jobs of a session, or all of a scope and its
+// sub-scopes. A session without a scope is one of main. The reply comes when every
+// process tree has ended, or with the survivors.
 type StopCommand struct {
 	quiet
 	Job     JobID
@@ -21,20 +21,19 @@ type StopCommand struct {
 	Grace   time.Duration // from TERM to KILL; 0: the job's own, negative: none
 	By      Party         // "": the client
 	Reason  string
-	Gone    bool // its client went away: the job says so (FlagClientGone)
+	Gone    bool // its client has disconnected: the record gets FlagClientGone
 }
 
-// PromoteCommand asks for a foreground job to go on in the background. With Keep it stays
-// when the client leaves whose scope it is in (ReleaseScope), also if it was in the
-// background before: its record has FlagKept from then on. A person wants that.
+// PromoteCommand asks to move a foreground job to the background. With Keep, the record
+// gets FlagKept, also that of a background job: the job then stays when the client of
+// its scope leaves (ReleaseScope).
 type PromoteCommand struct {
 	quiet
 	Job  JobID
 	Keep bool
 }
 
-// SignalCommand asks for a signal to be sent to the job's main process, or to
-// all of its tree.
+// SignalCommand asks to send a signal to the job's main process, or to its whole tree.
 type SignalCommand struct {
 	quiet
 	Job    JobID
@@ -42,26 +41,27 @@ type SignalCommand struct {
 	Tree   bool
 }
 
-// WriteInput asks for bytes to be given to the job's standard input.
+// WriteInput asks to write bytes to the job's standard input.
 type WriteInput struct {
 	quiet
 	Job  JobID
 	Data []byte // at most MaxInput
-	Raw  bool   // on a terminal: pass lines longer than it can take
+	Raw  bool   // on a terminal: pass lines longer than it accepts
 }
 
-// MaxInput bounds one WriteInput; the engine queues no more than that of a job.
+// MaxInput bounds one WriteInput, and the input that the engine queues for a job, in
+// bytes.
 const MaxInput = 256 << 10
 
-// CloseInput asks for the end of the job's standard input.
+// CloseInput asks to end the job's standard input.
 type CloseInput struct {
 	quiet
 	Job JobID
 }
 
-// CheckInput asks for the job to be looked at for so long: its record then says when
-// it waits for input. The answer is InputChecked. A job that can never is no_input, where it cannot be seen the
-// answer is unsupported.
+// CheckInput asks to observe the job for the duration For: its record then says when it
+// waits for input. The answer is InputChecked. It is refused with no_input if the job can
+// never wait, and with unsupported where the platform cannot show it.
 type CheckInput struct {
 	quiet
 	Job JobID
@@ -75,7 +75,7 @@ type ResizeTerminal struct {
 	Size Terminal
 }
 
-// ChangeDeadline asks for another deadline: none, Extend more than now set, or
+// ChangeDeadline asks for another deadline: none, Extend later than the present one, or
 // After from now.
 type ChangeDeadline struct {
 	quiet
@@ -85,40 +85,39 @@ type ChangeDeadline struct {
 	After  time.Duration // "D"
 }
 
-// PauseOutput asks for the capture of a job's output to stop or go on: a reader
-// that must see every byte holds back the job instead of losing some.
+// PauseOutput asks to pause or resume the capture of a job's output. A reader that must
+// see every byte pauses the job, so that none is dropped.
 type PauseOutput struct {
 	quiet
 	Job  JobID
 	Hold bool
 }
 
-// Acknowledged reports that the request was done.
+// Acknowledged reports that the request took effect.
 type Acknowledged struct{ quiet }
 
-// InputChecked reports whether the job waits for input, behind all that it was given before
-// it was asked: its record, which takes another way, may be older.
+// InputChecked reports whether the job waits for input after all input given before the
+// request. Its record is sent separately and may be older.
 type InputChecked struct {
 	quiet
 	Waiting bool
-	Secret  bool // … and its terminal shows nothing of it
+	Secret  bool // the terminal does not echo the input
 }
 
-// CommandStopped reports that the jobs have ended and nothing of their trees
-// is left but Survivors.
+// CommandStopped reports that the jobs have ended, and every process except Survivors.
 type CommandStopped struct {
 	quiet
 	Jobs      []JobID
 	Survivors []Survivor
-	Already   bool // the job had finished before
+	Already   bool // the job had finished before the request
 }
 
-// InputWritten reports that all input up to the byte Through, counted from the
-// job's start, has been handed to the kernel.
+// InputWritten reports that the kernel has taken all input up to the byte Through,
+// counted from the job's start.
 type InputWritten struct {
 	quiet
 	Through int64
-	Nth     uint64 // of the process, as ControlDone has it; a client gets none
+	Nth     uint64 // number of the control, as in ControlDone; 0 for a client
 }
 
 // ControlReply is what a client may receive in answer to a control request.
@@ -129,7 +128,7 @@ func (InputChecked) controlReply()    {}
 func (CommandStopped) controlReply()  {}
 func (InputWritten) controlReply()    {}
 func (CommandRejected) controlReply() {}
-func (CommandPromoted) controlReply() {} // to PromoteCommand
+func (CommandPromoted) controlReply() {} // answers PromoteCommand
 
 // Address implements Addressed.
 func (r StopCommand) Address() Address {

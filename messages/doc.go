@@ -1,14 +1,13 @@
-// Package messages is the vocabulary of troupe: every value one part says to
-// another, and nothing else. Each file is one conversation; its head draws it
-// and names its last message.
+// Package messages defines every value that one part of troupe sends to another. Each
+// file is one conversation: its head draws it and names its last message. Messages are
+// plain values: ids and never actor PIDs, no functions, channels, contexts, files or
+// pointers to shared state.
 //
-// Grammar: a request is verb+noun (RunCommand), a fact is noun+participle
-// (CommandFinished), a reply is a fact or a noun (OutputPage). Every request has
-// one sealed set of replies and every state of its receiver answers it, once.
-// Messages are plain values: ids and never actor PIDs, no functions, channels,
-// contexts, files or pointers to shared state.
+// A request is verb+noun (RunCommand), a fact is noun+participle (CommandFinished), a
+// reply is a fact or a noun (OutputPage). Every request has one sealed set of replies.
+// Each state of its receiver answers it once.
 //
-//	file        who speaks                    requests → replies and facts
+//	file        between                       requests → replies and facts
 //	run.go      client ↔ supervisor           RunCommand → CommandFinished | CommandPromoted | CommandRejected;
 //	                                          AbandonRun
 //	control.go  client ↔ command              StopCommand, PromoteCommand, SignalCommand, WriteInput, CloseInput,
@@ -23,11 +22,19 @@
 //	scope.go    client ↔ supervisor           OpenScope, CloseScope, ReleaseScope, ListScopes, HandOver → ScopeOpened | ScopeClosed | ScopeReleased |
 //	                                          ScopeList | Acknowledged
 //	list.go     client ↔ supervisor           ListJobs, FindJob, RemoveJob, AnnounceTask, UpdateTask → JobList | JobFound | JobMissing | …
-//	notify.go   client ↔ channel              Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
-//	notice.go   channel → webhook, errand     Delivery → Delivered; CommandNotified is the last word about a notice
-//	wait.go     client ↔ watch                WaitJobs → WaitEnded | RequestRejected; AbandonWait
-//	node.go     the root ↔ supervisor         ShutdownNode → ShutdownDone
+//	notify.go   subscriber ↔ channel          Subscribe, Acknowledge, Unsubscribe → Subscribed, Notification…, FactsDropped, Unsubscribed
+//	notice.go   channel → notifiers           Delivery → Delivered; CommandNotified is the last message about a notice
+//	wait.go     client ↔ waiter               WaitJobs → WaitEnded | RequestRejected; AbandonWait
+//	node.go     root package ↔ supervisor     ShutdownNode → ShutdownDone
 //
-// job.go holds the one record of a job that all of them show; outcome.go how a
-// job can end; codes.go the errors; ids.go the names.
+// The other files hold what the conversations share:
+//
+//	check.go        the checks of a run request
+//	errors.go       error codes and constructors
+//	id.go           names of jobs, sessions, scopes and channels, and their bounds
+//	job.go          the record of a job
+//	job_json.go     the record as JSON
+//	json_writer.go  a writer of JSON objects, field by field
+//	outcome.go      outcomes, causes, exit statuses, survivors
+//	plan.go         how a session is opened
 package messages

@@ -1,14 +1,14 @@
 package messages
 
-// Code is the kind of an error, for machines. A finer word is its Reason.
+// Code is the machine-readable kind of an error. Error.Reason refines it.
 type Code string
 
-// The codes. Those of the copilot dialect (shell_…) are that dialect's words;
-// the core says not_found and job_finished.
+// The codes. The shell_… codes belong to the copilot dialect; all other parts use
+// not_found and job_finished.
 const (
 	NotFound           Code = "not_found"
-	Busy               Code = "busy"       // the node has too many unstarted commands
-	QueueFull          Code = "queue_full" // the session has
+	Busy               Code = "busy"       // the node has too many jobs that have not started
+	QueueFull          Code = "queue_full" // the session has too many queued jobs
 	InvalidParams      Code = "invalid_params"
 	CwdNotFound        Code = "cwd_not_found"
 	CwdNotDir          Code = "cwd_not_dir"
@@ -21,13 +21,13 @@ const (
 	ResourceExhausted  Code = "resource_exhausted"
 	SpawnFailed        Code = "spawn_failed"
 	SandboxUnavailable Code = "sandbox_unavailable"
-	Refused            Code = "refused"  // policy
-	Conflict           Code = "conflict" // an idempotency key with another request behind it
+	Refused            Code = "refused"  // by a policy
+	Conflict           Code = "conflict" // the idempotency key belongs to another request
 	OutputUnavailable  Code = "output_unavailable"
 	ShuttingDown       Code = "shutting_down"
 	Unsupported        Code = "unsupported"
-	Internal           Code = "internal"            // a fault of ours: an actor died while it held the request
-	KeeperUnresponsive Code = "keeper_unresponsive" // it lives and says nothing: its jobs live, too
+	Internal           Code = "internal"            // a fault of troupe: an actor died while it held the request
+	KeeperUnresponsive Code = "keeper_unresponsive" // the keeper lives but does not answer; its jobs run on
 
 	ShellUnknown       Code = "shell_unknown"
 	ShellCompleted     Code = "shell_completed"
@@ -36,8 +36,8 @@ const (
 	ShellNotFound      Code = "shell_not_found"
 )
 
-// Error is a code for machines, a finer reason, a sentence for people and,
-// where there is something to do, a hint that says what.
+// Error is an error with a code for programs, a sentence for people and, where the
+// reader can act, a hint.
 type Error struct {
 	Code    Code   `json:"code"`
 	Reason  string `json:"reason,omitempty"` // "ENOENT", "empty_command", a parameter's name
@@ -45,7 +45,7 @@ type Error struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Error is the sentence, with the hint behind it.
+// Error returns the message, followed by the hint in parentheses.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -53,13 +53,13 @@ func (e *Error) Error() string {
 	return e.Message + " (" + e.Hint + ")"
 }
 
-// Is matches an error of the same code; a target with a reason wants that too.
+// Is reports whether target has the same code and, if target has one, the same reason.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
 }
 
-// Refusal is the error in a reply that refuses its request, or nil.
+// Refusal returns the error of a reply that refuses its request, or nil.
 func Refusal(reply any) error {
 	switch r := reply.(type) {
 	case CommandRejected:
@@ -72,23 +72,24 @@ func Refusal(reply any) error {
 	return nil
 }
 
-// Passing says whether the refusal is of a part of the node that is being made
-// anew: nothing is harmed, and the same question can be asked again.
+// Passing reports whether the error comes from a part of the node that is restarting.
+// Nothing was changed then, and the same request can be sent again.
 func (e *Error) Passing() bool {
 	return e.Code == Internal || e.Code == OutputUnavailable && e.Reason == "moved"
 }
 
-// Invalid is a bad parameter: reason names it, message says what is wrong.
+// Invalid returns the error for a bad parameter: reason names it, message says what is
+// wrong.
 func Invalid(reason, message string) *Error {
 	return &Error{Code: InvalidParams, Reason: reason, Message: message}
 }
 
-// NoSuchStream is the answer to a request about a stream that a job does not have.
+// NoSuchStream returns the error for a stream that a job does not have.
 func NoSuchStream(job JobID, stream Stream) *Error {
-	return Invalid("stream", "job "+string(job)+" has no stream "+stream.String()+": its streams were fixed at its start")
+	return Invalid("stream", "job "+string(job)+" has no stream "+stream.String()+"; a job's streams are fixed at its start")
 }
 
-// NoSuchJob is the answer to a request about a job that is not there.
+// NoSuchJob returns the error for an unknown job.
 func NoSuchJob(id JobID) *Error {
 	return &Error{Code: NotFound, Reason: "job", Message: "there is no job " + string(id), Hint: "list the jobs to see what there is"}
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// quiet keeps a message out of the dead-letter log, which prints whole
-// messages: output and secrets would be in it.
+// quiet keeps a message out of the dead-letter log of the actor library. That log prints
+// whole messages, with their output and secrets.
 type quiet struct{}
 
-// IgnoreDeadLetterLogging implements the actor library's opt-out.
+// IgnoreDeadLetterLogging tells the actor library not to log the message.
 func (quiet) IgnoreDeadLetterLogging() {}
 
-// JobID names one job to people: short ("j7"), never used again on its node.
+// JobID is the short name of a job, such as "j7". A node uses each one once.
 type JobID string
 
-// UID is the ULID of a job: it never repeats anywhere, names the job's logs and
-// journal records, and is the nonce that makes its start happen once.
+// UID is the ULID of a job, unique everywhere. It names the job's logs and journal
+// records, and an engine starts a job only once for it.
 type UID string
 
-// valid reports whether a UID is a ULID in its canonical form: 26 characters
-// of Crockford's base 32, the first at most 7.
+// valid reports whether u is a canonical ULID: 26 digits of Crockford's base 32, the
+// first at most 7.
 func (u UID) valid() bool {
 	if len(u) != 26 || u[0] > '7' {
 		return false
@@ -31,7 +31,7 @@ func (u UID) valid() bool {
 
 const ulidDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// Made is when a ULID was made, to a millisecond; the zero time if it is none.
+// Made returns the time of a ULID, to a millisecond, or the zero time for any other text.
 func (u UID) Made() time.Time {
 	if !u.valid() {
 		return time.Time{}
@@ -43,41 +43,40 @@ func (u UID) Made() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// SessionID names a session within its scope; the client chooses it.
+// SessionID names a session within its scope. The client chooses it.
 type SessionID string
 
 // DefaultSession is the implicit session of a scope: parallel, on pipes.
 const DefaultSession SessionID = "default"
 
-// ChannelID names a notification channel; a subscriber that comes back with
-// the same one resumes.
+// ChannelID names a channel of facts. A subscriber that gives it again resumes.
 type ChannelID string
 
 // WaitID names one blocking wait.
 type WaitID string
 
-// TaskID names a task that a host announced.
+// TaskID names a task that a host has announced.
 type TaskID string
 
-// Principal is who asks: an opaque name given by the gateway that let it in.
+// Principal names the owner of a request. The gateway that accepted the request sets it.
 type Principal string
 
-// Seq numbers the facts of a node for ever: monotone, without holes.
+// Seq numbers the facts of a node: increasing, without gaps.
 type Seq uint64
 
 // ScopePath names a scope by its path from the top: "main/sub-agent-3".
 type ScopePath string
 
-// MainScope is the scope of those who name none.
+// MainScope is the scope of a request that names none.
 const MainScope ScopePath = "main"
 
-// Bounds of names. A path is walked by actors and shown in tables.
+// Bounds of names: actors route by a path, and tables show it.
 const (
-	MaxScopeDepth = 16
-	MaxNameLength = 64
+	MaxScopeDepth = 16 // elements of a path
+	MaxNameLength = 64 // bytes of a name
 )
 
-// Parent is the path of the enclosing scope, "" at the top.
+// Parent returns the path of the enclosing scope, "" at the top.
 func (p ScopePath) Parent() ScopePath {
 	i := strings.LastIndexByte(string(p), '/')
 	if i < 0 {
@@ -86,15 +85,15 @@ func (p ScopePath) Parent() ScopePath {
 	return p[:i]
 }
 
-// Names are the elements of the path from the top.
+// Names returns the elements of the path from the top.
 func (p ScopePath) Names() []string { return strings.Split(string(p), "/") }
 
-// Contains reports whether q is p or lies below it: "a" contains "a/b", never "ab".
+// Contains reports whether q is p or below it: "a" contains "a/b", not "ab".
 func (p ScopePath) Contains(q ScopePath) bool {
 	return q == p || strings.HasPrefix(string(q), string(p)+"/")
 }
 
-// Check reports what is wrong with a path, or nil.
+// Check returns what is wrong with a path, or nil.
 func (p ScopePath) Check() *Error {
 	names := p.Names()
 	if len(names) > MaxScopeDepth {
@@ -102,21 +101,21 @@ func (p ScopePath) Check() *Error {
 	}
 	for _, n := range names {
 		if !validName(n) {
-			return Invalid("scope", fmt.Sprintf("%q is no scope path: use names of letters, digits, '.', '_' and '-', joined by '/'", string(p)))
+			return Invalid("scope", fmt.Sprintf("invalid scope path %q: use names of letters, digits, '.', '_' and '-', joined by '/'", string(p)))
 		}
 	}
 	return nil
 }
 
-// Check reports what is wrong with a session name, or nil.
+// Check returns what is wrong with a session name, or nil.
 func (s SessionID) Check() *Error {
 	if !validName(string(s)) {
-		return Invalid("session", fmt.Sprintf("%q is no session name: use up to %d letters, digits, '.', '_' and '-'", string(s), MaxNameLength))
+		return Invalid("session", fmt.Sprintf("invalid session name %q: use up to %d letters, digits, '.', '_' and '-'", string(s), MaxNameLength))
 	}
 	return nil
 }
 
-// validName admits what is safe in a path, a table and an actor's name.
+// validName reports whether n is safe in a path, a table and the name of an actor.
 func validName(n string) bool {
 	if n == "" || n == "." || n == ".." || len(n) > MaxNameLength {
 		return false
@@ -131,18 +130,18 @@ func validName(n string) bool {
 	return true
 }
 
-// Address says which part of the tree a request concerns: a job, or else a
-// session of a scope, or else a scope.
+// Address is the part of the tree that a request concerns: a job, or else a session of a
+// scope, or else a scope.
 type Address struct {
 	Job     JobID
 	Scope   ScopePath
 	Session SessionID
 }
 
-// Addressed is a request that concerns a job, session or scope. The supervisor
-// routes all of them in one case.
+// Addressed is a request that concerns a job, session or scope. The supervisor routes by
+// its Address.
 type Addressed interface{ Address() Address }
 
-// Refusable is a request that can be refused by whoever cannot pass it on; the
-// refusal belongs to the request's own sealed replies.
+// Refusable is a request that an actor can refuse if it cannot pass it on. Refuse returns
+// the refusal, one of the request's sealed replies.
 type Refusable interface{ Refuse(*Error) any }

@@ -2,24 +2,25 @@ package messages
 
 import "time"
 
-// State is where a job stands.
+// State is the phase of a job.
 type State string
 
-// The states, in the order a job passes through them. The last two are for ever.
+// The states, in the order in which a job passes through them. Finished and Retired are
+// final.
 const (
-	Queued   State = "queued"   // waits for its session or its turn
-	Starting State = "starting" // the engine was asked
-	Running  State = "running"  // foreground or background
-	Stopping State = "stopping" // being ended
-	Draining State = "draining" // the main process has exited, its output is collected
+	Queued   State = "queued"   // waits for its session or a start slot
+	Starting State = "starting" // the engine is starting it
+	Running  State = "running"  // in the foreground or background
+	Stopping State = "stopping" // the engine is stopping it
+	Draining State = "draining" // the main process has exited; its output is being drained
 	Finished State = "finished" // its outcome is set
-	Retired  State = "retired"  // and nothing of it is left
+	Retired  State = "retired"  // finished, and no process or open output remains
 )
 
 // Ended reports whether a job in this state has its outcome.
 func (s State) Ended() bool { return s == Finished || s == Retired }
 
-// Mode says how a job was asked for.
+// Mode is how a client asked for a job.
 type Mode string
 
 // The modes.
@@ -29,10 +30,9 @@ const (
 	ModeDetached Mode = "detached"
 )
 
-// Job is the record of a job: the same in the CLI, HTTP, events and the
-// library. Every fact about a job carries it, so that no one has to ask again.
-// Slices are never changed once the record was sent, and others have the same ones:
-// who gets a record and wants another clones them.
+// Job is the record of a job: the same in the CLI, HTTP, events and the library. Every
+// fact about a job carries it. Records share their slices: clone a slice before you
+// change it.
 type Job struct {
 	ID          JobID
 	UID         UID
@@ -41,18 +41,18 @@ type Job struct {
 	Principal   Principal
 	Tag         string
 	Name        string
-	Command     string // the text, or the words joined for people
+	Command     string // the text, or the arguments joined for display
 	Argv        []string
 	Description string
 	Mode        Mode
 	Backend     string
 
 	State   State
-	Outcome Outcome    // "" until Finished
-	Status  ExitStatus // meaningful when Settled
-	Shell   int        // exit status for a shell: the command's, 128+n, 126/127 for one that failed to start
+	Outcome Outcome    // "" until the job has finished
+	Status  ExitStatus // meaningful if Settled
+	Shell   int        // exit status for a shell: the command's, 128+n, 126/127 if it failed to start
 	Cause   Cause
-	Err     Error // why it failed to start, or why it is lost
+	Err     Error // why it failed to start, or is lost
 
 	Children   int
 	Survivors  []Survivor
@@ -70,33 +70,33 @@ type Job struct {
 	Ended     time.Time
 	Rusage    Rusage
 
-	// What is small stands together: of many jobs, every record counts.
+	// The small fields stand together, which saves padding in every record.
 
-	Terminal         Terminal // its size as it was last set; the zero value: none
+	Terminal         Terminal // last size set; zero: no terminal
 	OOM              Tristate
 	Background       bool
-	Settled          bool // the kernel's status is known
+	Settled          bool // the exit status from the kernel is known
 	OutputOpen       bool
 	WaitingForInput  bool
-	WaitingForSecret bool // … on a terminal that shows nothing of it
+	WaitingForSecret bool // waits for input on a terminal that does not echo
 
 	Output   []StreamOutput
-	OnFinish []Notice // who is told of its end
+	OnFinish []Notice // notices of its end
 	Seq      Seq      // of the last fact recorded about it
 }
 
-// StreamOutput is what is known of one stream of a job.
+// StreamOutput is the size and place of one stream of a job.
 type StreamOutput struct {
 	Stream     Stream
 	Counted    bool
 	LinesExact bool
 	Bytes      int64
-	Lines      int64  // meaningful when Counted
+	Lines      int64  // meaningful if Counted
 	File       string // "": in memory
 	Elided     []OutputGap
 }
 
-// Duration is how long the job ran, or 0 while that is not known.
+// Duration returns how long the job ran, or 0 while it has not ended.
 func (j Job) Duration() time.Duration {
 	if j.Started.IsZero() || j.Ended.IsZero() {
 		return 0
@@ -104,10 +104,10 @@ func (j Job) Duration() time.Duration {
 	return j.Ended.Sub(j.Started)
 }
 
-// ExitCode is the exit status of a CLI that ran the job (docs/cli.md): the
-// command's own, 128+n when a signal ended it, 124 timed out, 130 cancelled,
-// 126 or 127 when it could not be executed, 125 lost, or not started for a reason
-// that is none of the command's.
+// ExitCode returns the exit status of a CLI that ran the job (docs/cli.md). It is the
+// command's own, or 128+n after signal n; 124 means timed out, 130 cancelled. 126 and 127
+// mean that the program could not be executed. 125 means lost, or not started for a
+// reason outside the command.
 func (j Job) ExitCode() int {
 	switch j.Outcome {
 	case TimedOut:
@@ -127,11 +127,11 @@ func (j Job) ExitCode() int {
 	return 0
 }
 
-// Kept reports whether the job stays when the client leaves whose scope it is in: it is
-// detached, or somebody has promoted it to stay.
+// Kept reports whether the job stays when the client of its scope leaves: it is detached,
+// or was promoted with Keep.
 func (j Job) Kept() bool { return j.Mode == ModeDetached || j.HasFlag(FlagKept) }
 
-// HasFlag reports whether the record carries a flag.
+// HasFlag reports whether the record has a flag.
 func (j Job) HasFlag(f Flag) bool {
 	for _, g := range j.Flags {
 		if g == f {

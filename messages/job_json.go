@@ -2,20 +2,20 @@ package messages
 
 import "slices"
 
-// JSONVersion is the "v" of every object: it changes when a field changes its
-// meaning, never when one is added.
+// JSONVersion is the field "v" of every object. It changes when a field changes its
+// meaning, not when a field is added.
 const JSONVersion = 1
 
-// jobObjectSize is what the object of a job takes as a rule, without its texts.
+// jobObjectSize is the usual size of a job's object without its texts, in bytes.
 const jobObjectSize = 1 << 10
 
-// MarshalJSON writes the job object of docs/cli.md. Absent values are null, lists
-// are never null (but argv, of a job that has none), times are RFC 3339 in UTC with
-// nanoseconds. Whether & and < in it are escaped is the choice of the encoder that
-// asks. A time that RFC 3339 cannot tell is an error.
+// MarshalJSON returns the job object of docs/cli.md. Absent values are null; lists are
+// never null, except argv of a job without one. Times are RFC 3339 in UTC with
+// nanoseconds; a time outside of its range is an error. The calling encoder decides
+// whether & and < are escaped.
 //
-// Each command that a daemon runs waits for this, so it is written field by field:
-// reflection took 20 µs.
+// A daemon writes it for each command. It is written field by field, because reflection
+// took 20 µs.
 func (j Job) MarshalJSON() ([]byte, error) {
 	o := newJSONWriter(jobObjectSize + 2*len(j.Command))
 	j.identity(o)
@@ -30,7 +30,7 @@ func (j Job) MarshalJSON() ([]byte, error) {
 	return o.done()
 }
 
-// identity is what the job is, as its request tells it.
+// identity writes what the request said of the job.
 func (j *Job) identity(o *jsonWriter) {
 	whole(o, "v", JSONVersion)
 	text(o, "id", j.ID)
@@ -50,7 +50,7 @@ func (j *Job) identity(o *jsonWriter) {
 	text(o, "backend", j.Backend)
 }
 
-// standing is where the job stands, and how it ended.
+// standing writes the job's state and how it ended.
 func (j *Job) standing(o *jsonWriter) {
 	text(o, "state", j.State.shown())
 	o.truth("background", j.Background)
@@ -82,7 +82,7 @@ func (j *Job) standing(o *jsonWriter) {
 	}
 }
 
-// left is what the job has left behind, and what was left out.
+// left writes what remains of the job, and what was left out.
 func (j *Job) left(o *jsonWriter) {
 	o.truth("output_open", j.OutputOpen)
 	whole(o, "background_children", j.Children)
@@ -100,7 +100,7 @@ func (j *Job) left(o *jsonWriter) {
 	texts(o, "env_dropped", j.EnvDropped)
 }
 
-// process is how long it may run, where and when it ran, and what that took.
+// process writes the limits, times, place and costs of the job's process.
 func (j *Job) process(o *jsonWriter) {
 	if j.Timeout > 0 {
 		whole(o, "timeout_ms", j.Timeout.Milliseconds())
@@ -146,10 +146,10 @@ func (j *Job) process(o *jsonWriter) {
 	}
 }
 
-// byName are the streams in the order of their names, which is that of JSON.
+// byName holds the streams in the order of their names, which JSON objects have.
 var byName = [...]Stream{Merged, Stderr, Stdout}
 
-// streams are its outputs; the last that is told of a stream counts.
+// streams writes the outputs. If j.Output has several entries for a stream, the last wins.
 func (j *Job) streams(o *jsonWriter) {
 	o.open("output", '{')
 	for _, stream := range byName {
@@ -163,7 +163,7 @@ func (j *Job) streams(o *jsonWriter) {
 	o.close('}')
 }
 
-// field writes what is known of a stream as the field of another object.
+// field writes the stream as a field of o.
 func (s *StreamOutput) field(o *jsonWriter) {
 	o.open(s.Stream.String(), '{')
 	whole(o, "bytes", s.Bytes)
@@ -185,7 +185,7 @@ func (s *StreamOutput) field(o *jsonWriter) {
 	o.close('}')
 }
 
-// notices are who is told of its end.
+// notices writes the notices of the job's end.
 func (j *Job) notices(o *jsonWriter) {
 	o.open("on_finish", '[')
 	for _, n := range j.OnFinish {
@@ -200,7 +200,7 @@ func (j *Job) notices(o *jsonWriter) {
 	o.close(']')
 }
 
-// field writes an error as the field of another object; none is null.
+// field writes the error as a field of o, or null for the zero value.
 func (e *Error) field(o *jsonWriter) {
 	if *e == (Error{}) {
 		o.null("error")
@@ -214,7 +214,7 @@ func (e *Error) field(o *jsonWriter) {
 	o.close('}')
 }
 
-// shown is the state a user is told: retirement is a matter of housekeeping.
+// shown returns the state that users see. It maps Retired to Finished.
 func (s State) shown() State {
 	if s == Retired {
 		return Finished

@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// object writes one JSON object, field by field. The bytes are those of
-// encoding/json that escapes no HTML, which writes all texts that have anything
-// to escape.
+// jsonWriter writes one JSON object field by field. Its bytes equal those of
+// encoding/json without HTML escaping. It hands texts that need escapes to encoding/json.
 type jsonWriter struct {
 	b   []byte
-	err error // the first
+	err error // the first one
 }
 
-// newJSONWriter opens one that has about so many bytes.
+// newJSONWriter begins an object and reserves size bytes.
 func newJSONWriter(size int) *jsonWriter { return &jsonWriter{b: append(make([]byte, 0, size), '{')} }
 
-// done closes it.
+// done ends the object and returns it.
 func (o *jsonWriter) done() ([]byte, error) {
 	o.close('}')
 	return o.b, o.err
 }
 
-// name begins a field, or, if it is "", an element of a list.
+// name begins a field, or an element of a list if name is "".
 func (o *jsonWriter) name(name string) {
 	if last := o.b[len(o.b)-1]; last != '{' && last != '[' {
 		o.b = append(o.b, ',')
@@ -38,7 +37,7 @@ func (o *jsonWriter) name(name string) {
 	o.b = append(o.b, '"', ':')
 }
 
-// open begins an object or a list within, close ends it.
+// open begins a nested object or list; close ends it.
 func (o *jsonWriter) open(name string, bracket byte) {
 	o.name(name)
 	o.b = append(o.b, bracket)
@@ -56,7 +55,7 @@ func (o *jsonWriter) truth(name string, v bool) {
 	o.b = strconv.AppendBool(o.b, v)
 }
 
-// moment is a time, or null for the zero time.
+// moment writes a time, or null for the zero time.
 func (o *jsonWriter) moment(name string, t time.Time) {
 	if t.IsZero() {
 		o.null(name)
@@ -91,7 +90,7 @@ func text[T ~string](o *jsonWriter, name string, v T) {
 	o.quote(string(v))
 }
 
-// textOrNull is null for "", textIfAny leaves the field out.
+// textOrNull writes null for "". textIfAny leaves the field out.
 func textOrNull[T ~string](o *jsonWriter, name string, v T) {
 	if v == "" {
 		o.null(name)
@@ -132,7 +131,7 @@ func (o *jsonWriter) quote(s string) {
 	o.b = append(o.b, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
-// plain reports whether a string is ASCII that JSON writes as it is.
+// plain reports whether s is ASCII text without characters that JSON escapes.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -2,7 +2,7 @@ package messages
 
 import "time"
 
-// The list conversation: the supervisor answers from its own table.
+// The list conversation: the supervisor answers from its table.
 //
 //	client --ListJobs | FindJob | RemoveJob | AnnounceTask | UpdateTask--> supervisor
 //	client <--ListReply--
@@ -11,38 +11,38 @@ import "time"
 type ListJobs struct {
 	quiet
 	Scope    ScopePath // "": all
-	Finished bool      // the finished ones too
-	States   []State   // none: any
+	Finished bool      // includes finished jobs
+	States   []State   // empty: any
 }
 
-// FindJob asks for one job: by id, uid, or by the name it was given.
+// FindJob asks for one job by its id, uid or name.
 type FindJob struct {
 	quiet
 	Job JobID
 }
 
-// RemoveJob asks for a finished job and its output to be forgotten. It is refused
-// while the end of the job is still to be told (RunCommand.OnFinish).
+// RemoveJob asks to remove a finished job and its output. It is refused while a notice of
+// the job's end is pending (RunCommand.OnFinish).
 type RemoveJob struct {
 	quiet
 	Job JobID
 }
 
-// AnnounceTask tells of a task that is the host's own and none of ours, so that
-// one list can show both (R-209).
+// AnnounceTask adds a task of the host to the list, so that one list shows the host's
+// tasks and the jobs (R-209).
 type AnnounceTask struct {
 	quiet
 	Task Task
 }
 
-// UpdateTask changes an announced task; one that has ended is forgotten when
-// it was listed once.
+// UpdateTask changes an announced task. A task that has ended is removed after it was
+// listed once.
 type UpdateTask struct {
 	quiet
 	Task Task
 }
 
-// Task is a host's own piece of work.
+// Task is a piece of work that the host runs itself.
 type Task struct {
 	ID          TaskID    `json:"id"`
 	Scope       ScopePath `json:"scope"`
@@ -69,8 +69,7 @@ type JobFound struct {
 	Job Job
 }
 
-// JobMissing reports that there is no such job. Category says whether there
-// never was one, or it was retired.
+// JobMissing reports that the job is unknown. Category says whether it was removed.
 type JobMissing struct {
 	quiet
 	Category string // "unknown", "removed"
@@ -83,7 +82,7 @@ type ListReply interface{ listReply() }
 func (JobList) listReply()         {}
 func (JobFound) listReply()        {}
 func (JobMissing) listReply()      {}
-func (Acknowledged) listReply()    {} // to AnnounceTask and UpdateTask
+func (Acknowledged) listReply()    {} // answers AnnounceTask and UpdateTask
 func (RequestRejected) listReply() {}
 
 // Refuse implements Refusable.

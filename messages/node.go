@@ -6,20 +6,20 @@ import "time"
 //
 //	root --ShutdownNode--> supervisor --ShutdownDone--> root
 //
-// Order: intake stops (shutting_down), every job is ended or left to its
-// engine, every reply that is owed is given, the facts are recorded and told,
-// and only then do recorder and channels end.
+// Order: the supervisor refuses new requests (shutting_down) and stops every job or leaves
+// it to the engine. It sends all pending replies, then records and sends the facts. The
+// recorder and the channels end last.
 
 // ShutdownNode asks for the ordered end of the tree.
 type ShutdownNode struct {
 	quiet
-	KeepJobs bool          // leave them to the engine, which outlives this tree; refused with unsupported where it ends with the process
+	KeepJobs bool          // leave the jobs to the engine; refused with unsupported if the engine ends with this process
 	Grace    time.Duration // 0: each job's own, negative: none
 	Reason   string
 }
 
-// ShutdownDone reports that no actor below the supervisor is left. Survivors
-// are processes that could not be ended.
+// ShutdownDone reports that every actor below the supervisor has ended. Survivors are
+// processes that could not be stopped.
 type ShutdownDone struct {
 	quiet
 	Survivors []Survivor

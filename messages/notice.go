@@ -8,46 +8,45 @@ import (
 	"unicode/utf8"
 )
 
-// The notice conversation: a job's end is told to whoever its request names in
-// OnFinish, a command or a URL, at least once and under one number.
+// The notice conversation: OnFinish of a request names commands and URLs that receive the
+// job's end, at least once and under one number.
 //
-//	channel --Notification--> webhook | errand   (one at a time, in order)
-//	webhook --Delivery--> a URL, by whoever sends it; --Delivered--> webhook
-//	errand --RunCommand, WriteInput, CloseInput, WaitJobs--> supervisor   (the command is a job)
+//	channel --Notification--> webhook notifier | command notifier   (one at a time, in order)
+//	webhook notifier --Delivery--> Webhooks, which post it; --Delivered--> webhook notifier
+//	command notifier --RunCommand, WriteInput, CloseInput, WaitJobs--> supervisor   (the command is a job)
 //
-// The last word about each notice is the fact CommandNotified.
+// The last message about a notice is the fact CommandNotified.
 
-// Notice is one party that is told of a job's end, and how far that is.
+// Notice is one delivery of a job's end, and its state.
 type Notice struct {
-	To    string      // a text for the shell, or an http or https URL
+	To    string      // shell text, or an http or https URL
 	State NoticeState // pending until it is delivered or given up
-	Seq   Seq         // of the CommandFinished that it tells; 0 before that
-	Tries int         // it took, once it is over
+	Seq   Seq         // of the CommandFinished that it delivers; 0 before that
+	Tries int         // number of tries, once it is over
 	Err   Error       // why it was given up
 }
 
-// NoticeState says how far a notice is.
+// NoticeState is the state of a notice.
 type NoticeState string
 
-// The states. The last two are for ever.
+// The states. NoticeDelivered and NoticeGivenUp are final.
 const (
 	NoticePending   NoticeState = "pending"
 	NoticeDelivered NoticeState = "delivered"
 	NoticeGivenUp   NoticeState = "given_up"
 )
 
-// NoticeScope owns the jobs by which commands are told of an end. What runs in it
-// or below it tells nobody: a notice has no notices.
+// NoticeScope owns the jobs that notices run. Jobs in it or below it have no notices.
 const NoticeScope ScopePath = "notify"
 
-// Bounds of the notices of one job. They go along wherever its record goes.
+// Bounds of the notices of one job. Every copy of its record has them.
 const (
 	MaxNotices     = 4
 	MaxNoticeBytes = 1024 // of all of them together
 )
 
-// CommandNotified reports that one notice of a job's end is over: it was delivered
-// or given up. It may come behind the job's last word.
+// CommandNotified reports that one notice of a job's end was delivered or given up. It may
+// come after CommandRetired.
 type CommandNotified struct {
 	quiet
 	Job Job
@@ -57,21 +56,21 @@ type CommandNotified struct {
 type Delivery struct {
 	To  string
 	Seq Seq
-	Job Job // as CommandFinished had it
+	Job Job // as in CommandFinished
 }
 
-// ID names what is delivered: it is the same at every try, and no other's.
+// ID returns the name of the delivery: the same at every try, and unique.
 func (d Delivery) ID() string { return fmt.Sprintf("%s.%d", d.Job.UID, d.Seq) }
 
-// Delivered reports what became of one try.
+// Delivered reports the result of one try.
 type Delivered struct {
 	quiet
-	Err   Error         // why it was not taken; the zero value: it was
-	Gone  bool          // and never will be
-	After time.Duration // how long the receiver wants to be left alone; 0: it did not say
+	Err   Error         // why the receiver did not take it; zero: it did
+	Gone  bool          // the receiver will never take it
+	After time.Duration // how long to wait before the next try; 0: the receiver did not say
 }
 
-// Notices are those of a request that nothing was told to yet.
+// Notices returns pending notices for the commands and URLs of a request.
 func Notices(to []string) []Notice {
 	var all []Notice
 	for _, t := range to {
@@ -80,7 +79,7 @@ func Notices(to []string) []Notice {
 	return all
 }
 
-// IsURL says whether a notice goes to a URL; else it goes to a command.
+// IsURL reports whether a notice goes to a URL. All others go to a command.
 func IsURL(to string) bool {
 	scheme, _, ok := strings.Cut(to, "://")
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
@@ -92,7 +91,7 @@ func (r RunCommand) checkNotices() *Error {
 		bytes += len(to)
 		for _, other := range r.OnFinish[:i] {
 			if to == other {
-				return Invalid("on_finish", "the same command or URL is to be told twice; name it once")
+				return Invalid("on_finish", "a command or URL is named twice in on_finish; name it once")
 			}
 		}
 		if err := checkNotice(to); err != nil {
@@ -103,13 +102,13 @@ func (r RunCommand) checkNotices() *Error {
 	case len(r.OnFinish) > MaxNotices || bytes > MaxNoticeBytes:
 		return &Error{
 			Code: TooLarge, Reason: "on_finish",
-			Message: fmt.Sprintf("the end of a job can be told to at most %d commands and URLs, of %d bytes together", MaxNotices, MaxNoticeBytes),
+			Message: fmt.Sprintf("on_finish takes at most %d commands and URLs, of %d bytes together", MaxNotices, MaxNoticeBytes),
 			Hint:    "put a long command into a file, and name that",
 		}
 	case len(r.OnFinish) > 0 && NoticeScope.Contains(r.Scope):
 		return &Error{
 			Code: Refused, Reason: "on_finish",
-			Message: fmt.Sprintf("what runs in the scope %s tells nobody of its end: a notice would cause another", NoticeScope),
+			Message: fmt.Sprintf("a job in the scope %s cannot have notices: each would cause another", NoticeScope),
 			Hint:    "leave --on-finish out, or run the job in another scope",
 		}
 	}
@@ -119,9 +118,9 @@ func (r RunCommand) checkNotices() *Error {
 func checkNotice(to string) *Error {
 	switch {
 	case strings.TrimSpace(to) == "":
-		return Invalid("on_finish", "what is to be told of the end is empty; give a command or a URL")
+		return Invalid("on_finish", "a command or URL in on_finish is empty; give a command or a URL")
 	case strings.ContainsRune(to, 0) || !utf8.ValidString(to):
-		return Invalid("on_finish", "a command or URL that is told of the end must be UTF-8 text without NUL bytes")
+		return Invalid("on_finish", "a command or URL in on_finish must be UTF-8 text without NUL bytes")
 	case !IsURL(to):
 		return nil
 	}
@@ -130,28 +129,28 @@ func checkNotice(to string) *Error {
 	odd := func(c rune) bool { return c <= ' ' || c >= 0x7f }
 	switch {
 	case strings.Trim(host, ":@") == "" || host[0] == ':' || strings.ContainsFunc(to, odd):
-		return Invalid("on_finish", "the URL that is to be told of the end cannot be read; give one like https://host/path")
+		return Invalid("on_finish", "invalid URL in on_finish: give one like https://host/path")
 	case !strings.Contains(host, "@") && !hasPlace(host):
-		return Invalid("on_finish", "the host or the port of the URL that is to be told of the end cannot be read; give one like https://host:8080/path")
+		return Invalid("on_finish", "invalid host or port of a URL in on_finish: give one like https://host:8080/path")
 	case strings.Contains(host, "@"):
-		return Invalid("on_finish", "a URL that is told of the end may hold no password: the record shows it; what is sent is signed instead")
+		return Invalid("on_finish", "a URL in on_finish must not contain a password, because the record shows it; check the signature of the notice instead")
 	}
 	return nil
 }
 
-// hasPlace says whether a host, perhaps with a port, can be one: a literal address of
-// IPv6 is in brackets, a port is a number.
+// hasPlace reports whether host is valid, perhaps with a port: a literal IPv6 address
+// stands in brackets, a port is a number.
 func hasPlace(host string) bool {
 	rest := host
 	if inner, ok := strings.CutPrefix(host, "["); ok {
-		address, behind, closed := strings.Cut(inner, "]")
-		if !closed || !strings.Contains(address, ":") || behind != "" && behind[0] != ':' {
+		address, after, closed := strings.Cut(inner, "]")
+		if !closed || !strings.Contains(address, ":") || after != "" && after[0] != ':' {
 			return false
 		}
-		rest = behind
+		rest = after
 	}
 	_, port, ok := strings.Cut(rest, ":")
-	if !ok || port == "" { // it is that of the scheme
+	if !ok || port == "" { // the scheme has a default port
 		return true
 	}
 	_, err := strconv.ParseUint(port, 10, 16)

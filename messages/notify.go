@@ -2,7 +2,7 @@ package messages
 
 import "slices"
 
-// The notice conversation: facts with numbers, at least once, in order.
+// The fact conversation: numbered facts, at least once, in order.
 //
 //	subscriber --Subscribe--> supervisor
 //	subscriber <--Subscribed | RequestRejected-- channel
@@ -10,40 +10,39 @@ import "slices"
 //	subscriber --Acknowledge--> supervisor --> channel
 //	subscriber --Unsubscribe--> supervisor --> channel --Unsubscribed--> subscriber
 //
-// A subscriber that is slow is not waited for: its channel remembers only how
-// far it came and reads on from the journal. What the journal no longer holds
-// is said as FactsDropped, never left out in silence. Subscribing again with
-// the same channel resumes after the last acknowledged number; whoever has it
-// until then is told Unsubscribed, with the reason ChannelReplaced.
+// A channel does not wait for a slow subscriber. It remembers only the last number it
+// sent and reads on from the journal. FactsDropped reports what the journal no longer
+// holds. Subscribing again with the same channel resumes after the last acknowledged
+// number. The former subscriber receives Unsubscribed with the reason ChannelReplaced.
 
-// Subscribe asks for the facts after After that Filter lets through.
+// Subscribe asks for the facts after the number After that pass Filter.
 type Subscribe struct {
 	quiet
-	Channel ChannelID // "": a new one is made
-	Resume  bool      // after the last acknowledged number, whatever After says
+	Channel ChannelID // "": the node makes one
+	Resume  bool      // from the last acknowledged number; After is not used
 	After   Seq
-	Now     bool // only what is recorded from now on
-	Own     bool // of the host of the node: none of those that there may be
-	Window  int  // 0: DefaultWindow; at most MaxOutbox
+	Now     bool // only facts recorded from now on
+	Own     bool // the host's own channel, outside the limit on channels
+	Window  int  // unacknowledged facts in flight; 0: DefaultWindow; at most MaxOutbox
 	Filter  Filter
 }
 
-// Bounds of a channel: a slow subscriber reads on from the journal instead of filling memory.
+// Bounds of the window of a channel, in facts.
 const (
 	DefaultWindow = 64
 	MaxOutbox     = 256
 )
 
-// Filter lets facts through. The zero value lets all.
+// Filter selects facts. The zero value selects all.
 type Filter struct {
 	Scope ScopePath // and its sub-scopes
 	Job   JobID
 	Ends  bool // only CommandFinished and CommandRetired
-	// Notice lets through only CommandFinished of jobs whose end is told to it.
+	// Notice selects only CommandFinished of jobs that have this notice; "": no such limit.
 	Notice string
 }
 
-// Passes reports whether a filter lets a fact through.
+// Passes reports whether a filter selects a fact.
 func (f Filter) Passes(fact Fact) bool {
 	if f.Notice != "" {
 		finished, ok := fact.(CommandFinished)
@@ -79,13 +78,13 @@ func (f Filter) passesJob(fact CommandFact) bool {
 	return !f.Ends
 }
 
-// Subscribed reports that the channel is open; the first notification will
-// have a number above After.
+// Subscribed reports that the channel is open. The first notification has a number above
+// After.
 type Subscribed struct {
 	quiet
 	Channel ChannelID
 	After   Seq
-	Newest  Seq // of the facts that have a number; the last of them may be on their way to the journal
+	Newest  Seq // of the last numbered fact, which the journal may not hold yet
 }
 
 // Notification is one fact with its number.
@@ -96,17 +95,17 @@ type Notification struct {
 	Fact    Fact
 }
 
-// FactsDropped reports that the facts numbered From to To are no longer held. With a
-// From above To the numbers have begun anew: those from From on are not the journal's,
-// and what it holds follows behind To.
+// FactsDropped reports that the facts From to To are no longer held. From above To means
+// that the numbers began anew: the journal does not hold those from From on, and the next
+// fact follows To.
 type FactsDropped struct {
 	quiet
 	Channel  ChannelID
 	From, To Seq
 }
 
-// Acknowledge reports that the subscriber has dealt with all facts up to Seq.
-// It is not answered.
+// Acknowledge reports that the subscriber has processed all facts up to Seq. It has no
+// answer.
 type Acknowledge struct {
 	quiet
 	Channel ChannelID
@@ -119,19 +118,18 @@ type Unsubscribe struct {
 	Channel ChannelID
 }
 
-// Unsubscribed reports that the channel is gone. Nothing follows.
+// Unsubscribed reports that the channel has ended. Nothing follows.
 type Unsubscribed struct {
 	quiet
 	Channel ChannelID
 	Reason  string
 }
 
-// ChannelReplaced is the reason of an Unsubscribed whose channel another subscriber
-// has taken over.
+// ChannelReplaced is the reason of Unsubscribed after another subscriber took the channel.
 const ChannelReplaced = "replaced"
 
-// Fact is what the recorder numbers and the channels tell: the CommandFacts,
-// and those of sessions and scopes.
+// Fact is what the recorder numbers and the channels send: the CommandFacts, and the facts
+// of sessions and scopes.
 type Fact interface{ fact() }
 
 func (CommandQueued) fact()   {}
@@ -156,8 +154,7 @@ type FactRecorded struct {
 	Fact Fact
 }
 
-// NotifyReply is what a subscriber may receive in answer to Subscribe and
-// Unsubscribe.
+// NotifyReply is what a subscriber may receive in answer to Subscribe and Unsubscribe.
 type NotifyReply interface{ notifyReply() }
 
 func (Subscribed) notifyReply()      {}

@@ -2,14 +2,14 @@ package messages
 
 import "time"
 
-// The output conversation: a client looks at what a job has written. The sink
-// of a live job answers, or that of the node for a job that is retired.
+// The output conversation: a client reads what a job has written. The sink of a live job
+// answers, or the node's archive sink for a retired job.
 //
 //	client --ReadOutput--> … --> sink --OutputPage | RequestRejected--> client
 //	client --FollowOutput--> … --> sink --OutputGrew | OutputEnded | RequestRejected--> client
 //
-// FollowOutput is one credit: it is answered once, as soon as the log is larger
-// than From. Bytes do not travel by message: a follower reads the log itself.
+// FollowOutput is one credit: it is answered once, as soon as the log is larger than From.
+// Output bytes do not travel by message: a follower reads the log itself.
 
 // ReadOutput asks for one view of one stream.
 type ReadOutput struct {
@@ -20,20 +20,20 @@ type ReadOutput struct {
 	Plain  bool // without terminal control sequences
 }
 
-// ViewKind chooses the shape of a view.
+// ViewKind is the shape of a view.
 type ViewKind string
 
 // The kinds.
 const (
-	ViewTail     ViewKind = "tail"      // the last Bytes, whole runes
+	ViewTail     ViewKind = "tail"      // the last Bytes, in whole runes
 	ViewTailLine ViewKind = "tail_line" // the last Lines, at most Bytes
-	ViewHeadTail ViewKind = "head_tail" // the first and the last Lines, together at most Bytes
+	ViewHeadTail ViewKind = "head_tail" // the first and last Lines, at most Bytes together
 	ViewPage     ViewKind = "page"      // Lines from line Offset, counted from 1
 	ViewRange    ViewKind = "range"     // Bytes from byte Offset, raw in Data
 	ViewSize     ViewKind = "size"      // only the counts
 )
 
-// View is a bounded look at a log. Bytes 0 is the default window of 51,200.
+// View is a bounded excerpt of a log. Bytes 0 means 51,200.
 type View struct {
 	Kind   ViewKind
 	Offset int64
@@ -41,7 +41,7 @@ type View struct {
 	Bytes  int
 }
 
-// MaxViewBytes bounds what one OutputPage carries.
+// MaxViewBytes bounds the bytes of one OutputPage.
 const MaxViewBytes = 1 << 20
 
 // OutputPage is one view.
@@ -49,33 +49,33 @@ type OutputPage struct {
 	quiet
 	Job        JobID
 	Stream     Stream
-	Text       string // text views
-	Data       []byte // ViewRange
-	From, To   int64  // the bytes it was made from
-	Line       int64  // number of its first line, from 1; 0 when not known
+	Text       string // of a text view
+	Data       []byte // of ViewRange
+	From, To   int64  // range of the log that was read
+	Line       int64  // number of its first line, from 1; 0: unknown
 	Bytes      int64  // of the whole log
 	Lines      int64  // of the whole log; an unterminated last line counts
 	LinesExact bool
-	Truncated  bool // something of the log is not shown
+	Truncated  bool // a part of the log is not shown
 	Gaps       []OutputGap
-	Closed     bool // no byte follows
+	Closed     bool // the log is sealed
 }
 
-// OutputGap is a range of a log whose bytes were not kept: [From, To).
+// OutputGap is the range [From, To) of a log, whose bytes were not kept.
 type OutputGap struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// OutputSegment is a part of a stream that came at one time: the bytes [From, To), within
-// a second from At.
+// OutputSegment is the range [From, To) of a stream, which arrived within a second after
+// At.
 type OutputSegment struct {
 	Stream   Stream
 	From, To int64
 	At       time.Time
 }
 
-// FollowOutput asks to be told when the log is larger than From.
+// FollowOutput asks for one OutputGrew as soon as the log is larger than From.
 type FollowOutput struct {
 	quiet
 	Job    JobID
@@ -100,29 +100,29 @@ type ReadScreen struct {
 type ScreenText struct {
 	quiet
 	Job       JobID
-	Lines     []string // one for each row, without the blanks at its end
+	Lines     []string // one for each row, without trailing blanks
 	Row, Col  int      // of the cursor, from 0
-	Visible   bool     // … which the program may hide
+	Visible   bool     // the program has not hidden the cursor
 	Size      Terminal
-	Alternate bool // the alternate screen is shown, as by an editor
+	Alternate bool // the alternate screen is shown, as in an editor
 	Title     string
 	Keys      KeyModes
-	Modes     string // what another terminal is told to be one of these modes: its screen, its keys, its mouse
-	At        int64  // the byte of the output up to which it is drawn
+	Modes     string // control sequences that give another terminal these modes: screen, keys, mouse
+	At        int64  // bytes of the output that are drawn
 	Bytes     int64  // of the whole output
 }
 
-// KeyModes are what a program has told its terminal about keys: they decide which
-// bytes a key sends.
+// KeyModes are the modes that a program has set for keys on its terminal. They decide
+// which bytes a key sends.
 type KeyModes struct {
 	Cursor bool // DECCKM: arrows send SS3
 	Keypad bool // DECKPAM
-	Paste  bool // what is pasted comes in brackets
-	Kitty  int  // flags of the kitty keyboard protocol; 0: the keys of always
+	Paste  bool // a pasted text comes in brackets
+	Kitty  int  // flags of the kitty keyboard protocol; 0: the legacy encoding
 }
 
-// RequestRejected reports that a request outside the run and control
-// conversations could not be answered, and why.
+// RequestRejected reports why a request outside the run and control conversations was
+// refused.
 type RequestRejected struct {
 	quiet
 	Err Error

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// SessionPlan is how a session is to be opened: what kind of place to run it is,
-// and what a live shell in it begins with. One that is open already is used as it
-// is, if its kind and its shell are those of the plan, or the plan leaves them open.
+// SessionPlan describes how a session is opened: its kind, and the start of its live
+// shell. An open session is used as it is if its kind and shell match the plan, or the
+// plan leaves them open.
 type SessionPlan struct {
-	// Backend is the kind of the session. Left open it is that of the session as it
-	// is; one that is made is BackendPipe for OpenSession, and BackendShell for a run.
+	// Backend is the kind of the session. "" takes an open session of any kind. For a new
+	// session it means BackendPipe in OpenSession, and BackendShell in a run.
 	Backend string
 	Dir     string // absolute; "": the node's
 
-	EnvPolicy EnvPolicy // of a live shell, with the next two: as of a run
+	EnvPolicy EnvPolicy // of a live shell, with the next two; as in a run
 	BaseEnv   []string
 	Env       []string
 	Umask     string   // of a live shell: octal, as "0022"; "": the host's
 	Shell     string   // "": bash; a name or an absolute path
-	Terminal  Terminal // of BackendPTY and BackendShellPTY; the zero value: its usual size
+	Terminal  Terminal // of BackendPTY and BackendShellPTY; zero: the default size
 }
 
-// The kinds of sessions. In the first two each command is a process of its own; in
-// the others one shell runs them one by one, and keeps its directory and variables.
+// The kinds of sessions. In the first two each command is a process of its own. In the
+// others one shell runs the commands one by one and keeps its directory and variables.
 const (
 	BackendPipe     = "pipe"
 	BackendPTY      = "pty"
@@ -31,16 +31,16 @@ const (
 	BackendShellPTY = "shell-pty"
 )
 
-// Live says whether the plan asks for a live shell, as a run's.
+// Live reports whether the plan of a run asks for a live shell.
 func (p SessionPlan) Live() bool {
 	return p.Backend == "" || p.Backend == BackendShell || p.Backend == BackendShellPTY
 }
 
-// Mask is the umask of the plan as a number, or -1 for the host's.
+// Mask returns the umask of the plan as a number, or -1 for the host's.
 func (p SessionPlan) Mask() int { return RunCommand{Umask: p.Umask}.Mask() }
 
-// check says what is wrong with the plan for a session, before anything of it
-// exists. Which kinds there are is known where it is opened.
+// check returns what is wrong with the plan for a session, or nil. The actor that opens
+// the session checks whether its backend exists.
 func (p SessionPlan) check(session SessionID) *Error {
 	as := RunCommand{
 		Text: ":", Dir: p.Dir, Shell: p.Shell, EnvPolicy: p.EnvPolicy, BaseEnv: p.BaseEnv, Env: p.Env, Umask: p.Umask, Terminal: p.Terminal,
@@ -53,10 +53,10 @@ func (p SessionPlan) check(session SessionID) *Error {
 	live, terminal := p.Backend == BackendShell || p.Backend == BackendShellPTY, p.Backend == BackendPTY || p.Backend == BackendShellPTY
 	switch {
 	case strings.ContainsRune(p.Backend, 0) || len(p.Backend) > MaxNameLength:
-		return Invalid("backend", fmt.Sprintf("%.64q is no kind of session; use pipe, pty, shell or shell-pty", p.Backend))
+		return Invalid("backend", fmt.Sprintf("invalid session backend %.64q: use pipe, pty, shell or shell-pty", p.Backend))
 	case live && (session == "" || session == DefaultSession):
 		return &Error{
-			Code: InvalidParams, Reason: "session", Message: "the session default runs its commands beside one another, which no live shell can",
+			Code: InvalidParams, Reason: "session", Message: "the session default runs its commands in parallel, which a live shell cannot",
 			Hint: "give the session another name",
 		}
 	case p.Backend != "" && !live && p.environs():
@@ -70,12 +70,12 @@ func (p SessionPlan) check(session SessionID) *Error {
 	return nil
 }
 
-// environs says whether the plan tells what a live shell begins with beside its place.
+// environs reports whether the plan sets a live shell's environment or umask.
 func (p SessionPlan) environs() bool {
 	return len(p.Env)+len(p.BaseEnv) > 0 || p.EnvPolicy != "" || p.Umask != ""
 }
 
-// Check says what is wrong with a request, before anything of it exists.
+// Check returns what is wrong with a request, or nil.
 func (r OpenSession) Check() *Error {
 	if r.Scope != "" {
 		if err := r.Scope.Check(); err != nil {
@@ -90,7 +90,7 @@ func (r OpenSession) Check() *Error {
 	return r.check(r.Session)
 }
 
-// checkOpen says what is wrong with how a run would open its session.
+// checkOpen returns what is wrong with Open, or nil.
 func (r RunCommand) checkOpen() *Error {
 	p := r.Open
 	if p == nil {
@@ -108,17 +108,17 @@ func (r RunCommand) checkOpen() *Error {
 	return r.CheckLive(r.Session)
 }
 
-// CheckLive says what a run asks for that no command in the live shell of a session
-// can have: it is no process of its own.
+// CheckLive returns what a run asks for that a command in a session's live shell cannot
+// have, or nil. Such a command has no process of its own.
 func (r RunCommand) CheckLive(session SessionID) *Error {
 	unsupported := func(reason, message, hint string) *Error {
 		return &Error{Code: Unsupported, Reason: reason, Message: fmt.Sprintf(message, session), Hint: hint}
 	}
 	switch {
 	case r.Detach:
-		return unsupported("detach", "a command in the shell of session %s ends with it, and cannot be detached", "run it without the session, or in the background")
+		return unsupported("detach", "a command in the shell of session %s ends with that shell and cannot be detached", "run it without the session, or in the background")
 	case r.OnExit == KeepChildren:
-		return unsupported("on_exit", "what a command in session %s leaves behind is its shell's, and ends with that", "use adopt or kill, or run it without the session")
+		return unsupported("on_exit", "processes that a command in session %s leaves belong to its shell, and end with it", "use adopt or kill, or run it without the session")
 	case r.Umask != "":
 		return unsupported("umask", "the umask is that of the shell of session %s", "give it with the session when that is opened, or type it in the command")
 	case r.Stdin == StdinHost:

@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// The process conversation: the engine reports what an OS process did.
+// The process conversation: the engine reports what an OS process does.
 //
 //	engine --ProcessStarted | ProcessFailed--> command
 //	engine --MainExited, ProcessExited--> command     (the result)
 //	engine --OutputClosed, TreeEnded--> command       (the end, maybe hours later)
 //
-// A process whose keeper died says ProcessLost instead of its result, and
+// After the death of its keeper a process has ProcessLost instead of its result, and
 // nothing follows.
 //
-// In between come OutputGrew (only on credit), InputWaiting, LogBlocked,
-// InputWritten, ControlDone, ControlRefused, LogFlagged. A job that failed to start says ProcessFailed
-// and nothing else. OutputClosed and TreeEnded come once each, in any order,
-// after ProcessExited; then nothing follows, but for the OutputGrew of a credit
-// that was given when they were on their way.
+// In between come OutputGrew (only on credit), InputWaiting, LogBlocked, InputWritten,
+// ControlDone, ControlRefused and LogFlagged. A job that failed to start has ProcessFailed
+// alone. OutputClosed and TreeEnded come once each, in any order, after ProcessExited.
+// Only an OutputGrew may follow them, for a credit given shortly before.
 
 // Stream is one output of a job.
 type Stream uint8
 
-// The streams; the numbers are those of package spill.
+// The streams. Package spill has the same numbers.
 const (
 	Merged Stream = iota
 	Stdout
 	Stderr
 )
 
-// String is the name of the stream in JSON and on the command line; of what is none its
-// number.
+// String returns the name of the stream in JSON and on the command line, or the number of
+// an unknown one.
 func (s Stream) String() string {
 	names := [...]string{"merged", "stdout", "stderr"}
 	if int(s) < len(names) {
@@ -44,95 +43,94 @@ func (s Stream) String() string {
 type ProcessStarted struct {
 	quiet
 	PID       int
-	StartTime uint64 // clock ticks since boot (/proc/PID/stat field 22): with PID, an identity
+	StartTime uint64 // clock ticks since boot (/proc/PID/stat field 22); identifies the process together with PID
 	At        time.Time
 	Isolation Isolation
 }
 
-// Isolation is what holds a process tree together, and so what a kill reaches.
+// Isolation is the mechanism that holds a process tree together. A kill reaches no more.
 type Isolation string
 
 // The kinds, strongest first.
 const (
-	InCgroup  Isolation = "cgroup"    // cgroup v2: everything
-	Subreaper Isolation = "subreaper" // everything that descends from the engine
-	Group     Isolation = "group"     // its process groups only
+	InCgroup  Isolation = "cgroup"    // cgroup v2: every process
+	Subreaper Isolation = "subreaper" // every descendant of the engine
+	Group     Isolation = "group"     // only its process groups
 )
 
-// ProcessFailed reports that the program could not be executed. No process
-// exists and nothing follows.
+// ProcessFailed reports that the program could not be executed. No process exists and
+// nothing follows.
 type ProcessFailed struct {
 	quiet
 	Seq   uint64
-	Err   Error // spawn_failed or resource_exhausted, reason = the errno's name
-	Shell int   // 127 not found, 126 not executable, as a shell says
+	Err   Error // spawn_failed or resource_exhausted, with the name of the errno as reason
+	Shell int   // 127 not found, 126 not executable, as in a shell
 	At    time.Time
 }
 
-// MainExited reports that the main process has exited and that its result takes
-// a while: its output is being drained, or its tree ended. It informs only and
-// is left out where ProcessExited, the result, follows at once.
+// MainExited reports that the main process has exited while its output is drained or its
+// tree is stopped. The engine leaves it out if ProcessExited follows at once.
 type MainExited struct {
 	quiet
 	Status ExitStatus
 	At     time.Time
 }
 
-// ProcessExited reports the result, after the drain: Sizes hold every byte the
-// main process wrote. For a job that was stopped it comes when nothing of the
-// tree is left, or Survivors names what is.
+// ProcessExited reports the result, after the drain: Sizes count every byte that the main
+// process wrote. For a stopped job it comes when the whole tree has ended, or with
+// Survivors.
 type ProcessExited struct {
 	quiet
-	Seq        uint64 // the engine's number: settle it
-	Last       uint64 // that of the TreeEnded, if this, OutputClosed and TreeEnded were said in one; 0: something of the job is left
+	Seq        uint64 // the engine's number, to be settled
+	Last       uint64 // number of TreeEnded, if the engine reports this, OutputClosed and TreeEnded together; 0: a part of the job remains
 	Status     ExitStatus
 	Cause      Cause // zero: it ended by itself
 	At         time.Time
 	Sizes      Sizes
-	Outputs    []OutputState // of those of which more is to be said than their size
+	Outputs    []OutputState // of the outputs that have more than a size
 	OutputOpen bool          // another process still holds the output
-	Children   int           // of the job's processes, still alive
+	Children   int           // processes of the job that are still alive
 	Survivors  []Survivor
 	OOM        Tristate
 	Rusage     Rusage
 	Flags      []Flag
-	Dir        string // of a command in a live shell: where the shell is now
+	Dir        string // of a command in a live shell: the shell's directory now
 }
 
 // Sizes are the bytes written so far, by stream.
 type Sizes [3]int64
 
-// OutputState is what there is to say of an output beside its size.
+// OutputState is what is known of an output beside its size.
 type OutputState struct {
 	Stream Stream
-	File   string // where it is; "": in memory
+	File   string // "": in memory
 	Elided []OutputGap
 }
 
-// Flag marks something a user should know of a job beside its outcome.
+// Flag marks a property of a job that a user should know beside its outcome.
 type Flag string
 
 // The flags.
 const (
-	FlagTreeUnverified Flag = "tree_unverified"            // only process groups could be reached, or who is left could not be listed
+	FlagTreeUnverified Flag = "tree_unverified"            // only process groups could be reached, or the survivors could not be listed
 	FlagUnsupervised   Flag = "unsupervised"               // its actor crashed too often; it can only be stopped
-	FlagLogBlocked     Flag = "log_blocked"                // its output waited for room
+	FlagLogBlocked     Flag = "log_blocked"                // its output waited for storage
 	FlagLogTampered    Flag = "log_tampered"               // its log was changed from outside
-	FlagLogUnlinked    Flag = "log_unlinked"               // its log was deleted and made anew
-	FlagClientGone     Flag = "client_gone"                // cancelled because its client went away
-	FlagKept           Flag = "kept"                       // somebody promoted it to stay when the client of its scope leaves
-	FlagKeeperFault    Flag = "keeper_fault"               // a fault of the engine; its descriptors were kept
+	FlagLogUnlinked    Flag = "log_unlinked"               // its log was deleted and created again
+	FlagClientGone     Flag = "client_gone"                // cancelled because its client disconnected
+	FlagKept           Flag = "kept"                       // promoted with Keep: it stays when the client of its scope leaves
+	FlagKeeperFault    Flag = "keeper_fault"               // the engine failed; the descriptors of the job were kept
 	FlagSessionEnded   Flag = "session_ended"              // its live shell ended with it
-	FlagReplaced       Flag = "session_replaced"           // its live shell was made anew for it: what the one before had set is lost
-	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell began with it, and could not take up what its user has set up
-	FlagBackground     Flag = "background_output_possible" // on a terminal: what others left behind may have written between
-	FlagNoFence        Flag = "no_fence"                   // the end of its output was not seen on the terminal, and is where it was quiet
+	FlagReplaced       Flag = "session_replaced"           // its live shell was replaced before it; the state of the former one is lost
+	FlagNoSnapshot     Flag = "no_snapshot"                // its live shell started with it, without the user's shell snapshot
+	FlagBackground     Flag = "background_output_possible" // on a terminal: leftovers of earlier commands may have written into its output
+	FlagNoFence        Flag = "no_fence"                   // no fence was seen on the terminal; its output ends where the terminal was idle
 	FlagStdinShared    Flag = "stdin_inherited"            // it reads the host's own standard input
 )
 
-// ProcessLost reports that the engine died before it could record the exit: how
-// the process ended is not known, and nothing of its tree is left but Survivors.
-// It is the last word; ProcessStarted may not have come before it.
+// ProcessLost reports that the engine died before it recorded the exit. How the process
+// ended is unknown, and only Survivors are left of its tree. Nothing follows.
+// ProcessStarted may be missing.
 type ProcessLost struct {
 	quiet
 	Seq       uint64
@@ -141,40 +139,39 @@ type ProcessLost struct {
 	Survivors []Survivor
 }
 
-// OutputClosed reports that no process holds the output any more: its log is
-// sealed, and Sizes and Outputs are final.
+// OutputClosed reports that no process holds the output any more. Its log is sealed;
+// Sizes and Outputs are final.
 type OutputClosed struct {
 	quiet
 	Seq     uint64
 	Sizes   Sizes
-	Outputs []OutputState `json:",omitempty"` // as of ProcessExited
+	Outputs []OutputState `json:",omitempty"` // as in ProcessExited
 }
 
-// TreeEnded reports that no process of the job is left, or which ones could
-// not be ended. It is the job's last word beside OutputClosed.
+// TreeEnded reports that every process of the job has ended except Survivors. Only
+// OutputClosed may follow.
 type TreeEnded struct {
 	quiet
 	Seq       uint64
 	Survivors []Survivor
 }
 
-// OutputGrew reports the size of a stream's log. It is sent once for each
-// credit: a sink that wants the next one asks again.
+// OutputGrew reports the size of a stream's log, once for each credit.
 type OutputGrew struct {
 	quiet
 	Stream Stream
 	Size   int64
 }
 
-// InputWaiting reports that the job waits for input, or no longer does.
+// InputWaiting reports whether the job waits for input.
 type InputWaiting struct {
 	quiet
 	Waiting bool
-	Secret  bool // on a terminal that shows nothing of it: for a password
+	Secret  bool // on a terminal that does not echo, as for a password
 }
 
-// LogBlocked reports that the output cannot be stored now (the job is paced by
-// its own full pipe, no byte is lost), or that it can again.
+// LogBlocked reports that the output cannot be stored, or can be stored again. No byte is
+// lost: the job blocks when its pipe is full.
 type LogBlocked struct {
 	quiet
 	Stream  Stream
@@ -189,15 +186,15 @@ type LogFlagged struct {
 	Flag   Flag
 }
 
-// ControlDone reports that a control took effect. Each control of a job is answered
-// once: with ControlDone, ControlRefused or, for input, InputWritten. Nth is the number
-// that it was asked with; 0: it had none, and is the first of those that are not answered.
+// ControlDone reports that a control took effect. Each control of a job is answered once:
+// with ControlDone, ControlRefused or, for input, InputWritten. Nth is the number of the
+// control. 0 answers the oldest control that has no number.
 type ControlDone struct {
 	quiet
 	Nth uint64
 }
 
-// ControlRefused reports that a control could not be done; nothing changed.
+// ControlRefused reports that a control had no effect, and why.
 type ControlRefused struct {
 	quiet
 	Err Error
@@ -207,9 +204,9 @@ type ControlRefused struct {
 // ControlAnswer is a fact that answers a control.
 type ControlAnswer interface {
 	ProcessFact
-	// Answers is the number of the control.
+	// Answers returns the number of the control.
 	Answers() uint64
-	// Answering is the same answer to another control.
+	// Answering returns the same answer for another control.
 	Answering(nth uint64) ControlAnswer
 }
 

@@ -10,29 +10,28 @@ import (
 //	client --RunCommand--> supervisor --> scope --> session --> command
 //	client <--CommandFinished | CommandPromoted | CommandRejected-- supervisor
 //
-// A promoted command is heard of once more: its CommandFinished goes to the
-// notification channels, as every other fact does. CommandFinished is the last
-// word about the result; CommandRetired follows it when the output is closed
-// and no process is left, and is the last word about the job. Only notices of its
-// end are told of later (notice.go).
+// A promoted command's CommandFinished goes to the channels, as every other fact does.
+// CommandFinished is the last message about the result. CommandRetired follows when the
+// output is closed and every process has ended; it is the last message about the job.
+// Only the results of notices come later (notice.go).
 
-// RunCommand asks for one job: Text for a shell, or Argv, never both. Scope and
-// session are opened if they are not open yet.
+// RunCommand asks for one job: Text for a shell, or Argv, never both. The node opens the
+// scope and the session if they are not open.
 //
-// In the live shell of a session it is run as if it were typed there. A Dir is changed
-// to and the variables of Env are exported before it, and stay so for what follows;
-// EnvPolicy and BaseEnv say nothing there, and what only a process of its own can have
-// (Detach, Umask, another Shell) is refused.
+// The live shell of a session runs Text as if it were typed there. It first changes to Dir
+// and exports the variables of Env, which stay for later commands. EnvPolicy and BaseEnv
+// have no effect there. Detach, Umask and another Shell are refused, since the command has
+// no process of its own.
 type RunCommand struct {
 	quiet
-	UID       UID    // the job's ULID, made by the caller; "": by the node
-	Key       string // idempotency: the same key and request again gets the same job
+	UID       UID    // the job's ULID, made by the caller; "": the node makes it
+	Key       string // idempotency key: the same key and request again join the same job
 	Principal Principal
-	Tag       string // opaque, given back in the record
+	Tag       string // opaque, returned in the record
 
 	Scope       ScopePath    // "": main
 	Session     SessionID    // "": default
-	Open        *SessionPlan // how the session is opened if it is not; nil: on pipes. It is not changed
+	Open        *SessionPlan // how a session that is not open is opened; nil: on pipes; never changed by the node
 	Name        string
 	Description string
 
@@ -41,34 +40,33 @@ type RunCommand struct {
 	Shell string // "": the session's; a name or an absolute path
 
 	Dir       string   // absolute; "": the session's
-	Env       []string // "K=V", applied over what EnvPolicy gives
+	Env       []string // "K=V", over the variables of EnvPolicy
 	EnvPolicy EnvPolicy
-	BaseEnv   []string // the caller's environment, for EnvCaller alone: none is an empty one
+	BaseEnv   []string // the caller's environment, for EnvCaller only; nil: empty
 	Umask     string   // octal, as "0022"; "": the host's
 
 	Streams    StreamMode
 	Stdin      StdinMode
-	Terminal   Terminal // the zero value: none
-	Shown      bool     // its client shows the terminal on a real one, which answers until the job is promoted (ClaimTerminal)
+	Terminal   Terminal // zero: none
+	Shown      bool     // the client shows it on a terminal that answers queries until the job is promoted (ClaimTerminal)
 	Background bool     // answer with CommandPromoted when it has started
-	Detach     bool     // Background, in a keeper of its own, which outlives the node and its keeper
-	LogFile    string   // of a detached job: the absolute path of its log, which must not be there; "": the node's choice
+	Detach     bool     // Background, in a keeper of its own that outlives the node and its keeper
+	LogFile    string   // of a detached job: absolute path of its log, which must not exist; "": the node's choice
 
 	PromoteAfter time.Duration // foreground budget from submission; 0: none
-	Timeout      time.Duration // deadline of the job from its leaving the queue; 0: none
+	Timeout      time.Duration // from the end of the queue to the deadline; 0: none
 	Grace        time.Duration // from TERM to KILL; 0: DefaultGrace, negative: none
 
 	OnExit     OnExit
-	OnFinish   []string // commands and URLs that are told of the end
+	OnFinish   []string // commands and URLs that receive a notice of the end
 	Quota      Quota
-	Durability string // memory, os-crash or fsync-on-exit, as package spill has them; "": memory
-	Persist    bool   // its output goes to a file from the first byte
+	Durability string // memory, os-crash or fsync-on-exit, as in package spill; "": memory
+	Persist    bool   // store the output in a file from the first byte
 }
 
-// AbandonRun says that its sender waits no longer for the RunCommand it sent,
-// which is named by what it had. It has no answer; a reply to the run may still
-// be on its way. A job for which nobody waits any more, and which is not in the
-// background, is stopped.
+// AbandonRun reports that its sender waits no longer for the RunCommand with these values.
+// It has no answer; a reply to the run may still arrive. The node stops the job if no
+// client waits for it and it is not in the background.
 type AbandonRun struct {
 	quiet
 	UID       UID
@@ -76,11 +74,11 @@ type AbandonRun struct {
 	Principal Principal
 }
 
-// MaxWaiting bounds those who wait for one job: by its key, for the end of a stop,
+// MaxWaiting bounds the clients that wait for one job: by its key, for the end of a stop,
 // or for the answer of its process.
 const MaxWaiting = 1024
 
-// Mask is the umask of a request as a number, or -1 for the host's.
+// Mask returns the umask of a request as a number, or -1 for the host's.
 func (r RunCommand) Mask() int {
 	mask, err := strconv.ParseUint(r.Umask, 8, 9)
 	if err != nil {
@@ -89,31 +87,31 @@ func (r RunCommand) Mask() int {
 	return int(mask)
 }
 
-// DefaultGrace is how long a stopped job may take before it is killed: what
-// Copilot CLI and task runners use (R-224).
+// DefaultGrace is the time from TERM to KILL of a stopped job. Copilot CLI and task runners
+// use the same (R-224).
 const DefaultGrace = 5 * time.Second
 
 // Bounds of a request.
 const (
-	MaxText     = 16 << 20 // bytes; above 100 KiB the text travels in a script file
+	MaxText     = 16 << 20 // bytes; a text above 100 KiB goes into a script file
 	MaxEnv      = 8192     // variables; 10,000 are refused (B37 in docs/faults.md)
 	MaxDuration = 10 * 365 * 24 * time.Hour
 )
 
-// EnvPolicy says where a job's environment begins.
+// EnvPolicy is the base of a job's environment.
 type EnvPolicy string
 
 // The policies.
 const (
-	EnvCaller EnvPolicy = "caller" // BaseEnv whole: what a person's shell would do
-	EnvAllow  EnvPolicy = "allow"  // the allow-list, from the host's own; the default
-	EnvAgent  EnvPolicy = "agent"  // as EnvAllow, and what keeps programs from paging, asking and drawing (R-062)
-	EnvClean  EnvPolicy = "clean"  // nothing
+	EnvCaller EnvPolicy = "caller" // BaseEnv unchanged, as in a person's shell
+	EnvAllow  EnvPolicy = "allow"  // the allow-listed variables of the host; the default
+	EnvAgent  EnvPolicy = "agent"  // as EnvAllow, with variables that turn off paging, prompts and drawing (R-062)
+	EnvClean  EnvPolicy = "clean"  // empty
 )
 
-// StreamMode says whether stdout and stderr are kept apart. It is fixed at the
-// start: one pipe cannot be split later. A terminal has one output: for a job with a
-// Terminal separate streams are refused, in a session on one they are merged.
+// StreamMode is whether stdout and stderr are kept apart. It is fixed at the start. A
+// terminal has one output: a job with a Terminal cannot have separate streams, and a
+// session on a terminal merges them.
 type StreamMode string
 
 // The modes.
@@ -122,30 +120,30 @@ const (
 	SeparateStreams StreamMode = "separate"
 )
 
-// StdinMode says what a job reads.
+// StdinMode is the source of a job's standard input.
 type StdinMode string
 
 // The modes.
 const (
-	StdinNull StdinMode = "null" // /dev/null (R-072), which "" is, too; on a terminal its end is typed, unless somebody may come to type there
-	StdinPipe StdinMode = "pipe" // what WriteInput sends
-	StdinHost StdinMode = "host" // the host's own descriptor 0; in-process nodes only
+	StdinNull StdinMode = "null" // /dev/null (R-072), the default; on a terminal the end of input is typed, unless a client may attach
+	StdinPipe StdinMode = "pipe" // the bytes of WriteInput
+	StdinHost StdinMode = "host" // the host's own descriptor 0; only of a node in the host's process
 )
 
-// Terminal is the size of a job's terminal; the zero value is no terminal.
+// Terminal is the size of a job's terminal. The zero value means no terminal.
 type Terminal struct {
 	Rows int `json:"rows"`
 	Cols int `json:"cols"`
 }
 
-// OnExit says what becomes of processes a command leaves behind (R-268).
+// OnExit is what happens to the processes that a command leaves (R-268).
 type OnExit string
 
 // The choices.
 const (
-	AdoptChildren OnExit = "adopt" // the session keeps them and ends them with itself; the default
-	KeepChildren  OnExit = "keep"  // they survive the session, and end with what holds the processes: the keeper, or a node without one
-	KillChildren  OnExit = "kill"  // they are ended at once
+	AdoptChildren OnExit = "adopt" // the session adopts them and stops them when it closes; the default
+	KeepChildren  OnExit = "keep"  // they outlive the session, and end with the keeper, or with a node that has none
+	KillChildren  OnExit = "kill"  // they are killed at once
 )
 
 // Quota bounds a job's output. Bytes 0 is the node's default.
@@ -154,7 +152,7 @@ type Quota struct {
 	Policy string // a policy of package spill; "": elide
 }
 
-// CommandQueued reports that the job exists and waits for its turn.
+// CommandQueued reports that the job exists and is queued.
 type CommandQueued struct {
 	quiet
 	Job Job
@@ -166,34 +164,34 @@ type CommandStarted struct {
 	Job Job
 }
 
-// CommandPromoted reports that the job goes on in the background: its budget
-// is spent, somebody asked, or it was a background job from the start.
+// CommandPromoted reports that the job runs in the background: from the start, at a
+// client's request, or because its foreground budget is spent.
 type CommandPromoted struct {
 	quiet
 	Job Job
 }
 
-// CommandStopping reports that a job is being ended, and why.
+// CommandStopping reports that a job is being stopped, and why.
 type CommandStopping struct {
 	quiet
 	Job Job
 }
 
-// CommandDraining reports that the main process has exited and its last output
-// is being collected.
+// CommandDraining reports that the main process has exited and its output is being
+// drained.
 type CommandDraining struct {
 	quiet
 	Job Job
 }
 
-// CommandFinished reports how the job ended. It is its one outcome.
+// CommandFinished reports the outcome of the job.
 type CommandFinished struct {
 	quiet
 	Job Job
 }
 
-// CommandRetired reports that nothing of a finished job is left: its output is
-// closed and none of its processes lives. It is the last word about the job.
+// CommandRetired reports that the output of a finished job is closed and all its processes
+// have ended. It is the last fact of the job.
 type CommandRetired struct {
 	quiet
 	Job Job
@@ -212,7 +210,7 @@ func (CommandPromoted) runReply() {}
 func (CommandFinished) runReply() {}
 func (CommandRejected) runReply() {}
 
-// CommandFact is what may be said of a job on its way up the tree.
+// CommandFact is a fact about a job.
 type CommandFact interface {
 	Record() Job
 	With(Job) CommandFact // the same fact over another record
@@ -229,14 +227,14 @@ func (CommandRetired) commandFact()  {}
 func (CommandChanged) commandFact()  {}
 func (CommandNotified) commandFact() {}
 
-// CommandChanged reports that something in a live job's record changed that is
-// no change of state: its deadline, waiting for input, a flag.
+// CommandChanged reports a change of a live job's record other than its state: its
+// deadline, waiting for input, a flag.
 type CommandChanged struct {
 	quiet
 	Job Job
 }
 
-// Record is the job as it stands after the fact.
+// Record returns the job as it is after the fact.
 func (f CommandQueued) Record() Job   { return f.Job }
 func (f CommandStarted) Record() Job  { return f.Job }
 func (f CommandPromoted) Record() Job { return f.Job }
@@ -247,7 +245,7 @@ func (f CommandRetired) Record() Job  { return f.Job }
 func (f CommandChanged) Record() Job  { return f.Job }
 func (f CommandNotified) Record() Job { return f.Job }
 
-// With is the same fact over another record.
+// With returns the same fact with another record.
 func (CommandQueued) With(j Job) CommandFact   { return CommandQueued{Job: j} }
 func (CommandStarted) With(j Job) CommandFact  { return CommandStarted{Job: j} }
 func (CommandPromoted) With(j Job) CommandFact { return CommandPromoted{Job: j} }

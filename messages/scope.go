@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// The scope conversation: who owns what.
+// The scope conversation: clients open, close and list scopes.
 //
 //	client --OpenScope | CloseScope | ReleaseScope | ListScopes | HandOver--> supervisor [--> scope …]
 //	client <--ScopeReply--
 //
-// Closing a scope closes its sub-scopes and sessions and stops their jobs,
-// those that are still starting too; ScopeClosed comes when nothing is left.
+// Closing a scope closes its sub-scopes and sessions and stops their jobs, including jobs
+// that are starting. ScopeClosed comes when every job has ended.
 
 // OpenScope asks for a scope, and its parents if they are not open.
 type OpenScope struct {
@@ -19,16 +19,16 @@ type OpenScope struct {
 	Principal Principal
 	Path      ScopePath
 	Quota     ScopeQuota
-	Join      bool // one that is open stays as it is: the quota is that of a new one
+	Join      bool // leave an open scope unchanged; Quota applies to a new one
 }
 
-// ScopeQuota bounds a scope with its sub-scopes. 0 is no bound.
+// ScopeQuota bounds a scope together with its sub-scopes. 0 means no bound.
 type ScopeQuota struct {
 	Jobs     int // live jobs
 	Sessions int
 }
 
-// Check says what is wrong with the request, before anything of it exists.
+// Check returns what is wrong with the request, or nil.
 func (r OpenScope) Check() *Error {
 	if err := r.Path.Check(); err != nil {
 		return err
@@ -48,24 +48,24 @@ type CloseScope struct {
 	Reason string
 }
 
-// ReleaseScope asks for the end of a scope whose client leaves. Where a job in it is to be
-// kept (Job.Kept), that stays as it is, with its session and the scopes it is in, and all
-// else there ends: the answer is ScopeReleased then. Else the scope is closed.
+// ReleaseScope asks for the end of a scope whose client leaves. Kept jobs (Job.Kept) stay,
+// with their sessions and scopes; all else ends, and the answer is ScopeReleased. Without
+// a kept job the scope is closed.
 type ReleaseScope struct {
 	quiet
 	Path   ScopePath
-	Grace  time.Duration // as that of CloseScope
+	Grace  time.Duration // as in CloseScope
 	Reason string
 }
 
-// ListScopes asks for the scopes at and below Path; "" is all.
+// ListScopes asks for the scopes at and below Path. "" means all.
 type ListScopes struct {
 	quiet
 	Path ScopePath
 }
 
-// HandOver asks for a live job to be moved to the default session of another
-// scope. The job does not notice.
+// HandOver asks to move a live job to the default session of another scope. The job runs
+// on unchanged.
 type HandOver struct {
 	quiet
 	Job JobID
@@ -78,21 +78,21 @@ type ScopeOpened struct {
 	Path ScopePath
 }
 
-// ScopeClosed reports that nothing of the scope is left but Survivors.
+// ScopeClosed reports that the scope has ended. Survivors could not be stopped.
 type ScopeClosed struct {
 	quiet
 	Path      ScopePath
 	Reason    string
-	Jobs      []JobID // those that were stopped for it
+	Jobs      []JobID // stopped with the scope
 	Survivors []Survivor
 }
 
-// ScopeReleased reports that nothing of the scope is left but Kept, what these need, and
-// Survivors. It is a reply, and no fact.
+// ScopeReleased reports that only Kept, their sessions and scopes, and Survivors are left
+// of the scope. It is a reply, not a fact.
 type ScopeReleased struct {
 	quiet
 	Path      ScopePath
-	Jobs      []JobID // those that were stopped for it
+	Jobs      []JobID // stopped with the scope
 	Kept      []JobID
 	Survivors []Survivor
 }
@@ -103,7 +103,7 @@ type ScopeList struct {
 	Scopes []ScopeInfo
 }
 
-// ScopeInfo is what is known of a scope; its sub-scopes are counted in.
+// ScopeInfo describes a scope; the counts include its sub-scopes.
 type ScopeInfo struct {
 	Path     ScopePath  `json:"path"`
 	Jobs     int        `json:"jobs"` // live
@@ -118,7 +118,7 @@ func (ScopeOpened) scopeReply()     {}
 func (ScopeClosed) scopeReply()     {}
 func (ScopeReleased) scopeReply()   {}
 func (ScopeList) scopeReply()       {}
-func (Acknowledged) scopeReply()    {} // to HandOver
+func (Acknowledged) scopeReply()    {} // answers HandOver
 func (RequestRejected) scopeReply() {}
 
 // Address implements Addressed.

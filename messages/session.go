@@ -2,19 +2,18 @@ package messages
 
 import "time"
 
-// The session conversation: a client opens and closes places to run.
+// The session conversation: a client opens, closes and lists sessions.
 //
 //	client --OpenSession | CloseSession | ListSessions--> supervisor --> scope [--> session]
 //	client <--SessionReply--
 //
-// A run opens the session that it names, too, if it is not open (RunCommand.Open).
-// ShellClosed and SessionReplaced are facts of the backend to the session; a
-// replaced shell is told to the client of the next command too: its record has
-// FlagReplaced. SnapshotTried is one, too: a shell that begins without what its user has
-// set up is told of by FlagNoSnapshot.
+// A run also opens the session that it names (RunCommand.Open). The backend sends the facts
+// ShellClosed, SessionReplaced and SnapshotTried to the session. The record of the next
+// command then has FlagReplaced after a replaced shell, and FlagNoSnapshot after a failed
+// snapshot.
 
-// OpenSession asks for a session as its plan says. One that is open already
-// answers SessionOpened again if it is what the plan asks for, else conflict.
+// OpenSession asks for a session as in its plan. An open session answers SessionOpened if
+// it matches the plan, else conflict.
 type OpenSession struct {
 	quiet
 	Principal Principal
@@ -23,8 +22,8 @@ type OpenSession struct {
 	SessionPlan
 }
 
-// CloseSession asks for a session's end: its jobs are stopped, its shell is
-// closed, and the processes it adopted are ended.
+// CloseSession asks for the end of a session: its jobs, its shell and the processes that it
+// adopted are stopped.
 type CloseSession struct {
 	quiet
 	Scope   ScopePath
@@ -34,8 +33,8 @@ type CloseSession struct {
 	Reason  string
 }
 
-// ListSessions asks for the sessions of a scope and its sub-scopes, and, if Recent,
-// for those of them that have ended.
+// ListSessions asks for the sessions of a scope and its sub-scopes. Recent adds the
+// sessions that have ended.
 type ListSessions struct {
 	quiet
 	Scope  ScopePath
@@ -48,8 +47,8 @@ type SessionOpened struct {
 	Info SessionInfo
 }
 
-// SessionReplaced reports that the shell of a session died and was made anew:
-// in Dir, with what was lost named in Lost.
+// SessionReplaced reports that the shell of a session died and was replaced by one in Dir.
+// Lost names what it lost.
 type SessionReplaced struct {
 	quiet
 	Scope   ScopePath
@@ -58,15 +57,15 @@ type SessionReplaced struct {
 	Lost    string
 }
 
-// SnapshotTried reports, before the first command of a live shell runs, what became of
-// the snapshot that it was to take up: Err is zero if it has, and says else why it begins
-// without. A user who has no start file has none to take up: then nothing is reported.
+// SnapshotTried reports, before the first command of a live shell, whether the shell has
+// loaded its user's snapshot. Err is zero, or says why it starts without one. For a user
+// without a start file nothing is reported.
 type SnapshotTried struct {
 	quiet
-	Err Error // unsupported, reason snapshot
+	Err Error // unsupported, with the reason snapshot
 }
 
-// SessionClosed reports that the session is gone. Survivors could not be ended.
+// SessionClosed reports that the session has ended. Survivors could not be stopped.
 type SessionClosed struct {
 	quiet
 	Scope     ScopePath
@@ -76,18 +75,18 @@ type SessionClosed struct {
 	Survivors []Survivor
 }
 
-// AutoCleanup is the reason of the end of a session that nobody used: for a new one,
-// or for its time.
+// AutoCleanup is the reason of a session that was closed because it was idle, for too long
+// or when a new one needed its place.
 const AutoCleanup = "auto-cleanup"
 
 // SessionList answers ListSessions.
 type SessionList struct {
 	quiet
 	Sessions []SessionInfo
-	Recent   []SessionEnd // the last one first
+	Recent   []SessionEnd // newest first
 }
 
-// MaxRecent is how many ends of sessions a node and its journal keep (R-236).
+// MaxRecent bounds the ended sessions that a node and its journal keep (R-236).
 const MaxRecent = 100
 
 // SessionEnd is the end of a session, or of a live shell in it.
@@ -97,12 +96,12 @@ type SessionEnd struct {
 	Backend string    `json:"backend"`
 	Reason  EndReason `json:"reason"`
 	At      time.Time `json:"at"`
-	// Of the last command in it. The hash is the SHA-256 of its text; no text was
-	// run if Length is 0.
+	// Of its last command. Hash is the SHA-256 of the text. Length 0 means that no text was
+	// run.
 	ExitCode *int   `json:"exit_code"`
 	Hash     string `json:"command_hash"`
 	Length   int    `json:"command_length"`
-	Closed   bool   `json:"-"` // the session is gone, not its shell alone
+	Closed   bool   `json:"-"` // the session ended, not only its shell
 }
 
 // EndReason is why a session or its shell ended.
@@ -110,13 +109,13 @@ type EndReason string
 
 // The reasons (R-236).
 const (
-	EndStopped   EndReason = "stopped"   // somebody closed it, or its scope, or shut the node down
-	EndCompleted EndReason = "completed" // its shell ended by itself, with the status 0
-	EndError     EndReason = "error"     // its shell ended otherwise
-	EndCleanup   EndReason = AutoCleanup // nobody used it
+	EndStopped   EndReason = "stopped"   // a client closed it or its scope, or the node was shut down
+	EndCompleted EndReason = "completed" // its shell exited by itself, with status 0
+	EndError     EndReason = "error"     // its shell ended in another way
+	EndCleanup   EndReason = AutoCleanup // it was idle
 )
 
-// SessionInfo is what is known of a session.
+// SessionInfo describes an open session.
 type SessionInfo struct {
 	Scope    ScopePath `json:"scope"`
 	Session  SessionID `json:"session"`
@@ -126,29 +125,29 @@ type SessionInfo struct {
 	Queued   int       `json:"queued"`
 	Adopted  int       `json:"adopted"` // finished jobs whose processes it still holds
 	Dir      string    `json:"cwd"`
-	Shell    string    `json:"shell"`            // of a live one; "": it has none
-	Used     time.Time `json:"used_at,omitzero"` // when a command of a live one last began or ended
+	Shell    string    `json:"shell"`            // path of the live shell; "": none
+	Used     time.Time `json:"used_at,omitzero"` // last start or end of a command in the live shell
 
-	// What became of the snapshot of its user's shell, and why there is none.
+	// Whether the shell has loaded its user's snapshot, and why not.
 	Snapshot      SnapshotUse `json:"snapshot,omitempty"`
 	SnapshotError string      `json:"snapshot_error,omitempty"`
 }
 
-// SnapshotUse says whether a live shell has taken up what its user has set up.
+// SnapshotUse is whether a live shell has loaded its user's snapshot.
 type SnapshotUse string
 
-// The uses. A daemon that begins again does not know it of the shells that live.
+// The uses. After a restart a daemon does not know them of the shells that live.
 const (
-	SnapshotNone   SnapshotUse = "" // none was to be, or no shell has begun, or that is not known
+	SnapshotNone   SnapshotUse = "" // no snapshot was due, no shell has started, or unknown
 	SnapshotUsed   SnapshotUse = "used"
 	SnapshotFailed SnapshotUse = "failed"
 )
 
-// Idle says whether nothing runs or waits in the session.
+// Idle reports whether no job runs or waits in the session.
 func (i SessionInfo) Idle() bool { return i.Running == 0 && i.Queued == 0 }
 
-// ShellClosed reports that a session's place to run is closed and nothing it
-// held is left but Survivors. Nothing follows.
+// ShellClosed reports that a session's executor is closed and that all it held has ended
+// except Survivors. Nothing follows.
 type ShellClosed struct {
 	quiet
 	Survivors []Survivor

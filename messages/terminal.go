@@ -1,40 +1,39 @@
 package messages
 
-// The terminal conversation: a client shows a job on a real terminal, which answers
-// what the job's programs ask it. Of what was asked while none was there, troupe has
-// answered: a client leaves out the questions before the byte Answered
-// (docs/decisions/024).
+// The terminal conversation: a client shows a job on a real terminal, which answers the
+// job's terminal queries. Without one, troupe answers them. The client therefore drops the
+// queries before the byte Answered (docs/decisions/024).
 //
 //	client --ClaimTerminal--> … --> command --TerminalClaimed | CommandRejected--> client
 //	client --ReleaseTerminal--> … --> command --Acknowledged | CommandRejected--> client
 //
-// The one reply is the last message. Who vanishes without ReleaseTerminal keeps the
-// terminal until somebody else takes it: whoever speaks for him says it for him.
+// The one reply is the last message. A client that disconnects without ReleaseTerminal
+// keeps the terminal until another client claims it; its gateway sends the message for it.
 
-// The size of a terminal of which nobody has told the size: that of the first ones.
+// The size of a terminal for which none was given.
 const (
 	DefaultRows = 24
 	DefaultCols = 80
 )
 
-// ClaimTerminal says that a client shows the job on a terminal that answers its
-// questions, from now on and instead of whoever did.
+// ClaimTerminal reports that from now on the client's terminal answers the job's queries,
+// instead of any other client's.
 type ClaimTerminal struct {
 	quiet
 	Job JobID
-	By  string // names the client, for ReleaseTerminal; of a job at a time one
+	By  string // name of the client, for ReleaseTerminal; one client holds a job's terminal at a time
 }
 
-// TerminalClaimed reports that the client's terminal answers what is asked behind the
-// byte Answered of the output, and nothing before.
+// TerminalClaimed reports that the client's terminal answers the queries after the byte
+// Answered of the output, and none before.
 type TerminalClaimed struct {
 	quiet
 	Answered int64
 }
 
-// ReleaseTerminal says that a client's terminal is gone. Through is the byte of the
-// output up to which it was shown there. It changes nothing if somebody else has taken
-// the terminal since.
+// ReleaseTerminal reports that a client's terminal has gone. Through is the byte of the
+// output up to which the terminal showed it. It has no effect after another client has
+// claimed the terminal.
 type ReleaseTerminal struct {
 	quiet
 	Job     JobID

@@ -9,42 +9,41 @@ import (
 
 // The wait conversation: one WaitJobs, exactly one answer.
 //
-//	client --WaitJobs--> supervisor (spawns a watch)
-//	client <--WaitEnded | RequestRejected-- watch
+//	client --WaitJobs--> supervisor (spawns a waiter)
+//	client <--WaitEnded | RequestRejected-- waiter
 //	client --AbandonWait--> supervisor
 
-// WaitJobs asks to be told when any or all of Jobs meet Condition.
+// WaitJobs asks for an answer when any or all of Jobs meet Condition.
 type WaitJobs struct {
 	quiet
 	Jobs      []JobID
-	Any       bool // one is enough
+	Any       bool // one job is enough
 	Condition Condition
 	Timeout   time.Duration // 0: none
 }
 
-// AbandonWait says that its sender waits no longer for the WaitJobs that it sent: the
-// jobs are not looked at for it any more. It has no answer; one to the wait may still be
-// on its way.
+// AbandonWait reports that its sender waits no longer for its WaitJobs, so the probes of
+// the wait end. It has no answer; a reply to the wait may still arrive.
 type AbandonWait struct{ quiet }
 
-// ConditionKind chooses what is waited for.
+// ConditionKind is what a wait waits for.
 type ConditionKind string
 
 // The kinds.
 const (
 	UntilExit    ConditionKind = "exit"    // the job has finished; the default
-	UntilPattern ConditionKind = "pattern" // its output matches Pattern, at once if it did already
-	UntilPort    ConditionKind = "port"    // it listens on Port; with a Host, that does
+	UntilPattern ConditionKind = "pattern" // its output matches Pattern, or did already
+	UntilPort    ConditionKind = "port"    // it listens on Port, or Host does
 	UntilQuiet   ConditionKind = "quiet"   // it has written nothing for Quiet
 	UntilInput   ConditionKind = "input"   // it waits for input
-	UntilBlocked ConditionKind = "blocked" // its output waits for room, or has
+	UntilBlocked ConditionKind = "blocked" // its output waits for storage, or did
 )
 
-// Condition is what a job must do for a wait to end. A job that finished
-// without doing it can no longer.
+// Condition is what a job must do for a wait to end. A job that finished without it can no
+// longer meet it.
 type Condition struct {
 	Kind    ConditionKind
-	Pattern string // RE2, over the bytes of Stream; unless it names a CR, a CRLF there is a newline
+	Pattern string // RE2, over the bytes of Stream; CRLF matches as a newline unless the pattern names a CR
 	Stream  Stream
 	Port    int
 	Host    string // "": the job itself
@@ -63,9 +62,9 @@ type WaitEnded struct {
 	quiet
 	Satisfied  bool
 	TimedOut   bool
-	Impossible bool // it can no longer be satisfied
+	Impossible bool // no job can meet it any more
 	Met        []JobID
-	Jobs       []Job // all of them, as they stand
+	Jobs       []Job // all of them, as they are now
 }
 
 // WaitReply is what a client may receive in answer to WaitJobs.
@@ -77,7 +76,7 @@ func (RequestRejected) awaitReply() {}
 // Refuse implements Refusable.
 func (WaitJobs) Refuse(e *Error) any { return RequestRejected{Err: *e} }
 
-// Check says what is wrong with a wait, before anything of it exists.
+// Check returns what is wrong with a wait, or nil.
 func (r WaitJobs) Check() *Error {
 	switch {
 	case len(r.Jobs) == 0:
@@ -90,7 +89,7 @@ func (r WaitJobs) Check() *Error {
 	case r.Timeout < 0 || r.Timeout > MaxDuration:
 		return Invalid("timeout", fmt.Sprintf("the timeout is %s; it must be positive and at most ten years", r.Timeout))
 	case r.Condition.Stream > Stderr:
-		return Invalid("stream", fmt.Sprintf("%d is no stream; use merged, stdout or stderr", r.Condition.Stream))
+		return Invalid("stream", fmt.Sprintf("invalid stream %d: use merged, stdout or stderr", r.Condition.Stream))
 	}
 	return r.Condition.check()
 }
@@ -108,14 +107,14 @@ func (c Condition) check() *Error {
 		return nil
 	case UntilPort:
 		if c.Port < 1 || c.Port > 65535 {
-			return Invalid("port", fmt.Sprintf("%d is no port; give a number from 1 to 65535", c.Port))
+			return Invalid("port", fmt.Sprintf("invalid port %d: give a number from 1 to 65535", c.Port))
 		}
 		if len(c.Host) > MaxHost || strings.ContainsAny(c.Host, "/ \x00") {
-			return Invalid("host", fmt.Sprintf("%.64q is no host; give a name or an address", c.Host))
+			return Invalid("host", fmt.Sprintf("invalid host %.64q: give a name or an address", c.Host))
 		}
 		return nil
 	}
-	return Invalid("condition", fmt.Sprintf("%q is nothing that can be waited for; use exit, pattern, port, quiet, input or blocked", c.Kind))
+	return Invalid("condition", fmt.Sprintf("invalid condition %q: use exit, pattern, port, quiet, input or blocked", c.Kind))
 }
 
 func (c Condition) checkPattern() *Error {
