@@ -13,30 +13,29 @@ import (
 	"troupe/messages"
 )
 
-// pendingReply is a process of the actor system that receives the one reply to one
-// request. The library's future does not serve: it has no channel to select on, and a
-// second reply overwrites the result of the first.
+// pendingReply is a process of the actor system that receives the one reply to a request.
+// It replaces the library's future, which has no channel to select on and overwrites its
+// result with a second reply.
 type pendingReply struct {
 	pid   *actor.PID
 	reply chan any
 }
 
-// replyAddress is the address of those processes. The node resolves it itself, because
-// the registry of the library keeps a map of 300 bytes for nearly each id it ever had.
+// replyAddress is the address of pending replies. The node resolves it itself, because the
+// library's registry keeps a map of 300 bytes for nearly each id it ever had.
 const replyAddress = "reply"
 
-// expectReply makes the process for one request. The caller forgets it when it no
-// longer waits.
+// expectReply makes the process for one request. The caller calls forgetReply afterwards.
 func (n *Node) expectReply() *pendingReply {
 	p := &pendingReply{pid: actor.NewPID(replyAddress, n.system.ProcessRegistry.NextId()), reply: make(chan any, 1)}
 	n.replies.Store(p.pid.Id, p)
 	return p
 }
 
-// forgetReply removes the process: a reply that comes later is a dead letter.
+// forgetReply removes the process. A later reply becomes a dead letter.
 func (n *Node) forgetReply(p *pendingReply) { n.replies.Delete(p.pid.Id) }
 
-// findReply finds the process of a PID. It is an actor.AddressResolver.
+// findReply resolves the PID of a pending reply. It is an actor.AddressResolver.
 func (n *Node) findReply(pid *actor.PID) (actor.Process, bool) {
 	if pid.Address != replyAddress {
 		return nil, false
@@ -48,11 +47,11 @@ func (n *Node) findReply(pid *actor.PID) (actor.Process, bool) {
 	return p.(*pendingReply), true
 }
 
-// SendUserMessage implements actor.Process: it takes the reply. It drops a second one,
-// which an actor sends that failed after its answer.
+// SendUserMessage implements actor.Process: it takes the reply. It drops a second one, which
+// an actor sends that failed after its answer.
 func (p *pendingReply) SendUserMessage(_ *actor.PID, message any) {
 	select {
-	case p.reply <- heardBy(message):
+	case p.reply <- unwrapReply(message):
 	default:
 	}
 }
@@ -63,8 +62,8 @@ func (p *pendingReply) SendSystemMessage(*actor.PID, any) {}
 // Stop implements actor.Process.
 func (p *pendingReply) Stop(*actor.PID) {}
 
-// heardBy is what the edge of the tree takes a message for.
-func heardBy(message any) any {
+// unwrapReply returns the message in an envelope, or undelivered for a dead letter.
+func unwrapReply(message any) any {
 	m := actor.UnwrapEnvelopeMessage(message)
 	if _, lost := m.(*actor.DeadLetterResponse); lost {
 		return undelivered{}
@@ -72,32 +71,31 @@ func heardBy(message any) any {
 	return m
 }
 
-// undelivered stands for the reply of a request that met nobody: the actor it was
-// passed on to had just gone.
+// undelivered replaces the reply to a request whose actor had just ended.
 type undelivered struct{}
 
-// Ask sends a request of package messages to the tree and returns its one
-// reply. That may be a refusal, which is no error of Ask: messages.Refusal gives the
-// error in a reply. Ask ends early with ctx, whose end means that the answer is unknown,
-// not that it is no, and when the node fails or is shut down. With a ctx that
-// has ended before nothing is asked. ShutDown is refused: Shutdown takes apart
-// what the tree does not know of, and knows whether jobs can be kept. What is no request
-// of package messages, as a pointer to one is not, is invalid_params. What a request
-// refers to is the caller's again when Ask returns, as it is behind Submit.
+// Ask sends a request of package messages to the tree and returns its one reply. The reply
+// may be a refusal, which is not an error of Ask: messages.Refusal returns the error in a
+// reply. Ask returns early when ctx ends, and when the node fails or is shut down; the
+// request may have taken effect then. After the end of ctx it sends nothing.
+//
+// Any value but a request of package messages is refused with invalid_params, also a
+// pointer to one. ShutdownNode is refused: call Shutdown. The caller may reuse the
+// request's slices after Ask has returned.
 func (n *Node) Ask(ctx context.Context, request messages.Refusable) (any, error) {
 	if err := checkRequest(request); err != nil {
 		return nil, err
 	}
 	if _, ends := request.(messages.ShutdownNode); ends {
 		return nil, &messages.Error{
-			Code: messages.Refused, Reason: "shutdown", Message: "a node is not shut down by Ask: its tree alone would end", Hint: "call Shutdown",
+			Code: messages.Refused, Reason: "shutdown", Message: "Ask cannot shut down a node: it would end only its actors", Hint: "call Shutdown",
 		}
 	}
 	return n.ask(ctx, request)
 }
 
-// AskFor asks as Ask does, for the reply that grants what was asked for, whose type is the
-// caller's to know (package messages lists them): a refusal is its error.
+// AskFor sends a request as Ask does and returns a reply of type T. Package messages lists
+// the reply to each request. A refusal becomes the error.
 //
 //	list, err := troupe.AskFor[messages.ScopeList](ctx, node, messages.ListScopes{})
 func AskFor[T any](ctx context.Context, n *Node, request messages.Refusable) (T, error) {
@@ -112,19 +110,19 @@ func AskFor[T any](ctx context.Context, n *Node, request messages.Refusable) (T,
 	if err := messages.Refusal(answer); err != nil {
 		return none, err
 	}
-	wrong := messages.Invalid("reply", fmt.Sprintf("%T was answered by %T, which is no %T", request, answer, none))
+	wrong := messages.Invalid("reply", fmt.Sprintf("the reply to %T is a %T, not a %T", request, answer, none))
 	wrong.Hint = "the request was carried out; package messages says which reply answers it"
 	return none, wrong
 }
 
-// checkRequest refuses what the tree would not know: a pointer to a request has its
-// methods, too, and nobody would act on it.
+// checkRequest refuses any value but a request of package messages. A pointer to one has its
+// methods too, but no actor would handle it.
 func checkRequest(request messages.Refusable) error {
 	t := reflect.TypeOf(request)
 	if t != nil && t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[messages.RunCommand]().PkgPath() {
 		return nil
 	}
-	err := messages.Invalid("request", fmt.Sprintf("%T is no request", request))
+	err := messages.Invalid("request", fmt.Sprintf("%T is not a request", request))
 	err.Hint = "give a request of package messages, as a value: messages.FindJob{…}, not a pointer to one"
 	return err
 }
@@ -153,14 +151,14 @@ func (n *Node) ask(ctx context.Context, request messages.Refusable) (any, error)
 		}
 		return nil, ctx.Err()
 	case <-silent:
-		return request.Refuse(hungUp(engine)), nil
+		return request.Refuse(unresponsiveError(engine)), nil
 	case <-n.over:
 		return n.lastAnswer(ctx, p, request)
 	}
 }
 
-// waitsForEngine gives the engine that a request waits for, if that lives in
-// another process: for the end of jobs.
+// waitsForEngine returns the engine that a request waits for, if the engine lives in
+// another process.
 func (n *Node) waitsForEngine(request messages.Refusable) (backends.RemoteEngine, bool) {
 	switch request.(type) {
 	case messages.StopCommand, messages.CloseSession, messages.CloseScope, messages.ReleaseScope:
@@ -170,10 +168,10 @@ func (n *Node) waitsForEngine(request messages.Refusable) (backends.RemoteEngine
 	return nil, false
 }
 
-// hungUp is what a request hears whose end nobody can tell now.
-func hungUp(engine backends.RemoteEngine) *messages.Error {
+// unresponsiveError returns the error of a request whose engine does not respond.
+func unresponsiveError(engine backends.RemoteEngine) *messages.Error {
 	err := engine.Health()
-	if err == nil { // it goes on at this moment
+	if err == nil { // it responds again
 		return &messages.Error{
 			Code: messages.KeeperUnresponsive, Reason: "keeper", Message: "the keeper did not answer for a while: the jobs end when it does", Hint: "ask again",
 		}
@@ -183,7 +181,7 @@ func hungUp(engine backends.RemoteEngine) *messages.Error {
 	return &e
 }
 
-// lastAnswer is the answer of a node that has ended.
+// lastAnswer returns the answer of a node that has ended.
 func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages.Refusable) (any, error) {
 	select { // the reply may have come with the end
 	case reply := <-p.reply:
@@ -191,7 +189,7 @@ func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages
 	default:
 	}
 	if _, ends := request.(messages.ShutdownNode); ends && errors.Is(n.cause(), ErrClosed) {
-		select { // another has heard that the node has ended, and so will this one
+		select { // a concurrent call ended the node
 		case reply := <-p.reply:
 			return n.answer(reply, request)
 		case <-n.gone:
@@ -201,8 +199,8 @@ func (n *Node) lastAnswer(ctx context.Context, p *pendingReply, request messages
 	return nil, n.cause()
 }
 
-// answer is the reply of a request, also of one that met nobody. Of a node that has ended
-// nothing is being made anew, and it is wrong to say so.
+// answer returns the reply to a request, or a refusal for an undelivered one. After the end
+// of the node it returns the node's error, since nothing restarts.
 func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	lost := reply == (undelivered{})
 	refusal := messages.Refusal(reply)
@@ -214,34 +212,33 @@ func (n *Node) answer(reply any, request messages.Refusable) (any, error) {
 	switch {
 	case lost:
 		return request.Refuse(&messages.Error{
-			Code: messages.Internal, Reason: "unheard", Message: "the part of the node that holds the job is being made anew", Hint: "ask again",
+			Code: messages.Internal, Reason: "unheard", Message: "the actor that handles the request is restarting", Hint: "ask again",
 		}), nil
-	case n.leaving.Load() && errors.Is(refusal, &messages.Error{Code: messages.Internal}): // who held it did not fail, but was let go
+	case n.leaving.Load() && errors.Is(refusal, &messages.Error{Code: messages.Internal}): // the actor was stopped with the node
 		return request.Refuse(&messages.Error{
-			Code: messages.ShuttingDown, Message: "the node is shutting down, and did not wait for what was asked: it may have been done or not", Hint: "ask the next one",
+			Code: messages.ShuttingDown, Message: "the node is shutting down; the request may have taken effect or not", Hint: "ask the next one",
 		}), nil
 	}
 	return reply, nil
 }
 
-// A part of the node that is being made anew refuses what it would do a moment
-// later, or has lost the question.
+// An actor that is restarting refuses a request that it could answer a moment later, or has
+// lost it.
 const (
-	askAgain  = 20 * time.Millisecond // from such a refusal to the next question
-	maxAgain  = 16                    // of them in a row: more than an actor may fail
-	askedLost = 30 * time.Second      // how long a question is believed to be held
+	askAgain   = 20 * time.Millisecond // from such a refusal to the next try
+	maxAgain   = 16                    // such refusals in a row: above the failures that end an actor
+	askTimeout = 30 * time.Second      // after that a request without a reply is sent again
 )
 
-// AskAgain asks until an answer stands, where Ask returns the refusal of a part
-// of the node that is being made anew, and waits for one that lost the question.
-// request makes the question each time. What is still refused after that is
-// returned, as Ask would.
+// AskAgain calls Ask, and tries again while an actor restarts: after a refusal that says so, and
+// after 30 s without a reply. request makes the request for each try. After too many tries
+// AskAgain returns the last refusal.
 func (n *Node) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
-	return insist(ctx, n.Ask, askedLost, request)
+	return insist(ctx, n.Ask, askTimeout, request)
 }
 
-// insist is AskAgain with the time after which a question counts as lost; 0: it
-// may take its time.
+// insist implements AskAgain. lost is the time after which a request without a reply counts
+// as lost; 0: never.
 func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (any, error), lost time.Duration, request func() messages.Refusable) (any, error) {
 	for again := 0; ; {
 		once, cancel := ctx, func() {}

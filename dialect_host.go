@@ -11,7 +11,7 @@ import (
 	"troupe/spill/view"
 )
 
-// Host is the node as the dialects see it.
+// Host returns the node as the interface that dialects use.
 func (n *Node) Host() dialect.Host { return dialectHost{n} }
 
 // dialectHost implements dialect.Host.
@@ -24,7 +24,7 @@ func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, k
 	}
 	run := h.Submit(r)
 	if known != nil {
-		if _, err := h.Node.Job(ctx, messages.JobID(run.UID)); err == nil { // else it was refused, or joins another's
+		if _, err := h.Node.Job(ctx, messages.JobID(run.UID)); err == nil { // else it was refused, or joins another request's job
 			known(messages.JobID(run.UID))
 		}
 	}
@@ -33,7 +33,7 @@ func (h dialectHost) Run(ctx context.Context, r messages.RunCommand, most int, k
 		return job, dialect.Text{}, err
 	}
 	v, err := h.Node.View(job, view.Options{Bytes: most, Style: view.Plain})
-	if err != nil { // it never started, or its output is gone: the sizes in the record tell which
+	if err != nil { // the job never started, or its output was removed: the sizes in the record tell which
 		return job, dialect.Text{Truncated: wrote(job)}, nil
 	}
 	return job, dialect.Text{Text: v.Text, Truncated: v.Truncated}, nil
@@ -191,12 +191,12 @@ func (h dialectHost) Events(ctx context.Context, filter messages.Filter, begun f
 			begun()
 		}
 		for {
-			heard, err := s.Next(ctx)
+			next, err := s.Next(ctx)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if n, ok := heard.(messages.Notification); ok && !yield(n.Fact, nil) {
+			if n, ok := next.(messages.Notification); ok && !yield(n.Fact, nil) {
 				return
 			}
 		}

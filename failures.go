@@ -6,9 +6,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// CountFailures is a Middleware that tells of each message at which an actor
-// failed: it was restarted or replaced for it. kind is what it was: "command",
-// "sink". failed is called by the actor's goroutine, and must not block.
+// CountFailures returns a Middleware that calls failed for each message at which an actor
+// panicked. kind is the kind of the actor: "command", "sink". failed runs in the actor's
+// goroutine and must not block.
 func CountFailures(failed func(kind string)) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(ctx actor.ReceiverContext, message *actor.MessageEnvelope) {
@@ -24,7 +24,7 @@ func CountFailures(failed func(kind string)) actor.ReceiverMiddleware {
 	}
 }
 
-// kindOf is the kind in the name of a PID: "supervisor/scope-main" → "scope".
+// kindOf returns the kind in the name of a PID: "supervisor/scope-main" → "scope".
 func kindOf(pid *actor.PID) string {
 	name := pid.Id[strings.LastIndexByte(pid.Id, '/')+1:]
 	kind, _, _ := strings.Cut(name, "-")

@@ -8,12 +8,12 @@ import (
 	"troupe/messages"
 )
 
-// Input writes to the standard input of a job (messages.StdinPipe), or types on its
-// terminal. A Write returns when all of it was handed to the kernel, however long the
-// job takes to read, or when ctx ends. A job that is over, or has closed its input, is an
-// error with a code. What is counted are whole pieces of at most messages.MaxInput bytes:
-// behind an error the job may have read more. Close ends the input, unless the job has
-// ended. It is for one goroutine.
+// Input returns a writer to the standard input of a job (messages.StdinPipe) or to its
+// terminal. A Write returns when the kernel has taken all of it, which may wait for the job,
+// or when ctx ends. If the job has finished or has closed its input, the error has a code.
+// Write counts whole pieces of at most messages.MaxInput bytes; after an error the job may
+// have read more. Close ends the input, and returns nil if the job has finished. One
+// goroutine may use the writer.
 func (n *Node) Input(ctx context.Context, id messages.JobID) io.WriteCloser {
 	return &input{node: n, ctx: ctx, job: id}
 }
@@ -24,7 +24,7 @@ type input struct {
 	job  messages.JobID
 }
 
-// Write implements io.Writer, in pieces that a request may have.
+// Write implements io.Writer, in pieces of at most messages.MaxInput bytes.
 func (in *input) Write(p []byte) (written int, err error) {
 	for len(p) > 0 {
 		piece := p[:min(len(p), messages.MaxInput)]

@@ -7,10 +7,10 @@ import (
 	"troupe/messages"
 )
 
-// EncodeKeys gives the bytes of keys (shelltext.EncodeKeys) as they are to be typed at a job now:
-// on a terminal its program decides what some keys send, by what it has written up to
-// this call. A key that the program could not tell from another is invalid_params, one
-// that means nothing to a pipe is unsupported. Nothing is typed: WriteInput does that.
+// EncodeKeys returns the bytes that keys (docs/commands.md) send to a job now. On a
+// terminal the program's output up to this call decides what some keys send. A key that the
+// program could not tell from another is refused with invalid_params, a key that means
+// nothing to a pipe with unsupported. Nothing is written: use WriteInput.
 func (n *Node) EncodeKeys(ctx context.Context, id messages.JobID, keys string) ([]byte, error) {
 	modes, terminal, err := n.keyModes(ctx, id)
 	if err != nil {
@@ -21,9 +21,9 @@ func (n *Node) EncodeKeys(ctx context.Context, id messages.JobID, keys string) (
 	return shelltext.EncodeKeys(keys, mode)
 }
 
-// EncodePaste gives the bytes of a text as it is to be pasted into a job now: on a terminal its
-// lines end with CR, and it is in brackets if the program has asked for that; for a pipe
-// it is what it is. Nothing is typed: WriteInput does that.
+// EncodePaste returns the bytes that paste a text into a job now. On a terminal its lines
+// end with CR, and stand in brackets if the program has asked for that. For a pipe the text
+// stays as it is. Nothing is written: use WriteInput.
 func (n *Node) EncodePaste(ctx context.Context, id messages.JobID, text string) ([]byte, error) {
 	modes, terminal, err := n.keyModes(ctx, id)
 	if err != nil || !terminal {
@@ -32,15 +32,15 @@ func (n *Node) EncodePaste(ctx context.Context, id messages.JobID, text string) 
 	return shelltext.Paste(text, modes.Paste), nil
 }
 
-// keyModes are those of the terminal of a job, behind all that it had written when it was
-// asked for them: one screen may be drawn only in part.
+// keyModes returns the key modes of a job's terminal after all output that the job had
+// written at the call. A single screen may cover only a part of it.
 func (n *Node) keyModes(ctx context.Context, id messages.JobID) (modes messages.KeyModes, terminal bool, err error) {
 	job, err := n.Job(ctx, id)
 	if err != nil || job.Terminal == (messages.Terminal{}) {
 		return modes, false, err
 	}
 	s, err := n.Screen(ctx, id)
-	for from, all := int64(-1), s.Bytes; err == nil && s.At < all && s.At > from; { // each goes further, or none does
+	for from, all := int64(-1), s.Bytes; err == nil && s.At < all && s.At > from; { // each call draws more, or none does
 		from = s.At
 		s, err = n.Screen(ctx, id)
 	}

@@ -1,30 +1,3 @@
-// Package troupe supervises shell jobs. A Node is a tree of actors around the
-// processes it runs: every session, command, output and subscriber is one, and
-// a supervisor handles timeouts, promotion to the background, cancellation and
-// notices by message passing.
-//
-//	node, err := troupe.Open(ctx, troupe.Options{})
-//	job, err := node.Run(ctx, messages.RunCommand{Text: "make test", Timeout: time.Minute})
-//	fmt.Println(job.Outcome, job.Shell)
-//	err = node.Shutdown(ctx, messages.ShutDown{})
-//
-// What it promises: a job has exactly one outcome, decided by the exit of its
-// main process and never by the end of its output; all that the process wrote
-// is in its log before the outcome is told; a stop ends the whole tree of
-// processes or names what is left; an actor that fails loses no job.
-//
-// What an embedded node cannot promise: it runs its jobs as its own children,
-// so the death of the host process is the death of its jobs. The next node with
-// the same Options.Dir ends what is left of them, if they had cgroups or the
-// process was the node's own. Without a writable cgroup a library host reaches
-// only the process groups of a job, and says so (the flag tree_unverified);
-// processes that outlive the host are then not found again. A host that waits for all
-// its children, or ignores SIGCHLD, takes the exit status of a job: before Linux 6.15,
-// which tells it again, that job is exited with 255, and has the flag keeper_fault.
-//
-// A job has none of the descriptors that the host has inherited. The host keeps them as
-// they are, but for those from 1024 on, or near its limit and above: they become
-// close-on-exec.
 package troupe
 
 import (
@@ -43,7 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// Node is the one door to the tree. Its methods are safe for concurrent use.
+// Node is a supervisor tree in this process. Its methods are safe for concurrent use.
 type Node struct {
 	system     *actor.ActorSystem
 	supervisor *actor.PID
@@ -51,24 +24,24 @@ type Node struct {
 	logs       actors.Logs
 	parts      components
 
-	gone   chan struct{} // closed when no actor is left
-	over   chan struct{} // closed when nobody answers any more
-	ended  chan struct{} // closed when all is taken apart
+	gone   chan struct{} // closed when every actor has ended
+	over   chan struct{} // closed when the node answers no more
+	ended  chan struct{} // closed when the engine and the store have ended
 	once   sync.Once     // closes over
-	ending sync.Once     // picks who takes all apart
+	ending sync.Once     // picks the call that ends the engine and the store
 
-	leaving atomic.Bool // Shutdown was asked for
+	leaving atomic.Bool // Shutdown was called
 
 	mu     sync.Mutex
 	failed error
 }
 
-// ErrClosed is returned for what is asked of a node that was shut down. While it is being
-// shut down, requests are refused with the code shutting_down.
+// ErrClosed is the error of calls to a node that has ended. During the shutdown requests are
+// refused with the code shutting_down.
 var ErrClosed = errors.New("the node is closed")
 
-// Open starts a node. It returns when the node takes requests; ctx bounds only
-// the opening. Shutdown ends it.
+// Open starts a node and returns when it takes requests. ctx bounds only the opening. End
+// the node with Shutdown.
 func Open(ctx context.Context, o Options) (*Node, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -95,14 +68,14 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, survivorsError(p.stop(p.canKeep())), p.close())
 	}
-	if err := n.opened(ctx); err != nil { // the jobs of before are not ours to end: we never had them
+	if err := n.opened(ctx); err != nil { // the adopted jobs live on where they can
 		return nil, errors.Join(err, n.Shutdown(ctx, messages.ShutdownNode{KeepJobs: p.canKeep(), Reason: "it could not be opened"}))
 	}
 	return n, nil
 }
 
-// opened waits until the node has read its journal: from then on what one
-// caller asks is taken in the order in which it was asked.
+// opened waits until the node has read its journal. From then on it handles the requests of
+// one caller in their order.
 func (n *Node) opened(ctx context.Context) error {
 	reply, err := n.Ask(ctx, messages.ListScopes{})
 	if err != nil {
@@ -111,7 +84,7 @@ func (n *Node) opened(ctx context.Context) error {
 	return messages.Refusal(reply)
 }
 
-// fail ends the node because its supervisor did.
+// fail ends the node after its supervisor has failed.
 func (n *Node) fail(err error) {
 	n.mu.Lock()
 	if n.failed == nil {
@@ -121,11 +94,11 @@ func (n *Node) fail(err error) {
 	n.once.Do(func() { close(n.over) })
 }
 
-// Failed is closed when the node answers no more: it was shut down, or its
-// supervisor failed, which Err tells apart.
+// Failed returns a channel that is closed when the node answers no more: it was shut down,
+// or its supervisor failed. Err tells which.
 func (n *Node) Failed() <-chan struct{} { return n.over }
 
-// Err is why the node answers no more, or nil while it does.
+// Err returns why the node answers no more, or nil while it does.
 func (n *Node) Err() error {
 	select {
 	case <-n.over:
@@ -144,20 +117,20 @@ func (n *Node) cause() error {
 	return ErrClosed
 }
 
-// Shutdown ends the node in order: no new work, every job stopped (its own
-// grace, or r.Grace), every reply and notice given. It returns what could not
-// be ended, as an error that names the processes. When ctx ends first, what is
-// left is killed at once, and jobs may be without an outcome. A Journal that hangs
-// delays the return by one second behind the end of ctx, and by some twenty where ctx has
-// no end: both are errors. A Subscription that is not closed and has facts unread delays
-// it by two. It is safe to call again: no call
-// returns nil before the node has ended. If the engine lives in this process, what was
-// to survive its session (KeepChildren) is ended, too, and KeepJobs is refused with the
-// code unsupported: the node goes on.
+// Shutdown ends the node in order. It refuses new work, stops every job with its own grace or
+// r.Grace, and sends every pending reply and notice. Processes that could not be stopped are
+// a *SurvivorsError. When ctx ends first, the remaining jobs are killed at once, and may
+// have no outcome.
+//
+// A Journal that hangs delays the return to one second after the end of ctx. If ctx has no
+// end, it delays it by some 20 s. Both are errors. An open Subscription with unread facts
+// delays it by two seconds. Shutdown may be called again; no call returns nil before the node
+// has ended. If the engine lives in this process, processes of KeepChildren are stopped too,
+// and KeepJobs is refused with the code unsupported: the node goes on.
 func (n *Node) Shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	if r.KeepJobs && !n.parts.canKeep() {
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "keep_jobs", Message: "jobs of this node cannot outlive it: they live in its process",
+			Code: messages.Unsupported, Reason: "keep_jobs", Message: "the jobs of this node cannot outlive it, because they are children of its process",
 			Hint: "shut it down without keeping them, or wait for them first",
 		}
 	}
@@ -184,28 +157,28 @@ func (n *Node) Shutdown(ctx context.Context, r messages.ShutdownNode) error {
 	return errors.Join(err, hung, n.parts.close(), survivorsError(left))
 }
 
-// How long actors may take to end: at all, and behind the end of a ctx. They wait
-// for nothing and need only their turn, unless code that was given to them hangs; of
-// thousands on a busy machine the last has it after seconds.
+// Time for the actors to end, from the stop of the supervisor and from the end of ctx. They
+// wait for nothing, unless code given to them hangs; on a busy machine the last of thousands
+// may be scheduled after seconds.
 const (
-	anyTurn  = 10 * time.Second
-	lastTurn = time.Second
+	endTimeout         = 10 * time.Second
+	endTimeoutAfterCtx = time.Second
 )
 
-// awaitActors waits until no actor is left, or until they had their turn.
+// awaitActors waits until every actor has ended, or its time is over.
 func (n *Node) awaitActors(ctx context.Context) error {
-	late := time.NewTimer(anyTurn)
+	late := time.NewTimer(endTimeout)
 	defer late.Stop()
 	select {
 	case <-n.gone:
 		return nil
 	case <-late.C:
 		return &messages.Error{
-			Code: messages.Internal, Reason: "hangs", Message: "the node's actors have not ended: something that was given to the node hangs",
-			Hint: "look at its Journal, Webhooks and Middleware",
+			Code: messages.Internal, Reason: "hangs", Message: "the node's actors have not ended: code given in Options hangs",
+			Hint: "check Options.Journal, Webhooks and Middleware",
 		}
 	case <-ctx.Done():
-		late.Reset(lastTurn)
+		late.Reset(endTimeoutAfterCtx)
 	}
 	select {
 	case <-n.gone:
@@ -215,7 +188,7 @@ func (n *Node) awaitActors(ctx context.Context) error {
 	}
 }
 
-// awaitEnd waits for the end that another call is at.
+// awaitEnd waits until another call of Shutdown has ended the node.
 func (n *Node) awaitEnd(ctx context.Context) error {
 	select {
 	case <-n.ended:
@@ -230,12 +203,12 @@ func (n *Node) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// SurvivorsError names processes that could not be ended.
+// SurvivorsError names processes that could not be stopped.
 type SurvivorsError struct{ Survivors []messages.Survivor }
 
 // Error implements error.
 func (e *SurvivorsError) Error() string {
-	return fmt.Sprintf("%d processes could not be ended: %v", len(e.Survivors), e.Survivors)
+	return fmt.Sprintf("%d processes could not be stopped: %v", len(e.Survivors), e.Survivors)
 }
 
 func survivorsError(left []messages.Survivor) error {

@@ -26,72 +26,70 @@ import (
 	"troupe/spill"
 )
 
-// Options say how a node is made. The zero value is a library node: outputs in
-// the user's temporary directory, commands by bash, no log. What jobs have of the
-// process, its environment and directory, they have as it was when the node was opened.
+// Options configure a node. The zero value is a node for a library host: outputs in the
+// user's temporary directory, commands run by bash, no log. Jobs get the environment and the
+// directory that the process had when the node was opened.
 type Options struct {
-	// Dir is where outputs live that outgrow memory, an absolute path; "":
-	// <tmp>/troupe-<uid>. It must be this user's alone (0700), or not be there yet: Open
+	// Dir is the absolute path of the directory for outputs that outgrow memory; "":
+	// <tmp>/troupe-<uid>. It must belong to this user alone (0700), or not exist yet; Open
 	// refuses any other.
 	Dir string
-	// WorkDir is where jobs run that name no directory, an absolute path; "": the
-	// process's own. That it is there is seen when a job runs in it.
+	// WorkDir is the absolute path of the directory of jobs that name none; "": the
+	// process's own. Each job checks that it exists.
 	WorkDir string
-	// JobPrefix begins the short ids of jobs, and ends with no digit; "": "j".
+	// JobPrefix begins the short ids of jobs and must not end with a digit; "": "j".
 	JobPrefix string
-	// Shells are the shells that commands may name, beside the known ones: the program
-	// and the words that stand before a command's text, the last mostly -c.
+	// Shells adds shells that commands may name: by name, the program and the arguments
+	// before a command's text, of which the last is mostly -c.
 	Shells map[string][]string
-	// Prefix stands before every shell text when it is run, as "nice -n 5"; records and
-	// displays have the command alone. Programs with arguments have none. "": nothing.
+	// Prefix precedes every shell text that is run, such as "nice -n 5"; records show the
+	// command alone. It does not apply to a program with arguments.
 	Prefix string
-	// Snapshot says that live shells know what their user has set up: functions, aliases,
-	// some options, and PATH (docs/commands.md). A node with an Engine keeps the files in
-	// Dir, which must be given then and be this node's alone: what a node before has left
-	// there is removed.
+	// Snapshot makes live shells load what their user has set up: functions, aliases, some
+	// options and PATH (docs/commands.md). A node with an Engine keeps the files in Dir,
+	// which is required then. Dir must be this node's alone, because the files of a former
+	// node are removed.
 	Snapshot bool
-	// Parallel is how many jobs of a session run at a time, 0: 64; a scope's default
-	// session is one.
+	// Parallel bounds the running jobs of each session, also of a scope's default session;
+	// 0: 64.
 	Parallel int
-	// OwnProcess says that this process runs nothing but troupe: the node becomes
-	// the subreaper of its jobs and reaps every child, and the process collects its
-	// garbage as suits that, unless GOGC is set (docs/decisions/033), and has its threads
-	// made beforehand (docs/decisions/037). A library host
-	// leaves it false, since its own children would be reaped, too. So would those of
-	// another node: there must be none beside it that has its engine in this process.
+	// OwnProcess declares that this process runs only troupe and only this node's engine.
+	// The node becomes the subreaper of its jobs and reaps every child. The process tunes
+	// its garbage collector unless GOGC is set (docs/decisions/033) and starts its threads
+	// in advance (docs/decisions/037). A library host leaves it false, or the node would
+	// reap the host's own children.
 	OwnProcess bool
-	// NoCgroup keeps the node from using cgroups even where it could.
+	// NoCgroup keeps the node from using cgroups.
 	NoCgroup bool
-	// Socket is where clients of the node find it; its jobs are told (TROUPE_SOCKET).
+	// Socket is the address of the node for clients; jobs get it as TROUPE_SOCKET.
 	Socket string
-	// State is the state directory of the daemon that the node is of; its jobs are
-	// told, too (TROUPE_STATE): one of them that has to start it starts the same.
+	// State is the state directory of the node's daemon. Jobs get it as TROUPE_STATE, so
+	// that a job which starts the daemon starts the same one.
 	State string
-	// Limits bound the node; Storage bounds what its outputs take.
+	// Limits bound the node. Storage bounds its outputs.
 	Limits  actors.Limits
 	Storage spill.Limits
-	// Log hears what the node has to say; the zero value says nothing.
+	// Log receives the node's log; the zero value drops it.
 	Log zerolog.Logger
 
-	// Backends replace or add kinds of sessions, by name; there are pipe, pty, shell and
-	// shell-pty. A node
-	// with a "pipe" of its own starts no engine. Logs must then be given, too, and only
-	// then; those of another process are asked less as an actors.ManyLogs.
+	// Backends replace or add kinds of sessions, by name; pipe, pty, shell and shell-pty
+	// exist. A node with its own "pipe" starts no engine. It then needs Logs, and only
+	// then may they be set. Logs of another process should be an actors.BatchLogs, which
+	// needs fewer calls.
 	Backends map[string]backends.Backend
 	Logs     actors.Logs
-	// Engine owns the processes, instead of one in this process: then Logs must be
-	// given, too, and all of Backends stand on it. Its jobs of before are adopted.
-	// The node closes it.
+	// Engine owns the processes, instead of an engine in this process. Logs are required
+	// then, and all Backends must use it. The node adopts its jobs, and closes it.
 	Engine backends.Engine
-	// Journal keeps the facts; nil: in memory. One with the projections of package
-	// journal tells the node what was before it, and is not closed by it.
+	// Journal stores the facts; nil: in memory. A journal with the projections of package
+	// journal also restores the node. The node does not close it.
 	Journal actors.Journal
-	// Webhooks deliver notices to URLs, as those of internal/gateway/webhook do; nil: runs that
-	// name a URL in OnFinish are refused.
+	// Webhooks deliver notices to URLs, as internal/gateway/webhook does; nil: a run with a
+	// URL in OnFinish is refused.
 	Webhooks actors.Webhooks
-	// Middleware runs around every actor, behind the guard: traces, faults.
+	// Middleware wraps every actor, inside the panic guard: for traces and faults.
 	Middleware []actor.ReceiverMiddleware
-	// Unhandled hears of messages that no actor should have got; for tests.
+	// Unhandled receives messages that no actor expects; for tests.
 	Unhandled func(who string, message any)
 }
 
@@ -122,22 +120,21 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// startsPerCPU is how many starts are under way for each CPU: one that forks
-// and one that is ready when it has.
+// startsPerCPU bounds concurrent starts: one that forks, and one that is ready after it.
 const startsPerCPU = 2
 
-// components are what a node is made of below the tree.
+// components are the parts of a node below the tree.
 type components struct {
-	node     string
-	log      zerolog.Logger
-	backends map[string]backends.Backend
-	logs     actors.Logs
-	engine   backends.Engine
-	past     actors.RestoreState
-	store    *spill.Disk
-	workers  *actors.Workers
-	screens  *screen.Renderer
-	told     *shellSnapshots // of users' shells; nil: none are made
+	node      string
+	log       zerolog.Logger
+	backends  map[string]backends.Backend
+	logs      actors.Logs
+	engine    backends.Engine
+	past      actors.RestoreState
+	store     *spill.Disk
+	workers   *actors.Workers
+	screens   *screen.Renderer
+	snapshots *shellSnapshots // of users' shells; nil: none are made
 }
 
 // build makes the store, the engine and the backends.
@@ -150,10 +147,10 @@ func (o Options) build() (components, error) {
 	if _, own := p.backends[actors.DefaultBackend]; !own && p.engine != nil {
 		if o.Dir != "" {
 			if err := snapshot.Sweep(o.Dir); err != nil {
-				o.Log.Warn().Err(err).Msg("snapshots of users' shells are left from before")
+				o.Log.Warn().Err(err).Msg("could not remove the shell snapshots of a former node")
 			}
 		}
-		p.told = o.snapshots(p)
+		p.snapshots = o.snapshots(p)
 		o.standOn(p)
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
@@ -169,7 +166,7 @@ func (o Options) build() (components, error) {
 	}
 	if err := p.store.Check(); err != nil {
 		return p, errors.Join(&messages.Error{
-			Code: messages.Refused, Reason: "directory", Message: "outputs cannot be kept: " + err.Error(),
+			Code: messages.Refused, Reason: "directory", Message: "cannot store outputs: " + err.Error(),
 			Hint: "give Options.Dir a directory of yours with mode 0700, or the name of one that can be made",
 		}, p.store.Close())
 	}
@@ -177,28 +174,28 @@ func (o Options) build() (components, error) {
 	local, err = engine.New(engine.Options{
 		Node: p.node, Store: p.store, Own: o.OwnProcess, NoCgroup: o.NoCgroup,
 		ScriptDir: p.store.Dir, Workers: p.workers,
-		Claim: func() { _, _ = p.store.Dir() }, // without a place for it the jobs run all the same
+		Claim: func() { _, _ = p.store.Dir() }, // without a directory the jobs run all the same
 		Fault: func(job messages.UID, fault error) {
-			o.Log.Error().Str("job", string(job)).Err(fault).Msg("a fault of the engine, which it survives")
+			o.Log.Error().Str("job", string(job)).Err(fault).Msg("the engine recovered from a panic")
 		},
 	})
 	if err != nil {
 		return p, errors.Join(err, p.store.Close())
 	}
-	if swept, err := p.store.Sweep(); err != nil || len(swept) > 0 { // what cannot be removed hinders nobody
+	if swept, err := p.store.Sweep(); err != nil || len(swept) > 0 { // a leftover that cannot be removed does no harm
 		o.Log.Info().Strs("nodes", swept).Err(err).Msg("removed the outputs of dead nodes")
 	}
 	p.engine = local
-	p.told = o.snapshots(p)
+	p.snapshots = o.snapshots(p)
 	o.standOn(p)
 	return p, nil
 }
 
-// standOn makes the kinds of sessions that are not there yet, on the engine.
+// standOn makes the standard kinds of sessions that p lacks, on the engine.
 func (o Options) standOn(p components) {
 	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}, live.Options{Prefix: o.Prefix}
-	if p.told != nil {
-		ofShells.Snapshots = p.told
+	if p.snapshots != nil {
+		ofShells.Snapshots = p.snapshots
 	}
 	onTerminals := ofShells
 	onTerminals.Terminal = messages.Terminal{Rows: messages.DefaultRows, Cols: messages.DefaultCols}
@@ -209,17 +206,17 @@ func (o Options) standOn(p components) {
 	}
 }
 
-// canKeep reports whether jobs may be left to the engine. Who gave the backends
-// knows that of theirs.
+// canKeep reports whether jobs may be left to the engine. Without an engine the given
+// backends decide.
 func (p components) canKeep() bool { return p.engine == nil || p.engine.CanKeep() }
 
-// stop ends the engine and whatever is left of its jobs.
+// stop ends the engine and what remains of its jobs.
 func (p components) stop(keep bool) []messages.Survivor {
 	if p.engine == nil {
 		return nil
 	}
-	if err := p.told.close(); err != nil {
-		p.log.Warn().Err(err).Msg("snapshots of users' shells are left")
+	if err := p.snapshots.close(); err != nil {
+		p.log.Warn().Err(err).Msg("could not remove the node's shell snapshots")
 	}
 	return p.engine.Close(keep)
 }
@@ -232,7 +229,7 @@ func (p components) close() error {
 	return p.store.Close()
 }
 
-// deps joins what the tree needs.
+// deps returns the dependencies of the tree.
 func (o Options) deps(p components, n *Node) *actors.Deps {
 	return &actors.Deps{
 		Ports: ports.Prober{}, Screens: p.screens,
@@ -243,8 +240,8 @@ func (o Options) deps(p components, n *Node) *actors.Deps {
 	}
 }
 
-// environment makes the environments of jobs. The usual one, of a request that says
-// nothing about it, is made once.
+// environment returns the function that makes the environments of jobs. It computes the
+// default environment once.
 func environment(host []string, socket, state string) func(messages.RunCommand, actors.JobEnv) (env, dropped []string, err *messages.Error) {
 	withSelf := func(env []string, self actors.JobEnv) []string {
 		if socket != "" {
@@ -270,8 +267,8 @@ func newUID() messages.UID { return messages.UID(ulid.Make().String()) }
 
 func logger(l zerolog.Logger) *slog.Logger { return slog.New(zerolog.NewSlogHandler(l)) }
 
-// deadLetterRest is how long a goroutine of the library may live behind a node that
-// had a dead letter: it counts what is not logged, and nothing is.
+// deadLetterRest bounds the life of a library goroutine after a node that had a dead letter.
+// The goroutine counts suppressed log entries, of which there are none.
 const deadLetterRest = 50 * time.Millisecond
 
 func newSystem(o Options) *actor.ActorSystem {

@@ -11,10 +11,9 @@ import (
 	"troupe/spill"
 )
 
-// Output follows one stream of a job from the byte offset from: it reads what
-// is there, waits for what comes, and ends with io.EOF when no process can
-// write any more. Reading never holds the job back. The reader is a *Follower.
-// Close it; ctx ends it too.
+// Output follows one stream of a job from the byte from. It reads what is stored, waits for
+// more, and ends with io.EOF when no process can write any more. Reading never pauses the
+// job. Close the Follower; the end of ctx ends it too.
 func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.Stream, from int64) (*Follower, error) {
 	if from < 0 {
 		return nil, messages.Invalid("offset", "the offset is negative; give a number of bytes from the beginning")
@@ -30,13 +29,12 @@ func (n *Node) Output(ctx context.Context, id messages.JobID, stream messages.St
 		return nil, err
 	}
 	f := &Follower{node: n, ctx: ctx, job: job.ID, uid: job.UID, stream: stream, offset: from}
-	f.log, _ = f.open() // now, if it is there: what is opened can be read to its end, whatever is forgotten meanwhile
+	f.log, _ = f.open() // if it exists now; an open log can be read to its end after the job was removed
 	return f, nil
 }
 
-// Follower reads a log that grows. It holds no goroutine: while there is
-// nothing to read, one question to the job's sink is open. It is for one
-// goroutine.
+// Follower reads a log as it grows. It uses no goroutine: a waiting Read is one open request
+// to the job's sink. One goroutine may use it.
 type Follower struct {
 	node   *Node
 	ctx    context.Context //nolint:containedctx // a reader's Read takes none
@@ -44,13 +42,13 @@ type Follower struct {
 	uid    messages.UID
 	stream messages.Stream
 	offset int64
-	limit  int64 // 0: none; else read no further than this byte
+	limit  int64 // byte at which reading ends; 0: none, negative: at once
 	log    spill.Log
 	gaps   []messages.OutputGap
 	closed bool
 }
 
-// Until ends the reader with io.EOF at the byte end, although more may come.
+// Until ends the reader with io.EOF at the byte end, although more may follow.
 func (f *Follower) Until(end int64) *Follower {
 	f.limit = max(end, f.offset)
 	if end <= f.offset {
@@ -59,17 +57,16 @@ func (f *Follower) Until(end int64) *Follower {
 	return f
 }
 
-// Offset is the byte that the next Read begins with.
+// Offset returns the byte at which the next Read begins.
 func (f *Follower) Offset() int64 { return f.offset }
 
-// Gaps are the ranges that were left out so far, because they were not kept.
+// Gaps returns the ranges skipped so far, whose bytes were not kept.
 func (f *Follower) Gaps() []messages.OutputGap { return f.gaps }
 
-// Removed reports whether nothing of the output is kept any more: Gaps has all
-// of it.
+// Removed reports whether no byte of the output is kept any more: Gaps covers all of it.
 func (f *Follower) Removed() bool { return spill.IsMissing(f.log) }
 
-// Read implements io.Reader. Behind Close it is os.ErrClosed.
+// Read implements io.Reader. After Close it returns os.ErrClosed.
 func (f *Follower) Read(p []byte) (int, error) {
 	if f.closed {
 		return 0, os.ErrClosed
@@ -89,7 +86,7 @@ func (f *Follower) Read(p []byte) (int, error) {
 	return 0, nil
 }
 
-// read takes what is there: 0 and no error when that is nothing yet.
+// read reads stored bytes. It returns 0 and no error if there are none yet.
 func (f *Follower) read(p []byte) (int, error) {
 	if f.log == nil {
 		log, err := f.open()
@@ -120,11 +117,11 @@ func (f *Follower) read(p []byte) (int, error) {
 	return n, err
 }
 
-// open opens the log. One of a job that is over and was let go is a gap.
+// open opens the log. The removed log of a finished job reads as one gap.
 func (f *Follower) open() (spill.Log, error) {
 	log, err := f.node.logs.Open(string(f.uid), uint8(f.stream))
 	if err == nil {
-		_ = log.State() // one that lives elsewhere is only now asked for
+		_ = log.State() // a log of another process is requested only now
 		if err = spill.ErrOf(log); err == nil {
 			return log, nil
 		}
@@ -143,8 +140,7 @@ func (f *Follower) open() (spill.Log, error) {
 	return actors.OpenArchived(f.node.logs, job, f.stream)
 }
 
-// skip moves over a gap at the offset, and says how many bytes follow before
-// the next one.
+// skip moves over a gap at the offset and returns the number of bytes before the next one.
 func (f *Follower) skip(st spill.State) int64 {
 	room := st.Size - f.offset
 	for _, g := range st.Gaps {
@@ -161,7 +157,7 @@ func (f *Follower) skip(st spill.State) int64 {
 	return room
 }
 
-// wait asks the job's sink to be told when there is more.
+// wait blocks until the log is larger than the offset.
 func (f *Follower) wait() error {
 	reply, err := f.node.AskAgain(f.ctx, func() messages.Refusable {
 		return messages.FollowOutput{Job: f.job, Stream: f.stream, From: f.offset}
@@ -176,7 +172,7 @@ func (f *Follower) wait() error {
 	if f.log == nil || !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		return err
 	}
-	switch st := f.log.State(); { // the job was forgotten, and its log is open here
+	switch st := f.log.State(); { // the job was removed, but its log is open here
 	case !st.Closed:
 		return err
 	case st.Size <= f.offset:
@@ -185,9 +181,8 @@ func (f *Follower) wait() error {
 	return nil
 }
 
-// Read shows one view of what a job has written. It asks again, as a Follower
-// does, when a part of the node was being made anew; what cannot be shown is an
-// error with a code (*messages.Error).
+// Read returns one view of what a job has written. Like a Follower it tries again while an
+// actor restarts. Errors are *messages.Error.
 func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
 	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return r })
 	if err != nil {
@@ -199,8 +194,8 @@ func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.Output
 	return messages.OutputPage{}, messages.Refusal(reply)
 }
 
-// Screen tells what the terminal of a job shows. A job without one is unsupported, with
-// the reason terminal.
+// Screen returns what the terminal of a job shows. A job without one is refused with the
+// code unsupported and the reason terminal.
 func (n *Node) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
 	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return messages.ReadScreen{Job: id} })
 	if err != nil {

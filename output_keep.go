@@ -10,12 +10,12 @@ import (
 	"troupe/spill/view"
 )
 
-// KeepOutput moves the output of a job to a file that outlives the node, for a day
-// after its last use, and returns its path.
+// KeepOutput moves the output of a job to a file that outlives the node, until a day after
+// its last use. It returns the path of the file.
 func (n *Node) KeepOutput(job messages.Job, stream messages.Stream) (string, error) {
 	if n.parts.store == nil {
 		return "", &messages.Error{
-			Code: messages.OutputUnavailable, Message: "this node keeps its outputs elsewhere, in logs of its own", Hint: "read them there",
+			Code: messages.OutputUnavailable, Message: "this node does not store its outputs itself", Hint: "read them in Options.Logs",
 		}
 	}
 	if err := hasStream(job, stream); err != nil {
@@ -28,7 +28,7 @@ func (n *Node) KeepOutput(job messages.Job, stream messages.Stream) (string, err
 	return path, closedBy(err)
 }
 
-// closedBy is ErrClosed for what a store says that was closed with its node.
+// closedBy maps the error of a store that was closed with its node to ErrClosed.
 func closedBy(err error) error {
 	if errors.Is(err, spill.ErrClosed) {
 		return ErrClosed
@@ -36,7 +36,7 @@ func closedBy(err error) error {
 	return err
 }
 
-// hasStream refuses a stream that a job does not have.
+// hasStream returns an error if a job does not have a stream.
 func hasStream(job messages.Job, stream messages.Stream) error {
 	if slices.ContainsFunc(job.Output, func(o messages.StreamOutput) bool { return o.Stream == stream }) {
 		return nil
@@ -44,14 +44,14 @@ func hasStream(job messages.Job, stream messages.Stream) error {
 	return messages.NoSuchStream(job.ID, stream)
 }
 
-// View shows the end of what a job has written, as text: at most o.Bytes of it.
-// Streams that were kept apart come in the order in which they arrived.
+// View returns the end of what a job has written as text of at most o.Bytes bytes. Separate
+// streams come in the order in which they arrived.
 func (n *Node) View(job messages.Job, o view.Options) (view.View, error) {
 	return n.ViewAfter(job, [2]int64{}, o)
 }
 
-// ViewAfter is View of what is behind a byte of stdout and one of stderr, for a job
-// that keeps them apart.
+// ViewAfter returns the View of the output after a byte of stdout and a byte of stderr, for a job
+// with separate streams.
 func (n *Node) ViewAfter(job messages.Job, behind [2]int64, o view.Options) (view.View, error) {
 	logs := make([]spill.Log, 0, len(job.Output))
 	defer func() {
@@ -83,8 +83,8 @@ func (n *Node) ViewAfter(job messages.Job, behind [2]int64, o view.Options) (vie
 	return view.Interleave(order.Pieces(), logs[0], logs[1], behind, o)
 }
 
-// order is how the streams of a job arrived. Where that is not known they are shown
-// one behind the other.
+// order returns the output order of a job. It is empty if unknown; the streams are then
+// shown one after the other.
 func (n *Node) order(job messages.UID) (*spill.Order, error) {
 	orders, ok := n.logs.(interface {
 		Order(id string) (*spill.Order, error)
@@ -101,6 +101,6 @@ func (n *Node) order(job messages.UID) (*spill.Order, error) {
 
 func missingOutput(job messages.Job) *messages.Error {
 	return &messages.Error{
-		Code: messages.OutputUnavailable, Message: "the output of job " + string(job.ID) + " is not there: it never started, or was forgotten",
+		Code: messages.OutputUnavailable, Message: "the output of job " + string(job.ID) + " does not exist: the job never started, or its output was removed",
 	}
 }

@@ -11,17 +11,16 @@ import (
 	"troupe/spill"
 )
 
-// arrivalGrain is how long what is told as one arrival may have taken: it began
-// with the moment that is told.
-const arrivalGrain = time.Second
+// segmentSpan is how long after its time the last byte of a segment may have arrived.
+const segmentSpan = time.Second
 
-// OutputOrder tells in which order the streams of a job arrived, and when, to a second:
-// what was recorded when it begins. It tells nothing where that is not known, and
-// ends early where not all of it is. An error is the last that it tells.
+// OutputOrder returns the order in which the streams of a job arrived, and when, to a
+// second. It covers what was recorded at the call. It yields nothing if the order is
+// unknown, and ends early if the rest is. An error is the last value.
 func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error] {
 	return func(yield func(messages.OutputSegment, error) bool) {
 		order, err := n.order(job.UID)
-		if closed := n.Err(); closed != nil { // its store is gone, and knows nothing
+		if closed := n.Err(); closed != nil { // the store was closed with the node
 			err = closed
 		}
 		if err != nil {
@@ -41,9 +40,9 @@ func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, e
 	}
 }
 
-// Since is the byte of a stream from which on everything was written at or after a
-// moment, and maybe something up to a second before; a line that was begun before
-// is whole. It is an error where that is not known any more.
+// Since returns the byte of a stream from which on all was written at or after moment. Some
+// bytes after it may be up to a second older, as may the start of its first line. If the
+// time of the output is unknown, the error has the code output_unavailable.
 func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error) {
 	job, err := n.Job(ctx, id)
 	if err != nil {
@@ -67,24 +66,24 @@ func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Str
 		if a.Stream != stream {
 			continue
 		}
-		if a.At.Add(arrivalGrain).After(moment) {
+		if a.At.Add(segmentSpan).After(moment) {
 			return n.lineAt(job, stream, a.From)
 		}
 		from = a.To
 	}
 	if !known && size > 0 && moment.After(job.Created) {
 		return 0, &messages.Error{
-			Code: messages.OutputUnavailable, Reason: "since", Message: "it is not known any more when job " + string(job.ID) + " has written",
-			Hint: "use the last lines, or those from a number on",
+			Code: messages.OutputUnavailable, Reason: "since", Message: "job " + string(job.ID) + ": the times of its output are not stored any more",
+			Hint: "read the last lines, or lines from a number on",
 		}
 	}
 	return from, nil
 }
 
-// longLine bounds how far the beginning of a line is looked for.
+// longLine bounds the search for the beginning of a line, in bytes.
 const longLine = 64 << 10
 
-// lineAt is the beginning of the line that a byte belongs to.
+// lineAt returns the beginning of the line of a byte, or the byte itself in a long line.
 func (n *Node) lineAt(job messages.Job, stream messages.Stream, at int64) (int64, error) {
 	log, err := n.logs.Open(string(job.UID), uint8(stream))
 	if errors.Is(err, spill.ErrNotFound) {

@@ -7,9 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// cloneRequest is a request of which nothing is its caller's any more: who is answered, or
-// gives up, may use his slices again, while the tree works on what he asked for, or
-// keeps it in a record.
+// cloneRequest copies the slices of a request. The tree may still use them after the answer
+// or the end of ctx, when the caller reuses its own.
 func cloneRequest(request messages.Refusable) messages.Refusable {
 	switch r := request.(type) {
 	case messages.RunCommand:

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// restorableJournal is a journal that knows what a node that begins again must know.
+// restorableJournal is a journal from which a node can be restored.
 type restorableJournal interface {
 	journal.Store
 	journal.Writer
@@ -21,7 +21,7 @@ type restorableJournal interface {
 	journal.SessionEnds
 }
 
-// durableJournal is such a journal as the tree writes it.
+// durableJournal adapts such a journal to the tree.
 type durableJournal struct{ restorableJournal }
 
 // Quick implements actors.Quick.
@@ -45,9 +45,9 @@ func (l durableJournal) Write(e actors.JournalEntry) error {
 	return l.restorableJournal.Write(b)
 }
 
-// past reads what the journal knows beside its facts. Of the jobs that are over it has
-// more than the node keeps if that keeps fewer than the one before, or that died before
-// it had forgotten them: their outputs are still to be removed.
+// past reads what a new node needs from the journal. The journal may hold more finished jobs
+// than the node keeps: the limit was lowered, or the former node died before it removed
+// them. The node then removes their outputs.
 func (l durableJournal) past() (p actors.RestoreState, err error) {
 	if p.Number, err = l.LastJobNumber(); err != nil {
 		return p, err
@@ -58,7 +58,7 @@ func (l durableJournal) past() (p actors.RestoreState, err error) {
 	}
 	p.Live = remembered(live)
 	for before := messages.Seq(0); ; {
-		page, err := l.Finished(before, pastPage)
+		page, err := l.Finished(before, restorePage)
 		if err != nil {
 			return p, err
 		}
@@ -78,9 +78,8 @@ func (l durableJournal) past() (p actors.RestoreState, err error) {
 	return p, err
 }
 
-// pastPage is how many records are read at a time: a look at the journal that takes
-// milliseconds.
-const pastPage = 1000
+// restorePage is the number of records in one read of the journal, which takes milliseconds.
+const restorePage = 1000
 
 func remembered(all []journal.Entry) []actors.RestoredJob {
 	out := make([]actors.RestoredJob, 0, len(all))
@@ -90,41 +89,41 @@ func remembered(all []journal.Entry) []actors.RestoredJob {
 	return out
 }
 
-// before is what was there before the node: what its journal remembers, and what
-// its engine has. It may wait for both.
+// before returns the state before the node: the records of its journal and the jobs of its
+// engine. It may wait for both.
 func (o Options) before(ctx context.Context, p components) (past actors.RestoreState, err error) {
 	if l, ok := o.Journal.(durableJournal); ok {
 		if past, err = l.past(); err != nil {
 			return past, fmt.Errorf("the journal cannot be read: %w", err)
 		}
 	}
-	if o.Engine == nil { // one of our own has nothing yet
+	if o.Engine == nil { // the node's own engine is new
 		return past, nil
 	}
 	if past.Held, err = p.engine.Inventory(ctx); err != nil {
 		return past, fmt.Errorf("the engine does not say which jobs it has: %w", err)
 	}
 	past.Held = p.withoutSnapshots(past.Held)
-	past.Held = p.withoutRemains(past)
+	past.Held = p.withoutLeftovers(past)
 	return past, nil
 }
 
-// withoutRemains takes out of an inventory what belongs to nobody any more: jobs whose last
-// fact the journal has, and shells of sessions that were closed. An engine hears a little
-// later than the journal that it may forget them; where the last node died in between, their
-// sessions and scopes would be there again.
-func (p components) withoutRemains(past actors.RestoreState) []backends.InventoryJob {
+// withoutLeftovers removes finished entries from an inventory and settles them: jobs whose last
+// fact is in the journal, and shells of closed sessions. An engine learns of settled facts
+// after the journal. If the former node died in between, their sessions and scopes
+// would open again.
+func (p components) withoutLeftovers(past actors.RestoreState) []backends.InventoryJob {
 	retired := map[messages.UID]bool{}
 	for _, r := range past.Over {
 		retired[r.Job.UID] = r.Job.State == messages.Retired
 	}
 	closed := map[messages.Address]time.Time{}
-	for _, end := range slices.Backward(past.Ends) { // the last one is the first
+	for _, end := range slices.Backward(past.Ends) { // the newest end comes first
 		if end.Closed {
 			closed[messages.Address{Scope: end.Scope, Session: end.Session}] = end.At
 		}
 	}
-	var remains []backends.InventoryJob
+	var leftovers []backends.InventoryJob
 	held := slices.DeleteFunc(past.Held, func(h backends.InventoryJob) bool {
 		is := retired[h.ID] && h.Last > 0
 		if at, _, shell := backends.ReadShellMeta(h.Meta); shell {
@@ -132,10 +131,10 @@ func (p components) withoutRemains(past actors.RestoreState) []backends.Inventor
 			is = h.Ended && (h.Closed || !made.IsZero() && made.Before(end.Truncate(time.Millisecond)))
 		}
 		if is {
-			remains = append(remains, h)
+			leftovers = append(leftovers, h)
 		}
 		return is
 	})
-	backends.SettleLeftovers(p.engine, remains)
+	backends.SettleLeftovers(p.engine, leftovers)
 	return held
 }

@@ -13,14 +13,13 @@ import (
 	"troupe/spill"
 )
 
-// Run runs one command and returns its record: finished, or, if it was promoted
-// or asked for in the background, running. A command that could not even be
-// tried is an error with a code (*messages.Error) and there is no job; one that
-// fails is a job with an outcome and no error.
+// Run runs one command and returns its record: finished, or running if it was promoted or
+// is a background job. A request that could not become a job is a *messages.Error. A command
+// that fails is a job with an outcome and no error.
 //
-// When ctx ends first, Run returns at once with its error and a record that has
-// only the UID: the job is stopped behind it, unless others wait for it under
-// its Key or it is in the background. A ctx that has ended before runs nothing.
+// When ctx ends first, Run returns its error at once, with a record that has only the UID.
+// The job is then stopped, unless it is in the background or another client waits for it by
+// its Key. After the end of ctx nothing is run.
 func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, error) {
 	if err := ctx.Err(); err != nil {
 		return messages.Job{}, err
@@ -28,26 +27,25 @@ func (n *Node) Run(ctx context.Context, r messages.RunCommand) (messages.Job, er
 	return n.Submit(r).Wait(ctx)
 }
 
-// Submitted is a run that was asked for.
+// Submitted is a run whose request was sent.
 type Submitted struct {
-	// UID names its job to Job, Output and Ask, from now on, unless the request
-	// joins another's job by its Key: the record that Wait returns tells.
+	// UID names the job in Job, Output and Ask. A request that joins another job by its Key
+	// has that job's UID instead, which is in the record that Wait returns.
 	UID    messages.UID
-	given  messages.AbandonRun // what is said to give it up
+	given  messages.AbandonRun // gives the run up
 	node   *Node
 	reply  *pendingReply
 	waited atomic.Bool
 }
 
-// Submit asks for a run and does not wait for it. Wait must follow, once: whoever calls
-// it again is refused.
+// Submit sends a run without waiting for its result. Call Wait once afterwards.
 func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	if r.UID == "" {
 		r.UID = newUID()
 	}
 	given := messages.AbandonRun{UID: r.UID, Key: r.Key, Principal: r.Principal}
 	s := &Submitted{UID: r.UID, given: given, node: n, reply: n.expectReply()}
-	if n.Err() == nil { // else Wait says why not
+	if n.Err() == nil { // else Wait returns the error
 		n.parts.workers.Join()
 		defer n.parts.workers.Leave()
 		n.system.Root.RequestWithCustomSender(n.supervisor, cloneRun(r), s.reply.pid)
@@ -55,11 +53,11 @@ func (n *Node) Submit(r messages.RunCommand) *Submitted {
 	return s
 }
 
-// Wait returns what Run does, to the first who calls it.
+// Wait returns what Run does. A second call is refused.
 func (s *Submitted) Wait(ctx context.Context) (messages.Job, error) {
 	if s.waited.Swap(true) { // the reply was taken
-		err := messages.Invalid("waited", "this run was waited for before, and its result is told once")
-		err.Hint = "find the job by its UID, and wait for it by messages.AwaitJobs"
+		err := messages.Invalid("waited", "Wait was called before on this run, and returns its result once")
+		err.Hint = "find the job by its UID, and wait for it with messages.WaitJobs"
 		return messages.Job{UID: s.UID}, err
 	}
 	n, p := s.node, s.reply
@@ -91,7 +89,7 @@ func (s *Submitted) result(reply any) (messages.Job, error) {
 	return s.node.result(reply)
 }
 
-// result is the record in the reply to a run, or why there is none.
+// result returns the record in the reply to a run, or the error of its refusal.
 func (n *Node) result(reply any) (messages.Job, error) {
 	switch m := reply.(type) {
 	case messages.CommandFinished:
@@ -102,15 +100,15 @@ func (n *Node) result(reply any) (messages.Job, error) {
 	return messages.Job{}, messages.Refusal(reply)
 }
 
-// tell sends a request whose answer nobody waits for, if anybody hears it.
+// tell sends a message that has no reply.
 func (n *Node) tell(request any) {
 	if n.Err() == nil {
 		n.system.Root.Send(n.supervisor, request)
 	}
 }
 
-// Job finds a job by its id, its ULID or its name: an id before a name, and of several
-// jobs of one name the youngest.
+// Job finds a job by its id, its ULID or its name. An id has precedence over a name; of
+// several jobs with one name the newest is found.
 func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	reply, err := n.Ask(ctx, messages.FindJob{Job: id})
 	if err != nil {
@@ -123,8 +121,8 @@ func (n *Node) Job(ctx context.Context, id messages.JobID) (messages.Job, error)
 	return n.measured(found.Job), nil
 }
 
-// Jobs lists the jobs at and below a scope ("": all), the finished ones too if
-// asked, oldest first.
+// Jobs lists the jobs at and below a scope, oldest first. Scope "" means all; finished
+// includes finished jobs.
 func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool) ([]messages.Job, error) {
 	reply, err := n.Ask(ctx, messages.ListJobs{Scope: scope, Finished: finished})
 	if err != nil {
@@ -138,9 +136,9 @@ func (n *Node) Jobs(ctx context.Context, scope messages.ScopePath, finished bool
 	return list.Jobs, nil
 }
 
-// Stop ends a job's whole tree of processes and returns when nothing of it is
-// left, or with what is; the record of the job says so by then, unless there is
-// an error beside it. grace 0 is the job's own, negative is none.
+// Stop stops the whole process tree of a job. It returns when the tree has ended, or with its
+// survivors; the job's record has its outcome by then unless there is an error too. grace 0
+// is the job's own, negative is none.
 func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration) ([]messages.Survivor, error) {
 	reply, err := n.Ask(ctx, messages.StopCommand{Job: id, Grace: grace})
 	if err != nil {
@@ -150,25 +148,25 @@ func (n *Node) Stop(ctx context.Context, id messages.JobID, grace time.Duration)
 	if !ok {
 		return nil, messages.Refusal(reply)
 	}
-	// The answer comes straight from the job's actor and may overtake the news.
+	// The answer comes directly from the job's actor and may overtake the job's record.
 	reply, err = n.Ask(ctx, messages.WaitJobs{Jobs: stopped.Jobs})
 	if err == nil {
 		err = messages.Refusal(reply)
 	}
 	if errors.Is(err, &messages.Error{Code: messages.NotFound}) {
-		err = nil // it is over, and forgotten
+		err = nil // finished and removed
 	}
 	return stopped.Survivors, err
 }
 
-// measured puts into a record what its logs say now: sizes are not sent by
-// message, the log itself is their one truth.
+// measured returns the record with the present sizes of its logs. Messages do not carry
+// sizes; the logs alone have them.
 func (n *Node) measured(job messages.Job) messages.Job {
 	out := make([]messages.StreamOutput, len(job.Output))
 	copy(out, job.Output)
 	for i := range out {
 		log, err := n.logs.Open(string(job.UID), uint8(out[i].Stream))
-		if err != nil { // nothing was written, or it is gone
+		if err != nil { // nothing was written, or the log was removed
 			gone(&out[i])
 			continue
 		}
@@ -179,12 +177,11 @@ func (n *Node) measured(job messages.Job) messages.Job {
 	return job
 }
 
-// Measure puts into records what their logs say now: the sizes and files of outputs, and
-// what was not kept of them. What Job, Jobs and Run return is measured; records in the
-// replies of Ask have what the tree knows, which of a job that runs is no size.
+// Measure sets the present sizes, files and gaps of outputs in records. Job, Jobs and Run do
+// so themselves. The records in replies of Ask lack the sizes of a running job.
 func (n *Node) Measure(jobs []messages.Job) { n.measureAll(jobs) }
 
-// measureAll measures many, by one question if their logs are in another process.
+// measureAll measures all records, with one call if the logs live in another process.
 func (n *Node) measureAll(jobs []messages.Job) {
 	many, ok := n.logs.(actors.BatchLogs)
 	if !ok {
@@ -215,5 +212,5 @@ func measure(o *messages.StreamOutput, st spill.State) {
 	o.Bytes, o.File, o.Elided = max(o.Bytes, st.Size), st.File, backends.Elided(st)
 }
 
-// gone leaves of an output without a log what was told at its end, but for where it was.
+// gone clears the file of an output whose log was removed. The final sizes stay.
 func gone(o *messages.StreamOutput) { o.File = "" }

@@ -14,15 +14,15 @@ import (
 
 func (o Options) checkSnapshot() error {
 	if o.Snapshot && o.Engine != nil && o.Dir == "" {
-		return messages.Invalid("snapshot", "a node with an engine of its own keeps snapshots in Options.Dir, which is empty")
+		return messages.Invalid("snapshot", "Options.Dir is empty: a node with an Engine needs it for shell snapshots")
 	}
 	return nil
 }
 
-// shellSnapshots are those of a node. nil makes none.
+// shellSnapshots holds the shell snapshots of a node. nil makes none.
 type shellSnapshots struct{ maker *snapshot.Maker }
 
-// snapshots makes the maker of a node with an engine.
+// snapshots returns the maker of a node with an engine.
 func (o Options) snapshots(p components) *shellSnapshots {
 	if !o.Snapshot || p.engine == nil {
 		return nil
@@ -33,12 +33,11 @@ func (o Options) snapshots(p components) *shellSnapshots {
 	}
 	return &shellSnapshots{snapshot.New(p.engine, snapshot.Options{
 		Dir: dir, NewID: newUID,
-		Forget: func(id messages.UID) { _ = p.logs.Remove(string(id)) }, // it may have none
+		Forget: func(id messages.UID) { _ = p.logs.Remove(string(id)) }, // the job may have no log
 	})}
 }
 
-// Of implements the Snapshots of the backends: a user without a start file has set up
-// nothing.
+// Of implements the Snapshots of the backends. For a user without a start file it returns "".
 func (s *shellSnapshots) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
 	if _, err := os.Stat(shelltext.StartFile(shelltext.Kind(path), env)); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -53,8 +52,8 @@ func (s *shellSnapshots) close() error {
 	return s.maker.Close()
 }
 
-// withoutSnapshots takes out of an inventory what makes snapshots: it is ended, and no
-// job of anybody.
+// withoutSnapshots stops the jobs of an inventory that make snapshots and removes them from
+// it.
 func (p components) withoutSnapshots(held []backends.InventoryJob) []backends.InventoryJob {
 	return snapshot.EndRemains(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
 }

@@ -13,31 +13,30 @@ import (
 	"troupe/messages"
 )
 
-// Subscription hears the facts of a node, each with its number, at least once
-// and in order. What was not kept for a subscriber that stayed away is said as
-// FactsDropped. It is for one goroutine.
+// Subscription receives the facts of a node, numbered, at least once and in order. Facts that
+// were not kept for it are reported as FactsDropped. One goroutine may use it.
 type Subscription struct {
 	node            *Node
 	pid             *actor.PID
 	channel         messages.ChannelID
 	after, newest   messages.Seq
-	heard           chan any
-	unacked         messages.Seq // the last that was returned
-	returned, share int          // so many since the last acknowledgement, of at most so many
+	received        chan any
+	unacked         messages.Seq // last number that Next returned
+	returned, share int          // returned: facts since the last acknowledgement; share: acknowledge at that many
 
 	mu     sync.Mutex
-	left   bool // it was given up before it was open
-	over   bool // its channel has ended, or is another's
+	left   bool // given up before the channel was open
+	over   bool // the channel has ended or belongs to another subscriber
 	closed chan struct{}
 	once   sync.Once // closes closed
 }
 
-// inboxSlack is what a channel may say beside the notifications of its window:
-// Subscribed, FactsDropped between two of them, Unsubscribed.
+// inboxSlack is room for messages beside the window of notifications: Subscribed,
+// FactsDropped between two of them, Unsubscribed.
 const inboxSlack = messages.MaxOutbox + 8
 
-// Subscribe opens a channel for facts. A slow subscriber delays nobody: its
-// channel reads on from the journal.
+// Subscribe opens a channel of facts. A slow subscriber delays no other: its channel reads
+// on from the journal.
 func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscription, error) {
 	if err := n.Err(); err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 		r.Window = messages.DefaultWindow
 	}
 	r.Window = min(r.Window, messages.MaxOutbox)
-	s := &Subscription{node: n, share: max(r.Window/2, 1), heard: make(chan any, r.Window+inboxSlack), closed: make(chan struct{})}
+	s := &Subscription{node: n, share: max(r.Window/2, 1), received: make(chan any, r.Window+inboxSlack), closed: make(chan struct{})}
 	s.pid, _ = n.system.ProcessRegistry.Add((*inbox)(s), "subscriber"+n.system.ProcessRegistry.NextId())
 	n.system.Root.RequestWithCustomSender(n.supervisor, r, s.pid)
 	first, err := s.next(ctx)
@@ -66,45 +65,44 @@ func (n *Node) Subscribe(ctx context.Context, r messages.Subscribe) (*Subscripti
 	return nil, cmp.Or(err, messages.Refusal(first), errNoChannel)
 }
 
-// channelEnded says of a channel that it has ended, and why: it is ErrClosed.
+// channelEnded is the error of a channel that has ended, and why. It is ErrClosed.
 type channelEnded struct{ messages.Unsubscribed }
 
 // Error implements error.
 func (e *channelEnded) Error() string {
 	if e.Reason == messages.ChannelReplaced {
-		return fmt.Sprintf("another subscriber took the channel %s over; subscribe under a name of your own", e.Channel)
+		return fmt.Sprintf("another subscriber has taken the channel %s; subscribe with another channel name", e.Channel)
 	}
 	return fmt.Sprintf("the channel %s has ended: %s", e.Channel, e.Reason)
 }
 
-// Is reports that the error is ErrClosed.
+// Is reports whether target is ErrClosed.
 func (e *channelEnded) Is(target error) bool { return target == ErrClosed }
 
-// errNoChannel is for a first word that opens no channel and is no refusal.
+// errNoChannel is the error after a first message that neither opens a channel nor refuses.
 var errNoChannel = errors.New("the channel ended before it was open; subscribe again")
 
-// Channel names the subscription: subscribing again with it resumes.
+// Channel returns the channel's name. Subscribe resumes with it.
 func (s *Subscription) Channel() messages.ChannelID { return s.channel }
 
-// After is the number behind which the subscription began: subscribing again
-// after it misses nothing.
+// After returns the number after which the subscription began. Subscribing again after it
+// misses nothing.
 func (s *Subscription) After() messages.Seq { return s.after }
 
-// Newest is the number of the last thing that had happened when the subscription
-// began: whoever hears it knows all of the past.
+// Newest returns the number of the last fact before the subscription began. A subscriber
+// that has received it knows the whole past.
 func (s *Subscription) Newest() messages.Seq { return s.newest }
 
-// Next returns a Notification or FactsDropped. The call acknowledges what those
-// before it returned if it has to wait, or they are half of the window: who comes
-// back before that hears them again. It is ErrClosed when the channel has ended, and
-// behind Close.
+// Next returns a Notification or FactsDropped. It acknowledges earlier facts when it blocks,
+// or after half a window. Facts not acknowledged are sent again after a reconnect. After
+// Close or the end of the channel it returns ErrClosed.
 func (s *Subscription) Next(ctx context.Context) (any, error) {
 	select {
 	case <-s.closed:
 		return nil, s.wasClosed()
 	default:
 	}
-	if s.returned >= s.share || s.returned > 0 && len(s.heard) == 0 {
+	if s.returned >= s.share || s.returned > 0 && len(s.received) == 0 {
 		s.node.tell(messages.Acknowledge{Channel: s.channel, Seq: s.unacked})
 		s.returned = 0
 	}
@@ -124,20 +122,20 @@ func (s *Subscription) Next(ctx context.Context) (any, error) {
 
 func (s *Subscription) next(ctx context.Context) (any, error) {
 	select {
-	case m := <-s.heard:
+	case m := <-s.received:
 		return m, nil
 	default:
 	}
 	select {
-	case m := <-s.heard:
+	case m := <-s.received:
 		return m, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-s.closed:
 		return nil, s.wasClosed()
 	case <-s.node.over:
-		select { // what was told before the end is heard
-		case m := <-s.heard:
+		select { // facts that arrived before the end
+		case m := <-s.received:
 			return m, nil
 		default:
 			return nil, s.node.cause()
@@ -145,9 +143,9 @@ func (s *Subscription) next(ctx context.Context) (any, error) {
 	}
 }
 
-// Close ends the channel; what is not acknowledged is forgotten with it. To
-// come back later, leave it open and subscribe again with its Channel. A Next that
-// waits is let go. Closing again does nothing: the channel may be another's by then.
+// Close ends the channel and drops its unacknowledged facts. To resume later, leave it open
+// and subscribe again with its Channel. A blocked Next returns. A second call does nothing,
+// because the channel may be another subscriber's.
 func (s *Subscription) Close() error {
 	s.once.Do(func() {
 		close(s.closed)
@@ -166,19 +164,19 @@ func (s *Subscription) wasClosed() error {
 	return &channelEnded{messages.Unsubscribed{Channel: s.channel, Reason: "unsubscribed"}}
 }
 
-// giveUp leaves a channel that may be on its way: its first word ends it.
+// giveUp abandons a channel that may still open. Its first message ends it.
 func (s *Subscription) giveUp() {
 	s.mu.Lock()
 	s.left = true
 	s.mu.Unlock()
 	select {
-	case m := <-s.heard:
+	case m := <-s.received:
 		s.turnAway(m)
 	default:
 	}
 }
 
-// turnAway ends a channel that nobody waits for any more.
+// turnAway ends a channel that no caller waits for.
 func (s *Subscription) turnAway(m any) {
 	s.forget()
 	if open, ok := m.(messages.Subscribed); ok {
@@ -188,20 +186,19 @@ func (s *Subscription) turnAway(m any) {
 
 func (s *Subscription) forget() { s.node.system.ProcessRegistry.Remove(s.pid) }
 
-// inbox is the subscription as the actor system sees it.
+// inbox is the subscription as a process of the actor system.
 type inbox Subscription
 
-// SendUserMessage implements actor.Process. The channel sends no more than its
-// window, for which there is room.
+// SendUserMessage implements actor.Process. The inbox has room for the channel's window.
 func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
-	m := heardBy(message)
+	m := unwrapReply(message)
 	if !s.take(m) {
 		(*Subscription)(s).turnAway(m)
 	}
-	runtime.Gosched() // whoever was told goes first, then the tree
+	runtime.Gosched() // run the receiver first, then the tree
 }
 
-// take reports whether somebody waits for m.
+// take stores m and reports whether the subscription still wants it.
 func (s *inbox) take(m any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,8 +209,8 @@ func (s *inbox) take(m any) bool {
 		s.over = true
 	}
 	select {
-	case s.heard <- m:
-	default: // a fault of ours: it is not acknowledged, so it comes again
+	case s.received <- m:
+	default: // a bug: m is not acknowledged, so it is sent again
 	}
 	return true
 }

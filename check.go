@@ -10,8 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// check says what is wrong with options that every job would fail by, or none would be
-// as it was meant.
+// check returns what is wrong with the options, or nil.
 func (o Options) check() error {
 	if err := shelltext.CheckPrefix(o.Prefix, "Options.Prefix"); err != nil {
 		return err
@@ -24,12 +23,12 @@ func (o Options) check() error {
 	if o.JobPrefix != "" && messages.SessionID(o.JobPrefix).Check() != nil {
 		return messages.Invalid("options", fmt.Sprintf("Options.JobPrefix %q cannot begin an id; use letters, digits, '.', '_' and '-'", o.JobPrefix))
 	}
-	if n := len(o.JobPrefix); n > 0 && o.JobPrefix[n-1] >= '0' && o.JobPrefix[n-1] <= '9' { // the next node could not tell the number of a job
-		return messages.Invalid("options", fmt.Sprintf("Options.JobPrefix %q ends with a digit, which would be one of the number behind it; end it with another character, such as '-'", o.JobPrefix))
+	if n := len(o.JobPrefix); n > 0 && o.JobPrefix[n-1] >= '0' && o.JobPrefix[n-1] <= '9' { // the next node could not parse the number of a job
+		return messages.Invalid("options", fmt.Sprintf("Options.JobPrefix %q ends with a digit, which would join the number that follows; end it with another character, such as '-'", o.JobPrefix))
 	}
-	for _, told := range []struct{ of, text string }{{"WorkDir", o.WorkDir}, {"Socket", o.Socket}, {"State", o.State}} {
-		if strings.ContainsRune(told.text, 0) {
-			return messages.Invalid("options", fmt.Sprintf("Options.%s %q contains a NUL byte, which no job can be given", told.of, told.text))
+	for _, field := range []struct{ of, text string }{{"WorkDir", o.WorkDir}, {"Socket", o.Socket}, {"State", o.State}} {
+		if strings.ContainsRune(field.text, 0) {
+			return messages.Invalid("options", fmt.Sprintf("Options.%s %q contains a NUL byte, which no job can be given", field.of, field.text))
 		}
 	}
 	if err := o.checkParts(); err != nil {
@@ -43,7 +42,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// checkParts says what is missing of the parts that a node is given, or is of none.
+// checkParts returns which of the given parts is missing or unused.
 func (o Options) checkParts() error {
 	for name, b := range o.Backends {
 		if b == nil {
@@ -53,9 +52,9 @@ func (o Options) checkParts() error {
 	_, own := o.Backends[actors.DefaultBackend]
 	switch apart := own || o.Engine != nil; {
 	case apart && o.Logs == nil:
-		return messages.Invalid("options", "Options.Logs is missing: a node with an Engine or a pipe backend of its own cannot know where outputs are; give the logs of those")
+		return messages.Invalid("options", "Options.Logs is missing: a node with an Engine or a pipe backend of its own reads outputs there; give its logs")
 	case !apart && o.Logs != nil:
-		return messages.Invalid("options", "Options.Logs would not be used: this node has the outputs of its own engine; leave them out, or give the Engine, or the pipe backend, that they are of")
+		return messages.Invalid("options", "Options.Logs is not used: this node has an engine of its own; leave Logs out, or give its Engine or pipe backend")
 	}
 	return nil
 }
