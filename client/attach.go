@@ -14,34 +14,33 @@ import (
 	"troupe/messages"
 )
 
-// AttachOptions says where an attachment begins.
+// AttachOptions configure an attachment.
 type AttachOptions struct {
 	Stream messages.Stream
 	Offset int64
-	Lease  string // wire.AttachAsk or wire.AttachTake; "": watch
-	// Terminal says that the output is shown on a terminal that answers what is asked of
-	// it. wire.AttachAnswers tells when: any other part of the output goes through a
-	// view.Mute.
+	Lease  string // wire.AttachAsk or wire.AttachTake; "": read only
+	// Terminal declares that a terminal shows the output and answers its queries.
+	// wire.AttachAnswers says from when on. The client must pass any other output through
+	// a view.Mute.
 	Terminal bool
 }
 
-// Attachment is a connection to a job's terminal, or to its pipes. One goroutine
-// calls Next; the others may be called from any.
+// Attachment is a connection to a job's terminal or pipes. One goroutine may call Next; the
+// other methods are safe for concurrent use.
 type Attachment struct {
 	conn *websocket.Conn
 }
 
-// AttachEvent is one thing that an attachment heard: bytes of the output, or a message
-// (wire.AttachSaid).
+// AttachEvent is bytes of the output, or a message of the daemon (wire.AttachSaid).
 type AttachEvent struct {
 	Data []byte
-	Said wire.AttachEvent // Kind "" with Data
+	Said wire.AttachEvent // Kind is "" with Data
 }
 
-// maxHeard bounds one message of the daemon: a record holds its command's text.
-const maxHeard = 64 << 20
+// maxMessage bounds one message of the daemon, in bytes; a record contains its command's text.
+const maxMessage = 64 << 20
 
-// Attach connects to a job. The first thing heard is wire.AttachHello.
+// Attach connects to a job. The first event is wire.AttachHello.
 func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOptions) (*Attachment, error) {
 	query := url.Values{"stream": {how.Stream.String()}}
 	if how.Offset != 0 {
@@ -69,11 +68,11 @@ func (c *Client) Attach(ctx context.Context, id messages.JobID, how AttachOption
 		}
 		return nil, err
 	}
-	conn.SetReadLimit(maxHeard)
+	conn.SetReadLimit(maxMessage)
 	return &Attachment{conn: conn}, nil
 }
 
-// Next waits for the next thing. Behind wire.AttachEnded there is none.
+// Next returns the next event. wire.AttachEnded is the last one.
 func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 	kind, b, err := a.conn.Read(ctx)
 	if err != nil {
@@ -87,8 +86,8 @@ func (a *Attachment) Next(ctx context.Context) (AttachEvent, error) {
 	return AttachEvent{Said: said}, err
 }
 
-// Write sends input, in messages that the daemon takes. It does not wait until
-// the job has read it: wire.AttachWritten tells.
+// Write sends input, in messages of at most wire.MaxAttachInput bytes. It does not wait for
+// the job to read it: the event wire.AttachWritten reports that.
 func (a *Attachment) Write(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), wire.MaxAttachInput)
@@ -109,5 +108,5 @@ func (a *Attachment) Say(ctx context.Context, r wire.AttachRequest) error {
 	return a.conn.Write(ctx, websocket.MessageText, b)
 }
 
-// Close leaves the job, and the lease if it has it.
+// Close ends the attachment, and the input lease if it has it.
 func (a *Attachment) Close() error { return a.conn.CloseNow() }

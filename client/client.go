@@ -1,11 +1,3 @@
-// Package client speaks to a daemon in its own words: one method for each route
-// of the HTTP API, with the requests and records of package messages. Errors of
-// the daemon are *messages.Error, with its code; an error without one is of the
-// connection, or of the context.
-//
-//	c, err := client.Dial(ctx, socket)
-//	result, err := c.Run(ctx, messages.RunCommand{Text: "make test"})
-//	events := c.Events(ctx, messages.Subscribe{Now: true})
 package client
 
 import (
@@ -30,21 +22,21 @@ import (
 	"troupe/messages"
 )
 
-// ErrNoDaemon says that nobody listens at the socket.
+// ErrNoDaemon is the error of Dial if no process listens at the socket.
 var ErrNoDaemon = errors.New("no daemon")
 
-// Client is safe for concurrent use.
+// Client sends requests to one daemon. It is safe for concurrent use.
 type Client struct {
 	http  transport
 	base  string
 	token string
 
-	daemon string // its version
+	daemon string // version of the daemon
 }
 
-// Dial connects to the daemon of a socket and asks whether it is well. A socket
-// that another user has made, or keeps from us, is refused. Where nobody listens
-// the error is ErrNoDaemon.
+// Dial connects to the daemon at a socket and asks for its version. A socket that another
+// user has made, or that this user cannot reach, is refused. Without a listener the error is
+// ErrNoDaemon.
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	if err := peer.CheckPath(socket); err != nil {
 		return nil, err
@@ -59,7 +51,7 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	return c, nil
 }
 
-// DialTCP is a client of a daemon that listens on a loopback address.
+// DialTCP connects to a daemon that listens on a loopback address.
 func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 	c := &Client{base: "http://" + address, token: token}
 	c.http.dial = func(ctx context.Context) (net.Conn, error) {
@@ -76,13 +68,13 @@ func DialTCP(ctx context.Context, address, token string) (*Client, error) {
 
 type forKey struct{}
 
-// WithCaller is a context in which requests are for somebody whom we serve: he is a client with
-// bounds of his own.
+// WithCaller returns a context whose requests are made for another client, with bounds of its
+// own. whom names that client.
 func WithCaller(ctx context.Context, whom string) context.Context {
 	return context.WithValue(ctx, forKey{}, whom)
 }
 
-// connect opens a connection to a socket of our own user.
+// connect opens a connection to a socket of this user.
 func connect(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
@@ -95,7 +87,7 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 			Code: messages.Refused, Reason: "socket", Message: fmt.Sprintf("the socket %s cannot be reached: %v", socket, why),
 			Hint: "set TROUPE_SOCKET, or XDG_RUNTIME_DIR, to a place of your own: another user's stays set after su",
 		}
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // it is we who lack something
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // this process lacks descriptors
 		return nil, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "descriptors", Message: "no connection to the daemon can be opened: " + why.Error(),
 			Hint: "raise the limit of open files (ulimit -n) of this process",
@@ -109,15 +101,15 @@ func connect(ctx context.Context, socket string) (net.Conn, error) {
 	return conn, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() error {
 	c.http.close()
 	return nil
 }
 
-// request makes a request; body nil is none.
+// request makes a request. body nil sends none.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
-	if job, does := strays(path); does {
+	if job, escapes := escapesPath(path); escapes {
 		return nil, messages.NoSuchJob(messages.JobID(job))
 	}
 	var from io.Reader
@@ -150,8 +142,8 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return r, nil
 }
 
-// do sends a request and returns a reply that is no error. Who asks too often is
-// told when to ask again, before anything was done for him, and so he does.
+// do sends a request and returns its reply if that is not an error. The daemon refuses a
+// client that asks too often before it does anything; do waits as the reply says and tries again.
 func (c *Client) do(r *http.Request) (*http.Response, error) {
 	for {
 		reply, err := c.http.roundTrip(r)
@@ -184,8 +176,8 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// explained has a refusal of what a daemon does not know say why it does not: all that
-// we ask is known to one of our own build.
+// explained adds to a refusal of an unknown route or field that the daemon is of an older
+// build. A daemon of the client's build knows all of them.
 func (c *Client) explained(err error) error {
 	var e *messages.Error
 	if !errors.As(err, &e) {
@@ -193,7 +185,7 @@ func (c *Client) explained(err error) error {
 	}
 	unknown := e.Code == messages.InvalidParams && (strings.HasSuffix(e.Message, " is no field of this request") || strings.HasSuffix(e.Message, " is no parameter of this request"))
 	if unknown {
-		e.Code = messages.Unsupported // nobody has typed that
+		e.Code = messages.Unsupported // the user did not type that field
 	}
 	if unknown || errors.Is(e, noRoute) {
 		e.Message = fmt.Sprintf("the daemon, troupe %s, is of an older build and does not know this: %s", c.daemon, e.Message)
@@ -204,10 +196,10 @@ func (c *Client) explained(err error) error {
 
 var tooOften = &messages.Error{Code: messages.ResourceExhausted, Reason: "rate"}
 
-// maxRetryAfter bounds what a reply may make us wait: a bucket is full again then.
+// maxRetryAfter bounds the wait that a reply may ask for; the rate limit is full again then.
 const maxRetryAfter = 5 * time.Second
 
-// retryAfter is when a request may be sent again; 0: that is not said.
+// retryAfter returns the wait before the next try; 0: the reply does not name one.
 func retryAfter(reply *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(reply.Header.Get("Retry-After"))
 	if err != nil || seconds <= 0 {
@@ -216,10 +208,10 @@ func retryAfter(reply *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// maxError bounds the body of an error.
+// maxError bounds the body of an error, in bytes.
 const maxError = 64 << 10
 
-// refusal is the error in a reply.
+// refusal returns the error in a reply.
 func refusal(reply *http.Response) error {
 	var body wire.ErrorBody
 	b, err := io.ReadAll(io.LimitReader(reply.Body, maxError))
@@ -227,7 +219,7 @@ func refusal(reply *http.Response) error {
 		err = json.Unmarshal(b, &body)
 	}
 	if err != nil || body.Error.Code == "" {
-		return fmt.Errorf("the daemon answered %s, which is no error of its own", reply.Status)
+		return fmt.Errorf("the reply %s did not come from a troupe daemon", reply.Status)
 	}
 	return &body.Error
 }
@@ -250,28 +242,28 @@ func answer[T any](c *Client, r *http.Request) (T, error) {
 	}
 	defer reply.Body.Close()
 	b, err := io.ReadAll(reply.Body)
-	if result, is := any(&out).(*wire.Result); err == nil && is { // it looks for itself
+	if result, is := any(&out).(*wire.Result); err == nil && is { // it decodes itself
 		err = result.UnmarshalJSON(b)
 	} else if err == nil {
 		err = json.Unmarshal(b, &out)
 	}
 	if err != nil {
-		return out, fmt.Errorf("the daemon's reply cannot be read: %w", err)
+		return out, fmt.Errorf("cannot decode the daemon's reply: %w", err)
 	}
 	return out, nil
 }
 
-// jobsPath is that of all jobs.
+// jobsPath is the path of all jobs.
 const jobsPath = "/v1/jobs/"
 
-// of is the path of something of a job.
+// of returns the path of a job, or of a part of it.
 func of(job messages.JobID, what ...string) string {
 	return jobsPath + strings.Join(append([]string{url.PathEscape(string(job))}, what...), "/")
 }
 
-// strays reports whether the name of a job leads a path elsewhere, as ".." does: the
-// daemon would look for something else. No job has such a name.
-func strays(path string) (job string, does bool) {
+// escapesPath reports whether the name of a job leads the path elsewhere, as ".." does. No
+// job has such a name.
+func escapesPath(path string) (job string, escapes bool) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, jobsPath), "/")
 	job, err := url.PathUnescape(name)
 	return job, err == nil && strings.HasPrefix(path, jobsPath) && job != "" && slash.Clean("/"+job) != "/"+job

@@ -20,30 +20,29 @@ import (
 
 // Bounds of a stream of events.
 const (
-	maxEvent   = 64 << 20 // bytes of one: a record holds the text of its command
-	retryFirst = 50 * time.Millisecond
-	retryMost  = 2 * time.Second // between two tries to come back
-	retryFor   = 30 * time.Second
+	maxEvent   = 64 << 20              // bytes of one event; a record contains the text of its command
+	retryFirst = 50 * time.Millisecond // first wait before a reconnect
+	retryMost  = 2 * time.Second       // longest wait between two tries
+	retryFor   = 30 * time.Second      // total time of tries
 )
 
-// Events are the facts of the daemon, with their numbers, each once and in order.
-// A connection that breaks, or that a daemon ends in order, is made again, and goes
-// on behind the last event; facts that are no longer held then, and numbers that begin
-// anew, are told as an event of the kind facts_dropped. It ends with the loop, or with
-// an error when ctx ends or the daemon was not there, refuses, or does not come back
-// within half a minute.
+// Events yields the facts of the daemon with their numbers, each once and in order. After a
+// broken connection, or an orderly end of the daemon, it connects again and continues after
+// the last event. An event of the kind facts_dropped reports facts that are no longer held,
+// or numbers that begin anew. The sequence ends with an error when ctx ends, and when the
+// daemon is not there, refuses, or stays away for half a minute.
 func (c *Client) Events(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
 	return stream{client: c, ask: r}.events(ctx)
 }
 
-// NewEvents are the facts from now on, as Events tells them; begun is called once, when
-// none that follows can be missed any more.
+// NewEvents yields the facts from now on, as Events does. It calls begun once, when no later
+// fact can be missed.
 func (c *Client) NewEvents(ctx context.Context, filter messages.Filter, begun func()) iter.Seq2[wire.Event, error] {
 	return stream{client: c, ask: messages.Subscribe{Filter: filter, Now: true}, begun: begun}.events(ctx)
 }
 
-// PastEvents are the facts that the daemon has recorded by now, as Events tells
-// them, and no more: it ends without an error behind the last of them.
+// PastEvents yields the facts that the daemon has recorded by now, as Events does. It ends
+// without an error after the last of them.
 func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2[wire.Event, error] {
 	return stream{client: c, ask: r, past: true}.events(ctx)
 }
@@ -52,15 +51,15 @@ func (c *Client) PastEvents(ctx context.Context, r messages.Subscribe) iter.Seq2
 type stream struct {
 	client *Client
 	ask    messages.Subscribe
-	past   bool // it ends behind what there is
+	past   bool // ends after the facts recorded by now
 	begun  func()
 	yield  func(wire.Event, error) bool
 	over   bool // the loop was left
-	heard  bool // something since the last connection was made
-	resume bool // behind ask.After
+	heard  bool // an event arrived since the last connect
+	resume bool // continue after ask.After
 }
 
-// events are those that the stream tells. Each loop over them begins anew.
+// events returns the sequence. Each loop over it begins anew.
 func (s stream) events(ctx context.Context) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		one := s
@@ -85,7 +84,7 @@ func (s *stream) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case isFinal(err), !s.resume && !s.heard:
-			return err // it will be the same again, or there never was a stream
+			return err // a retry would fail again, or no stream ever began
 		}
 		if s.heard {
 			wait, since, s.heard = retryFirst, time.Now(), false
@@ -102,8 +101,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// isFinal reports whether the daemon has refused. One that says that it shuts down has
-// not: another may come, as behind one that died.
+// isFinal reports whether the daemon has refused. A daemon that shuts down has not: another
+// may start, as after a crash.
 func isFinal(err error) bool {
 	var coded *messages.Error
 	return errors.As(err, &coded) && coded.Code != messages.ShuttingDown
@@ -137,7 +136,7 @@ func (s *stream) once(ctx context.Context) error {
 	return s.read(reply.Body)
 }
 
-// read takes the events of one connection.
+// read reads the events of one connection.
 func (s *stream) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxEvent)
@@ -151,11 +150,11 @@ func (s *stream) read(from io.Reader) error {
 		}
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
-			continue // its id and name are in the data; a comment says that all is well
+			continue // the data contains the event's id and name; a comment is a heartbeat
 		}
 		var e wire.Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return fmt.Errorf("an event cannot be read: %w", err)
+			return fmt.Errorf("cannot decode an event: %w", err)
 		}
 		if e.Kind == wire.StreamEnded {
 			if e.Error == nil {
@@ -165,7 +164,7 @@ func (s *stream) read(from io.Reader) error {
 		}
 		s.heard = true
 		if anew := e.Kind == wire.FactsDropped && e.Seq < e.From; e.Seq <= s.ask.After && !anew {
-			continue // told before the connection broke
+			continue // received before the connection broke
 		}
 		s.ask.After = e.Seq
 		if !s.yield(e, nil) {
@@ -179,14 +178,14 @@ func (s *stream) read(from io.Reader) error {
 	return io.ErrUnexpectedEOF
 }
 
-// begins takes where the stream begins, which the first number of all says.
+// begins sets the start of the stream from the first number.
 func (s *stream) begins(id string) error {
 	if s.resume {
 		return nil
 	}
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the number of an event cannot be read: %w", err)
+		return fmt.Errorf("cannot parse the number of an event: %w", err)
 	}
 	s.ask.After, s.ask.Now, s.resume = messages.Seq(n), false, true
 	if s.begun != nil {

@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// Lease is a scope that is ours until End, Close, or our death, however we die: it ends
-// then with all that is in it, but for the jobs that are to be kept (messages.Job.Kept).
-// A daemon that ends keeps the jobs: the next one is to be asked for the lease again.
+// Lease is a scope that ends with End, Close or the death of this process, and everything in
+// it except kept jobs (messages.Job.Kept). A daemon that shuts down keeps the jobs; ask the
+// next daemon for the lease again.
 type Lease struct {
 	client *Client
 	id     string
@@ -23,8 +23,8 @@ type Lease struct {
 	ended  atomic.Bool
 }
 
-// Lease opens a scope and holds it; one that is open stays as it is, with the quota it
-// has. One that several lease ends with the last of them. ctx ends the lease, too.
+// Lease opens a scope and holds it until the end of ctx. An open scope keeps its quota. A
+// scope with several leases ends with the last of them.
 func (c *Client) Lease(ctx context.Context, r messages.OpenScope) (*Lease, error) {
 	request, err := c.request(ctx, http.MethodPost, "/v1/leases", nil, wire.Lease{Path: string(r.Path), Quota: wire.ScopeQuota(r.Quota)})
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *Client) Lease(ctx context.Context, r messages.OpenScope) (*Lease, error
 	return &Lease{client: c, id: path.Base(reply.Header.Get("Location")), reply: reply}, nil
 }
 
-// Wait returns when the lease is over: nil after End, else why, which is that the daemon
-// has left, or what Close or the context did. It is called once.
+// Wait returns at the end of the lease: nil after End, else the reason, such as the end of
+// the daemon, of the connection or of ctx. Call it once.
 func (l *Lease) Wait() error {
 	_, err := io.Copy(io.Discard, l.reply.Body)
 	if l.ended.Load() {
@@ -47,9 +47,9 @@ func (l *Lease) Wait() error {
 	return err
 }
 
-// End ends the lease and returns when nothing is left of the scope but what is to be
-// kept and the survivors; grace and reason are those of CloseScope. Where the lease was
-// not the last nothing ends. One that is over already is no error.
+// End ends the lease and returns when the scope has ended except for kept jobs and survivors.
+// grace and reason are those of CloseScope. Other leases of the scope keep it open. A lease
+// that has ended is no error.
 func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	query := url.Values{}
 	if r.Reason != "" {
@@ -64,13 +64,13 @@ func (l *Lease) End(ctx context.Context, r messages.CloseScope) (messages.ScopeR
 	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, errors.Join(err, l.Close())
 }
 
-// ReleaseScope ends a scope as the end of its last lease does, and returns when nothing is left
-// of it but what is to be kept and the survivors.
+// ReleaseScope ends a scope as the end of its last lease does. It returns when the scope has
+// ended except for kept jobs and survivors.
 func (c *Client) ReleaseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeReleased, error) {
 	body := wire.Leave{Path: string(r.Path), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
 	left, err := ask[wire.ScopeReleased](ctx, c, http.MethodPost, "/v1/leave", nil, body)
 	return messages.ScopeReleased{Path: r.Path, Jobs: left.Jobs, Kept: left.Kept, Survivors: left.Survivors}, err
 }
 
-// Close lets go of the scope and waits for nothing: the daemon ends it behind us.
+// Close drops the lease without waiting: the daemon ends the scope afterwards.
 func (l *Lease) Close() error { return l.reply.Body.Close() }

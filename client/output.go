@@ -17,24 +17,24 @@ import (
 	"troupe/messages"
 )
 
-// Range says what of an output is wanted.
+// Range selects a part of an output.
 type Range struct {
 	Stream messages.Stream
 	Offset int64
 	Limit  int64     // bytes; 0: all
-	Follow bool      // wait for what comes, until nobody can write any more
-	Since  time.Time // what was written from then on, instead of Offset
+	Follow bool      // wait for more until no process can write
+	Since  time.Time // from the bytes written at that time on, instead of Offset
 }
 
-// Output is a raw output. It ends with io.EOF, or with io.ErrUnexpectedEOF when
-// the connection broke: nothing is missing in silence. Close it.
+// Output is the raw bytes of a stream. It ends with io.EOF, or with io.ErrUnexpectedEOF if
+// the connection broke. Close it.
 type Output struct {
 	reply *http.Response
-	// Size is what the stream held when the reply began.
+	// Size is the size of the stream when the reply began, in bytes.
 	Size int64
 }
 
-// Output reads the bytes of one stream of a job. ctx ends it, too.
+// Output reads the bytes of one stream of a job. The end of ctx ends it too.
 func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Output, error) {
 	reply, err := c.output(ctx, id, what.Stream.String(), map[string]int64{"offset": what.Offset, "limit": what.Limit}, what.Follow, what.Since)
 	if err != nil {
@@ -43,12 +43,12 @@ func (c *Client) Output(ctx context.Context, id messages.JobID, what Range) (*Ou
 	size, err := strconv.ParseInt(reply.Header.Get(wire.SizeHeader), 10, 64)
 	if err != nil {
 		_ = reply.Body.Close()
-		return nil, fmt.Errorf("the daemon does not tell the size of the output: %w", err)
+		return nil, fmt.Errorf("the daemon's reply has no size of the output: %w", err)
 	}
 	return &Output{reply: reply, Size: size}, nil
 }
 
-// output asks for the bytes of one stream or both, from where numbers say.
+// output requests the bytes of one stream or both; numbers hold the offsets and limits.
 func (c *Client) output(ctx context.Context, id messages.JobID, stream string, numbers map[string]int64, follow bool, since time.Time) (*http.Response, error) {
 	query := url.Values{"stream": {stream}}
 	for name, n := range numbers {
@@ -73,7 +73,7 @@ func (o *Output) Read(p []byte) (int, error) { return o.reply.Body.Read(p) }
 // Close implements io.Closer.
 func (o *Output) Close() error { return o.reply.Body.Close() }
 
-// Next is the byte to go on from. It and Gaps are known behind io.EOF.
+// Next returns the byte after the last one. Next and Gaps are valid after io.EOF.
 func (o *Output) Next() (int64, error) {
 	text := o.reply.Trailer.Get(wire.NextTrailer)
 	if text == "" {
@@ -82,7 +82,7 @@ func (o *Output) Next() (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// Gaps are the ranges that were left out, because they were not kept.
+// Gaps returns the ranges that were skipped, because their bytes were not kept.
 func (o *Output) Gaps() ([]messages.OutputGap, error) {
 	text := o.reply.Trailer.Get(wire.GapsTrailer)
 	if text == "" {
@@ -92,23 +92,23 @@ func (o *Output) Gaps() ([]messages.OutputGap, error) {
 	for _, part := range strings.Split(text, ",") {
 		var g messages.OutputGap
 		if _, err := fmt.Sscanf(part, "%d-%d", &g.From, &g.To); err != nil {
-			return nil, fmt.Errorf("%q is no gap: %w", part, err)
+			return nil, fmt.Errorf("invalid gap %q: %w", part, err)
 		}
 		gaps = append(gaps, g)
 	}
 	return gaps, nil
 }
 
-// RangeBoth says what of two streams is wanted.
+// RangeBoth selects a part of two streams.
 type RangeBoth struct {
-	Stdout, Stderr int64 // the bytes to begin with
+	Stdout, Stderr int64 // the first bytes
 	Since          time.Time
 	Follow         bool
 }
 
-// OutputBoth reads stdout and stderr of a job that keeps them apart, in the order in which
-// they arrived, and gives them to show, which may not keep the bytes. It returns what
-// was left out, because it was not kept, of one stream behind the other.
+// OutputBoth passes stdout and stderr of a job with separate streams to show, in the order in
+// which they arrived. show must not keep the bytes. OutputBoth returns the skipped ranges,
+// all of one stream before those of the other.
 func (c *Client) OutputBoth(ctx context.Context, id messages.JobID, what RangeBoth, show func(messages.Stream, []byte) error) ([]messages.OutputGap, error) {
 	reply, err := c.output(ctx, id, wire.BothStreams, map[string]int64{"offset_stdout": what.Stdout, "offset_stderr": what.Stderr}, what.Follow, what.Since)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Client) OutputBoth(ctx context.Context, id messages.JobID, what RangeBo
 		}
 		n := int(binary.BigEndian.Uint32(head[4:]))
 		if n > maxFrame {
-			return nil, fmt.Errorf("the daemon sent a frame of %d bytes, and the largest has %d", n, maxFrame)
+			return nil, fmt.Errorf("the daemon sent a frame of %d bytes; at most %d are allowed", n, maxFrame)
 		}
 		buf = slices.Grow(buf[:0], n)[:n]
 		if _, err := io.ReadFull(reply.Body, buf); err != nil {
@@ -139,7 +139,7 @@ func (c *Client) OutputBoth(ctx context.Context, id messages.JobID, what RangeBo
 	}
 }
 
-// maxFrame bounds a frame: the daemon's have some tens of kilobytes.
+// maxFrame bounds a frame, in bytes. The daemon sends some tens of kilobytes.
 const maxFrame = 1 << 20
 
 func sinceQuery(query url.Values, since time.Time) {
@@ -148,21 +148,20 @@ func sinceQuery(query url.Values, since time.Time) {
 	}
 }
 
-// TextView says which bounded view of an output is wanted, as text: a page of Limit
-// lines from Line, the first Head lines, the last Tail lines, as many of both, or
-// with none of these the end of it. Of Both streams there is the end of what is behind
-// a byte of stdout and one of stderr, in the order in which it arrived.
+// TextView selects a bounded view of an output as text: a page of Limit lines from Line, the
+// first Head lines, the last Tail lines, both, or without these the end. Both selects the end
+// of stdout and stderr, each from a byte on, in the order in which they arrived.
 type TextView struct {
 	Stream      messages.Stream
 	Both        bool
-	Behind      [2]int64
+	Behind      [2]int64 // bytes of stdout and stderr from which Both begins
 	Line, Limit int64
 	Head, Tail  int64
 	Bytes       int64
 	Raw         bool // with terminal control sequences
 }
 
-// Text reads a view.
+// Text reads a view of an output.
 func (c *Client) Text(ctx context.Context, id messages.JobID, what TextView) (wire.Page, error) {
 	query := url.Values{"stream": {what.Stream.String()}}
 	if what.Both {

@@ -16,7 +16,7 @@ import (
 	"troupe/messages"
 )
 
-// Option changes how a run is asked for.
+// Option changes a run.
 type Option func(*options)
 
 type options struct {
@@ -24,18 +24,16 @@ type options struct {
 	started func(messages.JobID)
 }
 
-// WithText asks for the end of what the job wrote, at most so many bytes of it,
-// with its result.
+// WithText requests the end of the job's output, of at most most bytes, with its result.
 func WithText(most int) Option { return func(o *options) { o.text = most } }
 
-// WithID asks to be told the job's ULID while it runs, so that its output can be
-// followed. It is not told for a run that joins another's by its Key. The
-// function is called in Run, which goes on when it returns.
-func WithID(told func(messages.JobID)) Option { return func(o *options) { o.started = told } }
+// WithID calls known with the job's ULID while the job runs, so that its output can be
+// followed. It does not for a run that joins another job by its Key. Run continues after
+// known returns.
+func WithID(known func(messages.JobID)) Option { return func(o *options) { o.started = known } }
 
-// Run runs one command and returns its record: finished, or, if it was promoted
-// or asked for in the background, running. When ctx ends first the job is
-// stopped, unless it goes on in the background.
+// Run runs one command and returns its record: finished, or running if it was promoted or is
+// a background job. When ctx ends first the job is stopped, unless it is in the background.
 func (c *Client) Run(ctx context.Context, r messages.RunCommand, with ...Option) (wire.Result, error) {
 	var o options
 	for _, option := range with {
@@ -78,8 +76,8 @@ func (c *Client) Job(ctx context.Context, id messages.JobID) (messages.Job, erro
 	return job.Job, err
 }
 
-// Jobs lists the jobs at and below a scope ("": all), the finished ones too if
-// asked, oldest first, and the tasks that a host has announced.
+// Jobs lists the jobs at and below a scope, oldest first, and the tasks that a host has
+// announced. An empty scope means all; at most one state may be given.
 func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobList, error) {
 	query := url.Values{}
 	if r.Scope != "" {
@@ -98,14 +96,14 @@ func (c *Client) Jobs(ctx context.Context, r messages.ListJobs) (messages.JobLis
 	return messages.JobList{Jobs: wire.Records(list.Jobs), Tasks: list.Tasks}, err
 }
 
-// Remove forgets a finished job and its output, and returns its record.
+// Remove removes a finished job and its output, and returns its record.
 func (c *Client) Remove(ctx context.Context, id messages.JobID) (messages.Job, error) {
 	job, err := ask[wire.Job](ctx, c, http.MethodDelete, of(id), nil, nil)
 	return job.Job, err
 }
 
-// RemoveAll forgets finished jobs and their output: it returns the records of those
-// that were, and why others were not. An error is what ended it.
+// RemoveAll removes finished jobs and their output. It returns the records of removed jobs,
+// and the refusal of each other one. An error ends it early.
 func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed []messages.Job, refused []error, err error) {
 	for some := range slices.Chunk(ids, wire.MaxRemoved) {
 		out, err := ask[wire.Removed](ctx, c, http.MethodPost, "/v1/remove", nil, wire.NewRemove(some))
@@ -123,10 +121,10 @@ func (c *Client) RemoveAll(ctx context.Context, ids []messages.JobID) (removed [
 	return removed, refused, nil
 }
 
-// noRoute is what a daemon says of which it does not know the route, as an older one does.
+// noRoute is the error of a daemon that does not know a route, such as an older one.
 var noRoute = &messages.Error{Code: messages.NotFound, Reason: "route"}
 
-// removeEach asks a daemon that removes one job at a time.
+// removeEach removes the jobs one by one, for a daemon without the route of RemoveAll.
 func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out wire.Removed, err error) {
 	for _, id := range ids {
 		job, err := c.Remove(ctx, id)
@@ -143,8 +141,8 @@ func (c *Client) removeEach(ctx context.Context, ids []messages.JobID) (out wire
 	return out, nil
 }
 
-// Stop ends a job, or with a scope all jobs of it or of one of its sessions. It
-// returns when nothing of their trees is left but the survivors.
+// Stop stops a job, or all jobs of a scope or session. It returns when their process trees
+// have ended except the survivors.
 func (c *Client) Stop(ctx context.Context, r messages.StopCommand) (messages.CommandStopped, error) {
 	body := wire.Stop{Scope: string(r.Scope), Session: string(r.Session), Grace: wire.GraceMS(r.Grace), Reason: r.Reason}
 	path := "/v1/stop"
@@ -155,13 +153,13 @@ func (c *Client) Stop(ctx context.Context, r messages.StopCommand) (messages.Com
 	return messages.CommandStopped{Jobs: out.Jobs, Survivors: out.Survivors, Already: out.Already}, err
 }
 
-// Signal sends a signal to a job's main process, or to all of its tree.
+// Signal sends a signal to a job's main process, or to its whole tree.
 func (c *Client) Signal(ctx context.Context, r messages.SignalCommand) error {
 	return c.done(ctx, of(r.Job, "signal"), wire.Signal{Signal: r.Signal, Tree: r.Tree})
 }
 
-// Promote lets a foreground job go on in the background; with r.Keep, which a person
-// wants, it stays when the client of its scope leaves.
+// Promote moves a foreground job to the background. With r.Keep it stays when the client of
+// its scope leaves.
 func (c *Client) Promote(ctx context.Context, r messages.PromoteCommand) (messages.Job, error) {
 	job, err := ask[wire.Job](ctx, c, http.MethodPost, of(r.Job, "promote"), nil, wire.Promote{Keep: &r.Keep})
 	return job.Job, err
@@ -172,26 +170,26 @@ func (c *Client) Deadline(ctx context.Context, r messages.ChangeDeadline) error 
 	return c.done(ctx, of(r.Job, "deadline"), wire.NewDeadline(r))
 }
 
-// Input writes to a job's standard input and returns how much of it the kernel
-// has taken since the job's start.
+// Input writes to a job's standard input. It returns the number of bytes that the kernel has
+// taken since the job's start.
 func (c *Client) Input(ctx context.Context, r messages.WriteInput) (int64, error) {
 	out, err := ask[wire.Written](ctx, c, http.MethodPost, of(r.Job, "input"), nil, wire.NewInput(r.Data, r.Raw))
 	return out.Through, err
 }
 
-// Type types keys (docs/commands.md) at a job, as its program expects them then, and
-// returns what Input does.
+// Type types keys (docs/commands.md) at a job, in the encoding that its program expects then.
+// It returns what Input does.
 func (c *Client) Type(ctx context.Context, id messages.JobID, keys string) (int64, error) {
 	return c.encode(ctx, id, wire.Input{Keys: &keys})
 }
 
-// Paste pastes a text into a job, in brackets where its program asks for them, and
-// returns what Input does.
+// Paste pastes a text into a job, in brackets if its program has asked for them. It returns
+// what Input does.
 func (c *Client) Paste(ctx context.Context, id messages.JobID, text string) (int64, error) {
 	return c.encode(ctx, id, wire.Input{Paste: &text})
 }
 
-// encode has the daemon make the bytes of a text that JSON can carry.
+// encode sends keys or a paste, which the daemon encodes.
 func (c *Client) encode(ctx context.Context, id messages.JobID, body wire.Input) (int64, error) {
 	if err := body.Encodable(); err != nil {
 		return 0, err
@@ -205,8 +203,8 @@ func (c *Client) CloseInput(ctx context.Context, id messages.JobID) error {
 	return c.done(ctx, of(id, "close-input"), wire.Empty{})
 }
 
-// Hold holds a job back, which blocks on its own full pipe then, until release is
-// called or we vanish.
+// Hold pauses the output of a job, which then blocks on its full pipe, until release is
+// called or the connection ends.
 func (c *Client) Hold(ctx context.Context, id messages.JobID) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := c.request(ctx, http.MethodPost, of(id, "hold"), nil, wire.Empty{})
@@ -245,7 +243,7 @@ func (c *Client) Await(ctx context.Context, r messages.WaitJobs) (messages.WaitE
 	}, err
 }
 
-// graceQuery puts a grace into a query.
+// graceQuery adds a grace to a query.
 func graceQuery(query url.Values, d time.Duration) {
 	if ms := wire.GraceMS(d); ms != nil {
 		query.Set("grace_ms", strconv.FormatInt(*ms, 10))

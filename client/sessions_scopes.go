@@ -16,8 +16,8 @@ func (c *Client) Sessions(ctx context.Context, scope messages.ScopePath) ([]mess
 	return list.Sessions, err
 }
 
-// ListSessions lists the sessions of a scope and its sub-scopes, and those that have
-// ended, if that is asked for.
+// ListSessions lists the sessions of a scope and its sub-scopes. r.Recent adds sessions that
+// have ended.
 func (c *Client) ListSessions(ctx context.Context, r messages.ListSessions) (messages.SessionList, error) {
 	query := url.Values{}
 	if r.Scope != "" {
@@ -30,7 +30,7 @@ func (c *Client) ListSessions(ctx context.Context, r messages.ListSessions) (mes
 	return messages.SessionList{Sessions: list.Sessions, Recent: list.Recent}, err
 }
 
-// OpenSession opens a session, or finds it open.
+// OpenSession opens a session, or returns the open one.
 func (c *Client) OpenSession(ctx context.Context, r messages.OpenSession) (messages.SessionInfo, error) {
 	body := wire.NewOpenSession(r)
 	if err := body.Encodable(); err != nil {
@@ -74,7 +74,7 @@ func (c *Client) OpenScope(ctx context.Context, r messages.OpenScope) error {
 	return err
 }
 
-// CloseScope ends a scope with all that is in it.
+// CloseScope closes a scope and everything in it.
 func (c *Client) CloseScope(ctx context.Context, r messages.CloseScope) (messages.ScopeClosed, error) {
 	query := url.Values{}
 	if r.Reason != "" {
@@ -89,28 +89,28 @@ func (c *Client) CloseScope(ctx context.Context, r messages.CloseScope) (message
 	return messages.ScopeClosed{Path: r.Path, Reason: out.Reason, Jobs: out.Jobs, Survivors: out.Survivors}, err
 }
 
-// Stats counts what there is.
+// Stats returns the daemon's counts of jobs, sessions and scopes, among others.
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
 	return ask[wire.Stats](ctx, c, http.MethodGet, "/v1/stats", nil, nil)
 }
 
-// Health is nil as long as the daemon takes requests.
+// Health returns nil while the daemon takes requests.
 func (c *Client) Health(ctx context.Context) error {
 	_, err := ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 	return err
 }
 
-// Problems tells what is wrong with a daemon that answers.
+// Problems returns what is wrong with a daemon that answers.
 func (c *Client) Problems(ctx context.Context) (wire.Health, error) {
 	return ask[wire.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
-// Version tells which daemon it is.
+// Version returns the daemon's version and identity.
 func (c *Client) Version(ctx context.Context) (wire.About, error) {
 	return ask[wire.About](ctx, c, http.MethodGet, "/v1/version", nil, nil)
 }
 
-// ShutDown ends the daemon, and returns the processes that could not be ended.
+// ShutDown ends the daemon and returns the processes that could not be stopped.
 // Jobs live on if r.KeepJobs says so.
 func (c *Client) ShutDown(ctx context.Context, r messages.ShutdownNode) ([]messages.Survivor, error) {
 	body := wire.ShutDown{StopJobs: !r.KeepJobs, Grace: wire.GraceMS(r.Grace), Reason: r.Reason}

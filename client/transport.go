@@ -18,36 +18,35 @@ import (
 
 // Bounds of connections.
 const (
-	idleConnections = 8                // wait for another request
-	idleFor         = 10 * time.Second // before the daemon's end of patience
-	maxHeader       = 1 << 20          // bytes of the header of a reply
-	maxInterim      = 8                // replies before the one that counts
+	idleConnections = 8                // idle connections kept
+	idleFor         = 10 * time.Second // below the idle timeout of the daemon
+	maxHeader       = 1 << 20          // bytes of a reply's header
+	maxInterim      = 8                // informational replies before the final one
 )
 
-// transport sends requests over connections that it keeps. Whoever asks writes and
-// reads himself: net/http has two goroutines for each connection, which cost a short
-// command 100 µs and more (decision 019). There
-// is no proxy, no redirect and no second try; a connection that the daemon has closed
-// is noticed before anything is sent on it.
+// transport sends requests over kept connections, in the goroutine of the caller. The two
+// goroutines that net/http has for each connection cost a short command 100 µs and more
+// (decision 019). There is no proxy, no redirect and no second try. A connection that the
+// daemon has closed is found before a request is sent on it.
 type transport struct {
 	dial func(context.Context) (net.Conn, error)
 
 	mu    sync.Mutex
-	idle  []*line     // in the order in which they came to rest
-	sweep *time.Timer // ends those that rest for too long; nil: there are none
+	idle  []*connection // the one used last at the end
+	sweep *time.Timer   // closes connections idle for too long; nil: none is idle
 }
 
-// line is a connection, of one request at a time.
-type line struct {
+// connection is a connection that serves one request at a time.
+type connection struct {
 	net.Conn
 	r     *bufio.Reader
 	w     *bufio.Writer
-	left  int64 // bytes that may be read
+	left  int64 // bytes that may still be read
 	since time.Time
 }
 
 // Read implements io.Reader.
-func (l *line) Read(p []byte) (int, error) {
+func (l *connection) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errors.New("the header of the reply is too long")
 	}
@@ -56,8 +55,8 @@ func (l *line) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// roundTrip sends a request and returns when the header of its reply is there. The
-// body of the reply must be closed. The context ends both.
+// roundTrip sends a request and returns the reply after its header. Close the body of the
+// reply. The end of the request's context ends both.
 func (t *transport) roundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	l, err := t.take(ctx)
@@ -77,9 +76,9 @@ func (t *transport) roundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// exchange sends a request and reads the header of its reply. It says whether another
-// request may follow. The daemon may refuse a body, and say so, before it has it all.
-func (l *line) exchange(r *http.Request, keep *bool) (*http.Response, error) {
+// exchange sends a request and reads the header of its reply. It sets keep if another request
+// may follow. The daemon may refuse a body before it has read all of it.
+func (l *connection) exchange(r *http.Request, keep *bool) (*http.Response, error) {
 	sent := r.Write(l.w)
 	if sent == nil {
 		sent = l.w.Flush()
@@ -104,18 +103,18 @@ func (l *line) exchange(r *http.Request, keep *bool) (*http.Response, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("the daemon announces its reply more than %d times", maxInterim)
+	return nil, fmt.Errorf("the daemon sent more than %d informational replies", maxInterim)
 }
 
-// use is one request's use of a connection, and the body of its reply.
+// use is the use of a connection by one request, and the body of its reply.
 type use struct {
 	io.ReadCloser
 
-	ctx  context.Context //nolint:containedctx // of the request, whose end is told as such
+	ctx  context.Context //nolint:containedctx // of the request; its end is the error
 	of   *transport
-	line *line
+	line *connection
 	stop func() bool // reports whether the context has not ended the connection
-	keep bool        // for another request, if this one is read to its end
+	keep bool        // keep the connection if the reply is read to its end
 	once sync.Once
 }
 
@@ -131,13 +130,13 @@ func (u *use) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. What was not read is not waited for.
+// Close implements io.Closer. It does not wait for unread bytes.
 func (u *use) Close() error {
 	u.end(false)
 	return nil
 }
 
-// broke ends the connection, and says why it broke: the context, if it has ended.
+// broke closes the connection. It returns the error of the context if that has ended, else err.
 func (u *use) broke(err error) error {
 	u.end(false)
 	if u.ctx.Err() != nil {
@@ -149,15 +148,15 @@ func (u *use) broke(err error) error {
 func (u *use) end(keep bool) {
 	u.once.Do(func() {
 		if u.stop() && keep {
-			u.of.rest(u.line)
+			u.of.keepIdle(u.line)
 			return
 		}
 		_ = u.line.Close()
 	})
 }
 
-// take finds a connection that rests, or makes one.
-func (t *transport) take(ctx context.Context) (*line, error) {
+// take returns an idle connection, or a new one.
+func (t *transport) take(ctx context.Context) (*connection, error) {
 	for {
 		l := t.last()
 		if l == nil {
@@ -172,13 +171,13 @@ func (t *transport) take(ctx context.Context) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{Conn: conn, w: bufio.NewWriter(conn)}
+	l := &connection{Conn: conn, w: bufio.NewWriter(conn)}
 	l.r = bufio.NewReader(l)
 	return l, nil
 }
 
-// last takes the connection that came to rest last.
-func (t *transport) last() *line {
+// last takes the connection that was used last.
+func (t *transport) last() *connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.idle) == 0 {
@@ -189,8 +188,8 @@ func (t *transport) last() *line {
 	return l
 }
 
-// quiet reports whether nothing came behind the last reply, and no end either.
-func (l *line) quiet() bool {
+// quiet reports whether neither bytes nor the end followed the last reply.
+func (l *connection) quiet() bool {
 	conn, ok := l.Conn.(syscall.Conn)
 	if !ok || l.r.Buffered() > 0 {
 		return false
@@ -207,8 +206,8 @@ func (l *line) quiet() bool {
 	return err == nil && errors.Is(seen, syscall.EAGAIN)
 }
 
-// rest keeps a connection for another request.
-func (t *transport) rest(l *line) {
+// keepIdle keeps a connection for another request.
+func (t *transport) keepIdle(l *connection) {
 	l.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +221,7 @@ func (t *transport) rest(l *line) {
 	}
 }
 
-// clear closes the connections that have rested for too long.
+// clear closes connections that were idle for too long.
 func (t *transport) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +236,7 @@ func (t *transport) clear() {
 	t.sweep.Reset(idleFor - time.Since(t.idle[0].since))
 }
 
-// close ends all connections that rest.
+// close closes all idle connections.
 func (t *transport) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

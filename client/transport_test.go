@@ -207,7 +207,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 		var tr transport
 		rests := func() net.Conn {
 			ours, theirs := net.Pipe()
-			tr.rest(&line{Conn: ours})
+			tr.keepIdle(&connection{Conn: ours})
 			return theirs
 		}
 		ended := func(conn net.Conn) bool {
