@@ -6,17 +6,17 @@ import (
 	"troupe/messages"
 )
 
-// Binding is one owner's ear for a job: what Start and Adopt of an engine make.
-// Whoever tells must see to the order; End waits for the fact that is being told.
+// Binding delivers the facts of a job to one owner: Start and Adopt of an engine make one. The
+// caller of Deliver keeps the order. End waits for a delivery in progress.
 type Binding struct {
-	mu    sync.Mutex // held while a fact is told
+	mu    sync.Mutex // held during a delivery
 	facts FactHandler
 }
 
-// Bind makes the ear of facts.
+// Bind makes the binding of an owner.
 func Bind(facts FactHandler) *Binding { return &Binding{facts: facts} }
 
-// Deliver tells the owner a fact, unless it has gone.
+// Deliver passes a fact to the owner, unless the binding has ended.
 func (b *Binding) Deliver(f messages.ProcessFact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -25,8 +25,7 @@ func (b *Binding) Deliver(f messages.ProcessFact) {
 	}
 }
 
-// End makes the owner deaf: no fact is told after it returns. A nil Binding has
-// none.
+// End ends the binding: no fact is delivered after it returns. It accepts a nil Binding.
 func (b *Binding) End() {
 	if b == nil {
 		return

@@ -6,22 +6,22 @@ import (
 	"troupe/messages"
 )
 
-// Control is something a running process can be asked: the sealed set below.
+// Control is a request to a running process: the sealed set below.
 type Control interface{ control() }
 
 // The controls.
 type (
-	// Input gives bytes to standard input; answered by InputWritten when the
-	// kernel has taken all of them.
+	// Input writes bytes to standard input. InputWritten answers it when the kernel has
+	// taken all of them.
 	Input struct {
 		Data []byte
 		Raw  bool
 	}
-	// CloseInput ends standard input, behind all input given before.
+	// CloseInput ends standard input, after all input given before.
 	CloseInput struct{}
-	// CheckInput has the job looked at for so long: InputAwaited says when it waits for
-	// input, and when no longer. It is refused with no_input if the job can never wait,
-	// with unsupported where that cannot be seen.
+	// CheckInput observes the job for the duration For. InputWaiting reports when it waits
+	// for input, and when it no longer does. It is refused with no_input if the job can
+	// never wait, and with unsupported where the platform cannot show it.
 	CheckInput struct{ For time.Duration }
 	// Resize changes the size of the terminal.
 	Resize struct{ Size messages.Terminal }
@@ -34,12 +34,12 @@ type (
 	ResetTerminal struct{}
 	// Deadline replaces Spec.Deadline: After from now, 0 for none.
 	Deadline struct{ After time.Duration }
-	// Pause stops the capture of output: the job blocks when its pipe is full.
+	// Pause stops the capture of output. The job blocks when its pipe is full.
 	Pause struct{}
-	// Resume goes on with it.
+	// Resume ends a Pause.
 	Resume struct{}
-	// Sequenced is any of these, whose answer has the number Nth, which is not 0: it waits
-	// for no other, as a signal need not wait for input that the job does not read.
+	// Sequenced is any other control with the number Nth, which is not 0, for its answer.
+	// The answer waits for no other, as a signal need not wait for input.
 	Sequenced struct {
 		Control
 		Nth uint64
@@ -56,7 +56,7 @@ func (Deadline) control()      {}
 func (Pause) control()         {}
 func (Resume) control()        {}
 
-// Number is a control without its number, and that; 0: it has none.
+// Number returns a control without its number, and the number; 0: none.
 func Number(c Control) (Control, uint64) {
 	if n, is := c.(Sequenced); is {
 		return n.Control, n.Nth
@@ -64,9 +64,9 @@ func Number(c Control) (Control, uint64) {
 	return c, 0
 }
 
-// DeliverAnswered says the answers of a list that can be told, and returns the rest: of tells
-// the number of each, and whether it is known. One without a number waits until those
-// without one before it are known.
+// DeliverAnswered calls say for the entries of list whose answers may be delivered, and returns
+// the others. of returns the number of an entry and whether its answer is known. An entry
+// without a number waits for earlier entries without one.
 func DeliverAnswered[A any](list []*A, of func(*A) (nth uint64, known bool), say func(*A)) []*A {
 	rest, waits := list[:0], false
 	for _, a := range list {

@@ -2,16 +2,16 @@ package backends
 
 import "troupe/messages"
 
-// EndTracker follows the facts of one job until nothing of it is left. Its zero value has
-// heard nothing. It is for one goroutine at a time.
+// EndTracker follows the facts of one job until the job is over. Its zero value has seen none.
+// One goroutine at a time may use it.
 type EndTracker struct {
-	// Last is the number of the newest fact of the end, for Process.Settle.
+	// Last is the number of the newest final fact, for Process.Settle.
 	Last uint64
 
 	exited, closed, ended bool
 }
 
-// Hear takes a fact, and reports whether the job is over.
+// Hear takes a fact and reports whether the job is over.
 func (e *EndTracker) Hear(fact messages.ProcessFact) (over bool) {
 	switch f := fact.(type) {
 	case messages.ProcessFailed:
@@ -19,7 +19,7 @@ func (e *EndTracker) Hear(fact messages.ProcessFact) (over bool) {
 	case messages.ProcessLost:
 		e.all(f.Seq)
 	case messages.ProcessExited:
-		if e.exited, e.Last = true, max(e.Last, f.Seq); f.Last > 0 { // nothing follows it
+		if e.exited, e.Last = true, max(e.Last, f.Seq); f.Last > 0 { // no fact follows it
 			e.all(f.Last)
 		}
 	case messages.OutputClosed:
@@ -30,7 +30,7 @@ func (e *EndTracker) Hear(fact messages.ProcessFact) (over bool) {
 	return e.exited && e.closed && e.ended
 }
 
-// all is the last fact of a job.
+// all records the last fact of a job.
 func (e *EndTracker) all(seq uint64) {
 	e.exited, e.closed, e.ended, e.Last = true, true, true, max(e.Last, seq)
 }

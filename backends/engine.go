@@ -1,11 +1,3 @@
-// Package backends holds the interfaces between the tree and the processes:
-// an Engine owns process trees, a Backend is a kind of job, a Shell is one
-// session's place to run, a Process is one job. What a process does comes back
-// as facts; what travels by fact is small, output does not.
-//
-// Only the packages below this one touch the operating system, and only they
-// (with gateways, bench and cmd) start goroutines. They do not know what an
-// actor is.
 package backends
 
 import (
@@ -16,136 +8,133 @@ import (
 	"troupe/spill"
 )
 
-// FactHandler is told what a process does: from goroutines of the engine, serially
-// for each job and in order. It must not block and must not call back into the
-// Process.
+// FactHandler receives the facts of a process from goroutines of the engine, serially for each
+// job and in order. It must not block and must not call back into the Process.
 type FactHandler func(messages.ProcessFact)
 
-// Engine owns process trees: engine.Local, the client of a keeper, the fake.
-// Its methods return at once but for Inventory and Close.
+// Engine owns process trees: engine.Local, the client of a keeper, the fake. All methods
+// except Inventory and Close return at once.
 type Engine interface {
-	// Start starts the job of s.ID. Facts are ProcessFailed alone, or
-	// ProcessStarted, … ProcessExited once, OutputClosed once, TreeEnded once.
-	// One whose keeper dies ends with ProcessLost instead, if nobody knows how.
-	// An ID that is known is joined, as by Adopt: a job never runs twice.
+	// Start starts the job s.ID. Its facts are ProcessFailed alone, or ProcessStarted, …
+	// and once each ProcessExited, OutputClosed and TreeEnded. After the death of its
+	// keeper a job ends with ProcessLost if its exit is unknown. A known ID is joined, as by
+	// Adopt: a job never runs twice.
 	Start(s Spec, facts FactHandler) Process
 
 	// Adopt binds facts to a known job and ends its former binding. It replays
-	// ProcessStarted (with its start time) and every fact that is not settled.
-	// An unknown id is an error with the code not_found, said only when nothing
-	// of the job is left alive.
+	// ProcessStarted, with its start time, and every unsettled fact. For an unknown id whose
+	// processes have all ended the error has the code not_found.
 	Adopt(id messages.UID, facts FactHandler) (Process, error)
 
-	// Inventory lists the jobs that live or have unsettled facts. It may wait.
+	// Inventory lists the jobs that live or have unsettled facts. It may block.
 	Inventory(ctx context.Context) ([]InventoryJob, error)
 
-	// CanKeep reports whether jobs can outlive this process: those of a keeper.
+	// CanKeep reports whether jobs can outlive this process, as those of a keeper do.
 	CanKeep() bool
 
-	// Close ends the engine. With keep the jobs run on where they can;
-	// otherwise whatever is left of any job is killed first.
-	// It returns what could not be ended.
+	// Close ends the engine. With keep the jobs run on where they can. Otherwise it first
+	// kills every process of any job. It returns the survivors.
 	Close(keep bool) []messages.Survivor
 }
 
-// Detacher is an Engine that can start jobs which outlive whoever holds the others
-// (Spec.Detach): each has a keeper of its own.
+// Detacher is an Engine that can start detached jobs (Spec.Detach), each in a keeper of its
+// own.
 type Detacher interface {
-	// CheckDetach says why a job cannot be detached whose log is to be in file; "": in
-	// a place of the engine's choice.
+	// CheckDetach returns why a job cannot be detached with its log in file, or nil. "" is a
+	// place of the engine's choice.
 	CheckDetach(file string) *messages.Error
 }
 
-// RemoteEngine is an Engine in another process, which may be stopped, or hang, and live.
+// RemoteEngine is an Engine in another process, which may be stopped or hang.
 type RemoteEngine interface {
-	// Unresponsive is closed while that does not answer. What it is asked then is done
-	// when it goes on, but for starts and controls, which are refused.
+	// Unresponsive returns a channel that is closed while the engine does not answer. The
+	// engine carries out later what it is asked meanwhile, except starts and controls, which
+	// are refused.
 	Unresponsive() <-chan struct{}
-	// Health says why, with the code keeper_unresponsive; nil: it answers.
+	// Health returns an error with the code keeper_unresponsive, or nil if it answers.
 	Health() *messages.Error
 }
 
-// Process is one job. Every call is idempotent, legal in every phase, safe
-// from any goroutine and never waits.
+// Process is one job. Every call is idempotent, valid in every phase, safe for concurrent use
+// and never blocks.
 type Process interface {
-	// Output opens the log of a stream for reading; the caller closes it. It is
-	// an error with the code output_unavailable when there is none.
+	// Output opens the log of a stream; the caller closes it. Without a log the error has the
+	// code output_unavailable.
 	Output(messages.Stream) (spill.Log, error)
 
-	// Do asks for a Control. They take effect in their order, and each is answered by
-	// one fact: a Numbered one as soon as its answer is known, the others in their
-	// order. After an Adopt by another, answers that are still due are not told.
+	// Do requests a Control. Controls take effect in order, and one fact answers each: a
+	// Sequenced one as soon as its answer is known, the others in order. Adopt by another
+	// owner drops the answers that are still due.
 	Do(Control)
 
-	// Stop ends the tree: TERM, after grace KILL (docs/design/engine.md). The first cause
-	// stays; a shorter grace shortens what is left of it;
-	// grace 0 kills at once. After the exit it ends what the job left behind,
-	// and TreeEnded reports it.
+	// Stop stops the tree: TERM, after grace KILL (docs/design/engine.md). The first cause
+	// stays. A shorter grace shortens the time that is left, and 0 kills at once. After the
+	// exit Stop stops the leftovers, which TreeEnded reports.
 	Stop(c messages.Cause, grace time.Duration)
 
-	// NotifyGrowth gives one credit: the next OutputGrew of the stream, at once if the
-	// log is larger than from, else when it grows; then silence.
+	// NotifyGrowth requests one OutputGrew: at once if the log is longer than from, else when
+	// it next grows.
 	NotifyGrowth(s messages.Stream, from int64)
 
-	// SaveMeta keeps meta (at most MaxMeta) with the job before any later Do takes
-	// effect. It replaces the Meta of the Spec.
+	// SaveMeta stores meta, of at most MaxMeta bytes, with the job before any later Do takes
+	// effect. It replaces Spec.Meta.
 	SaveMeta(meta []byte)
 
-	// Settle says that all facts up to the engine's number seq are recorded: the
-	// engine may forget them, and a job that has none left and is over.
+	// Settle confirms that all facts up to the engine's number seq are recorded. The engine
+	// may forget them, and a finished job that has no others.
 	Settle(seq uint64)
 
-	// Release unbinds the facts: none is told after it returns. The job runs on.
+	// Release ends the binding: no fact is delivered after it returns. The job runs on.
 	Release()
 }
 
-// Spec is all an engine must know to start one job.
+// Spec describes one job to an engine.
 type Spec struct {
 	ID          messages.UID // nonce, name of the logs, key of the journal
-	Argv        []string     // Argv[0] is looked up in Env's PATH, relative to Dir, if it has no slash
-	Program     string       // the file of Argv[0], absolute, if it was looked up before; "": it was not
-	Env         []string     // whole: nothing is added
+	Argv        []string     // Argv[0] without a slash is looked up in Env's PATH, relative to Dir
+	Program     string       // absolute path of Argv[0] from an earlier lookup; "": none
+	Env         []string     // complete
 	Dir         string       // absolute; "": the engine's own
 	Umask       int          // negative: the engine's own
 	Stdio       Stdio
-	Deadline    time.Duration // insurance for the time in which no tree runs; 0: none
+	Deadline    time.Duration // applies even while no tree runs; 0: none
 	Grace       time.Duration // of the deadline
 	OnExit      messages.OnExit
 	Detach      bool // in a keeper of its own, where the Engine is a Detacher
 	Log         spill.Plan
-	Script      string       // not "": a text for a file whose path becomes the last of Argv, for as long as the main process lives
+	Script      string       // not "": text of a file whose path is the last of Argv while the main process lives
 	Live        *LiveShell   // not nil: a live shell
-	In          messages.UID // not "": a command of that live shell, whose text is Script; Argv, Env, Dir, Umask and Detach are not used
-	SameExports bool         // of such a command: it leaves what the shell exports as it is
-	Meta        []byte       // opaque, at most MaxMeta: rebuilds the tree after a restart
+	In          messages.UID // not "": a command of that live shell with the text Script; Argv, Env, Dir, Umask and Detach are not used
+	SameExports bool         // of such a command: it does not change what the shell exports
+	Meta        []byte       // opaque, at most MaxMeta bytes: rebuilds the tree after a restart
 }
 
-// MaxMeta bounds Spec.Meta and Note: it is kept in memory for each job.
+// MaxMeta bounds Spec.Meta and SaveMeta, in bytes: the engine keeps it in memory for each job.
 const MaxMeta = 4096
 
-// Stdio is what a process finds on its descriptors 0, 1 and 2.
+// Stdio describes the descriptors 0, 1 and 2 of a process.
 type Stdio struct {
 	Stdin    messages.StdinMode
 	Streams  messages.StreamMode
-	Terminal messages.Terminal // not zero: a PTY; then Streams is merged
-	Ended    bool              // on a PTY: nobody types, and the key for the end of the input is the first that comes
+	Terminal messages.Terminal // not zero: a PTY, and Streams is merged
+	Ended    bool              // on a PTY: no client types, so the first input is the end-of-file key
 }
 
-// InventoryJob is a job that an engine has when a tree is built around it.
+// InventoryJob is a job that an engine has when a node starts.
 type InventoryJob struct {
 	ID   messages.UID
 	Meta []byte
-	Live bool // false: over, with facts that are not settled
-	// Ended: its end is among the facts that Adopt replays.
+	Live bool // false: finished, with unsettled facts
+	// Ended: its end is one of the facts that Adopt replays.
 	Ended bool `json:",omitempty"`
-	// Dir is where a live shell is, or was at its end; "": it is none, or not known.
+	// Dir is the directory of a live shell, or its last one; "": not a live shell, or unknown.
 	Dir string `json:",omitempty"`
-	// Closed: it is a live shell that was ended with its session.
+	// Closed: a live shell that was stopped with its session.
 	Closed bool `json:",omitempty"`
-	// Last is the number of the last fact of a job that is over; 0: it is not, or not known.
+	// Last is the number of the last fact of a finished job; 0: not finished, or unknown.
 	Last uint64 `json:",omitempty"`
 
-	// What the tree adds, for Backend.Open: an engine says it no more.
-	Keep   bool `json:"-"` // it was started with KeepChildren
-	Exited bool `json:"-"` // its result was told and settled before
+	// Set by the tree for Backend.Open, not by an engine.
+	Keep   bool `json:"-"` // started with KeepChildren
+	Exited bool `json:"-"` // its result was delivered and settled before
 }

@@ -7,58 +7,57 @@ import (
 )
 
 // LiveShell makes a job a live shell: a process that stays and runs commands one by one
-// (docs/design/live-shells.md). The engine makes a directory for it (0700) with
-// Files (0600) and the FIFOs ctl and st; in Files, Argv and Env @DIR@ stands for its path,
-// which needs no quoting, and in Files @TTY@ for that of its terminal, if Stdio names one.
-// When it can take its first command the shell writes "NUL ready 0 CWD NUL" to st. The directory is there
-// until the facts of the shell are settled.
+// (docs/design/live-shells.md). The engine makes a directory for it (0700) with Files (0600)
+// and the FIFOs ctl and st. In Files, Argv and Env @DIR@ stands for the path of the directory,
+// which needs no quoting. In Files @TTY@ stands for the path of its terminal, if Stdio has one.
+// The shell writes "NUL ready 0 CWD NUL" to st when it can take its first command. The engine
+// removes the directory when the facts of the shell are settled.
 //
-// A command is a job too (Spec.In): refused with session_closed if the shell is gone,
-// with busy if another runs in it, and failed with what the shell printed if that does
-// not come up. The engine writes its text into a file of the directory, and a line of 18
-// bytes to ctl: a nonce (16 hexadecimal digits) and a letter. The shell runs the text: the
-// file text, if the letter is m or s, which the next command overwrites; NONCE, if it is n
-// or t. Where Spec.SameExports is true the letter is e for m and k for s: the shell need not
-// keep for its successor what it exports. Without a terminal its output goes to the FIFO out;
-// with the letters s, k and t what it writes as errors goes to the FIFO err. Its input is
-// /dev/null; with a capital letter it is the FIFO NONCE.in, and when the shell has opened
-// that it writes "NUL NONCE run CWD NUL" to st. When it has let go of the
-// output it writes "NUL NONCE STATUS CWD NUL" to st: that is the truth about the end. If
-// the shell dies first, its end is that of the command, which is flagged session_ended.
-// What has another nonce, or none, changes nothing.
+// A command is a job too (Spec.In). It is refused with session_closed after the end of the
+// shell, and with busy while another command runs in it. If the shell does not get ready, the
+// command fails with the shell's output as its error. The engine writes the text of the command
+// into a file of the directory. It then writes a line of 18 bytes to ctl: a nonce of 16
+// hexadecimal digits and a letter. The shell runs the file: text for the letters m and s, which the next command
+// overwrites, and NONCE for n and t. With Spec.SameExports the letter is e for m and k for s:
+// the shell need not save its exports for its successor. Without a terminal its output goes
+// to the FIFO out. With s, k and t its standard error goes to the FIFO err. Its input is
+// /dev/null. With a capital letter it is the FIFO NONCE.in; the shell writes
+// "NUL NONCE run CWD NUL" to st after it has opened that. When the command has released the
+// output, the shell writes "NUL NONCE STATUS CWD NUL" to st, which is the result. If the shell
+// dies first, its exit is that of the command, which gets the flag session_ended. Reports with
+// another nonce, or none, are ignored.
 //
-// An interrupt may meet the shell as it reads a line: it writes "NUL again 0 NUL" to st,
-// and the line is told again; of the rest of the one before it makes nothing. A shell that
-// Syncs answers the letter y with "NUL sync 0 NUL", and runs nothing: it is told that ahead of a
-// command on a terminal if what was done for the one before may have sent it an interrupt,
-// since the shell may have something to write for that.
+// An interrupt may reach the shell while it reads a line. It then writes "NUL again 0 NUL" to
+// st, ignores the rest of the line, and gets the line again. A shell that Syncs answers the
+// letter y with "NUL sync 0 NUL" and runs nothing. The engine sends y before a command on a
+// terminal if an earlier step may have interrupted the shell, which may then still write.
 //
-// In a shell on a terminal that is the input and the output of each command, whose Stdio
-// says how large it is to be. Before its report the shell writes the fence
-// "ESC ] 133 ; D ; STATUS ; NONCE BEL" behind the last byte; it is in no log. The modes are
-// those of the start again when a command begins, and what was typed before is dropped.
-// Output that came between two commands is the shell's own, also what children in the
-// background write; what they write while a command runs is in its log, and its result is
-// flagged background_output_possible. Without a fence the log ends where the terminal was
-// quiet, flagged no_fence (docs/decisions/025).
+// A shell on a terminal uses it for the input and output of each command, in the size of the
+// command's Stdio. Before its report the shell writes the fence
+// "ESC ] 133 ; D ; STATUS ; NONCE BEL" after the last byte; no log contains it. When a command
+// starts, the terminal gets the modes of the shell's start, and input typed before is dropped.
+// Output between two commands belongs to the shell, also that of background children. Their
+// output during a command goes into its log; its result then has the flag
+// background_output_possible. Without a fence the log ends where the terminal was idle, with
+// the flag no_fence (docs/decisions/025).
 //
-// The start of a command names the process of the shell. A signal goes to what the
-// command runs, and INT, as from a keyboard, to the shell as well.
+// ProcessStarted of a command names the process of the shell. A signal goes to the processes of
+// the command, and INT, as from a keyboard, to the shell too.
 //
-// A command that is stopped is interrupted, then what it started is sent TERM and
-// KILL; a shell that does not come back is ended, too. What earlier commands left is let
-// alone. What a command leaves behind is the shell's: it is counted, and TreeEnded does
-// not wait for it, unless OnExit is KillChildren.
+// Stopping a command interrupts it, then sends TERM and KILL to its processes. A shell that
+// does not return is stopped too. Leftovers of earlier commands are not stopped. The leftovers of
+// a command belong to the shell: they are counted, and TreeEnded does not wait for them unless
+// OnExit is KillChildren.
 type LiveShell struct {
 	Files map[string]string
 
-	// From is a live shell that has ended, and whose facts are not all settled: files of
-	// its directory whose names begin with "kept" are this one's now. "": none.
+	// From is a live shell that has ended with unsettled facts. Files of its directory whose
+	// names begin with "kept" move to this shell. "": none.
 	From messages.UID
 
-	// Syncs: it knows the letter y.
+	// Syncs declares that the shell knows the letter y.
 	Syncs bool
 
-	// Within is how long it may take until it is ready; then it is ended. 0: a minute.
+	// Within bounds the time until the shell is ready; it is then stopped. 0: a minute.
 	Within time.Duration
 }

@@ -5,8 +5,8 @@ import (
 	"troupe/spill"
 )
 
-// AddOutput adds to list what is to be told of an output beside its size: where its file
-// is, and what was not kept of it. Of most there is nothing.
+// AddOutput appends the file and the gaps of an output to list. Most outputs have neither, and
+// list stays as it is.
 func AddOutput(list []messages.OutputState, stream messages.Stream, st spill.State) []messages.OutputState {
 	if st.File == "" && len(st.Gaps) == 0 {
 		return list
@@ -14,7 +14,7 @@ func AddOutput(list []messages.OutputState, stream messages.Stream, st spill.Sta
 	return append(list, messages.OutputState{Stream: stream, File: st.File, Elided: Elided(st)})
 }
 
-// Elided are the gaps of an output as records have them.
+// Elided returns the gaps of an output in the form of records.
 func Elided(st spill.State) []messages.OutputGap {
 	var list []messages.OutputGap
 	for _, g := range st.Gaps {

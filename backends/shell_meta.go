@@ -6,9 +6,9 @@ import (
 	"troupe/messages"
 )
 
-// shellMeta is what the Meta of a live shell tells.
+// shellMeta is the Meta of a live shell.
 type shellMeta struct {
-	Live     int                `json:"live_shell"` // 1: no command's
+	Live     int                `json:"live_shell"` // 1; distinguishes it from the Meta of a command
 	Backend  string             `json:"backend"`
 	Scope    messages.ScopePath `json:"scope"`
 	Session  messages.SessionID `json:"session"`
@@ -18,9 +18,9 @@ type shellMeta struct {
 	Terminal messages.Terminal  `json:"terminal,omitzero"`
 }
 
-// ShellMeta is the Spec.Meta of a live shell: it tells whose it is, to who finds it in
-// an inventory. The environment of the place, which may hold secrets, is not in it. A
-// directory for which there is no room within MaxMeta is left out.
+// ShellMeta returns the Spec.Meta of a live shell, which identifies its session in an
+// inventory. It leaves out the environment, which may hold secrets, and a directory that does
+// not fit into MaxMeta.
 func ShellMeta(p ExecutorSpec, backend string) []byte {
 	m := shellMeta{
 		Live: 1, Backend: backend, Scope: p.Scope, Session: p.Session, Dir: p.Dir, Umask: p.Umask, Shell: p.Shell, Terminal: p.Terminal,
@@ -31,13 +31,13 @@ func ShellMeta(p ExecutorSpec, backend string) []byte {
 		text, err = json.Marshal(m)
 	}
 	if err != nil || len(text) > MaxMeta {
-		return nil // names are bounded far below it
+		return nil // unreachable: names have lower bounds
 	}
 	return text
 }
 
-// ReadShellMeta takes it back: the place without its environment, and the name of its
-// backend. It is false for the Meta of a command.
+// ReadShellMeta parses Meta into the executor without its environment, and the name of its
+// backend. ok is false for the Meta of a command.
 func ReadShellMeta(meta []byte) (p ExecutorSpec, backend string, ok bool) {
 	var m shellMeta
 	if json.Unmarshal(meta, &m) != nil || m.Live != 1 || m.Backend == "" {

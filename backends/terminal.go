@@ -5,22 +5,22 @@ import (
 	"troupe/spill"
 )
 
-// Terminal is the terminal of a job as whoever draws it must know it.
+// Terminal is what a screen needs of a job's terminal.
 type Terminal struct {
 	ID    messages.UID
-	Log   func() (spill.Log, error) // opens what was written to it; any goroutine may call it
+	Log   func() (spill.Log, error) // opens the log of the terminal; safe for concurrent use
 	Sizes []SizeChange              // in order; the first from byte 0
 }
 
-// SizeChange says how large a terminal is from a byte of its output on.
+// SizeChange is the size of a terminal from a byte of its output on.
 type SizeChange struct {
 	From int64
 	Size messages.Terminal
 }
 
-// QueryReplies is what a terminal answers to the questions in its output.
+// QueryReplies are the replies of a terminal to the queries in its output.
 type QueryReplies struct {
-	Data    []byte // in their order; nil: nothing was asked
-	Through int64  // the byte of the output up to which it was looked
-	Bytes   int64  // of the whole output then
+	Data    []byte // replies in order; nil: there were no queries
+	Through int64  // byte of the output up to which queries were answered
+	Bytes   int64  // of the whole output at that time
 }
