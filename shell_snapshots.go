@@ -55,5 +55,5 @@ func (s *shellSnapshots) close() error {
 // withoutSnapshots stops the jobs of an inventory that make snapshots and removes them from
 // it.
 func (p components) withoutSnapshots(held []backends.InventoryJob) []backends.InventoryJob {
-	return snapshot.EndRemains(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
+	return snapshot.StopLeftovers(p.engine, held, func(id messages.UID) { _ = p.logs.Remove(string(id)) })
 }

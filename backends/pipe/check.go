@@ -57,7 +57,7 @@ func (p *executor) checkDetach(c backends.Command) *messages.Error {
 // Runnable implements backends.Shell. It is sure of what was looked up before, and
 // of directories that the kernel has at hand.
 func (p *executor) Runnable(c backends.Command) bool {
-	if checkSize(p.terminal(c)) != nil || c.Detach || !atHand(p.dir(c)) {
+	if checkSize(p.terminal(c)) != nil || c.Detach || !dirReachable(p.dir(c)) {
 		return false
 	}
 	if len(c.Argv) > 0 {

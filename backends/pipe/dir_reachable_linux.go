@@ -9,9 +9,9 @@ import (
 // resolveCached is RESOLVE_CACHED of openat2(2) (Linux 5.12), which x/sys lacks.
 const resolveCached = 0x20
 
-// atHand reports whether a directory can be entered, if the kernel knows without
+// dirReachable reports whether a directory can be entered, if the kernel knows without
 // asking a disk or another machine.
-func atHand(dir string) bool {
+func dirReachable(dir string) bool {
 	if dir == "" {
 		return true
 	}

@@ -2,6 +2,6 @@
 
 package pipe
 
-// atHand reports whether a directory can be entered, where that can be told
+// dirReachable reports whether a directory can be entered, where that can be told
 // without waiting: here it cannot.
-func atHand(dir string) bool { return dir == "" }
+func dirReachable(dir string) bool { return dir == "" }

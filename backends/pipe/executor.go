@@ -40,7 +40,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	b.mu.Lock()
 	if p.closing || p.released {
 		b.mu.Unlock()
-		return stillborn(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
+		return failedStart(facts, messages.Error{Code: messages.SessionClosedCode, Message: "the session is closed", Hint: "open it again"})
 	}
 	known := b.jobs[c.ID] != nil
 	j := p.take(c.ID)
@@ -57,7 +57,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	spec, err := p.spec(c)
 	if err != nil {
 		j.lost()
-		return stillborn(facts, *err)
+		return failedStart(facts, *err)
 	}
 	h.is(b.engine.Start(spec, h.tell))
 	return h

@@ -166,8 +166,8 @@ func (j *job) lost() {
 	j.leave(nil)
 }
 
-// stillborn is a process that could not even be tried.
-func stillborn(facts backends.FactHandler, err messages.Error) backends.Process {
+// failedStart is a process that could not even be tried.
+func failedStart(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
 	return unstartedProcess{}
 }

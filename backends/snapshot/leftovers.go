@@ -12,24 +12,24 @@ import (
 	"troupe/messages"
 )
 
-// EndRemains takes the jobs out of an inventory that a maker has left which was killed,
+// StopLeftovers takes the jobs out of an inventory that a maker has left which was killed,
 // and ends them, which is not waited for. forget drops the logs of each. The rest is as it
 // was.
-func EndRemains(engine backends.Engine, held []backends.InventoryJob, forget func(job messages.UID)) []backends.InventoryJob {
+func StopLeftovers(engine backends.Engine, held []backends.InventoryJob, forget func(job messages.UID)) []backends.InventoryJob {
 	rest := make([]backends.InventoryJob, 0, len(held))
 	for _, h := range held {
 		if string(h.Meta) != Mark {
 			rest = append(rest, h)
 			continue
 		}
-		go endRemain(engine, h.ID, forget)
+		go stopLeftover(engine, h.ID, forget)
 	}
 	return rest
 }
 
-func endRemain(engine backends.Engine, id messages.UID, forget func(messages.UID)) {
-	e := &ear{over: make(chan struct{})}
-	proc, err := engine.Adopt(id, e.hear)
+func stopLeftover(engine backends.Engine, id messages.UID, forget func(messages.UID)) {
+	e := &jobEnd{over: make(chan struct{})}
+	proc, err := engine.Adopt(id, e.receive)
 	if err != nil {
 		return // nothing of it is left
 	}
@@ -42,7 +42,7 @@ func endRemain(engine backends.Engine, id messages.UID, forget func(messages.UID
 		proc.Release()
 		return
 	}
-	_, last, _ := e.heard()
+	_, last, _ := e.result()
 	proc.Settle(last)
 	proc.Release()
 	forget(id)

@@ -40,7 +40,7 @@ func TestFaultRemainsOfAMakerAreEnded(t *testing.T) {
 		t.Fatalf("%+v, %v", held, err)
 	}
 	forgotten := make(chan messages.UID, 3)
-	rest := snapshot.EndRemains(b.engine, held, func(id messages.UID) {
+	rest := snapshot.StopLeftovers(b.engine, held, func(id messages.UID) {
 		b.forgets.Store(id, b.store.Remove(string(id)))
 		forgotten <- id
 	})

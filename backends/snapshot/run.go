@@ -32,14 +32,14 @@ func (r run) late() bool { return r.cause.By == messages.ByDeadline }
 // it writes: of its standard output only, if streams are separate. After the limit its tree
 // is killed, and so is what it leaves behind.
 func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.StreamMode, most int64) run {
-	e := &ear{over: make(chan struct{})}
+	e := &jobEnd{over: make(chan struct{})}
 	id := m.options.NewID()
 	proc := m.engine.Start(backends.Spec{
 		ID: id, Argv: argv, Env: env, Dir: "/", Umask: -1, Stdio: backends.Stdio{Stdin: messages.StdinNull, Streams: streams},
 		Deadline: limit, OnExit: messages.KillChildren,
 		Meta: []byte(Mark),
 		Log:  spill.Plan{Group: folder, Quota: most, Policy: spill.KeepHead},
-	}, e.hear)
+	}, e.receive)
 	defer func() {
 		proc.Release()
 		if m.options.Forget != nil {
@@ -59,7 +59,7 @@ func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.St
 	case <-late.C:
 		proc.Stop(messages.Cause{By: messages.ByDeadline, Reason: "it ran longer than its timeout"}, 0)
 	}
-	r, last, over := e.heard()
+	r, last, over := e.result()
 	if !over {
 		return run{failed: &messages.Error{Code: messages.Internal, Message: "its end was not told"}}
 	}
@@ -86,8 +86,8 @@ func read(proc backends.Process, streams messages.StreamMode, most int64) []byte
 	return output[:n]
 }
 
-// ear hears the facts of one job.
-type ear struct {
+// jobEnd hears the facts of one job.
+type jobEnd struct {
 	over chan struct{} // closed when nothing of the job is left
 
 	mu     sync.Mutex
@@ -96,7 +96,7 @@ type ear struct {
 	quiet  bool
 }
 
-func (e *ear) hear(fact messages.ProcessFact) {
+func (e *jobEnd) receive(fact messages.ProcessFact) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch f := fact.(type) { // a job that failed or is lost never ran, or nobody knows how it ended
@@ -114,7 +114,7 @@ func (e *ear) hear(fact messages.ProcessFact) {
 }
 
 // heard is the job, once nothing of it is left.
-func (e *ear) heard() (r run, last uint64, over bool) {
+func (e *jobEnd) result() (r run, last uint64, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.job, e.ending.Last, e.quiet
