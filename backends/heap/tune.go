@@ -1,7 +1,3 @@
-// Package heap sets how eagerly a process that runs nothing but troupe looks for
-// garbage. The runtime's own way, to let it grow to as much as is alive, is too eager
-// for a process that has little alive and too lazy for one with thousands of jobs that
-// do nothing; while thousands start or end it is right (docs/decisions/033, 036).
 package heap
 
 import (
@@ -13,37 +9,35 @@ import (
 	"time"
 )
 
-// By how much the runtime itself lets a heap outgrow what is alive, and to what at least.
+// Defaults of the runtime: the smallest heap that is collected, and the growth above live bytes.
 const (
-	runtimeFloor   = 4 << 20
-	runtimePercent = 100
+	runtimeFloor   = 4 << 20 // bytes
+	runtimePercent = 100     // percent of live bytes
 )
 
-// Floor is for a process that holds a tree. One that rests has some 4 MiB alive, and
-// would collect every two hundred commands.
+// Floor is the floor of a process that holds a tree, in bytes. An idle one has some 4 MiB live
+// and would otherwise collect every two hundred commands.
 const Floor = 16 << 20
 
-// By how much a heap above its floor may outgrow what is alive. Of four thousand idle
-// terminals 23 MiB are alive, and as much garbage beside them is too much. While ten
-// thousand jobs start, a collection for each 15 % takes a third of what we use of the
-// processors, for memory that nobody else could have had for more than a moment.
+// Growth of a heap above its floor, in percent of live bytes. Four thousand idle terminals keep
+// 23 MiB live, and as much garbage beside them is too much. During ten thousand starts,
+// collections at each 15 % would take a third of troupe's processor time, to free memory a
+// moment earlier.
 const (
 	BusyPercent = 25
 	RestPercent = 15
 )
 
-// A process rests when, for as long as quiet, it allocates no more than a few commands a
-// second do.
+// A process rests if it allocates no more than few bytes during quiet.
 const (
 	quiet = time.Second
-	few   = 1 << 20 // bytes; a command takes some 30 KiB
+	few   = 1 << 20 // bytes, as of a few commands; a command takes some 30 KiB
 )
 
-// Tune has this process collect garbage only when its heap has grown to floor bytes;
-// above that it may grow by BusyPercent of what is alive while it allocates much, and
-// by RestPercent else. When it comes to rest, what it does not need goes back to the
-// system. Where somebody has decided otherwise, by GOGC or as an earlier call does,
-// nothing is changed.
+// Tune makes this process collect garbage only when its heap has reached floor bytes. Above
+// that it may grow by BusyPercent of live bytes while it allocates much, else by RestPercent.
+// When the process comes to rest, it returns unused memory to the system. Tune does nothing if
+// GOGC is set or the percentage was changed before, as by an earlier call.
 func Tune(floor uint64) {
 	if os.Getenv("GOGC") != "" || read("/gc/gogc:percent") != runtimePercent {
 		return
@@ -53,7 +47,7 @@ func Tune(floor uint64) {
 	h.again()
 }
 
-// read gives a metric of the runtime.
+// read returns a metric of the runtime.
 func read(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
@@ -61,26 +55,26 @@ func read(name string) uint64 {
 }
 
 func alive() uint64     { return read("/gc/heap/live:bytes") }
-func allocated() uint64 { return read("/gc/heap/allocs:bytes") } // ever
+func allocated() uint64 { return read("/gc/heap/allocs:bytes") } // since the start of the process
 
-// mapped is what the heap has of the system's memory.
+// mapped returns the bytes of system memory that the heap has.
 func mapped() uint64 {
 	return read("/memory/classes/heap/objects:bytes") + read("/memory/classes/heap/unused:bytes") + read("/memory/classes/heap/free:bytes")
 }
 
-// tuner is what the collections of this process are set by.
+// tuner sets the collections of this process.
 type tuner struct {
 	floor uint64
 
 	mu      sync.Mutex
 	set     int
-	last    time.Time // of the collections
+	last    time.Time // time of the last collection
 	timer   *time.Timer
-	seen    uint64 // what was allocated when the timer was set
-	trimmed uint64 // and when memory was given back
+	seen    uint64 // allocated() when the timer was set
+	trimmed uint64 // allocated() when memory was last returned
 }
 
-// again calls collected behind each collection.
+// again calls collected after each collection.
 func (h *tuner) again() {
 	runtime.AddCleanup(&struct{ _ *byte }{}, func(h *tuner) {
 		h.collected()
@@ -88,7 +82,7 @@ func (h *tuner) again() {
 	}, h)
 }
 
-// collected sets what the next collection waits for, and looks whether none comes.
+// collected sets the target of the next collection, and a timer in case none comes.
 func (h *tuner) collected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,8 +92,7 @@ func (h *tuner) collected() {
 	h.watch()
 }
 
-// percentAfter is by how much a heap may grow that was collected twice with so much
-// time between.
+// percentAfter returns the growth for a heap with the time since between two collections.
 func percentAfter(since time.Duration) int {
 	if since < quiet {
 		return BusyPercent
@@ -107,7 +100,7 @@ func percentAfter(since time.Duration) int {
 	return RestPercent
 }
 
-// watch looks in a while how much was allocated since. Called with mu.
+// watch sets the timer for the next look at the allocations. The caller holds mu.
 func (h *tuner) watch() {
 	h.seen = allocated()
 	if h.timer == nil {
@@ -117,15 +110,15 @@ func (h *tuner) watch() {
 	h.timer.Reset(quiet)
 }
 
-// look gives memory back if the process rests, and looks again later if it does not.
-// Nothing looks at a process that rests, until its next collection.
+// look returns memory if the process rests, and looks again later if it does not. After that
+// it waits for the next collection.
 func (h *tuner) look() {
 	if h.rests() {
-		debug.FreeOSMemory() // it collects, which calls us
+		debug.FreeOSMemory() // collects, which calls collected
 	}
 }
 
-// rests reports whether there is something to give back.
+// rests reports whether the process rests and has memory to return.
 func (h *tuner) rests() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,15 +135,14 @@ func (h *tuner) rests() bool {
 	return true
 }
 
-// spare reports whether enough may be garbage to look for it: the heap is above its
-// floor, and since the last time more was allocated than it may grow by.
+// spare reports whether a collection may find enough garbage. The heap is above its floor then,
+// and has allocated more since the last return than it may grow by.
 func spare(floor, alive, mapped, since uint64) bool {
 	return mapped > floor && since > alive*RestPercent/100
 }
 
-// tune sets what makes the next collection begin at the floor, or a percentage above
-// what is alive. Setting it stops the world for a moment, and so small changes are
-// none.
+// tune sets the next collection to the floor, or to a percentage above live bytes. Each setting
+// stops the world for a moment, so small changes are skipped.
 func (h *tuner) tune(percent int) {
 	percent = percentFor(h.floor, alive(), percent)
 	if d := percent - h.set; d > h.set/8 || d < -h.set/8 {
@@ -159,10 +151,9 @@ func (h *tuner) tune(percent int) {
 	}
 }
 
-// percentFor is the percentage by which what is alive may grow: to the floor, or by
-// percent at least.
+// percentFor returns the growth of live bytes in percent: up to the floor, at least percent.
 func percentFor(floor, alive uint64, percent int) int {
-	if alive <= runtimeFloor { // the runtime goes by its own, which grows with the percentage
+	if alive <= runtimeFloor { // the runtime uses its own floor, which it scales by the percentage
 		return max(percent, int(floor*100/runtimeFloor))
 	}
 	return max(percent, int(floor*100/alive)-100)

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// Check implements backends.Shell.
+// Check implements backends.Executor.
 func (p *executor) Check(c backends.Command) *messages.Error {
 	if c.Text == "" && len(c.Argv) == 0 {
 		return messages.Invalid("empty_command", "there is no command to run")
@@ -40,7 +40,7 @@ func (p *executor) Check(c backends.Command) *messages.Error {
 	return err
 }
 
-// checkDetach says why a command cannot be detached that is to be.
+// checkDetach returns why a command cannot be detached, or nil if it can or need not be.
 func (p *executor) checkDetach(c backends.Command) *messages.Error {
 	if !c.Detach {
 		return nil
@@ -49,13 +49,13 @@ func (p *executor) checkDetach(c backends.Command) *messages.Error {
 		return d.CheckDetach(c.Log.File)
 	}
 	return &messages.Error{
-		Code: messages.Unsupported, Reason: "detach", Message: "a job cannot be detached from this node",
-		Hint: "run it without; with on_exit keep its children survive the session",
+		Code: messages.Unsupported, Reason: "detach", Message: "this node cannot detach jobs",
+		Hint: "run it without detach; with on_exit keep its children survive the session",
 	}
 }
 
-// Runnable implements backends.Shell. It is sure of what was looked up before, and
-// of directories that the kernel has at hand.
+// Runnable implements backends.Executor. It knows shells that were looked up before, and
+// directories that the kernel has cached.
 func (p *executor) Runnable(c backends.Command) bool {
 	if checkSize(p.terminal(c)) != nil || c.Detach || !dirReachable(p.dir(c)) {
 		return false
@@ -66,8 +66,8 @@ func (p *executor) Runnable(c backends.Command) bool {
 	return c.Text != "" && len(p.text(c)) <= MaxWord && p.backend.shells.knows(p.shell(c), c.Env)
 }
 
-// checkDir says what is wrong with a working directory; "" is the
-// engine's own.
+// checkDir returns what is wrong with a working directory, or nil. "" is the engine's
+// own.
 func checkDir(dir string) *messages.Error {
 	if dir == "" {
 		return nil
@@ -89,7 +89,7 @@ func checkDir(dir string) *messages.Error {
 	return &messages.Error{Code: messages.CwdNotFound, Reason: errnoName(err), Message: text, Hint: "create it, or name one that exists"}
 }
 
-// cause is what the system said, without the names of calls and files.
+// cause returns the system's error text without the names of calls and files.
 func cause(err error) string {
 	var errno unix.Errno
 	if errors.As(err, &errno) {
@@ -98,7 +98,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// errnoName is "ENOENT", or "" if there is no errno.
+// errnoName returns a name such as "ENOENT", or "" without an errno.
 func errnoName(err error) string {
 	var errno unix.Errno
 	if errors.As(err, &errno) {

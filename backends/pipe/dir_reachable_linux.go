@@ -9,8 +9,8 @@ import (
 // resolveCached is RESOLVE_CACHED of openat2(2) (Linux 5.12), which x/sys lacks.
 const resolveCached = 0x20
 
-// dirReachable reports whether a directory can be entered, if the kernel knows without
-// asking a disk or another machine.
+// dirReachable reports whether the kernel can enter a directory without asking a disk or
+// another machine.
 func dirReachable(dir string) bool {
 	if dir == "" {
 		return true

@@ -2,6 +2,6 @@
 
 package pipe
 
-// dirReachable reports whether a directory can be entered, where that can be told
-// without waiting: here it cannot.
+// dirReachable reports whether the kernel can enter a directory without blocking. This platform
+// cannot tell.
 func dirReachable(dir string) bool { return dir == "" }

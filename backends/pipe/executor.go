@@ -11,30 +11,29 @@ import (
 	"troupe/messages"
 )
 
-// executor is where the commands of one session run. Its state is guarded by the
-// lock of the backend.
+// executor starts the commands of one session. The backend's lock guards its state.
 type executor struct {
 	backend *Backend
 	at      backends.ExecutorSpec
 	facts   backends.FactHandler
 
-	jobs      map[messages.UID]*job // those of which something may be alive
+	jobs      map[messages.UID]*job // jobs that may have live processes
 	closing   bool
 	grace     time.Duration
-	survivors []messages.Survivor // of what was ended by Close
-	released  bool                // closed or released: nothing more is said
+	survivors []messages.Survivor // of the jobs that Close stopped
+	released  bool                // closed or released: no fact follows
 }
 
 func (p *executor) dir(c backends.Command) string { return cmp.Or(c.Dir, p.at.Dir) }
 
-// text is what the shell is given.
+// text returns the text for the shell, with the prefix.
 func (p *executor) text(c backends.Command) string {
 	return shelltext.Prefixed(p.backend.options.Prefix, c.Text)
 }
 
 func (p *executor) shell(c backends.Command) string { return cmp.Or(c.Shell, p.at.Shell) }
 
-// Start implements backends.Shell.
+// Start implements backends.Executor.
 func (p *executor) Start(c backends.Command, facts backends.FactHandler) backends.Process {
 	b := p.backend
 	b.mu.Lock()
@@ -48,7 +47,7 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	h := j.bind(facts)
 	b.mu.Unlock()
 
-	if known { // joined
+	if known { // join it
 		if proc, err := b.engine.Adopt(c.ID, h.tell); err == nil {
 			h.is(proc)
 			return h
@@ -63,8 +62,8 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	return h
 }
 
-// spec is the command as the engine is to run it. A text above MaxWord travels in
-// a file, which the engine writes. A terminal is all that a command on one has.
+// spec returns the command as the engine runs it. A text above MaxWord goes into a file that
+// the engine writes. A command on a terminal has only that.
 func (p *executor) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	s := backends.Spec{
 		ID: c.ID, Argv: c.Argv, Env: c.Env, Dir: p.dir(c), Umask: c.Umask, Stdio: c.Stdio, Deadline: c.Deadline, Grace: c.Grace,
@@ -89,7 +88,7 @@ func (p *executor) spec(c backends.Command) (backends.Spec, *messages.Error) {
 	return s, nil
 }
 
-// Adopt implements backends.Shell.
+// Adopt implements backends.Executor.
 func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.Process, error) {
 	b := p.backend
 	b.mu.Lock()
@@ -105,8 +104,7 @@ func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.
 	return h, nil
 }
 
-// take makes a job one of this place, unless its tree has ended. The lock is
-// held.
+// take makes a job one of this executor, unless its tree has ended. The caller holds the lock.
 func (p *executor) take(id messages.UID) *job {
 	j := p.backend.jobs[id]
 	if j == nil {
@@ -124,7 +122,7 @@ func (p *executor) take(id messages.UID) *job {
 	return j
 }
 
-// Yield implements backends.Shell.
+// Yield implements backends.Executor.
 func (p *executor) Yield(id messages.UID) {
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
@@ -135,15 +133,15 @@ func (p *executor) Yield(id messages.UID) {
 	p.finish()
 }
 
-// Release implements backends.Shell.
+// Release implements backends.Executor.
 func (p *executor) Release() {
 	p.backend.mu.Lock()
 	defer p.backend.mu.Unlock()
 	p.released = true
 }
 
-// Close implements backends.Shell: it ends what still runs and what the commands
-// left behind, but for the children of those that have exited and keep them.
+// Close implements backends.Executor. It stops the running jobs and all leftovers, except the
+// children of exited jobs with KeepChildren.
 func (p *executor) Close(grace time.Duration) {
 	b := p.backend
 	b.mu.Lock()
@@ -166,8 +164,7 @@ func (p *executor) Close(grace time.Duration) {
 	}
 }
 
-// finish says ShellClosed, once, when nothing is left to wait for. The lock is
-// held.
+// finish sends ShellClosed, once, when no job is left. The caller holds the lock.
 func (p *executor) finish() {
 	if p.closing && !p.released && len(p.jobs) == 0 {
 		p.released = true

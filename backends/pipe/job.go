@@ -8,36 +8,35 @@ import (
 	"troupe/spill"
 )
 
-// job is what the backend knows of a job, as long as the engine may know it.
-// Its state is guarded by the lock of the backend.
+// job is the backend's state of a job, until the engine forgets it. The backend's lock guards
+// it.
 type job struct {
 	id      messages.UID
 	backend *Backend
-	place   *executor       // nil: no place ends it
-	owner   *trackedProcess // nil: nobody hears its facts
-	keep    bool            // its children survive the place
+	place   *executor       // nil: no executor stops it
+	owner   *trackedProcess // nil: no owner receives its facts
+	keep    bool            // its children outlive the executor
 	exited  bool
-	closed  bool   // its output
-	ended   bool   // its tree
+	closed  bool   // its output is closed
+	ended   bool   // its tree has ended
 	last    uint64 // number of its newest fact
 }
 
-// trackedProcess is one owner's process: the engine's, overheard.
+// trackedProcess is the engine's process for one owner; the backend sees its facts first.
 type trackedProcess struct {
-	backends.Process // nil until the engine has answered
+	backends.Process // nil until the engine has returned it
 	job              *job
-	facts            backends.FactHandler // nil: only overheard
+	facts            backends.FactHandler // nil: only the backend sees them
 }
 
-// bind makes facts those of the job's owner. The lock is held.
+// bind makes facts those of the job's owner. The caller holds the lock.
 func (j *job) bind(facts backends.FactHandler) *trackedProcess {
 	h := &trackedProcess{job: j, facts: facts}
 	j.owner = h
 	return h
 }
 
-// is takes the engine's answer. A place that was closed in the meantime ends
-// the job now.
+// is sets the engine's process. If the executor was closed meanwhile, it stops the job.
 func (h *trackedProcess) is(proc backends.Process) {
 	j := h.job
 	j.backend.mu.Lock()
@@ -49,9 +48,9 @@ func (h *trackedProcess) is(proc backends.Process) {
 	}
 }
 
-// tell passes a fact on. What the owner may answer with Settle is noted before;
-// the place hears of the end after it. An owner may let go as soon as it was told
-// that nothing is left behind the result: no more is heard then.
+// tell passes a fact to the owner. The backend notes it before, because the owner may call
+// Settle at once. The executor learns of the end afterwards. The owner may release the job after
+// a result that says that nothing of it is left: no fact follows then.
 func (h *trackedProcess) tell(fact messages.ProcessFact) {
 	h.job.note(fact)
 	if h.facts != nil {
@@ -89,7 +88,7 @@ func (j *job) note(fact messages.ProcessFact) {
 	}
 }
 
-// Settle implements backends.Process. What the engine forgets is forgotten here.
+// Settle implements backends.Process. The backend forgets a job together with the engine.
 func (h *trackedProcess) Settle(seq uint64) {
 	h.Process.Settle(seq)
 	j := h.job
@@ -100,8 +99,8 @@ func (h *trackedProcess) Settle(seq uint64) {
 	}
 }
 
-// Release implements backends.Process. A place that is being closed goes on
-// listening, since it waits for the end.
+// Release implements backends.Process. An executor that is closing takes over the facts, since
+// it waits for the end.
 func (h *trackedProcess) Release() {
 	h.Process.Release()
 	j := h.job
@@ -116,13 +115,13 @@ func (h *trackedProcess) Release() {
 	}
 }
 
-// end stops a job for its place; if nobody hears its facts, the place does.
+// end stops a job for its executor, which receives the facts if no owner does.
 func (j *job) end() {
 	b := j.backend
 	b.mu.Lock()
 	h, p := j.owner, j.place
 	switch {
-	case p == nil: // it has ended, or was given away
+	case p == nil: // it has ended, or belongs to another executor
 		b.mu.Unlock()
 	case h == nil:
 		h = j.bind(nil)
@@ -133,7 +132,7 @@ func (j *job) end() {
 			return
 		}
 		h.is(proc)
-	case h.Process == nil: // the engine is about to answer
+	case h.Process == nil: // is stops the job
 		b.mu.Unlock()
 	default:
 		proc, grace := h.Process, p.grace
@@ -142,7 +141,7 @@ func (j *job) end() {
 	}
 }
 
-// leave takes a job from its place: nothing is left of it but the survivors.
+// leave removes a job from its executor: only survivors are left of it.
 func (j *job) leave(left []messages.Survivor) {
 	j.backend.mu.Lock()
 	defer j.backend.mu.Unlock()
@@ -166,20 +165,20 @@ func (j *job) lost() {
 	j.leave(nil)
 }
 
-// failedStart is a process that could not even be tried.
+// failedStart returns a process that could not be tried.
 func failedStart(facts backends.FactHandler, err messages.Error) backends.Process {
 	go facts(messages.ProcessFailed{Err: err, Shell: cannotRun, At: time.Now()})
 	return unstartedProcess{}
 }
 
-// cannotRun is a shell's status for a command that is there and cannot run.
+// cannotRun is a shell's status for a command that exists but cannot run.
 const cannotRun = 126
 
-// unstartedProcess does nothing, whatever it is asked: there is no process.
+// unstartedProcess implements backends.Process without a process: its methods do nothing.
 type unstartedProcess struct{}
 
 func (unstartedProcess) Output(messages.Stream) (spill.Log, error) {
-	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started: it has no output"}
+	return nil, &messages.Error{Code: messages.OutputUnavailable, Message: "the job was never started and has no output"}
 }
 func (unstartedProcess) Do(backends.Control)                 {}
 func (unstartedProcess) Stop(messages.Cause, time.Duration)  {}

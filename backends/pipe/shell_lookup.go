@@ -15,11 +15,11 @@ import (
 	"troupe/messages"
 )
 
-// DefaultShell runs the texts that name no shell.
+// DefaultShell runs texts that name no shell.
 const DefaultShell = "bash"
 
-// known are the shells that need no configuration: their words before a text.
-// None of them reads a file that a user wrote for interactive shells.
+// known returns the shells that need no configuration: by name, program and arguments before a
+// text. None of them reads a user's file for interactive shells.
 func known() map[string][]string {
 	return map[string][]string{
 		"bash": {"bash", "--norc", "--noprofile", textFlag},
@@ -30,11 +30,12 @@ func known() map[string][]string {
 	}
 }
 
-// textFlag says to a shell that its next word is the text.
+// textFlag makes a shell take its next argument as the text.
 const textFlag = "-c"
 
-// before gives the words before a text. One that begins as an option is none to the shells
-// that take their text behind all options; what fish and others have behind -c is the text.
+// before returns the words before a text. A text that begins like an option needs a "--" in
+// shells that take the text after all options. For fish and others the argument after -c is
+// the text.
 func before(words []string, text string) []string {
 	if !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || words[len(words)-1] != textFlag {
 		return words
@@ -46,28 +47,27 @@ func before(words []string, text string) []string {
 	return words
 }
 
-// usual are the directories in which a shell is looked for when the job's PATH
-// has none, as in an empty environment.
+// usual returns the directories in which a shell is looked for when the job's PATH has none,
+// as in an empty environment.
 func usual() []string {
 	return []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 }
 
-// shellTable knows how to run a text.
+// shellTable finds shells and the words that make them run a text.
 type shellTable struct {
-	words map[string][]string // by name; only read
+	words map[string][]string // by name; read-only
 
 	mu    *sync.Mutex
-	found map[lookupKey]lookupResult // what was looked up
+	found map[lookupKey]lookupResult // cache of lookups
 }
 
-// lookupKey is a program, and the PATH that it is looked for in.
+// lookupKey is a program and the PATH in which it is looked up.
 type lookupKey struct{ program, path string }
 
-// lookupResult is where a program was found: its name for Argv[0], and its file, "" if
-// that is the name.
+// lookupResult is a program's name for Argv[0], and its file; "": the name is the file.
 type lookupResult struct{ name, file string }
 
-// maxFound bounds what is kept: of some PATHs more than any host has.
+// maxFound bounds the cache of lookups, far above the PATHs of any host.
 const maxFound = 256
 
 func newShells(more map[string][]string) shellTable {
@@ -76,14 +76,14 @@ func newShells(more map[string][]string) shellTable {
 	return shellTable{words: words, mu: &sync.Mutex{}, found: map[lookupKey]lookupResult{}}
 }
 
-// resolve gives the words before a text for a shell, a name or the absolute
-// path of a program with such a name, and the shell's file, if it is known.
+// resolve returns the words before a text for a shell, and the shell's file if known. shell is
+// a name, or the absolute path of a program with such a name.
 func (s shellTable) resolve(shell string, env []string) (words []string, file string, err *messages.Error) {
 	shell = cmp.Or(shell, DefaultShell)
 	words, program := s.wordsOf(shell)
 	if len(words) == 0 {
 		return nil, "", &messages.Error{
-			Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("%q is no shell", shell),
+			Code: messages.InvalidParams, Reason: "invalid_shell", Message: fmt.Sprintf("invalid shell %q", shell),
 			Hint: "use one of " + strings.Join(slices.Sorted(maps.Keys(s.words)), ", ") + ", or the absolute path of one",
 		}
 	}
@@ -97,8 +97,8 @@ func (s shellTable) resolve(shell string, env []string) (words []string, file st
 	return append([]string{at.name}, words[1:]...), at.file, nil
 }
 
-// wordsOf are the words before a text for a shell, none if it is no shell, and its
-// program.
+// wordsOf returns the words before a text for a shell, and its program; none for an unknown
+// shell.
 func (s shellTable) wordsOf(shell string) (words []string, program string) {
 	if words = s.words[shell]; len(words) > 0 {
 		return words, words[0]
@@ -109,8 +109,7 @@ func (s shellTable) wordsOf(shell string) (words []string, program string) {
 	return nil, ""
 }
 
-// knows reports whether resolve would find the shell without looking at any
-// directory.
+// knows reports whether resolve would find the shell without reading a directory.
 func (s shellTable) knows(shell string, env []string) bool {
 	_, program := s.wordsOf(cmp.Or(shell, DefaultShell))
 	s.mu.Lock()
@@ -118,8 +117,8 @@ func (s shellTable) knows(shell string, env []string) bool {
 	return s.found[lookupKey{program, pathOf(env)}].name != ""
 }
 
-// look finds a program; it has no name if it is not there. One that is in the
-// PATH of env keeps its name, so that its messages begin with that.
+// look finds a program; the zero value means not found. A program in the PATH of env keeps its
+// name, so that its messages begin with the name.
 func (s shellTable) look(program string, env []string) lookupResult {
 	if strings.ContainsRune(program, '/') {
 		if executable(program) {

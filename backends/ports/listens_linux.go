@@ -11,13 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// listening is the state of a socket in /proc/net/tcp that takes connections.
+// listening is the state of a listening socket in /proc/net/tcp.
 const listening = "0A"
 
-// listens reports whether a process of the job has a socket that listens on a port
-// of any address of the machine.
+// listens reports whether a process of the job has a socket that listens on port, on any
+// address of the machine.
 func listens(job messages.Job, port int) bool {
-	sockets := map[string]bool{} // by the link of their descriptors
+	sockets := map[string]bool{} // links of their descriptors
 	for _, table := range []string{"tcp", "tcp6"} {
 		listeners(fmt.Sprintf("/proc/%d/net/%s", job.PID, table), port, sockets)
 	}
@@ -32,7 +32,7 @@ func listens(job messages.Job, port int) bool {
 	return false
 }
 
-// listeners adds the sockets of a table that listen on the port.
+// listeners adds the sockets of a table that listen on the port to into, by link.
 func listeners(path string, port int, into map[string]bool) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,8 +48,8 @@ func listeners(path string, port int, into map[string]bool) {
 	}
 }
 
-// members are the processes of a job: those of its cgroup, else those that descend
-// from its main process or are in its session.
+// members returns the processes of a job: those of its cgroup, or else its main process's
+// descendants and process session.
 func members(job messages.Job) []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -85,7 +85,7 @@ func members(job messages.Job) []int {
 	return members
 }
 
-// cgroup is the line of the second version's, "" if it cannot be read.
+// cgroup returns the line of cgroup v2 of a process, "" if it cannot be read.
 func cgroup(pid int) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	for line := range strings.Lines(string(b)) {
@@ -96,7 +96,7 @@ func cgroup(pid int) string {
 	return ""
 }
 
-// stat is the parent and the session of a process.
+// stat returns the parent and the process session of a process.
 func stat(pid int) (ppid, sid int, ok bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// listens reports whether anybody takes connections on a port of this machine: whose
-// a socket is cannot be seen here.
+// listens reports whether any process of this machine listens on port. This platform does not
+// show the owner of a socket.
 func listens(_ messages.Job, port int) bool {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("localhost", strconv.Itoa(port)), patience)
 	if err != nil {

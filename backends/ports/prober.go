@@ -1,5 +1,3 @@
-// Package ports finds out when a job listens on a TCP port. The kernel tells nobody
-// of that, so it is looked for: often at first, and four times a second in the end.
 package ports
 
 import (
@@ -12,21 +10,20 @@ import (
 	"troupe/messages"
 )
 
-// How long is waited between two looks.
+// Times between two probes, and the limit of one connection.
 const (
 	first = 10 * time.Millisecond
 	most  = 250 * time.Millisecond
-	// patience is for one connection to another machine.
+	// patience bounds one connection to another machine.
 	patience = 5 * time.Second
 )
 
 // Prober waits for ports. It is safe for concurrent use.
 type Prober struct{}
 
-// Await calls found, once and from a goroutine of its own, when a process of the job
-// listens on the port of c; if c names a host, when that takes a connection there.
-// found is not called behind the return of stop. Neither Await nor stop waits for
-// a look that is under way.
+// Await calls found once, in its own goroutine, when a process of the job listens on the port of
+// c. If c names a host, it waits until that host accepts a connection on the port instead. found
+// is not called after stop has returned. Neither Await nor stop waits for a probe in progress.
 func (Prober) Await(job messages.Job, c messages.Condition, found func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &wait{job: job, condition: c, found: found}
@@ -39,13 +36,13 @@ func (Prober) Await(job messages.Job, c messages.Condition, found func()) (stop 
 	}
 }
 
-// wait is one of them.
+// wait is one call of Await.
 type wait struct {
 	job       messages.Job
 	condition messages.Condition
 
 	mu    sync.Mutex
-	found func() // nil: nobody wants to know any more
+	found func() // nil: stopped
 }
 
 func (w *wait) look(ctx context.Context) {
@@ -65,8 +62,8 @@ func (w *wait) look(ctx context.Context) {
 	}
 }
 
-// open reports whether the port is open now. A job's own is not connected to: it may
-// be there for one connection only.
+// open reports whether the port is open now. It does not connect to a job's own port, which
+// may serve only one connection.
 func (w *wait) open(ctx context.Context) bool {
 	if w.condition.Host == "" {
 		return listens(w.job, w.condition.Port)

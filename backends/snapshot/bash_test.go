@@ -117,7 +117,7 @@ func TestSnapshotIsMadeOnce(t *testing.T) {
 	if _, err := os.Stat(anew); !os.IsNotExist(err) {
 		t.Errorf("after Close: %v", err)
 	}
-	has(t, b.refused(bash(t)), "ending")
+	has(t, b.refused(bash(t)), "shutting down")
 }
 
 // The jobs have the environment that was given and no variable that names a start file,
@@ -170,7 +170,7 @@ func TestSnapshotOfNothing(t *testing.T) {
 	_, text := b.made(bash(t))
 	has(t, text, "export PATH='/usr/local/bin:")
 	for _, c := range []struct{ shell, home, want string }{
-		{"/usr/bin/fish", b.home, "can tell"}, {"bash", b.home, "absolute"}, {bash(t), "", "HOME"}, {"/nowhere/bash", b.home, "cannot be run"},
+		{"/usr/bin/fish", b.home, "cannot print its setup"}, {"bash", b.home, "absolute"}, {bash(t), "", "HOME"}, {"/nowhere/bash", b.home, "cannot run the shell"},
 	} {
 		_, why := b.maker.Of(t.Context(), c.shell, []string{"HOME=" + c.home, "PATH=/bin"})
 		if why == nil || !strings.Contains(why.Error(), c.want) {

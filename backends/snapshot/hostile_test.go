@@ -29,9 +29,9 @@ func TestHostileStartFiles(t *testing.T) {
 		{"prints", "echo out; echo err >&2; printf '\\0\\0\\0'\n" + f, ""},
 		{"fails", f + "false\n", ""},
 		{"a syntax error", f + "if then\n", ""},
-		{"ends", f + "exit 3\n", "ended the shell, or made another program of it (exit 3)"},
+		{"ends", f + "exit 3\n", "ended or replaced the shell (exit 3)"},
 		{"ends where it is interactive", f + "[[ $- == *i* ]] && exit 3\n", ""},
-		{"becomes another program", f + "exec true\n", "made another program of it (exit 0)"},
+		{"becomes another program", f + "exec true\n", "ended or replaced the shell (exit 0)"},
 		{"becomes another where it is interactive", f + "[[ $- == *i* ]] && exec true\n", ""},
 		{"hangs", f + "sleep 100\n", "did not come to its end within 2s, and was killed"},
 		{"hangs for ever, deaf", "trap '' TERM INT HUP\n" + f + "while :; do :; done\n", "did not come to its end"},
@@ -52,14 +52,14 @@ func TestHostileStartFiles(t *testing.T) {
 		{"redefines builtins", "builtin() { echo x; }; printf() { echo x; }; declare() { echo x; }; unset() { echo x; }; set() { :; }; local() { :; }; trap() { :; }\nalias builtin=x printf=x\n" + f, ""},
 		{"aliases of keywords", "shopt -s expand_aliases\nalias if=x for=y case=z do=w '[['=v\n" + f, ""},
 		{"prints for each command", f + "PROMPT_COMMAND='echo p'\n", ""},
-		{"cd that is broken", "cd() { no_such_helper \"$@\"; }\n", "a command under it fails"},
+		{"cd that is broken", "cd() { no_such_helper \"$@\"; }\n", "a command fails with it"},
 		{"cd that prints", f + "cd() { builtin cd \"$@\" && ls; }\n", ""},
-		{"cd that ends the shell", "cd() { exit 4; }\n", "a command under it fails"},
+		{"cd that ends the shell", "cd() { exit 4; }\n", "a command fails with it"},
 		{"many functions", "for i in {1..3000}; do eval \"f$i() { echo $i; }\"; done\n" + f, ""},
 		{"many aliases", "for i in {1..3000}; do alias a$i=$i; done\n" + f, ""},
 		{"a text without end", "x=xxxxxxxx; for i in {1..20}; do x=$x$x; done; PATH=$PATH:$x\n" + f, "more than 8 MiB"},
 		{"a large function", "x=xxxxxxxx; for i in {1..15}; do x=$x$x; done; eval \"big() { echo '$x'; }\"\n" + f, ""},
-		{"a huge PATH", "PATH=$PATH:$(head -c 200000 /dev/zero | tr '\\0' x)\n" + f, "a command under it fails"},
+		{"a huge PATH", "PATH=$PATH:$(head -c 200000 /dev/zero | tr '\\0' x)\n" + f, "a command fails with it"},
 		{"odd names", "function a/b { :; }\nfunction = { :; }\nfunction '[' { :; }\nfunction ü.x { echo; }\n" + f, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestSecuritySnapshotDirectory(t *testing.T) {
 			if err := spoil(dir); err != nil {
 				t.Fatal(err)
 			}
-			has(t, b.refused(bash(t)), "cannot be written")
+			has(t, b.refused(bash(t)), "cannot write it")
 			if err := os.Remove(dir); err != nil {
 				t.Errorf("something was written: %v", err)
 			}

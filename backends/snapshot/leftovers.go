@@ -12,9 +12,8 @@ import (
 	"troupe/messages"
 )
 
-// StopLeftovers takes the jobs out of an inventory that a maker has left which was killed,
-// and ends them, which is not waited for. forget drops the logs of each. The rest is as it
-// was.
+// StopLeftovers removes the jobs of a killed maker from an inventory, stops them without
+// waiting, and passes each to forget, which drops its logs. It returns the other jobs.
 func StopLeftovers(engine backends.Engine, held []backends.InventoryJob, forget func(job messages.UID)) []backends.InventoryJob {
 	rest := make([]backends.InventoryJob, 0, len(held))
 	for _, h := range held {
@@ -33,12 +32,12 @@ func stopLeftover(engine backends.Engine, id messages.UID, forget func(messages.
 	if err != nil {
 		return // nothing of it is left
 	}
-	proc.Stop(messages.Cause{By: messages.BySystem, Reason: "who wanted the snapshot is gone"}, 0)
+	proc.Stop(messages.Cause{By: messages.BySystem, Reason: "the node that made the snapshot has ended"}, 0)
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case <-e.over:
-	case <-late.C: // a keeper that hangs has its deadline
+	case <-late.C: // a keeper that hangs applies the job's deadline later
 		proc.Release()
 		return
 	}
@@ -48,8 +47,8 @@ func stopLeftover(engine backends.Engine, id messages.UID, forget func(messages.
 	forget(id)
 }
 
-// Sweep removes the files that a maker has left in a directory of the node's which was
-// killed. Whoever calls it is the only one that makes any there.
+// Sweep removes the files that a killed maker left in the node's directory dir. No other maker
+// may use dir.
 func Sweep(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +60,7 @@ func Sweep(dir string) error {
 	defer root.Close()
 	info, err := root.Lstat(folder)
 	if err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // there were none
+		return nil //nolint:nilerr // no snapshot was made
 	}
 	left, err := fs.ReadDir(root.FS(), folder)
 	if err != nil {
@@ -73,6 +72,6 @@ func Sweep(dir string) error {
 			errs = append(errs, root.Remove(filepath.Join(folder, entry.Name())))
 		}
 	}
-	_ = root.Remove(folder) // what is not ours stays
+	_ = root.Remove(folder) // keeps a folder with other files
 	return errors.Join(errs...)
 }

@@ -1,10 +1,3 @@
-// Package snapshot keeps files of what users have set up for their shells: functions,
-// options, aliases and PATH. A live shell sources one instead of the user's
-// own file, which may hang, ask, print or become another program.
-//
-// The user's file runs once, as a job of the engine: its whole tree is killed when two
-// seconds are over, and ended with it in any case. What it tells, and how the snapshot is
-// written and tried, is package shell's.
 package snapshot
 
 import (
@@ -24,23 +17,23 @@ import (
 	"troupe/messages"
 )
 
-// Limit is how long the user's file may take, in all tries, and each check after it.
+// Limit bounds all tries to run the user's file, and each check of a snapshot.
 const Limit = 2 * time.Second
 
-// Options are what snapshots stand on; Dir and NewID are required.
+// Options configure a Maker; Dir and NewID are required.
 type Options struct {
-	// Dir says where the directory of snapshots is: one that only this user can enter, and
-	// that is cleared up when this process is killed. It is asked for each, and may make it.
+	// Dir returns the directory for the folder of snapshots, and may make it. Only this user
+	// may be able to enter it, and it must be cleaned up after a kill of this process. Dir is
+	// called for each snapshot.
 	Dir func() (string, error)
 	// NewID makes the ids of jobs and files.
 	NewID func() messages.UID
 	Limit time.Duration // 0: Limit
-	// Forget drops the logs of a job, which nobody will read again. nil: nothing.
+	// Forget drops the logs of a job that no client will read; nil: they stay.
 	Forget func(job messages.UID)
 }
 
-// Maker makes snapshots and has those that were made, one for each shell. It is safe for
-// concurrent use.
+// Maker makes snapshots and keeps one for each shell. It is safe for concurrent use.
 type Maker struct {
 	engine  backends.Engine
 	options Options
@@ -49,60 +42,60 @@ type Maker struct {
 
 	mu     sync.Mutex
 	made   map[subject]*result
-	dir    string // of the files; "": there were none
+	dir    string // of the files; "": none was written
 	closed bool
 }
 
-// subject is what a snapshot is made of: a shell, and the file of its user.
+// subject is the source of a snapshot: a shell, and its user's start file.
 type subject struct{ shell, start string }
 
-// result is a snapshot that is made or was made, or why there is none.
+// result is a snapshot, or why there is none.
 type result struct {
-	done  chan struct{} // closed when the rest is known
+	done  chan struct{} // closed when the other fields are set
 	file  string
 	why   *messages.Error
 	stamp stamp // of the user's file before it ran
 }
 
-// stamp tells versions of a file apart; the zero value is a file that is not there.
+// stamp identifies a version of a file; the zero value is a missing file.
 type stamp struct {
 	size int64
 	at   time.Time
 }
 
-// New makes snapshots by jobs of an engine.
+// New returns a Maker that runs its jobs on an engine.
 func New(engine backends.Engine, o Options) *Maker {
 	o.Limit = cmp.Or(o.Limit, Limit)
 	return &Maker{engine: engine, options: o, over: make(chan struct{}), made: map[subject]*result{}}
 }
 
-// Of is the file of a snapshot for the shell at a path, whose user is that of env. It is
-// made when it is asked for first, or was deleted; those who ask meanwhile wait for the
-// same. It waits for some seconds at most, or until ctx ends.
+// Of returns the file of a snapshot for the shell at path and the user of env. The first call
+// makes it, and any call after it was deleted; concurrent calls wait for the same one. Of
+// blocks for some seconds at most, or until ctx ends.
 //
-// Without one the error says why, with the code unsupported and the reason snapshot; the
-// shell then starts without. Why there is none is remembered until the user's file changes.
+// Without a snapshot the error has the code unsupported and the reason snapshot, and the shell
+// starts without one. The error is kept until the user's file changes.
 func (m *Maker) Of(ctx context.Context, path string, env []string) (file string, why *messages.Error) {
 	of := subject{path, shelltext.StartFile(shelltext.Kind(path), env)}
 	switch {
 	case runtime.GOOS == "windows" || len(shelltext.SnapshotRuns(path)) == 0:
-		return "", shelltext.NoSnapshot(fmt.Sprintf("the shell %s is none that can tell what is set up in it", path), "bash, zsh and sh can")
+		return "", shelltext.NoSnapshot(fmt.Sprintf("the shell %s cannot print its setup", path), "use bash, zsh or sh")
 	case !filepath.IsAbs(path) || !filepath.IsAbs(of.start):
-		return "", shelltext.NoSnapshot("the shell has no absolute path, or the environment has no HOME", "set them")
+		return "", shelltext.NoSnapshot("the path of the shell is not absolute, or HOME is not set", "set both")
 	}
 	r := m.result(of, env)
 	if r == nil {
-		return "", shelltext.NoSnapshot("this node is ending", "")
+		return "", shelltext.NoSnapshot("this node is shutting down", "")
 	}
 	select {
 	case <-r.done:
 		return r.file, r.why
 	case <-ctx.Done():
-		return "", shelltext.NoSnapshot("it was not waited for", "")
+		return "", shelltext.NoSnapshot("the request ended before it was made", "")
 	}
 }
 
-// result is the one that holds now, or one that is being made; nil: none is made any more.
+// result returns the valid result or the one being made, or starts one; nil: the maker is closed.
 func (m *Maker) result(of subject, env []string) *result {
 	now := stampOf(of.start)
 	m.mu.Lock()
@@ -122,7 +115,7 @@ func (m *Maker) result(of subject, env []string) *result {
 	return r
 }
 
-// holds reports whether a result need not be made anew.
+// holds reports whether a result is still valid.
 func (r *result) holds(now stamp) bool {
 	select {
 	case <-r.done:
@@ -144,7 +137,7 @@ func stampOf(file string) stamp {
 	return stamp{info.Size(), info.ModTime()}
 }
 
-// Close removes the files, behind what is being made. Nothing is made after it.
+// Close waits for snapshots being made and removes the files. No snapshot is made afterwards.
 func (m *Maker) Close() error {
 	m.mu.Lock()
 	first := !m.closed
@@ -167,7 +160,7 @@ func (m *Maker) Close() error {
 	return errors.Join(errs...)
 }
 
-// remove removes what may be gone already.
+// remove removes a file, which may be missing.
 func remove(name string) error {
 	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -175,15 +168,15 @@ func remove(name string) error {
 	return nil
 }
 
-// build makes one: tell, write, try.
+// build makes one snapshot: dump, write, check.
 func (m *Maker) build(of subject, env []string) (string, *messages.Error) {
-	text, why := m.tell(of, shelltext.SnapshotEnv(env))
+	text, why := m.dump(of, shelltext.SnapshotEnv(env))
 	if why != nil {
 		return "", why
 	}
 	file, err := m.write(of, text)
 	if err != nil {
-		return "", shelltext.NoSnapshot("it cannot be written: "+err.Error(), "see to it that the directory of this node has room")
+		return "", shelltext.NoSnapshot("cannot write it: "+err.Error(), "check the free space and the modes of the node's directory")
 	}
 	if why := m.check(of, file, shelltext.SnapshotEnv(env)); why != nil {
 		_ = os.Remove(file)
@@ -192,18 +185,18 @@ func (m *Maker) build(of subject, env []string) (string, *messages.Error) {
 	return file, nil
 }
 
-// tell runs the user's file, and what a shell has then is the text of the snapshot. If a
-// shell of one way ends without telling, the next way has what is left of the time.
-func (m *Maker) tell(of subject, env []string) (text string, why *messages.Error) {
+// dump runs the user's file and returns the shell's setup after it as the text of a snapshot. If
+// a shell exits without its setup, the next way to run it gets the remaining time.
+func (m *Maker) dump(of subject, env []string) (text string, why *messages.Error) {
 	until := time.Now().Add(m.options.Limit)
 	for _, argv := range shelltext.SnapshotRuns(of.shell) {
 		left := time.Until(until)
 		if left <= 0 {
 			break
 		}
-		ran := m.run(argv, env, left, messages.SeparateStreams, shelltext.MaxSnapshot+1) // an interactive shell complains about the terminal
+		ran := m.run(argv, env, left, messages.SeparateStreams, shelltext.MaxSnapshot+1) // standard error of an interactive shell has complaints about the terminal
 		if ran.failed != nil {
-			return "", shelltext.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
+			return "", shelltext.NoSnapshot("cannot run the shell: "+ran.failed.Message, ran.failed.Hint)
 		}
 		var unread *messages.Error
 		if text, unread = shelltext.Snapshot(shelltext.Kind(of.shell), ran.output); unread == nil {
@@ -211,10 +204,10 @@ func (m *Maker) tell(of subject, env []string) (text string, why *messages.Error
 		}
 		switch {
 		case ran.late():
-			return "", shelltext.NoSnapshot(fmt.Sprintf("%s did not come to its end within %s, and was killed", of.start, m.options.Limit), "see what it waits for when nobody answers")
-		case why != nil: // what the first says is what a user sees of their own shell
+			return "", shelltext.NoSnapshot(fmt.Sprintf("%s did not come to its end within %s, and was killed", of.start, m.options.Limit), "check what it waits for without a user at the terminal")
+		case why != nil: // the first way shows what users see of their own shell
 		case len(ran.output) == 0:
-			why = shelltext.NoSnapshot(fmt.Sprintf("%s ended the shell, or made another program of it (%s)", of.start, ran.status), "see what it does when nobody is at a terminal")
+			why = shelltext.NoSnapshot(fmt.Sprintf("%s ended or replaced the shell (%s)", of.start, ran.status), "check what it does without a terminal")
 		default:
 			why = unread
 		}
@@ -230,15 +223,15 @@ func (m *Maker) check(of subject, file string, env []string) *messages.Error {
 		argv []string
 		want string
 		what string
-	}{{read, "", "it cannot be read again"}, {try, word, "a command under it fails, or writes what is not its own"}} {
+	}{{read, "", "the shell cannot read it"}, {try, word, "a command fails with it, or gets other output"}} {
 		ran := m.run(c.argv, env, m.options.Limit, messages.MergedStreams, maxSaid)
 		switch {
 		case ran.failed != nil:
-			return shelltext.NoSnapshot("the shell cannot be run: "+ran.failed.Message, ran.failed.Hint)
+			return shelltext.NoSnapshot("cannot run the shell: "+ran.failed.Message, ran.failed.Hint)
 		case ran.late():
-			return shelltext.NoSnapshot("a command under it does not end", "look for what "+of.start+" sets up for every command")
+			return shelltext.NoSnapshot("a command with it does not end", "check what "+of.start+" sets up for every command")
 		case ran.status != (messages.ExitStatus{}) || string(ran.output) != c.want:
-			return shelltext.NoSnapshot(fmt.Sprintf("%s (%s): %s", c.what, ran.status, said(ran.output)), "look for what "+of.start+" sets up for every command")
+			return shelltext.NoSnapshot(fmt.Sprintf("%s (%s): %s", c.what, ran.status, said(ran.output)), "check what "+of.start+" sets up for every command")
 		}
 	}
 	return nil

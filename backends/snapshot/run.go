@@ -9,28 +9,28 @@ import (
 	"troupe/spill"
 )
 
-// patience is how long the engine may take beyond a job's limit until the job is given up:
-// as long as its own bound of a kill, and some.
+// patience is the time beyond a job's limit until the maker gives it up: the engine's own limit
+// of a kill, and some.
 const patience = 10 * time.Second
 
-// Mark is the Meta of the jobs: a tree that begins around a keeper and finds one may let it
-// end, which it does by its deadline, and need not show it.
+// Mark is the Meta of snapshot jobs. A node that finds one in an inventory may hide it; its
+// deadline ends it.
 const Mark = "snapshot"
 
-// run is a job that is over.
+// run is the result of a job.
 type run struct {
-	failed *messages.Error // it never ran, or nobody knows how it ended
+	failed *messages.Error // it never ran, or how it ended is unknown
 	status messages.ExitStatus
 	cause  messages.Cause
 	output []byte
 }
 
-// late reports whether the job was killed because its time was over.
+// late reports whether the job was killed at its deadline.
 func (r run) late() bool { return r.cause.By == messages.ByDeadline }
 
-// run runs a program on no terminal, with no input, and reads at most most bytes of what
-// it writes: of its standard output only, if streams are separate. After the limit its tree
-// is killed, and so is what it leaves behind.
+// run runs a program without a terminal and input. It reads at most most bytes of its output, or
+// of its standard output if streams are separate. After the limit its tree is killed, and after
+// the exit its leftovers.
 func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.StreamMode, most int64) run {
 	e := &jobEnd{over: make(chan struct{})}
 	id := m.options.NewID()
@@ -61,7 +61,7 @@ func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.St
 	}
 	r, last, over := e.result()
 	if !over {
-		return run{failed: &messages.Error{Code: messages.Internal, Message: "its end was not told"}}
+		return run{failed: &messages.Error{Code: messages.Internal, Message: "the engine did not report its end"}}
 	}
 	if r.failed == nil {
 		r.output = read(proc, streams, most)
@@ -70,7 +70,7 @@ func (m *Maker) run(argv, env []string, limit time.Duration, streams messages.St
 	return r
 }
 
-// read is the beginning of what a job wrote.
+// read returns the beginning of a job's output.
 func read(proc backends.Process, streams messages.StreamMode, most int64) []byte {
 	stream := messages.Merged
 	if streams == messages.SeparateStreams {
@@ -78,7 +78,7 @@ func read(proc backends.Process, streams messages.StreamMode, most int64) []byte
 	}
 	log, err := proc.Output(stream)
 	if err != nil {
-		return nil // it wrote nothing, or what it wrote is lost: then it has not told
+		return nil // no output, or it is lost; the dump is incomplete then
 	}
 	defer log.Close()
 	output := make([]byte, min(log.State().Size, most))
@@ -86,9 +86,9 @@ func read(proc backends.Process, streams messages.StreamMode, most int64) []byte
 	return output[:n]
 }
 
-// jobEnd hears the facts of one job.
+// jobEnd collects the facts of one job.
 type jobEnd struct {
-	over chan struct{} // closed when nothing of the job is left
+	over chan struct{} // closed when the job is over
 
 	mu     sync.Mutex
 	job    run
@@ -99,7 +99,7 @@ type jobEnd struct {
 func (e *jobEnd) receive(fact messages.ProcessFact) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch f := fact.(type) { // a job that failed or is lost never ran, or nobody knows how it ended
+	switch f := fact.(type) { // a failed or lost job has no result
 	case messages.ProcessFailed:
 		e.job.failed = &f.Err
 	case messages.ProcessLost:
@@ -113,7 +113,7 @@ func (e *jobEnd) receive(fact messages.ProcessFact) {
 	}
 }
 
-// heard is the job, once nothing of it is left.
+// result returns the job's result, valid once over is true.
 func (e *jobEnd) result() (r run, last uint64, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

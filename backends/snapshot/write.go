@@ -11,14 +11,13 @@ import (
 	"troupe/internal/shelltext"
 )
 
-// folder is the directory of snapshots in that of the node.
+// folder is the name of the directory of snapshots in the node's directory.
 const folder = "snapshots"
 
-// filePrefix begins the names of their files.
+// filePrefix begins the names of snapshot files.
 const filePrefix = "snapshot-"
 
-// write puts a snapshot into a file that only this user can read, in a directory that
-// only they can enter.
+// write stores a snapshot in a file and directory that only this user can read.
 func (m *Maker) write(of subject, text string) (file string, err error) {
 	dir, err := m.options.Dir()
 	if err != nil {
@@ -37,7 +36,7 @@ func (m *Maker) write(of subject, text string) (file string, err error) {
 		return "", err
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 {
-		return "", fmt.Errorf("%s is no directory of mode 0700", filepath.Join(dir, folder))
+		return "", fmt.Errorf("%s is not a directory of mode 0700", filepath.Join(dir, folder))
 	}
 	m.mu.Lock()
 	m.dir = filepath.Join(dir, folder)
@@ -55,20 +54,20 @@ func (m *Maker) write(of subject, text string) (file string, err error) {
 	return filepath.Join(dir, name), nil
 }
 
-// maxSaid bounds what is read of a check, and what of it stands in an error.
+// maxSaid bounds the bytes read from a check, maxShown those shown in an error.
 const (
 	maxSaid  = 4096
 	maxShown = 200
 )
 
-// said is the first line of an output, as it can stand in an error.
+// said returns the first line of an output for an error.
 func said(output []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	if line == "" {
-		return "it says nothing"
+		return "no output"
 	}
 	if len(line) > maxShown {
 		line = line[:maxShown] + "…"
 	}
-	return fmt.Sprintf("it says %q", line)
+	return fmt.Sprintf("output %q", line)
 }

@@ -1,0 +1,8 @@
+// Package ports finds out when a job listens on a TCP port. The kernel sends no event for it, so
+// the package probes: every 10 ms at first, in the end four times a second.
+//
+// Files:
+//
+//	listens.go   whether a process of a job listens on a port
+//	prober.go    Prober, which waits for ports
+package ports
