@@ -176,7 +176,7 @@ func (o Options) build() (components, error) {
 		ScriptDir: p.store.Dir, Workers: p.workers,
 		Claim: func() { _, _ = p.store.Dir() }, // without a directory the jobs run all the same
 		Fault: func(job messages.UID, fault error) {
-			o.Log.Error().Str("job", string(job)).Err(fault).Msg("the engine recovered from a panic")
+			o.Log.Error().Str("job", string(job)).Err(fault).Msg("fault of the engine; its jobs run on")
 		},
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func TestLiveShellsKnowTheirUser(t *testing.T) {
 	require.Equal(t, "here", out)
 	require.True(t, job.HasFlag(messages.FlagNoSnapshot))
 	require.Equal(t, messages.SnapshotFailed, info("fails").Snapshot)
-	require.Contains(t, info("fails").SnapshotError, ".bashrc ended the shell")
+	require.Contains(t, info("fails").SnapshotError, ".bashrc ended or replaced the shell")
 	_, job = say("fails", ends, "exit 4")
 	require.False(t, job.HasFlag(messages.FlagNoSnapshot))
 	_, job = say("fails", ends, "true") // its next shell begins without for the same reason
