@@ -15,7 +15,7 @@ import (
 
 // Every code has its status: one that is added to messages must be given one.
 func TestStatusOfEveryCode(t *testing.T) {
-	f, err := parser.ParseFile(token.NewFileSet(), "../../messages/errors.go", nil, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "../../../messages/errors.go", nil, 0)
 	require.NoError(t, err)
 	codes := 0
 	ast.Inspect(f, func(n ast.Node) bool {
