@@ -234,12 +234,12 @@ const (
 // after 30 s without a reply. request makes the request for each try. After too many tries
 // AskAgain returns the last refusal.
 func (n *Node) AskAgain(ctx context.Context, request func() messages.Refusable) (any, error) {
-	return insist(ctx, n.Ask, askTimeout, request)
+	return askRepeatedly(ctx, n.Ask, askTimeout, request)
 }
 
-// insist implements AskAgain. lost is the time after which a request without a reply counts
+// askRepeatedly implements AskAgain. lost is the time after which a request without a reply counts
 // as lost; 0: never.
-func insist(ctx context.Context, ask func(context.Context, messages.Refusable) (any, error), lost time.Duration, request func() messages.Refusable) (any, error) {
+func askRepeatedly(ctx context.Context, ask func(context.Context, messages.Refusable) (any, error), lost time.Duration, request func() messages.Refusable) (any, error) {
 	for again := 0; ; {
 		once, cancel := ctx, func() {}
 		if lost > 0 {

@@ -59,7 +59,7 @@ func TestAQuestionIsAskedAgain(t *testing.T) {
 		} {
 			node, begun := &rebuilt{next: c.next}, time.Now()
 			from = 0
-			got, err := insist(t.Context(), node.ask, c.lost, request)
+			got, err := askRepeatedly(t.Context(), node.ask, c.lost, request)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 			require.Len(t, node.asked, c.asks)
@@ -76,12 +76,12 @@ func TestAQuestionIsGivenUp(t *testing.T) {
 		request := func() messages.Refusable { return messages.FollowOutput{} }
 		for _, next := range [][]any{{nil}, {anew, nil}, {anew}} {
 			ctx, cancel := context.WithTimeout(t.Context(), askAgain/2)
-			_, err := insist(ctx, (&rebuilt{next: next}).ask, time.Hour, request)
+			_, err := askRepeatedly(ctx, (&rebuilt{next: next}).ask, time.Hour, request)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			cancel()
 		}
 		closed := func(context.Context, messages.Refusable) (any, error) { return nil, ErrClosed }
-		_, err := insist(t.Context(), closed, time.Hour, request)
+		_, err := askRepeatedly(t.Context(), closed, time.Hour, request)
 		require.ErrorIs(t, err, ErrClosed)
 	})
 }

@@ -151,7 +151,7 @@ func (o Options) build() (components, error) {
 			}
 		}
 		p.snapshots = o.snapshots(p)
-		o.standOn(p)
+		o.addBackends(p)
 	}
 	if _, own := p.backends[actors.DefaultBackend]; own {
 		return p, nil
@@ -187,12 +187,12 @@ func (o Options) build() (components, error) {
 	}
 	p.engine = local
 	p.snapshots = o.snapshots(p)
-	o.standOn(p)
+	o.addBackends(p)
 	return p, nil
 }
 
-// standOn makes the standard kinds of sessions that p lacks, on the engine.
-func (o Options) standOn(p components) {
+// addBackends adds the standard kinds of sessions that p lacks, on the engine.
+func (o Options) addBackends(p components) {
 	of, ofShells := pipe.Options{Shells: o.Shells, Prefix: o.Prefix, Parallel: o.Parallel}, live.Options{Prefix: o.Prefix}
 	if p.snapshots != nil {
 		ofShells.Snapshots = p.snapshots

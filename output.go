@@ -184,7 +184,7 @@ func (f *Follower) wait() error {
 // Read returns one view of what a job has written. Like a Follower it tries again while an
 // actor restarts. Errors are *messages.Error.
 func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.OutputPage, error) {
-	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return r })
+	reply, err := askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return r })
 	if err != nil {
 		return messages.OutputPage{}, err
 	}
@@ -197,7 +197,7 @@ func (n *Node) Read(ctx context.Context, r messages.ReadOutput) (messages.Output
 // Screen returns what the terminal of a job shows. A job without one is refused with the
 // code unsupported and the reason terminal.
 func (n *Node) Screen(ctx context.Context, id messages.JobID) (messages.ScreenText, error) {
-	reply, err := insist(ctx, n.Ask, 0, func() messages.Refusable { return messages.ReadScreen{Job: id} })
+	reply, err := askRepeatedly(ctx, n.Ask, 0, func() messages.Refusable { return messages.ReadScreen{Job: id} })
 	if err != nil {
 		return messages.ScreenText{}, err
 	}

@@ -40,9 +40,9 @@ func (n *Node) OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, e
 	}
 }
 
-// Since returns the byte of a stream from which on all was written at or after moment. Some
-// bytes after it may be up to a second older, as may the start of its first line. If the
-// time of the output is unknown, the error has the code output_unavailable.
+// Since returns the offset of a stream's first byte written at or after moment, moved back to
+// the beginning of its line. Output after the offset may be up to a second older than moment.
+// If the times of the output are unknown, the error has the code output_unavailable.
 func (n *Node) Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error) {
 	job, err := n.Job(ctx, id)
 	if err != nil {

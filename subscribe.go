@@ -171,13 +171,13 @@ func (s *Subscription) giveUp() {
 	s.mu.Unlock()
 	select {
 	case m := <-s.received:
-		s.turnAway(m)
+		s.closeUnwanted(m)
 	default:
 	}
 }
 
-// turnAway ends a channel that no caller waits for.
-func (s *Subscription) turnAway(m any) {
+// closeUnwanted ends a channel for which no caller waits.
+func (s *Subscription) closeUnwanted(m any) {
 	s.forget()
 	if open, ok := m.(messages.Subscribed); ok {
 		s.node.tell(messages.Unsubscribe{Channel: open.Channel})
@@ -193,7 +193,7 @@ type inbox Subscription
 func (s *inbox) SendUserMessage(_ *actor.PID, message any) {
 	m := unwrapReply(message)
 	if !s.take(m) {
-		(*Subscription)(s).turnAway(m)
+		(*Subscription)(s).closeUnwanted(m)
 	}
 	runtime.Gosched() // run the receiver first, then the tree
 }

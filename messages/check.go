@@ -10,7 +10,7 @@ import (
 // Check returns what is wrong with a request, or nil. A refused request leaves no
 // record. The executor checks the directory and the shell later.
 func (r RunCommand) Check() *Error {
-	for _, check := range []func() *Error{r.checkCommand, r.checkPlace, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices, r.checkOpen} {
+	for _, check := range []func() *Error{r.checkCommand, r.checkNames, r.checkEnv, r.checkTimes, r.checkModes, r.checkDetach, r.checkNotices, r.checkOpen} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (r RunCommand) checkCommand() *Error {
 	return nil
 }
 
-func (r RunCommand) checkPlace() *Error {
+func (r RunCommand) checkNames() *Error {
 	if r.Scope != "" {
 		if err := r.Scope.Check(); err != nil {
 			return err

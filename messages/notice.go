@@ -130,7 +130,7 @@ func checkNotice(to string) *Error {
 	switch {
 	case strings.Trim(host, ":@") == "" || host[0] == ':' || strings.ContainsFunc(to, odd):
 		return Invalid("on_finish", "invalid URL in on_finish: give one like https://host/path")
-	case !strings.Contains(host, "@") && !hasPlace(host):
+	case !strings.Contains(host, "@") && !validHost(host):
 		return Invalid("on_finish", "invalid host or port of a URL in on_finish: give one like https://host:8080/path")
 	case strings.Contains(host, "@"):
 		return Invalid("on_finish", "a URL in on_finish must not contain a password, because the record shows it; check the signature of the notice instead")
@@ -138,9 +138,9 @@ func checkNotice(to string) *Error {
 	return nil
 }
 
-// hasPlace reports whether host is valid, perhaps with a port: a literal IPv6 address
+// validHost reports whether host is valid, perhaps with a port: a literal IPv6 address
 // stands in brackets, a port is a number.
-func hasPlace(host string) bool {
+func validHost(host string) bool {
 	rest := host
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		address, after, closed := strings.Cut(inner, "]")

@@ -45,7 +45,7 @@ func (p SessionPlan) check(session SessionID) *Error {
 	as := RunCommand{
 		Text: ":", Dir: p.Dir, Shell: p.Shell, EnvPolicy: p.EnvPolicy, BaseEnv: p.BaseEnv, Env: p.Env, Umask: p.Umask, Terminal: p.Terminal,
 	}
-	for _, check := range []func() *Error{as.checkPlace, as.checkEnv, as.checkModes} {
+	for _, check := range []func() *Error{as.checkNames, as.checkEnv, as.checkModes} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (p SessionPlan) check(session SessionID) *Error {
 			Code: InvalidParams, Reason: "session", Message: "the session default runs its commands in parallel, which a live shell cannot",
 			Hint: "give the session another name",
 		}
-	case p.Backend != "" && !live && p.environs():
+	case p.Backend != "" && !live && p.setsEnv():
 		return &Error{
 			Code: Unsupported, Reason: "env", Message: fmt.Sprintf("a %s session gives its commands no environment and no umask of its own", p.Backend),
 			Hint: "name them in each run",
@@ -70,8 +70,8 @@ func (p SessionPlan) check(session SessionID) *Error {
 	return nil
 }
 
-// environs reports whether the plan sets a live shell's environment or umask.
-func (p SessionPlan) environs() bool {
+// setsEnv reports whether the plan sets a live shell's environment or umask.
+func (p SessionPlan) setsEnv() bool {
 	return len(p.Env)+len(p.BaseEnv) > 0 || p.EnvPolicy != "" || p.Umask != ""
 }
 

@@ -48,17 +48,17 @@ func (p *executor) Start(c backends.Command, facts backends.FactHandler) backend
 	b.mu.Unlock()
 
 	if known { // join it
-		if proc, err := b.engine.Adopt(c.ID, h.tell); err == nil {
-			h.is(proc)
+		if proc, err := b.engine.Adopt(c.ID, h.deliver); err == nil {
+			h.setProcess(proc)
 			return h
 		}
 	}
 	spec, err := p.spec(c)
 	if err != nil {
-		j.lost()
+		j.forget()
 		return failedStart(facts, *err)
 	}
-	h.is(b.engine.Start(spec, h.tell))
+	h.setProcess(b.engine.Start(spec, h.deliver))
 	return h
 }
 
@@ -95,12 +95,12 @@ func (p *executor) Adopt(id messages.UID, facts backends.FactHandler) (backends.
 	j := p.take(id)
 	h := j.bind(facts)
 	b.mu.Unlock()
-	proc, err := b.engine.Adopt(id, h.tell)
+	proc, err := b.engine.Adopt(id, h.deliver)
 	if err != nil {
-		j.lost()
+		j.forget()
 		return nil, err
 	}
-	h.is(proc)
+	h.setProcess(proc)
 	return h, nil
 }
 
@@ -111,12 +111,12 @@ func (p *executor) take(id messages.UID) *job {
 		j = &job{id: id, backend: p.backend}
 		p.backend.jobs[id] = j
 	}
-	if j.place != nil {
-		delete(j.place.jobs, id)
-		j.place = nil
+	if j.executor != nil {
+		delete(j.executor.jobs, id)
+		j.executor = nil
 	}
 	if !j.ended {
-		j.place = p
+		j.executor = p
 		p.jobs[id] = j
 	}
 	return j
@@ -128,7 +128,7 @@ func (p *executor) Yield(id messages.UID) {
 	defer p.backend.mu.Unlock()
 	if j := p.jobs[id]; j != nil {
 		delete(p.jobs, id)
-		j.place = nil
+		j.executor = nil
 	}
 	p.finish()
 }
@@ -153,7 +153,7 @@ func (p *executor) Close(grace time.Duration) {
 	for id, j := range p.jobs {
 		if j.keep && j.exited {
 			delete(p.jobs, id)
-			j.place = nil
+			j.executor = nil
 		}
 	}
 	end := slices.Collect(maps.Values(p.jobs))

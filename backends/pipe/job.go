@@ -11,15 +11,15 @@ import (
 // job is the backend's state of a job, until the engine forgets it. The backend's lock guards
 // it.
 type job struct {
-	id      messages.UID
-	backend *Backend
-	place   *executor       // nil: no executor stops it
-	owner   *trackedProcess // nil: no owner receives its facts
-	keep    bool            // its children outlive the executor
-	exited  bool
-	closed  bool   // its output is closed
-	ended   bool   // its tree has ended
-	last    uint64 // number of its newest fact
+	id       messages.UID
+	backend  *Backend
+	executor *executor       // nil: no executor stops it
+	owner    *trackedProcess // nil: no owner receives its facts
+	keep     bool            // its children outlive the executor
+	exited   bool
+	closed   bool   // its output is closed
+	ended    bool   // its tree has ended
+	last     uint64 // number of its newest fact
 }
 
 // trackedProcess is the engine's process for one owner; the backend sees its facts first.
@@ -36,37 +36,37 @@ func (j *job) bind(facts backends.FactHandler) *trackedProcess {
 	return h
 }
 
-// is sets the engine's process. If the executor was closed meanwhile, it stops the job.
-func (h *trackedProcess) is(proc backends.Process) {
+// setProcess sets the engine's process. If the executor was closed meanwhile, it stops the job.
+func (h *trackedProcess) setProcess(proc backends.Process) {
 	j := h.job
 	j.backend.mu.Lock()
 	h.Process = proc
-	late := j.place != nil && j.place.closing
+	late := j.executor != nil && j.executor.closing
 	j.backend.mu.Unlock()
 	if late {
 		j.end()
 	}
 }
 
-// tell passes a fact to the owner. The backend notes it before, because the owner may call
+// deliver passes a fact to the owner. The backend notes it before, because the owner may call
 // Settle at once. The executor learns of the end afterwards. The owner may release the job after
 // a result that says that nothing of it is left: no fact follows then.
-func (h *trackedProcess) tell(fact messages.ProcessFact) {
+func (h *trackedProcess) deliver(fact messages.ProcessFact) {
 	h.job.note(fact)
 	if h.facts != nil {
 		h.facts(fact)
 	}
 	switch f := fact.(type) {
 	case messages.ProcessFailed:
-		h.job.leave(nil)
+		h.job.leaveExecutor(nil)
 	case messages.ProcessLost:
-		h.job.leave(f.Survivors)
+		h.job.leaveExecutor(f.Survivors)
 	case messages.ProcessExited:
 		if f.Last > 0 {
-			h.job.leave(f.Survivors)
+			h.job.leaveExecutor(f.Survivors)
 		}
 	case messages.TreeEnded:
-		h.job.leave(f.Survivors)
+		h.job.leaveExecutor(f.Survivors)
 	}
 }
 
@@ -108,7 +108,7 @@ func (h *trackedProcess) Release() {
 	if j.owner == h {
 		j.owner = nil
 	}
-	orphan := j.owner == nil && j.place != nil && j.place.closing
+	orphan := j.owner == nil && j.executor != nil && j.executor.closing
 	j.backend.mu.Unlock()
 	if orphan {
 		j.end()
@@ -119,20 +119,20 @@ func (h *trackedProcess) Release() {
 func (j *job) end() {
 	b := j.backend
 	b.mu.Lock()
-	h, p := j.owner, j.place
+	h, p := j.owner, j.executor
 	switch {
 	case p == nil: // it has ended, or belongs to another executor
 		b.mu.Unlock()
 	case h == nil:
 		h = j.bind(nil)
 		b.mu.Unlock()
-		proc, err := b.engine.Adopt(j.id, h.tell)
+		proc, err := b.engine.Adopt(j.id, h.deliver)
 		if err != nil {
-			j.lost() // nothing of it is left
+			j.forget() // nothing of it is left
 			return
 		}
-		h.is(proc)
-	case h.Process == nil: // is stops the job
+		h.setProcess(proc)
+	case h.Process == nil: // setProcess stops the job
 		b.mu.Unlock()
 	default:
 		proc, grace := h.Process, p.grace
@@ -141,15 +141,15 @@ func (j *job) end() {
 	}
 }
 
-// leave removes a job from its executor: only survivors are left of it.
-func (j *job) leave(left []messages.Survivor) {
+// leaveExecutor removes a job from its executor: only survivors are left of it.
+func (j *job) leaveExecutor(left []messages.Survivor) {
 	j.backend.mu.Lock()
 	defer j.backend.mu.Unlock()
-	p := j.place
+	p := j.executor
 	if p == nil {
 		return
 	}
-	j.place = nil
+	j.executor = nil
 	delete(p.jobs, j.id)
 	if p.closing {
 		p.survivors = append(p.survivors, left...)
@@ -157,12 +157,12 @@ func (j *job) leave(left []messages.Survivor) {
 	p.finish()
 }
 
-// lost forgets a job that the engine does not know.
-func (j *job) lost() {
+// forget removes a job that the engine does not know.
+func (j *job) forget() {
 	j.backend.mu.Lock()
 	delete(j.backend.jobs, j.id)
 	j.backend.mu.Unlock()
-	j.leave(nil)
+	j.leaveExecutor(nil)
 }
 
 // failedStart returns a process that could not be tried.
