@@ -23,14 +23,14 @@ func TestExploreBites(t *testing.T) {
 		{"a request is dropped", drops("command", "messages.PromoteCommand")},
 		{"a request is answered twice", doubles("supervisor", "messages.ListJobs")},
 		{"timers are left behind", drops("command", "*actor.Stopping")},
-		{"a dead actor is not replaced", drops("session", "actors.gone")},
-		{"a dead session is not replaced", drops("scope", "actors.gone")},
+		{"a dead actor is not replaced", drops("session", "actors.childStopped")},
+		{"a dead session is not replaced", drops("scope", "actors.childStopped")},
 		{"an end is not settled with the engine", drops("command", "actors.recorded")},
 		{"the journal misses a fact", drops("recorder", "actors.record")},
 		{"a stop is forgotten", drops("command", "messages.StopCommand")},
 		{"a session is not closed", drops("session", "routed:messages.CloseSession")},
-		{"a turn is lost", drops("session", "routed:actors.turnGiven")},
-		{"a hand-over is forgotten", drops("supervisor", "actors.letGone")},
+		{"a turn is lost", drops("session", "routed:actors.slotGranted")},
+		{"a hand-over is forgotten", drops("supervisor", "actors.jobReleased")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(most) {

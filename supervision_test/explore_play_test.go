@@ -103,7 +103,7 @@ func looksTwice(backends.Command) *messages.Error { return nil }
 // order, what its parts told one another.
 func (x *explorer) pardon(dead *actor.DeadLetterEvent) bool {
 	switch fmt.Sprintf("%T", dead.Message) {
-	case "supervision_test.boom", "actors.looked", "actors.answerRested":
+	case "supervision_test.boom", "actors.checkResult", "actors.scanTick":
 		return true
 	}
 	x.mu.Lock()

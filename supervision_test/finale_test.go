@@ -45,7 +45,7 @@ func TestFaultLastWordsOfAJobThatIsPlacedAnew(t *testing.T) {
 			return release
 		},
 		"it is handed over": func(h *house, end func()) func() {
-			letGo := h.hold("session", "routed:actors.letGo")
+			letGo := h.hold("session", "routed:actors.releaseJob")
 			h.send(messages.HandOver{Job: "j1", To: "b"})
 			end()
 			release := h.holdTop()

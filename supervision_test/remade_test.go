@@ -83,7 +83,7 @@ func TestFaultSessionKeepsItsShell(t *testing.T) {
 func TestRestartBehindAnOrderedEndThatCrossesAFact(t *testing.T) {
 	journals(t, func(h *house) {
 		_, p := h.start(messages.RunCommand{Text: "foreground"})
-		release := h.hold("supervisor", "messages.ShutDown")
+		release := h.hold("supervisor", "messages.ShutdownNode")
 		ended := make(chan error)
 		h.over, h.left = true, true
 		go func() { ended <- h.node.Shutdown(h.Context(), messages.ShutdownNode{KeepJobs: true}) }()

@@ -94,9 +94,9 @@ func (s *stage) times(who *actor.PID, message any) int {
 // timers are what actors send themselves later. The library cannot take a
 // timer back that has run out.
 var timers = []string{
-	"lifecycle.Expired", "actors.watchLate", "actors.gatherAgain", "actors.silent", "actors.tailCheck", "actors.readLate",
-	"actors.commit", "actors.shutdownLate", "actors.archiveLook", "actors.closeLook", "actors.confirmEnds", "actors.removeLate", "actors.trimLate", "actors.acksLate",
-	"actors.tryAgain", "actors.recordAgain", "actors.eyeCheck", "actors.idleLate",
+	"lifecycle.Expired", "actors.waitTimeout", "actors.groupStopRetry", "actors.quietTick", "actors.outputProbeTick", "actors.readTimeout",
+	"actors.commit", "actors.shutdownTimeout", "actors.archiveTick", "actors.closeTick", "actors.confirmEnds", "actors.removeTick", "actors.trimTick", "actors.acksTick",
+	"actors.tryAgain", "actors.recordAgain", "actors.inputProbeTick", "actors.idleTick",
 }
 
 // listen hears of dead letters: each is a message that was lost.
@@ -252,7 +252,7 @@ func nameOf(message any) string {
 	switch name {
 	case "actors.routed":
 		return "routed:" + reflect.ValueOf(message).FieldByName("request").Elem().Type().String()
-	case "actors.news":
+	case "actors.jobUpdate":
 		return reflect.ValueOf(message).FieldByName("fact").Elem().Type().String()
 	}
 	return name

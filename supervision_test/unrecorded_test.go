@@ -233,7 +233,7 @@ func TestFaultShutdownWithoutAJournal(t *testing.T) {
 func TestFaultATurnComesBackWithoutARecorder(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first, p := h.start(messages.RunCommand{Text: "first"})
-		release := h.hold("session", "actors.place")
+		release := h.hold("session", "actors.placement")
 		second := h.run(messages.RunCommand{Text: "second"})
 		h.loseRecorder()
 		silent(second)
