@@ -4,163 +4,106 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/go-faster/jx"
+	"troupe/messages"
 )
 
-// Each command that a daemon runs waits until its request and the object of its job
-// are read, for which reflection takes 15 and 30 µs. So they are read field by field,
-// and whatever in them is not as our own client and server write it (a key that is
-// there twice or in capitals, half a character, what is no JSON) is a surprise: then
-// all of it is read from the start as any other object is, by encoding/json, whose
-// word is the one that counts.
+// MaxDepth bounds how deep a request may be nested, and so the stack of its decoder.
+const MaxDepth = 64
 
-var errSurprise = errors.New("not as we write it")
-
-// field is one that an object of the kind T has, and how its value is read.
-type field[T any] struct {
-	name string
-	read func(*jx.Decoder, *T) error
-}
-
-// read reads one object of a reply; a newer server may say more.
-func read[T any](d *jx.Decoder, fields []field[T], into *T) error {
-	return readObject(d, fields, into, func(key []byte) error {
-		if !lower(key) {
-			return errSurprise // encoding/json takes another case for the same
-		}
-		return d.Skip()
-	})
-}
-
-// readStrictly reads one object of a request, which may have these fields only.
-func readStrictly[T any](d *jx.Decoder, fields []field[T], into *T) error {
-	return readObject(d, fields, into, func([]byte) error { return errSurprise })
-}
-
-// readObject reads an object, whose fields are in their order, as a rule.
-func readObject[T any](d *jx.Decoder, fields []field[T], into *T, unknown func(key []byte) error) error {
-	var seen uint64
-	next := 0
-	return d.ObjBytes(func(d *jx.Decoder, key []byte) error {
-		i, known := find(fields, next, key)
-		switch {
-		case !known:
-			return unknown(key)
-		case seen&(1<<i) != 0:
-			return errSurprise
-		}
-		seen |= 1 << i
-		next = i + 1
-		return fields[i].read(d, into)
-	})
-}
-
-// find finds a field by its name, beginning with the one that comes next.
-func find[T any](fields []field[T], next int, key []byte) (int, bool) {
-	for k := range fields {
-		i := next + k
-		if i >= len(fields) {
-			i -= len(fields)
-		}
-		if fields[i].name == string(key) {
-			return i, true
+// Decode reads one JSON object into a request, and refuses what it does not
+// know: an unknown field, a field that is there twice or spelled in other cases,
+// text that is no UTF-8, anything behind the object. The error is invalid_params,
+// its reason the name of the field where there is one. into may be partly filled
+// then.
+func Decode(body []byte, into any) *messages.Error {
+	if w, ok := into.(*Run); ok {
+		var quick Run
+		if readAll(body, &quick, run) {
+			*w = quick
+			return nil
 		}
 	}
-	return 0, false
+	return decode(body, into)
 }
 
-// lower reports whether a key is in lower case, so that it is no field but the one
-// of its own name.
-func lower(key []byte) bool {
-	for _, c := range key {
-		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return false
-		}
+// decode is Decode by encoding/json.
+func decode(body []byte, into any) *messages.Error {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return messages.Invalid("body", "the request has no body; send a JSON object, {} if there is nothing to say")
+	case !utf8.Valid(body):
+		return messages.Invalid("utf8", "the body is no UTF-8 text; send bytes in base64")
 	}
-	return true
-}
-
-// readAll reads a text that is one object and nothing else. It reports false for a
-// surprise; into may be partly filled then.
-func readAll[T any](b []byte, into *T, object func(*jx.Decoder, *T) error) bool {
-	if !utf8.Valid(b) || bytes.Contains(b, []byte(`\ud`)) || bytes.Contains(b, []byte(`\uD`)) {
-		return false
-	}
-	d := jx.GetDecoder()
-	defer jx.PutDecoder(d)
-	d.ResetBytes(b)
-	return object(d, into) == nil && d.Skip() == io.EOF //nolint:errorlint // it is that and nothing else at the end
-}
-
-// The readers of values. A null leaves them as they are.
-
-func null(d *jx.Decoder) bool { return d.Next() == jx.Null }
-
-func text[S ~string](d *jx.Decoder, into *S) error {
-	if null(d) {
-		return d.Null()
-	}
-	b, err := d.StrBytes()
-	*into = S(b)
-	return err
-}
-
-func whole[I ~int | ~int64](d *jx.Decoder, into *I) error {
-	if null(d) {
-		return d.Null()
-	}
-	n, err := d.Int64()
-	if *into = I(n); int64(*into) != n {
-		return errSurprise
-	}
-	return err
-}
-
-func optionalBool(d *jx.Decoder, into *bool) (err error) {
-	if null(d) {
-		return d.Null()
-	}
-	*into, err = d.Bool()
-	return err
-}
-
-// fieldSet reads a value that may not be there.
-func fieldSet[T any](d *jx.Decoder, into **T, value func(*jx.Decoder, *T) error) error {
-	if null(d) {
-		return d.Null()
-	}
-	*into = new(T)
-	return value(d, *into)
-}
-
-func list[T any](d *jx.Decoder, into *[]T, element func(*jx.Decoder, *T) error) error {
-	if null(d) {
-		return d.Null()
-	}
-	*into = []T{}
-	return d.Arr(func(d *jx.Decoder) error {
-		var one T
-		if err := element(d, &one); err != nil {
-			return err
-		}
-		*into = append(*into, one)
-		return nil
-	})
-}
-
-func texts[S ~string](d *jx.Decoder, into *[]S) error { return list(d, into, text[S]) }
-
-// rest leaves what is rare, or reads itself, to encoding/json.
-func rest[T any](d *jx.Decoder, into *T) error {
-	if null(d) {
-		return d.Null()
-	}
-	b, err := d.Raw()
-	if err != nil {
+	if err := (&scanner{in: body}).scan(); err != nil {
 		return err
 	}
-	return json.Unmarshal(b, into)
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return decodeError(err)
+	}
+	if body[0] != '{' {
+		return messages.Invalid("body", "the body is no JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return messages.Invalid("parse_error", "something follows the JSON object; send one")
+	}
+	return nil
+}
+
+// decodeError says what is wrong in a sentence for whoever wrote the request.
+func decodeError(err error) *messages.Error {
+	var typ *json.UnmarshalTypeError
+	if errors.As(err, &typ) {
+		field := typ.Field
+		if field == "" {
+			field = "body"
+		}
+		value := "a " + typ.Value
+		if typ.Value == "array" || typ.Value == "object" {
+			value = "an " + typ.Value
+		}
+		return messages.Invalid(field, fmt.Sprintf("%s cannot be %s; it must be %s", field, value, kind(typ.Type.String())))
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return unknown(strings.Trim(name, `"`))
+	}
+	return messages.Invalid("parse_error", "the body is not JSON: "+err.Error())
+}
+
+// kind is a Go type in words of JSON.
+func kind(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasPrefix(goType, "int"), strings.HasPrefix(goType, "uint"), goType == "messages.Seq":
+		return "a whole number"
+	case goType == "bool":
+		return "true or false"
+	case strings.HasPrefix(goType, "map"), strings.HasPrefix(goType, "wire."):
+		return "an object"
+	}
+	return "a string"
+}
+
+func unknown(field string) *messages.Error {
+	return named(field, fmt.Sprintf("%.64q is no field of this request", field))
+}
+
+// named is an error of a field, whose name is the caller's and may be anything.
+func named(field, message string) *messages.Error {
+	const most = 64
+	switch {
+	case field == "":
+		field = "field"
+	case len(field) > most:
+		field = strings.ToValidUTF8(field[:most], "") + "…"
+	}
+	return messages.Invalid(field, message)
 }
