@@ -144,7 +144,7 @@ func TestSecurityTheStateDirectory(t *testing.T) {
 		says string
 		root bool
 	}{
-		"a link":           {func(_ *testing.T, at, other string) error { return os.Symlink(other, at) }, "is a symbolic link or no directory (make it", false},
+		"a link":           {func(_ *testing.T, at, other string) error { return os.Symlink(other, at) }, "is a symbolic link or not a directory (make it", false},
 		"others may enter": {func(_ *testing.T, at, _ string) error { return os.Mkdir(at, 0o755) }, "has the mode 0755: others may enter it (make it", false},
 		"another's": {func(_ *testing.T, at, _ string) error {
 			if err := os.Mkdir(at, 0o700); err != nil {

@@ -1,6 +1,3 @@
-// Package peer tells whose things are: the process at the other end of a unix
-// socket, for the server lets in its own user only, and the client trusts no socket
-// that somebody else has planted; and the directories that both trust.
 package peer
 
 import (
@@ -13,11 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// MaxPath is the longest path that a unix socket can have, in bytes.
+// MaxPath bounds the path of a unix socket, in bytes.
 const MaxPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
-// CheckPath says what is wrong with the path of a socket before it is used: the
-// kernel would only say "invalid argument".
+// CheckPath returns why a socket path is invalid; the kernel would only say "invalid
+// argument".
 func CheckPath(path string) error {
 	if len(path) > MaxPath {
 		return messages.Invalid("socket", fmt.Sprintf("the socket path has %d bytes, and a unix socket's has at most %d; choose a shorter one: %s", len(path), MaxPath, path))
@@ -28,8 +25,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// Check refuses a connection unless its other end is a process of our own user,
-// and tells which (0: one that cannot be seen from here).
+// Check refuses a connection unless its other end is a process of our own user. It
+// returns that process; 0 means one in another pid namespace.
 func Check(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -41,7 +38,7 @@ func Check(conn *net.UnixConn) (pid int, err error) {
 		return 0, err
 	}
 	if asked != nil {
-		return 0, fmt.Errorf("whose process is at the other end of the socket cannot be found out: %w", asked)
+		return 0, fmt.Errorf("cannot determine the peer process of the socket: %w", asked)
 	}
 	if own := os.Geteuid(); uid != own {
 		return 0, &messages.Error{

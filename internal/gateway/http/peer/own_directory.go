@@ -13,9 +13,9 @@ import (
 	"troupe/messages"
 )
 
-// OwnDirectory makes a directory of ours alone (0700) if it is not there, and opens
-// it. One that is a symbolic link, another user's, or open to others is refused;
-// use says what it is for, as the reason of that error.
+// OwnDirectory opens a directory of our user alone and makes it (0700) if it does not
+// exist. It refuses a symbolic link, a directory of another user, and one that others
+// may enter. use is the purpose of the directory and the reason in that error.
 func OwnDirectory(path, use string) (*os.File, error) {
 	foreign := func(why string) error {
 		return &messages.Error{
@@ -28,7 +28,7 @@ func OwnDirectory(path, use string) (*os.File, error) {
 	dir, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR):
-		return nil, foreign("is a symbolic link or no directory")
+		return nil, foreign("is a symbolic link or not a directory")
 	case err != nil:
 		return nil, foreign("cannot be entered: " + err.Error())
 	}
@@ -46,14 +46,14 @@ func OwnDirectory(path, use string) (*os.File, error) {
 	return dir, nil
 }
 
-// MakeFile makes a file of ours alone (0600) with a text. It is fs.ErrExist if there is
-// one. It is made beside its place and linked there when it is whole, so that no instant
-// leaves half a file.
+// MakeFile makes a file (0600) with a text. It returns fs.ErrExist if the file exists.
+// The file is written elsewhere and then linked, so that a crash leaves no partial
+// file.
 func MakeFile(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // 0600, and of nobody else who makes it now
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600, in a file of our own
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func MakeFile(path, text string) error {
 	return errors.Join(err, os.Remove(file.Name()))
 }
 
-// OwnerOf is the user to whom a file belongs; -1: that is not known.
+// OwnerOf returns the user that owns a file, -1 if unknown.
 func OwnerOf(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)

@@ -2,8 +2,8 @@ package peer
 
 import "golang.org/x/sys/unix"
 
-// owner is the user who connected, or who listens, and the process; 0 is one that
-// cannot be found out.
+// owner returns the user and the process at the other end of a socket; pid 0 means
+// unknown.
 func owner(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -2,8 +2,8 @@ package peer
 
 import "golang.org/x/sys/unix"
 
-// owner is the user who connected, or who listens, and the process; 0 is one that
-// cannot be seen from here.
+// owner returns the user and the process at the other end of a socket; pid 0 means a
+// process in another pid namespace.
 func owner(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

@@ -2,36 +2,36 @@ package wire
 
 import "troupe/messages"
 
-// An attachment is a WebSocket. Its binary messages are bytes: of the output from
-// the server, from the offset of its first message on, and of the input from the
-// client. Its text messages are these.
+// An attachment is a WebSocket. Its binary messages are bytes: output from the server,
+// starting at the offset of hello, and input from the client. Its text messages are
+// these.
 //
 //	server: hello, then output, gap, lease, answers, asked, written, failed in any order, then ended
 //	client: input, close_input, resize, repaint, ask, take, yield, refuse
 //
-// One attachment of a job holds the lease of its input; the others watch. ask
-// gets it if it is free; else its holder is told (asked) and yields or refuses.
-// take gets it at once, and its holder is told that he has lost it. Who was refused,
-// or has lost it so, is given it when it is free.
+// One attachment of a job holds the input lease; the others watch. ask gets the lease if it
+// is free. If not, its holder receives asked and sends yield or refuse. take gets the lease
+// at once, and its holder is notified. A client that was refused or displaced gets the
+// lease when it is free.
 
-// Kinds of what the server says.
+// Kinds of messages from the server.
 const (
 	AttachHello   = "hello"   // Job, Stream, Offset, Held
 	AttachGap     = "gap"     // From, To: bytes that were not kept
-	AttachLease   = "lease"   // Held says whether you may write now; Reason, why that changed
-	AttachAsked   = "asked"   // somebody else asks for the lease: yield or refuse
-	AttachWritten = "written" // Through: what the kernel has of the input
-	AttachFailed  = "failed"  // Error: something that was asked for was not done
-	AttachAnswers = "answers" // Held says whether your terminal answers what is asked from the byte Offset on; elsewhere leave the questions out
+	AttachLease   = "lease"   // Held: whether you may write now; Reason: why that changed
+	AttachAsked   = "asked"   // another client asks for the lease: yield or refuse
+	AttachWritten = "written" // Through: input bytes that the kernel has taken
+	AttachFailed  = "failed"  // Error: a request failed
+	AttachAnswers = "answers" // Held: whether your terminal answers queries in the output from Offset on; if not, leave them out
 	AttachEnded   = "ended"   // Job, Offset: nothing follows
 )
 
-// Reasons of a lease that changes.
+// Reasons for a change of the lease.
 const (
 	LeaseGranted = "granted" // you asked for it, now or before
-	LeaseTaken   = "taken"   // somebody else took it
+	LeaseTaken   = "taken"   // another client took it
 	LeaseRefused = "refused" // its holder keeps it
-	LeaseYielded = "yielded" // you gave it away
+	LeaseYielded = "yielded" // you gave it up
 )
 
 // AttachEvent is a text message of the server.
@@ -49,11 +49,11 @@ type AttachEvent struct {
 	Error   *messages.Error `json:"error,omitempty"`
 }
 
-// Kinds of what the client says.
+// Kinds of messages from the client.
 const (
 	AttachCloseInput = "close_input"
-	AttachResize     = "resize"  // Rows, Cols: who holds the lease
-	AttachRepaint    = "repaint" // what paints the terminal does so again: its size is changed and changed back
+	AttachResize     = "resize"  // Rows, Cols; needs the lease
+	AttachRepaint    = "repaint" // makes the program paint again: the terminal's size is changed and changed back
 	AttachAsk        = "ask"
 	AttachTake       = "take"
 	AttachYield      = "yield"
@@ -67,6 +67,6 @@ type AttachRequest struct {
 	Cols int    `json:"cols,omitempty"`
 }
 
-// MaxAttachInput bounds one message of input; a client that has more to write
-// waits for written in between.
+// MaxAttachInput bounds one input message, in bytes. A client with more to write waits
+// for written in between.
 const MaxAttachInput = 64 << 10

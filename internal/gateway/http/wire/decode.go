@@ -12,14 +12,13 @@ import (
 	"troupe/messages"
 )
 
-// MaxDepth bounds how deep a request may be nested, and so the stack of its decoder.
+// MaxDepth bounds the nesting of a request, and so the stack of its decoder.
 const MaxDepth = 64
 
-// Decode reads one JSON object into a request, and refuses what it does not
-// know: an unknown field, a field that is there twice or spelled in other cases,
-// text that is no UTF-8, anything behind the object. The error is invalid_params,
-// its reason the name of the field where there is one. into may be partly filled
-// then.
+// Decode reads one JSON object into a request. It refuses unknown fields, duplicate
+// fields, names in another case, text that is not UTF-8, and anything after the object.
+// The error is invalid_params, with the field's name as its reason if there is one.
+// into may be partly filled then.
 func Decode(body []byte, into any) *messages.Error {
 	if w, ok := into.(*Run); ok {
 		var quick Run
@@ -31,14 +30,14 @@ func Decode(body []byte, into any) *messages.Error {
 	return decode(body, into)
 }
 
-// decode is Decode by encoding/json.
+// decode implements Decode with encoding/json.
 func decode(body []byte, into any) *messages.Error {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
 		return messages.Invalid("body", "the request has no body; send a JSON object, {} if there is nothing to say")
 	case !utf8.Valid(body):
-		return messages.Invalid("utf8", "the body is no UTF-8 text; send bytes in base64")
+		return messages.Invalid("utf8", "the body is not UTF-8 text; send bytes in base64")
 	}
 	if err := (&scanner{in: body}).scan(); err != nil {
 		return err
@@ -49,7 +48,7 @@ func decode(body []byte, into any) *messages.Error {
 		return decodeError(err)
 	}
 	if body[0] != '{' {
-		return messages.Invalid("body", "the body is no JSON object")
+		return messages.Invalid("body", "the body is not a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return messages.Invalid("parse_error", "something follows the JSON object; send one")
@@ -57,7 +56,7 @@ func decode(body []byte, into any) *messages.Error {
 	return nil
 }
 
-// decodeError says what is wrong in a sentence for whoever wrote the request.
+// decodeError returns a readable error for the author of a request.
 func decodeError(err error) *messages.Error {
 	var typ *json.UnmarshalTypeError
 	if errors.As(err, &typ) {
@@ -77,7 +76,7 @@ func decodeError(err error) *messages.Error {
 	return messages.Invalid("parse_error", "the body is not JSON: "+err.Error())
 }
 
-// kind is a Go type in words of JSON.
+// kind returns the JSON name of a Go type.
 func kind(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
@@ -96,7 +95,8 @@ func unknown(field string) *messages.Error {
 	return named(field, fmt.Sprintf("%.64q is no field of this request", field))
 }
 
-// named is an error of a field, whose name is the caller's and may be anything.
+// named returns an error about a field, whose name comes from the caller and may be
+// anything.
 func named(field, message string) *messages.Error {
 	const most = 64
 	switch {

@@ -1,10 +1,24 @@
-// Package wire is the JSON of the HTTP API: what its server and its client say
-// to each other. Requests are read strictly (Decode); replies carry "v":1 and
-// may gain fields. The job object is that of package messages.
+// Package wire defines the JSON of the HTTP API for its server and its client. Requests
+// are decoded strictly (Decode); replies carry "v":1 and may gain fields. The job
+// object is that of package messages.
 //
-// Durations are whole milliseconds in fields that end in _ms, as in the job
-// object; null, or leaving the field out, is none or the default. Bytes that are
-// no UTF-8 text travel in fields that end in _base64, or as a raw body.
+// Durations are whole milliseconds in fields that end in _ms, as in the job object. A null
+// or absent field means none or the default. Bytes that are not UTF-8 travel in fields that
+// end in _base64, or as a raw body.
+//
+//	attach.go       messages of an attachment
+//	decode.go       strict decoding of requests, with errors for people
+//	event.go        events of GET /v1/events
+//	job.go          the job object and its conversion to a record
+//	job_object.go   quick decoding of the job object
+//	read_object.go  field-by-field decoding, with encoding/json as the fallback
+//	reply.go        replies of the other routes
+//	request.go      bodies of the other routes
+//	run.go          the body of a run and its conversion to a command
+//	run_fields.go   quick decoding of the body of a run
+//	scanner.go      checks that encoding/json does not make
+//	screen.go       the screen of a terminal
+//	session.go      bodies that open a session
 package wire
 
 import "troupe/messages"
@@ -14,26 +28,26 @@ const Version = messages.JSONVersion
 
 // Names of headers and trailers.
 const (
-	ForHeader    = "Troupe-For"         // whom a process asks for that serves others: each is a client with bounds of its own
-	KeyHeader    = "Idempotency-Key"    // of a run: the same key and request again gets the same job
-	StreamHeader = "Troupe-Stream"      // which stream a raw output is
-	OffsetHeader = "Troupe-Offset"      // the byte that it begins with
+	ForHeader    = "Troupe-For"         // the client for which a process asks; each has limits of its own
+	KeyHeader    = "Idempotency-Key"    // of a run: a repeated request with the same key gets the same job
+	StreamHeader = "Troupe-Stream"      // the stream of a raw output
+	OffsetHeader = "Troupe-Offset"      // offset of its first byte
 	SizeHeader   = "Troupe-Size"        // bytes of the stream when the reply began
-	NextTrailer  = "Troupe-Next-Offset" // the byte behind the last one that was sent
-	GapsTrailer  = "Troupe-Gaps"        // what was left out, since it was not kept: "100-200,300-400", each without its end
+	NextTrailer  = "Troupe-Next-Offset" // offset after the last byte that was sent
+	GapsTrailer  = "Troupe-Gaps"        // ranges that were not kept, as "100-200,300-400", ends exclusive
 )
 
-// BothStreams asks for stdout and stderr in one reply, in frames: a head of eight
-// bytes, which are the stream (1 or 2), three zeros and the length of what follows
-// (big endian), and so many bytes. It is what docker calls multiplexed.
+// BothStreams requests stdout and stderr in one reply, as frames in docker's
+// multiplexed format. A frame has a head of eight bytes: the stream (1 or 2), three
+// zeros and the length of the data (big endian).
 const (
 	BothStreams = "both"
 	FrameHead   = 8
 	FramesType  = "application/vnd.docker.multiplexed-stream"
 )
 
-// Processing is the preference (RFC 7240) of a caller of run who wants to know
-// the job before it ends: the Location of a 102 reply names it.
+// Processing is the preference (RFC 7240) of a caller of run that wants the job before
+// it ends: a 102 reply names it in its Location.
 const Processing = "processing"
 
 // ErrorBody is the body of every error.

@@ -6,8 +6,8 @@ import (
 	"troupe/messages"
 )
 
-// Event is one line of GET /v1/events: a fact with its number. Kind says which of
-// the others is there.
+// Event is one event of GET /v1/events: a fact with its number. Kind decides which
+// other fields are set.
 type Event struct {
 	V       int             `json:"v"`
 	Seq     messages.Seq    `json:"seq"`
@@ -15,25 +15,25 @@ type Event struct {
 	Job     *Job            `json:"job,omitempty"`
 	Session *SessionEvent   `json:"session,omitempty"`
 	Scope   *ScopeEvent     `json:"scope,omitempty"`
-	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is not held
+	From    messages.Seq    `json:"from,omitempty"` // of FactsDropped: the first number that is no longer held
 	Error   *messages.Error `json:"error,omitempty"`
 }
 
-// CommandNotified is the kind of what became of a notice.
+// CommandNotified is the kind of an event about a notice.
 const CommandNotified = "command_notified"
 
-// The kinds of events that are not of jobs.
+// Kinds of events that are not about jobs.
 const (
 	SessionOpened   = "session_opened"
 	SessionReplaced = "session_replaced"
 	SessionClosed   = "session_closed"
 	ScopeOpened     = "scope_opened"
 	ScopeClosed     = "scope_closed"
-	FactsDropped    = "facts_dropped" // the facts from From to Seq are no longer held; where From is above Seq the numbers begin anew, behind Seq
-	StreamEnded     = "stream_ended"  // nothing follows; Error says why, if it was not asked for
+	FactsDropped    = "facts_dropped" // the facts From to Seq are no longer held; if From is above Seq, numbering restarts after Seq
+	StreamEnded     = "stream_ended"  // nothing follows; Error: why the stream ended early
 )
 
-// SessionEvent is what happened to a session.
+// SessionEvent is an event of a session.
 type SessionEvent struct {
 	Scope     messages.ScopePath    `json:"scope"`
 	Session   messages.SessionID    `json:"session"`
@@ -45,7 +45,7 @@ type SessionEvent struct {
 	Survivors []messages.Survivor   `json:"survivors,omitempty"`
 }
 
-// ScopeEvent is what happened to a scope.
+// ScopeEvent is an event of a scope.
 type ScopeEvent struct {
 	Path      messages.ScopePath  `json:"path"`
 	Reason    string              `json:"reason,omitempty"`
@@ -53,7 +53,7 @@ type ScopeEvent struct {
 	Survivors []messages.Survivor `json:"survivors,omitempty"`
 }
 
-// commandKinds are the kinds of facts about jobs; their order tells nothing.
+// commandKinds are the kinds of facts about jobs.
 var commandKinds = map[string]messages.CommandFact{
 	"command_queued":   messages.CommandQueued{},
 	"command_started":  messages.CommandStarted{},
@@ -66,7 +66,7 @@ var commandKinds = map[string]messages.CommandFact{
 	CommandNotified:    messages.CommandNotified{},
 }
 
-// NewEvent is the event of a fact.
+// NewEvent returns the event of a fact.
 func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 	e := Event{V: Version, Seq: seq}
 	switch f := fact.(type) {
@@ -89,12 +89,12 @@ func NewEvent(seq messages.Seq, fact messages.Fact) (Event, error) {
 		e.Kind, e.Scope = ScopeClosed, &ScopeEvent{Path: f.Path, Reason: f.Reason, Jobs: f.Jobs, Survivors: f.Survivors}
 	}
 	if e.Kind == "" {
-		return e, fmt.Errorf("a fact of the kind %T has no event", fact)
+		return e, fmt.Errorf("no event for a fact of type %T", fact)
 	}
 	return e, nil
 }
 
-// Fact is the fact of an event, nil if it is none.
+// Fact returns the fact of an event, nil if the event has none.
 func (e Event) Fact() messages.Fact {
 	if of, ok := commandKinds[e.Kind]; ok && e.Job != nil {
 		if f, ok := of.With(e.Job.Job).(messages.Fact); ok {

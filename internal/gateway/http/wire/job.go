@@ -10,12 +10,11 @@ import (
 	"troupe/messages"
 )
 
-// Job is the job object, read back into the record. What the object does not
-// tell (the principal, the start time of the process) is not in it; the exit
-// status for a shell is worked out.
+// Job is the job object, decoded into the record. The object omits the principal and
+// the start time of the process. The exit status for a shell is computed.
 type Job struct{ messages.Job }
 
-// Jobs are the objects of records.
+// Jobs returns the objects of records.
 func Jobs(jobs []messages.Job) []Job {
 	out := make([]Job, len(jobs))
 	for i, j := range jobs {
@@ -24,7 +23,7 @@ func Jobs(jobs []messages.Job) []Job {
 	return out
 }
 
-// Records are the records in objects.
+// Records returns the records of objects.
 func Records(jobs []Job) []messages.Job {
 	out := make([]messages.Job, len(jobs))
 	for i, j := range jobs {
@@ -33,8 +32,8 @@ func Records(jobs []Job) []messages.Job {
 	return out
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Unknown fields are passed over: a
-// newer server may say more.
+// UnmarshalJSON implements json.Unmarshaler. It ignores unknown fields, which a newer
+// server may send.
 func (j *Job) UnmarshalJSON(b []byte) error {
 	var o resultObject
 	if !readAll(b, &o, result) {
@@ -47,7 +46,7 @@ func (j *Job) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// job is the record that the object tells of.
+// job returns the record that the object describes.
 func (o jobObject) job() messages.Job {
 	j := messages.Job{
 		ID: o.ID, UID: o.UID, Scope: o.Scope, Session: o.Session, Name: o.Name, Tag: o.Tag,
@@ -86,14 +85,15 @@ func (o jobObject) job() messages.Job {
 	return j
 }
 
-// Exit statuses of a shell for what could not be run, and of troupe for a lost job.
+// Exit statuses of a shell for commands that did not start, and of troupe for a lost
+// job.
 const (
 	shellNotFound      = 127
 	shellNotExecutable = 126
 	shellLost          = 125
 )
 
-// status fills in how the job ended, also as a shell would say it.
+// status sets how the job ended and the exit status for a shell.
 func (o jobObject) status(j *messages.Job) {
 	switch {
 	case o.ExitCode != nil:
@@ -111,7 +111,8 @@ func (o jobObject) status(j *messages.Job) {
 	}
 }
 
-// signalNumber is the number of "KILL", or of one that has no name.
+// signalNumber returns the number of a signal such as "KILL", or of one named by its
+// number.
 func signalNumber(name string) int {
 	if n, err := strconv.Atoi(name); err == nil {
 		return n

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// jobObject is the job object of messages.Job as it is read.
+// jobObject is the job object of messages.Job for decoding.
 type jobObject struct {
 	ID          messages.JobID          `json:"id"`
 	UID         messages.UID            `json:"uid"`
@@ -73,14 +73,14 @@ type streamObject struct {
 	Elided     []messages.OutputGap `json:"elided"`
 }
 
-// resultObject is a job object that may have the fields of Shown, too.
+// resultObject is a job object, perhaps with the fields of Shown.
 type resultObject struct {
 	jobObject
 	Text      *string `json:"text"`
 	Truncated bool    `json:"truncated"`
 }
 
-// resultFields are in the order in which they are written.
+// resultFields are in the order in which the server writes them.
 var resultFields = [...]field[resultObject]{
 	{"id", func(d *jx.Decoder, o *resultObject) error { return text(d, &o.ID) }},
 	{"uid", func(d *jx.Decoder, o *resultObject) error { return text(d, &o.UID) }},
@@ -135,7 +135,7 @@ var rusageFields = [...]field[rusageObject]{
 
 func rusage(d *jx.Decoder, into *rusageObject) error { return read(d, rusageFields[:], into) }
 
-// streams reads the outputs by their names. One that is null is a surprise.
+// streams reads the outputs by name. A null output is a surprise.
 func streams(d *jx.Decoder, into *map[string]streamObject) error {
 	if null(d) {
 		return d.Null()
@@ -166,7 +166,7 @@ func count(d *jx.Decoder, into *messages.Seq) error {
 	return err
 }
 
-// moment reads a time. One with an escape in it is none.
+// moment reads a time.
 func moment(d *jx.Decoder, into *time.Time) error {
 	b, err := d.Raw()
 	if err != nil {

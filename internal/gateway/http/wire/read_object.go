@@ -10,37 +10,36 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Each command that a daemon runs waits until its request and the object of its job
-// are read, for which reflection takes 15 and 30 µs. So they are read field by field,
-// and whatever in them is not as our own client and server write it (a key that is
-// there twice or in capitals, half a character, what is no JSON) is a surprise: then
-// all of it is read from the start as any other object is, by encoding/json, whose
-// word is the one that counts.
+// Each command waits while its request and its job object are decoded, which takes 15
+// and 30 µs by reflection. So these are read field by field. Anything that our own
+// client and server do not write returns errSurprise: a duplicate key, a capital
+// letter, half a character, invalid JSON. Then encoding/json reads the whole object
+// again, and its result counts.
 
 var errSurprise = errors.New("not as we write it")
 
-// field is one that an object of the kind T has, and how its value is read.
+// field is a field of objects of type T and the function that reads its value.
 type field[T any] struct {
 	name string
 	read func(*jx.Decoder, *T) error
 }
 
-// read reads one object of a reply; a newer server may say more.
+// read reads one object of a reply, which may have unknown fields of a newer server.
 func read[T any](d *jx.Decoder, fields []field[T], into *T) error {
 	return readObject(d, fields, into, func(key []byte) error {
 		if !lower(key) {
-			return errSurprise // encoding/json takes another case for the same
+			return errSurprise // encoding/json ignores the case of names
 		}
 		return d.Skip()
 	})
 }
 
-// readStrictly reads one object of a request, which may have these fields only.
+// readStrictly reads one object of a request, which has only these fields.
 func readStrictly[T any](d *jx.Decoder, fields []field[T], into *T) error {
 	return readObject(d, fields, into, func([]byte) error { return errSurprise })
 }
 
-// readObject reads an object, whose fields are in their order, as a rule.
+// readObject reads an object. Its fields usually come in the given order.
 func readObject[T any](d *jx.Decoder, fields []field[T], into *T, unknown func(key []byte) error) error {
 	var seen uint64
 	next := 0
@@ -58,7 +57,7 @@ func readObject[T any](d *jx.Decoder, fields []field[T], into *T, unknown func(k
 	})
 }
 
-// find finds a field by its name, beginning with the one that comes next.
+// find finds a field by name, starting at next.
 func find[T any](fields []field[T], next int, key []byte) (int, bool) {
 	for k := range fields {
 		i := next + k
@@ -72,8 +71,8 @@ func find[T any](fields []field[T], next int, key []byte) (int, bool) {
 	return 0, false
 }
 
-// lower reports whether a key is in lower case, so that it is no field but the one
-// of its own name.
+// lower reports whether a key is in lower case, so that encoding/json matches no other
+// name.
 func lower(key []byte) bool {
 	for _, c := range key {
 		if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -83,8 +82,8 @@ func lower(key []byte) bool {
 	return true
 }
 
-// readAll reads a text that is one object and nothing else. It reports false for a
-// surprise; into may be partly filled then.
+// readAll reads a text that consists of one object. It reports false for a surprise;
+// into may be partly filled then.
 func readAll[T any](b []byte, into *T, object func(*jx.Decoder, *T) error) bool {
 	if !utf8.Valid(b) || bytes.Contains(b, []byte(`\ud`)) || bytes.Contains(b, []byte(`\uD`)) {
 		return false
@@ -92,10 +91,10 @@ func readAll[T any](b []byte, into *T, object func(*jx.Decoder, *T) error) bool 
 	d := jx.GetDecoder()
 	defer jx.PutDecoder(d)
 	d.ResetBytes(b)
-	return object(d, into) == nil && d.Skip() == io.EOF //nolint:errorlint // it is that and nothing else at the end
+	return object(d, into) == nil && d.Skip() == io.EOF //nolint:errorlint // nothing else is the end
 }
 
-// The readers of values. A null leaves them as they are.
+// The functions below read values. A null leaves the target as it is.
 
 func null(d *jx.Decoder) bool { return d.Next() == jx.Null }
 
@@ -127,7 +126,7 @@ func optionalBool(d *jx.Decoder, into *bool) (err error) {
 	return err
 }
 
-// fieldSet reads a value that may not be there.
+// fieldSet reads an optional value.
 func fieldSet[T any](d *jx.Decoder, into **T, value func(*jx.Decoder, *T) error) error {
 	if null(d) {
 		return d.Null()
@@ -153,7 +152,7 @@ func list[T any](d *jx.Decoder, into *[]T, element func(*jx.Decoder, *T) error) 
 
 func texts[S ~string](d *jx.Decoder, into *[]S) error { return list(d, into, text[S]) }
 
-// rest leaves what is rare, or reads itself, to encoding/json.
+// rest leaves rare values, and types with their own decoder, to encoding/json.
 func rest[T any](d *jx.Decoder, into *T) error {
 	if null(d) {
 		return d.Null()

@@ -6,20 +6,20 @@ import (
 	"troupe/messages"
 )
 
-// Result answers POST /v1/jobs: the job object, with "text" and "truncated" of
-// what it wrote where the request asked for a text.
+// Result is the reply of POST /v1/jobs: the job object, with text and truncated if the
+// request asked for text.
 type Result struct {
 	Job  messages.Job
 	Text *Shown
 }
 
-// Shown is a bounded look at the end of what a job wrote.
+// Shown is the end of a job's output, bounded.
 type Shown struct {
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated"`
 }
 
-// MarshalJSON implements json.Marshaler: the fields of both, in one object.
+// MarshalJSON implements json.Marshaler. It merges the fields of both into one object.
 func (r Result) MarshalJSON() ([]byte, error) {
 	job, err := r.Job.MarshalJSON()
 	if err != nil || r.Text == nil {
@@ -29,8 +29,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	return append(append(job[:len(job)-1], ','), text[1:]...), err
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It may be asked by itself: it reads
-// the text once, and a client waits for it.
+// UnmarshalJSON implements json.Unmarshaler. A direct call reads the text only once,
+// which saves a waiting client time.
 func (r *Result) UnmarshalJSON(b []byte) error {
 	var o resultObject
 	if !readAll(b, &o, result) {
@@ -47,47 +47,48 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// JobList answers GET /v1/jobs.
+// JobList is the reply of GET /v1/jobs.
 type JobList struct {
 	V     int             `json:"v"`
 	Jobs  []Job           `json:"jobs"`
 	Tasks []messages.Task `json:"tasks"`
 }
 
-// Removed answers POST /v1/remove: each job that was named is in one of the two.
+// Removed is the reply of POST /v1/remove. Each requested job is in one of the two
+// lists.
 type Removed struct {
 	V       int       `json:"v"`
-	Jobs    []Job     `json:"jobs"` // as they were
+	Jobs    []Job     `json:"jobs"` // records before the removal
 	Refused []Refused `json:"refused"`
 }
 
-// Refused is why a job was not removed.
+// Refused is a job that was not removed, and why.
 type Refused struct {
-	Job   string         `json:"job"` // as it was named
+	Job   string         `json:"job"` // id from the request
 	Error messages.Error `json:"error"`
 }
 
-// Stopped answers a stop.
+// Stopped is the reply of a stop.
 type Stopped struct {
 	V         int                 `json:"v"`
 	Jobs      []messages.JobID    `json:"jobs"`
 	Survivors []messages.Survivor `json:"survivors"`
-	Already   bool                `json:"already"` // it had finished before
+	Already   bool                `json:"already"` // the job had finished before
 }
 
-// Acknowledged answers a request that has nothing to tell but that it was done.
+// Acknowledged is the reply of a request without a result.
 type Acknowledged struct {
 	V int `json:"v"`
 }
 
-// Written answers an input: all up to the byte Through, counted from the job's
-// start, is with the kernel.
+// Written is the reply of an input. The kernel has all bytes up to Through, counted
+// from the job's start.
 type Written struct {
 	V       int   `json:"v"`
 	Through int64 `json:"through"`
 }
 
-// Page answers GET /v1/jobs/{id}/text.
+// Page is the reply of GET /v1/jobs/{id}/text.
 type Page struct {
 	V          int                  `json:"v"`
 	Job        messages.JobID       `json:"job"`
@@ -97,14 +98,14 @@ type Page struct {
 	To         int64                `json:"to"`
 	Line       int64                `json:"line"`
 	Bytes      int64                `json:"bytes"`
-	Lines      *int64               `json:"lines"` // nil: nobody has counted them
+	Lines      *int64               `json:"lines"` // nil: not counted
 	LinesExact bool                 `json:"lines_exact"`
 	Truncated  bool                 `json:"truncated"`
 	Gaps       []messages.OutputGap `json:"gaps"`
 	Closed     bool                 `json:"closed"`
 }
 
-// Counted is how many lines were counted.
+// Counted returns the number of counted lines.
 func (p Page) Counted() int64 {
 	if p.Lines == nil {
 		return 0
@@ -112,7 +113,7 @@ func (p Page) Counted() int64 {
 	return *p.Lines
 }
 
-// WaitResult answers a wait.
+// WaitResult is the reply of a wait.
 type WaitResult struct {
 	V          int              `json:"v"`
 	Satisfied  bool             `json:"satisfied"`
@@ -122,47 +123,48 @@ type WaitResult struct {
 	Jobs       []Job            `json:"jobs"`
 }
 
-// SessionReply answers POST /v1/sessions.
+// SessionReply is the reply of POST /v1/sessions.
 type SessionReply struct {
 	V       int                  `json:"v"`
 	Session messages.SessionInfo `json:"session"`
 }
 
-// SessionList answers GET /v1/sessions.
+// SessionList is the reply of GET /v1/sessions.
 type SessionList struct {
 	V        int                    `json:"v"`
 	Sessions []messages.SessionInfo `json:"sessions"`
-	Recent   []messages.SessionEnd  `json:"recent"` // the last one first; nothing, unless it was asked for
+	Recent   []messages.SessionEnd  `json:"recent"` // newest first; empty unless requested
 }
 
-// NewSessionList is the reply of a list.
+// NewSessionList returns the reply for a list.
 func NewSessionList(list messages.SessionList) SessionList {
 	return SessionList{V: Version, Sessions: List(list.Sessions), Recent: List(list.Recent)}
 }
 
-// Closed answers DELETE of a session or a scope.
+// Closed is the reply of DELETE of a session or a scope.
 type Closed struct {
 	V         int                 `json:"v"`
 	Reason    string              `json:"reason"`
-	Jobs      []messages.JobID    `json:"jobs"` // that were stopped for it; of a scope
+	Jobs      []messages.JobID    `json:"jobs"` // jobs that this stopped; only of a scope
 	Survivors []messages.Survivor `json:"survivors"`
 }
 
-// ScopeReleased answers POST /v1/leave, and DELETE of a lease. Of one that was not the last of its scope nothing ends.
+// ScopeReleased is the reply of POST /v1/leave and of DELETE of a lease. It is empty if
+// the scope has other leases.
 type ScopeReleased struct {
 	V         int                 `json:"v"`
-	Jobs      []messages.JobID    `json:"jobs"` // that were stopped for it
-	Kept      []messages.JobID    `json:"kept"` // that go on
+	Jobs      []messages.JobID    `json:"jobs"` // jobs that this stopped
+	Kept      []messages.JobID    `json:"kept"` // jobs that keep running
 	Survivors []messages.Survivor `json:"survivors"`
 }
 
-// ScopeReply answers POST /v1/scopes.
+// ScopeReply is the reply of POST /v1/scopes.
 type ScopeReply struct {
 	V    int                `json:"v"`
 	Path messages.ScopePath `json:"path"`
 }
 
-// Scope is what is known of a scope; its sub-scopes are counted in.
+// Scope describes a scope. Its counts include its sub-scopes.
 type Scope struct {
 	Path     messages.ScopePath `json:"path"`
 	Jobs     int                `json:"jobs"`
@@ -170,13 +172,13 @@ type Scope struct {
 	Quota    ScopeQuota         `json:"quota"`
 }
 
-// ScopeList answers GET /v1/scopes.
+// ScopeList is the reply of GET /v1/scopes.
 type ScopeList struct {
 	V      int     `json:"v"`
 	Scopes []Scope `json:"scopes"`
 }
 
-// Stats answers GET /v1/stats.
+// Stats is the reply of GET /v1/stats.
 type Stats struct {
 	V             int                    `json:"v"`
 	Jobs          map[messages.State]int `json:"jobs"` // by state
@@ -185,34 +187,34 @@ type Stats struct {
 	Connections   int                    `json:"connections"`
 	Subscriptions int                    `json:"subscriptions"`
 	UptimeMS      int64                  `json:"uptime_ms"`
-	Version       string                 `json:"version"` // of the daemon, as About has it
+	Version       string                 `json:"version"` // of the daemon, as in About
 	PID           int                    `json:"pid"`
 }
 
-// Health answers GET /v1/health.
+// Health is the reply of GET /v1/health.
 type Health struct {
 	V       int    `json:"v"`
 	OK      bool   `json:"ok"`
-	Keeper  string `json:"keeper"`  // why the keeper of the jobs does not answer; "": it does
-	Journal string `json:"journal"` // why nothing can be recorded, so that no new job is taken; "": it can
+	Keeper  string `json:"keeper"`  // why the keeper does not answer; "": it does
+	Journal string `json:"journal"` // why the journal cannot be written and no new job is admitted; "": it can
 }
 
-// About answers GET /v1/version.
+// About is the reply of GET /v1/version.
 type About struct {
 	V       int    `json:"v"`
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
-	State   string `json:"state"`  // the directory of the daemon; "": there is none
-	Keeper  string `json:"keeper"` // the version of what holds the jobs; "": there is none
+	State   string `json:"state"`  // the daemon's directory; "": none
+	Keeper  string `json:"keeper"` // version of the keeper; "": none
 }
 
-// ShutdownResult answers POST /v1/shutdown.
+// ShutdownResult is the reply of POST /v1/shutdown.
 type ShutdownResult struct {
 	V         int                 `json:"v"`
 	Survivors []messages.Survivor `json:"survivors"`
 }
 
-// List is never null in JSON.
+// List returns v, which is never null in JSON.
 func List[T any](v []T) []T {
 	if v == nil {
 		return []T{}

@@ -2,13 +2,14 @@ package wire
 
 import (
 	"encoding/base64"
+	"fmt"
 	"unicode/utf8"
 
 	"troupe/messages"
 )
 
-// Stop is the body of POST /v1/jobs/{id}/stop; with a scope, and perhaps a
-// session of it, that of POST /v1/stop.
+// Stop is the body of POST /v1/jobs/{id}/stop and of POST /v1/stop. The latter names a
+// scope, and perhaps a session.
 type Stop struct {
 	Scope   string `json:"scope,omitempty"`
 	Session string `json:"session,omitempty"`
@@ -24,7 +25,7 @@ type Signal struct {
 
 // Promote is the body of POST /v1/jobs/{id}/promote.
 type Promote struct {
-	Keep *bool `json:"keep,omitempty"` // it stays when the client of its scope leaves; absent: it does
+	Keep *bool `json:"keep,omitempty"` // the job stays when the client of its scope leaves; absent: true
 }
 
 // Remove is the body of POST /v1/remove.
@@ -32,7 +33,7 @@ type Remove struct {
 	Jobs []string `json:"jobs"`
 }
 
-// NewRemove is the body of a request.
+// NewRemove returns the body for some jobs.
 func NewRemove(jobs []messages.JobID) Remove {
 	w := Remove{Jobs: []string{}}
 	for _, id := range jobs {
@@ -41,20 +42,20 @@ func NewRemove(jobs []messages.JobID) Remove {
 	return w
 }
 
-// MaxRemoved is how many jobs one request removes.
+// MaxRemoved bounds the jobs of one request.
 const MaxRemoved = 1000
 
-// Empty is the body of a request that says all in its path: {}.
+// Empty is the body {} of a request whose path says all.
 type Empty struct{}
 
-// Deadline is the body of POST /v1/jobs/{id}/deadline: one of the three.
+// Deadline is the body of POST /v1/jobs/{id}/deadline, with one of its fields.
 type Deadline struct {
 	None   bool   `json:"none,omitempty"`
-	Extend *int64 `json:"extend_ms,omitempty"` // more than is set now
+	Extend *int64 `json:"extend_ms,omitempty"` // added to the present deadline
 	After  *int64 `json:"after_ms,omitempty"`  // from now
 }
 
-// Change is the request that the body stands for.
+// Change returns the request that the body describes.
 func (w Deadline) Change(job messages.JobID) (messages.ChangeDeadline, *messages.Error) {
 	r := messages.ChangeDeadline{Job: job, None: w.None}
 	given := 0
@@ -74,22 +75,21 @@ func (w Deadline) Change(job messages.JobID) (messages.ChangeDeadline, *messages
 	return r, err
 }
 
-// NewDeadline is the body of a request.
+// NewDeadline returns the body for a request.
 func NewDeadline(r messages.ChangeDeadline) Deadline {
 	return Deadline{None: r.None, Extend: positive(r.Extend), After: positive(r.After)}
 }
 
-// Input is the body of POST /v1/jobs/{id}/input: one of text, bytes, keys and what is
-// pasted.
+// Input is the body of POST /v1/jobs/{id}/input: one of text, bytes, keys and a paste.
 type Input struct {
 	Data   *string `json:"data,omitempty"`
 	Base64 *string `json:"data_base64,omitempty"`
-	Keys   *string `json:"keys,omitempty"`  // shell.EncodeKeys: as the program on the terminal expects them now
-	Paste  *string `json:"paste,omitempty"` // in brackets, where it has asked for them
-	Raw    bool    `json:"raw,omitempty"`   // on a terminal: lines longer than it can take
+	Keys   *string `json:"keys,omitempty"`  // encoded as the program on the terminal expects keys now
+	Paste  *string `json:"paste,omitempty"` // with bracketed paste if the program has enabled it
+	Raw    bool    `json:"raw,omitempty"`   // on a terminal: allow lines longer than it can take
 }
 
-// Bytes are what is to be written; nil: it depends on the job, and is in Keys or Paste.
+// Bytes returns the bytes to write, nil for Keys or Paste, which depend on the job.
 func (w Input) Bytes() ([]byte, *messages.Error) {
 	given := 0
 	for _, text := range []*string{w.Data, w.Base64, w.Keys, w.Paste} {
@@ -107,12 +107,12 @@ func (w Input) Bytes() ([]byte, *messages.Error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(*w.Base64)
 	if err != nil {
-		return nil, messages.Invalid("data_base64", "data_base64 is no base64: "+err.Error())
+		return nil, messages.Invalid("data_base64", "invalid base64 in data_base64: "+err.Error())
 	}
 	return b, nil
 }
 
-// Encodable is as that of a run.
+// Encodable returns why JSON cannot carry the input, as for a run.
 func (w Input) Encodable() error {
 	for _, text := range []*string{w.Keys, w.Paste} {
 		if text != nil && !utf8.ValidString(*text) {
@@ -124,7 +124,7 @@ func (w Input) Encodable() error {
 	return nil
 }
 
-// NewInput is the body for some bytes.
+// NewInput returns the body for some bytes.
 func NewInput(b []byte, raw bool) Input {
 	text := string(b)
 	if utf8.Valid(b) {
@@ -140,7 +140,7 @@ type Resize struct {
 	Cols int `json:"cols"`
 }
 
-// Size is the terminal's, or what is wrong with it.
+// Size returns the terminal's size, or why it is invalid.
 func (w Resize) Size() (messages.Terminal, *messages.Error) {
 	return messages.Terminal{Rows: w.Rows, Cols: w.Cols}, Size(w).check()
 }
@@ -156,7 +156,7 @@ type OpenScope struct {
 	Quota ScopeQuota `json:"quota"`
 }
 
-// Lease is the body of POST /v1/leases. The quota is that of a scope that is not open yet.
+// Lease is the body of POST /v1/leases. The quota applies if the scope is not open yet.
 type Lease struct {
 	Path  string     `json:"path"`
 	Quota ScopeQuota `json:"quota"`
@@ -169,7 +169,7 @@ type Leave struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ScopeQuota bounds a scope; 0 is no bound.
+// ScopeQuota bounds a scope; 0: no bound.
 type ScopeQuota struct {
 	Jobs     int `json:"jobs"`
 	Sessions int `json:"sessions"`
@@ -183,7 +183,8 @@ type Await struct {
 	Timeout   *int64    `json:"timeout_ms,omitempty"`
 }
 
-// Condition is what a job must do: exit, pattern, port, quiet, input or blocked.
+// Condition is what a wait expects of a job: exit, pattern, port, quiet, input or
+// blocked.
 type Condition struct {
 	Kind    string `json:"kind,omitempty"`
 	Pattern string `json:"pattern,omitempty"`
@@ -193,7 +194,7 @@ type Condition struct {
 	Quiet   *int64 `json:"quiet_ms,omitempty"`
 }
 
-// Request is the request that the body stands for.
+// Request returns the request that the body describes.
 func (w Await) Request() (messages.WaitJobs, *messages.Error) {
 	r := messages.WaitJobs{
 		Any: w.Any, Condition: messages.Condition{Kind: messages.ConditionKind(w.Condition.Kind), Pattern: w.Condition.Pattern, Port: w.Condition.Port, Host: w.Condition.Host},
@@ -212,7 +213,7 @@ func (w Await) Request() (messages.WaitJobs, *messages.Error) {
 	return r, err
 }
 
-// NewAwait is the body of a request.
+// NewAwait returns the body for a request.
 func NewAwait(r messages.WaitJobs) Await {
 	w := Await{Any: r.Any, Timeout: positive(r.Timeout), Condition: Condition{
 		Kind: string(r.Condition.Kind), Pattern: r.Condition.Pattern, Stream: r.Condition.Stream.String(), Port: r.Condition.Port, Host: r.Condition.Host, Quiet: positive(r.Condition.Quiet),
@@ -223,7 +224,7 @@ func NewAwait(r messages.WaitJobs) Await {
 	return w
 }
 
-// StreamOf is the stream of a name; "" is merged.
+// StreamOf returns the stream with a name; "" is merged.
 func StreamOf(name string) (messages.Stream, *messages.Error) {
 	for _, s := range []messages.Stream{messages.Merged, messages.Stdout, messages.Stderr} {
 		if name == s.String() {
@@ -233,12 +234,12 @@ func StreamOf(name string) (messages.Stream, *messages.Error) {
 	if name == "" {
 		return messages.Merged, nil
 	}
-	return 0, messages.Invalid("stream", "there is no such stream; use merged, stdout or stderr")
+	return 0, messages.Invalid("stream", fmt.Sprintf("invalid stream %.64q: use merged, stdout or stderr", name))
 }
 
 // ShutDown is the body of POST /v1/shutdown.
 type ShutDown struct {
-	StopJobs bool   `json:"stop_jobs,omitempty"` // else they live on, where they can
+	StopJobs bool   `json:"stop_jobs,omitempty"` // stop the jobs; false: they keep running where they can
 	Grace    *int64 `json:"grace_ms,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 }

@@ -12,30 +12,30 @@ import (
 	"troupe/messages"
 )
 
-// Run is the body of POST /v1/jobs: messages.RunCommand as JSON. Command is a
-// shell text, Argv a program and its arguments; one of them is given.
+// Run is the body of POST /v1/jobs: messages.RunCommand as JSON. It has either Command,
+// a shell text, or Argv, a program and its arguments.
 type Run struct {
 	UID           string            `json:"uid,omitempty"`
 	Scope         string            `json:"scope,omitempty"`
 	Session       string            `json:"session,omitempty"`
-	Open          *SessionPlan      `json:"open,omitempty"` // how the session is opened, if it is not
+	Open          *SessionPlan      `json:"open,omitempty"` // how to open the session if it is not open
 	Name          string            `json:"name,omitempty"`
 	Description   string            `json:"description,omitempty"`
 	Tag           string            `json:"tag,omitempty"`
 	Command       *string           `json:"command,omitempty"`
-	CommandBase64 *string           `json:"command_base64,omitempty"` // one that is no UTF-8 text
+	CommandBase64 *string           `json:"command_base64,omitempty"` // a command that is not UTF-8
 	Argv          []string          `json:"argv,omitempty"`
 	Shell         string            `json:"shell,omitempty"`
 	Dir           string            `json:"cwd,omitempty"`
 	Env           map[string]string `json:"env,omitempty"`
 	EnvUnsafe     bool              `json:"env_unsafe,omitempty"`
 	EnvPolicy     string            `json:"env_policy,omitempty"` // allow, clean, or caller with BaseEnv
-	BaseEnv       []string          `json:"base_env,omitempty"`   // "K=V"; entries that are no UTF-8 text are "base64:" and theirs
+	BaseEnv       []string          `json:"base_env,omitempty"`   // "K=V"; entries that are not UTF-8 have the prefix "base64:"
 	Umask         string            `json:"umask,omitempty"`
 	Streams       string            `json:"streams,omitempty"`
 	Stdin         string            `json:"stdin,omitempty"`
 	Terminal      *Size             `json:"terminal,omitempty"`
-	Shown         bool              `json:"shown,omitempty"` // on a real terminal, by the client
+	Shown         bool              `json:"shown,omitempty"` // the client shows the job on a real terminal
 	Background    bool              `json:"background,omitempty"`
 	Detach        bool              `json:"detach,omitempty"`
 	LogFile       string            `json:"log_file,omitempty"`
@@ -43,13 +43,13 @@ type Run struct {
 	Timeout       *int64            `json:"timeout_ms,omitempty"`
 	Grace         *int64            `json:"grace_ms,omitempty"` // 0: none
 	OnExit        string            `json:"on_exit,omitempty"`
-	OnFinish      []string          `json:"on_finish,omitempty"` // commands and URLs that are told of the end
+	OnFinish      []string          `json:"on_finish,omitempty"` // commands and URLs that receive a notice of the end
 	MaxOutput     *Quota            `json:"max_output,omitempty"`
 	Durability    string            `json:"durability,omitempty"`
 	Persist       bool              `json:"persist,omitempty"`
 }
 
-// Size is a terminal's.
+// Size is the size of a terminal.
 type Size struct {
 	Rows int `json:"rows"`
 	Cols int `json:"cols"`
@@ -61,12 +61,12 @@ type Quota struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// encoded begins an entry of BaseEnv whose bytes are no UTF-8 text. Nothing that
-// is a variable can: its name would hold a colon before the '=' of base64.
+// encoded is the prefix of a BaseEnv entry that is not UTF-8. No variable starts with
+// it: its name would contain a colon, before the '=' of base64.
 const encoded = "base64:"
 
-// Request is the request that the body stands for, without its key, or what is
-// wrong with it. What the tree checks is left to it.
+// Request returns the command that the body describes, without its key, or why it is
+// invalid. The node checks the rest.
 func (w Run) Request() (messages.RunCommand, *messages.Error) {
 	r := messages.RunCommand{
 		UID: messages.UID(w.UID), Scope: messages.ScopePath(w.Scope), Session: messages.SessionID(w.Session),
@@ -91,7 +91,7 @@ func (w Run) text(r *messages.RunCommand) *messages.Error {
 	case w.Argv != nil && len(w.Argv) == 0:
 		return messages.Invalid("empty_command", "argv is empty; give a program and its arguments")
 	case r.Stdin == messages.StdinHost:
-		return messages.Invalid("stdin", "the host's own standard input is the daemon's; use null or pipe")
+		return messages.Invalid("stdin", "stdin host does not work through the daemon; use null or pipe")
 	}
 	if w.Command != nil {
 		r.Text = *w.Command
@@ -99,7 +99,7 @@ func (w Run) text(r *messages.RunCommand) *messages.Error {
 	if w.CommandBase64 != nil {
 		text, err := base64.StdEncoding.DecodeString(*w.CommandBase64)
 		if err != nil {
-			return messages.Invalid("command_base64", "command_base64 is no base64: "+err.Error())
+			return messages.Invalid("command_base64", "invalid base64 in command_base64: "+err.Error())
 		}
 		r.Text = string(text)
 	}
@@ -110,7 +110,7 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 	switch {
 	case w.EnvUnsafe:
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "env_unsafe", Message: "variables that make programs run other code cannot be set from afar yet",
+			Code: messages.Unsupported, Reason: "env_unsafe", Message: "variables that make programs run other code cannot be set through the daemon",
 			Hint: "set them inside the command, where they can be seen",
 		}
 	case len(w.BaseEnv) > 0 && r.EnvPolicy != messages.EnvCaller:
@@ -120,11 +120,11 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 	for name := range w.Env {
 		names = append(names, name)
 	}
-	slices.Sort(names) // the same request is the same request again
+	slices.Sort(names) // a repeated request must be identical
 	for _, name := range names {
 		if !messages.ValidEnvName(name) {
 			return &messages.Error{
-				Code: messages.EnvRefused, Reason: "env", Message: "a key of env is no environment variable's name",
+				Code: messages.EnvRefused, Reason: "env", Message: "a key of env is not a valid variable name",
 				Hint: "use letters, digits and '_', not beginning with a digit",
 			}
 		}
@@ -134,7 +134,7 @@ func (w Run) environment(r *messages.RunCommand) *messages.Error {
 		if code, ok := strings.CutPrefix(entry, encoded); ok {
 			b, err := base64.StdEncoding.DecodeString(code)
 			if err != nil {
-				return messages.Invalid("base_env", "an entry of base_env is no base64: "+err.Error())
+				return messages.Invalid("base_env", "invalid base64 in an entry of base_env: "+err.Error())
 			}
 			entry = string(b)
 		}
@@ -195,7 +195,7 @@ func (s Size) check() *messages.Error {
 	return nil
 }
 
-// NewRun is the body of a request. Fractions of a millisecond are rounded up.
+// NewRun returns the body for a request. Fractions of a millisecond are rounded up.
 func NewRun(r messages.RunCommand) Run {
 	w := Run{
 		UID: string(r.UID), Scope: string(r.Scope), Session: string(r.Session), Name: r.Name,
@@ -242,7 +242,7 @@ func NewRun(r messages.RunCommand) Run {
 	return w
 }
 
-// span is a duration that must be positive where it is given.
+// span returns a duration, which must be positive if given.
 func span(field string, ms *int64) (time.Duration, *messages.Error) {
 	switch {
 	case ms == nil:
@@ -253,7 +253,8 @@ func span(field string, ms *int64) (time.Duration, *messages.Error) {
 	return time.Duration(*ms) * time.Millisecond, nil
 }
 
-// GraceOf is a grace as the tree knows it: absent is the default, 0 none.
+// GraceOf returns a grace as messages have it: 0 for absent (the default), negative for
+// none.
 func GraceOf(ms *int64) (time.Duration, *messages.Error) {
 	switch {
 	case ms == nil:
@@ -266,7 +267,7 @@ func GraceOf(ms *int64) (time.Duration, *messages.Error) {
 	return time.Duration(*ms) * time.Millisecond, nil
 }
 
-// GraceMS is a grace on the wire.
+// GraceMS returns a grace as JSON has it.
 func GraceMS(d time.Duration) *int64 {
 	if d < 0 {
 		return new(int64)
@@ -274,7 +275,7 @@ func GraceMS(d time.Duration) *int64 {
 	return positive(d)
 }
 
-// positive is a duration in milliseconds, rounded up, or nil for none.
+// positive returns a duration in milliseconds, rounded up, or nil for 0.
 func positive(d time.Duration) *int64 {
 	if d == 0 {
 		return nil
@@ -283,8 +284,8 @@ func positive(d time.Duration) *int64 {
 	return &ms
 }
 
-// Encodable says what of a request JSON cannot carry: bytes that are no UTF-8
-// text, where there is no field for them.
+// Encodable returns why JSON cannot carry a request: bytes that are not UTF-8 in a
+// field without a base64 form.
 func (w Run) Encodable() error {
 	texts := append([]string{w.Dir, w.Shell, w.LogFile, w.Name, w.Description, w.Tag, w.Scope, w.Session}, slices.Concat(w.Argv, w.OnFinish)...)
 	for name, value := range w.Env {
@@ -297,5 +298,5 @@ func (w Run) Encodable() error {
 }
 
 func noText(text string) *messages.Error {
-	return messages.Invalid("utf8", fmt.Sprintf("%.64q is no UTF-8 text, which a request to the daemon must be", text))
+	return messages.Invalid("utf8", fmt.Sprintf("%.64q is not UTF-8 text, which a request to the daemon must be", text))
 }

@@ -67,7 +67,7 @@ var quotaFields = [...]field[Quota]{
 
 func quota(d *jx.Decoder, into *Quota) error { return readStrictly(d, quotaFields[:], into) }
 
-// words reads an object whose keys are the caller's.
+// words reads an object whose keys come from the caller.
 func words(d *jx.Decoder, into *map[string]string) error {
 	if null(d) {
 		return d.Null()
@@ -84,8 +84,7 @@ func words(d *jx.Decoder, into *map[string]string) error {
 	})
 }
 
-// element reads a text of a list or a map. There null says nothing that could be left
-// as it is: it is a surprise.
+// element reads a text of a list or a map. A null is a surprise there.
 func element(d *jx.Decoder, into *string) error {
 	if null(d) {
 		return errSurprise

@@ -8,26 +8,25 @@ import (
 	"troupe/messages"
 )
 
-// scanner looks at a JSON text for what the decoder of the standard library lets
-// pass: nesting without bound, keys in another case, keys that are there twice,
-// halves of surrogate pairs, null for an element of a list or a map. Of what is no
-// JSON at all it says nothing.
+// scanner checks a JSON text for faults that the decoder of the standard library
+// accepts: deep nesting, keys in another case, duplicate keys, halves of surrogate
+// pairs, null as an element of a list or a map. It does not report invalid JSON.
 type scanner struct {
 	in    []byte
 	at    int
 	stack []container
 }
 
-// container is an object or a list that is open.
+// container is an open object or list.
 type container struct {
 	object bool
-	free   bool // its keys are data, not names of fields
+	free   bool // keys are data, not names of fields
 	key    bool // a key comes next
 	last   string
 	seen   map[string]bool
 }
 
-// dataKeys are the fields whose value is an object with keys of the caller's.
+// dataKeys reports whether a field's value is an object with keys of the caller.
 func dataKeys(field string) bool { return field == "env" }
 
 func (s *scanner) scan() *messages.Error {
@@ -65,8 +64,8 @@ func (s *scanner) top() *container {
 	return &s.stack[len(s.stack)-1]
 }
 
-// null refuses the null of an element, which would be read as an empty one. That of a
-// field is the field left out.
+// null refuses null as an element, which would decode as an empty one. A null field is
+// the same as an absent one.
 func (s *scanner) null() *messages.Error {
 	inner := len(s.stack) - 1
 	if inner < 1 || !bytes.HasPrefix(s.in[s.at:], []byte("ull")) {
@@ -74,7 +73,7 @@ func (s *scanner) null() *messages.Error {
 	}
 	in, of := s.stack[inner], s.stack[inner-1]
 	switch {
-	case !of.object: // no request has lists of lists
+	case !of.object: // requests have no lists of lists
 		return nil
 	case in.free:
 		return named(of.last, fmt.Sprintf("%.64q of %.64s is null; give a value, or leave it out", in.last, of.last))
@@ -96,7 +95,7 @@ func (s *scanner) push(object bool) *messages.Error {
 	return nil
 }
 
-// text goes over a string, whose opening quote is behind us.
+// text skips a string after its opening quote.
 func (s *scanner) text() *messages.Error {
 	from := s.at
 	for s.at < len(s.in) {
@@ -120,7 +119,7 @@ func (s *scanner) text() *messages.Error {
 	return nil
 }
 
-// escape goes over one escape; the halves of a surrogate pair come together.
+// escape skips one escape, or both halves of a surrogate pair.
 func (s *scanner) escape() *messages.Error {
 	unit, ok := s.unit(s.at)
 	if !ok {
@@ -139,7 +138,7 @@ func (s *scanner) escape() *messages.Error {
 	return nil
 }
 
-// unit is the \uXXXX at a place.
+// unit returns the \uXXXX at an offset.
 func (s *scanner) unit(at int) (uint64, bool) {
 	if at+6 > len(s.in) || s.in[at] != '\\' || s.in[at+1] != 'u' {
 		return 0, false
@@ -148,7 +147,7 @@ func (s *scanner) unit(at int) (uint64, bool) {
 	return unit, err == nil
 }
 
-// name takes a key.
+// name handles a key.
 func (c *container) name(key []byte) *messages.Error {
 	if !c.free && bytes.ContainsFunc(key, func(r rune) bool {
 		return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -157,7 +156,7 @@ func (c *container) name(key []byte) *messages.Error {
 	}
 	c.last = string(key)
 	if c.seen[c.last] {
-		return named(c.last, fmt.Sprintf("%.64q is there twice", c.last))
+		return named(c.last, fmt.Sprintf("%.64q is given twice", c.last))
 	}
 	if c.seen == nil {
 		c.seen = map[string]bool{}

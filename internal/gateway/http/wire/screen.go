@@ -2,7 +2,7 @@ package wire
 
 import "troupe/messages"
 
-// Screen answers GET /v1/jobs/{id}/screen.
+// Screen is the reply of GET /v1/jobs/{id}/screen.
 type Screen struct {
 	V         int            `json:"v"`
 	Job       messages.JobID `json:"job"`
@@ -18,7 +18,7 @@ type Screen struct {
 	Bytes     int64          `json:"bytes"`
 }
 
-// Cursor is where the next character goes, from 0.
+// Cursor is the position of the next character, from 0.
 type Cursor struct {
 	Row     int  `json:"row"`
 	Col     int  `json:"col"`

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// SessionPlan is how a session is opened: messages.SessionPlan as JSON.
+// SessionPlan says how to open a session: messages.SessionPlan as JSON.
 type SessionPlan struct {
 	Backend   string            `json:"backend,omitempty"`
 	Dir       string            `json:"cwd,omitempty"`
@@ -19,7 +19,7 @@ type SessionPlan struct {
 	Terminal  *Size             `json:"terminal,omitempty"`
 }
 
-// OpenSession is the body of POST /v1/sessions: a plan, and for which session.
+// OpenSession is the body of POST /v1/sessions: a session and its plan.
 type OpenSession struct {
 	Scope     string            `json:"scope,omitempty"`
 	Session   string            `json:"session"`
@@ -33,7 +33,7 @@ type OpenSession struct {
 	Terminal  *Size             `json:"terminal,omitempty"`
 }
 
-// Request is the plan that the object stands for.
+// Request returns the plan that the object describes.
 func (w SessionPlan) Request() (messages.SessionPlan, *messages.Error) {
 	run := Run{Env: w.Env, EnvPolicy: w.EnvPolicy, BaseEnv: w.BaseEnv, Terminal: w.Terminal}
 	filled := messages.RunCommand{EnvPolicy: messages.EnvPolicy(w.EnvPolicy)}
@@ -48,7 +48,7 @@ func (w SessionPlan) Request() (messages.SessionPlan, *messages.Error) {
 	}, nil
 }
 
-// NewSessionPlan is the object of a plan.
+// NewSessionPlan returns the object for a plan.
 func NewSessionPlan(p messages.SessionPlan) SessionPlan {
 	run := NewRun(messages.RunCommand{Env: p.Env, BaseEnv: p.BaseEnv, Terminal: p.Terminal})
 	return SessionPlan{
@@ -57,7 +57,7 @@ func NewSessionPlan(p messages.SessionPlan) SessionPlan {
 	}
 }
 
-// texts are those of the plan that JSON carries as they are.
+// texts returns the plan's texts that JSON carries unchanged.
 func (w SessionPlan) texts() []string {
 	all := []string{w.Dir, w.Shell, w.Backend}
 	for name, value := range w.Env {
@@ -66,19 +66,19 @@ func (w SessionPlan) texts() []string {
 	return all
 }
 
-// Request is the request that the body stands for.
+// Request returns the request that the body describes.
 func (w OpenSession) Request() (messages.OpenSession, *messages.Error) {
 	plan, err := SessionPlan{w.Backend, w.Dir, w.Env, w.EnvPolicy, w.BaseEnv, w.Umask, w.Shell, w.Terminal}.Request()
 	return messages.OpenSession{Scope: messages.ScopePath(w.Scope), Session: messages.SessionID(w.Session), SessionPlan: plan}, err
 }
 
-// NewOpenSession is the body of a request.
+// NewOpenSession returns the body for a request.
 func NewOpenSession(r messages.OpenSession) OpenSession {
 	p := NewSessionPlan(r.SessionPlan)
 	return OpenSession{string(r.Scope), string(r.Session), p.Backend, p.Dir, p.Env, p.EnvPolicy, p.BaseEnv, p.Umask, p.Shell, p.Terminal}
 }
 
-// Encodable is as that of a run.
+// Encodable returns why JSON cannot carry the request, as for a run.
 func (w OpenSession) Encodable() error {
 	plan := SessionPlan{Backend: w.Backend, Dir: w.Dir, Env: w.Env, Shell: w.Shell}
 	return encodable(append(plan.texts(), w.Scope, w.Session))
