@@ -22,7 +22,7 @@ func clientOf(tr *transport) *Client {
 
 const (
 	unknownJob   = `{"code":"not_found","reason":"","message":"there is no job"}`
-	unknownRoute = `{"code":"not_found","reason":"route","message":"there is nothing of this name"}`
+	unknownRoute = `{"code":"not_found","reason":"route","message":"unknown path"}`
 )
 
 // A request is asked for each thousand jobs, not for each job: a daemon takes a hundred

@@ -70,10 +70,10 @@ func TestAFailedStartTouchesNoJob(t *testing.T) {
 		file string // that is made before, and removed
 		says string
 	}{
-		"the port of the numbers is taken": {[]string{"--metrics", taken.Addr().String()}, "", "somebody else listens at " + taken.Addr().String() + " (choose another port"},
-		"a port is taken":                  {[]string{"--http", taken.Addr().String()}, "", "somebody else listens at " + taken.Addr().String()},
+		"the port of the numbers is taken": {[]string{"--metrics", taken.Addr().String()}, "", "another process listens at " + taken.Addr().String() + " (choose another port"},
+		"a port is taken":                  {[]string{"--http", taken.Addr().String()}, "", "another process listens at " + taken.Addr().String()},
 		"others may read the token":        {[]string{"--metrics", "127.0.0.1:0"}, d.file("troupe/token"), "must be a file of yours with mode 0600"},
-		"the socket cannot be had":         {[]string{"--socket", d.file("plain/file")}, d.file("plain/file"), "is there already, and is no socket"},
+		"the socket cannot be had":         {[]string{"--socket", d.file("plain/file")}, d.file("plain/file"), "exists and is not a socket"},
 		"the journal is none":              {nil, journal, "the journal"},
 	} {
 		if c.file == journal {

@@ -21,11 +21,11 @@ func TestBadInputSocketsThatAreHandedOver(t *testing.T) {
 		listening    bool
 		want         string
 	}{
-		"an address of all":    {syscall.AF_INET, syscall.SOCK_STREAM, func(string) syscall.Sockaddr { return &syscall.SockaddrInet4{} }, true, "is no loopback address"},
-		"another loopback one": {syscall.AF_INET, syscall.SOCK_STREAM, func(string) syscall.Sockaddr { return &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2}} }, true, "is no loopback address"},
-		"packets":              {syscall.AF_UNIX, syscall.SOCK_SEQPACKET, unixAt, true, "is no stream (unixpacket)"},
-		"datagrams":            {syscall.AF_UNIX, syscall.SOCK_DGRAM, unixAt, false, "is no stream (unixgram)"},
-		"nobody listens":       {syscall.AF_UNIX, syscall.SOCK_STREAM, unixAt, false, "nobody listens on the socket"},
+		"an address of all":    {syscall.AF_INET, syscall.SOCK_STREAM, func(string) syscall.Sockaddr { return &syscall.SockaddrInet4{} }, true, "is not a loopback address"},
+		"another loopback one": {syscall.AF_INET, syscall.SOCK_STREAM, func(string) syscall.Sockaddr { return &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2}} }, true, "is not a loopback address"},
+		"packets":              {syscall.AF_UNIX, syscall.SOCK_SEQPACKET, unixAt, true, "is of type unixpacket"},
+		"datagrams":            {syscall.AF_UNIX, syscall.SOCK_DGRAM, unixAt, false, "is of type unixgram"},
+		"nobody listens":       {syscall.AF_UNIX, syscall.SOCK_STREAM, unixAt, false, "does not listen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -406,7 +406,7 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	two.shown.has(t, "somebody else types; you watch")
 	two.resize(t, 11, 41)
 	two.keys(t, "x")
-	two.shown.has(t, "another one writes to the job; you watch")
+	two.shown.has(t, "another client has the input lease of the job")
 	two.keys(t, "y")
 	one.keys(t, "behind\r")
 	two.shown.has(t, "got behind.")
@@ -421,7 +421,7 @@ func TestAttachTypesWhenTheOtherHasLeft(t *testing.T) {
 	eventually(t, "the terminal is not as large as his", sized("map[cols:41 rows:11]"))
 	two.keys(t, "second\r")
 	two.shown.has(t, "got second.11 41")
-	if n := strings.Count(two.shown.String(), "another one writes"); n != 1 {
+	if n := strings.Count(two.shown.String(), "another client has the input lease of the job"); n != 1 {
 		t.Errorf("it was told %d times that he watches", n)
 	}
 	two.keys(t, "\x10\x11")

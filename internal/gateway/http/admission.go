@@ -16,34 +16,34 @@ import (
 	"troupe/messages"
 )
 
-// admission lets connections in: on a unix socket only those of our own user, and
-// never more than the bounds, which are each listener's own. A few above them are
-// let in to be told so; the rest is closed.
+// admission accepts connections within the limits of one listener. On a unix socket it
+// accepts only processes of our own user. A few connections above the limit get an
+// error reply; it closes the others.
 type admission struct {
 	net.Listener
 	server      *Server
-	token       bool  // the clients of this listener need one
-	most        int   // connections
-	busyReplies int   // of those above, that are told
-	slots       slots // for requests that are held open
+	token       bool  // requests on this listener need the token
+	most        int   // maximal number of connections
+	busyReplies int   // connections above most that get an error reply
+	slots       slots // places for long requests
 
 	mu      sync.Mutex
 	open    int
-	callers map[int]*callerLimits // by process; 0: whoever has the token
+	callers map[int]*callerLimits // by process; 0: all clients with the token
 }
 
-// clientConn is a connection that was let in.
+// clientConn is an accepted connection.
 type clientConn struct {
 	net.Conn
 	gate          *admission
 	caller        *callerLimits
-	overLimit     bool // it is one too many
+	overLimit     bool // the connection is above the limit
 	once          sync.Once
-	writeDeadline atomic.Int64 // the deadline of a write, in Unix nanoseconds; 0: none
+	writeDeadline atomic.Int64 // deadline of writes in Unix nanoseconds; 0: none
 
 	readMu      sync.Mutex
-	pipelined   bool   // something was sent behind a request
-	onPipelined func() // what to do when it is; nil: nothing
+	pipelined   bool   // bytes arrived after a request, before its reply
+	onPipelined func() // called when such bytes arrive; nil: nothing to do
 }
 
 // SetDeadline implements net.Conn.
@@ -52,9 +52,8 @@ func (d *clientConn) SetDeadline(t time.Time) error {
 	return d.Conn.SetDeadline(t)
 }
 
-// SetWriteDeadline implements net.Conn. One that was set before serves as well, if it is
-// sooner, but not by half: who sets one for each reply wakes, for each, the thread that
-// waits for events, to tell it of the timer.
+// SetWriteDeadline implements net.Conn. It keeps an earlier deadline that is more than
+// half of the new time away: each change wakes the runtime's poller thread.
 func (d *clientConn) SetWriteDeadline(t time.Time) error {
 	if t.IsZero() {
 		d.writeDeadline.Store(0)
@@ -68,10 +67,10 @@ func (d *clientConn) SetWriteDeadline(t time.Time) error {
 	return d.Conn.SetWriteDeadline(t)
 }
 
-// connKey finds the door in the context of a request.
+// connKey is the context key for the connection of a request.
 type connKey struct{}
 
-// gate checks that a listener is one that may be served.
+// gate returns the admission for a listener, or why it cannot be served.
 func (s *Server) gate(l net.Listener) (*admission, error) {
 	g := &admission{Listener: l, server: s, callers: map[int]*callerLimits{}}
 	files := descriptors()
@@ -83,7 +82,7 @@ func (s *Server) gate(l net.Listener) (*admission, error) {
 		g.most = min(maxLocal, files/4)
 	case *net.TCPAddr:
 		if len(s.options.Token) < tokenLength {
-			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "without a token nothing is served on TCP", Hint: "make one (Token)"}
+			return nil, &messages.Error{Code: messages.Refused, Reason: "token", Message: "cannot serve TCP without a token", Hint: "make one (LoadToken)"}
 		}
 		g.token, g.most = true, min(maxConnections, files/16)
 	}
@@ -92,7 +91,7 @@ func (s *Server) gate(l net.Listener) (*admission, error) {
 	return g, nil
 }
 
-// descriptors is how many this process may have.
+// descriptors returns the limit of open files for this process.
 func descriptors() int {
 	var most unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &most); err != nil || most.Cur > math.MaxInt32 {
@@ -101,8 +100,8 @@ func descriptors() int {
 	return int(most.Cur)
 }
 
-// Accept implements net.Listener. The HTTP server backs off, up to a second,
-// when there are no descriptors.
+// Accept implements net.Listener. The HTTP server retries with a backoff of up to a
+// second when no descriptors are left.
 func (g *admission) Accept() (net.Conn, error) {
 	for {
 		c, err := g.Listener.Accept()
@@ -111,7 +110,7 @@ func (g *admission) Accept() (net.Conn, error) {
 		}
 		who, err := g.check(c)
 		if err != nil {
-			g.server.log.Warn("a connection was turned away", "error", err)
+			g.server.log.Warn("connection rejected", "error", err)
 			_ = c.Close()
 			continue
 		}
@@ -122,20 +121,21 @@ func (g *admission) Accept() (net.Conn, error) {
 	}
 }
 
-// check refuses who may not even speak: on a unix socket other users. On TCP each
-// request is asked for its token. It tells which process speaks.
+// check returns the process of a client and refuses other users on a unix socket. On
+// TCP every request shows the token instead.
 func (g *admission) check(c net.Conn) (pid int, err error) {
 	if g.token {
 		return 0, nil
 	}
 	local, ok := c.(*net.UnixConn)
 	if !ok {
-		return 0, fmt.Errorf("whose process is behind a %T cannot be found out", c)
+		return 0, fmt.Errorf("cannot determine the peer process of a %T", c)
 	}
 	return peer.Check(local)
 }
 
-// enter counts a connection; nil: it is too much even to be told that.
+// enter counts a connection. It returns nil if there is no room even for an error
+// reply.
 func (g *admission) enter(c net.Conn, pid int) *clientConn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,7 +161,7 @@ func (d *clientConn) Close() error {
 	return d.Conn.Close()
 }
 
-// CloseWrite lets the other end read what was said before the connection goes.
+// CloseWrite lets the client read the last reply before the connection closes.
 func (d *clientConn) CloseWrite() error { return closeWrite(d.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -171,7 +171,7 @@ func closeWrite(c net.Conn) error {
 	return nil
 }
 
-// principal is who speaks: the owner of the daemon, for only he gets in.
+// principal returns the owner of the daemon: no other user gets a connection.
 func (d *clientConn) principal() messages.Principal { return owner }
 
 var owner = messages.Principal("uid:" + strconv.Itoa(os.Geteuid()))

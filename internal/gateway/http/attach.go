@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -15,40 +16,40 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of an attachment. What its reader does not take stays in the log.
+// Bounds of an attachment. Output that its client does not read stays in the log.
 const (
-	maxNotices = 16 // that wait to be sent; one that takes no more has gone
-	maxAnswers = 8  // of these, to what the client has said; it is not listened to until they are sent
+	maxNotices = 16 // notices to send; a client that reads none is disconnected
+	maxAnswers = 8  // of these, replies to the client; at the limit its messages wait
 	maxInputs  = 16 // messages that wait for the job to read
-	maxSizes   = 4  // sizes that wait for the job to take them: of more the last count
+	maxSizes   = 4  // sizes that wait for the job; the newest replace the oldest
 )
 
-// attachment is one client at a job's terminal, or at its pipes.
+// attachment connects one client to a job's terminal or pipes. Its goroutines:
 //
-//	handler    reads what the client says
+//	handler    reads the client's messages
 //	output     sends the log from an offset as it grows
-//	tell       sends notices: of the lease, of input
+//	tell       sends notices of the lease and of input
 //	input      writes to the job, in order
-//	size       changes the size of its terminal
+//	size       changes the size of the terminal
 type attachment struct {
 	*request
 	conn    *websocket.Conn
 	uid     messages.UID
 	from    Output
-	least   int64 // the byte that the output comes to at least
+	least   int64 // minimal end of the output, in bytes
 	notices chan wire.AttachEvent
-	answers chan struct{} // a place for each answer among the notices
+	answers chan struct{} // one entry for each reply among the notices
 	inputs  chan inputRequest
-	sizes   chan resizeRequest // these wait for no input
-	sized   chan struct{}      // closed when the last one is given; only of listen
+	sizes   chan resizeRequest // independent of the inputs
+	sized   chan struct{}      // closed when the newest size is set; only listen uses it
 	cancel  context.CancelFunc
 	shown   terminalView
 }
 
-// inputRequest is what the job is to be asked.
+// inputRequest is an input for the job.
 type inputRequest struct {
 	request messages.Refusable
-	behind  chan struct{} // not nil: closed when the size that was given before it is that of the terminal
+	after   chan struct{} // closed when the size requested before this input is set; nil: no wait
 }
 
 // attach answers with a WebSocket.
@@ -85,7 +86,7 @@ func (c *request) attach() error {
 	defer c.attached.Done()
 	conn, err := websocket.Accept(c.w, c.r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
-		return errAnswered // by the library, with what was wrong
+		return errAnswered // the library has sent the error
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(wire.MaxAttachInput)
@@ -108,23 +109,23 @@ func (c *request) attach() error {
 	return errAnswered
 }
 
-// upgrades says what keeps a request from becoming a WebSocket: who accepts it would say
-// that in plain text.
+// upgrades returns why a request cannot become a WebSocket. The library would report it
+// as plain text.
 func (c *request) upgrades() error {
 	h := c.r.Header
 	key, err := base64.StdEncoding.DecodeString(h.Get("Sec-WebSocket-Key"))
 	switch {
 	case !c.r.ProtoAtLeast(1, 1), !lists(h.Values("Connection"), "Upgrade"), !lists(h.Values("Upgrade"), "websocket"):
-		return messages.Invalid("upgrade", "this is a WebSocket; ask for an upgrade to it")
+		return messages.Invalid("upgrade", "this path is a WebSocket; send an upgrade request")
 	case h.Get("Sec-WebSocket-Version") != "13":
-		return messages.Invalid("upgrade", "a WebSocket is of the version 13 here; say so: Sec-WebSocket-Version: 13")
+		return messages.Invalid("upgrade", "unsupported WebSocket version; send Sec-WebSocket-Version: 13")
 	case err != nil, len(key) != 16, len(h.Values("Sec-WebSocket-Key")) != 1:
 		return messages.Invalid("upgrade", "the Sec-WebSocket-Key must be the base64 of 16 bytes")
 	}
 	return nil
 }
 
-// serve ends when the client, the output or the server does.
+// serve returns when the client, the output or the server ends.
 func (a *attachment) serve(ctx context.Context) {
 	done := make(chan struct{}, 4)
 	for _, part := range []func(context.Context){a.output, a.tell, a.input, a.size} {
@@ -135,13 +136,13 @@ func (a *attachment) serve(ctx context.Context) {
 	}
 	a.listen(ctx)
 	a.cancel()
-	_ = a.conn.CloseNow() // whoever writes to it is let go
+	_ = a.conn.CloseNow() // unblocks pending writes
 	for range cap(done) {
 		<-done
 	}
 }
 
-// listen takes what the client says.
+// listen reads the client's messages.
 func (a *attachment) listen(ctx context.Context) {
 	for {
 		kind, b, err := a.conn.Read(ctx)
@@ -154,11 +155,11 @@ func (a *attachment) listen(ctx context.Context) {
 	}
 }
 
-// heard does what one message asks for.
+// heard handles one message of the client.
 func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error {
 	job := messages.JobID(a.uid)
 	if kind == websocket.MessageBinary {
-		return a.enqueue(inputRequest{request: messages.WriteInput{Job: job, Data: b}, behind: a.sized})
+		return a.enqueue(inputRequest{request: messages.WriteInput{Job: job, Data: b}, after: a.sized})
 	}
 	var r wire.AttachRequest
 	if err := wire.Decode(b, &r); err != nil {
@@ -173,7 +174,7 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 		a.change(a, r.Kind)
 		return nil
 	case wire.AttachCloseInput:
-		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, behind: a.sized})
+		return a.enqueue(inputRequest{request: messages.CloseInput{Job: job}, after: a.sized})
 	case wire.AttachResize:
 		size, err := wire.Resize{Rows: r.Rows, Cols: r.Cols}.Size()
 		if err != nil {
@@ -183,10 +184,10 @@ func (a *attachment) heard(kind websocket.MessageType, b []byte) *messages.Error
 	case wire.AttachRepaint:
 		return a.wantsSize(messages.Terminal{})
 	}
-	return messages.Invalid("type", "there is no such message; use close_input, resize, repaint, ask, take, yield or refuse")
+	return messages.Invalid("type", fmt.Sprintf("invalid type %.64q: use close_input, resize, repaint, ask, take, yield or refuse", r.Kind))
 }
 
-// enqueue lets a request wait for its turn.
+// enqueue queues an input for the job.
 func (a *attachment) enqueue(r inputRequest) *messages.Error {
 	if !a.holds(a) {
 		return a.noLease(a)
@@ -195,19 +196,18 @@ func (a *attachment) enqueue(r inputRequest) *messages.Error {
 	case a.inputs <- r:
 		return nil
 	default:
-		return &messages.Error{Code: messages.ResourceExhausted, Reason: "input", Message: "the job does not read, and no more input is kept for it", Hint: "wait for written, then send it again"}
+		return &messages.Error{Code: messages.ResourceExhausted, Reason: "input", Message: "the job does not read its input, and the queue for it is full", Hint: "wait for written, then send it again"}
 	}
 }
 
-// input writes to the job, one request after the other, and behind the sizes that were
-// asked for before.
+// input writes to the job in order, each input after the sizes requested before it.
 func (a *attachment) input(ctx context.Context) {
 	for {
 		select {
 		case r := <-a.inputs:
-			if r.behind != nil {
+			if r.after != nil {
 				select {
-				case <-r.behind:
+				case <-r.after:
 				case <-ctx.Done():
 					return
 				}
@@ -234,9 +234,8 @@ func (a *attachment) perform(ctx context.Context, r messages.Refusable) {
 	}
 }
 
-// answer has told what became of something that the client has said. A client that says
-// much at once has every answer: until there is room for the next one, nothing more is
-// heard of it.
+// answer queues a reply to the client. It waits for room, so that a client that sends
+// much gets every reply; its next messages wait meanwhile.
 func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
 	select {
 	case a.answers <- struct{}{}:
@@ -245,8 +244,8 @@ func (a *attachment) answer(ctx context.Context, said wire.AttachEvent) {
 	}
 }
 
-// notice has something told, by whoever it comes from: nobody waits for this client. One
-// that takes nothing any more is let go.
+// notice queues a notice without waiting for the client. A client whose queue is full
+// is disconnected.
 func (a *attachment) notice(said wire.AttachEvent) {
 	select {
 	case a.notices <- said:
@@ -281,17 +280,16 @@ func (a *attachment) say(ctx context.Context, said wire.AttachEvent) error {
 	return a.conn.Write(ctx, websocket.MessageText, b)
 }
 
-// output sends the log. A client that reads slowly is waited for here, and the
-// job is not.
+// output sends the log. A slow client delays only this goroutine, not the job.
 func (a *attachment) output(ctx context.Context) {
 	defer a.cancel()
 	defer a.leaveTerminal(ctx)
 	buf := make([]byte, copyBuffer)
-	told := 0
+	reported := 0
 	for {
 		n, err := a.from.Read(buf)
-		for gaps := a.from.Gaps(); told < len(gaps) && !a.from.Removed(); told++ {
-			if a.say(ctx, wire.AttachEvent{Kind: wire.AttachGap, From: gaps[told].From, To: gaps[told].To}) != nil {
+		for gaps := a.from.Gaps(); reported < len(gaps) && !a.from.Removed(); reported++ {
+			if a.say(ctx, wire.AttachEvent{Kind: wire.AttachGap, From: gaps[reported].From, To: gaps[reported].To}) != nil {
 				return
 			}
 		}
@@ -309,7 +307,7 @@ func (a *attachment) output(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			if ctx.Err() == nil { // the node ends
+			if ctx.Err() == nil { // the node has shut down
 				a.goAway()
 			}
 			return
@@ -317,8 +315,8 @@ func (a *attachment) output(ctx context.Context) {
 	}
 }
 
-// untilClosing has the attachment end when the server closes. The connection is not cut
-// off before the client was told.
+// untilClosing ends the attachment when the server closes. The client receives a close
+// frame before the connection is cut.
 func (a *attachment) untilClosing() (stop func() bool) {
 	line := http.NewResponseController(a.w)
 	_ = line.SetWriteDeadline(time.Time{})
@@ -327,24 +325,25 @@ func (a *attachment) untilClosing() (stop func() bool) {
 		over := time.NewTimer(lastWords)
 		defer over.Stop()
 		_ = line.SetWriteDeadline(time.Now().Add(lastWords))
-		told := make(chan struct{})
+		closed := make(chan struct{})
 		go func() {
 			a.goAway()
-			close(told)
+			close(closed)
 		}()
 		select {
-		case <-told:
-		case <-over.C: // it does not answer
+		case <-closed:
+		case <-over.C: // the client does not reply
 		}
 	})
 }
 
-// goAway ends an attachment to a job that may go on: else that looked like a line that broke.
+// goAway closes an attachment whose job may still run, so that it does not look like a
+// broken connection.
 func (a *attachment) goAway() {
-	_ = a.conn.Close(websocket.StatusGoingAway, "the output is followed no more here; attach again")
+	_ = a.conn.Close(websocket.StatusGoingAway, "the server stops following the output; attach again")
 }
 
-// end tells that the output has ended, and how the job stands.
+// end reports the end of the output and the job's record.
 func (a *attachment) end(ctx context.Context) {
 	said := wire.AttachEvent{Kind: wire.AttachEnded, Offset: a.from.Offset()}
 	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil {

@@ -251,5 +251,5 @@ func TestAttachLeaseIsGivenOn(t *testing.T) {
 	two.says(wire.AttachYield)
 	require.Equal(t, wire.LeaseYielded, two.said(wire.AttachLease).Reason)
 	require.NoError(t, watches.Write(t.Context(), []byte("intruder\n")))
-	require.Equal(t, "you only watch the job, and have not asked to write", watches.said(wire.AttachFailed).Error.Message)
+	require.Equal(t, "the input lease is free, and this attachment does not have it", watches.said(wire.AttachFailed).Error.Message)
 }

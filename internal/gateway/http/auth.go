@@ -16,18 +16,18 @@ import (
 	"troupe/messages"
 )
 
-// guard looks at each request before it is routed. Pages of other sites reach a
-// loopback port by a foreign Host (DNS rebinding) or with their Origin; both are
-// refused before anything else is said.
+// guard checks each request before it is routed. Pages of other sites can reach a
+// loopback port with a foreign Host (DNS rebinding) or with their Origin. Both are
+// refused first.
 func (s *Server) guard(next http.Handler) http.Handler {
 	watch := newWatch(s.options.Token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d, ok := r.Context().Value(connKey{}).(*clientConn)
 		if !ok {
-			panic(http.ErrAbortHandler) // a listener that Serve did not see
+			panic(http.ErrAbortHandler) // Serve did not admit this listener
 		}
-		replyInTime(w)            // the server says "100 Continue" before there is a reply
-		if r.ContentLength != 0 { // it waits for a body that nobody reads before it replies
+		replyInTime(w)            // the server sends "100 Continue" before there is a reply
+		if r.ContentLength != 0 { // the server waits for the unread body before it replies
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerPatience))
 		}
 		err := watch.refusal(w.Header(), r)
@@ -42,7 +42,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		if err != nil {
 			if d.gate.token && err.Code == messages.Refused {
-				w.Header().Set("Connection", "close") // a stranger holds none
+				w.Header().Set("Connection", "close") // a client without the token keeps no connection
 			}
 			fail(w, err)
 			return
@@ -51,9 +51,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// RequireToken admits to a handler on a loopback address what Server admits there: who
-// has the token, with a Host that is the server's, and no page of another site. Who is
-// not admitted holds no connection, and nobody one with a body that does not come.
+// RequireToken guards a handler on a loopback address as Server guards its own. It
+// admits requests with the token and the server's Host, and no pages of other sites. A
+// refused request loses its connection, and a body must arrive in time.
 func RequireToken(token string, next http.Handler) http.Handler {
 	watch := newWatch(token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,14 +68,14 @@ func RequireToken(token string, next http.Handler) http.Handler {
 		}
 		if body {
 			_ = rc.SetReadDeadline(time.Now().Add(patience))
-			r = r.WithContext(r.Context()) // a copy: the body is the server's
+			r = r.WithContext(r.Context()) // a copy: the body belongs to the server
 			r.Body = &timedBody{r.Body, rc}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// timedBody is a body that has its time to come; what is heard behind it has any.
+// timedBody is a body with a read deadline, which ends with the body.
 type timedBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
@@ -90,7 +90,7 @@ func (a *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// authCheck knows what a request must show.
+// authCheck checks the Host, the Origin and the token of requests.
 type authCheck struct {
 	token   string
 	foreign *http.CrossOriginProtection
@@ -98,8 +98,8 @@ type authCheck struct {
 
 func newWatch(token string) *authCheck { return &authCheck{token, http.NewCrossOriginProtection()} }
 
-// refusal is why a request may not come in: over a unix socket only as one of a
-// page, over TCP for its Host and its token, too.
+// refusal returns why a request is refused. Over a unix socket only pages are refused;
+// over TCP also a wrong Host or token.
 func (g *authCheck) refusal(h http.Header, r *http.Request) *messages.Error {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	_, local := at.(*net.UnixAddr)
@@ -122,24 +122,24 @@ func refused(reason, message, hint string) *messages.Error {
 }
 
 func noRoute() *messages.Error {
-	return &messages.Error{Code: messages.NotFound, Reason: "route", Message: "there is nothing of this name", Hint: "openapi.yaml tells what there is"}
+	return &messages.Error{Code: messages.NotFound, Reason: "route", Message: "unknown path", Hint: "openapi.yaml lists all paths"}
 }
 
-// ourHost reports whether a Host names the loopback address that was reached.
+// ourHost reports whether a Host names the loopback address of the connection.
 func ourHost(at net.Addr, host string) bool {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok {
 		return false
 	}
 	port := strconv.Itoa(tcp.Port)
-	if tcp.Port == 80 && strings.LastIndexByte(host, ':') <= strings.LastIndexByte(host, ']') { // a client leaves out what http means
+	if tcp.Port == 80 && strings.LastIndexByte(host, ':') <= strings.LastIndexByte(host, ']') { // clients omit the default port of http
 		host += ":80"
 	}
 	return slices.Contains([]string{"127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port}, strings.ToLower(host))
 }
 
-// ourOrigin reports whether the request is of no page, or of one of our own. On
-// a unix socket there is none.
+// ourOrigin reports whether a request comes from no page or from one of our own. A unix
+// socket has no pages.
 func ourOrigin(at net.Addr, origins []string) bool {
 	if len(origins) == 0 {
 		return true

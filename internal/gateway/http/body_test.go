@@ -70,13 +70,13 @@ func TestFaultBodiesThatDoNotCome(t *testing.T) {
 			line, status, says string
 			after              time.Duration
 		}{
-			{"POST /v1/jobs", "400 Bad Request", "the body did not come in its time", patience},
-			{"GET /v1/health", "400 Bad Request", "the body did not come in its time", patience},
-			{"GET /v1/events", "400 Bad Request", "the body did not come in its time", patience},
-			{"DELETE /v1/jobs/j1", "400 Bad Request", "the body did not come in its time", patience},
+			{"POST /v1/jobs", "400 Bad Request", "the body did not arrive in time", patience},
+			{"GET /v1/health", "400 Bad Request", "the body did not arrive in time", patience},
+			{"GET /v1/events", "400 Bad Request", "the body did not arrive in time", patience},
+			{"DELETE /v1/jobs/j1", "400 Bad Request", "the body did not arrive in time", patience},
 			{"POST /v1/jobs?x=1", "400 Bad Request", "is no parameter", strangerPatience},
-			{"PUT /v1/jobs", "405 Method Not Allowed", "is none of this path's", strangerPatience},
-			{"POST /nowhere", "404 Not Found", "there is nothing of this name", strangerPatience},
+			{"PUT /v1/jobs", "405 Method Not Allowed", "not allowed on this path", strangerPatience},
+			{"POST /nowhere", "404 Not Found", "unknown path", strangerPatience},
 		} {
 			for _, body := range []string{"Content-Length: 9\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n9\r\n{"} {
 				status, says, after := answered(t, s, l, c.line+" HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"+body)

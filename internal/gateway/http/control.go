@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// stop ends a job's tree, and answers when nothing of it is left, or with what is.
+// stop stops a job and answers when its tree has ended, or with the survivors.
 func (c *request) stop() error {
 	body, err := c.stopBody()
 	if err != nil {
@@ -21,7 +21,7 @@ func (c *request) stop() error {
 	return c.end(body, messages.StopCommand{Job: c.id()})
 }
 
-// stopScope ends all jobs of a scope and its sub-scopes, or of one session.
+// stopScope stops all jobs of a scope and its sub-scopes, or of one session.
 func (c *request) stopScope() error {
 	body, err := c.stopBody()
 	if err != nil {
@@ -57,12 +57,12 @@ func (c *request) end(body wire.Stop, r messages.StopCommand) error {
 	})
 }
 
-// awaitNews waits until the records say that jobs have ended: the answer to a
-// stop comes straight from their actors and may overtake the news.
+// awaitNews waits until the records show that jobs have ended. The reply to a stop
+// comes from their actors and can overtake the records.
 func (c *request) awaitNews(jobs []messages.JobID) error {
 	for some := range slices.Chunk(jobs, messages.MaxAwaited) {
 		_, err := ask[messages.WaitEnded](c, messages.WaitJobs{Jobs: some})
-		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // else it is over, and forgotten
+		if err != nil && !errors.Is(err, &messages.Error{Code: messages.NotFound}) { // a removed job has ended too
 			return err
 		}
 	}
@@ -77,8 +77,8 @@ func (c *request) signal() error {
 	return c.done(messages.SignalCommand{Job: c.id(), Signal: body.Signal, Tree: body.Tree})
 }
 
-// promote lets a foreground job go on in the background; its caller is answered. Who asks
-// is a person, unless the body says otherwise.
+// promote moves a foreground job to the background and answers its caller. The job is
+// kept unless the body says otherwise.
 func (c *request) promote() error {
 	var body wire.Promote
 	if err := c.body(&body, maxBody); err != nil {
@@ -103,7 +103,7 @@ func (c *request) deadline() error {
 	return c.done(r)
 }
 
-// input writes to the job, and answers when the kernel has it.
+// input writes to the job and answers when the kernel has taken the bytes.
 func (c *request) input() error {
 	var body wire.Input
 	if err := c.body(&body, maxBody); err != nil {
@@ -124,7 +124,8 @@ func (c *request) input() error {
 	return c.reply(http.StatusOK, wire.Written{V: wire.Version, Through: written.Through})
 }
 
-// typed are the bytes of an input, some of which depend on the job.
+// typed returns the bytes of an input. Keys and pastes depend on the job's terminal
+// modes.
 func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
 	text, encode := body.Keys, c.node.EncodeKeys
 	if body.Paste != nil {
@@ -133,7 +134,7 @@ func (c *request) typed(body wire.Input, data []byte) ([]byte, error) {
 	switch {
 	case text == nil:
 		return data, nil
-	case len(*text) > messages.MaxInput: // before it is made longer
+	case len(*text) > messages.MaxInput: // before encoding makes it longer
 		return nil, &messages.Error{Code: messages.TooLarge, Reason: "input", Message: "the input is too large; give at most 256 KiB at once"}
 	}
 	return encode(c.ctx, c.id(), *text)
@@ -177,7 +178,7 @@ func (c *request) handOver() error {
 	return c.done(messages.HandOver{Job: c.id(), To: to})
 }
 
-// done asks for what is only acknowledged.
+// done sends a request whose reply is only an acknowledgement.
 func (c *request) done(request messages.Refusable) error {
 	if _, err := ask[messages.Acknowledged](c, request); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// health answers as long as the node takes requests.
+// health answers while the node accepts requests.
 func (c *request) health() error {
 	if err := c.node.Err(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *request) version() error {
 	return c.reply(http.StatusOK, about)
 }
 
-// stats counts what there is.
+// stats counts jobs, scopes, sessions and connections.
 func (c *request) stats() error {
 	jobs, err := ask[messages.JobList](c, messages.ListJobs{Finished: true})
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *request) stats() error {
 	return c.reply(http.StatusOK, out)
 }
 
-// shutdown ends the node for whoever asks; once begun it does not depend on him.
+// shutdown shuts down the node. It goes on if the client disconnects.
 func (c *request) shutdown() error {
 	var body wire.ShutDown
 	if err := c.body(&body, maxBody); err != nil {
@@ -74,7 +74,7 @@ func (c *request) shutdown() error {
 	}
 	if c.options.Shutdown == nil {
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "shutdown", Message: "this node cannot be ended from afar: it is part of another program", Hint: "end that program",
+			Code: messages.Unsupported, Reason: "shutdown", Message: "cannot shut down this node: it is part of another program", Hint: "stop that program",
 		}
 	}
 	grace, err := graceOf(body.Grace)

@@ -1,18 +1,49 @@
-// Package http is the API of the daemon: HTTP and JSON on a unix socket that is
-// its user's alone, and, if it is asked for, on loopback with a token. It
-// decodes, asks the node and encodes; package wire is the JSON, openapi.yaml the
-// whole API, package client its Go client.
+// Package http serves the API of the daemon: HTTP and JSON on a unix socket of one user
+// and, if configured, on loopback with a token. It decodes a request, asks the node and
+// encodes the reply; package wire defines the JSON, openapi.yaml the whole API, package
+// client its Go client.
 //
 //	listener, err := http.Listen(socket)           // before the node is opened
-//	server := http.New(http.Options{Node: http.Over(node)})
+//	server := http.New(http.Options{Node: http.AdaptNode(node)})
 //	err = server.Serve(listener)                   // until server.Close
 //
 // A run is answered when it has finished, was promoted, or has started in the
-// background. Until then it is its caller's: if the connection ends (half of it
-// is enough), the job is stopped. To leave jobs as they are, shut down the node
-// before the server is closed.
+// background. Until then it belongs to its caller: if either half of the connection
+// closes, the job is stopped. To keep the jobs, shut down the node before the server.
 //
-// Every error is {"v":1,"error":{"code","reason","message","hint"}} with the
-// status that errors.go gives its code. Requests are strict: an unknown field or
-// parameter is an error that names it.
+// Every error is {"v":1,"error":{"code","reason","message","hint"}} with the status that
+// errors.go gives its code. Requests are strict: an unknown field or parameter is an
+// error that names it.
+//
+//	admission.go        accepts connections within limits, from our own user
+//	attach.go           a WebSocket to a job's terminal or pipes
+//	auth.go             checks of Host, Origin and token
+//	control.go          stop, signal, promote, deadline, input, resize, handover
+//	daemon.go           health, version, stats, shutdown
+//	errors.go           HTTP statuses of the error codes
+//	events.go           facts as server-sent events
+//	hang_up.go          waits for the end of a connection
+//	input_lease.go      which attachment may write to a job
+//	jobs.go             list, show, remove
+//	left_scope.go       refuses late requests of a client whose lease has ended
+//	limit_listener.go   bounds the connections of another server's listener
+//	listen_socket.go    opens and checks the daemon's socket
+//	node_adapter.go     the interface to the node
+//	output.go           bytes of one stream
+//	output_both.go      both streams as frames, in the order of their arrival
+//	pause_output.go     pauses a job's output while a request is open
+//	rate_limit.go       requests, subscriptions and long requests of each client
+//	read_view.go        bounded views of an output as text
+//	request.go          bodies, parameters and replies of requests
+//	resize.go           the terminal size of an attachment
+//	routes.go           the table of the API
+//	run.go              runs a command
+//	scope_lease.go      scopes that end with their client's connection
+//	screen.go           the contents of a terminal
+//	server.go           options, limits, start and end of the server
+//	sessions_scopes.go  sessions and scopes
+//	terminal_view.go    which terminal answers the queries in an output
+//	token.go            the token and the listener of TCP
+//	wait.go             waits for jobs
+//	while_connected.go  a context that ends with the client's connection
 package http

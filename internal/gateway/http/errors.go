@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"troupe/messages"
@@ -39,7 +40,7 @@ var statuses = map[messages.Code]int{
 	messages.ShellNotFound:      http.StatusNotFound,
 }
 
-// finer are the statuses of what HTTP itself has a word for.
+// finer are the statuses of reasons that HTTP has its own status for.
 var finer = map[messages.Error]int{
 	{Code: messages.Refused, Reason: "token"}:              http.StatusUnauthorized,
 	{Code: messages.Unsupported, Reason: "method"}:         http.StatusMethodNotAllowed,
@@ -48,7 +49,7 @@ var finer = map[messages.Error]int{
 	{Code: messages.ResourceExhausted, Reason: "rate"}:     http.StatusTooManyRequests,
 }
 
-// statusOf is the status of an error.
+// statusOf returns the HTTP status of an error.
 func statusOf(e *messages.Error) int {
 	if status, ok := finer[messages.Error{Code: e.Code, Reason: e.Reason}]; ok {
 		return status
@@ -59,27 +60,28 @@ func statusOf(e *messages.Error) int {
 	return http.StatusInternalServerError
 }
 
-// coded finds the code in an error. One that has none is the end of the node, or
-// a fault of ours.
+// coded returns the coded error in err. An error without a code means that the node or
+// the server has ended, or a bug.
 func (s *Server) coded(err error) *messages.Error {
 	var e *messages.Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case s.node.Err() != nil:
-		return &messages.Error{Code: messages.ShuttingDown, Message: "the node has ended: " + s.node.Err().Error(), Hint: "ask the next one"}
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the node has ended: " + s.node.Err().Error(), Hint: "retry with the next daemon"}
 	case s.closing.Err() != nil:
-		return &messages.Error{Code: messages.ShuttingDown, Message: "the server is closing", Hint: "ask the next one"}
+		return &messages.Error{Code: messages.ShuttingDown, Message: "the server is closing", Hint: "retry with the next daemon"}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &messages.Error{Code: messages.Busy, Message: "the request was not answered in its time", Hint: "ask again"}
+		return &messages.Error{Code: messages.Busy, Message: "the request timed out", Hint: "retry"}
 	}
 	return &messages.Error{Code: messages.Internal, Message: err.Error()}
 }
 
-// unexpectedReply is for a reply that does not belong to its request.
+// unexpectedReply returns the error in a reply, or reports that the reply does not
+// match its request.
 func unexpectedReply(reply any) error {
 	if err := messages.Refusal(reply); err != nil {
 		return err
 	}
-	return &messages.Error{Code: messages.Internal, Reason: "reply", Message: "the node gave an answer that is none to this request"}
+	return &messages.Error{Code: messages.Internal, Reason: "reply", Message: fmt.Sprintf("unexpected reply %T of the node", reply)}
 }

@@ -14,15 +14,15 @@ import (
 	"troupe/messages"
 )
 
-// resumeHeader is what a reader that comes back has seen.
+// resumeHeader carries the number of the last event that a returning reader received.
 const resumeHeader = "Last-Event-ID"
 
-// events sends facts as they are recorded, as server-sent events: the id is the
-// fact's number, and whoever comes back with the last one goes on behind it. A
-// reader that is slow is waited for by nobody but its own channel, which reads on
-// from the journal; what that no longer holds is an event of its own.
+// events sends facts as server-sent events as they are recorded. The id of an event is
+// the fact's number; a reader that returns with it continues after it. A slow reader
+// delays only its own subscription, which reads on from the journal. Facts that the
+// journal no longer holds are reported as an event.
 //
-// With past, the stream ends behind what is recorded when it begins.
+// With past, the stream ends after the facts that were recorded when it began.
 func (c *request) events() error {
 	r, err := c.subscribe()
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *request) events() error {
 		return err
 	}
 	if past && c.text("now") == "true" {
-		return messages.Invalid("past", "past is what was recorded before now; ask for one of them")
+		return messages.Invalid("past", "past and now exclude each other; use one of them")
 	}
 	leave, err := c.door().addSubscription()
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *request) events() error {
 	defer cancel()
 	w := eventWriter{request: c, rc: http.NewResponseController(c.w), filter: r.Filter}
 	if past {
-		r.Filter = messages.Filter{} // or nothing would tell that the last one was passed
+		r.Filter = messages.Filter{} // filtered out facts would hide that the last one has passed
 	}
 	sub, err := c.node.Subscribe(ctx, r)
 	if err != nil {
@@ -53,14 +53,14 @@ func (c *request) events() error {
 	defer func() { _ = sub.Close() }()
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.WriteHeader(http.StatusOK)
-	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to go on, should nothing be heard
+	if err := w.write(fmt.Sprintf("id: %d\n\n", sub.After())); err != nil { // where to resume if no event follows
 		return errAnswered
 	}
 	if past {
 		w.last = sub.Newest()
 	}
 	if past && sub.After() >= w.last {
-		if r.After > sub.After() { // nothing has happened yet in the journal that follows the reader's
+		if r.After > sub.After() { // the journal is newer than the reader's and still empty
 			_ = w.send(dropped(r.After+1, sub.After()))
 		}
 		_ = w.send(wire.Event{V: wire.Version, Kind: wire.StreamEnded})
@@ -70,7 +70,7 @@ func (c *request) events() error {
 	return nil
 }
 
-// subscribe is the subscription that the request asks for.
+// subscribe returns the subscription that the request describes.
 func (c *request) subscribe() (messages.Subscribe, error) {
 	var r messages.Subscribe
 	after, err := c.number("after", 0, 0, math.MaxInt64)
@@ -92,16 +92,16 @@ func (c *request) subscribe() (messages.Subscribe, error) {
 	}
 	if last := c.r.Header.Get(resumeHeader); last != "" {
 		if _, err := fmt.Sscanf(last+"\n", "%d\n", &r.After); err != nil || r.After > math.MaxInt64 {
-			return r, messages.Invalid("last_event_id", "Last-Event-ID is no number of an event")
+			return r, messages.Invalid("last_event_id", fmt.Sprintf("invalid Last-Event-ID %.64q: use the number of an event", last))
 		}
 		r.Now = false
 	}
 	return r, nil
 }
 
-// resolveFilter is the job that a filter names, by its ULID: a name may be another's later.
-// One that is not there is left as it is, for what the journal has of it, or for
-// the ULID of a job to come; a name is an error then.
+// resolveFilter returns the ULID of the job that a filter names: a name may belong to
+// another job later. An unknown id stays as it is: the journal may have facts of it, or
+// the job may come later. An unknown name is an error.
 func (c *request) resolveFilter(job messages.JobID) (messages.JobID, error) {
 	if job == "" {
 		return "", nil
@@ -116,7 +116,7 @@ func (c *request) resolveFilter(job messages.JobID) (messages.JobID, error) {
 	return "", err
 }
 
-// isID says whether a job is named by a short id or a ULID, which never mean another.
+// isID reports whether job is a short id or a ULID, which always mean the same job.
 func isID(job string) bool {
 	if _, err := ulid.ParseStrict(job); err == nil {
 		return true
@@ -129,10 +129,10 @@ type eventWriter struct {
 	*request
 	rc     *http.ResponseController
 	filter messages.Filter
-	last   messages.Seq // the stream ends behind it; 0: it does not
+	last   messages.Seq // the stream ends after this fact; 0: it does not end
 }
 
-// relay sends what is heard until the reader, the node or the server ends.
+// relay sends facts until the reader, the node or the server ends.
 func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 	for {
 		turn, cancel := context.WithTimeout(ctx, heartbeat)
@@ -155,21 +155,21 @@ func (w eventWriter) relay(ctx context.Context, sub Subscription) {
 			return
 		}
 		if err != nil {
-			return // the reader has gone
+			return // the reader has disconnected
 		}
 	}
 }
 
-// event sends what was heard, and says whether it was the last that is wanted.
+// event sends one notification. It reports whether it was the last one of the stream.
 func (w eventWriter) event(heard any) (over bool, err error) {
 	switch h := heard.(type) {
 	case messages.Notification:
-		if w.behind(h.Seq) || !w.filter.Passes(h.Fact) {
+		if w.past(h.Seq) || !w.filter.Passes(h.Fact) {
 			return w.ends(h.Seq), nil
 		}
 		e, err := wire.NewEvent(h.Seq, h.Fact)
 		if err != nil {
-			w.log.Error("a fact cannot be told", "error", err)
+			w.log.Error("cannot encode a fact", "error", err)
 			return w.ends(h.Seq), nil
 		}
 		return w.ends(h.Seq), w.send(e)
@@ -183,15 +183,16 @@ func dropped(from, to messages.Seq) wire.Event {
 	return wire.Event{V: wire.Version, Kind: wire.FactsDropped, From: from, Seq: to}
 }
 
-func (w eventWriter) behind(seq messages.Seq) bool { return w.last > 0 && seq > w.last }
+func (w eventWriter) past(seq messages.Seq) bool { return w.last > 0 && seq > w.last }
 
 func (w eventWriter) ends(seq messages.Seq) bool { return w.last > 0 && seq >= w.last }
 
-// send writes one event. Without a number it leaves the reader's place as it is.
+// send writes one event. An event without a number leaves the reader's position as it
+// is.
 func (w eventWriter) send(e wire.Event) error {
 	b, err := compact(e)
 	if err != nil {
-		w.log.Error("an event cannot be encoded", "error", err)
+		w.log.Error("cannot encode an event", "error", err)
 		return nil
 	}
 	id := ""
@@ -203,8 +204,8 @@ func (w eventWriter) send(e wire.Event) error {
 
 func (w eventWriter) comment(text string) error { return w.write(": " + text + "\n\n") }
 
-// write sends at once. A reader that has stopped reading blocks here, which
-// holds back nothing but its own channel.
+// write sends text at once. A reader that does not read blocks only its own
+// subscription.
 func (w eventWriter) write(text string) error {
 	if _, err := w.w.Write([]byte(text)); err != nil {
 		return err

@@ -4,7 +4,7 @@ package http
 
 import "os"
 
-// again is nil: only Linux tells that the other end has gone while what it sent lies there.
-func again(uintptr) *os.File { return nil }
+// dupFile returns nil: only Linux reports a hang-up while received bytes are unread.
+func dupFile(uintptr) *os.File { return nil }
 
 func awaitHangUp(*os.File) {}

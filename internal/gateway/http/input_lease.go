@@ -7,27 +7,27 @@ import (
 	"troupe/messages"
 )
 
-// lease is the right to write to a job's input: one of those attached has it.
-// The server's lock guards it.
-type lease struct {
+// inputLease is the right to write to a job's input. One attachment at a time has it. The
+// server's lock guards it.
+type inputLease struct {
 	holder, requester *attachment
-	waiting           []*attachment // those who would write, too, and were refused or had it taken
+	waiting           []*attachment // refused or displaced attachments that still want to write, next first
 	attached          int
-	viewedUpTo        int64             // what was sent to holders whose terminals answer
-	savedSize         messages.Terminal // the size of the terminal before one of them changed it
+	viewedUpTo        int64             // end of the output sent to holders whose terminals answer
+	savedSize         messages.Terminal // size of the terminal before an attachment changed it
 }
 
-// join makes an attachment one of its job's.
+// join adds an attachment to its job.
 func (s *Server) join(a *attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leases[a.uid] == nil {
-		s.leases[a.uid] = &lease{}
+		s.leases[a.uid] = &inputLease{}
 	}
 	s.leases[a.uid].attached++
 }
 
-// leave gives up what an attachment has.
+// leave removes an attachment and passes its lease on.
 func (s *Server) leave(a *attachment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Server) holds(a *attachment) bool {
 	return s.leases[a.uid].holder == a
 }
 
-// change does what an attachment asks about the lease.
+// change handles a request about the lease.
 func (s *Server) change(a *attachment, kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Server) change(a *attachment, kind string) {
 	switch {
 	case kind == wire.AttachAsk && l.holder != nil && !mine:
 		if l.requester != nil && l.requester != a {
-			l.refuse() // one asks at a time
+			l.refuse() // only one request is open at a time
 		}
 		l.forget(a)
 		l.requester = a
@@ -78,23 +78,24 @@ func (s *Server) change(a *attachment, kind string) {
 	}
 }
 
-// refuse tells who asks that the holder keeps it. He has it when it is free.
-func (l *lease) refuse() {
+// refuse tells the requester that the holder keeps the lease. The requester gets it
+// when it is free.
+func (l *inputLease) refuse() {
 	l.requester.lease(false, wire.LeaseRefused)
 	l.waiting = append(l.waiting, l.requester)
 	l.requester = nil
 }
 
-// forget lets an attachment ask, or wait, no more.
-func (l *lease) forget(a *attachment) {
+// forget removes an attachment from the requester and the waiting.
+func (l *inputLease) forget(a *attachment) {
 	if l.requester == a {
 		l.requester = nil
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(one *attachment) bool { return one == a })
 }
 
-// pass gives the lease to whoever asks for it, or has asked, or to nobody.
-func (l *lease) pass() {
+// pass gives the lease to the requester, or to the next one waiting, if any.
+func (l *inputLease) pass() {
 	l.holder, l.requester = l.requester, nil
 	if l.holder == nil && len(l.waiting) > 0 {
 		l.holder, l.waiting = l.waiting[0], l.waiting[1:]
@@ -106,17 +107,17 @@ func (l *lease) pass() {
 	l.savedSize = messages.Terminal{}
 }
 
-// lease tells an attachment what it may do now.
+// lease tells an attachment whether it holds the lease now.
 func (a *attachment) lease(held bool, reason string) {
 	a.notice(wire.AttachEvent{Kind: wire.AttachLease, Held: held, Reason: reason})
 }
 
-// noLease is for input of one who only watches.
+// noLease returns the error for input without the lease.
 func (s *Server) noLease(a *attachment) *messages.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leases[a.uid].holder == nil {
-		return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "you only watch the job, and have not asked to write", Hint: "send ask or take"}
+		return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "the input lease is free, and this attachment does not have it", Hint: "send ask or take"}
 	}
-	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another one writes to the job; you watch", Hint: "troupe attach --take takes the input from them; an attachment of your own sends ask or take"}
+	return &messages.Error{Code: messages.Refused, Reason: "lease", Message: "another client has the input lease of the job", Hint: "troupe attach --take takes it; your own attachment sends ask or take"}
 }

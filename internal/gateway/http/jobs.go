@@ -11,10 +11,10 @@ import (
 	"troupe/messages"
 )
 
-// noState is that of no job: a list of it holds the announced tasks alone.
+// noState matches no job: a list of it returns only the announced tasks.
 const noState messages.State = "none"
 
-// list tells the jobs at and below a scope, oldest first.
+// list returns the jobs at and below a scope, oldest first.
 func (c *request) list() error {
 	finished, err := c.flag("finished")
 	if err != nil {
@@ -28,14 +28,14 @@ func (c *request) list() error {
 	if !slices.Contains([]messages.State{
 		"", messages.Queued, messages.Starting, messages.Running, messages.Stopping, messages.Draining, messages.Finished,
 	}, state) {
-		return messages.Invalid("state", "there is no such state; use queued, starting, running, stopping, draining or finished")
+		return messages.Invalid("state", fmt.Sprintf("invalid state %.64q: use queued, starting, running, stopping, draining or finished", state))
 	}
 	finished = finished || state == messages.Finished
 	tasks, err := ask[messages.JobList](c, messages.ListJobs{Scope: scope, States: []messages.State{noState}})
 	if err != nil {
 		return err
 	}
-	jobs, err := c.withSizes(scope, finished)
+	jobs, err := c.jobsWithSizes(scope, finished)
 	if err != nil {
 		return err
 	}
@@ -47,43 +47,42 @@ func (c *request) list() error {
 	return c.reply(http.StatusOK, wire.JobList{V: wire.Version, Jobs: wire.Jobs(jobs), Tasks: wire.List(tasks.Tasks)})
 }
 
-// How long a list waits for the sizes of what live jobs have printed, and how much
-// longer for each of them: their keeper tells one in a tenth of that, unless somebody
-// has stopped it.
+// Bounds of the wait for the output sizes of live jobs: sizedFor and sizedEach for each
+// job. A keeper reports one in a tenth of that, unless it is stopped by SIGSTOP.
 const (
 	sizedFor  = time.Second
 	sizedEach = time.Millisecond
 )
 
-// withSizes are the jobs at and below a scope with the sizes of their outputs. If these are
-// not told in time, or another list still waits for them, they are those that the node
-// knows: of a live job nothing is said of its output then.
-func (c *request) withSizes(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
+// jobsWithSizes returns the jobs at and below a scope with the sizes of their outputs. If
+// these are late, or another list still waits for sizes, it returns the node's own
+// records. Live jobs have no output in them.
+func (c *request) jobsWithSizes(scope messages.ScopePath, finished bool) ([]messages.Job, error) {
 	var jobs []messages.Job
 	var err error
-	told := make(chan struct{})
+	sized := make(chan struct{})
 	waits := c.unsized.Load() == 0
 	if waits {
 		go func() {
-			defer close(told)
+			defer close(sized)
 			jobs, err = c.node.Jobs(c.ctx, scope, finished)
 		}()
-		if heard(told, sizedFor) {
+		if inTime(sized, sizedFor) {
 			return jobs, err
 		}
 	}
 	known, kerr := ask[messages.JobList](c, messages.ListJobs{Scope: scope, Finished: finished})
 	live := withoutSizes(known.Jobs)
 	if waits {
-		if heard(told, time.Duration(live)*sizedEach) {
+		if inTime(sized, time.Duration(live)*sizedEach) {
 			return jobs, err
 		}
-		c.waitsOn(told)
+		c.waitsOn(sized)
 	}
 	return known.Jobs, kerr
 }
 
-// withoutSizes says nothing of the outputs of live jobs, and how many these are.
+// withoutSizes removes the outputs of live jobs and returns the number of these jobs.
 func withoutSizes(jobs []messages.Job) (live int) {
 	for i := range jobs {
 		if !jobs[i].State.Ended() {
@@ -94,34 +93,34 @@ func withoutSizes(jobs []messages.Job) (live int) {
 	return live
 }
 
-// waitsOn has nobody else wait for sizes until those that are late are told.
-func (c *request) waitsOn(told <-chan struct{}) {
+// waitsOn makes other lists skip sizes until late ones arrive.
+func (c *request) waitsOn(sized <-chan struct{}) {
 	c.unsized.Add(1)
 	go func() {
-		<-told
+		<-sized
 		c.unsized.Add(-1)
 	}()
 }
 
-// setSizes puts the sizes of outputs into records, as sized does.
+// setSizes puts the sizes of outputs into records, with the bounds of jobsWithSizes.
 func (c *request) setSizes(jobs []messages.Job) []messages.Job {
 	if c.unsized.Load() == 0 {
-		all, told := slices.Clone(jobs), make(chan struct{})
+		all, sized := slices.Clone(jobs), make(chan struct{})
 		go func() {
-			defer close(told)
+			defer close(sized)
 			c.node.Measure(all)
 		}()
-		if heard(told, sizedFor) {
+		if inTime(sized, sizedFor) {
 			return all
 		}
-		c.waitsOn(told)
+		c.waitsOn(sized)
 	}
 	withoutSizes(jobs)
 	return jobs
 }
 
-// heard waits for an event, and reports false if it was too late.
-func heard(event <-chan struct{}, patience time.Duration) bool {
+// inTime waits for an event and reports whether it came in time.
+func inTime(event <-chan struct{}, patience time.Duration) bool {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
@@ -132,7 +131,7 @@ func heard(event <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// scope is a parameter that is a scope's path, or absent.
+// scope returns a parameter that is a scope's path, or "" without it.
 func (c *request) scope(name string) (messages.ScopePath, error) {
 	path := messages.ScopePath(c.text(name))
 	if path != "" {
@@ -151,7 +150,7 @@ func (c *request) show() error {
 	return c.reply(http.StatusOK, wire.Job{Job: job})
 }
 
-// remove forgets a finished job and its output, and answers with its record.
+// remove removes a finished job and its output, and answers with its record.
 func (c *request) remove() error {
 	gone, err := ask[messages.JobFound](c, messages.RemoveJob{Job: c.id()})
 	if err != nil {
@@ -160,14 +159,14 @@ func (c *request) remove() error {
 	return c.reply(http.StatusOK, wire.Job{Job: gone.Job})
 }
 
-// removeAll does so for each of some jobs: one that is refused hinders no other.
+// removeAll removes each of some jobs. A refused one does not stop the others.
 func (c *request) removeAll() error {
 	var body wire.Remove
 	if err := c.body(&body, maxBody); err != nil {
 		return err
 	}
 	if n := len(body.Jobs); n == 0 || n > wire.MaxRemoved {
-		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name one at least, and at most %d", n, wire.MaxRemoved))
+		return messages.Invalid("jobs", fmt.Sprintf("the request names %d jobs; name 1 to %d", n, wire.MaxRemoved))
 	}
 	out := wire.Removed{V: wire.Version, Jobs: []wire.Job{}, Refused: []wire.Refused{}}
 	for _, id := range body.Jobs {

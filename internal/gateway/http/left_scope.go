@@ -8,16 +8,16 @@ import (
 	"troupe/messages"
 )
 
-// What a client had sent when it died may be read after the end of its lease. It must
-// begin nothing in the scope that it has left, where nobody would end it: it is refused,
-// or, if it came with the end, the scope is left once more.
+// The server can read a client's last requests after its lease has ended. They must not
+// start anything in the scope that the client left: no client would stop it. They are
+// refused. If one came together with the end, the scope is released again.
 
-// stragglersFor is how long that may take: what is sent is read within patience. It
-// bounds how long a process with a number of a dead one is refused, too.
+// stragglersFor bounds how long such requests can arrive: the server reads them within
+// patience. It also bounds how long a new process with the same id is refused.
 const stragglersFor = patience
 
-// noteScopeLeft says that a client has left a scope. Those of a port are one caller, and
-// cannot be told apart.
+// noteScopeLeft records that a client left a scope. TCP clients share one token, so
+// they count as one caller and are not recorded.
 func (d *clientConn) noteScopeLeft(path messages.ScopePath) {
 	if d.gate.token {
 		return
@@ -32,14 +32,14 @@ func (d *clientConn) noteScopeLeft(path messages.ScopePath) {
 	d.caller.leftScopes[path] = now
 }
 
-// noteLeased says that a client leases a scope.
+// noteLeased records that a client leases a scope.
 func (d *clientConn) noteLeased(path messages.ScopePath) {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
 	delete(d.caller.leftScopes, path)
 }
 
-// leftScope finds the scope on the way to a path that its client has left.
+// leftScope returns the scope at or above a path that its client has left.
 func (d *clientConn) leftScope(path messages.ScopePath) (messages.ScopePath, bool) {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
@@ -54,8 +54,8 @@ func (d *clientConn) leftScope(path messages.ScopePath) (messages.ScopePath, boo
 	return "", false
 }
 
-// leftScope finds the scope on the way to a path that the client of the request has left,
-// unless it leases one below that, on the same way.
+// hasLeft returns the scope at or above a path that the client of the request has left.
+// A lease of that client between the two allows the path again.
 func (c *request) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
 	d := c.door()
 	root, left := d.leftScope(path)
@@ -72,7 +72,8 @@ func (c *request) hasLeft(path messages.ScopePath) (messages.ScopePath, bool) {
 	return root, true
 }
 
-// begin does what begins something in a scope, unless its client has left that.
+// begin calls do, which starts something in a scope, unless its client has left the
+// scope.
 func (c *request) begin(path messages.ScopePath, do func() error) error {
 	if path, left := c.hasLeft(path); left {
 		return &messages.Error{
@@ -86,8 +87,9 @@ func (c *request) begin(path messages.ScopePath, do func() error) error {
 	return err
 }
 
-// leavesAgain leaves a scope in which something has begun with the end of its lease, as
-// the end of a lease does: unless somebody has it again, and whoever wants it waits.
+// leavesAgain releases a scope in which a request started something while its lease
+// ended, unless another client has leased it since. Clients that want the scope wait
+// meanwhile.
 func (c *request) leavesAgain(path messages.ScopePath) {
 	h, err := c.tenancyOf(context.WithoutCancel(c.ctx), path)
 	if err != nil {
@@ -99,6 +101,6 @@ func (c *request) leavesAgain(path messages.ScopePath) {
 	t := &leaseHolder{path: path, door: c.door(), over: make(chan struct{})}
 	c.releaseLease(t, messages.ReleaseScope{Path: path, Reason: clientGone})
 	if t.error != nil {
-		c.log.Warn("a scope has not ended whose client has gone", "scope", path, "error", t.error)
+		c.log.Warn("cannot release the scope of a disconnected client", "scope", path, "error", t.error)
 	}
 }

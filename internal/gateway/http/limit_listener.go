@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// limitListener lets few connections in at a time, and closes the others at once.
+// limitListener bounds its open connections and closes the ones above.
 type limitListener struct {
 	net.Listener
 	inside chan struct{}
 }
 
-// LimitListener bounds the connections of a listener that somebody else serves: at most so many
-// at a time, and a quarter of the descriptors of this process. Whoever comes above them
-// is hung up on, until one has left: anybody on the machine can open connections, and
-// hold them without a token for as long as a header may take.
+// LimitListener bounds the connections of a listener that another server serves: at
+// most so many, and a quarter of this process's descriptors. It closes further ones at
+// once. Any process of the machine can open connections, and hold them without a token
+// until a header is due.
 func LimitListener(l net.Listener, most int) net.Listener {
 	return &limitListener{l, make(chan struct{}, max(1, min(most, descriptors()/4)))}
 }
@@ -35,7 +35,7 @@ func (f *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// countedConn gives its place back when it is closed.
+// countedConn returns its place when it is closed.
 type countedConn struct {
 	net.Conn
 	left func()
@@ -47,5 +47,5 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets the other end read what was said before the connection goes.
+// CloseWrite lets the client read the last reply before the connection closes.
 func (c *countedConn) CloseWrite() error { return closeWrite(c.Conn) }

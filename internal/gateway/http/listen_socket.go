@@ -14,13 +14,12 @@ import (
 	"troupe/messages"
 )
 
-// Listen opens the socket of the daemon: 0600 in a directory of ours alone,
-// which is made (0700) if it is not there. It refuses a directory or a socket of
-// another user, one that others may enter, a symbolic link, and a socket on which
-// a daemon answers; one whose daemon is dead is replaced.
+// Listen opens the socket of the daemon with mode 0600. Its directory belongs to our
+// user alone and is made (0700) if it does not exist. Listen refuses a directory or a
+// socket of another user, a directory that others may enter, a symbolic link, and a
+// socket on which a daemon answers. It replaces the socket of a dead daemon.
 //
-// The umask of the process is changed for a moment: call it before anything else
-// of the process makes files.
+// Listen changes the umask of the process for a moment: call it before any other part of the process makes files.
 func Listen(path string) (net.Listener, error) {
 	if err := peer.CheckPath(path); err != nil {
 		return nil, err
@@ -32,7 +31,7 @@ func Listen(path string) (net.Listener, error) {
 	defer dir.Close()
 	unlock, err := alone(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the directory of the socket cannot be locked: %w", err)
+		return nil, fmt.Errorf("cannot lock the directory of the socket: %w", err)
 	}
 	defer unlock()
 	if err := clear(path); err != nil {
@@ -42,9 +41,9 @@ func Listen(path string) (net.Listener, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	unix.Umask(before)
 	if err != nil {
-		return nil, fmt.Errorf("no socket can be opened at %s: %w", path, err)
+		return nil, fmt.Errorf("cannot open a socket at %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // it would remove what another daemon has put there
+	l.SetUnlinkOnClose(false) // it would remove the file of another daemon, too
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the socket at %s is gone: %w", path, err), l.Close())
@@ -52,7 +51,7 @@ func Listen(path string) (net.Listener, error) {
 	return &ownSocket{UnixListener: l, path: path, made: info}, nil
 }
 
-// ownSocket is one that removes its file when it is closed, if that is still its own.
+// ownSocket removes its file when it is closed, if the file is still its own.
 type ownSocket struct {
 	*net.UnixListener
 	path string
@@ -67,28 +66,28 @@ func (d *ownSocket) Close() error {
 	return d.UnixListener.Close()
 }
 
-// CheckListener says why a listener that somebody else has made cannot be served: it is no
-// stream, nobody listens on it, or others than this machine would reach it.
+// CheckListener returns why a listener made elsewhere cannot be served: it is not a
+// stream, it does not listen, or other machines can reach it.
 func CheckListener(l net.Listener) error {
 	switch at := l.Addr().(type) {
 	case *net.UnixAddr:
 		if at.Net != "unix" {
-			return messages.Invalid("socket", fmt.Sprintf("the socket at %s is no stream (%s); make it one (ListenStream=)", at, at.Net))
+			return messages.Invalid("socket", fmt.Sprintf("the socket at %s is of type %s; use a stream (ListenStream=)", at, at.Net))
 		}
 	case *net.TCPAddr:
-		if at.IP.String() != "127.0.0.1" && !at.IP.Equal(net.IPv6loopback) { // what a Host may name: see ourHost
-			return messages.Invalid("http", fmt.Sprintf("%s is no loopback address; use 127.0.0.1 or [::1]", at))
+		if at.IP.String() != "127.0.0.1" && !at.IP.Equal(net.IPv6loopback) { // the addresses that ourHost accepts
+			return messages.Invalid("http", fmt.Sprintf("%s is not a loopback address; use 127.0.0.1 or [::1]", at))
 		}
 	default:
-		return fmt.Errorf("%s is no listener that can be served", l.Addr())
+		return fmt.Errorf("cannot serve the listener %s", l.Addr())
 	}
 	if listens(l) {
 		return nil
 	}
-	return messages.Invalid("socket", fmt.Sprintf("nobody listens on the socket at %s; let who makes it listen (ListenStream=)", l.Addr()))
+	return messages.Invalid("socket", fmt.Sprintf("the socket at %s does not listen; make it listen (ListenStream=)", l.Addr()))
 }
 
-// listens says whether connections can be taken, as far as that can be seen.
+// listens reports whether a listener accepts connections, as far as the system tells.
 func listens(l net.Listener) bool {
 	of, ok := l.(syscall.Conn)
 	if !ok {
@@ -107,7 +106,7 @@ func listens(l net.Listener) bool {
 	return err == nil && taking != 0
 }
 
-// CheckSocketPath says why Listen would refuse a path in a directory that is there.
+// CheckSocketPath returns why Listen would refuse a path in an existing directory.
 func CheckSocketPath(path string) error {
 	if err := peer.CheckPath(path); err != nil {
 		return err
@@ -119,8 +118,8 @@ func CheckSocketPath(path string) error {
 	return dir.Close()
 }
 
-// ownDirectory opens the directory of the socket if it is ours alone, and lies
-// where nobody else can put another in its place.
+// ownDirectory opens the directory of the socket if it belongs to our user alone, in a
+// parent where no other user can replace it.
 func ownDirectory(path string) (*os.File, error) {
 	dir, err := peer.OwnDirectory(path, "socket")
 	if err != nil {
@@ -133,10 +132,9 @@ func ownDirectory(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// steady refuses a parent in which others may rename what is ours: one that they
-// may write without a sticky bit, or of another user than root. It looks at this one
-// directory, where its name leads now: that nobody moves what lies above is for the
-// owner of the path to see to.
+// steady refuses a parent in which others may rename our directory: writable for others
+// without a sticky bit, or owned by a user other than root. It checks this one
+// directory; the owner of the path keeps those above safe.
 func steady(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil {
@@ -155,8 +153,8 @@ func forbidden(path, why string) error {
 	}
 }
 
-// alone holds the directory against another daemon that starts at this moment:
-// two that find a dead socket must not both replace it.
+// alone locks the directory against another daemon that starts at this moment: two of
+// them must not both replace a dead socket.
 func alone(dir *os.File) (unlock func(), err error) {
 	raw, err := dir.SyscallConn()
 	if err != nil {
@@ -181,7 +179,7 @@ func alone(dir *os.File) (unlock func(), err error) {
 	return func() { _ = lock(unix.LOCK_UN) }, nil
 }
 
-// clear removes the socket of a daemon that is dead.
+// clear removes the socket of a dead daemon.
 func clear(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -190,7 +188,7 @@ func clear(path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&os.ModeSocket == 0:
-		return forbidden(path, "is there already, and is no socket")
+		return forbidden(path, "exists and is not a socket")
 	case peer.OwnerOf(info) != os.Geteuid():
 		return forbidden(path, fmt.Sprintf("is the socket of user %d", peer.OwnerOf(info)))
 	}
@@ -199,10 +197,10 @@ func clear(path string) error {
 	case err == nil:
 		_ = conn.Close()
 		return &messages.Error{
-			Code: messages.Conflict, Reason: "socket", Message: "a daemon answers at " + path + " already", Hint: "use it, or end it with troupe shutdown",
+			Code: messages.Conflict, Reason: "socket", Message: "a daemon answers at " + path + " already", Hint: "use it, or stop it with troupe shutdown",
 		}
 	case !errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Errorf("whether a daemon listens at %s cannot be found out: %w", path, err)
+		return fmt.Errorf("cannot find out whether a daemon listens at %s: %w", path, err)
 	}
 	return os.Remove(path)
 }

@@ -10,7 +10,7 @@ import (
 	"troupe/spill/view"
 )
 
-// Node is what the gateway needs of a node. Over makes one of a *troupe.Node.
+// Node is what the gateway needs of a node. AdaptNode makes one of a *troupe.Node.
 type Node interface {
 	node
 	Submit(r messages.RunCommand) Submitted
@@ -18,7 +18,7 @@ type Node interface {
 	Subscribe(ctx context.Context, r messages.Subscribe) (Subscription, error)
 }
 
-// node are the methods whose types every package knows.
+// node contains the methods whose types all packages share.
 type node interface {
 	Ask(ctx context.Context, request messages.Refusable) (any, error)
 	AskAgain(ctx context.Context, request func() messages.Refusable) (any, error)
@@ -32,11 +32,11 @@ type node interface {
 	OutputOrder(job messages.Job) iter.Seq2[messages.OutputSegment, error]
 	Since(ctx context.Context, id messages.JobID, stream messages.Stream, moment time.Time) (int64, error)
 	View(job messages.Job, o view.Options) (view.View, error)
-	ViewAfter(job messages.Job, behind [2]int64, o view.Options) (view.View, error)
+	ViewAfter(job messages.Job, after [2]int64, o view.Options) (view.View, error)
 	Err() error
 }
 
-// Submitted is a run that was asked for; Wait must follow, once.
+// Submitted is a submitted run. Wait must follow, once.
 type Submitted interface {
 	Wait(ctx context.Context) (messages.Job, error)
 }
@@ -46,13 +46,13 @@ type Output interface {
 	io.ReadCloser
 	Offset() int64
 	Gaps() []messages.OutputGap
-	// Removed is true when nothing of the output is kept any more.
+	// Removed reports whether the whole output was removed.
 	Removed() bool
-	// End makes the reader end at a byte, although more may come.
+	// End makes the reader end at a byte, even if more output follows.
 	End(at int64)
 }
 
-// Subscription hears the facts of a node.
+// Subscription receives the facts of a node.
 type Subscription interface {
 	After() messages.Seq
 	Newest() messages.Seq
@@ -60,7 +60,7 @@ type Subscription interface {
 	Close() error
 }
 
-// follower is a reader that names itself in its own method.
+// follower is a reader with a method that returns its own type.
 type follower[F any] interface {
 	io.ReadCloser
 	Offset() int64
@@ -69,8 +69,8 @@ type follower[F any] interface {
 	Until(at int64) F
 }
 
-// concrete is a node whose methods return types of its own package, which no
-// gateway imports.
+// concrete is a node whose methods return types of its own package. Gateways do not
+// import it.
 type concrete[S Submitted, F follower[F], U Subscription] interface {
 	node
 	Submit(r messages.RunCommand) S
@@ -78,7 +78,7 @@ type concrete[S Submitted, F follower[F], U Subscription] interface {
 	Subscribe(ctx context.Context, r messages.Subscribe) (U, error)
 }
 
-// AdaptNode is a node for the gateway: Over(node) of a *troupe.Node.
+// AdaptNode returns the Node for a *troupe.Node.
 func AdaptNode[S Submitted, F follower[F], U Subscription](n concrete[S, F, U]) Node {
 	return nodeAdapter[S, F, U]{n, n}
 }

@@ -14,14 +14,13 @@ import (
 	"troupe/messages"
 )
 
-// copyBuffer is what one follower holds of an output: half of what a pipe does.
-// The rest stays in the log, however slow its reader is.
+// copyBuffer is the memory of one follower, in bytes: half a pipe's. The rest stays in
+// the log, however slow the reader is.
 const copyBuffer = 32 << 10
 
-// output sends the bytes of one stream as they are, up to what there is now or,
-// if asked to follow, to the end. Ranges that were not kept are left out, and
-// told in the trailers. A reply that is cut short is no chunked body: whoever
-// reads it sees that it broke.
+// output sends the raw bytes of one stream up to its present end or, with follow, to
+// its final end. It skips ranges that were not kept and lists them in the trailers. It
+// aborts a chunked reply on an error, so that the reader sees the break.
 func (c *request) output() error {
 	follow, err := c.flag("follow")
 	if err != nil {
@@ -34,7 +33,7 @@ func (c *request) output() error {
 	}
 	for _, name := range others {
 		if c.r.URL.Query().Has(name) {
-			return messages.Invalid(name, name+" makes no sense there: both streams have offset_stdout and offset_stderr, one has offset and limit")
+			return messages.Invalid(name, name+" does not apply: stream=both takes offset_stdout and offset_stderr, one stream takes offset and limit")
 		}
 	}
 	if both {
@@ -81,7 +80,7 @@ func (c *request) output() error {
 	return c.copy(from, min(end, out.Bytes))
 }
 
-// outputTarget is the job of the path, and the stream that is asked for.
+// outputTarget returns the job of the path and the requested stream.
 func (c *request) outputTarget() (messages.Job, messages.StreamOutput, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err != nil {
@@ -107,7 +106,7 @@ func streamNames(job messages.Job) string {
 	return strings.Join(has, " and ")
 }
 
-// since is the byte that a moment stands for, or the offset that was given.
+// since returns the byte that a moment stands for, or the given offset.
 func (c *request) since(job messages.Job, stream messages.Stream, offset int64) (int64, error) {
 	text := c.text("since")
 	if text == "" && !c.r.URL.Query().Has("since") {
@@ -116,21 +115,20 @@ func (c *request) since(job messages.Job, stream messages.Stream, offset int64) 
 	moment, err := time.Parse(time.RFC3339, text)
 	switch {
 	case err != nil:
-		return 0, messages.Invalid("since", "since must be a moment as RFC 3339 has it, such as 2026-01-02T15:04:05Z")
+		return 0, messages.Invalid("since", "since must be an RFC 3339 time, such as 2026-01-02T15:04:05Z")
 	case offset > 0:
-		return 0, messages.Invalid("since", "since and an offset are two places to begin; ask for one of them")
+		return 0, messages.Invalid("since", "since and an offset exclude each other; use one of them")
 	}
 	return c.node.Since(c.ctx, messages.JobID(job.UID), stream, moment)
 }
 
-// copy sends until the end of the reader; each piece goes out at once. least is
-// the byte that it must come to: an end before it is an output that was
-// forgotten, and not one that is empty.
+// copy sends bytes until the end of the reader and flushes each piece. The output must
+// reach least: an earlier end means that it was removed, not that it is empty.
 func (c *request) copy(from Output, least int64) error {
 	rc := http.NewResponseController(c.w)
 	buf := make([]byte, copyBuffer)
 	n, err := 0, error(nil)
-	if from.Offset() < least { // it is there: an error can still be told
+	if from.Offset() < least { // the bytes exist: a failed read can still become an error reply
 		n, err = from.Read(buf)
 		if n == 0 && err != nil && (from.Offset() < least || from.Removed()) {
 			return gone(err)
@@ -148,14 +146,14 @@ func (c *request) copy(from Output, least int64) error {
 			c.w.Header().Set(wire.GapsTrailer, gapsText(from.Gaps()))
 			return nil
 		}
-		if err != nil || rc.Flush() != nil { // a follower of a silent job knows that it is heard
+		if err != nil || rc.Flush() != nil { // the first flush sends the header while the job is silent
 			panic(http.ErrAbortHandler)
 		}
 		n, err = from.Read(buf)
 	}
 }
 
-// gone is an output of which there were bytes, and are none.
+// gone returns the error for an output that had bytes and has none now.
 func gone(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -164,10 +162,10 @@ func gone(err error) error {
 }
 
 func forgotten() error {
-	return &messages.Error{Code: messages.OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise what is kept"}
+	return &messages.Error{Code: messages.OutputUnavailable, Reason: "forgotten", Message: "the output of the job is no longer kept", Hint: "read outputs sooner, or raise the output quota"}
 }
 
-// gapsText is the value of the trailer.
+// gapsText formats gaps for the trailer.
 func gapsText(gaps []messages.OutputGap) string {
 	parts := make([]string, len(gaps))
 	for i, g := range gaps {

@@ -14,9 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// outputBoth sends stdout and stderr of a job that keeps them apart, in the order in which
-// they arrived, as frames that name the stream (wire.Frame). What was there is in
-// that order; what comes while it is followed, as it comes.
+// outputBoth sends stdout and stderr of a job that keeps them apart, as frames that
+// name the stream (wire.FrameHead). Stored output comes in the order of its arrival,
+// followed output as it arrives.
 func (c *request) outputBoth(follow bool) error {
 	m, err := c.mixed(follow)
 	if err != nil {
@@ -39,38 +39,38 @@ func (c *request) outputBoth(follow bool) error {
 	c.w.WriteHeader(http.StatusOK)
 	m.rc = http.NewResponseController(c.w)
 	err = m.rc.Flush()
-	for err == nil && m.news { // what comes while a slow reader reads is in order, too
+	for err == nil && m.news { // output that arrives meanwhile is in order, too
 		err = m.inOrder()
 	}
 	if err == nil {
 		err = m.rest(follow)
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) // a reply that is cut short is seen to be
+		panic(http.ErrAbortHandler) // the reader sees that the reply is incomplete
 	}
 	c.w.Header().Set(wire.GapsTrailer, m.gapsText())
 	return nil
 }
 
-// interleaver is two streams on their way to one reader.
+// interleaver sends two streams to one reader.
 type interleaver struct {
 	*request
 	job     messages.Job
 	streams []*interleavedStream
 	rc      *http.ResponseController
-	news    bool       // more may have arrived than was shown in order
-	mu      sync.Mutex // of who writes
+	news    bool       // output may have arrived since the last ordered part
+	mu      sync.Mutex // guards writes
 }
 
-// interleavedStream is one of the two.
+// interleavedStream is one of the two streams.
 type interleavedStream struct {
 	out  messages.StreamOutput
-	at   int64 // where it begins
-	end  int64 // where it ends
+	at   int64 // first byte to send
+	end  int64 // end, exclusive
 	from Output
 }
 
-// mixed is the mix that the request asks for.
+// mixed returns the interleaver that the request describes.
 func (c *request) mixed(follow bool) (*interleaver, error) {
 	job, err := c.separate()
 	if err != nil {
@@ -93,16 +93,16 @@ func (c *request) mixed(follow bool) (*interleaver, error) {
 	return m, nil
 }
 
-// separate is the job of the path, which keeps its streams apart.
+// separate returns the job of the path if it keeps its streams apart.
 func (c *request) separate() (messages.Job, error) {
 	job, err := c.node.Job(c.ctx, c.id())
 	if err == nil && len(job.Output) != 2 {
-		err = messages.Invalid("stream", fmt.Sprintf("job %s has not both streams; it has %s", job.ID, streamNames(job)))
+		err = messages.Invalid("stream", fmt.Sprintf("job %s does not have both streams; it has %s", job.ID, streamNames(job)))
 	}
 	return job, err
 }
 
-// check says that an output was forgotten, as long as that can be told.
+// check reports removed output while an error reply is still possible.
 func (m *interleaver) check() error {
 	for _, s := range m.streams {
 		if s.at >= s.out.Bytes {
@@ -119,7 +119,7 @@ func (m *interleaver) check() error {
 	return nil
 }
 
-// inOrder sends what has arrived, in order.
+// inOrder sends the output that has arrived, in order.
 func (m *interleaver) inOrder() error {
 	m.news = false
 	for a, err := range m.node.OutputOrder(m.job) {
@@ -143,8 +143,8 @@ func (m *interleaver) inOrder() error {
 	return nil
 }
 
-// rest sends what the order did not tell of: side by side if it is still to come,
-// else one behind the other.
+// rest sends the output that the order does not cover: both streams at once with
+// follow, otherwise stdout before stderr.
 func (m *interleaver) rest(follow bool) error {
 	ended := make(chan error, len(m.streams))
 	for _, s := range m.streams {
@@ -181,7 +181,7 @@ func (m *interleaver) copy(s *interleavedStream) error {
 	}
 }
 
-// frame sends one, whose head it fills in.
+// frame fills in the head of a frame and sends it.
 func (m *interleaver) frame(stream messages.Stream, b []byte) error {
 	copy(b, []byte{byte(stream), 0, 0, 0})
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-wire.FrameHead))
@@ -193,7 +193,7 @@ func (m *interleaver) frame(stream messages.Stream, b []byte) error {
 	return m.rc.Flush()
 }
 
-// gapsText is the value of the trailer: gaps of stdout, then those of stderr.
+// gapsText formats the gaps for the trailer: stdout before stderr.
 func (m *interleaver) gapsText() string {
 	var parts []string
 	for _, s := range m.streams {

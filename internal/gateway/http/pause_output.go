@@ -9,16 +9,16 @@ import (
 	"troupe/messages"
 )
 
-// pausedJob is a job that some of its readers hold back.
+// pausedJob is a job that some of its readers pause.
 type pausedJob struct {
 	mu      sync.Mutex
-	holders int // that have asked the job, or are about to
-	users   int // guarded by the server's lock
+	holders int // requests that have paused the job, or are about to
+	users   int // references; the server's lock guards it
 }
 
-// pauseOutput holds a job back for as long as the request is open: it blocks on its own
-// full pipe, as it would if it wrote to its reader itself. Bound to a connection,
-// a hold does not outlive whoever wants it, nor the job.
+// pauseOutput pauses the output of a job while the request is open. The job then blocks
+// on its full pipe, as if it wrote to its reader itself. The pause ends with the
+// client's connection and with the job.
 func (c *request) pauseOutput() error {
 	if err := c.body(&wire.Empty{}, maxBody); err != nil {
 		return err
@@ -39,20 +39,20 @@ func (c *request) pauseOutput() error {
 		return errAnswered
 	}
 	end, err := c.node.Ask(ctx, messages.WaitJobs{Jobs: []messages.JobID{messages.JobID(job.UID)}})
-	if _, ended := end.(messages.WaitEnded); err != nil || !ended { // more waits than the node takes
+	if _, ended := end.(messages.WaitEnded); err != nil || !ended { // the node has too many waits
 		<-ctx.Done()
 	}
 	return errAnswered
 }
 
-// pause holds a job that nobody held.
+// pause pauses a job for its first holder.
 func (c *request) pause(uid messages.UID) error {
 	h := c.holdOf(uid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.holders == 0 {
 		if _, err := ask[messages.Acknowledged](c, messages.PauseOutput{Job: messages.JobID(uid), Hold: true}); err != nil {
-			c.resume(uid) // it may have been heard all the same
+			c.resume(uid) // the job may have received the request
 			c.letGo(uid)
 			return err
 		}
@@ -61,8 +61,8 @@ func (c *request) pause(uid messages.UID) error {
 	return nil
 }
 
-// release lets the job go on that nobody else holds, also when whoever held it
-// has vanished. A job that has ended, or is the keeper's again, needs no word.
+// release resumes the job after its last holder, also if that has disconnected. An
+// ended job needs no message, nor one whose keeper was replaced.
 func (c *request) release(uid messages.UID) {
 	defer c.letGo(uid)
 	c.mu.Lock()
@@ -75,13 +75,13 @@ func (c *request) release(uid messages.UID) {
 	}
 }
 
-// resume tells a job that nobody holds it back.
+// resume resumes the output of a job.
 func (c *request) resume(uid messages.UID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), patience)
 	defer cancel()
 	_, err := c.node.AskAgain(ctx, func() messages.Refusable { return messages.PauseOutput{Job: messages.JobID(uid)} })
 	if err != nil {
-		c.log.Warn("a job that was held back did not hear that it may go on", "job", uid, "error", err)
+		c.log.Warn("cannot resume the output of a paused job", "job", uid, "error", err)
 	}
 }
 

@@ -8,22 +8,28 @@ import (
 	"troupe/messages"
 )
 
-// callerLimits is one client: a process at a unix socket, whoever has the token on TCP.
-// The bounds of one are its own, so that no process of the user shuts out another.
-// The lock of its gate guards it.
+// Bounds of one client's requests.
+const (
+	requestRate  = 100 // a second
+	requestBurst = 500 // at once
+)
+
+// callerLimits counts one client: a process on a unix socket, or all clients of TCP.
+// Each client has limits of its own, so that no process blocks the others. The lock of
+// its admission guards it.
 type callerLimits struct {
 	open          int // connections
 	subscriptions int
 	bucket        tokenBucket
-	behalfOf      map[string]*tokenBucket          // of whom it asks for
-	leftScopes    map[messages.ScopePath]time.Time // whose lease of its own has ended, and when
+	behalfOf      map[string]*tokenBucket          // by the name of a served client
+	leftScopes    map[messages.ScopePath]time.Time // scopes whose lease has ended, and when
 }
 
-// maxCallers is how many are remembered, beside those with a connection.
+// maxCallers bounds the remembered clients without a connection.
 const maxCallers = 4096
 
-// caller finds who speaks. Who has left is remembered until his bucket is full
-// again, or he would come back to another.
+// caller returns the limits of a process. Those of a disconnected process stay until
+// its bucket is full: a new connection must not refill it.
 func (g *admission) caller(pid int) *callerLimits {
 	who := g.callers[pid]
 	if who == nil {
@@ -36,8 +42,8 @@ func (g *admission) caller(pid int) *callerLimits {
 	return who
 }
 
-// forget forgets those who have left and have nothing to wait for; were they too
-// many, all who have left.
+// forget removes disconnected clients with a full bucket or, if there are still too
+// many, all disconnected ones.
 func (g *admission) forget(now time.Time) {
 	for _, all := range []bool{false, true} {
 		for pid, who := range g.callers {
@@ -51,9 +57,8 @@ func (g *admission) forget(now time.Time) {
 	}
 }
 
-// allowRequest counts a request; an error says that there were too many. A process that serves
-// others names whom it asks for, and each of these is a client like any: he could be a
-// process of his own.
+// allowRequest counts a request and returns an error above the limit. A process that
+// serves others names its client, which then has a bucket of its own.
 func (d *clientConn) allowRequest(whom string) *messages.Error {
 	d.gate.mu.Lock()
 	defer d.gate.mu.Unlock()
@@ -62,17 +67,18 @@ func (d *clientConn) allowRequest(whom string) *messages.Error {
 	}
 	return &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "rate",
-		Message: fmt.Sprintf("these are more than %d requests a second", requestRate), Hint: "ask again in a second; to hear of what happens, follow the events",
+		Message: fmt.Sprintf("more than %d requests in a second", requestRate), Hint: "retry in a second; to observe jobs, follow the events",
 	}
 }
 
-// maxServed is for how many a process may ask, and maxWhom how long their names are.
+// maxServed bounds the clients that one process serves, maxWhom the length of their
+// names in bytes.
 const (
 	maxServed = 256
 	maxWhom   = 64
 )
 
-// clientBucket is the bucket of whom a process asks for: "" is itself.
+// clientBucket returns the bucket of a served client; "" is the process itself.
 func (d *clientConn) clientBucket(whom string) *tokenBucket {
 	who := d.caller
 	if whom == "" || len(whom) > maxWhom || d.gate.token {
@@ -103,7 +109,7 @@ func (d *clientConn) addSubscription() (leave func(), err error) {
 	if d.caller.subscriptions >= maxSubscriptions {
 		return nil, &messages.Error{
 			Code: messages.ResourceExhausted, Reason: "subscriptions",
-			Message: fmt.Sprintf("%d subscriptions are open, which is all a client may have", maxSubscriptions), Hint: "end one first",
+			Message: fmt.Sprintf("limit of %d subscriptions reached", maxSubscriptions), Hint: "end one first",
 		}
 	}
 	d.caller.subscriptions++
@@ -116,13 +122,13 @@ func (d *clientConn) addSubscription() (leave func(), err error) {
 	}, nil
 }
 
-// tokenBucket holds what a client may ask at once, and fills again.
+// tokenBucket limits the requests of a client. It refills over time.
 type tokenBucket struct {
 	left float64
-	at   time.Time // when that was so
+	at   time.Time // when left was computed
 }
 
-// take takes one, if there is one.
+// take takes one token and reports whether there was one.
 func (b *tokenBucket) take(now time.Time) bool {
 	b.fill(now)
 	if b.left < 1 {
@@ -144,14 +150,14 @@ func (b *tokenBucket) fill(now time.Time) {
 	b.at = now
 }
 
-// slots has a place for each request that is held open, fewer than connections:
-// however many wait, who asks what there is, or ends it, finds a connection.
+// slots has a place for each long request, fewer than there are connections. Short
+// requests, such as a stop, so always find a connection.
 type slots chan struct{}
 
-// roomShare is the part of the connections that nobody can hold.
+// roomShare divides the connections: one part stays free of long requests.
 const roomShare = 8
 
-// hold takes a place until the function that it returns is called.
+// hold takes a place until its caller calls leave.
 func (r slots) hold() (leave func(), err *messages.Error) {
 	select {
 	case r <- struct{}{}:
@@ -160,6 +166,6 @@ func (r slots) hold() (leave func(), err *messages.Error) {
 	}
 	return nil, &messages.Error{
 		Code: messages.ResourceExhausted, Reason: "connections",
-		Message: fmt.Sprintf("%d runs, waits and streams are open, which is all that may be", cap(r)), Hint: "end some, then try again",
+		Message: fmt.Sprintf("limit of %d open runs, waits and streams reached", cap(r)), Hint: "end some, then try again",
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"troupe/spill/view"
 )
 
-// read sends one bounded view as text: a page of lines from 1 (line, limit), the
-// first lines (head), the last ones (tail), both (head and tail, equal), or the
-// end of the output in bytes.
+// read sends one bounded view as text: a page of lines from 1 (line, limit), the first
+// lines (head), the last lines (tail), both (equal head and tail), or the end of the
+// output in bytes.
 func (c *request) read() error {
 	if c.r.URL.Query().Has("since") {
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "since", Message: "a view of lines does not begin with a moment",
-			Hint: "the bytes do: GET /v1/jobs/{id}/output?since=MOMENT",
+			Code: messages.Unsupported, Reason: "since", Message: "a view of lines cannot start at a time",
+			Hint: "read bytes instead: GET /v1/jobs/{id}/output?since=TIME",
 		}
 	}
 	raw, err := c.flag("raw")
@@ -30,7 +30,7 @@ func (c *request) read() error {
 	both := c.text("stream") == wire.BothStreams
 	for _, name := range []string{"offset_stdout", "offset_stderr"} {
 		if !both && c.r.URL.Query().Has(name) {
-			return messages.Invalid(name, name+" is of stream=both")
+			return messages.Invalid(name, name+" requires stream=both")
 		}
 	}
 	if both {
@@ -48,7 +48,7 @@ func (c *request) read() error {
 		return forgotten()
 	}
 	lines := &page.Lines
-	if page.Lines == 0 && !page.LinesExact { // a view of the end in bytes needs no count
+	if page.Lines == 0 && !page.LinesExact { // a view of the last bytes needs no line count
 		lines = nil
 	}
 	return c.reply(http.StatusOK, wire.Page{
@@ -57,11 +57,11 @@ func (c *request) read() error {
 	})
 }
 
-// readBoth sends the end of stdout and stderr in the order in which they arrived.
+// readBoth sends the end of stdout and stderr in the order of arrival.
 func (c *request) readBoth(v messages.View, raw bool) error {
 	if v.Kind != messages.ViewTail {
 		return &messages.Error{
-			Code: messages.Unsupported, Reason: "stream", Message: "lines are those of one stream: of both there is the end of the output",
+			Code: messages.Unsupported, Reason: "stream", Message: "stream=both has no view of lines, only the end of the output",
 			Hint: "leave line, limit, head and tail out, or ask for stdout or stderr",
 		}
 	}
@@ -69,10 +69,10 @@ func (c *request) readBoth(v messages.View, raw bool) error {
 	if err != nil {
 		return err
 	}
-	var behind [2]int64
+	var after [2]int64
 	wrote := int64(0)
 	for i, out := range job.Output {
-		if behind[i], err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
+		if after[i], err = c.number("offset_"+out.Stream.String(), 0, 0, math.MaxInt64); err != nil {
 			return err
 		}
 		wrote += out.Bytes
@@ -81,7 +81,7 @@ func (c *request) readBoth(v messages.View, raw bool) error {
 	if raw {
 		o.Style = view.Verbatim
 	}
-	seen, err := c.node.ViewAfter(job, behind, o)
+	seen, err := c.node.ViewAfter(job, after, o)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *request) readBoth(v messages.View, raw bool) error {
 	})
 }
 
-// view is the view that the parameters ask for.
+// view returns the view that the parameters describe.
 func (c *request) view() (messages.View, error) {
 	query := c.r.URL.Query()
 	numbers := map[string]int64{}

@@ -20,36 +20,36 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of a body: what is large is the text of a command, whose quotes and
-// newlines JSON writes as two bytes each.
+// Bounds of a body. The largest is the text of a command, in which JSON writes quotes
+// and newlines as two bytes each.
 const (
 	maxBody    = 1 << 20
 	maxRun     = 2*messages.MaxText + maxBody
-	maxDrained = 4 * messages.MaxText // of a body that is too large
-	lastWords  = time.Second          // for what is on its way when the server closes
+	maxDrained = 4 * messages.MaxText // bytes of a body that is too large
+	lastWords  = time.Second          // time for the last replies when the server closes
 	drainFor   = 2 * time.Second
-	maxLarge   = 4 // bodies above maxBody that are in memory at a time
+	maxLarge   = 4 // bodies above maxBody in memory at a time
 )
 
-// request is one request on its way through its handler.
+// request is one HTTP request and its reply.
 type request struct {
 	*Server
 	w   http.ResponseWriter
 	r   *http.Request
-	ctx context.Context //nolint:containedctx // of the request, as r has it
+	ctx context.Context //nolint:containedctx // r's context, or one that ends with the client
 }
 
-// id is the job that the path names.
+// id returns the job that the path names.
 func (c *request) id() messages.JobID { return messages.JobID(c.r.PathValue("id")) }
 
-// door is the connection of the request.
+// door returns the connection of the request.
 func (c *request) door() *clientConn { return c.ctx.Value(connKey{}).(*clientConn) }
 
 func (c *request) principal() messages.Principal { return c.door().principal() }
 
 const jsonType = "application/json"
 
-// checkType refuses a body that a form of a web page could have sent.
+// checkType refuses a body that a form of a web page could send.
 func (c *request) checkType() *messages.Error {
 	given := c.r.Header.Get("Content-Type")
 	if given == jsonType {
@@ -57,13 +57,13 @@ func (c *request) checkType() *messages.Error {
 	}
 	kind, _, err := mime.ParseMediaType(given)
 	if err != nil || kind != jsonType {
-		return messages.Invalid("content_type", "the body must be JSON, and say so: Content-Type: application/json")
+		return messages.Invalid("content_type", "the body must be JSON with Content-Type: application/json")
 	}
 	return nil
 }
 
-// discardBody takes a body that the request has and its route does not: what is left of it
-// would hold up the reply, and the deadline of it end one that lasts.
+// discardBody reads a body that the route does not take. Unread bytes would delay the
+// reply, and their deadline would end a long request.
 func (c *request) discardBody() error {
 	if c.r.ContentLength == 0 {
 		return nil
@@ -73,8 +73,8 @@ func (c *request) discardBody() error {
 	return c.bodyError(err)
 }
 
-// bodyError says what became of reading a body. One that did not come in its time is refused
-// here: to the server its sender has gone, and it would wait for the rest before it replies.
+// bodyError returns the error for a failed read of a body. It refuses a late body
+// itself: the server would take the deadline for a disconnect and wait for the rest.
 func (c *request) bodyError(err error) error {
 	var large *http.MaxBytesError
 	switch {
@@ -85,13 +85,13 @@ func (c *request) bodyError(err error) error {
 		return c.tooLarge(large.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.w.Header().Set("Connection", "close")
-		fail(c.w, messages.Invalid("body", "the body did not come in its time"))
+		fail(c.w, messages.Invalid("body", "the body did not arrive in time"))
 		return errAnswered
 	}
 	return messages.Invalid("body", "the body ends early: "+err.Error())
 }
 
-// body reads a request of at most a number of bytes.
+// body decodes a request of at most most bytes.
 func (c *request) body(into any, most int64) error {
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Now().Add(patience))
@@ -101,7 +101,7 @@ func (c *request) body(into any, most int64) error {
 	from := http.MaxBytesReader(c.w, c.r.Body, most)
 	b, err := io.ReadAll(io.LimitReader(from, maxBody+1))
 	if err == nil && len(b) > maxBody {
-		select { // a place among those that hold much memory
+		select { // a place for a large body
 		case c.large <- struct{}{}:
 			defer func() { <-c.large }()
 		case <-c.ctx.Done():
@@ -121,11 +121,11 @@ func (c *request) body(into any, most int64) error {
 	return nil
 }
 
-// errAnswered says that a handler has sent its reply itself.
+// errAnswered means that a handler has sent its reply itself.
 var errAnswered = errors.New("the reply was sent")
 
-// tooLarge refuses a body, and lets its sender finish, within bounds: who is cut
-// off while he writes may never read why.
+// tooLarge refuses a body and drains it within bounds: a client that is cut off while
+// it writes may never read the reply.
 func (c *request) tooLarge(most int64) error {
 	c.w.Header().Set("Connection", "close")
 	fail(c.w, &messages.Error{Code: messages.TooLarge, Reason: "body", Message: fmt.Sprintf("the body has more than %d bytes", most), Hint: "send less at a time"})
@@ -140,23 +140,23 @@ func (c *request) tooLarge(most int64) error {
 func (c *request) checkQuery(known []string) *messages.Error {
 	query, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
-		return messages.Invalid("query", "the query cannot be read: "+err.Error())
+		return messages.Invalid("query", "cannot parse the query: "+err.Error())
 	}
 	for name, values := range query {
 		switch {
 		case !slices.Contains(known, name):
 			return messages.Invalid(name, fmt.Sprintf("%.64q is no parameter of this request", name))
 		case len(values) != 1:
-			return messages.Invalid(name, name+" is there twice")
+			return messages.Invalid(name, name+" is given twice")
 		}
 	}
 	return nil
 }
 
-// text is a parameter, "" if it is not there.
+// text returns a parameter, "" if it is absent.
 func (c *request) text(name string) string { return c.r.URL.Query().Get(name) }
 
-// flag is a parameter that is true or false.
+// flag returns a parameter that is true or false.
 func (c *request) flag(name string) (bool, error) {
 	switch c.text(name) {
 	case "":
@@ -171,7 +171,7 @@ func (c *request) flag(name string) (bool, error) {
 	return false, messages.Invalid(name, name+" must be true or false")
 }
 
-// number is a parameter that is at least least, or absent.
+// number returns a parameter from least to most, or absent without it.
 func (c *request) number(name string, absent, least, most int64) (int64, error) {
 	text := c.text(name)
 	if text == "" && !c.r.URL.Query().Has(name) {
@@ -184,7 +184,8 @@ func (c *request) number(name string, absent, least, most int64) (int64, error) 
 	return n, nil
 }
 
-// grace is the parameter grace_ms: absent is the job's own, 0 none.
+// grace returns the parameter grace_ms. Without it the result is 0, which means the
+// job's own grace.
 func (c *request) grace() (time.Duration, error) {
 	if !c.r.URL.Query().Has("grace_ms") {
 		return 0, nil
@@ -213,7 +214,7 @@ func (c *request) reply(status int, v any) error {
 // send writes one object.
 func (s *Server) send(w http.ResponseWriter, status int, v any) {
 	if err := send(w, status, v); err != nil {
-		s.log.Error("a reply cannot be encoded", "error", err)
+		s.log.Error("cannot encode a reply", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -228,18 +229,18 @@ func send(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	replyInTime(w)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client may have gone
+	_, _ = w.Write(b) // the client may have disconnected
 	return nil
 }
 
-// replyInTime has what is written next fail if its reader does not read. It is called
-// before each writing: the deadline that it sets may be over by the next.
+// replyInTime bounds the next write: it fails if the client does not read. Call it
+// before each write, since the deadline may have passed by the next.
 func replyInTime(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
 }
 
-// stream is the context of a reply that would not end by itself: it ends with
-// the request and with the server, also when its reader has stopped to read.
+// stream returns the context of an endless reply. It ends with the request and with the
+// server, also if the client has stopped reading.
 func (c *request) stream() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	rc := http.NewResponseController(c.w)
@@ -251,10 +252,10 @@ func (c *request) stream() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// compact is one object on one line; & and < stay as they are, as on the command
-// line.
+// compact encodes one object on one line and leaves & and < as they are, as the CLI
+// does.
 func compact(v any) ([]byte, error) {
-	if r, ok := v.(wire.Result); ok { // what it writes needs no second look
+	if r, ok := v.(wire.Result); ok { // its output is already compact
 		return r.MarshalJSON()
 	}
 	var b bytes.Buffer
@@ -275,7 +276,8 @@ func fail(w http.ResponseWriter, e *messages.Error) {
 	}
 }
 
-// ask asks the node once for a reply of type T; another one is an error.
+// ask sends a request to the node and returns its reply of type T. Another reply is an
+// error.
 func ask[T any](c *request, request messages.Refusable) (T, error) {
 	var none T
 	reply, err := c.node.Ask(c.ctx, request)
@@ -293,7 +295,7 @@ func (c *request) prefers(what string) bool {
 	return lists(c.r.Header.Values("Prefer"), what)
 }
 
-// lists says whether one of the lists in some headers has a word, whatever its case.
+// lists reports whether a comma-separated header contains a word, in any case.
 func lists(headers []string, word string) bool {
 	for _, line := range headers {
 		for _, one := range strings.Split(line, ",") {

@@ -9,23 +9,22 @@ import (
 	"troupe/messages"
 )
 
-// The terminal of a job has the size of whoever writes to it. Where somebody waits for the
-// job in the foreground, at a terminal of his own, it was of his before, and is so again
-// when nobody else writes any more.
+// A job's terminal has the size of the client that writes to it. A foreground job on
+// its caller's own terminal had that terminal's size before. It gets that size back
+// when the last writer leaves.
 
-// giveBackFor is how long the answer to that is waited for: a keeper of an older build
-// gives none before the job has taken its input, and the size is given all the same.
+// giveBackFor bounds the wait for the reply to that. A keeper of an older build replies
+// only after the job has read its input, but sets the size anyway.
 const giveBackFor = time.Second
 
-// resizeRequest is a size that is to be given.
+// resizeRequest is a size to set.
 type resizeRequest struct {
 	to   messages.Terminal
-	done chan struct{} // closed when it is given, or another instead
+	done chan struct{} // closed when the size is set or replaced by a newer one
 }
 
-// wantsSize lets a size wait for its turn, in the place of the oldest that waits if these are
-// many; the zero Terminal is the one that it has, in which it is painted again. Only that is
-// asked for by one who watches.
+// wantsSize queues a size and drops the oldest ones if the queue is full. The zero
+// Terminal requests a repaint at the current size; only that needs no lease.
 func (a *attachment) wantsSize(size messages.Terminal) *messages.Error {
 	if size != (messages.Terminal{}) && !a.holds(a) {
 		return a.noLease(a)
@@ -46,8 +45,7 @@ func (a *attachment) wantsSize(size messages.Terminal) *messages.Error {
 	}
 }
 
-// size changes the size of the terminal, one after the other. What the job is to read is
-// not waited for.
+// size sets the queued sizes in order, independent of pending input.
 func (a *attachment) size(ctx context.Context) {
 	for {
 		select {
@@ -64,7 +62,8 @@ func (a *attachment) size(ctx context.Context) {
 	}
 }
 
-// resize gives the terminal a size. That the job has ended is told, and no answer.
+// resize sets the size of the terminal. It returns nil for an ended job: the end has a
+// message of its own.
 func (a *attachment) resize(ctx context.Context, size messages.Terminal) error {
 	if !a.mayResize(ctx) {
 		return a.noLease(a)
@@ -79,8 +78,8 @@ func (a *attachment) resize(ctx context.Context, size messages.Terminal) error {
 	return err
 }
 
-// mayResize reports whether an attachment holds the lease still. The first one that does
-// so has the size of before remembered.
+// mayResize reports whether an attachment still holds the lease. The first holder to
+// resize saves the size from before.
 func (a *attachment) mayResize(ctx context.Context) bool {
 	job, err := a.node.Job(ctx, messages.JobID(a.uid))
 	a.mu.Lock()
@@ -92,7 +91,7 @@ func (a *attachment) mayResize(ctx context.Context) bool {
 	return l.holder == a
 }
 
-// resized remembers a size that the job's terminal was given by one who is not attached.
+// resized updates the saved size after a resize by a client that is not attached.
 func (s *Server) resized(job messages.UID, size messages.Terminal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *Server) resized(job messages.UID, size messages.Terminal) {
 	}
 }
 
-// givesBack gives the terminal the size of before, if nobody writes behind who leaves.
+// givesBack restores the saved size if no other client will write after this one.
 func (a *attachment) givesBack() {
 	a.mu.Lock()
 	l := a.leases[a.uid]
@@ -113,18 +112,18 @@ func (a *attachment) givesBack() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), giveBackFor)
 	defer cancel()
 	if job, err := a.node.Job(ctx, messages.JobID(a.uid)); err == nil && !job.Background && !job.State.Ended() {
-		_, _ = a.node.Ask(ctx, messages.ResizeTerminal{Job: messages.JobID(a.uid), Size: before}) // refused: it has ended
+		_, _ = a.node.Ask(ctx, messages.ResizeTerminal{Job: messages.JobID(a.uid), Size: before}) // refused if the job has ended
 	}
 }
 
-// repaint changes the size of the terminal and changes it back: what paints it does so again
-// then, and is seen by who has just come.
+// repaint changes the size of the terminal and changes it back, so that the program
+// paints it again for a new viewer.
 func (a *attachment) repaint(ctx context.Context) {
 	job, err := a.node.Job(ctx, messages.JobID(a.uid))
 	if err != nil || job.Terminal == (messages.Terminal{}) {
 		return
 	}
 	for _, rows := range []int{job.Terminal.Rows + 1, job.Terminal.Rows} {
-		_, _ = a.node.Ask(ctx, messages.ResizeTerminal{Job: messages.JobID(a.uid), Size: messages.Terminal{Rows: rows, Cols: job.Terminal.Cols}}) // refused: it has ended
+		_, _ = a.node.Ask(ctx, messages.ResizeTerminal{Job: messages.JobID(a.uid), Size: messages.Terminal{Rows: rows, Cols: job.Terminal.Cols}}) // refused if the job has ended
 	}
 }

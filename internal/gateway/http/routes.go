@@ -10,18 +10,17 @@ import (
 	"troupe/messages"
 )
 
-// route is one line of the API. openapi.yaml says the same, and a test holds the
-// two together.
+// route is one line of the API. A test compares the routes with openapi.yaml.
 type route struct {
 	method, path string
-	query        []string // the parameters it takes
-	body         any      // a zero value of its body, nil for none
-	reply        any      // a zero value of its reply, or a media type
-	statuses     []int    // of its replies, but for errors
+	query        []string // accepted parameters
+	body         any      // zero value of the body; nil: no body
+	reply        any      // zero value of the reply, or a media type
+	statuses     []int    // of successful replies
 	handle       func(*request) error
 }
 
-// table is the whole API.
+// table returns the whole API.
 func table() []route {
 	ok, accepted := []int{http.StatusOK}, []int{http.StatusOK, http.StatusAccepted}
 	nothing := wire.Empty{}
@@ -63,7 +62,7 @@ func table() []route {
 	}
 }
 
-// handle answers a request, whose body is read first.
+// handle answers a request. Without a body in the route it discards the request's.
 func (c *request) handle(r route) error {
 	if r.body == nil {
 		if err := c.discardBody(); err != nil {
@@ -73,8 +72,8 @@ func (c *request) handle(r route) error {
 	return r.handle(c)
 }
 
-// lasting answers a request that may be open for long, as one of those that there
-// may be.
+// lasting wraps a handler that may stay open for long: it takes a slot and ends with
+// the client.
 func lasting(handle func(*request) error) func(*request) error {
 	return func(c *request) error {
 		leave, err := c.door().gate.slots.hold()
@@ -88,13 +87,13 @@ func lasting(handle func(*request) error) func(*request) error {
 		c.ctx = there
 		fault := handle(c)
 		if there.Err() == nil {
-			c.ctx = all // it has not ended with the client
+			c.ctx = all // the client is still connected
 		}
 		return fault
 	}
 }
 
-// routes is the handler of the table.
+// routes returns the handler of the table.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
@@ -115,14 +114,14 @@ func (s *Server) routes() http.Handler {
 func (s *Server) wrongMethod(w http.ResponseWriter, allowed []string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "the method is none of this path's", Hint: "use " + list})
+	fail(w, &messages.Error{Code: messages.Unsupported, Reason: "method", Message: "method not allowed on this path", Hint: "use " + list})
 }
 
-// serve checks what every request of a route must be, and answers it; allowed are all
-// methods of its path.
+// serve checks a request against its route and answers it. allowed are all methods of
+// the path.
 func (s *Server) serve(route route, allowed []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != route.method { // HEAD, which the mux takes for GET
+		if r.Method != route.method { // HEAD, which the mux routes like GET
 			s.wrongMethod(w, allowed)
 			return
 		}
@@ -137,7 +136,7 @@ func (s *Server) serve(route route, allowed []string) http.Handler {
 		}
 		if err := c.handle(route); err != nil && !errors.Is(err, errAnswered) {
 			if c.ctx.Err() != nil {
-				panic(http.ErrAbortHandler) // nobody reads a reply
+				panic(http.ErrAbortHandler) // the client has disconnected
 			}
 			fail(w, s.coded(err))
 		}

@@ -10,10 +10,10 @@ import (
 	"troupe/spill/view"
 )
 
-// maxKey bounds an Idempotency-Key.
+// maxKey bounds an Idempotency-Key, in bytes.
 const maxKey = 256
 
-// run runs a command, and answers with its record: finished, or going on.
+// run runs a command and answers with its record, finished or in the background.
 func (c *request) run() error {
 	most, err := c.number("text", 0, 1, view.MaxBytes)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *request) run() error {
 	if err := c.begin(r.Scope, func() error { submitted = c.node.Submit(r); return nil }); err != nil {
 		return err
 	}
-	if c.prefers(wire.Processing) && c.r.ProtoAtLeast(1, 1) { // a client of HTTP/1.0 takes it for the reply (RFC 9110, 15.2)
+	if c.prefers(wire.Processing) && c.r.ProtoAtLeast(1, 1) { // an HTTP/1.0 client would take a 102 for the reply (RFC 9110, 15.2)
 		c.announce(r.UID)
 	}
 	job, err := submitted.Wait(c.ctx)
@@ -53,14 +53,14 @@ func (c *request) run() error {
 	return c.reply(status, wire.Result{Job: job, Text: c.shown(job, int(most))})
 }
 
-// key is the idempotency key of the request, "" if it has none. An empty one is an
-// error: its sender takes the run for one that is not run twice.
+// key returns the idempotency key of the request, "" if it has none. An empty one is an
+// error: its sender expects a run that is not repeated.
 func (c *request) key() (string, error) {
 	switch given := c.r.Header.Values(wire.KeyHeader); {
 	case len(given) == 0:
 		return "", nil
 	case len(given) > 1:
-		return "", messages.Invalid("key", "the Idempotency-Key is there twice")
+		return "", messages.Invalid("key", "the Idempotency-Key is given twice")
 	case given[0] == "":
 		return "", messages.Invalid("key", "the Idempotency-Key is empty; give a value or leave it out")
 	case len(given[0]) > maxKey:
@@ -70,8 +70,8 @@ func (c *request) key() (string, error) {
 	}
 }
 
-// announce names the job to its caller while it runs. Of a run that was refused,
-// or that joins another's job by its key, there is nothing to say yet.
+// announce sends the job's location to its caller while it runs. A refused run, or one
+// that joins another job by its key, has no record to announce.
 func (c *request) announce(uid messages.UID) {
 	if _, err := c.node.Job(c.ctx, messages.JobID(uid)); err == nil {
 		c.locate(uid)
@@ -84,13 +84,13 @@ func (c *request) locate(uid messages.UID) {
 	c.w.Header().Set("Location", "/v1/jobs/"+string(uid))
 }
 
-// shown is the end of what a job wrote, nil if nobody asked for it.
+// shown returns the end of a job's output, nil if it was not requested.
 func (c *request) shown(job messages.Job, most int) *wire.Shown {
 	if most == 0 {
 		return nil
 	}
 	v, err := c.node.View(job, view.Options{Bytes: most, Style: view.Plain})
-	if err != nil { // it never started, or its output is gone; the sizes in the record tell which
+	if err != nil { // the job never started or its output is removed; the record's sizes tell which
 		wrote := false
 		for _, o := range job.Output {
 			wrote = wrote || o.Bytes > 0

@@ -12,12 +12,12 @@ import (
 	"troupe/messages"
 )
 
-// scopeLease is a scope that clients lease: it ends with the last of them. The server's
+// scopeLease is a scope that clients lease. It ends with the last lease. The server's
 // lock guards it.
 type scopeLease struct {
 	tenants int
-	opened  bool          // by one of them
-	ending  chan struct{} // closed when the end that is on its way has come; nil: none is
+	opened  bool          // one of the leases has opened the scope
+	ending  chan struct{} // closed when the current end is complete; nil: not ending
 }
 
 // leaseHolder is one lease of a scope.
@@ -25,19 +25,19 @@ type leaseHolder struct {
 	id    string
 	path  messages.ScopePath
 	door  *clientConn
-	ends  bool          // its end is on its way: nothing begins by it any more; the server's lock guards it
-	over  chan struct{} // closed when it has ended, and the scope with it if it was the last
-	once  sync.Once     // ends it
+	ends  bool          // the lease is ending and starts nothing more; the server's lock guards it
+	over  chan struct{} // closed when the lease has ended, with the scope if it was the last
+	once  sync.Once     // ends the lease
 	left  messages.ScopeReleased
 	error error
 }
 
-// clientGone is why a scope ends whose client did not say that it leaves.
+// clientGone is the reason for the end of a scope whose client disconnected without
+// leaving.
 const clientGone = "its client has gone"
 
-// lease opens a scope and holds it for as long as the request is open: when that ends,
-// whoever asked is gone, or wants it so, and the scope is left. Bound to a connection, a
-// lease does not outlive its client; the end of the server is none of the client's.
+// lease opens a scope and holds it while the request is open. When the client
+// disconnects, the scope is released. The end of the server does not release it.
 func (c *request) lease() error {
 	r, err := c.leaseBody()
 	if err != nil {
@@ -60,11 +60,11 @@ func (c *request) lease() error {
 		}
 	}
 	if c.closing.Err() != nil {
-		panic(http.ErrAbortHandler) // the next daemon is to be asked for it again
+		panic(http.ErrAbortHandler) // the client asks the next daemon for the lease
 	}
 	c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	if t.error != nil {
-		c.log.Warn("a scope has not ended whose client has gone", "scope", t.path, "error", t.error)
+		c.log.Warn("cannot release the scope of a disconnected client", "scope", t.path, "error", t.error)
 	}
 	return errAnswered
 }
@@ -79,13 +79,13 @@ func (c *request) leaseBody() (messages.OpenScope, error) {
 	case refusal != nil:
 		return r, refusal
 	case r.Path == messages.MainScope:
-		return r, messages.Invalid("path", "the scope main is everybody's; lease one of your own, which may be below it")
+		return r, messages.Invalid("path", "cannot lease the scope main, which all clients share; lease one of your own, at or below another path")
 	}
 	r.Join = true
 	return r, nil
 }
 
-// acquireLease takes a lease. A scope that is being left is waited for.
+// acquireLease takes a lease. It waits while the scope is being released.
 func (c *request) acquireLease(ctx context.Context, r messages.OpenScope) (*leaseHolder, error) {
 	h, err := c.tenancyOf(ctx, r.Path)
 	if err != nil {
@@ -95,18 +95,18 @@ func (c *request) acquireLease(ctx context.Context, r messages.OpenScope) (*leas
 	t.door.noteLeased(r.Path)
 	_, err = ask[messages.ScopeOpened](c, r)
 	c.mu.Lock()
-	h.opened = h.opened || err == nil || c.ctx.Err() != nil // who has gone may have it, and not know
+	h.opened = h.opened || err == nil || c.ctx.Err() != nil // a request cut off by a disconnect may have opened it
 	if err == nil {
 		c.tenants[t.id] = t
 	}
 	c.mu.Unlock()
-	if err != nil && c.closing.Err() == nil { // the end of the server is none of its client's
+	if err != nil && c.closing.Err() == nil { // the end of the server releases nothing
 		c.releaseLease(t, messages.ReleaseScope{Path: t.path, Reason: clientGone})
 	}
 	return t, err
 }
 
-// tenancyOf counts one more tenant of a scope.
+// tenancyOf counts one more lease of a scope.
 func (c *request) tenancyOf(ctx context.Context, path messages.ScopePath) (*scopeLease, error) {
 	for {
 		c.mu.Lock()
@@ -131,8 +131,9 @@ func (c *request) tenancyOf(ctx context.Context, path messages.ScopePath) (*scop
 	}
 }
 
-// releaseLease ends a lease, once, and returns when it has ended: what the last tenant
-// leaves is gone then, but for what is to be kept. Who asks again hears the same.
+// releaseLease ends a lease once and returns when it has ended. After the last lease
+// everything in the scope has ended, except kept jobs. A repeated call returns after
+// the same end.
 func (c *request) releaseLease(t *leaseHolder, r messages.ReleaseScope) {
 	t.once.Do(func() {
 		c.mu.Lock()
@@ -144,7 +145,7 @@ func (c *request) releaseLease(t *leaseHolder, r messages.ReleaseScope) {
 			h.ending = make(chan struct{})
 		}
 		c.mu.Unlock()
-		if last && h.opened { // else nobody had it
+		if last && h.opened { // otherwise no client had it
 			t.door.noteScopeLeft(t.path)
 			t.left, t.error = c.leaveScope(r)
 		}
@@ -159,8 +160,7 @@ func (c *request) releaseLease(t *leaseHolder, r messages.ReleaseScope) {
 	})
 }
 
-// leaveScope asks for the end of what a client leaves, whether he is there to hear of it
-// or not.
+// leaveScope ends what a client leaves, whether or not the client still waits.
 func (c *request) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, error) {
 	left := messages.ScopeReleased{Path: r.Path}
 	reply, err := c.node.AskAgain(context.WithoutCancel(c.ctx), func() messages.Refusable { return r })
@@ -176,11 +176,11 @@ func (c *request) leaveScope(r messages.ReleaseScope) (messages.ScopeReleased, e
 	if err := unexpectedReply(reply); !errors.Is(err, &messages.Error{Code: messages.NotFound}) {
 		return left, err
 	}
-	return left, nil // somebody has closed it
+	return left, nil // another client has closed it
 }
 
-// releaseScope ends a scope as the end of a lease does, and answers when nothing is left but
-// what is to be kept.
+// releaseScope ends a scope as the end of a lease does. It answers when only kept jobs
+// are left.
 func (c *request) releaseScope() error {
 	var body wire.Leave
 	if err := c.body(&body, maxBody); err != nil {
@@ -191,7 +191,7 @@ func (c *request) releaseScope() error {
 		return err
 	}
 	if path == messages.MainScope {
-		return messages.Invalid("path", "the scope main is everybody's; nobody leaves it")
+		return messages.Invalid("path", "cannot leave the scope main, which all clients share")
 	}
 	grace, err := graceOf(body.Grace)
 	if err != nil {
@@ -213,8 +213,8 @@ func (c *request) replyLeft(left messages.ScopeReleased) error {
 	})
 }
 
-// endLease ends a lease for whoever has it, and answers when nothing is left but what
-// is to be kept.
+// endLease ends a lease for any client that knows its id. It answers when only kept
+// jobs are left.
 func (c *request) endLease() error {
 	grace, err := c.grace()
 	if err != nil {
@@ -224,7 +224,7 @@ func (c *request) endLease() error {
 	t := c.tenants[c.r.PathValue("id")]
 	c.mu.Unlock()
 	if t == nil {
-		return &messages.Error{Code: messages.NotFound, Reason: "lease", Message: "there is no such lease; it may have ended with its request"}
+		return &messages.Error{Code: messages.NotFound, Reason: "lease", Message: "unknown lease; it may have ended with its request"}
 	}
 	reason := c.text("reason")
 	if reason == "" {

@@ -6,7 +6,7 @@ import (
 	"troupe/internal/gateway/http/wire"
 )
 
-// screen sends what the job's terminal shows.
+// screen sends the contents of the job's terminal.
 func (c *request) screen() error {
 	s, err := c.node.Screen(c.ctx, c.id())
 	if err != nil {

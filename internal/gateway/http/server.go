@@ -13,42 +13,42 @@ import (
 	"troupe/messages"
 )
 
-// Bounds of the gateway, so that no client can take the daemon from the others. A client
-// is a process, see caller.
+// Bounds of the gateway, so that no client blocks the others. A client is a process,
+// see caller.
 const (
 	maxConnections   = 64   // of one client; on TCP of all
-	maxLocal         = 1024 // on a unix socket: each of many scripts waits for its job; at most a quarter of our descriptors
-	maxTurnedAway    = 32   // connections that are told that there are too many
+	maxLocal         = 1024 // on a unix socket, where many scripts wait for jobs; at most a quarter of our descriptors
+	maxTurnedAway    = 32   // connections above the limit that get an error reply
 	maxSubscriptions = 32   // of one client
-	requestRate      = 100  // a second, of one client
-	requestBurst     = 500  // at once
 	maxHeader        = 64 << 10
-	patience         = 30 * time.Second // for a header, a body, the reading of a reply, and between two requests
-	strangerPatience = 5 * time.Second  // for a header on TCP, where others may hold a connection before they show a token
-	heartbeat        = 15 * time.Second // of a stream on which nothing happens
+	patience         = 30 * time.Second // for a header, a body, the reading of a reply, and between requests
+	strangerPatience = 5 * time.Second  // for a header on TCP, where clients hold connections before they show a token
+	heartbeat        = 15 * time.Second // of an idle stream
 )
 
-// Options say what the gateway serves.
+// Options configure the gateway.
 type Options struct {
-	// Node is what is served: Over(node).
+	// Node is the served node: AdaptNode(node).
 	Node Node
-	// Version is what GET /v1/version tells.
+	// Version is the reply of GET /v1/version.
 	Version string
-	// State is the directory of the daemon, which it tells, too; "": there is none.
+	// State is the daemon's directory in that reply; "": none.
 	State string
-	// Token admits to a TCP listener; "": none is served. See Token.
+	// Token admits clients of TCP listeners; "": none is served. See LoadToken.
 	Token string
-	// Shutdown ends the node, and later the server, when a client asks for it; nil:
-	// it is refused with unsupported. It returns the processes that are left.
+	// Shutdown shuts down the node at a client's request and returns the survivors. The
+	// server follows later. Without it the request fails with unsupported.
 	Shutdown func(context.Context, messages.ShutdownNode) ([]messages.Survivor, error)
-	// Keeper says why the keeper of the jobs does not answer; nil: it does, or there
-	// is none.
+	// Keeper returns why the keeper does not answer, nil if it does. It is nil without
+	// a keeper.
 	Keeper func() *messages.Error
-	// Holder is the version of that keeper, "" if there is none; nil: there is none.
+	// Holder returns the version of that keeper, "" if there is none. It is nil without
+	// a keeper.
 	Holder func() string
-	// Journal says why nothing can be recorded; nil: it can, or there is no journal.
+	// Journal returns why the journal cannot be written, nil if it can. It is nil
+	// without a journal.
 	Journal func() error
-	// Log hears of connections that were turned away and of faults; nil: nobody.
+	// Log receives rejected connections and faults; nil discards them.
 	Log *slog.Logger
 }
 
@@ -57,31 +57,31 @@ type Server struct {
 	node     Node
 	options  Options
 	log      *slog.Logger
-	local    *http.Server // of unix sockets
-	port     *http.Server // of TCP
+	local    *http.Server // for unix sockets
+	port     *http.Server // for TCP
 	began    time.Time
 	open     atomic.Int64  // connections
-	large    chan struct{} // a place for each body above maxBody
+	large    chan struct{} // one entry for each body above maxBody
 	closing  context.Context
 	close    context.CancelFunc
-	attached sync.WaitGroup // what http.Server no longer knows of
+	attached sync.WaitGroup // connections that http.Server no longer tracks
 
 	subscriptions atomic.Int64
-	unsized       atomic.Int64 // lists that were answered before they had their sizes
+	unsized       atomic.Int64 // lists that were answered before their sizes arrived
 
 	mu     sync.Mutex
-	leases map[messages.UID]*lease
+	leases map[messages.UID]*inputLease
 	held   map[messages.UID]*pausedJob
 
 	tenancies map[messages.ScopePath]*scopeLease
-	tenants   map[string]*leaseHolder // by the id of their lease
+	tenants   map[string]*leaseHolder // by lease id
 }
 
-// New makes a server. Serve lets clients in, Close ends it.
+// New returns a server. Serve accepts clients, Close ends it.
 func New(o Options) *Server {
 	s := &Server{
 		node: o.Node, options: o, log: o.Log, began: time.Now(),
-		leases: map[messages.UID]*lease{}, held: map[messages.UID]*pausedJob{}, large: make(chan struct{}, maxLarge),
+		leases: map[messages.UID]*inputLease{}, held: map[messages.UID]*pausedJob{}, large: make(chan struct{}, maxLarge),
 		tenancies: map[messages.ScopePath]*scopeLease{}, tenants: map[string]*leaseHolder{},
 	}
 	if s.log == nil {
@@ -93,7 +93,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// over is the HTTP server of one kind of listeners, with its patience for a header.
+// over returns the HTTP server for one kind of listener, with its timeout for a header.
 func (s *Server) over(handler http.Handler, header time.Duration) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: header, IdleTimeout: patience, MaxHeaderBytes: maxHeader,
@@ -103,10 +103,10 @@ func (s *Server) over(handler http.Handler, header time.Duration) *http.Server {
 	}
 }
 
-// Serve lets clients in until Close: on a socket of Listen processes of our own
-// user, on a loopback TCP address (ListenTCP) whoever has the token. It returns
-// nil as soon as Close is called, whose return is the end; else why it cannot go
-// on. It may serve several listeners.
+// Serve accepts clients until Close: processes of our own user on a socket of Listen,
+// clients with the token on a loopback TCP address (ListenTCP). It returns nil as soon
+// as Close is called; Close returns when all has ended. Any other return says why it
+// cannot go on. A server may serve several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	gate, err := s.gate(l)
 	if err != nil {
@@ -122,9 +122,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Close ends the server: streams end at once, other requests when they are
-// answered or when ctx ends. A run that is cut off then is stopped if the node
-// still lives: shut that down first.
+// Close ends the server: streams at once, other requests when they are answered or ctx
+// ends. A run that is cut off is stopped if the node still lives: shut the node down
+// first.
 func (s *Server) Close(ctx context.Context) error {
 	s.close()
 	var all error

@@ -35,7 +35,7 @@ func (c *request) openSession() error {
 	if r.Backend == "" {
 		r.Backend = messages.BackendPipe
 	}
-	if err := r.Session.Check(); err != nil { // which it must name
+	if err := r.Session.Check(); err != nil { // the request must name it
 		return err
 	}
 	if r.Scope == "" {
@@ -52,7 +52,7 @@ func (c *request) openSession() error {
 	return c.reply(http.StatusOK, wire.SessionReply{V: wire.Version, Session: opened.Info})
 }
 
-// closeSession ends a session and its jobs, and answers when nothing is left.
+// closeSession closes a session and its jobs. It answers when they have ended.
 func (c *request) closeSession() error {
 	scope, err := c.scope("scope")
 	if err != nil {
@@ -108,19 +108,19 @@ func (c *request) openScope() error {
 	return c.reply(http.StatusOK, wire.ScopeReply{V: wire.Version, Path: opened.Path})
 }
 
-// scopeOf is the scope that a body wants open.
+// scopeOf returns the scope that a body describes.
 func (c *request) scopeOf(body wire.OpenScope) (messages.OpenScope, *messages.Error) {
 	r := messages.OpenScope{Principal: c.principal(), Path: messages.ScopePath(body.Path), Quota: messages.ScopeQuota(body.Quota)}
 	if err := r.Path.Check(); err != nil {
 		return r, err
 	}
 	if r.Quota.Jobs < 0 || r.Quota.Sessions < 0 {
-		return r, messages.Invalid("quota", "a quota is a positive number; 0 is no bound")
+		return r, messages.Invalid("quota", "a quota must be positive, or 0 for no limit")
 	}
 	return r, nil
 }
 
-// closeScope ends a scope with all in it, and answers when nothing is left.
+// closeScope closes a scope and everything in it. It answers when all has ended.
 func (c *request) closeScope() error {
 	path := messages.ScopePath(c.r.PathValue("path"))
 	if err := path.Check(); err != nil {

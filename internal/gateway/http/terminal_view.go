@@ -10,15 +10,15 @@ import (
 	"troupe/messages"
 )
 
-// terminalView is what an attachment knows whose client shows the job on a terminal that
-// answers what is asked of it (docs/decisions/024). Only the output's goroutine uses it.
+// terminalView is the state of an attachment whose client's terminal answers queries in
+// the output (docs/decisions/024). Only the output goroutine uses it.
 type terminalView struct {
-	by     string // "": it does not, or nobody asks
+	by     string // the claim's id; "": the client's terminal does not answer
 	taken  bool
-	offset int64 // the byte up to which it was sent what it answers
+	offset int64 // the byte up to which the client got output while it answers
 }
 
-// releaseScope is how long it may take to say that a client is gone.
+// leaveFor bounds the request that releases a terminal.
 const leaveFor = 5 * time.Second
 
 func newShown(terminal bool) terminalView {
@@ -28,8 +28,8 @@ func newShown(terminal bool) terminalView {
 	return terminalView{by: ulid.Make().String()}
 }
 
-// mayAnswer sees to it that the client knows, before it is sent the bytes [from, to),
-// whether its terminal answers what is asked in them: while it holds the lease.
+// mayAnswer tells the client, before the bytes [from, to), whether its terminal answers
+// the queries in them. It does while the client holds the lease.
 func (a *attachment) mayAnswer(ctx context.Context, from, to int64) error {
 	if a.shown.by == "" {
 		return nil
@@ -39,7 +39,7 @@ func (a *attachment) mayAnswer(ctx context.Context, from, to int64) error {
 	case held && !a.shown.taken:
 		reply, err := a.node.Ask(ctx, messages.ClaimTerminal{Job: messages.JobID(a.uid), By: a.shown.by})
 		taken, ok := reply.(messages.TerminalClaimed)
-		if err != nil || !ok { // it has no terminal, or needs none any more
+		if err != nil || !ok { // the job has no terminal, or no longer needs one
 			a.shown.by = ""
 			return nil
 		}
@@ -57,8 +57,8 @@ func (a *attachment) mayAnswer(ctx context.Context, from, to int64) error {
 	return nil
 }
 
-// shows reports whether an attachment answers what is sent to it up to a byte, and up
-// to where those before it did.
+// shows reports whether an attachment holds the lease and so answers output up to a
+// byte. It also returns the byte up to which earlier holders answered.
 func (s *Server) shows(a *attachment, to int64) (held bool, before int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ func (s *Server) shows(a *attachment, to int64) (held bool, before int64) {
 	return true, before
 }
 
-// leaveTerminal has the node answer again, behind what the client was sent.
+// leaveTerminal makes the node answer queries again, after the bytes that the client
+// got.
 func (a *attachment) leaveTerminal(ctx context.Context) {
 	if !a.shown.taken {
 		return
@@ -79,5 +80,5 @@ func (a *attachment) leaveTerminal(ctx context.Context) {
 	a.shown.taken = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveFor)
 	defer cancel()
-	_, _ = a.node.Ask(ctx, messages.ReleaseTerminal{Job: messages.JobID(a.uid), By: a.shown.by, Through: a.shown.offset}) // a node that ends has nobody who answers
+	_, _ = a.node.Ask(ctx, messages.ReleaseTerminal{Job: messages.JobID(a.uid), By: a.shown.by, Through: a.shown.offset}) // a node that shuts down answers no queries
 }

@@ -19,15 +19,15 @@ import (
 	"troupe/messages"
 )
 
-// A token is 256 bits of chance; tokenLength is that in base64.
+// A token is 256 random bits; tokenLength is that in base64.
 const (
 	tokenBytes  = 32
 	tokenLength = 43
 )
 
-// LoadToken reads the token that admits to TCP from a file, or makes it: 0600, in a
-// directory that is there. A file that others may read, that is not ours, or a
-// symbolic link is refused.
+// LoadToken reads the token for TCP from a file, or makes the file (0600) in an
+// existing directory. It refuses a symbolic link, a file of another user, and one that
+// others may read.
 func LoadToken(path string) (string, error) {
 	made := make([]byte, tokenBytes)
 	if _, err := rand.Read(made); err != nil {
@@ -39,7 +39,7 @@ func LoadToken(path string) (string, error) {
 	case errors.Is(err, os.ErrExist):
 		return readToken(path)
 	case err != nil:
-		return "", fmt.Errorf("the token cannot be stored: %w", err)
+		return "", fmt.Errorf("cannot store the token: %w", err)
 	}
 	return token, nil
 }
@@ -47,7 +47,7 @@ func LoadToken(path string) (string, error) {
 func readToken(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the token: %w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -65,8 +65,8 @@ func readToken(path string) (string, error) {
 	return token, err
 }
 
-// tokenMatches compares in a time that tells nothing of the token. The name of the scheme
-// may be in any case, and one space or more follows it (RFC 9110, 11.1 and 11.4).
+// tokenMatches compares in constant time. The scheme's name may be in any case, with
+// one or more spaces after it (RFC 9110, 11.1 and 11.4).
 func tokenMatches(token string, given []string) bool {
 	if len(given) != 1 {
 		return false
@@ -77,28 +77,28 @@ func tokenMatches(token string, given []string) bool {
 	return subtle.ConstantTimeCompare(want[:], have[:]) == 1 && ok && token != ""
 }
 
-// ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". A name
-// is refused, since it may lead elsewhere.
+// ListenTCP listens on a loopback address: "127.0.0.1:7070", "[::1]:0". It refuses a
+// name, which may resolve to another address.
 func ListenTCP(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, messages.Invalid("http", fmt.Sprintf("%q is no address with a port; use 127.0.0.1:PORT or [::1]:PORT", address))
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is not an address with a port; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
-	if ip := net.ParseIP(host); host != "127.0.0.1" && !ip.Equal(net.IPv6loopback) { // what a Host may name: see ourHost
-		return nil, messages.Invalid("http", fmt.Sprintf("%q is no loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
+	if ip := net.ParseIP(host); host != "127.0.0.1" && !ip.Equal(net.IPv6loopback) { // the addresses that ourHost accepts
+		return nil, messages.Invalid("http", fmt.Sprintf("%q is not a loopback address; use 127.0.0.1:PORT or [::1]:PORT", address))
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, messages.Invalid("http", fmt.Sprintf("%q has no port from 0 to 65535; 0 is one that is free", address))
+		return nil, messages.Invalid("http", fmt.Sprintf("invalid port in %q: use 0 to 65535; 0 picks a free one", address))
 	}
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, unix.EADDRINUSE):
 		return nil, &messages.Error{
-			Code: messages.Conflict, Reason: "address", Message: "somebody else listens at " + address, Hint: "choose another port, or end who has it",
+			Code: messages.Conflict, Reason: "address", Message: "another process listens at " + address, Hint: "choose another port, or stop that process",
 		}
 	case err != nil:
 		return nil, &messages.Error{
-			Code: messages.Refused, Reason: "address", Message: "nobody can listen at " + address + " here: " + errors.Unwrap(err).Error(), Hint: "choose another address, or a port above 1023",
+			Code: messages.Refused, Reason: "address", Message: "cannot listen at " + address + ": " + errors.Unwrap(err).Error(), Hint: "choose another address, or a port above 1023",
 		}
 	}
 	return l, nil

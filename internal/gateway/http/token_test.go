@@ -72,6 +72,6 @@ func TestSecurityHostOfAPort(t *testing.T) {
 	}
 	for _, address := range []string{"127.0.0.2:0", "[::ffff:127.0.0.1]:0", "0.0.0.0:0", "localhost:0"} {
 		_, err := ListenTCP(address)
-		require.ErrorContains(t, err, "no loopback address", address)
+		require.ErrorContains(t, err, "not a loopback address", address)
 	}
 }

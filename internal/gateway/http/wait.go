@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// wait answers when any or all of some jobs have done something, or when its own
-// time is over. Whoever goes away waits no more.
+// wait answers when any or all of some jobs have met a condition, or after its timeout.
+// It ends with its client.
 func (c *request) wait() error {
 	var body wire.Await
 	if err := c.body(&body, maxBody); err != nil {

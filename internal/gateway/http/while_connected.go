@@ -6,12 +6,11 @@ import (
 	"syscall"
 )
 
-// A request that is open for long belongs to its connection, and ends with it. The HTTP
-// server sees the end of one while nothing is sent behind the request: from the first byte
-// on, the newline of a careless client or his next request, it looks no more until it has
-// replied. Then the connection is looked at beside it.
+// A long request belongs to its connection and ends with it. The HTTP server sees the
+// end of a connection only until a byte arrives after the request, such as a stray
+// newline or the next request. From then on this file watches the connection.
 
-// Read implements net.Conn. The server reads a single byte when it looks for the end.
+// Read implements net.Conn. The server reads a single byte when it watches for the end.
 func (d *clientConn) Read(p []byte) (int, error) {
 	n, err := d.Conn.Read(p)
 	if n == 1 && len(p) == 1 {
@@ -26,8 +25,8 @@ func (d *clientConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// whileConnected is a context that ends with the client of a request, whatever he has sent
-// behind it; end lets go of what it needs.
+// whileConnected returns a context that ends when the client of a request disconnects,
+// even if the client has sent more. end releases its resources.
 func (d *clientConn) whileConnected(ctx context.Context) (there context.Context, end func()) {
 	there, cancel := context.WithCancel(ctx)
 	look := func() {
@@ -40,12 +39,12 @@ func (d *clientConn) whileConnected(ctx context.Context) (there context.Context,
 		}
 	}
 	d.readMu.Lock()
-	behind := d.pipelined
-	if !behind {
+	pending := d.pipelined
+	if !pending {
 		d.onPipelined = look
 	}
 	d.readMu.Unlock()
-	if behind { // a byte of an earlier request, or of this one before it was handled
+	if pending { // a byte of an earlier request, or of this one before its handler ran
 		look()
 	}
 	return there, func() {
@@ -56,7 +55,8 @@ func (d *clientConn) whileConnected(ctx context.Context) (there context.Context,
 	}
 }
 
-// dupConn is the connection once more, to wait at it beside the server; nil: it cannot be had.
+// dupConn duplicates the connection's descriptor, to wait on it beside the server. It
+// returns nil if that fails.
 func (d *clientConn) dupConn() *os.File {
 	conn, ok := d.Conn.(syscall.Conn)
 	if !ok {
@@ -67,6 +67,6 @@ func (d *clientConn) dupConn() *os.File {
 		return nil
 	}
 	var line *os.File
-	_ = raw.Control(func(fd uintptr) { line = again(fd) }) // nil then: it is closed
+	_ = raw.Control(func(fd uintptr) { line = dupFile(fd) }) // nil if the connection is closed
 	return line
 }
